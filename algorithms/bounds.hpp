@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What no schedule can beat on a network.
+#pragma once
+
+#include <boost/rational.hpp>
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/collective.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+using Rational = boost::rational<std::int64_t>;
+
+/// Lower bounds, in units of the time that the slowest link takes for 1/N of the buffer ("shard
+/// times"). Model: store and forward, reduction at ranks, no coding, no in-network reduction.
+struct Bounds {
+  std::uint32_t ranks = 0;
+  Bandwidth unit_bandwidth;
+  /// All-gather: max over node sets S that miss a rank of ranks(S) / bandwidth leaving S, exact
+  /// (ForestColl's 1/x*). Reduce-scatter: the same on the transposed network.
+  Rational all_gather, reduce_scatter;
+  /// The ranks of a bottleneck set S of the all-gather bound.
+  std::vector<Rank> bottleneck;
+  /// Most rank-to-rank hops (through switches only) between two ranks, and the latency of the
+  /// longest fastest path: no all-gather has fewer steps or less time.
+  std::uint32_t diameter = 0;
+  Time diameter_latency;
+
+  /// all_reduce as reduce-scatter then all-gather.
+  [[nodiscard]] Rational all_reduce() const { return all_gather + reduce_scatter; }
+  /// Highest algbw (buffer / time) and busbw (nccl-tests) in GB/s = 1e9 B/s for a large all-reduce
+  /// by reduce-scatter then all-gather; infinite for one rank.
+  [[nodiscard]] double ideal_algbw() const;
+  [[nodiscard]] double ideal_busbw() const;
+};
+
+/// Exact; O(ranks) augmenting-path flows. \throws Error(Unsupported) if bandwidths differ by so much
+/// that exact arithmetic would overflow 64 bits.
+Bounds compute_bounds(const Topology& topology);
+
+/// Broadcast from `root`: N * unit / min cut from root to any rank, in shard times, exact.
+Rational broadcast_bound(const Topology& topology, Rank root);
+
+/// The bound of a collective in shard times (reduce: broadcast on the transposed network).
+Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
+                          Rank root);
+
+/// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, ReduceScatter and AllGather
+/// (n-1)/n, Broadcast and Reduce 1; 1 rank: 1 as nccl-tests does for n = 1 is 0 -- see vocabulary.md.
+double busbw_factor(Collective collective, std::uint32_t ranks);
+
+}  // namespace multitree

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Predicted time of a schedule: alpha-beta links with contention.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/schedule.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer starts as
+/// soon as its data and all links of its route are free, without barriers between steps. A link is
+/// busy for chunk bytes / bandwidth per transfer, serves transfers in schedule order, and adds its
+/// latency to the arrival (Hockney alpha-beta; cut-through along a route; reduction is free).
+Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes);
+
+}  // namespace multitree

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Schedule files (docs/file-formats.md) and pictures.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "algorithms/schedule.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// A schedule together with the network it was made for: what a schedule file holds.
+struct SchedulePlan {
+  Topology topology;
+  Schedule schedule;
+};
+
+/// Canonical, byte-stable; a transfer is one line.
+std::string write_schedule_json(const Schedule& schedule, const Topology& topology);
+/// Checks form and ranges, not meaning (that is verify()'s). \throws Error(InvalidInput) "file:line: ...".
+SchedulePlan parse_schedule_json(std::string_view text, const std::string& file);
+
+/// The tree that one chunk travels, as Graphviz text: vertices ranked by depth, edges labelled by step.
+std::string write_tree_dot(const Schedule& schedule, const Topology& topology, std::uint32_t chunk);
+
+}  // namespace multitree

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Algorithms by name: "multitree", "double-binary-tree?segments=16".
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "algorithms/schedule.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// One way of doing collectives. The functions read their parameters from `options`. What is not given
+/// is composed: reduce-scatter and reduce by reversing, all-reduce as reduce-scatter then all-gather.
+struct Algorithm {
+  std::string_view name;
+  std::string_view summary;     ///< one line
+  std::string_view source;      ///< where it is from
+  std::string_view parameters;  ///< its options, documented; may be empty
+  /// Why it cannot serve this network; empty if it can.
+  std::optional<std::string> (*unsupported)(const Topology& topology);
+  Schedule (*all_gather)(const Topology& topology, const Spec& options);
+  Schedule (*broadcast)(const Topology& topology, Rank root, const Spec& options);
+  /// nullptr: reduce-scatter then all-gather.
+  Schedule (*all_reduce)(const Topology& topology, const Spec& options);
+};
+
+/// All algorithms, sorted by name.
+std::span<const Algorithm> algorithms();
+
+/// \throws Error(InvalidArgument) listing the names.
+const Algorithm& find_algorithm(std::string_view name);
+
+/// Generates a schedule, and verifies it before it is returned.
+/// \throws Error: InvalidArgument (name, option, root), Unsupported (this network), std::logic_error if
+/// the generator made a schedule that does not verify (a bug of ours).
+Schedule make_schedule(std::string_view algorithm, const Topology& topology,
+                       Collective collective = Collective::AllReduce, Rank root = Rank{0});
+
+/// The same without the verification, for callers that time or verify by themselves.
+Schedule generate_schedule(std::string_view algorithm, const Topology& topology,
+                           Collective collective, Rank root);
+
+}  // namespace multitree

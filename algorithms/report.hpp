@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A schedule in numbers, each next to its bound.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/bounds.hpp"
+#include "algorithms/schedule.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+struct ScheduleReport {
+  std::uint32_t ranks = 0, chunks = 0;
+  std::uint64_t transfers = 0;
+  /// Steps of the gathering half (all-reduce), or of the whole schedule (other collectives).
+  std::uint32_t steps = 0;
+  std::uint32_t total_steps = 0;
+  /// Least steps, by bandwidth and (for schedules that move one rank-to-rank hop a step) diameter.
+  std::uint32_t bound_steps = 0, bound_total_steps = 0;
+  double bound_ratio = 1;  ///< total_steps / bound_total_steps; 1 if both are 0
+  /// Duration of a step: the largest chunk over the slowest link, as a fraction of the whole buffer.
+  double step_fraction = 0;
+  std::uint32_t depth = 0;  ///< longest chain of dependent transfers of one chunk
+  bool contention_free = false;
+  double predicted_seconds = 0;  ///< predict_time() at `bytes`
+  double bound_seconds = 0;      ///< bandwidth bound at `bytes`
+  std::uint64_t bytes = 0;
+};
+
+ScheduleReport make_report(const Schedule& schedule, const Topology& topology, const Bounds& bounds,
+                           std::uint64_t bytes);
+
+}  // namespace multitree

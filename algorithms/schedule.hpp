@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Who sends what when: the one value that is verified, priced, drawn, compiled to NIC tables and run.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "algorithms/collective.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// What the receiver does with the data: accumulate into its own, or overwrite.
+enum class Op : std::uint8_t { Reduce, Copy };
+
+/// Reduce transfers make up the reduce-scatter phase, Copy transfers the all-gather phase; packings
+/// that reduce and broadcast at the same time have both in one step.
+enum class Phase : std::uint8_t { ReduceScatter, AllGather };
+[[nodiscard]] constexpr Phase phase(Op op) {
+  return op == Op::Reduce ? Phase::ReduceScatter : Phase::AllGather;
+}
+
+/// A piece of the buffer. The buffer is divided among the chunks, in index order, in proportion to
+/// their weights (chunk_ranges()).
+struct Chunk {
+  /// The rank that ends (reduce-scatter) or starts (all-gather) with it; the root of its tree in an
+  /// all-reduce; the root of the collective in broadcast and reduce.
+  Rank owner{};
+  /// Chunks of one tree travel the same way, one after the other (pipelining). Flow of the NIC.
+  std::uint32_t tree = 0;
+  /// > 0; a chunk holds weight / (sum of weights) of the buffer.
+  std::uint32_t weight = 1;
+  auto operator<=>(const Chunk&) const = default;
+};
+
+/// One message of one step: `src` sends its current value of `chunk` to `dst` along a route.
+struct Transfer {
+  std::uint32_t step = 0;
+  Op op = Op::Copy;
+  std::uint32_t chunk = 0;
+  Rank src{};
+  Rank dst{};
+  /// The links passed, in order: Schedule::routes[route_begin .. route_begin+route_size).
+  std::uint32_t route_begin = 0;
+  std::uint32_t route_size = 0;
+};
+
+/// A collective as transfers in logical steps, independent of the message size.
+///
+/// Meaning of a step: every transfer of step t reads its source's value as it was before step t and
+/// takes effect after it; the links of a step's routes carry at most slots(link) transfers. Executors
+/// need no barrier between steps: they keep, per rank and chunk, the order of the operations.
+/// Several Reduce transfers into one (rank, chunk) at one step are accumulated in list order, so
+/// the floating-point result of a schedule is one and the same for every executor.
+struct Schedule {
+  Collective collective = Collective::AllReduce;
+  std::string algorithm;  ///< the generator's spec, for reports
+  Rank root{};            ///< of broadcast and reduce; 0 otherwise
+  std::uint32_t ranks = 0;
+  std::vector<Chunk> chunks;
+  std::vector<Transfer> transfers;  ///< sorted by (step, op, chunk, dst, src), see canonicalize()
+  std::vector<LinkId> routes;       ///< pool of all routes
+
+  [[nodiscard]] std::span<const LinkId> route(const Transfer& transfer) const {
+    return std::span(routes).subspan(transfer.route_begin, transfer.route_size);
+  }
+  /// One past the last step; 0 without transfers.
+  [[nodiscard]] std::uint32_t num_steps() const;
+  /// Appends a transfer and its route.
+  void add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst,
+           std::span<const LinkId> route);
+  /// Sorts the transfers into the canonical order and lays the route pool out in that order, so that
+  /// equal schedules are equal values and equal bytes. O(T log T).
+  void canonicalize();
+
+  /// Compares meaning: header, chunks, transfers with their routes (canonical order assumed).
+  bool operator==(const Schedule& other) const;
+};
+
+/// A run of elements.
+struct ElementRange {
+  std::uint64_t begin = 0;
+  std::uint64_t count = 0;
+  bool operator==(const ElementRange&) const = default;
+};
+
+/// Where each chunk lies in a buffer of `count` elements.
+///
+/// AllReduce, Broadcast, Reduce: chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c) the
+/// weights before c. ReduceScatter, AllGather: `count` is a multiple of the ranks; rank r's shard is
+/// elements r*count/N .. (r+1)*count/N, divided in the same way among the chunks that r owns.
+/// \throws Error(InvalidArgument) if count is not such a multiple.
+std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count);
+
+/// Chunks 0..n-1 of weight 1, chunk c owned by rank c with tree c: the usual layout.
+std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks);
+
+}  // namespace multitree

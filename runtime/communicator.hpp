@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The public face of the runtime: collectives on real buffers, as their schedules say.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/data_type.hpp"
+#include "runtime/transport.hpp"
+
+namespace multitree::runtime {
+
+struct CommunicatorOptions {
+  std::string transport = "ucx";            ///< a name of transports()
+  Deadline timeout{30'000};                 ///< longest wait without any progress
+  std::size_t segment_bytes = 256 * 1024;   ///< chunks are pipelined in pieces of at most this size
+};
+
+class Operation;  // internal: one started collective
+
+/// A started collective. Dropping an unfinished one waits for it; prefer wait().
+class Request {
+ public:
+  Request();
+  Request(Request&&) noexcept;
+  Request& operator=(Request&&) noexcept;
+  ~Request();
+  /// Makes progress; true once complete. \throws as Communicator::all_reduce.
+  bool test();
+  void wait();
+
+ private:
+  friend class Communicator;
+  std::unique_ptr<Operation> operation_;
+};
+
+/// A group of ranks that execute schedules together. Not thread-safe; every rank makes the same calls in
+/// the same order. Buffers are host memory; `count` is in elements. send == recv (or, for
+/// reduce-scatter and all-gather, the shard inside the whole) is in place.
+///
+/// Collectives throw Error(Transport) if a peer dies and Error(Timeout) if nothing moves for
+/// options.timeout; the message names this rank, the peer, the step and the chunk. After an error the
+/// communicator is unusable and the receive buffers hold unspecified values.
+class Communicator {
+ public:
+  /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks.
+  Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
+               CommunicatorOptions options = {});
+  ~Communicator();
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  [[nodiscard]] std::uint32_t rank() const;
+  [[nodiscard]] std::uint32_t size() const;
+  [[nodiscard]] std::string describe() const;
+
+  void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
+  /// send: count*size() elements; recv: count.
+  void reduce_scatter(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
+  /// send: count elements; recv: count*size().
+  void all_gather(const void* send, void* recv, std::size_t count, DataType type);
+  /// From and to the root of the schedule; send is read at the root only.
+  void broadcast(const void* send, void* recv, std::size_t count, DataType type);
+  /// recv is written at the root only.
+  void reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
+
+  /// The same without waiting. Several may be outstanding; they progress in test() and wait().
+  Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                           ReduceOp op);
+  Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                               ReduceOp op);
+  Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type);
+  Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type);
+  Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
+
+  void barrier();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace multitree::runtime

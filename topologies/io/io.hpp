@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Topology files: native JSON, DOT and GraphML (see docs/file-formats.md). Errors are
+/// Error(InvalidInput) "file:line: what was expected and found"; `file` is only used in messages.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// What a DOT or GraphML edge gets that carries no bandwidth or latency attribute of its own.
+struct LinkDefaults {
+  Bandwidth bandwidth{16'000'000'000};
+  Time latency{150'000};
+};
+
+Topology parse_topology_json(std::string_view text, const std::string& file);
+Topology parse_topology_dot(std::string_view text, const std::string& file, const LinkDefaults& = {});
+Topology parse_topology_graphml(std::string_view text, const std::string& file,
+                                const LinkDefaults& = {});
+
+/// Canonical, byte-stable text; parse_topology_*(write_topology_*(t)) == t.
+std::string write_topology_json(const Topology& topology);
+std::string write_topology_dot(const Topology& topology);
+std::string write_topology_graphml(const Topology& topology);
+
+/// The native form as a JSON value, for files that embed a topology (schedules).
+nlohmann::ordered_json topology_to_json(const Topology& topology);
+
+/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv, .graphml/.xml).
+/// Anything with a '.' extension of those, or a path that exists, is a file.
+/// \throws Error: InvalidArgument (spec), InvalidInput (file content), Io (cannot be read).
+Topology load_topology(const std::string& spec_or_file);
+
+}  // namespace multitree

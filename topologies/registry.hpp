@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Topologies by name: "family:dims?key=value&key=value".
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "topologies/spec.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// One family of networks. `make` reads its dims and parameters from the spec, and reports what is
+/// wrong with them by Error(InvalidArgument).
+struct TopologyFamily {
+  std::string_view name;        ///< "torus"
+  std::string_view dims;        ///< "AxBx..."
+  std::string_view summary;     ///< one line
+  std::string_view parameters;  ///< its own query parameters, documented; may be empty
+  std::string_view example;     ///< a spec of at most 64 ranks
+  Topology (*make)(const Spec& spec);
+};
+
+/// All families, sorted by name. Feeds --help, `multitree list` and the tests.
+std::span<const TopologyFamily> topology_families();
+
+/// Builds the network a spec string names, with `without=` applied.
+/// \throws Error(InvalidArgument) naming the part of the spec that is wrong.
+Topology make_topology(std::string_view spec);
+
+}  // namespace multitree
