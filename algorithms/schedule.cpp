@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The schedule value: canonical order, equality, and the layout of chunks in a buffer.
+#include "algorithms/schedule.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+/// Divides `count` elements from `begin` among the chunks listed, in proportion to their weights.
+void divide(std::uint64_t begin, std::uint64_t count, std::span<const std::uint32_t> members,
+            const std::vector<Chunk>& chunks, std::vector<ElementRange>& ranges) {
+  unsigned __int128 total = 0;
+  for (const std::uint32_t c : members) total += chunks[c].weight;
+  unsigned __int128 before = 0;
+  std::uint64_t start = 0;
+  for (const std::uint32_t c : members) {
+    before += chunks[c].weight;
+    const auto end = static_cast<std::uint64_t>(count * before / total);
+    ranges[c] = {begin + start, end - start};
+    start = end;
+  }
+}
+
+}  // namespace
+
+std::uint32_t Schedule::num_steps() const {
+  std::uint32_t steps = 0;
+  for (const Transfer& transfer : transfers) steps = std::max(steps, transfer.step + 1);
+  return steps;
+}
+
+void Schedule::add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst,
+                   std::span<const LinkId> route) {
+  transfers.push_back({step, op, chunk, src, dst, static_cast<std::uint32_t>(routes.size()),
+                       static_cast<std::uint32_t>(route.size())});
+  routes.insert(routes.end(), route.begin(), route.end());
+}
+
+void Schedule::canonicalize() {
+  const auto key = [](const Transfer& t) {
+    return std::tuple(t.step, t.op, t.chunk, t.dst, t.src);
+  };
+  std::sort(transfers.begin(), transfers.end(), [&](const Transfer& a, const Transfer& b) {
+    if (key(a) != key(b)) return key(a) < key(b);
+    return std::ranges::lexicographical_compare(route(a), route(b));
+  });
+  std::vector<LinkId> pool;
+  pool.reserve(routes.size());
+  for (Transfer& transfer : transfers) {
+    const auto old = route(transfer);
+    transfer.route_begin = static_cast<std::uint32_t>(pool.size());
+    pool.insert(pool.end(), old.begin(), old.end());
+  }
+  routes = std::move(pool);
+}
+
+bool Schedule::operator==(const Schedule& other) const {
+  const auto header = [](const Schedule& s) {
+    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.chunks);
+  };
+  return header(*this) == header(other) &&
+         std::ranges::equal(transfers, other.transfers, [&](const Transfer& a, const Transfer& b) {
+           return std::tie(a.step, a.op, a.chunk, a.src, a.dst) ==
+                      std::tie(b.step, b.op, b.chunk, b.src, b.dst) &&
+                  std::ranges::equal(route(a), other.route(b));
+         });
+}
+
+std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count) {
+  std::vector<ElementRange> ranges(schedule.chunks.size());
+  const bool by_shard = schedule.collective == Collective::ReduceScatter ||
+                        schedule.collective == Collective::AllGather;
+  if (!by_shard) {
+    std::vector<std::uint32_t> all(schedule.chunks.size());
+    for (std::uint32_t c = 0; c < all.size(); ++c) all[c] = c;
+    if (!all.empty()) divide(0, count, all, schedule.chunks, ranges);
+    return ranges;
+  }
+  if (count % schedule.ranks != 0) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: expected an element count that is a multiple of the {} ranks, got {}",
+                    to_string(schedule.collective), schedule.ranks, count));
+  }
+  std::vector<std::vector<std::uint32_t>> owned(schedule.ranks);
+  for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
+    owned[index(schedule.chunks[c].owner)].push_back(c);
+  }
+  const std::uint64_t shard = count / schedule.ranks;
+  for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
+    if (!owned[r].empty()) divide(r * shard, shard, owned[r], schedule.chunks, ranges);
+  }
+  return ranges;
+}
+
+std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks) {
+  std::vector<Chunk> chunks(ranks);
+  for (std::uint32_t r = 0; r < ranks; ++r) chunks[r] = {.owner = Rank{r}, .tree = r, .weight = 1};
+  return chunks;
+}
+
+}  // namespace multitree
