@@ -24,10 +24,9 @@ struct Bounds {
   Rational all_gather, reduce_scatter;
   /// The ranks of a bottleneck set S of the all-gather bound.
   std::vector<Rank> bottleneck;
-  /// Most rank-to-rank hops (through switches only) between two ranks, and the latency of the
-  /// longest fastest path: no all-gather has fewer steps or less time.
+  /// Most rank-to-rank hops (through switches only) between two ranks: no schedule that moves data
+  /// one such hop a step has fewer steps.
   std::uint32_t diameter = 0;
-  Time diameter_latency;
 
   /// all_reduce as reduce-scatter then all-gather.
   [[nodiscard]] Rational all_reduce() const { return all_gather + reduce_scatter; }
@@ -49,7 +48,7 @@ Rational collective_bound(const Bounds& bounds, const Topology& topology, Collec
                           Rank root);
 
 /// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, ReduceScatter and AllGather
-/// (n-1)/n, Broadcast and Reduce 1; 1 rank: 1 as nccl-tests does for n = 1 is 0 -- see vocabulary.md.
+/// (n-1)/n, Broadcast and Reduce 1. One rank moves nothing over any bus: 0 for the first three.
 double busbw_factor(Collective collective, std::uint32_t ranks);
 
 }  // namespace multitree

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Event-driven alpha-beta replay of a schedule with link contention.
+#include "algorithms/cost.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace multitree {
+namespace {
+
+using Picoseconds = std::int64_t;
+
+/// Time of `bytes` over `bandwidth`, rounded up.
+Picoseconds serialisation(double bytes, Bandwidth bandwidth) {
+  return static_cast<Picoseconds>(bytes * 1e12 / static_cast<double>(bandwidth.bytes_per_second) +
+                                  0.5);
+}
+
+/// When each rank's value of a chunk is complete, and when it was last read (a later write waits).
+struct Value {
+  Picoseconds ready = 0;
+  Picoseconds read = 0;
+};
+
+/// When the last byte has left, and how long it travels on.
+struct Departure {
+  Picoseconds sent = 0;
+  Picoseconds latency = 0;
+};
+
+/// Sends `size` bytes along a route, no earlier than `ready`, once all its links are free.
+Departure depart(std::span<const LinkId> route, const Topology& topology, Picoseconds ready,
+                 double size, std::vector<Picoseconds>& busy_until) {
+  Departure departure{ready, 0};
+  for (const LinkId id : route) {
+    departure.sent = std::max(departure.sent, busy_until[index(id)]);
+    departure.latency += topology.link(id).latency.picoseconds;
+  }
+  const Picoseconds start = departure.sent;
+  for (const LinkId id : route) {
+    busy_until[index(id)] = start + serialisation(size, topology.link(id).bandwidth);
+    departure.sent = std::max(departure.sent, busy_until[index(id)]);
+  }
+  return departure;
+}
+
+}  // namespace
+
+Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes) {
+  // Chunks are priced by their exact share of the size, so that tiny sizes do not round to nothing.
+  const std::uint64_t grain = std::uint64_t{1} << 40;
+  std::vector<double> share(schedule.chunks.size());
+  const auto ranges = chunk_ranges(schedule, grain * schedule.ranks);
+  for (std::size_t c = 0; c < share.size(); ++c) {
+    share[c] = static_cast<double>(ranges[c].count) /
+               (static_cast<double>(grain) * static_cast<double>(schedule.ranks));
+  }
+  std::vector<Value> values(std::size_t{schedule.ranks} * schedule.chunks.size());
+  const auto value = [&](Rank rank, std::uint32_t chunk) -> Value& {
+    return values[std::size_t{index(rank)} * schedule.chunks.size() + chunk];
+  };
+  std::vector<Picoseconds> busy_until(topology.num_links(), 0);
+  Picoseconds end = 0;
+  std::vector<Picoseconds> arrival(schedule.transfers.size());
+  const auto& transfers = schedule.transfers;
+  for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
+    // All transfers of a step read the values from before it, so they are timed before any arrives.
+    for (next = first; next < transfers.size() && transfers[next].step == transfers[first].step;
+         ++next) {
+      const Transfer& t = transfers[next];
+      Value& source = value(t.src, t.chunk);
+      const double size = share[t.chunk] * static_cast<double>(bytes);
+      const Departure departure =
+          depart(schedule.route(t), topology, source.ready, size, busy_until);
+      source.read = std::max(source.read, departure.sent);
+      arrival[next] = departure.sent + departure.latency;
+    }
+    for (std::size_t i = first; i < next; ++i) {
+      Value& target = value(transfers[i].dst, transfers[i].chunk);
+      target.ready = std::max({target.ready, target.read, arrival[i]});
+      end = std::max(end, target.ready);
+    }
+  }
+  return {end};
+}
+
+}  // namespace multitree
