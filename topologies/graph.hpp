@@ -10,9 +10,9 @@
 
 namespace multitree {
 
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS,
-                                    boost::no_property,
-                                    boost::property<boost::edge_index_t, std::uint32_t>>;
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirectionalS, boost::no_property,
+                          boost::property<boost::edge_index_t, std::uint32_t>>;
 
 /// O(nodes + links).
 Graph make_graph(const Topology& topology);

@@ -23,8 +23,12 @@ enum class NodeId : std::uint32_t {};
 enum class LinkId : std::uint32_t {};
 
 [[nodiscard]] constexpr std::uint32_t index(Rank rank) { return static_cast<std::uint32_t>(rank); }
-[[nodiscard]] constexpr std::uint32_t index(NodeId node) { return static_cast<std::uint32_t>(node); }
-[[nodiscard]] constexpr std::uint32_t index(LinkId link) { return static_cast<std::uint32_t>(link); }
+[[nodiscard]] constexpr std::uint32_t index(NodeId node) {
+  return static_cast<std::uint32_t>(node);
+}
+[[nodiscard]] constexpr std::uint32_t index(LinkId link) {
+  return static_cast<std::uint32_t>(link);
+}
 
 /// A vertex. An endpoint carries a rank and, as in direct networks, a router: it can forward.
 struct Node {
@@ -44,7 +48,8 @@ struct Link {
 };
 
 /// How a generator laid the ranks out, for algorithms that use it (ring embeddings, HDRM).
-/// Rank r of a grid has coordinates r = x0 + d0*(x1 + d1*(x2 + ...)). Empty family: no known layout.
+/// Rank r of a grid has coordinates r = x0 + d0*(x1 + d1*(x2 + ...)). Empty family: no known
+/// layout.
 struct Shape {
   std::string family;               ///< "torus", "mesh", "bigraph", ...
   std::vector<std::uint32_t> dims;  ///< its sizes, as in the spec string
@@ -56,9 +61,15 @@ class Topology {
  public:
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
-  [[nodiscard]] std::uint32_t num_ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
-  [[nodiscard]] std::uint32_t num_nodes() const { return static_cast<std::uint32_t>(nodes_.size()); }
-  [[nodiscard]] std::uint32_t num_links() const { return static_cast<std::uint32_t>(links_.size()); }
+  [[nodiscard]] std::uint32_t num_ranks() const {
+    return static_cast<std::uint32_t>(ranks_.size());
+  }
+  [[nodiscard]] std::uint32_t num_nodes() const {
+    return static_cast<std::uint32_t>(nodes_.size());
+  }
+  [[nodiscard]] std::uint32_t num_links() const {
+    return static_cast<std::uint32_t>(links_.size());
+  }
   [[nodiscard]] std::span<const Node> nodes() const { return nodes_; }
   [[nodiscard]] std::span<const Link> links() const { return links_; }
   [[nodiscard]] const Node& node(NodeId id) const { return nodes_[index(id)]; }
@@ -72,7 +83,8 @@ class Topology {
   /// The slowest link's bandwidth: one schedule step moves one unit chunk over such a link.
   /// 0 if there are no links.
   [[nodiscard]] Bandwidth unit_bandwidth() const { return unit_bandwidth_; }
-  /// How many transfers of one step a link has room for: floor(bandwidth / unit_bandwidth()).
+  /// How many transfers of one step a link has room for: floor(bandwidth / unit_bandwidth()),
+  /// at most 2^20.
   [[nodiscard]] std::uint32_t slots(LinkId id) const { return slots_[index(id)]; }
   /// The link's mate in the opposite direction with the same bandwidth and latency, a pairing
   /// without repetition; empty where the network has none.
@@ -108,7 +120,7 @@ class TopologyBuilder {
  public:
   explicit TopologyBuilder(std::string name);
 
-  /// Adds an endpoint with the next free rank; an empty name becomes "n<rank>".
+  /// Adds an endpoint with the highest rank so far plus one; an empty name becomes "n<rank>".
   NodeId add_endpoint(std::string name = {});
   /// Adds an endpoint with a given rank.
   NodeId add_endpoint(std::string name, Rank rank);
@@ -119,12 +131,13 @@ class TopologyBuilder {
   void set_shape(Shape shape);
 
   /// \throws Error(InvalidInput): no rank; ranks not dense or repeated; names empty or repeated; a
-  /// link from a node to itself or to a node that does not exist, with bandwidth 0 or a negative
-  /// latency; a rank that another rank cannot reach.
+  /// link from a node to itself or to a node that does not exist, with bandwidth 0, a negative
+  /// latency or one above 1s; a rank that another rank cannot reach.
   [[nodiscard]] Topology build() &&;
 
  private:
   Topology topology_;
+  std::uint32_t next_rank_ = 0;
 };
 
 }  // namespace multitree

@@ -30,10 +30,12 @@ struct Time {
 std::uint64_t parse_bytes(std::string_view text);
 
 /// Parses a bandwidth with its unit: B/s, KB/s, MB/s, GB/s, TB/s, KiB/s ... TiB/s, and bits:
-/// bit/s, Kb/s, Mb/s, Gb/s, Tb/s (also "Gbps", "Gbit/s"). \throws Error(InvalidArgument), also for 0.
+/// bit/s, Kb/s, Mb/s, Gb/s, Tb/s (also "Gbps", "Gbit/s"). \throws Error(InvalidArgument), also for
+/// 0.
 Bandwidth parse_bandwidth(std::string_view text);
 
-/// Parses a time with its unit: ps, ns, us, ms, s. \throws Error(InvalidArgument), also if negative.
+/// Parses a time with its unit: ps, ns, us, ms, s. \throws Error(InvalidArgument), also if
+/// negative.
 Time parse_time(std::string_view text);
 
 /// Shortest exact text that parses back to the same value: "64MiB", "16GB/s", "150ns".

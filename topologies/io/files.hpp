@@ -11,8 +11,8 @@ namespace multitree {
 /// The content of a file; "-" is standard input. \throws Error(Io) naming the file and the cause.
 std::string read_file(const std::string& path);
 
-/// Writes a temporary file beside `path` and renames it, so that a reader sees the old content or the
-/// new, never half of it; "-" is standard output. \throws Error(Io); nothing is left behind.
+/// Writes a temporary file beside `path` and renames it, so that a reader sees the old content or
+/// the new, never half of it; "-" is standard output. \throws Error(Io); nothing is left behind.
 void write_file(const std::string& path, std::string_view content);
 
 }  // namespace multitree

@@ -19,7 +19,8 @@ struct LinkDefaults {
 };
 
 Topology parse_topology_json(std::string_view text, const std::string& file);
-Topology parse_topology_dot(std::string_view text, const std::string& file, const LinkDefaults& = {});
+Topology parse_topology_dot(std::string_view text, const std::string& file,
+                            const LinkDefaults& = {});
 Topology parse_topology_graphml(std::string_view text, const std::string& file,
                                 const LinkDefaults& = {});
 
@@ -31,8 +32,8 @@ std::string write_topology_graphml(const Topology& topology);
 /// The native form as a JSON value, for files that embed a topology (schedules).
 nlohmann::ordered_json topology_to_json(const Topology& topology);
 
-/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv, .graphml/.xml).
-/// Anything with a '.' extension of those, or a path that exists, is a file.
+/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
+/// .graphml/.xml). Anything with a '.' extension of those, or a path that exists, is a file.
 /// \throws Error: InvalidArgument (spec), InvalidInput (file content), Io (cannot be read).
 Topology load_topology(const std::string& spec_or_file);
 

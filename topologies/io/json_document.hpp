@@ -15,7 +15,8 @@ namespace multitree {
 /// them, by scanning the text again up to the offending value: the good path pays nothing.
 class JsonDocument {
  public:
-  /// \throws Error(InvalidInput) "file:line: ..." on a syntax error, a repeated key, or trailing text.
+  /// \throws Error(InvalidInput) "file:line: ..." on a syntax error, a repeated key, or trailing
+  /// text.
   JsonDocument(std::string_view text, std::string file);
 
   [[nodiscard]] const nlohmann::json& root() const { return root_; }

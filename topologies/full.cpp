@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Networks where every rank is one hop from all: a duplex link each pair, or one switch.
+#include "topologies/families.hpp"
+
+namespace multitree {
+
+// Links by ascending pair: 0-1, 0-2, ..., 0-(n-1), 1-2, ...
+Topology make_full(const Spec& spec) {
+  const std::uint32_t ranks = spec.dims(1, 1)[0];
+  check_size(spec, ranks, std::uint64_t{ranks} * (ranks - 1));
+  const LinkSpeed speed = read_speed(spec);
+
+  TopologyBuilder builder(spec.text());
+  builder.set_shape({spec.name(), {ranks}});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) builder.add_endpoint();
+  for (std::uint32_t a = 0; a < ranks; ++a) {
+    for (std::uint32_t b = a + 1; b < ranks; ++b) {
+      builder.add_duplex(NodeId{a}, NodeId{b}, speed.bandwidth, speed.latency);
+    }
+  }
+  return std::move(builder).build();
+}
+
+Topology make_star(const Spec& spec) {
+  const std::uint32_t ranks = spec.dims(1, 1)[0];
+  const LinkSpeed speed = read_speed(spec);
+
+  TopologyBuilder builder(spec.text());
+  builder.set_shape({spec.name(), {ranks}});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) builder.add_endpoint();
+  const NodeId center = builder.add_switch("sw0");
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    builder.add_duplex(NodeId{rank}, center, speed.bandwidth, speed.latency);
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace multitree

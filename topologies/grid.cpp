@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Rings, tori and meshes of any number of dimensions.
+#include <algorithm>
+#include <limits>
+
+#include "topologies/families.hpp"
+
+namespace multitree {
+namespace {
+
+constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
+
+// The rank after `rank` in a dimension, if a link leads there.
+//
+//   dims 4x3: rank = x + 4*y        stride(x) = 1, stride(y) = 4
+//    y=2   8 -- 9 --10 --11 --(8)   coordinate = rank / stride % size
+//    y=1   4 -- 5 -- 6 -- 7 --(4)   step up   = rank + stride
+//    y=0   0 -- 1 -- 2 -- 3 --(0)   wrap      = rank + stride - stride*size
+//
+// A dimension of size 2 has one duplex link: its wrap would double the same pair.
+std::optional<std::uint32_t> next_in_dim(std::uint32_t rank, std::uint32_t stride,
+                                         std::uint32_t size, bool wrap) {
+  if (rank / stride % size + 1 < size) return rank + stride;
+  if (wrap && size > 2) return rank + stride - stride * size;
+  return std::nullopt;
+}
+
+Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims, bool wrap) {
+  const std::vector<LinkSpeed> speeds = read_speeds(spec, dims.size());
+  std::uint32_t ranks = 1;
+  for (const std::uint32_t size : dims) ranks *= size;
+
+  TopologyBuilder builder(spec.text());
+  builder.set_shape({spec.name(), dims});
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) builder.add_endpoint();
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    std::uint32_t stride = 1;
+    for (std::size_t dim = 0; dim < dims.size(); ++dim) {
+      if (const auto next = next_in_dim(rank, stride, dims[dim], wrap)) {
+        builder.add_duplex(NodeId{rank}, NodeId{*next}, speeds[dim].bandwidth, speeds[dim].latency);
+      }
+      stride *= dims[dim];
+    }
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace
+
+Topology make_ring(const Spec& spec) { return make_grid(spec, spec.dims(1, 1), true); }
+
+Topology make_torus(const Spec& spec) { return make_grid(spec, spec.dims(1, kAnyNumber), true); }
+
+Topology make_mesh(const Spec& spec) { return make_grid(spec, spec.dims(1, kAnyNumber), false); }
+
+}  // namespace multitree

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Whole-file reading and atomic writing on POSIX descriptors, which keep the cause of a failure.
+#include "topologies/io/files.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+[[noreturn]] void fail(const std::string& path, const char* doing, int error) {
+  throw Error(ErrorCode::Io, path + ": cannot " + doing + ": " + std::strerror(error));
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (fd_ > STDERR_FILENO) ::close(fd_);
+  }
+  [[nodiscard]] int get() const { return fd_; }
+  // Some file systems report a full disk only here.
+  [[nodiscard]] bool close() { return ::close(std::exchange(fd_, -1)) == 0; }
+
+ private:
+  int fd_;
+};
+
+// 0, or the errno of the failure.
+int write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+// Creates a new file beside `path`, with the mode that the umask (or the file it will replace)
+// gives.
+int create_temporary(const std::string& path, std::string& temporary) {
+  for (int attempt = 0;; ++attempt) {
+    temporary = path + ".tmp" + std::to_string(::getpid()) + "." + std::to_string(attempt);
+    const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 && errno == EEXIST && attempt < 1000) continue;
+    struct stat existing {};
+    if (fd >= 0 && ::stat(path.c_str(), &existing) == 0) {
+      (void)::fchmod(fd, existing.st_mode & 0777);  // The content matters more than its mode.
+    }
+    return fd;
+  }
+}
+
+bool is_special(const std::string& path) {
+  struct stat existing {};
+  return ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) &&
+         !S_ISDIR(existing.st_mode);
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  const bool standard = path == "-";
+  const Descriptor file(standard ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const std::string shown = standard ? "standard input" : path;
+  if (file.get() < 0) fail(shown, "open", errno);
+
+  std::string content;
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) {
+    content.reserve(static_cast<std::size_t>(status.st_size) + 1);
+  }
+  constexpr std::size_t kBlock = 1U << 20;
+  for (;;) {
+    const std::size_t size = content.size();
+    content.resize(size < content.capacity() ? content.capacity() : size + kBlock);
+    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
+    const int error = errno;
+    content.resize(size + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got == 0) return content;
+    if (got < 0 && error != EINTR) fail(shown, "read", error);
+  }
+}
+
+void write_file(const std::string& path, std::string_view content) {
+  if (path == "-") {
+    if (const int error = write_all(STDOUT_FILENO, content))
+      fail("standard output", "write", error);
+    return;
+  }
+  if (is_special(path)) {  // A device or a pipe is written through, never replaced.
+    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) fail(path, "open", errno);
+    if (const int error = write_all(file.get(), content)) fail(path, "write", error);
+    return;
+  }
+  std::string temporary;
+  Descriptor file(create_temporary(path, temporary));
+  if (file.get() < 0) fail(path, "create", errno);
+  int error = write_all(file.get(), content);
+  if (!file.close() && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    fail(path, "write", error);
+  }
+}
+
+}  // namespace multitree

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Taking "name:dims?key=value&key=value" apart.
+#include "topologies/spec.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::optional<std::uint64_t> to_number(std::string_view text) {
+  std::uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || rest != end) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+void Spec::fail(const std::string& what) const {
+  throw Error(ErrorCode::InvalidArgument, text_ + ": " + what);
+}
+
+Spec Spec::parse(std::string_view text) {
+  Spec spec;
+  spec.text_ = text;
+  const std::size_t query = text.find('?');
+  const std::string_view head = text.substr(0, query);
+  const std::size_t colon = head.find(':');
+  spec.name_ = head.substr(0, colon);
+  if (spec.name_.empty()) spec.fail("expected name:dims?key=value, the name is empty");
+  if (colon != std::string_view::npos) spec.dims_ = head.substr(colon + 1);
+  if (query == std::string_view::npos) return spec;
+
+  for (const std::string_view part : split(text.substr(query + 1), '&')) {
+    const std::size_t equals = part.find('=');
+    if (equals == std::string_view::npos || equals == 0 || equals + 1 == part.size()) {
+      spec.fail(fmt::format("expected key=value after '?' and '&', got '{}'", part));
+    }
+    const std::string key(part.substr(0, equals));
+    if (!spec.parameters_.emplace(key, part.substr(equals + 1)).second) {
+      spec.fail(fmt::format("parameter '{}' is given twice", key));
+    }
+  }
+  return spec;
+}
+
+std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_count,
+                                      std::uint32_t least) const {
+  std::vector<std::uint32_t> sizes;
+  std::uint64_t product = 1;
+  const std::vector<std::string_view> parts =
+      dims_.empty() ? std::vector<std::string_view>{} : split(dims_, 'x');
+  if (parts.size() < min_count || parts.size() > max_count) {
+    const std::string expected = min_count == max_count ? fmt::format("{}", min_count)
+                                 : max_count == SIZE_MAX
+                                     ? fmt::format("at least {}", min_count)
+                                     : fmt::format("{} to {}", min_count, max_count);
+    fail(fmt::format("dims: expected {} size(s) as in {}:AxB, got {}", expected, name_,
+                     parts.size()));
+  }
+  for (const std::string_view part : parts) {
+    const auto size = to_number(part);
+    if (!size || *size < least) {
+      const bool huge = !part.empty() && part.find_first_not_of("0123456789") == part.npos && !size;
+      fail(huge ? fmt::format("dims: at most {} ranks, got '{}'", kMaxRanks, part)
+                : fmt::format("dims: each size must be a number >= {}, got '{}'", least, part));
+    }
+    if (*size > kMaxRanks || product * std::max<std::uint64_t>(*size, 1) > kMaxRanks) {
+      fail(fmt::format("dims: sizes may multiply to at most {}, got '{}'", kMaxRanks, dims_));
+    }
+    product *= std::max<std::uint64_t>(*size, 1);
+    sizes.push_back(static_cast<std::uint32_t>(*size));
+  }
+  return sizes;
+}
+
+bool Spec::has(std::string_view key) const {
+  const bool found = parameters_.contains(key);
+  if (found) used_.emplace(key);
+  return found;
+}
+
+std::string Spec::get(std::string_view key, std::string_view fallback) const {
+  const auto found = parameters_.find(key);
+  used_.emplace(key);
+  return found == parameters_.end() ? std::string(fallback) : found->second;
+}
+
+std::uint32_t Spec::get_number(std::string_view key, std::uint32_t fallback, std::uint32_t least,
+                               std::uint32_t most) const {
+  const auto found = parameters_.find(key);
+  used_.emplace(key);
+  if (found == parameters_.end()) return fallback;
+  const auto value = to_number(found->second);
+  if (!value || *value < least || *value > most) {
+    fail(fmt::format("{}: expected a number from {} to {}, got '{}'", key, least, most,
+                     found->second));
+  }
+  return static_cast<std::uint32_t>(*value);
+}
+
+std::vector<std::string> Spec::get_list(std::string_view key, std::string_view fallback) const {
+  const std::string value = get(key, fallback);
+  std::vector<std::string> items;
+  if (value.empty()) return items;
+  for (const std::string_view item : split(value, ',')) {
+    if (item.empty()) fail(fmt::format("{}: empty item in list '{}'", key, value));
+    items.emplace_back(item);
+  }
+  return items;
+}
+
+void Spec::check_all_used() const {
+  for (const auto& [key, value] : parameters_) {
+    if (used_.contains(key)) continue;
+    const std::string known = fmt::format("{}", fmt::join(used_, ", "));
+    fail(fmt::format("unknown parameter '{}'{}", key,
+                     known.empty() ? ", none is known here" : "; known here: " + known));
+  }
+}
+
+}  // namespace multitree

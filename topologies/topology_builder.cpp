@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collecting and validating the nodes and links of a Topology.
+#include <fmt/format.h>
+
+#include <boost/graph/strong_components.hpp>
+#include <limits>
+#include <unordered_map>
+#include <utility>
+
+#include "topologies/error.hpp"
+#include "topologies/graph.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+namespace {
+
+constexpr NodeId kNoNode{std::numeric_limits<std::uint32_t>::max()};
+// Keeps sums of latencies over routes and steps within 63 bits.
+constexpr Time kMaxLatency{1'000'000'000'000};
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidInput, what); }
+
+void check_names(std::span<const Node> nodes) {
+  std::unordered_map<std::string_view, std::size_t> seen;
+  seen.reserve(nodes.size());
+  for (std::size_t id = 0; id < nodes.size(); ++id) {
+    if (nodes[id].name.empty()) fail(fmt::format("node {}: the name is empty", id));
+    const auto [first, inserted] = seen.emplace(nodes[id].name, id);
+    if (!inserted) {
+      fail(fmt::format("node {} ({}): node {} has the same name", id, nodes[id].name,
+                       first->second));
+    }
+  }
+}
+
+// Node of each rank; ranks must be 0 .. n-1, each once.
+std::vector<NodeId> collect_ranks(std::span<const Node> nodes) {
+  std::size_t count = 0;
+  for (const Node& node : nodes) count += node.is_switch() ? 0 : 1;
+  if (count == 0) fail("the topology has no rank");
+  std::vector<NodeId> ranks(count, kNoNode);
+  for (std::uint32_t id = 0; id < nodes.size(); ++id) {
+    if (nodes[id].is_switch()) continue;
+    const std::uint32_t rank = index(*nodes[id].rank);
+    if (rank >= count) {
+      fail(fmt::format("node {} ({}): ranks must be 0..{}, each once, got {}", id, nodes[id].name,
+                       count - 1, rank));
+    }
+    if (ranks[rank] != kNoNode) {
+      fail(fmt::format("node {} ({}): rank {} is already that of node {} ({})", id, nodes[id].name,
+                       rank, index(ranks[rank]), nodes[index(ranks[rank])].name));
+    }
+    ranks[rank] = NodeId{id};
+  }
+  return ranks;
+}
+
+void check_link(std::span<const Node> nodes, const Link& link) {
+  const auto complain = [&](const std::string& what) {
+    const auto name = [&](NodeId id) {
+      return index(id) < nodes.size() ? nodes[index(id)].name : std::string("?");
+    };
+    fail(fmt::format("link {}->{} ({}->{}): {}", index(link.src), index(link.dst), name(link.src),
+                     name(link.dst), what));
+  };
+  for (const NodeId end : {link.src, link.dst}) {
+    if (index(end) >= nodes.size()) {
+      complain(fmt::format("there is no node {}, nodes are 0..{}", index(end), nodes.size() - 1));
+    }
+  }
+  if (link.src == link.dst) complain("it joins a node to itself");
+  if (link.bandwidth.bytes_per_second == 0) {
+    complain("bandwidth must be > 0, got " + to_string(link.bandwidth));
+  }
+  if (link.latency.picoseconds < 0 || link.latency > kMaxLatency) {
+    complain(fmt::format("latency must be from 0s to {}, got {}", to_string(kMaxLatency),
+                         to_string(link.latency)));
+  }
+}
+
+// Boost numbers components in reverse topological order: no path leads from a lower to a higher.
+void check_reachability(const Topology& topology) {
+  const Graph graph = make_graph(topology);
+  std::vector<std::uint32_t> component(topology.num_nodes());
+  boost::strong_components(graph, boost::make_iterator_property_map(
+                                      component.begin(), boost::get(boost::vertex_index, graph)));
+  const NodeId root = topology.node_of(Rank{0});
+  for (std::uint32_t rank = 1; rank < topology.num_ranks(); ++rank) {
+    const NodeId node = topology.node_of(Rank{rank});
+    if (component[index(node)] == component[index(root)]) continue;
+    const bool from_root = component[index(root)] < component[index(node)];
+    const auto [from, to] = from_root ? std::pair(0U, rank) : std::pair(rank, 0U);
+    fail(fmt::format("rank {} ({}) cannot reach rank {} ({})", from,
+                     topology.node(topology.node_of(Rank{from})).name, to,
+                     topology.node(topology.node_of(Rank{to})).name));
+  }
+}
+
+}  // namespace
+
+TopologyBuilder::TopologyBuilder(std::string name) { topology_.name_ = std::move(name); }
+
+NodeId TopologyBuilder::add_endpoint(std::string name) {
+  return add_endpoint(std::move(name), Rank{next_rank_});
+}
+
+NodeId TopologyBuilder::add_endpoint(std::string name, Rank rank) {
+  if (name.empty()) name = fmt::format("n{}", index(rank));
+  next_rank_ = std::max(next_rank_, index(rank) + 1);
+  topology_.nodes_.push_back({std::move(name), rank});
+  return NodeId{static_cast<std::uint32_t>(topology_.nodes_.size() - 1)};
+}
+
+NodeId TopologyBuilder::add_switch(std::string name) {
+  topology_.nodes_.push_back({std::move(name), std::nullopt});
+  return NodeId{static_cast<std::uint32_t>(topology_.nodes_.size() - 1)};
+}
+
+LinkId TopologyBuilder::add_link(NodeId src, NodeId dst, Bandwidth bandwidth, Time latency) {
+  topology_.links_.push_back({src, dst, bandwidth, latency});
+  return LinkId{static_cast<std::uint32_t>(topology_.links_.size() - 1)};
+}
+
+void TopologyBuilder::add_duplex(NodeId a, NodeId b, Bandwidth bandwidth, Time latency) {
+  add_link(a, b, bandwidth, latency);
+  add_link(b, a, bandwidth, latency);
+}
+
+void TopologyBuilder::set_shape(Shape shape) { topology_.shape_ = std::move(shape); }
+
+Topology TopologyBuilder::build() && {
+  check_names(topology_.nodes_);
+  topology_.ranks_ = collect_ranks(topology_.nodes_);
+  for (const Link& link : topology_.links_) check_link(topology_.nodes_, link);
+  topology_.index_links();
+  check_reachability(topology_);
+  return std::move(topology_);
+}
+
+}  // namespace multitree
