@@ -32,7 +32,7 @@ enum class LinkId : std::uint32_t {};
 
 /// A vertex. An endpoint carries a rank and, as in direct networks, a router: it can forward.
 struct Node {
-  std::string name;          ///< unique, not empty
+  std::string name;          ///< unique, not empty, UTF-8 without control characters
   std::optional<Rank> rank;  ///< empty for a switch
   bool operator==(const Node&) const = default;
   [[nodiscard]] bool is_switch() const { return !rank.has_value(); }

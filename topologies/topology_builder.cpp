@@ -8,9 +8,10 @@
 #include <unordered_map>
 #include <utility>
 
-#include "topologies/error.hpp"
 #include "topologies/graph.hpp"
 #include "topologies/topology.hpp"
+#include "topologies/topology_error_internal.hpp"
+#include "topologies/utf8_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -19,17 +20,26 @@ constexpr NodeId kNoNode{std::numeric_limits<std::uint32_t>::max()};
 // Keeps sums of latencies over routes and steps within 63 bits.
 constexpr Time kMaxLatency{1'000'000'000'000};
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidInput, what); }
+[[noreturn]] void fail(const std::string& what) {
+  throw TopologyError(TopologyPart::Whole, 0, what);
+}
+
+[[noreturn]] void fail_node(std::span<const Node> nodes, std::size_t id, const std::string& what) {
+  throw TopologyError(TopologyPart::Node, id,
+                      fmt::format("node {} ({}): {}", id, nodes[id].name, what));
+}
 
 void check_names(std::span<const Node> nodes) {
   std::unordered_map<std::string_view, std::size_t> seen;
   seen.reserve(nodes.size());
   for (std::size_t id = 0; id < nodes.size(); ++id) {
-    if (nodes[id].name.empty()) fail(fmt::format("node {}: the name is empty", id));
+    if (nodes[id].name.empty()) fail_node(nodes, id, "the name is empty");
+    if (!is_plain_name(nodes[id].name)) {
+      fail_node(nodes, id, "the name must be UTF-8 without control characters");
+    }
     const auto [first, inserted] = seen.emplace(nodes[id].name, id);
     if (!inserted) {
-      fail(fmt::format("node {} ({}): node {} has the same name", id, nodes[id].name,
-                       first->second));
+      fail_node(nodes, id, fmt::format("node {} has the same name", first->second));
     }
   }
 }
@@ -44,25 +54,27 @@ std::vector<NodeId> collect_ranks(std::span<const Node> nodes) {
     if (nodes[id].is_switch()) continue;
     const std::uint32_t rank = index(*nodes[id].rank);
     if (rank >= count) {
-      fail(fmt::format("node {} ({}): ranks must be 0..{}, each once, got {}", id, nodes[id].name,
-                       count - 1, rank));
+      fail_node(nodes, id, fmt::format("ranks must be 0..{}, each once, got {}", count - 1, rank));
     }
     if (ranks[rank] != kNoNode) {
-      fail(fmt::format("node {} ({}): rank {} is already that of node {} ({})", id, nodes[id].name,
-                       rank, index(ranks[rank]), nodes[index(ranks[rank])].name));
+      fail_node(nodes, id,
+                fmt::format("rank {} is already that of node {} ({})", rank, index(ranks[rank]),
+                            nodes[index(ranks[rank])].name));
     }
     ranks[rank] = NodeId{id};
   }
   return ranks;
 }
 
-void check_link(std::span<const Node> nodes, const Link& link) {
+void check_link(std::span<const Node> nodes, std::span<const Link> links, std::size_t id) {
+  const Link& link = links[id];
   const auto complain = [&](const std::string& what) {
-    const auto name = [&](NodeId id) {
-      return index(id) < nodes.size() ? nodes[index(id)].name : std::string("?");
+    const auto name = [&](NodeId node) {
+      return index(node) < nodes.size() ? nodes[index(node)].name : std::string("?");
     };
-    fail(fmt::format("link {}->{} ({}->{}): {}", index(link.src), index(link.dst), name(link.src),
-                     name(link.dst), what));
+    throw TopologyError(TopologyPart::Link, id,
+                        fmt::format("link {}->{} ({}->{}): {}", index(link.src), index(link.dst),
+                                    name(link.src), name(link.dst), what));
   };
   for (const NodeId end : {link.src, link.dst}) {
     if (index(end) >= nodes.size()) {
@@ -130,9 +142,14 @@ void TopologyBuilder::add_duplex(NodeId a, NodeId b, Bandwidth bandwidth, Time l
 void TopologyBuilder::set_shape(Shape shape) { topology_.shape_ = std::move(shape); }
 
 Topology TopologyBuilder::build() && {
+  if (!is_plain_name(topology_.name_) || !is_plain_name(topology_.shape_.family)) {
+    fail("the name and the family must be UTF-8 without control characters");
+  }
   check_names(topology_.nodes_);
   topology_.ranks_ = collect_ranks(topology_.nodes_);
-  for (const Link& link : topology_.links_) check_link(topology_.nodes_, link);
+  for (std::size_t id = 0; id < topology_.links_.size(); ++id) {
+    check_link(topology_.nodes_, topology_.links_, id);
+  }
   topology_.index_links();
   check_reachability(topology_);
   return std::move(topology_);

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Lines and encodings of input files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace multitree {
+
+/// Line (from 1) of the byte at an offset; offsets past the end count as the end.
+std::size_t line_at(std::string_view text, std::size_t offset);
+
+/// Throws Error(InvalidInput) "file:line: what".
+[[noreturn]] void fail_at(const std::string& file, std::size_t line, const std::string& what);
+
+/// \throws Error(InvalidInput) if the text is blank, or no UTF-8, or holds a NUL.
+void check_text(std::string_view text, const std::string& file);
+
+}  // namespace multitree
