@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Time reversal, sequence and pipelining of schedules.
+#include "algorithms/compose.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "algorithms/generators/dependences_internal.hpp"
+#include "algorithms/generators/link_calendar_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+Schedule header_of(const Schedule& schedule) {
+  Schedule header;
+  header.collective = schedule.collective;
+  header.algorithm = schedule.algorithm;
+  header.root = schedule.root;
+  header.ranks = schedule.ranks;
+  header.chunks = schedule.chunks;
+  return header;
+}
+
+Collective mirrored(Collective collective) {
+  switch (collective) {
+    case Collective::AllGather:
+      return Collective::ReduceScatter;
+    case Collective::Broadcast:
+      return Collective::Reduce;
+    default:
+      throw std::logic_error(fmt::format("expected an allgather or a broadcast to reverse, got {}",
+                                         to_string(collective)));
+  }
+}
+
+template <class LinkMap>
+Schedule reversed(const Schedule& schedule, LinkMap&& link_map) {
+  Schedule result = header_of(schedule);
+  result.collective = mirrored(schedule.collective);
+  result.transfers.reserve(schedule.transfers.size());
+  result.routes.reserve(schedule.routes.size());
+  const std::uint32_t steps = schedule.num_steps();
+  std::vector<LinkId> route;
+  // Backwards, so that the new steps ascend.
+  for (auto t = schedule.transfers.rbegin(); t != schedule.transfers.rend(); ++t) {
+    const auto forward = schedule.route(*t);
+    route.clear();
+    for (auto link = forward.rbegin(); link != forward.rend(); ++link) {
+      route.push_back(link_map(*link));
+    }
+    result.add(steps - 1 - t->step, Op::Reduce, t->chunk, t->dst, t->src, route);
+  }
+  result.canonicalize();
+  return result;
+}
+
+}  // namespace
+
+Schedule reversed_on_transposed(const Schedule& schedule) {
+  return reversed(schedule, [](LinkId link) { return link; });
+}
+
+Schedule reversed_by_mates(const Schedule& schedule, const Topology& topology) {
+  return reversed(schedule, [&](LinkId link) {
+    const auto mate = topology.mate(link);
+    if (!mate) {
+      throw std::logic_error(fmt::format("link {} has no mate to reverse onto", index(link)));
+    }
+    return *mate;
+  });
+}
+
+Schedule all_reduce_of(const Schedule& first, const Schedule& second) {
+  if (first.chunks != second.chunks || first.ranks != second.ranks) {
+    throw std::logic_error("expected two schedules with the same ranks and chunks");
+  }
+  Schedule result = header_of(second);
+  result.collective = Collective::AllReduce;
+  result.transfers.reserve(first.transfers.size() + second.transfers.size());
+  result.routes.reserve(first.routes.size() + second.routes.size());
+  for (const Transfer& t : first.transfers) {
+    result.add(t.step, t.op, t.chunk, t.src, t.dst, first.route(t));
+  }
+  const std::uint32_t offset = first.num_steps();
+  for (const Transfer& t : second.transfers) {
+    result.add(offset + t.step, t.op, t.chunk, t.src, t.dst, second.route(t));
+  }
+  result.canonicalize();
+  return result;
+}
+
+Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topology& topology) {
+  Schedule result = header_of(schedule);
+  result.chunks.clear();
+  for (const Chunk& chunk : schedule.chunks) {
+    result.chunks.insert(result.chunks.end(), segments, chunk);
+  }
+  result.transfers.reserve(schedule.transfers.size() * segments);
+  result.routes.reserve(schedule.routes.size() * segments);
+  LinkCalendar calendar(topology);
+  Dependences dependences(schedule.ranks, result.chunks.size());
+  for (std::uint32_t segment = 0; segment < segments; ++segment) {
+    for (const Transfer& t : schedule.transfers) {
+      const std::uint32_t chunk = t.chunk * segments + segment;
+      const auto route = schedule.route(t);
+      const std::uint32_t step = calendar.next_free(
+          route, std::max(t.step, dependences.earliest(t.op, chunk, t.src, t.dst)));
+      calendar.take(route, step);
+      dependences.record(t.op, chunk, t.src, t.dst, step);
+      result.add(step, t.op, chunk, t.src, t.dst, route);
+    }
+  }
+  result.canonicalize();
+  return result;
+}
+
+}  // namespace multitree

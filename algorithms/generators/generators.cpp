@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What several algorithms share: headers and pipelined broadcasts.
+#include <algorithm>
+
+#include "algorithms/compose.hpp"
+#include "algorithms/generators/generators_internal.hpp"
+
+namespace multitree {
+namespace {
+
+constexpr std::uint32_t kMaxSegments = 1U << 16;
+// Beyond this many transfers a longer pipeline costs more to store than it gains.
+constexpr std::uint64_t kMaxDefaultTransfers = 1U << 18;
+
+/// Steps between two segments in the steady state: how often the busiest link is used.
+std::uint32_t period(const Schedule& base, const Topology& topology) {
+  std::vector<std::uint32_t> uses(topology.num_links(), 0);
+  std::uint32_t most = 1;
+  for (const LinkId link : base.routes) {
+    const std::uint32_t slots = topology.slots(link);
+    most = std::max(most, (++uses[index(link)] + slots - 1) / slots);
+  }
+  return most;
+}
+
+std::uint32_t default_segments(const Schedule& base, const Topology& topology) {
+  const std::uint32_t steps = base.num_steps(), each = period(base, topology);
+  if (steps <= each) return 1;
+  const std::uint64_t wanted = (8 * std::uint64_t{steps - each} + each - 1) / each;
+  const std::uint64_t most = kMaxDefaultTransfers / base.transfers.size() + 1;
+  return static_cast<std::uint32_t>(std::min({wanted, most, std::uint64_t{kMaxSegments}}));
+}
+
+}  // namespace
+
+std::optional<std::string> supports_all(const Topology&) { return std::nullopt; }
+
+Schedule all_gather_header(const Topology& topology, std::uint32_t chunks_per_owner) {
+  Schedule schedule;
+  schedule.collective = Collective::AllGather;
+  schedule.ranks = topology.num_ranks();
+  for (std::uint32_t c = 0; c < schedule.ranks * chunks_per_owner; ++c) {
+    schedule.chunks.push_back({.owner = Rank{c / chunks_per_owner}, .tree = c, .weight = 1});
+  }
+  return schedule;
+}
+
+Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chunks) {
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.root = root;
+  schedule.ranks = topology.num_ranks();
+  for (std::uint32_t c = 0; c < chunks; ++c) {
+    schedule.chunks.push_back({.owner = root, .tree = c, .weight = 1});
+  }
+  return schedule;
+}
+
+std::uint32_t segments_option(const Spec& options) {
+  return options.get_number("segments", 0, 1, kMaxSegments);
+}
+
+Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,
+                             const Topology& topology) {
+  return pipelined(base, segments == 0 ? default_segments(base, topology) : segments, topology);
+}
+
+}  // namespace multitree

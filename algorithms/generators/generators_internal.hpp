@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The algorithms that the registry lists, and what several of them share.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+
+namespace multitree {
+
+Algorithm bidirectional_ring_algorithm();
+Algorithm double_binary_tree_algorithm();
+Algorithm halving_doubling_algorithm();
+Algorithm hdrm_algorithm();
+Algorithm multitree_algorithm();
+Algorithm ring_algorithm();
+Algorithm ring2d_algorithm();
+
+/// For Algorithm::unsupported of an algorithm that serves every network.
+std::optional<std::string> supports_all(const Topology& topology);
+
+/// A schedule without transfers, with `chunks_per_owner` chunks for each rank, those of a rank in
+/// sequence and each a tree of its own.
+Schedule all_gather_header(const Topology& topology, std::uint32_t chunks_per_owner = 1);
+
+/// A schedule without transfers and with `chunks` chunks of the root, each a tree of its own.
+Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chunks);
+
+/// The option "segments": how many pieces a pipelined broadcast cuts every chunk into. By default
+/// so many that filling the pipeline takes about an eighth of the time; 0 if it is not given.
+std::uint32_t segments_option(const Spec& options);
+
+/// `base` pipelined in `segments` pieces; 0: as many as the doc of segments_option() says.
+Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,
+                             const Topology& topology);
+
+/// Documentation of segments_option() for Algorithm::parameters.
+inline constexpr std::string_view kSegmentsDoc =
+    "segments=N: pieces of a pipelined broadcast or reduce (default: about 1/8 pipeline fill)";
+
+}  // namespace multitree

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// MULTITREE: as many spanning trees as ranks, grown from their roots at the same time, one link
+/// use per step. J. Huang, P. Majumder, S. Kim, A. Muzahid, K. H. Yum, E. J. Kim: "Communication
+/// Algorithm- Architecture Co-Design for Distributed Deep Learning", ISCA 2021, Algorithm 1
+/// (DOI 10.1109/ISCA52012.2021.00023).
+///
+/// Each step starts with every link free. The trees take turns; in a turn a tree adds one rank: the
+/// first of its members (in the order they joined, those of earlier steps only) that has a free
+/// link to a rank outside the tree becomes the parent. The step ends when no tree can grow, and the
+/// next step starts until all trees span all ranks. Through switches, the parent reaches the
+/// nearest rank outside the tree by a breadth-first search over free links, and takes all links on
+/// the way.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "algorithms/generators/generators_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+enum class Order : std::uint8_t { Ascending, SmallestFirst };
+
+/// Grows one tree per chunk of a schedule.
+class Growth {
+ public:
+  Growth(Schedule header, const Topology& topology, Order order);
+  Schedule run() &&;
+
+ private:
+  /// A link as the search sees it. `rank` is kSwitch if it ends at a switch.
+  struct Arc {
+    std::uint32_t link, node, rank;
+  };
+  /// Members of earlier steps are parents[0 .. limit), in the order they joined; those before
+  /// `cursor` cannot become a parent in this step any more.
+  struct Tree {
+    std::vector<std::uint32_t> parents;
+    std::size_t cursor = 0, kept = 0, limit = 0;
+    std::uint32_t joined = 1;
+  };
+  static constexpr std::uint32_t kSwitch = std::numeric_limits<std::uint32_t>::max();
+
+  void begin_step();
+  void end_step();
+  void grow_step();
+  bool take_turn(std::uint32_t tree);
+  bool find_route(std::uint32_t tree, std::uint32_t parent);
+  bool search_switches(std::uint32_t tree, std::uint32_t parent);
+  void join(std::uint32_t tree, std::uint32_t parent);
+  [[nodiscard]] bool is_exhausted(std::uint32_t tree, std::uint32_t parent) const;
+  [[noreturn]] void fail() const;
+
+  [[nodiscard]] std::span<const Arc> arcs(std::uint32_t node) const {
+    return std::span(arcs_).subspan(arc_begin_[node], arc_begin_[node + 1] - arc_begin_[node]);
+  }
+  [[nodiscard]] std::span<const Arc> arcs_of_rank(std::uint32_t rank) const {
+    return arcs(index(topology_.node_of(Rank{rank})));
+  }
+  [[nodiscard]] bool is_member(std::uint32_t tree, std::uint32_t rank) const {
+    return ((members_[tree * words_ + rank / 64] >> (rank % 64)) & 1U) != 0;
+  }
+  void set_member(std::uint32_t tree, std::uint32_t rank) {
+    members_[tree * words_ + rank / 64] |= std::uint64_t{1} << (rank % 64);
+  }
+
+  const Topology& topology_;
+  Order order_;
+  Schedule schedule_;
+  std::uint32_t ranks_;
+  std::vector<std::uint32_t> arc_begin_;
+  std::vector<Arc> arcs_;
+  std::vector<Tree> trees_;
+  std::vector<std::uint64_t> members_;  // a bit for each tree and rank
+  std::size_t words_;
+  std::vector<std::uint32_t> waiting_;  // trees that may still grow in this step, in turn order
+  std::uint32_t step_ = 0;
+  // The link budget of the step: slots left on each link, on all links out of each rank, and on all
+  // links out of and into ranks. Without one of the last two no tree can grow.
+  std::vector<std::uint32_t> budget_, full_budget_, rank_budget_, full_rank_budget_;
+  std::uint64_t leaving_ = 0, entering_ = 0, full_leaving_ = 0, full_entering_ = 0;
+  std::vector<LinkId> route_;  // found by find_route(), ending at rank found_
+  std::uint32_t found_ = 0;
+  std::vector<std::uint32_t> queue_, stamps_, reached_by_;  // of the search through switches
+  std::uint32_t stamp_ = 0;
+};
+
+Growth::Growth(Schedule header, const Topology& topology, Order order)
+    : topology_(topology),
+      order_(order),
+      schedule_(std::move(header)),
+      ranks_(topology.num_ranks()),
+      arc_begin_(topology.num_nodes() + 1, 0),
+      trees_(schedule_.chunks.size()),
+      words_((ranks_ + 63) / 64),
+      full_rank_budget_(ranks_, 0),
+      stamps_(topology.num_nodes(), 0),
+      reached_by_(topology.num_nodes(), 0) {
+  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
+    for (const LinkId id : topology.out_links(NodeId{node})) {
+      const NodeId to = topology.link(id).dst;
+      const auto rank = topology.node(to).rank;
+      arcs_.push_back({index(id), index(to), rank ? index(*rank) : kSwitch});
+      if (rank) full_entering_ += topology.slots(id);
+    }
+    arc_begin_[node + 1] = static_cast<std::uint32_t>(arcs_.size());
+  }
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    full_budget_.push_back(topology.slots(LinkId{id}));
+    if (const auto rank = topology.node(topology.link(LinkId{id}).src).rank) {
+      full_rank_budget_[index(*rank)] += full_budget_.back();
+      full_leaving_ += full_budget_.back();
+    }
+  }
+  members_.assign(trees_.size() * words_, 0);
+  for (std::uint32_t tree = 0; tree < trees_.size(); ++tree) {
+    const std::uint32_t root = index(schedule_.chunks[tree].owner);
+    trees_[tree].parents.push_back(root);
+    set_member(tree, root);
+  }
+  schedule_.transfers.reserve(trees_.size() * (ranks_ - 1));
+  schedule_.routes.reserve(trees_.size() * (ranks_ - 1));
+}
+
+Schedule Growth::run() && {
+  for (begin_step(); !waiting_.empty(); begin_step()) {
+    const std::size_t before = schedule_.transfers.size();
+    grow_step();
+    end_step();
+    if (schedule_.transfers.size() == before) fail();
+    ++step_;
+  }
+  return std::move(schedule_);
+}
+
+void Growth::begin_step() {
+  budget_ = full_budget_;
+  rank_budget_ = full_rank_budget_;
+  leaving_ = full_leaving_;
+  entering_ = full_entering_;
+  waiting_.clear();
+  for (std::uint32_t tree = 0; tree < trees_.size(); ++tree) {
+    Tree& t = trees_[tree];
+    if (t.joined == ranks_) continue;
+    t.cursor = t.kept = 0;
+    t.limit = t.parents.size();
+    waiting_.push_back(tree);
+  }
+  if (order_ == Order::SmallestFirst) {
+    std::ranges::stable_sort(waiting_, {}, [&](std::uint32_t tree) { return trees_[tree].joined; });
+  }
+}
+
+/// Closes the gaps that members without a neighbour outside the tree left.
+void Growth::end_step() {
+  for (Tree& t : trees_) {
+    if (t.kept == t.cursor) continue;
+    t.parents.erase(t.parents.begin() + static_cast<std::ptrdiff_t>(t.kept),
+                    t.parents.begin() + static_cast<std::ptrdiff_t>(t.cursor));
+    t.cursor = t.kept;
+  }
+}
+
+void Growth::grow_step() {
+  while (!waiting_.empty() && leaving_ > 0 && entering_ > 0) {
+    std::size_t still = 0;
+    for (const std::uint32_t tree : waiting_) {
+      // A tree that fails once cannot succeed later in the step: links only become fewer.
+      if (take_turn(tree) && trees_[tree].joined < ranks_) waiting_[still++] = tree;
+    }
+    waiting_.resize(still);
+  }
+}
+
+bool Growth::take_turn(std::uint32_t tree) {
+  Tree& t = trees_[tree];
+  for (; t.cursor < t.limit; ++t.cursor) {
+    const std::uint32_t parent = t.parents[t.cursor];
+    if (rank_budget_[parent] > 0) {
+      if (find_route(tree, parent)) {
+        join(tree, parent);
+        return true;
+      }
+      if (is_exhausted(tree, parent)) continue;
+    }
+    t.parents[t.kept++] = parent;
+  }
+  return false;
+}
+
+/// Whether the parent will never again have a rank to add: all its links end at members.
+bool Growth::is_exhausted(std::uint32_t tree, std::uint32_t parent) const {
+  return std::ranges::all_of(arcs_of_rank(parent), [&](const Arc& arc) {
+    return arc.rank != kSwitch && is_member(tree, arc.rank);
+  });
+}
+
+bool Growth::find_route(std::uint32_t tree, std::uint32_t parent) {
+  bool through_switch = false;
+  for (const Arc& arc : arcs_of_rank(parent)) {
+    if (budget_[arc.link] == 0) continue;
+    if (arc.rank == kSwitch) {
+      through_switch = true;
+    } else if (!is_member(tree, arc.rank)) {
+      route_.assign(1, LinkId{arc.link});
+      found_ = arc.rank;
+      return true;
+    }
+  }
+  return through_switch && search_switches(tree, parent);
+}
+
+bool Growth::search_switches(std::uint32_t tree, std::uint32_t parent) {
+  const std::uint32_t start = index(topology_.node_of(Rank{parent}));
+  ++stamp_;
+  queue_.assign(1, start);
+  for (std::size_t head = 0; head < queue_.size(); ++head) {
+    for (const Arc& arc : arcs(queue_[head])) {
+      if (budget_[arc.link] == 0) continue;
+      if (arc.rank != kSwitch) {
+        if (is_member(tree, arc.rank)) continue;
+        found_ = arc.rank;
+        route_.assign(1, LinkId{arc.link});
+        for (std::uint32_t node = queue_[head]; node != start;) {
+          route_.push_back(LinkId{reached_by_[node]});
+          node = index(topology_.link(route_.back()).src);
+        }
+        std::ranges::reverse(route_);
+        return true;
+      }
+      if (stamps_[arc.node] == stamp_) continue;
+      stamps_[arc.node] = stamp_;
+      reached_by_[arc.node] = arc.link;
+      queue_.push_back(arc.node);
+    }
+  }
+  return false;
+}
+
+void Growth::join(std::uint32_t tree, std::uint32_t parent) {
+  for (const LinkId link : route_) --budget_[index(link)];
+  --rank_budget_[parent];
+  --leaving_;
+  --entering_;
+  set_member(tree, found_);
+  ++trees_[tree].joined;
+  trees_[tree].parents.push_back(found_);
+  schedule_.add(step_, Op::Copy, tree, Rank{parent}, Rank{found_}, route_);
+}
+
+void Growth::fail() const {
+  const auto stuck = std::ranges::find_if(trees_, [&](const Tree& t) { return t.joined < ranks_; });
+  const auto tree = static_cast<std::uint32_t>(stuck - trees_.begin());
+  std::vector<std::uint32_t> missing;
+  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+    if (!is_member(tree, rank)) missing.push_back(rank);
+  }
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("multitree on {}: rank {} cannot reach rank(s) {}", topology_.name(),
+                          index(schedule_.chunks[tree].owner), fmt::join(missing, ", ")));
+}
+
+struct Options {
+  Order order;
+  std::uint32_t segments;
+};
+
+Options parse(const Spec& spec) {
+  const std::string order = spec.get("order", "smallest-first");
+  if (order != "ascending" && order != "smallest-first") {
+    spec.fail(fmt::format("order: expected ascending or smallest-first, got '{}'", order));
+  }
+  return {order == "ascending" ? Order::Ascending : Order::SmallestFirst, segments_option(spec)};
+}
+
+Schedule all_gather(const Topology& topology, const Spec& spec) {
+  const Options options = parse(spec);
+  return Growth(all_gather_header(topology), topology, options.order).run();
+}
+
+Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
+  const Options options = parse(spec);
+  Schedule tree = Growth(broadcast_header(topology, root, 1), topology, options.order).run();
+  return pipelined_broadcast(tree, options.segments, topology);
+}
+
+}  // namespace
+
+Algorithm multitree_algorithm() {
+  return {.name = "multitree",
+          .summary = "one spanning tree per rank, grown together from the roots, a link use a step",
+          .source = "Huang et al., ISCA 2021, Algorithm 1",
+          .parameters =
+              "order=ascending|smallest-first: which trees take their turn first in a step "
+              "(default smallest-first); segments=N: pieces of a pipelined broadcast or "
+              "reduce (default: about 1/8 pipeline fill)",
+          .unsupported = supports_all,
+          .all_gather = all_gather,
+          .broadcast = broadcast,
+          .all_reduce = nullptr};
+}
+
+}  // namespace multitree

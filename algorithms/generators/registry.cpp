@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The list of algorithms, and how a collective is composed from what an algorithm offers.
+#include "algorithms/registry.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "algorithms/compose.hpp"
+#include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/verify.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+/// `make` gives a gathering for a network; this gives its mirror image, a reduction.
+template <class Make>
+Schedule mirror(const Topology& topology, Make&& make) {
+  if (topology.is_symmetric()) return reversed_by_mates(make(topology), topology);
+  return reversed_on_transposed(make(topology.transposed()));
+}
+
+Schedule all_reduce(const Algorithm& algorithm, const Topology& topology, const Spec& options) {
+  if (algorithm.all_reduce != nullptr) return algorithm.all_reduce(topology, options);
+  const Schedule gathering = algorithm.all_gather(topology, options);
+  const auto gather = [&](const Topology& t) {
+    return &t == &topology ? gathering : algorithm.all_gather(t, options);
+  };
+  return all_reduce_of(mirror(topology, gather), gathering);
+}
+
+Schedule generate(const Algorithm& algorithm, const Topology& topology, Collective collective,
+                  Rank root, const Spec& options) {
+  const auto all_gather = [&](const Topology& t) { return algorithm.all_gather(t, options); };
+  const auto broadcast = [&](const Topology& t) { return algorithm.broadcast(t, root, options); };
+  switch (collective) {
+    case Collective::AllReduce:
+      return all_reduce(algorithm, topology, options);
+    case Collective::ReduceScatter:
+      return mirror(topology, all_gather);
+    case Collective::AllGather:
+      return all_gather(topology);
+    case Collective::Broadcast:
+      return broadcast(topology);
+    case Collective::Reduce:
+      return mirror(topology, broadcast);
+  }
+  throw std::logic_error("unknown collective");
+}
+
+}  // namespace
+
+std::span<const Algorithm> algorithms() {
+  static const std::array list = {
+      bidirectional_ring_algorithm(),
+      double_binary_tree_algorithm(),
+      halving_doubling_algorithm(),
+      hdrm_algorithm(),
+      multitree_algorithm(),
+      ring_algorithm(),
+      ring2d_algorithm(),
+  };
+  return list;
+}
+
+const Algorithm& find_algorithm(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == name) return algorithm;
+    names.push_back(algorithm.name);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("expected an algorithm ({}), got '{}'", fmt::join(names, ", "), name));
+}
+
+Schedule generate_schedule(std::string_view spec, const Topology& topology, Collective collective,
+                           Rank root) {
+  const Spec options = Spec::parse(spec);
+  const Algorithm& algorithm = find_algorithm(options.name());
+  if (!options.dims_text().empty()) {
+    options.fail(fmt::format("an algorithm has no dims, got '{}'", options.dims_text()));
+  }
+  if (index(root) >= topology.num_ranks()) {
+    options.fail(
+        fmt::format("root: expected a rank below {}, got {}", topology.num_ranks(), index(root)));
+  }
+  if (const auto reason = algorithm.unsupported(topology)) {
+    throw Error(ErrorCode::Unsupported, *reason);
+  }
+  Schedule schedule = generate(algorithm, topology, collective, root, options);
+  options.check_all_used();
+  schedule.algorithm = options.text();
+  schedule.collective = collective;
+  schedule.root = has_root(collective) ? root : Rank{0};
+  schedule.canonicalize();
+  return schedule;
+}
+
+Schedule make_schedule(std::string_view spec, const Topology& topology, Collective collective,
+                       Rank root) {
+  Schedule schedule = generate_schedule(spec, topology, collective, root);
+  VerifyOptions first;
+  first.max_violations = 5;
+  const VerifyReport report = verify(schedule, topology, first);
+  if (report.ok()) return schedule;
+  std::string what = fmt::format("{} made a wrong {} schedule for {}, {} violation(s)", spec,
+                                 to_string(collective), topology.name(), report.total_violations);
+  for (const Violation& violation : report.violations) what += "\n  " + violation.message;
+  throw std::logic_error(what);
+}
+
+}  // namespace multitree
