@@ -18,9 +18,44 @@ namespace {
 constexpr std::string_view kLinkParameters = "bw=16GB/s, lat=150ns: of every link";
 constexpr std::string_view kGridParameters =
     "bw=16GB/s, lat=150ns: of every link, or a list with one value a dimension";
+constexpr std::string_view kUplinkParameters =
+    "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links between switches";
+constexpr std::string_view kFatTreeParameters =
+    "spines=hosts or oversubscription=1 (hosts over spines); bw=16GB/s, lat=150ns: of every link; "
+    "uplink-bw, uplink-lat: of links between switches";
+constexpr std::string_view kFatTree3Parameters =
+    "oversubscription=1 (links down over links up at an edge switch); bw=16GB/s, lat=150ns: of "
+    "every link; uplink-bw, uplink-lat: of links between switches";
+constexpr std::string_view kDragonflyParameters =
+    "groups=A*H+1; bw=16GB/s, lat=150ns: of every link; local-bw, local-lat: inside a group; "
+    "global-bw, global-lat: between groups";
+constexpr std::string_view kA100Parameters =
+    "nvlink=300GB/s, lat=150ns: of a GPU to its box's switch; nic=25GB/s, nic-lat=500ns: of a GPU "
+    "to the InfiniBand switch of several boxes";
+constexpr std::string_view kH100Parameters =
+    "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, nic-lat=500ns: of a GPU "
+    "to the InfiniBand switch of several boxes";
 
 constexpr std::array kFamilies = std::to_array<TopologyFamily>({
+    {"bigraph", "MxN", "EFLOPS: M ranks on each of N switches, upper half linked to lower half",
+     kUplinkParameters, "bigraph:4x8", make_bigraph},
+    {"dgx-a100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kA100Parameters,
+     "dgx-a100:2", make_dgx_a100},
+    {"dgx-h100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kH100Parameters,
+     "dgx-h100:2", make_dgx_h100},
+    {"dgx2", "", "16 GPUs on two boards of 6 NVSwitches",
+     "nvlink=25GB/s, lat=150ns: of every link; between=200GB/s: of the trunk between two switches "
+     "(8 times nvlink)",
+     "dgx2", make_dgx2},
+    {"dragonfly", "AxHxP", "A routers a group, H global links and P ranks a router",
+     kDragonflyParameters, "dragonfly:4x1x2", make_dragonfly},
+    {"fattree", "LxH[xS]", "L leaf switches with H ranks each, every leaf linked to S spines (H)",
+     kFatTreeParameters, "fattree:4x4", make_fat_tree},
+    {"fattree3", "K", "three levels of K-port switches, K*K*K/4 ranks", kFatTree3Parameters,
+     "fattree3:4", make_fat_tree3},
     {"full", "N", "a duplex link between every two ranks", kLinkParameters, "full:8", make_full},
+    {"hypercube", "D", "2^D ranks, linked where their numbers differ in one bit", kLinkParameters,
+     "hypercube:4", make_hypercube},
     {"mesh", "AxBx...", "grid without wrap-around links", kGridParameters, "mesh:4x4", make_mesh},
     {"ring", "N", "each rank linked to the next, the last to the first", kLinkParameters, "ring:8",
      make_ring},

@@ -92,9 +92,8 @@ std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_cou
 }
 
 bool Spec::has(std::string_view key) const {
-  const bool found = parameters_.contains(key);
-  if (found) used_.emplace(key);
-  return found;
+  used_.emplace(key);
+  return parameters_.contains(key);
 }
 
 std::string Spec::get(std::string_view key, std::string_view fallback) const {

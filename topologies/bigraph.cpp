@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// BiGraph of EFLOPS (Dong et al., HPCA 2020): two layers of switches, fully linked to each other,
+/// with ranks on both.
+#include <fmt/format.h>
+
+#include "topologies/families.hpp"
+
+namespace multitree {
+
+//  bigraph:2x4 (2 ranks a switch, 4 switches)
+//
+//    0  1      2  3       rank = M*switch + i, upper switches first
+//    |  |      |  |
+//     up0       up1        every upper switch has one duplex link to every lower one
+//      |  \   /  |
+//      |    X    |
+//      |  /   \  |
+//     low0      low1
+//    |  |      |  |
+//    4  5      6  7
+Topology make_bigraph(const Spec& spec) {
+  const std::vector<std::uint32_t> dims = spec.dims(2, 2);
+  const std::uint32_t hosts = dims[0], switches = dims[1], half = switches / 2;
+  if (switches % 2 != 0) {
+    spec.fail(fmt::format("dims: the number of switches must be even, got {}", switches));
+  }
+  check_size(spec, std::uint64_t{hosts} * switches,
+             2 * (std::uint64_t{hosts} * switches + std::uint64_t{half} * half));
+  const LinkSpeed speed = read_speed(spec), trunk = read_speed(spec, "uplink", speed);
+
+  TopologyBuilder builder(spec.text());
+  builder.set_shape({spec.name(), dims});
+  const std::uint32_t ranks = hosts * switches;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) builder.add_endpoint();
+  for (std::uint32_t i = 0; i < switches; ++i) {
+    builder.add_switch(i < half ? fmt::format("up{}", i) : fmt::format("low{}", i - half));
+  }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    builder.add_duplex(NodeId{rank}, NodeId{ranks + rank / hosts}, speed.bandwidth, speed.latency);
+  }
+  for (std::uint32_t upper = 0; upper < half; ++upper) {
+    for (std::uint32_t lower = half; lower < switches; ++lower) {
+      builder.add_duplex(NodeId{ranks + upper}, NodeId{ranks + lower}, trunk.bandwidth,
+                         trunk.latency);
+    }
+  }
+  return std::move(builder).build();
+}
+
+}  // namespace multitree
