@@ -1,1 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# Libraries, headers and the program, with a package that find_package(multitree) finds.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
+install(TARGETS multitree_topologies multitree_algorithms multitree_runtime multitree
+        EXPORT multitreeTargets
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
+
+# Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.
+foreach(folder topologies algorithms runtime)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE)
+endforeach()
+
+configure_package_config_file(cmake/multitreeConfig.cmake.in
+                              ${PROJECT_BINARY_DIR}/multitreeConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/multitreeConfigVersion.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/multitreeConfig.cmake
+              ${PROJECT_BINARY_DIR}/multitreeConfigVersion.cmake
+        DESTINATION ${package_dir})

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Shared by the scripts of this folder: progress lines, package installation, building.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+say() { printf '\n== %s\n' "$*" >&2; }
+
+# install_packages NAME...: installs the Debian packages that are missing, as root or by sudo.
+install_packages() {
+  local missing=() name
+  for name in "$@"; do
+    dpkg-query -W -f='${Status}\n' "$name" 2>/dev/null | grep -q '^install ok installed' || missing+=("$name")
+  done
+  if [ ${#missing[@]} -eq 0 ]; then
+    say "all $# packages are installed"
+    return
+  fi
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || { echo "need root (or sudo) to install: ${missing[*]}" >&2; exit 1; }
+    sudo=(sudo)
+  fi
+  say "installing ${missing[*]}"
+  "${sudo[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+}
+
+build_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev libucx-dev libcli11-dev
+                nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libpmix-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev openmpi-bin mpich graphviz git procps)
+
+# build PRESET [cmake option...]: configures and builds, with ninja's own progress.
+build() {
+  local preset=$1
+  shift
+  say "configuring ($preset)"
+  cmake --preset "$preset" "$@" >&2
+  say "building ($preset)"
+  cmake --build --preset "$preset" >&2
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Predicted times against hand calculation.
+#include "algorithms/cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+LinkId link_between(const Topology& topology, std::uint32_t src, std::uint32_t dst) {
+  for (const LinkId id : topology.out_links(topology.node_of(Rank{src}))) {
+    if (topology.link(id).dst == topology.node_of(Rank{dst})) return id;
+  }
+  throw std::logic_error("no such link");
+}
+
+/// All-gather on a unidirectional ring.
+Schedule ring_all_gather(const Topology& topology) {
+  Schedule schedule;
+  schedule.collective = Collective::AllGather;
+  schedule.ranks = topology.num_ranks();
+  schedule.chunks = one_chunk_per_rank(schedule.ranks);
+  for (std::uint32_t step = 0; step + 1 < schedule.ranks; ++step) {
+    for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
+      const std::uint32_t next = (r + 1) % schedule.ranks;
+      const LinkId link = link_between(topology, r, next);
+      schedule.add(step, Op::Copy, (r + schedule.ranks - step) % schedule.ranks, Rank{r}, Rank{next},
+                   {&link, 1});
+    }
+  }
+  schedule.canonicalize();
+  return schedule;
+}
+
+TEST(Cost, OfARingIsItsStepsTimesAlphaPlusBeta) {
+  const Topology topology = make_topology("ring:8?bw=1GB/s&lat=500ns");
+  // 7 steps of 1000 bytes at 1 ns/B plus 500 ns each.
+  EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 8000).picoseconds, 7 * (1'000'000 + 500'000));
+  EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 0).picoseconds, 7 * 500'000);
+}
+
+TEST(Cost, TransfersThatShareALinkQueue) {
+  const Topology topology = make_topology("ring:2?bw=1GB/s&lat=1us");
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 2;
+  schedule.chunks = {{Rank{0}, 0, 1}, {Rank{0}, 0, 3}};
+  const LinkId link = link_between(topology, 0, 1);
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&link, 1});
+  schedule.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&link, 1});
+  schedule.canonicalize();
+  // 1000 + 3000 bytes one after the other, then one latency.
+  EXPECT_EQ(predict_time(schedule, topology, 4000).picoseconds, 4'000'000 + 1'000'000);
+}
+
+TEST(Cost, AStepReadsWhatWasThereBeforeIt) {
+  // Both ranks swap the same chunk in one step: neither waits for the other.
+  const Topology topology = make_topology("ring:2?bw=1GB/s&lat=1us");
+  Schedule schedule;
+  schedule.ranks = 2;
+  schedule.chunks = {{Rank{0}, 0, 1}};
+  for (const std::uint32_t r : {0U, 1U}) {
+    const LinkId link = link_between(topology, r, 1 - r);
+    schedule.add(0, Op::Reduce, 0, Rank{r}, Rank{1 - r}, {&link, 1});
+  }
+  schedule.canonicalize();
+  EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 2'000'000);
+}
+
+TEST(Cost, ARouteIsAsSlowAsItsSlowestLinkAndAddsAllLatencies) {
+  TopologyBuilder builder("line");
+  const NodeId a = builder.add_endpoint(), b = builder.add_endpoint(), s = builder.add_switch("s");
+  builder.add_duplex(a, s, Bandwidth{4'000'000'000}, Time{100'000});
+  builder.add_duplex(s, b, Bandwidth{1'000'000'000}, Time{300'000});
+  const Topology topology = std::move(builder).build();
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 2;
+  schedule.chunks = {{Rank{0}, 0, 1}};
+  const std::array route = {LinkId{0}, LinkId{2}};
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, route);
+  EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 1'000'000 + 400'000);
+}
+
+}  // namespace
+}  // namespace multitree

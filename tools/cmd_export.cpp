@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree export`: pictures of networks and trees.
+#include <fmt/format.h>
+
+#include "algorithms/io/io.hpp"
+#include "algorithms/registry.hpp"
+#include "tools/command.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+struct Flags {
+  std::string format;
+  std::string schedule;
+  std::string topology;
+  std::string algorithm;
+  std::string output = "-";
+  std::uint32_t chunk = 0;
+};
+
+std::string picture(const Flags& flags) {
+  if (!flags.schedule.empty()) {
+    const std::string text = read_file(flags.schedule);
+    const SchedulePlan plan = parse_schedule_json(text, flags.schedule);
+    return for_flag("--chunk",
+                    [&] { return write_tree_dot(plan.schedule, plan.topology, flags.chunk); });
+  }
+  if (flags.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "export: expected --schedule or --topology");
+  }
+  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  if (flags.algorithm.empty()) return write_topology_dot(topology);
+  const Schedule schedule = for_flag("--algorithm", [&] {
+    return make_schedule(flags.algorithm, topology, Collective::AllGather);
+  });
+  return for_flag("--chunk", [&] { return write_tree_dot(schedule, topology, flags.chunk); });
+}
+
+}  // namespace
+
+Command add_export_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand("export", "Draw a network or one tree of a schedule");
+  app->add_option("format", flags->format, "dot: Graphviz text, for `dot -Tsvg`")
+      ->required()
+      ->check(CLI::IsMember({"dot"}));
+  auto* schedule =
+      app->add_option("-s,--schedule", flags->schedule, "Draw a tree of this schedule file");
+  app->add_option("-t,--topology", flags->topology, "Draw this network")->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->algorithm,
+                  "... or a tree of this algorithm's all-gather on it");
+  app->add_option("--chunk", flags->chunk, "Whose tree")->capture_default_str();
+  app->add_option("-o,--output", flags->output, "File ('-': standard output)")
+      ->capture_default_str();
+  app->footer(
+      "Example: multitree export dot -t torus:4x4 -a multitree --chunk 5 | dot -Tsvg -o tree.svg");
+  return {app, [flags] {
+            write_file(flags->output, picture(*flags));
+            return static_cast<int>(kOk);
+          }};
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree schedule`: generates, verifies and reports schedules, and writes them.
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/io/io.hpp"
+#include "algorithms/registry.hpp"
+#include "algorithms/report.hpp"
+#include "algorithms/verify.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::string topology;
+  std::string algorithms = "multitree";
+  std::string collective = "allreduce";
+  std::uint32_t root = 0;
+  std::string size = "64MiB";
+  std::string output;
+  bool json = false;
+};
+
+/// A schedule with all that is said about it.
+struct Result {
+  Schedule schedule;
+  ScheduleReport report;
+  double generation_seconds = 0;
+};
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+Result generate(const std::string& algorithm, const Topology& topology, const Bounds& bounds,
+                const Flags& flags, Progress& progress) {
+  Result result;
+  progress.update(fmt::format("generating {} on {}", algorithm, topology.name()));
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const double start = cpu_seconds();
+  result.schedule = generate_schedule(algorithm, topology, collective, Rank{flags.root});
+  result.generation_seconds = cpu_seconds() - start;
+  progress.update(fmt::format("verifying {} on {}", algorithm, topology.name()));
+  const VerifyReport report = verify(result.schedule, topology);
+  if (!report.ok()) {
+    throw std::logic_error(fmt::format("{} on {} made a schedule that does not verify: {}",
+                                       algorithm, topology.name(),
+                                       report.violations.front().message));
+  }
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  result.report = make_report(result.schedule, topology, bounds, bytes);
+  return result;
+}
+
+ordered_json to_json(const Result& result, const Topology& topology) {
+  const ScheduleReport& report = result.report;
+  return {{"topology", topology.name()},
+          {"algorithm", result.schedule.algorithm},
+          {"collective", to_string(result.schedule.collective)},
+          {"ranks", report.ranks},
+          {"chunks", report.chunks},
+          {"transfers", report.transfers},
+          {"steps", report.steps},
+          {"bound_steps", report.bound_steps},
+          {"total_steps", report.total_steps},
+          {"bound_total_steps", report.bound_total_steps},
+          {"bound_ratio", report.bound_ratio},
+          {"bound_model", "store and forward, reduce-scatter + allgather"},
+          {"step_fraction", report.step_fraction},
+          {"depth", report.depth},
+          {"contention_free", report.contention_free},
+          {"verified", true},
+          {"bytes", report.bytes},
+          {"predicted_seconds", report.predicted_seconds},
+          {"bound_seconds", report.bound_seconds},
+          {"generation_seconds", result.generation_seconds}};
+}
+
+std::string to_table(const std::vector<Result>& results, const Topology& topology) {
+  std::vector<std::vector<std::string>> rows = {{"algorithm", "steps", "bound", "total", "ratio",
+                                                 "chunks", "depth", "predicted", "bound", "ratio",
+                                                 "generated"}};
+  const auto microseconds = [](double seconds) { return fmt::format("{:.1f}us", seconds * 1e6); };
+  for (const Result& result : results) {
+    const ScheduleReport& r = result.report;
+    rows.push_back(
+        {result.schedule.algorithm, fmt::format("{}", r.steps), fmt::format("{}", r.bound_steps),
+         fmt::format("{}", r.total_steps), fmt::format("{:.3f}", r.bound_ratio),
+         fmt::format("{}", r.chunks), fmt::format("{}", r.depth), microseconds(r.predicted_seconds),
+         microseconds(r.bound_seconds),
+         r.bound_seconds > 0 ? fmt::format("{:.3f}", r.predicted_seconds / r.bound_seconds) : "-",
+         fmt::format("{:.3f}s", result.generation_seconds)});
+  }
+  const Result& first = results.front();
+  return fmt::format("# {} on {}, {} ranks, {}; verified, contention-free in every step\n",
+                     to_string(first.schedule.collective), topology.name(), first.report.ranks,
+                     format_bytes(first.report.bytes)) +
+         format_table(rows);
+}
+
+int run(const Flags& flags) {
+  const std::vector<std::string> names =
+      for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+  if (names.size() > 1 && !flags.output.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--output: expected one algorithm to write, got {}", names.size()));
+  }
+  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  std::vector<Result> results;
+  {
+    Progress progress("computing exact bounds of " + topology.name());
+    const Bounds bounds = compute_bounds(topology);
+    for (const std::string& name : names) {
+      results.push_back(generate(name, topology, bounds, flags, progress));
+    }
+  }
+  // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
+  const bool to_stdout =
+      flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);
+  if (to_stdout || !flags.output.empty()) {
+    write_file(to_stdout ? "-" : flags.output,
+               write_schedule_json(results.front().schedule, topology));
+  }
+  if (flags.json) {
+    ordered_json json = to_json(results.front(), topology);
+    if (results.size() > 1) {
+      json = ordered_json::array();
+      for (const Result& result : results) json.push_back(to_json(result, topology));
+    }
+    to_stdout ? print_error(json.dump(2) + "\n") : print_json(json);
+  } else {
+    const std::string table = to_table(results, topology);
+    to_stdout ? print_error(table) : print(table);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command add_schedule_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "schedule", "Generate a schedule, verify it, and compare it with the network's bounds");
+  app->add_option("-t,--topology", flags->topology,
+                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml)")
+      ->required();
+  app->add_option("-a,--algorithm", flags->algorithms,
+                  "One of 'multitree list algorithms', or several separated by commas to compare")
+      ->capture_default_str();
+  app->add_option("-c,--collective", flags->collective,
+                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->capture_default_str();
+  app->add_option("--size", flags->size, "Buffer size for the predicted time")
+      ->capture_default_str();
+  app->add_option(
+      "-o,--output", flags->output,
+      "Write the schedule here ('-': standard output, which is also the default unless --json or "
+      "several algorithms are given)");
+  app->add_flag("--json", flags->json, "Print the report as JSON");
+  app->footer("Example: multitree schedule -t torus:8x8 -a multitree,ring,ring2d");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools

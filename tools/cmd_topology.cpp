@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree topology`: a network in numbers, or written to a file.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/bounds.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::string topology;
+  std::string output;
+  std::string format;
+  bool json = false;
+};
+
+std::string to_text(Rational value) {
+  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
+                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
+}
+
+std::string degree_text(const Topology& topology) {
+  std::size_t least = SIZE_MAX, most = 0;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    const std::size_t degree = topology.out_links(topology.node_of(Rank{r})).size();
+    least = std::min(least, degree);
+    most = std::max(most, degree);
+  }
+  return least == most ? fmt::format("{}", least) : fmt::format("{}..{}", least, most);
+}
+
+ordered_json summary(const Topology& topology, const Bounds& bounds) {
+  std::map<std::pair<Bandwidth, Time>, std::uint32_t> kinds;
+  for (const Link& link : topology.links()) ++kinds[{link.bandwidth, link.latency}];
+  ordered_json links = ordered_json::array();
+  for (const auto& [kind, count] : kinds) {
+    links.push_back({{"count", count},
+                     {"bandwidth", to_string(kind.first)},
+                     {"latency", to_string(kind.second)}});
+  }
+  ordered_json json = {{"name", topology.name()},
+                       {"ranks", topology.num_ranks()},
+                       {"switches", topology.num_nodes() - topology.num_ranks()},
+                       {"links", topology.num_links()},
+                       {"link_kinds", links},
+                       {"rank_degree", degree_text(topology)},
+                       {"diameter", bounds.diameter},
+                       {"allgather_bound_shards", to_text(bounds.all_gather)},
+                       {"reduce_scatter_bound_shards", to_text(bounds.reduce_scatter)},
+                       {"bottleneck_ranks", bounds.bottleneck.size()},
+                       {"bound_model", "store and forward, reduce-scatter + allgather"}};
+  if (topology.num_ranks() > 1) {
+    json["ideal_algbw_GBps"] = bounds.ideal_algbw();
+    json["ideal_busbw_GBps"] = bounds.ideal_busbw();
+  }
+  return json;
+}
+
+void print_summary(const ordered_json& json) {
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    std::string shown;
+    if (value.is_array()) {
+      for (const auto& kind : value) {
+        shown +=
+            fmt::format("{}{} x {} {}", shown.empty() ? "" : ", ", kind["count"].get<int>(),
+                        kind["bandwidth"].get<std::string>(), kind["latency"].get<std::string>());
+      }
+    } else {
+      shown = value.is_string() ? value.get<std::string>() : value.dump();
+    }
+    text += fmt::format("{:<28} {}\n", key, shown);
+  }
+  print(text);
+}
+
+std::string format_of(const Flags& flags) {
+  if (!flags.format.empty()) return flags.format;
+  const std::size_t dot = flags.output.rfind('.');
+  const std::string extension = dot == std::string::npos ? "" : flags.output.substr(dot + 1);
+  if (extension == "dot" || extension == "gv") return "dot";
+  if (extension == "graphml" || extension == "xml") return "graphml";
+  return "json";
+}
+
+int run(const Flags& flags) {
+  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  if (!flags.output.empty()) {
+    const std::string format = format_of(flags);
+    write_file(flags.output, format == "dot"       ? write_topology_dot(topology)
+                             : format == "graphml" ? write_topology_graphml(topology)
+                                                   : write_topology_json(topology));
+    if (flags.output == "-") return kOk;
+  }
+  const Progress progress("computing exact bounds of " + topology.name());
+  const ordered_json json = summary(topology, compute_bounds(topology));
+  if (flags.json) {
+    print_json(json);
+  } else {
+    print_summary(json);
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command add_topology_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
+  app->add_option("-t,--topology", flags->topology,
+                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml)")
+      ->required();
+  app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
+  app->add_option("--format", flags->format, "Of the output; by its extension if not given")
+      ->check(CLI::IsMember({"json", "dot", "graphml"}));
+  app->add_flag("--json", flags->json, "Print the description as JSON");
+  app->footer("Example: multitree topology -t 'torus:4x4?bw=50GB/s&lat=500ns' -o net.json");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree verify`: proves a schedule file, or says what is wrong with it.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/io/io.hpp"
+#include "algorithms/verify.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  std::string schedule;
+  std::string topology;
+  std::size_t max_violations = 20;
+  bool json = false;
+};
+
+ordered_json to_json(const Violation& violation) {
+  ordered_json json = {{"kind", to_string(violation.kind)}};
+  if (violation.step) json["step"] = *violation.step;
+  if (violation.chunk) json["chunk"] = *violation.chunk;
+  if (violation.src) json["src"] = index(*violation.src);
+  if (violation.dst) json["dst"] = index(*violation.dst);
+  if (violation.link) json["link"] = index(*violation.link);
+  json["message"] = violation.message;
+  return json;
+}
+
+ordered_json to_json(const SchedulePlan& plan, const Topology& topology,
+                     const VerifyReport& report) {
+  ordered_json violations = ordered_json::array();
+  for (const Violation& violation : report.violations) violations.push_back(to_json(violation));
+  return {{"ok", report.ok()},
+          {"collective", to_string(plan.schedule.collective)},
+          {"algorithm", plan.schedule.algorithm},
+          {"topology", topology.name()},
+          {"ranks", plan.schedule.ranks},
+          {"chunks", plan.schedule.chunks.size()},
+          {"steps", plan.schedule.num_steps()},
+          {"transfers", plan.schedule.transfers.size()},
+          {"total_violations", report.total_violations},
+          {"violations", violations}};
+}
+
+void print_answer(const SchedulePlan& plan, const Topology& topology, const VerifyReport& report) {
+  const Schedule& schedule = plan.schedule;
+  print(fmt::format("{}: {} by {} on {}: {} ranks, {} chunks, {} steps, {} transfers\n",
+                    report.ok() ? "verified" : "NOT CORRECT", to_string(schedule.collective),
+                    schedule.algorithm, topology.name(), schedule.ranks, schedule.chunks.size(),
+                    schedule.num_steps(), schedule.transfers.size()));
+  for (const Violation& violation : report.violations) print(violation.message + "\n");
+  if (report.total_violations > report.violations.size()) {
+    print(fmt::format("... {} violations in all\n", report.total_violations));
+  }
+}
+
+int run(const Flags& flags) {
+  const Progress progress("verifying " + flags.schedule);
+  const std::string text = read_file(flags.schedule);
+  const SchedulePlan plan =
+      parse_schedule_json(text, flags.schedule == "-" ? "standard input" : flags.schedule);
+  const Topology topology = flags.topology.empty() ? plan.topology : for_flag("--topology", [&] {
+    return load_topology(flags.topology);
+  });
+  const VerifyReport report =
+      verify(plan.schedule, topology, {.max_violations = flags.max_violations});
+  if (flags.json) {
+    print_json(to_json(plan, topology, report));
+  } else {
+    print_answer(plan, topology, report);
+  }
+  return report.ok() ? kOk : kNegativeAnswer;
+}
+
+}  // namespace
+
+Command add_verify_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "verify", "Prove that a schedule does its collective on its network without contention");
+  app->add_option("schedule", flags->schedule, "Schedule file ('-': standard input)")->required();
+  app->add_option("-t,--topology", flags->topology,
+                  "Verify on this network instead of the one in the file");
+  app->add_option("--max-violations", flags->max_violations, "Print at most this many")
+      ->capture_default_str();
+  app->add_flag("--json", flags->json, "Print JSON");
+  app->footer("Example: multitree schedule -t mesh:4x4 -a multitree | multitree verify -");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools

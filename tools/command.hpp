@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the commands of the program share: registration, flags that several have, exit codes,
+/// output.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topologies/error.hpp"
+
+namespace multitree::tools {
+
+/// Documented in README.md.
+enum ExitCode : int { kOk = 0, kNegativeAnswer = 1, kUsage = 2, kInput = 3, kTransport = 4 };
+int exit_code_of(ErrorCode code);
+
+/// A command fills its flags in and sets `run`, which returns the exit code.
+struct Command {
+  CLI::App* app = nullptr;
+  std::function<int()> run;
+};
+
+Command add_topology_command(CLI::App& parent);
+Command add_schedule_command(CLI::App& parent);
+Command add_verify_command(CLI::App& parent);
+Command add_run_command(CLI::App& parent);
+Command add_export_command(CLI::App& parent);
+Command add_list_command(CLI::App& parent);
+
+/// Calls `parse` and prefixes what it throws about its argument with the flag.
+template <typename Parse>
+auto for_flag(std::string_view flag, const Parse& parse) {
+  try {
+    return parse();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::InvalidArgument) throw;
+    throw Error(error.code(), std::string(flag) + ": " + error.what());
+  }
+}
+
+/// Text to standard output. \throws Error(Io) if it cannot be written.
+void print(std::string_view text);
+/// Text to standard error.
+void print_error(std::string_view text);
+/// Pretty JSON to standard output.
+void print_json(const nlohmann::ordered_json& value);
+
+/// Columns aligned to the right, the first to the left; two spaces between.
+std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+/// Splits "a,b,c"; \throws Error(InvalidArgument) on an empty item.
+std::vector<std::string> split_list(std::string_view text);
+
+}  // namespace multitree::tools

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The measuring loop of `multitree run`.
+#include "tools/run/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstring>
+
+#include "algorithms/bounds.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using runtime::Communicator;
+using Clock = std::chrono::steady_clock;
+
+/// Lays the buffers of one collective out for one rank and one size.
+///
+/// Each rank has an input part and an output part; in place, one lies inside the other or both are
+/// the same, as NCCL defines it. `shard` is 1/n of the vector.
+class Case {
+ public:
+  Case(const CheckCase& check, std::uint32_t rank, std::uint64_t bytes)
+      : check_(check), rank_(rank), width_(runtime::size_of(check.type)) {
+    const std::uint64_t elements = bytes / width_;
+    sharded_ =
+        check.collective == Collective::ReduceScatter || check.collective == Collective::AllGather;
+    count_ = sharded_ ? elements / check.ranks : elements;
+    whole_ = sharded_ ? count_ * check.ranks : count_;
+    // One spare byte keeps data() of an empty case from being null.
+    input_.resize(whole_ * width_ + 1);
+    output_.resize(whole_ * width_ + 1);
+  }
+
+  std::uint64_t count() const { return count_; }
+  std::uint64_t bytes() const { return whole_ * width_; }
+
+  /// Inputs where this mode expects them.
+  void fill(bool in_place) {
+    std::byte* const base = in_place ? output_.data() : input_.data();
+    std::byte* const at = in_place && gathers() ? base + shard_offset() : base;
+    if (in_place || check_.collective == Collective::Broadcast) {
+      std::memset(output_.data(), 0x5a, output_.size());
+    }
+    fill_input(check_, rank_, 0, gathers() ? count_ : whole_, at);
+  }
+
+  void run(Communicator& communicator, bool in_place) {
+    std::byte* const output = output_.data();
+    const std::byte* const input = in_place ? output : input_.data();
+    switch (check_.collective) {
+      case Collective::AllReduce:
+        return communicator.all_reduce(input, output, count_, check_.type, check_.op);
+      case Collective::ReduceScatter:
+        return communicator.reduce_scatter(input, in_place ? output + shard_offset() : output,
+                                           count_, check_.type, check_.op);
+      case Collective::AllGather:
+        return communicator.all_gather(in_place ? output + shard_offset() : input, output, count_,
+                                       check_.type);
+      case Collective::Broadcast:
+        return communicator.broadcast(input, output, count_, check_.type);
+      case Collective::Reduce:
+        return communicator.reduce(input, output, count_, check_.type, check_.op);
+    }
+  }
+
+  /// Wrong elements of this rank's result.
+  std::uint64_t wrong(bool in_place) const {
+    switch (check_.collective) {
+      case Collective::AllReduce:
+        return count_wrong(check_, 0, count_, output_.data());
+      case Collective::ReduceScatter:
+        return count_wrong(check_, rank_ * count_, count_, result(in_place));
+      case Collective::AllGather: {
+        std::uint64_t bad = 0;
+        for (std::uint32_t r = 0; r < check_.ranks; ++r) {
+          bad += count_wrong_copy(check_, r, 0, count_, output_.data() + r * count_ * width_);
+        }
+        return bad;
+      }
+      case Collective::Broadcast:
+        return count_wrong_copy(check_, index(check_.root), 0, count_, output_.data());
+      case Collective::Reduce:
+        return rank_ == index(check_.root) ? count_wrong(check_, 0, count_, output_.data()) : 0;
+    }
+    return 0;
+  }
+
+  std::uint64_t result_digest(bool in_place) const {
+    if (check_.collective == Collective::Reduce && rank_ != index(check_.root)) return kDigestStart;
+    const bool scattered = check_.collective == Collective::ReduceScatter;
+    return digest(kDigestStart, result(in_place), (scattered ? count_ : whole_) * width_);
+  }
+
+ private:
+  bool gathers() const { return check_.collective == Collective::AllGather; }
+  std::size_t shard_offset() const { return rank_ * count_ * width_; }
+  const std::byte* result(bool in_place) const {
+    const bool inside = in_place && check_.collective == Collective::ReduceScatter;
+    return output_.data() + (inside ? shard_offset() : 0);
+  }
+
+  CheckCase check_;
+  std::uint32_t rank_;
+  std::size_t width_;
+  bool sharded_ = false;
+  std::uint64_t count_ = 0, whole_ = 0;
+  std::vector<std::byte> input_, output_;
+};
+
+/// One rank's numbers of a measurement, exchanged as raw bytes between equal programs.
+struct Share {
+  double seconds;
+  std::uint64_t wrong;
+  std::uint64_t digest;
+};
+
+Measurement combine(runtime::Bootstrap& bootstrap, const Share& mine, runtime::Deadline deadline) {
+  const std::string blob(reinterpret_cast<const char*>(&mine), sizeof mine);
+  Measurement all;
+  all.digest = kDigestStart;
+  for (const std::string& other : bootstrap.all_gather(blob, deadline)) {
+    Share share{};
+    std::memcpy(&share, other.data(), std::min(other.size(), sizeof share));
+    all.seconds += share.seconds / bootstrap.size();
+    all.wrong += share.wrong;
+    all.digest = digest(all.digest, &share.digest, sizeof share.digest);
+  }
+  return all;
+}
+
+Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
+                    const BenchmarkOptions& options, bool in_place) {
+  test.fill(in_place);
+  for (std::uint32_t i = 0; i < options.warmup; ++i) test.run(communicator, in_place);
+  communicator.barrier();
+  const auto start = Clock::now();
+  for (std::uint32_t i = 0; i < options.iterations; ++i) test.run(communicator, in_place);
+  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  Share mine{options.iterations > 0 ? elapsed.count() / options.iterations : 0, 0, 0};
+  if (options.check) {
+    // Timing in place has reduced results again and again: check one run on fresh inputs.
+    test.fill(in_place);
+    communicator.barrier();
+    test.run(communicator, in_place);
+    mine.wrong = test.wrong(in_place);
+    mine.digest = test.result_digest(in_place);
+  }
+  Measurement all = combine(bootstrap, mine, options.communicator.timeout);
+  if (all.seconds > 0) all.algbw = static_cast<double>(test.bytes()) / all.seconds / 1e9;
+  all.busbw = all.algbw * busbw_factor(options.collective, bootstrap.size());
+  return all;
+}
+
+/// Ranks that disagree about the schedule would wait for each other until the deadline: say so
+/// instead.
+void check_agreement(const Schedule& schedule, runtime::Bootstrap& bootstrap,
+                     runtime::Deadline deadline) {
+  std::uint64_t mine = kDigestStart;
+  for (const Transfer& t : schedule.transfers) {
+    const std::uint32_t row[] = {t.step, static_cast<std::uint32_t>(t.op), t.chunk, index(t.src),
+                                 index(t.dst)};
+    mine = digest(mine, row, sizeof row);
+  }
+  const auto all = bootstrap.all_gather(std::to_string(mine), deadline);
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    if (all[r] != all[0]) {
+      throw Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("rank {} runs another schedule than rank 0: give all the same flags", r));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
+  if (range.first > range.last) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("-b: expected a first size up to -e ({}), got {}", range.last, range.first));
+  }
+  if (range.increment == 0 && range.factor < 2) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("-f: expected a factor of 2 or more, got {}", range.factor));
+  }
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = range.first; size <= range.last;) {
+    sizes.push_back(size);
+    // 0 bytes is a size too; nothing can be multiplied from there.
+    const std::uint64_t next = range.increment > 0
+                                   ? size + range.increment
+                                   : std::max<std::uint64_t>(size * range.factor, 1);
+    if (next <= size) break;
+    size = next;
+  }
+  return sizes;
+}
+
+std::vector<Row> run_benchmark(const Schedule& schedule,
+                               const std::shared_ptr<runtime::Bootstrap>& bootstrap,
+                               const BenchmarkOptions& options,
+                               const std::function<void(const Row&)>& on_row) {
+  check_agreement(schedule, *bootstrap, options.communicator.timeout);
+  Communicator communicator(bootstrap, {schedule}, options.communicator);
+  std::vector<Row> rows;
+  for (const runtime::DataType type : options.types) {
+    for (const runtime::ReduceOp op : options.ops) {
+      for (const std::uint64_t bytes : options.sizes) {
+        const CheckCase check{options.collective, type,         op,          bootstrap->size(),
+                              options.root,       options.seed, options.data};
+        Case test(check, bootstrap->rank(), bytes);
+        Row row{test.bytes(), test.count(), type, op, {}, {}};
+        row.out_of_place = measure(test, communicator, *bootstrap, options, false);
+        row.in_place = measure(test, communicator, *bootstrap, options, true);
+        rows.push_back(row);
+        if (bootstrap->rank() == 0) on_row(row);
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Times and checks a collective over a range of sizes, as nccl-tests does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/communicator.hpp"
+#include "runtime/data_type.hpp"
+#include "tools/run/check.hpp"
+
+namespace multitree::tools {
+
+/// The sizes of a run, in bytes of the whole vector.
+struct SizeRange {
+  std::uint64_t first = 1024;
+  std::uint64_t last = 64 << 20;
+  std::uint64_t increment = 0;  ///< added from size to size, if not 0
+  std::uint64_t factor = 4;     ///< multiplied otherwise
+};
+/// \throws Error(InvalidArgument) if the range is empty or does not advance.
+std::vector<std::uint64_t> sizes_of(const SizeRange& range);
+
+struct BenchmarkOptions {
+  Collective collective = Collective::AllReduce;
+  Rank root{};
+  std::vector<std::uint64_t> sizes;
+  std::vector<runtime::DataType> types;
+  std::vector<runtime::ReduceOp> ops;
+  std::uint32_t iterations = 20;
+  std::uint32_t warmup = 5;
+  bool check = true;
+  DataKind data = DataKind::Exact;
+  std::uint64_t seed = 1;
+  runtime::CommunicatorOptions communicator;
+};
+
+/// One mode (out of place or in place) of one row.
+struct Measurement {
+  double seconds = 0;        ///< mean over iterations and ranks
+  double algbw = 0;          ///< GB/s
+  double busbw = 0;          ///< GB/s
+  std::uint64_t wrong = 0;   ///< elements, over all ranks
+  std::uint64_t digest = 0;  ///< of all ranks' results
+};
+
+struct Row {
+  std::uint64_t bytes = 0;  ///< of the whole vector, after rounding to elements and ranks
+  std::uint64_t count = 0;  ///< elements, in the sense of nccl-tests' column
+  runtime::DataType type{};
+  runtime::ReduceOp op{};
+  Measurement out_of_place, in_place;
+};
+
+/// Collective over the bootstrap: runs every type, operator and size, calls `on_row` at rank 0 as
+/// rows come, and returns them (the same at every rank). \throws as Communicator.
+std::vector<Row> run_benchmark(const Schedule& schedule,
+                               const std::shared_ptr<runtime::Bootstrap>& bootstrap,
+                               const BenchmarkOptions& options,
+                               const std::function<void(const Row&)>& on_row);
+
+}  // namespace multitree::tools

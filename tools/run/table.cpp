@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Formats rows the way nccl-tests does, so that eyes and scripts need not relearn.
+#include "tools/run/table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.hpp"
+#include "topologies/units.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string op_name(const Row& row, const BenchmarkOptions& options) {
+  return reduces(options.collective) ? std::string(runtime::to_string(row.op)) : "none";
+}
+
+std::string root_name(const BenchmarkOptions& options) {
+  return has_root(options.collective) ? fmt::format("{}", index(options.root)) : "-1";
+}
+
+std::string mode_columns(const Measurement& m, bool checked) {
+  return fmt::format(" {:>10.2f} {:>7.3f} {:>7.3f} {:>6}", m.seconds * 1e6, m.algbw, m.busbw,
+                     checked ? fmt::format("{}", m.wrong) : "N/A");
+}
+
+ordered_json mode_json(const Measurement& m, bool checked) {
+  ordered_json json = {{"time", m.seconds * 1e6}, {"alg_bw", m.algbw}, {"bus_bw", m.busbw}};
+  json["nwrong"] = checked ? ordered_json(m.wrong) : ordered_json("N/A");
+  if (checked) json["digest"] = fmt::format("{:016x}", m.digest);
+  return json;
+}
+
+}  // namespace
+
+std::uint64_t AlgorithmRun::wrong() const {
+  std::uint64_t sum = 0;
+  for (const Row& row : rows) sum += row.out_of_place.wrong + row.in_place.wrong;
+  return sum;
+}
+
+double AlgorithmRun::mean_busbw() const {
+  double sum = 0;
+  for (const Row& row : rows) sum += row.out_of_place.busbw + row.in_place.busbw;
+  return rows.empty() ? 0 : sum / (2 * static_cast<double>(rows.size()));
+}
+
+double AlgorithmRun::best_busbw() const {
+  double best = 0;
+  for (const Row& row : rows) best = std::max({best, row.out_of_place.busbw, row.in_place.busbw});
+  return best;
+}
+
+std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& options,
+                         bool with_digest) {
+  const ScheduleReport& report = run.report;
+  std::string text = fmt::format(
+      "# {} by {} on {}: {} ranks, steps {}, bound {}, total {}, ratio {:.3f}, verified\n",
+      to_string(options.collective), run.algorithm, run.topology, report.ranks, report.steps,
+      report.bound_steps, report.total_steps, report.bound_ratio);
+  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{:^33} |{:^33}\n", "", "", "", "", "",
+                      "out-of-place", "in-place");
+  const std::string mode =
+      fmt::format(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
+  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}\n", "size", "count", "type",
+                      "redop", "root", mode, mode, with_digest ? "  digest" : "");
+  const std::string units =
+      fmt::format(" {:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
+  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}\n", "(B)", "(elements)", "", "", "",
+                      units, units);
+  return text;
+}
+
+std::string table_row(const Row& row, const BenchmarkOptions& options, bool with_digest) {
+  return fmt::format(" {:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}\n", row.bytes, row.count,
+                     runtime::to_string(row.type), op_name(row, options), root_name(options),
+                     mode_columns(row.out_of_place, options.check),
+                     mode_columns(row.in_place, options.check),
+                     with_digest ? fmt::format("  {:016x}", row.out_of_place.digest) : "");
+}
+
+std::string table_footer(const AlgorithmRun& run) {
+  return fmt::format("# Out of bounds values : {} {}\n# Avg bus bandwidth    : {:.4f}\n#\n",
+                     run.wrong(), run.wrong() == 0 ? "OK" : "FAILED", run.mean_busbw());
+}
+
+std::string summary_table(const std::vector<AlgorithmRun>& runs) {
+  std::vector<std::vector<std::string>> rows = {
+      {"algorithm", "steps", "bound", "ratio", "best busbw (GB/s)", "avg busbw (GB/s)", "#wrong"}};
+  for (const AlgorithmRun& run : runs) {
+    rows.push_back({run.algorithm, fmt::format("{}", run.report.steps),
+                    fmt::format("{}", run.report.bound_steps),
+                    fmt::format("{:.3f}", run.report.bound_ratio),
+                    fmt::format("{:.3f}", run.best_busbw()),
+                    fmt::format("{:.3f}", run.mean_busbw()), fmt::format("{}", run.wrong())});
+  }
+  return format_table(rows);
+}
+
+ordered_json run_json(const std::vector<AlgorithmRun>& runs, const BenchmarkOptions& options,
+                      std::uint32_t ranks, const std::string& launch) {
+  ordered_json list = ordered_json::array();
+  for (const AlgorithmRun& run : runs) {
+    ordered_json rows = ordered_json::array();
+    for (const Row& row : run.rows) {
+      rows.push_back(
+          {{"size", row.bytes},
+           {"count", row.count},
+           {"type", runtime::to_string(row.type)},
+           {"redop", op_name(row, options)},
+           {"root", has_root(options.collective) ? static_cast<int>(index(options.root)) : -1},
+           {"out_of_place", mode_json(row.out_of_place, options.check)},
+           {"in_place", mode_json(row.in_place, options.check)}});
+    }
+    list.push_back({{"algorithm", run.algorithm},
+                    {"topology", run.topology},
+                    {"steps", run.report.steps},
+                    {"bound_steps", run.report.bound_steps},
+                    {"bound_ratio", run.report.bound_ratio},
+                    {"results", rows},
+                    {"nwrong", run.wrong()},
+                    {"average_bus_bandwidth", run.mean_busbw()}});
+  }
+  return {{"config",
+           {{"collective", to_string(options.collective)},
+            {"ranks", ranks},
+            {"launch", launch},
+            {"transport", options.communicator.transport},
+            {"iterations", options.iterations},
+            {"warmup", options.warmup},
+            {"seed", options.seed}}},
+          {"runs", list}};
+}
+
+}  // namespace multitree::tools
