@@ -18,9 +18,9 @@
 namespace multitree::runtime {
 
 struct CommunicatorOptions {
-  std::string transport = "ucx";            ///< a name of transports()
-  Deadline timeout{30'000};                 ///< longest wait without any progress
-  std::size_t segment_bytes = 256 * 1024;   ///< chunks are pipelined in pieces of at most this size
+  std::string transport = "ucx";           ///< a name of transports()
+  Deadline timeout{30'000};                ///< longest wait without any progress
+  std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
 };
 
 class Operation;  // internal: one started collective
@@ -41,13 +41,13 @@ class Request {
   std::unique_ptr<Operation> operation_;
 };
 
-/// A group of ranks that execute schedules together. Not thread-safe; every rank makes the same calls in
-/// the same order. Buffers are host memory; `count` is in elements. send == recv (or, for
+/// A group of ranks that execute schedules together. Not thread-safe; every rank makes the same
+/// calls in the same order. Buffers are host memory; `count` is in elements. send == recv (or, for
 /// reduce-scatter and all-gather, the shard inside the whole) is in place.
 ///
 /// Collectives throw Error(Transport) if a peer dies and Error(Timeout) if nothing moves for
-/// options.timeout; the message names this rank, the peer, the step and the chunk. After an error the
-/// communicator is unusable and the receive buffers hold unspecified values.
+/// options.timeout; the message names this rank, the peer, the step and the chunk. After an error
+/// the communicator is unusable and the receive buffers hold unspecified values.
 class Communicator {
  public:
   /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks.

@@ -10,7 +10,16 @@
 
 namespace multitree::runtime {
 
-enum class DataType : std::uint8_t { Int8, Uint8, Int32, Int64, Float16, BFloat16, Float32, Float64 };
+enum class DataType : std::uint8_t {
+  Int8,
+  Uint8,
+  Int32,
+  Int64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64
+};
 /// Avg is the sum divided by the number of ranks after the last reduction (integers truncate).
 enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Avg };
 

@@ -6,7 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/bootstrap.hpp"
 
 namespace multitree::runtime {
 
@@ -14,14 +20,40 @@ namespace multitree::runtime {
 struct Completion {
   enum class State : std::uint8_t { Idle, Pending, Done, Failed };
   State state = State::Idle;
+  std::uint32_t id = 0;  ///< the poster's name for it
+  /// Where the transport appends this completion once Done or Failed, so that the poster need not
+  /// look through all that is outstanding; may be null.
+  std::vector<Completion*>* finished = nullptr;
   std::string error;  ///< set when Failed
+
+  void complete() { finish(State::Done); }
+  void fail(std::string reason) {
+    error = std::move(reason);
+    finish(State::Failed);
+  }
+
+ private:
+  void finish(State outcome) {
+    state = outcome;
+    if (finished != nullptr) finished->push_back(this);
+  }
 };
 
-/// Point-to-point messages, matched by (sender, tag) in posting order. All calls come from one thread.
+/// Messages carry this many bits of tag; transports use the others for the sender.
+inline constexpr unsigned kTagBits = 48;
+/// What is left of 64 bits for the sender.
+inline constexpr std::uint32_t kMaxRanks = 1U << 16;
+
+/// Point-to-point messages, matched by (sender, tag) in posting order. All calls come from one
+/// thread.
 class Transport {
  public:
+  Transport() = default;
   virtual ~Transport() = default;
-  /// `data` must stay valid and unchanged until the completion is Done.
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// `data` must stay valid and unchanged until the completion is Done. `tag` < 2^kTagBits.
   virtual void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     Completion& completion) = 0;
   /// The message must have exactly `bytes` bytes, else the completion fails.
@@ -29,10 +61,32 @@ class Transport {
                        Completion& completion) = 0;
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
+  /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
+  /// stops calling progress() for good.
+  virtual void drain(Deadline deadline) = 0;
   /// Cancels everything outstanding and drops the peers without waiting for them: no completion is
   /// touched after it returns. After an error.
   virtual void abort() = 0;
   [[nodiscard]] virtual std::string describe() const = 0;
 };
+
+struct TransportOptions {
+  std::vector<std::uint32_t> peers;  ///< the ranks this one exchanges messages with, ascending
+  Deadline deadline{30'000};         ///< for the exchange of addresses and the first contact
+};
+
+/// One kind of transport. `make` is collective over the bootstrap.
+struct TransportKind {
+  std::string_view name;
+  std::string_view summary;  ///< one line
+  std::unique_ptr<Transport> (*make)(Bootstrap& bootstrap, const TransportOptions& options);
+};
+
+/// All of this build, sorted by name.
+std::span<const TransportKind> transports();
+
+/// Collective. \throws Error(InvalidArgument) listing the names, Error(Transport), Error(Timeout).
+std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
+                                          const TransportOptions& options);
 
 }  // namespace multitree::runtime

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives on user buffers: checks, copies, and a program for the executor.
+#include "runtime/communicator.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "runtime/engine_internal.hpp"
+#include "runtime/program_internal.hpp"
+#include "runtime/reduce.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Programs kept per communicator; a training step repeats a few dozen sizes.
+constexpr std::size_t kMaxPrograms = 64;
+
+struct LoadedSchedule {
+  Schedule schedule;
+  Plan plan;
+};
+
+/// A program with what it points to.
+struct LoadedProgram {
+  std::shared_ptr<const LoadedSchedule> source;
+  Program program;
+};
+
+/// What a collective was called with.
+struct Call {
+  Collective collective{};
+  const std::byte* send = nullptr;
+  std::byte* recv = nullptr;
+  std::size_t count = 0;
+  DataType type{};
+  ReduceOp op = ReduceOp::Sum;
+};
+
+/// What is left to do when the last message is in.
+struct Ending {
+  const std::byte* copy_from = nullptr;  ///< null: the result is in `recv` already
+  bool finish = false;                   ///< whether this rank holds a reduced result
+};
+
+[[noreturn]] void reject(const std::string& message) {
+  throw Error(ErrorCode::InvalidArgument, message);
+}
+
+void check_disjoint(const Call& call, const std::byte* a, std::size_t a_bytes, std::size_t b_bytes,
+                    const std::byte* in_place) {
+  const std::byte* b = call.recv;
+  if (a == in_place || a == nullptr || b == nullptr) return;
+  if (std::less<>()(a, b + b_bytes) && std::less<>()(b, a + a_bytes)) {
+    reject(fmt::format("{}: send and recv overlap without being in place",
+                       to_string(call.collective)));
+  }
+}
+
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+/// One started collective: the execution, its memory, and its ending.
+class Operation {
+ public:
+  Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
+            const Call& call, std::uint64_t sequence);
+  ~Operation() { release(); }
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  /// Posts the first messages. Apart from the constructor, so that a failure finds a whole object.
+  void start();
+  bool test();
+  void wait();
+
+ private:
+  /// Lays input (and where recv cannot hold it, the work buffer) out; the buffer to run on.
+  std::byte* prepare();
+  void complete();
+  void release();
+
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<const LoadedProgram> program_;
+  Call call_;
+  Ending ending_;
+  ScratchPool::Block work_;
+  std::unique_ptr<Execution> execution_;  ///< null when complete
+};
+
+Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
+                     const Call& call, std::uint64_t sequence)
+    : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
+  const Execution::Context context{engine_->transport(), engine_->scratch(),
+                                   (sequence & 0xffffU) << 32, call.type, call.op};
+  execution_ = std::make_unique<Execution>(program_->program, prepare(), context);
+  engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
+}
+
+void Operation::start() {
+  execution_->start();
+  if (execution_->done()) complete();
+}
+
+std::byte* Operation::prepare() {
+  const std::uint32_t rank = engine_->bootstrap().rank();
+  const std::size_t bytes = call_.count * size_of(call_.type);
+  const bool root = rank == index(program_->source->schedule.root);
+  switch (call_.collective) {
+    case Collective::AllReduce:
+      copy(call_.recv, call_.send, bytes);
+      ending_.finish = true;
+      return call_.recv;
+    case Collective::Broadcast:
+      if (root) copy(call_.recv, call_.send, bytes);
+      return call_.recv;
+    case Collective::AllGather:
+      copy(call_.recv + rank * bytes, call_.send, bytes);
+      return call_.recv;
+    case Collective::Reduce:
+      ending_.finish = root;
+      if (root) {
+        copy(call_.recv, call_.send, bytes);
+        return call_.recv;
+      }
+      work_ = engine_->work().take(bytes);
+      copy(work_.data.get(), call_.send, bytes);
+      return work_.data.get();
+    case Collective::ReduceScatter:
+      break;
+  }
+  const std::size_t all = bytes * engine_->bootstrap().size();
+  work_ = engine_->work().take(all);
+  copy(work_.data.get(), call_.send, all);
+  ending_ = {work_.data.get() + rank * bytes, true};
+  return work_.data.get();
+}
+
+void Operation::complete() {
+  if (ending_.copy_from != nullptr) {
+    copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type));
+  }
+  if (ending_.finish) {
+    finish_reduction(call_.recv, call_.count, call_.type, call_.op, engine_->bootstrap().size());
+  }
+  release();
+}
+
+void Operation::release() {
+  if (execution_ == nullptr) return;
+  if (!execution_->done()) {
+    // Dropped. The peers need our part, and the transport our buffers, until the end.
+    try {
+      engine_->wait(*execution_);
+    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+    }
+  }
+  engine_->remove(*execution_);
+  execution_.reset();
+  if (work_.data != nullptr) engine_->work().give(std::move(work_));
+}
+
+bool Operation::test() {
+  if (execution_ == nullptr) return true;
+  if (!execution_->done()) engine_->poll();
+  if (!execution_->done()) return false;
+  complete();
+  return true;
+}
+
+void Operation::wait() {
+  if (execution_ == nullptr) return;
+  engine_->wait(*execution_);
+  complete();
+}
+
+Request::Request() = default;
+Request::Request(Request&&) noexcept = default;
+Request& Request::operator=(Request&&) noexcept = default;
+Request::~Request() = default;
+bool Request::test() { return operation_ == nullptr || operation_->test(); }
+void Request::wait() {
+  if (operation_ != nullptr) operation_->wait();
+}
+
+struct Communicator::Impl {
+  std::shared_ptr<Engine> engine;
+  CommunicatorOptions options;
+  std::string description;
+  std::array<std::shared_ptr<const LoadedSchedule>, 5> schedules;  ///< by Collective; null if none
+  std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
+      programs;  ///< by collective, elements, element size
+  std::uint64_t sequence = 0;
+  int exceptions = std::uncaught_exceptions();
+
+  void load(Schedule schedule, const Bootstrap& bootstrap);
+  void fill_in_for_one_rank();
+  [[nodiscard]] std::vector<std::uint32_t> peers() const;
+  void validate(const Call& call) const;
+  std::shared_ptr<const LoadedProgram> program_for(const Call& call);
+  std::unique_ptr<Operation> start(const Call& call);
+};
+
+void Communicator::Impl::load(Schedule schedule, const Bootstrap& bootstrap) {
+  const Collective collective = schedule.collective;
+  if (schedule.ranks != bootstrap.size()) {
+    reject(fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
+                       to_string(collective), schedule.algorithm, schedule.ranks,
+                       bootstrap.size()));
+  }
+  auto& place = schedules[static_cast<std::size_t>(collective)];
+  if (place != nullptr) reject(fmt::format("two {} schedules", to_string(collective)));
+  Plan plan = make_plan(schedule, bootstrap.rank());
+  place = std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(plan));
+}
+
+/// With one rank every collective is a copy; no schedule is needed to say so.
+void Communicator::Impl::fill_in_for_one_rank() {
+  for (const Collective collective : all_collectives()) {
+    auto& place = schedules[static_cast<std::size_t>(collective)];
+    if (place != nullptr) continue;
+    LoadedSchedule loaded;
+    loaded.schedule.collective = collective;
+    loaded.schedule.ranks = 1;
+    loaded.schedule.chunks = one_chunk_per_rank(1);
+    place = std::make_shared<const LoadedSchedule>(std::move(loaded));
+  }
+}
+
+std::vector<std::uint32_t> Communicator::Impl::peers() const {
+  std::vector<std::uint32_t> all;
+  for (const auto& loaded : schedules) {
+    if (loaded != nullptr) {
+      all.insert(all.end(), loaded->plan.peers.begin(), loaded->plan.peers.end());
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+void Communicator::Impl::validate(const Call& call) const {
+  const auto& loaded = schedules[static_cast<std::size_t>(call.collective)];
+  const std::string_view name = to_string(call.collective);
+  if (loaded == nullptr) reject(fmt::format("the communicator has no {} schedule", name));
+  const std::size_t ranks = engine->bootstrap().size();
+  const std::uint32_t rank = engine->bootstrap().rank();
+  if (call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
+    reject(fmt::format("{}: {} elements do not fit the address space", name, call.count));
+  }
+  if (call.count == 0) return;
+  const bool root = rank == index(loaded->schedule.root);
+  if (call.send == nullptr && (call.collective != Collective::Broadcast || root)) {
+    reject(fmt::format("{}: send is null", name));
+  }
+  if (call.recv == nullptr && (call.collective != Collective::Reduce || root)) {
+    reject(fmt::format("{}: recv is null", name));
+  }
+  const std::size_t bytes = call.count * size_of(call.type);
+  if (call.collective == Collective::ReduceScatter) {
+    check_disjoint(call, call.send, bytes * ranks, bytes,
+                   call.recv == nullptr ? nullptr : call.recv - rank * bytes);
+  } else if (call.collective == Collective::AllGather) {
+    check_disjoint(call, call.send, bytes, bytes * ranks, call.recv + rank * bytes);
+  } else if (!has_root(call.collective) || root) {
+    check_disjoint(call, call.send, bytes, bytes, call.recv);
+  }
+}
+
+std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call& call) {
+  const std::size_t element = size_of(call.type);
+  const std::tuple key{call.collective, call.count, element};
+  if (const auto it = programs.find(key); it != programs.end()) return it->second;
+  auto loaded = std::make_shared<LoadedProgram>();
+  loaded->source = schedules[static_cast<std::size_t>(call.collective)];
+  const Schedule& schedule = loaded->source->schedule;
+  const bool sharded =
+      call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
+  const std::vector<ElementRange> ranges =
+      chunk_ranges(schedule, sharded ? call.count * schedule.ranks : call.count);
+  loaded->program =
+      compile(loaded->source->plan, schedule, ranges, {element, options.segment_bytes});
+  if (programs.size() >= kMaxPrograms) programs.clear();
+  programs.emplace(key, loaded);
+  return loaded;
+}
+
+std::unique_ptr<Operation> Communicator::Impl::start(const Call& call) {
+  engine->check_usable();
+  validate(call);
+  auto operation = std::make_unique<Operation>(engine, program_for(call), call, sequence++);
+  operation->start();
+  return operation;
+}
+
+Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
+                           CommunicatorOptions options)
+    : impl_(std::make_unique<Impl>()) {
+  Bootstrap& job = *bootstrap;
+  if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
+  for (Schedule& schedule : schedules) impl_->load(std::move(schedule), job);
+  if (job.size() == 1) impl_->fill_in_for_one_rank();
+  const TransportOptions wanted{impl_->peers(), options.timeout};
+  // Alone there is nobody to talk to, and no reason to start a network stack.
+  std::unique_ptr<Transport> transport =
+      make_transport(job.size() == 1 ? "loopback" : options.transport, job, wanted);
+  impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
+                                   transport->describe(), job.describe());
+  impl_->engine =
+      std::make_shared<Engine>(std::move(bootstrap), std::move(transport), options.timeout);
+  impl_->options = std::move(options);
+}
+
+Communicator::~Communicator() {
+  Engine& engine = *impl_->engine;
+  if (!engine.usable()) return;
+  if (std::uncaught_exceptions() > impl_->exceptions) {
+    engine.give_up("left by an exception");
+    return;
+  }
+  try {
+    engine.wait_all();
+    engine.transport().drain(impl_->options.timeout);
+    // Nobody closes while a peer may still need this end.
+    engine.barrier();
+  } catch (const std::exception& error) {
+    engine.give_up(error.what());
+  }
+}
+
+std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().rank(); }
+std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
+std::string Communicator::describe() const { return impl_->description; }
+void Communicator::barrier() { impl_->engine->barrier(); }
+
+Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
+                                       DataType type, ReduceOp op) {
+  Request request;
+  request.operation_ = impl_->start({Collective::AllReduce, static_cast<const std::byte*>(send),
+                                     static_cast<std::byte*>(recv), count, type, op});
+  return request;
+}
+
+Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
+                                           DataType type, ReduceOp op) {
+  Request request;
+  request.operation_ = impl_->start({Collective::ReduceScatter, static_cast<const std::byte*>(send),
+                                     static_cast<std::byte*>(recv), count, type, op});
+  return request;
+}
+
+Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
+                                       DataType type) {
+  Request request;
+  request.operation_ = impl_->start({Collective::AllGather, static_cast<const std::byte*>(send),
+                                     static_cast<std::byte*>(recv), count, type});
+  return request;
+}
+
+Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
+                                      DataType type) {
+  Request request;
+  request.operation_ = impl_->start({Collective::Broadcast, static_cast<const std::byte*>(send),
+                                     static_cast<std::byte*>(recv), count, type});
+  return request;
+}
+
+Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                                   ReduceOp op) {
+  Request request;
+  request.operation_ = impl_->start({Collective::Reduce, static_cast<const std::byte*>(send),
+                                     static_cast<std::byte*>(recv), count, type, op});
+  return request;
+}
+
+void Communicator::all_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                              ReduceOp op) {
+  start_all_reduce(send, recv, count, type, op).wait();
+}
+void Communicator::reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                                  ReduceOp op) {
+  start_reduce_scatter(send, recv, count, type, op).wait();
+}
+void Communicator::all_gather(const void* send, void* recv, std::size_t count, DataType type) {
+  start_all_gather(send, recv, count, type).wait();
+}
+void Communicator::broadcast(const void* send, void* recv, std::size_t count, DataType type) {
+  start_broadcast(send, recv, count, type).wait();
+}
+void Communicator::reduce(const void* send, void* recv, std::size_t count, DataType type,
+                          ReduceOp op) {
+  start_reduce(send, recv, count, type, op).wait();
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The progress loop.
+#include "runtime/engine_internal.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Polls before the processor is offered to others. Shared-memory peers may need this very core.
+constexpr std::uint32_t kSpins = 64;
+constexpr std::chrono::milliseconds kFailurePeriod{1};
+/// A gap between two looks at the clock counts at most this much: the caller may have been away,
+/// computing, and then nothing could have moved.
+constexpr std::chrono::milliseconds kLongestLook{20};
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
+               Deadline timeout)
+    : bootstrap_(std::move(bootstrap)),
+      transport_(std::move(transport)),
+      timeout_(timeout),
+      last_look_(Clock::now()) {}
+
+void Engine::remove(const Execution& execution) {
+  std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
+}
+
+bool Engine::advance_all() {
+  bool moved = false;
+  for (const Running& running : running_) {
+    try {
+      moved |= running.execution->advance();
+    } catch (const Error& error) {
+      // The transport's complaint may be the echo of a death that the bootstrap can name.
+      check_failure();
+      const std::string reason = fmt::format("{}: {}", running.name, error.what());
+      give_up(reason);
+      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+    }
+  }
+  return moved;
+}
+
+void Engine::poll() {
+  check_usable();
+  const bool network = transport_->progress();
+  if (advance_all()) {
+    idle_polls_ = 0;
+    idle_ = since_failure_ = {};
+    return;
+  }
+  // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
+  if (!network || idle_polls_ >= kSpins) on_idle();
+}
+
+void Engine::on_idle() {
+  if (++idle_polls_ < kSpins) {
+    relax();
+    return;
+  }
+  const Clock::time_point now = Clock::now();
+  if (idle_polls_ > kSpins) {
+    const Clock::duration gap = std::min<Clock::duration>(now - last_look_, kLongestLook);
+    idle_ += gap;
+    since_failure_ += gap;
+  }
+  last_look_ = now;
+  if (since_failure_ >= kFailurePeriod) {
+    since_failure_ = {};
+    check_failure();
+  }
+  if (idle_ >= timeout_) time_out();
+  ::sched_yield();
+}
+
+const Running* Engine::oldest() const {
+  for (const Running& running : running_) {
+    if (!running.execution->done()) return &running;
+  }
+  return nullptr;
+}
+
+void Engine::check_failure() {
+  const std::optional<std::string> failure = bootstrap_->failure();
+  if (!failure) return;
+  std::string what = *failure;
+  const Running* running = oldest();
+  if (running != nullptr) {
+    what = fmt::format("{}: {}; rank {} was {}", running->name, *failure, bootstrap_->rank(),
+                       running->execution->waiting_for());
+  }
+  give_up(*failure);
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", bootstrap_->rank(), what));
+}
+
+void Engine::time_out() {
+  check_failure();
+  const Running* running = oldest();
+  const std::string reason = running == nullptr
+                                 ? std::string("nothing outstanding")
+                                 : fmt::format("{}: no progress for {} ms while {}", running->name,
+                                               timeout_.count(), running->execution->waiting_for());
+  give_up(reason);
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+}
+
+void Engine::wait(const Execution& execution) {
+  while (!execution.done()) poll();
+}
+
+void Engine::wait_all() {
+  while (oldest() != nullptr) poll();
+}
+
+void Engine::barrier() {
+  check_usable();
+  wait_all();
+  try {
+    bootstrap_->barrier(timeout_);
+  } catch (const Error& error) {
+    give_up(fmt::format("barrier: {}", error.what()));
+    throw;
+  }
+}
+
+void Engine::check_usable() const {
+  if (!broken_.empty()) {
+    throw Error(ErrorCode::Transport, fmt::format("rank {}: the communicator failed earlier: {}",
+                                                  bootstrap_->rank(), broken_));
+  }
+}
+
+void Engine::give_up(const std::string& reason) {
+  if (!broken_.empty()) return;
+  broken_ = reason;
+  bootstrap_->report_failure(reason);
+  transport_->abort();
+}
+
+}  // namespace multitree::runtime

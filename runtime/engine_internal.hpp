@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Progress, deadlines and failures of everything that one communicator has outstanding.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/bootstrap.hpp"
+#include "runtime/executor_internal.hpp"
+#include "runtime/transport.hpp"
+
+namespace multitree::runtime {
+
+/// What the engine sees of a started collective.
+struct Running {
+  Execution* execution = nullptr;
+  std::string name;  ///< "allreduce #5"
+};
+
+/// Drives executions until they are done, and turns every way of not getting there into an Error:
+/// nothing moved for the timeout, the bootstrap knows of a death, the transport failed. Then the
+/// transport is aborted, the other ranks are told, and every later call fails.
+class Engine {
+ public:
+  Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
+         Deadline timeout);
+
+  [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
+  [[nodiscard]] Transport& transport() { return *transport_; }
+  ScratchPool& scratch() { return scratch_; }
+  ScratchPool& work() { return work_; }
+
+  void add(const Running& running) { running_.push_back(running); }
+  void remove(const Execution& execution);
+
+  /// One round of progress for all. \throws Error as described above.
+  void poll();
+  /// \throws Error as described above.
+  void wait(const Execution& execution);
+  /// Waits for all that is running.
+  void wait_all();
+  /// wait_all(), then the bootstrap's barrier.
+  void barrier();
+  /// \throws Error(Transport) if an earlier call failed.
+  void check_usable() const;
+  /// Tells the others and aborts the transport; the first reason stays.
+  void give_up(const std::string& reason);
+  [[nodiscard]] bool usable() const { return broken_.empty(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool advance_all();
+  void on_idle();
+  void check_failure();
+  [[noreturn]] void time_out();
+  /// Name and wait of the first unfinished collective.
+  [[nodiscard]] const Running* oldest() const;
+
+  std::shared_ptr<Bootstrap> bootstrap_;
+  ScratchPool scratch_, work_;
+  std::unique_ptr<Transport> transport_;
+  Deadline timeout_;
+  std::vector<Running> running_;
+  std::string broken_;
+  std::uint32_t idle_polls_ = 0;
+  Clock::time_point last_look_;      ///< when on_idle() last read the clock
+  Clock::duration idle_{};           ///< time spent polling since something last moved
+  Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked
+};
+
+}  // namespace multitree::runtime

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The bootstrap between threads of one process.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "runtime/bootstrap.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+struct Meeting {
+  explicit Meeting(std::uint32_t ranks) : blobs(ranks), result(ranks) {}
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::vector<std::optional<std::string>> blobs;  ///< of the gathering under way
+  std::vector<std::string> result;                ///< of the last one
+  std::uint64_t generation = 0;
+  std::optional<std::string> failure;
+  std::uint32_t reporter = 0;
+};
+
+class InProcess final : public Bootstrap {
+ public:
+  InProcess(std::shared_ptr<Meeting> meeting, std::uint32_t rank)
+      : meeting_(std::move(meeting)), rank_(rank) {}
+
+  [[nodiscard]] std::uint32_t rank() const override { return rank_; }
+  [[nodiscard]] std::uint32_t size() const override {
+    return static_cast<std::uint32_t>(meeting_->blobs.size());
+  }
+
+  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+    std::unique_lock lock(meeting_->mutex);
+    Meeting& m = *meeting_;
+    const std::uint64_t mine = m.generation;
+    m.blobs[rank_] = blob;
+    std::vector<std::uint32_t> missing = missing_ranks();
+    if (missing.empty()) {
+      for (std::size_t i = 0; i < m.blobs.size(); ++i) m.result[i] = std::move(*m.blobs[i]);
+      m.blobs.assign(m.blobs.size(), std::nullopt);
+      ++m.generation;
+      m.changed.notify_all();
+      return m.result;
+    }
+    const auto over = [&] { return m.generation != mine || m.failure.has_value(); };
+    // A system-clock deadline: thread sanitizers know pthread_cond_timedwait, not the clocked one.
+    m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline, over);
+    // Nobody can start the next gathering before this rank has left this one: result is still ours.
+    if (m.generation != mine) return m.result;
+    missing = missing_ranks();
+    m.blobs[rank_].reset();
+    if (m.failure) throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", rank_, *m.failure));
+    throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}", rank_,
+                                                deadline.count(), fmt::join(missing, ", ")));
+  }
+
+  std::optional<std::string> failure() override {
+    const std::scoped_lock lock(meeting_->mutex);
+    if (!meeting_->failure || meeting_->reporter == rank_) return std::nullopt;
+    return meeting_->failure;
+  }
+
+  void report_failure(const std::string& reason) override {
+    const std::scoped_lock lock(meeting_->mutex);
+    if (meeting_->failure) return;
+    meeting_->failure = fmt::format("rank {} gave up: {}", rank_, reason);
+    meeting_->reporter = rank_;
+    meeting_->changed.notify_all();
+  }
+
+  [[nodiscard]] std::string describe() const override { return "in-process"; }
+
+ private:
+  [[nodiscard]] std::vector<std::uint32_t> missing_ranks() const {
+    std::vector<std::uint32_t> missing;
+    for (std::uint32_t r = 0; r < size(); ++r) {
+      if (!meeting_->blobs[r]) missing.push_back(r);
+    }
+    return missing;
+  }
+
+  std::shared_ptr<Meeting> meeting_;
+  std::uint32_t rank_;
+};
+
+}  // namespace
+
+std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks) {
+  const auto meeting = std::make_shared<Meeting>(ranks);
+  std::vector<std::shared_ptr<Bootstrap>> result;
+  for (std::uint32_t r = 0; r < ranks; ++r)
+    result.push_back(std::make_shared<InProcess>(meeting, r));
+  return result;
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One rank's part of a schedule, cut into segments of a buffer of a given size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+
+namespace multitree::runtime {
+
+/// What a rank does with a transfer. Sends come first: within a step they read the old value.
+enum class Action : std::uint8_t { Send, Reduce, Copy };
+
+/// A transfer as one of its two ends sees it.
+struct LocalTransfer {
+  std::uint32_t step = 0;
+  Action action = Action::Send;
+  std::uint32_t index = 0;  ///< into Schedule::transfers
+  std::uint32_t chunk = 0;
+  std::uint32_t peer = 0;
+  /// The data waits in scratch memory for its turn: every Reduce, and a Copy whose step also sends
+  /// the old value (that send could wait for the peer's, and the peer's for our receive).
+  bool scratch = false;
+};
+
+/// The size-independent part, made once a schedule.
+struct Plan {
+  std::vector<LocalTransfer> transfers;  ///< by (step, chunk, action, index)
+  std::vector<std::uint32_t> peers;      ///< ascending
+  /// Most transfers that go through scratch in one (step, chunk): fewer buffers could deadlock.
+  std::uint32_t scratch_floor = 0;
+};
+
+/// \throws Error(InvalidArgument) if a transfer names a rank or chunk that does not exist.
+Plan make_plan(const Schedule& schedule, std::uint32_t rank);
+
+/// A message: one segment of one transfer. Tasks are numbered in the order of issue.
+struct Task {
+  std::uint32_t transfer = 0;  ///< into Plan::transfers
+  std::uint32_t segment = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t peer = 0;     ///< into Plan::peers
+  std::uint32_t message = 0;  ///< number of the message in the whole collective, part of its tag
+  std::uint64_t begin = 0;    ///< bytes
+  std::uint64_t bytes = 0;
+};
+
+/// What Execution runs.
+///
+/// A slot is one segment of one chunk. A slot's tasks run in the order of the schedule; slots are
+/// independent of each other, which is the pipelining.
+///
+///     wavefront = step + segment      segment 0   1   2   3
+///                              step 0:        0   1   2   3
+///                              step 1:        1   2   3   4
+///                              step 2:        2   3   4   5
+///
+/// Tasks are sorted by (wavefront, step, chunk, action, index): an order that all ranks share, and
+/// in which a task depends only on lower (wavefront, step, chunk) groups and on its own.
+struct Program {
+  const Plan* plan = nullptr;
+  std::vector<Task> tasks;
+  std::vector<std::uint32_t> slot_begin;  ///< tasks of slot s: slot_tasks[slot_begin[s] ..]
+  std::vector<std::uint32_t> slot_tasks;
+  std::vector<std::uint32_t> scratch_tasks;  ///< those that receive into scratch, ascending
+  std::uint32_t scratch_blocks = 0;          ///< how many of them may be posted at a time
+  std::uint64_t scratch_bytes = 0;           ///< of one block
+  std::uint32_t sends_in_flight = 0;         ///< to one peer
+};
+
+struct ProgramShape {
+  std::size_t element_bytes = 0;
+  std::size_t segment_bytes = 0;  ///< wanted; grows where the message numbers would not fit 32 bits
+};
+
+/// `ranges`: elements of each chunk (chunk_ranges()). All ranks must pass the same shape.
+Program compile(const Plan& plan, const Schedule& schedule, std::span<const ElementRange> ranges,
+                const ProgramShape& shape);
+
+}  // namespace multitree::runtime

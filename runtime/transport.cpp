@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The table of transports.
+#include "runtime/transport.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "runtime/loopback_internal.hpp"
+#include "runtime/ucx_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::array kTransports{
+    TransportKind{"loopback", "threads of one process, through shared queues", &make_loopback},
+    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", &make_ucx},
+};
+
+}  // namespace
+
+std::span<const TransportKind> transports() { return kTransports; }
+
+std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
+                                          const TransportOptions& options) {
+  std::string names;
+  for (const TransportKind& kind : kTransports) {
+    if (kind.name == name) return kind.make(bootstrap, options);
+    names += fmt::format(" {}", kind.name);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("unknown transport \"{}\"; one of:{}", name, names));
+}
+
+}  // namespace multitree::runtime
