@@ -178,9 +178,37 @@ std::optional<std::vector<std::uint32_t>> grid_dims(const Topology& topology) {
   }
   std::uint64_t product = 1;
   for (const std::uint32_t size : dims) product *= size;
-  if (product != topology.num_ranks()) return std::nullopt;
+  if (product != topology.num_ranks() || topology.has_switches()) return std::nullopt;
   std::erase(dims, 1U);
   return dims;
+}
+
+std::vector<std::uint32_t> grid_link_preference(const Topology& topology) {
+  std::vector<std::uint32_t> preference(topology.num_links(), 0);
+  const auto dims = grid_dims(topology);
+  if (!dims) return preference;
+  std::vector<std::uint32_t> place(dims->size());  // of each dimension
+  for (std::uint32_t d = 0; d < dims->size(); ++d) {
+    for (std::uint32_t other = 0; other < dims->size(); ++other) {
+      place[d] += std::pair((*dims)[other], other) > std::pair((*dims)[d], d) ? 1 : 0;
+    }
+  }
+  for (std::uint32_t id = 0; id < preference.size(); ++id) {
+    const Link& link = topology.link(LinkId{id});
+    std::uint32_t from = index(*topology.node(link.src).rank);
+    std::uint32_t to = index(*topology.node(link.dst).rank);
+    for (std::uint32_t d = 0; d < dims->size(); ++d) {
+      const std::uint32_t size = (*dims)[d];
+      if (from % size != to % size) {
+        const bool upwards = (from + 1) % size == to % size;
+        preference[id] = 2 * place[d] + (upwards ? 1 : 0);
+        break;
+      }
+      from /= size;
+      to /= size;
+    }
+  }
+  return preference;
 }
 
 std::vector<Rank> grid_cycle(std::vector<std::uint32_t> dims) {

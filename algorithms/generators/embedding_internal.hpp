@@ -15,6 +15,10 @@ namespace multitree {
 /// without dimensions of size 1; empty for other networks.
 std::optional<std::vector<std::uint32_t>> grid_dims(const Topology& topology);
 
+/// For each link, its place in an order of directions that is the same at all ranks of a grid:
+/// longer dimensions first, then later ones, downwards before upwards. All 0 in other networks.
+std::vector<std::uint32_t> grid_link_preference(const Topology& topology);
+
 /// A cyclic order of a grid's ranks in which neighbours are one link apart, or, in meshes with odd
 /// sizes only, a straight run of links that the rest of the cycle uses in the other direction. See
 /// embedding.cpp for the drawing.

@@ -17,6 +17,7 @@
 #include <limits>
 #include <numeric>
 
+#include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -100,6 +101,7 @@ Growth::Growth(Schedule header, const Topology& topology, Order order)
       full_rank_budget_(ranks_, 0),
       stamps_(topology.num_nodes(), 0),
       reached_by_(topology.num_nodes(), 0) {
+  const std::vector<std::uint32_t> preference = grid_link_preference(topology);
   for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
     for (const LinkId id : topology.out_links(NodeId{node})) {
       const NodeId to = topology.link(id).dst;
@@ -107,6 +109,8 @@ Growth::Growth(Schedule header, const Topology& topology, Order order)
       arcs_.push_back({index(id), index(to), rank ? index(*rank) : kSwitch});
       if (rank) full_entering_ += topology.slots(id);
     }
+    std::ranges::stable_sort(std::span(arcs_).subspan(arc_begin_[node]), {},
+                             [&](const Arc& arc) { return preference[arc.link]; });
     arc_begin_[node + 1] = static_cast<std::uint32_t>(arcs_.size());
   }
   for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
