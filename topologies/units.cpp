@@ -141,11 +141,12 @@ std::optional<std::string> as_decimal(std::uint64_t value, std::uint64_t unit) {
   return text;
 }
 
-// Shortest text over the units; of equally short ones the first.
+// Shortest text over the units that give 1 or more; of equally short ones the first.
 std::string print(std::uint64_t value, std::span<const Unit> units) {
   std::string best = std::to_string(value) + std::string(units.back().name);
   if (value == 0) return best;
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
+    if (value < unit->numerator) continue;
     const auto number = as_decimal(value, unit->numerator);
     if (!number || number->size() + unit->name.size() > best.size()) continue;
     best = *number + std::string(unit->name);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Reading node and edge attributes of DOT and GraphML files.
+#include "topologies/io/attributes_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "topologies/spec.hpp"
+
+namespace multitree {
+namespace {
+
+[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidArgument, what); }
+
+// The value of a text that is a number as a whole, NaN and infinities included.
+std::optional<double> bare_number(std::string_view text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (rest != end || text.empty()) return std::nullopt;
+  return error == std::errc{} ? value : INFINITY;
+}
+
+// Whole base units of a bare number, as written by tools that know no units.
+std::optional<std::int64_t> scaled_number(std::string_view key, const std::string& text,
+                                          double scale) {
+  constexpr double kTooLarge = 9.2e18;  // a little below 2^63
+  const auto number = bare_number(text);
+  if (!number) return std::nullopt;
+  const double value = *number * scale;
+  if (!(value >= 0 && value < kTooLarge)) {
+    fail(fmt::format("{}: expected a number >= 0 and in range, got {}", key, text));
+  }
+  return std::llround(value);
+}
+
+// Adds the attribute's name to what the unit parsers report.
+template <class Parse>
+auto parse_quantity(std::string_view key, const std::string& text, Parse parse) {
+  try {
+    return parse(text);
+  } catch (const Error& error) {
+    fail(fmt::format("{}: {}", key, error.what()));
+  }
+}
+
+Bandwidth to_bandwidth(const std::string& text) {
+  if (const auto bytes = scaled_number("bandwidth", text, 1e9)) {
+    return {static_cast<std::uint64_t>(*bytes)};
+  }
+  return parse_quantity("bandwidth", text, parse_bandwidth);
+}
+
+Time to_latency(const std::string& text) {
+  if (const auto picoseconds = scaled_number("latency", text, 1e3)) return {*picoseconds};
+  return parse_quantity("latency", text, parse_time);
+}
+
+std::uint32_t to_rank(const std::string& text) {
+  std::uint32_t rank = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, rank);
+  if (error != std::errc{} || rest != end || rank >= Spec::kMaxRanks) {
+    fail(fmt::format("rank: expected a number from 0 to {}, got '{}'", Spec::kMaxRanks - 1, text));
+  }
+  return rank;
+}
+
+bool to_bool(const std::string& text) {
+  if (text == "true" || text == "True" || text == "1") return true;
+  if (text.empty() || text == "false" || text == "False" || text == "0") return false;
+  fail(fmt::format("switch: expected true or false, got '{}'", text));
+}
+
+}  // namespace
+
+RawNode to_raw_node(NodeAttributes attributes) {
+  RawNode node{std::move(attributes.id), std::nullopt, to_bool(attributes.is_switch)};
+  if (attributes.kind == "switch" || attributes.type == "switch") node.is_switch = true;
+  if (!attributes.rank.empty()) node.rank = to_rank(attributes.rank);
+  return node;
+}
+
+Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
+             const LinkDefaults& defaults) {
+  return {src, dst,
+          attributes.bandwidth.empty() ? defaults.bandwidth : to_bandwidth(attributes.bandwidth),
+          attributes.latency.empty() ? defaults.latency : to_latency(attributes.latency)};
+}
+
+std::string name_of_file(const std::string& file) {
+  return std::filesystem::path(file).stem().string();
+}
+
+}  // namespace multitree

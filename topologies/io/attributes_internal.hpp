@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The attributes of nodes and edges that the DOT and the GraphML reader share.
+#pragma once
+
+#include <string>
+
+#include "topologies/io/io.hpp"
+#include "topologies/io/raw_network_internal.hpp"
+
+namespace multitree {
+
+/// Attribute values as text, empty where absent.
+struct NodeAttributes {
+  std::string id;         ///< the node's name
+  std::string rank;       ///< "3"
+  std::string kind;       ///< "switch", or anything else for an endpoint
+  std::string type;       ///< the same under another name
+  std::string is_switch;  ///< attribute `switch`: "true" or "1", "false" or "0"
+};
+
+struct EdgeAttributes {
+  std::string bandwidth;  ///< "50GB/s"; a bare number is GB/s
+  std::string latency;    ///< "150ns"; a bare number is ns
+};
+
+/// \throws Error(InvalidArgument) saying which attribute is wrong and what was expected.
+RawNode to_raw_node(NodeAttributes attributes);
+Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
+             const LinkDefaults& defaults);
+
+/// The name of a network whose file gives none: the file's name without folders and extension.
+std::string name_of_file(const std::string& file);
+
+}  // namespace multitree

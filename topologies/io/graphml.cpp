@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// GraphML, as networkx, yEd and Gephi write it. Read with pugixml: Boost's reader refuses
+/// undirected graphs and loses the node ids.
+#include <fmt/format.h>
+
+#include <map>
+#include <pugixml.hpp>
+#include <sstream>
+#include <unordered_map>
+#include <utility>
+
+#include "topologies/families.hpp"
+#include "topologies/io/attributes_internal.hpp"
+#include "topologies/io/text_internal.hpp"
+
+namespace multitree {
+namespace {
+
+// <key id="d0" for="edge" attr.name="bandwidth"><default>16</default></key>
+struct Key {
+  std::string scope, name;
+};
+using Attributes = std::map<std::string, std::string, std::less<>>;
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& file, const LinkDefaults& defaults)
+      : text_(text), file_(file), defaults_(defaults) {}
+
+  Topology read() {
+    check_text(text_, file_);
+    const auto result =
+        document_.load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
+    if (!result) {
+      fail_at(file_, line_at(text_, static_cast<std::size_t>(result.offset)), result.description());
+    }
+    const pugi::xml_node root = document_.child("graphml");
+    if (!root) fail(document_.document_element(), "expected the root element <graphml>");
+    const pugi::xml_node graph = root.child("graph");
+    if (!graph) fail(root, "expected an element <graph>");
+    if (const auto second = graph.next_sibling("graph")) fail(second, "expected one <graph> only");
+    read_keys(root);
+    read_graph(graph);
+    return build_topology(std::move(network_), [&](TopologyPart part, std::size_t i, auto& what) {
+      fail(part == TopologyPart::Whole  ? graph
+           : part == TopologyPart::Node ? node_elements_[i]
+                                        : link_elements_[i],
+           what);
+    });
+  }
+
+ private:
+  [[noreturn]] void fail(const pugi::xml_node& at, const std::string& what) const {
+    fail_at(file_, line_at(text_, static_cast<std::size_t>(at.offset_debug())), what);
+  }
+
+  std::string require(const pugi::xml_node& element, const char* attribute) const {
+    const std::string value = element.attribute(attribute).value();
+    if (value.empty()) {
+      fail(element, fmt::format("<{}> lacks the attribute '{}'", element.name(), attribute));
+    }
+    return value;
+  }
+
+  void read_keys(const pugi::xml_node& root) {
+    for (const pugi::xml_node& element : root.children("key")) {
+      const std::string id = require(element, "id");
+      // yEd writes keys for its drawings, which have no attr.name.
+      const Key key{element.attribute("for").as_string("all"),
+                    element.attribute("attr.name").value()};
+      if (!keys_.emplace(id, key).second)
+        fail(element, fmt::format("the key '{}' is repeated", id));
+      if (const auto fallback = element.child("default")) {
+        for (const char* scope : {"graph", "node", "edge"}) {
+          if (key.scope == scope || key.scope == "all") {
+            fallbacks_[scope][key.name] = fallback.text().get();
+          }
+        }
+      }
+    }
+  }
+
+  // The <data> of an element over the defaults of its kind.
+  Attributes read_data(const pugi::xml_node& element) const {
+    const auto fallback = fallbacks_.find(element.name());
+    Attributes values = fallback == fallbacks_.end() ? Attributes{} : fallback->second;
+    for (const pugi::xml_node& data : element.children("data")) {
+      const std::string id = require(data, "key");
+      const auto key = keys_.find(id);
+      if (key == keys_.end()) fail(data, fmt::format("there is no <key> with the id '{}'", id));
+      values[key->second.name] = data.text().get();
+    }
+    return values;
+  }
+
+  static std::string take(Attributes& values, std::string_view name) {
+    const auto found = values.find(name);
+    return found == values.end() ? std::string() : std::move(found->second);
+  }
+
+  void read_graph(const pugi::xml_node& graph) {
+    const std::string direction = require(graph, "edgedefault");
+    if (direction != "directed" && direction != "undirected") {
+      fail(graph, fmt::format("edgedefault: expected directed or undirected, got '{}'", direction));
+    }
+    Attributes values = read_data(graph);
+    network_.name = take(values, "name");
+    if (network_.name.empty()) network_.name = name_of_file(file_);
+    const auto dims = parse_shape_dims(take(values, "dims"));
+    if (!dims) fail(graph, "dims: expected sizes as in 4x4");
+    network_.shape = {take(values, "family"), *dims};
+
+    for (const pugi::xml_node& element : graph.children()) {
+      const std::string_view name = element.name();
+      if (name == "hyperedge") fail(element, "hyperedges are not supported");
+      if (name == "node") read_node(element);
+    }
+    for (const pugi::xml_node& element : graph.children("edge")) {
+      read_edge(element, element.attribute("directed").as_bool(direction == "directed"));
+    }
+  }
+
+  void read_node(const pugi::xml_node& element) {
+    if (element.child("graph")) fail(element.child("graph"), "nested graphs are not supported");
+    Attributes values = read_data(element);
+    NodeAttributes attributes{require(element, "id"), take(values, "rank"), take(values, "kind"),
+                              take(values, "type"), take(values, "switch")};
+    const NodeId id{static_cast<std::uint32_t>(network_.nodes.size())};
+    if (!nodes_.emplace(attributes.id, id).second) {
+      fail(element, fmt::format("the node '{}' is repeated", attributes.id));
+    }
+    located(element, [&] { network_.nodes.push_back(to_raw_node(std::move(attributes))); });
+    node_elements_.push_back(element);
+  }
+
+  NodeId find_node(const pugi::xml_node& edge, const char* attribute) const {
+    const std::string name = require(edge, attribute);
+    const auto found = nodes_.find(name);
+    if (found == nodes_.end())
+      fail(edge, fmt::format("{}: there is no node '{}'", attribute, name));
+    return found->second;
+  }
+
+  void read_edge(const pugi::xml_node& element, bool directed) {
+    Attributes values = read_data(element);
+    const EdgeAttributes attributes{take(values, "bandwidth"), take(values, "latency")};
+    const NodeId src = find_node(element, "source"), dst = find_node(element, "target");
+    located(element, [&] {
+      network_.links.push_back(to_link(src, dst, attributes, defaults_));
+      if (!directed) network_.links.push_back(to_link(dst, src, attributes, defaults_));
+    });
+    link_elements_.resize(network_.links.size(), element);
+    if (network_.links.size() > kMaxLinks) {
+      fail(element, fmt::format("a topology has at most {} links", kMaxLinks));
+    }
+  }
+
+  // Adds the line to what the attribute readers report.
+  template <class Action>
+  void located(const pugi::xml_node& element, Action action) const {
+    try {
+      action();
+    } catch (const Error& error) {
+      fail(element, error.what());
+    }
+  }
+
+  std::string_view text_;
+  const std::string& file_;
+  const LinkDefaults& defaults_;
+  pugi::xml_document document_;
+  std::map<std::string, Key> keys_;
+  std::map<std::string, Attributes> fallbacks_;
+  RawNetwork network_;
+  std::unordered_map<std::string, NodeId> nodes_;
+  std::vector<pugi::xml_node> node_elements_, link_elements_;
+};
+
+void add_key(pugi::xml_node root, const char* scope, const char* name, const char* type) {
+  pugi::xml_node key = root.append_child("key");
+  key.append_attribute("id") = name;
+  key.append_attribute("for") = scope;
+  key.append_attribute("attr.name") = name;
+  key.append_attribute("attr.type") = type;
+}
+
+void add_data(pugi::xml_node element, const char* key, const std::string& value) {
+  pugi::xml_node data = element.append_child("data");
+  data.append_attribute("key") = key;
+  data.text() = value.c_str();
+}
+
+}  // namespace
+
+Topology parse_topology_graphml(std::string_view text, const std::string& file,
+                                const LinkDefaults& defaults) {
+  return Reader(text, file, defaults).read();
+}
+
+std::string write_topology_graphml(const Topology& topology) {
+  pugi::xml_document document;
+  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
+  declaration.append_attribute("version") = "1.0";
+  declaration.append_attribute("encoding") = "UTF-8";
+  pugi::xml_node root = document.append_child("graphml");
+  root.append_attribute("xmlns") = "http://graphml.graphdrawing.org/xmlns";
+  for (const char* name : {"name", "family", "dims"}) add_key(root, "graph", name, "string");
+  add_key(root, "node", "rank", "int");
+  add_key(root, "node", "kind", "string");
+  add_key(root, "edge", "bandwidth", "string");
+  add_key(root, "edge", "latency", "string");
+
+  pugi::xml_node graph = root.append_child("graph");
+  graph.append_attribute("edgedefault") = "directed";
+  add_data(graph, "name", topology.name());
+  if (topology.shape() != Shape{}) {
+    add_data(graph, "family", topology.shape().family);
+    add_data(graph, "dims", format_shape_dims(topology.shape()));
+  }
+  for (const Node& node : topology.nodes()) {
+    pugi::xml_node element = graph.append_child("node");
+    element.append_attribute("id") = node.name.c_str();
+    if (node.rank) add_data(element, "rank", std::to_string(index(*node.rank)));
+    if (node.is_switch()) add_data(element, "kind", "switch");
+  }
+  for (const Link& link : topology.links()) {
+    pugi::xml_node element = graph.append_child("edge");
+    element.append_attribute("source") = topology.node(link.src).name.c_str();
+    element.append_attribute("target") = topology.node(link.dst).name.c_str();
+    add_data(element, "bandwidth", to_string(link.bandwidth));
+    add_data(element, "latency", to_string(link.latency));
+  }
+  std::ostringstream out;
+  document.save(out, "  ", pugi::format_indent, pugi::encoding_utf8);
+  return out.str();
+}
+
+}  // namespace multitree
