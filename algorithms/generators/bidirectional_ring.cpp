@@ -24,11 +24,14 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
         ring, [&](std::size_t i) { return std::vector{2 * index(ring[i]) + direction}; }, Op::Copy,
         half[direction]);
   }
-  // Alternating, so that neither direction takes shared links (closing routes) from the other.
+  // Round by round, so that neither direction takes shared links (of switches, of closing routes)
+  // from the other for long.
   std::vector<Message> messages;
-  for (std::size_t i = 0; i < half[0].size(); ++i) {
-    messages.push_back(half[0][i]);
-    messages.push_back(half[1][i]);
+  for (std::size_t round = 0; round + 1 < order.size(); ++round) {
+    for (const auto& list : half) {
+      const auto first = list.begin() + static_cast<std::ptrdiff_t>(round * order.size());
+      messages.insert(messages.end(), first, first + static_cast<std::ptrdiff_t>(order.size()));
+    }
   }
   return pack(all_gather_header(topology, 2), messages, topology);
 }
