@@ -43,6 +43,7 @@ NodesByName read_nodes(const JsonValue& value, std::vector<RawNode>& nodes) {
       raw.rank = static_cast<std::uint32_t>(node.at("rank").integer(0, Spec::kMaxRanks - 1));
     }
     raw.is_switch = !raw.rank;
+    if (raw.name.empty()) node.fail("the name is empty");
     if (!by_name.emplace(raw.name, NodeId{static_cast<std::uint32_t>(i)}).second) {
       node.fail(fmt::format("the node '{}' is repeated", raw.name));
     }

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a callable throws, for tests that compare code and message.
+#pragma once
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "topologies/error.hpp"
+
+namespace multitree {
+
+/// The message of the Error that `action` throws; fails the test if it throws none of that code.
+template <class Action>
+std::string error_of(ErrorCode code, Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), code) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "no Error was thrown";
+  return {};
+}
+
+}  // namespace multitree
