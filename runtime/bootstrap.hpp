@@ -37,6 +37,27 @@ class Bootstrap {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
+struct BootstrapOptions {
+  Deadline deadline{60'000};  ///< for all ranks to arrive
+};
+
+/// Collective: joins the job that this process was started in, and waits until all ranks have. How
+/// it was started is read from the environment, the first of:
+///
+/// 1. MULTITREE_RANK, MULTITREE_SIZE, MULTITREE_RENDEZVOUS=host:port (and MULTITREE_TOKEN): set by
+///    launch_local(), or by hand; then rank 0 listens at the port.
+/// 2. PMIx: mpirun of Open MPI, srun --mpi=pmix, prterun.
+/// 3. PMI-1: mpiexec of MPICH and its relatives.
+/// 4. torchrun: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 listens at MASTER_PORT + 1, as
+/// the
+///    launcher's own store holds MASTER_PORT.
+/// 5. Slurm without PMIx: rank 0 listens at a port derived from the job's id.
+/// 6. Nothing of all that: one rank.
+///
+/// \throws Error(InvalidArgument) if the environment is incomplete or contradicts itself,
+/// Error(Timeout) naming the ranks that have not come, Error(Transport).
+std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options = {});
+
 /// For threads of this process: element r is rank r's, to be handed to its thread. \pre ranks > 0
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks);
 

@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <thread>
 
 #include "topologies/error.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 /// Polls before the processor is offered to others. Shared-memory peers may need this very core.
 constexpr std::uint32_t kSpins = 64;
 constexpr std::chrono::milliseconds kFailurePeriod{1};
+constexpr std::chrono::milliseconds kCausePatience{200};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
 /// computing, and then nothing could have moved.
 constexpr std::chrono::milliseconds kLongestLook{20};
@@ -45,8 +47,7 @@ bool Engine::advance_all() {
     try {
       moved |= running.execution->advance();
     } catch (const Error& error) {
-      // The transport's complaint may be the echo of a death that the bootstrap can name.
-      check_failure();
+      await_cause();
       const std::string reason = fmt::format("{}: {}", running.name, error.what());
       give_up(reason);
       throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
@@ -105,6 +106,16 @@ void Engine::check_failure() {
   }
   give_up(*failure);
   throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", bootstrap_->rank(), what));
+}
+
+/// The transport's complaint may be the echo of a death that the bootstrap can name: another rank
+/// gave up and closed its connections, or shared memory was faster than the control connection.
+void Engine::await_cause() {
+  const auto until = Clock::now() + kCausePatience;
+  while (Clock::now() < until) {
+    check_failure();
+    std::this_thread::sleep_for(kFailurePeriod);
+  }
 }
 
 void Engine::time_out() {

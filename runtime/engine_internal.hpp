@@ -56,6 +56,7 @@ class Engine {
   bool advance_all();
   void on_idle();
   void check_failure();
+  void await_cause();
   [[noreturn]] void time_out();
   /// Name and wait of the first unfinished collective.
   [[nodiscard]] const Running* oldest() const;

@@ -9,7 +9,7 @@
 #include <array>
 #include <cstdlib>
 #include <deque>
-#include <thread>
+#include <mutex>
 
 #include "runtime/ucx_check.hpp"
 #include "runtime/ucx_internal.hpp"
@@ -24,18 +24,33 @@ constexpr std::chrono::milliseconds kCloseTime{50};
 /// Of the first contact; no collective uses its last message number.
 constexpr std::uint64_t kHelloTag = (std::uint64_t{1} << kTagBits) - 1;
 
-/// Settings that differ from UCX's defaults; the user's environment goes first.
-struct Setting {
-  const char* name;
-  const char* value;
-};
-constexpr std::array kSettings{
-    // Peer failures are reported only by transports that can detect them; shared memory can, but
-    // not
-    // by default, and UCX would then silently leave it out.
-    Setting{"POSIX_ERROR_HANDLING", "y"},
-    Setting{"SYSV_ERROR_HANDLING", "y"},
-};
+/// Whether UCX_TLS lets shared memory in.
+bool wants_shared_memory() {
+  const char* variable = std::getenv("UCX_TLS");
+  if (variable == nullptr) return true;
+  std::string_view rest = variable;
+  const bool excludes = rest.starts_with('^');
+  if (excludes) rest.remove_prefix(1);
+  bool listed = false;
+  while (!rest.empty()) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), name.size() + 1));
+    constexpr std::array kNames{"all", "shm", "sm", "mm", "posix", "sysv"};
+    listed |= std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  }
+  return listed || excludes;
+}
+
+/// UCX tells of a dead peer only through transports that can detect one. Shared memory can, but not
+/// by default, and would silently be left out for TCP. What the user has set stays. Through the
+/// environment, as ucp_config_modify() of UCX 1.13 accepts settings of single transports and then
+/// ignores them.
+void apply_settings() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (wants_shared_memory()) ::setenv("UCX_MM_ERROR_HANDLING", "y", 0);
+  });
+}
 
 /// What a UCX callback leaves behind: it stores and returns.
 struct Posted {
@@ -75,10 +90,29 @@ void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(user)->status = status;
 }
 
+/// All that UCX may hold an address of.
+struct Connections {
+  ucp_context_h context = nullptr;
+  ucp_worker_h worker = nullptr;
+  std::vector<Peer> peers;  ///< ascending by rank; fixed once connected
+  std::deque<Posted> pool;
+  std::vector<Posted*> done;
+};
+
+/// What is left behind after a failure. Destroying a worker with unfinished business could hang,
+/// and complains of every message that nobody took; a failed communicator costs its worker's
+/// memory.
+void bury(std::unique_ptr<Connections> connections) {
+  static std::mutex mutex;
+  static auto* graves = new std::vector<std::unique_ptr<Connections>>();  // outlives every thread
+  const std::scoped_lock lock(mutex);
+  graves->push_back(std::move(connections));
+}
+
 class Ucx final : public Transport {
  public:
   Ucx(Bootstrap& bootstrap, const TransportOptions& options);
-  ~Ucx() override { close(); }
+  ~Ucx() override { close(true); }
 
   void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override;
@@ -86,7 +120,7 @@ class Ucx final : public Transport {
                Completion& completion) override;
   bool progress() override;
   void drain(Deadline deadline) override;
-  void abort() override { close(); }
+  void abort() override { close(false); }
   [[nodiscard]] std::string describe() const override;
 
  private:
@@ -97,16 +131,12 @@ class Ucx final : public Transport {
   void settle(Posted& posted);
   void report_failed_peers();
   Peer& peer_of(std::uint32_t rank);
-  void close();
+  void close(bool orderly);
   bool close_endpoints();
 
   std::uint32_t rank_;
-  ucp_context_h context_ = nullptr;
-  ucp_worker_h worker_ = nullptr;
-  std::vector<Peer> peers_;  ///< ascending by rank; fixed once connected (UCX holds addresses)
-  std::deque<Posted> pool_;
-  std::vector<Posted*> free_;
-  std::vector<Posted*> done_, batch_;
+  std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
+  std::vector<Posted*> free_, batch_;
 };
 
 Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : rank_(bootstrap.rank()) {
@@ -118,38 +148,33 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : rank_(bootstra
     open_worker();
     ucp_address_t* address = nullptr;
     std::size_t bytes = 0;
-    ucx_check(ucp_worker_get_address(worker_, &address, &bytes), "worker address");
+    ucx_check(ucp_worker_get_address(ucx_->worker, &address, &bytes), "worker address");
     const std::string mine(reinterpret_cast<const char*>(address), bytes);
-    ucp_worker_release_address(worker_, address);
+    ucp_worker_release_address(ucx_->worker, address);
     const std::vector<std::string> addresses = bootstrap.all_gather(mine, options.deadline);
-    for (const std::uint32_t rank : options.peers) peers_.push_back({rank});
-    for (Peer& peer : peers_) connect(peer, addresses[peer.rank]);
+    for (const std::uint32_t rank : options.peers) ucx_->peers.push_back({rank});
+    for (Peer& peer : ucx_->peers) connect(peer, addresses[peer.rank]);
     greet(bootstrap, options.deadline);
   } catch (...) {
-    close();
+    close(false);
     throw;
   }
 }
 
 void Ucx::open_worker() {
+  apply_settings();
   ucp_config_t* config = nullptr;
   ucx_check(ucp_config_read(nullptr, nullptr, &config), "configuration");
-  for (const Setting& setting : kSettings) {
-    if (std::getenv((std::string("UCX_") + setting.name).c_str()) == nullptr) {
-      // A transport that this UCX lacks has no such setting; nothing is lost then.
-      static_cast<void>(ucp_config_modify(config, setting.name, setting.value));
-    }
-  }
   ucp_params_t params{};
   params.field_mask = UCP_PARAM_FIELD_FEATURES;
   params.features = UCP_FEATURE_TAG;
-  const ucs_status_t status = ucp_init(&params, config, &context_);
+  const ucs_status_t status = ucp_init(&params, config, &ucx_->context);
   ucp_config_release(config);
   ucx_check(status, "start");
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
   worker.thread_mode = UCS_THREAD_MODE_SINGLE;
-  ucx_check(ucp_worker_create(context_, &worker, &worker_), "worker");
+  ucx_check(ucp_worker_create(ucx_->context, &worker, &ucx_->worker), "worker");
 }
 
 void Ucx::connect(Peer& peer, const std::string& address) {
@@ -160,7 +185,7 @@ void Ucx::connect(Peer& peer, const std::string& address) {
   params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   params.err_handler.cb = &on_peer_failure;
   params.err_handler.arg = &peer;
-  ucx_check(ucp_ep_create(worker_, &params, &peer.endpoint),
+  ucx_check(ucp_ep_create(ucx_->worker, &params, &peer.endpoint),
             fmt::format("connection to rank {}", peer.rank).c_str());
 }
 
@@ -168,20 +193,20 @@ void Ucx::connect(Peer& peer, const std::string& address) {
 /// (large messages sent while they are being made have been seen to hang), and a peer that cannot
 /// be reached is known now and by name.
 void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
-  std::vector<std::uint64_t> heard(peers_.size());
-  std::vector<Completion> sent(peers_.size()), received(peers_.size());
+  std::vector<std::uint64_t> heard(ucx_->peers.size());
+  std::vector<Completion> sent(ucx_->peers.size()), received(ucx_->peers.size());
   const std::uint64_t word = rank_;
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    receive(peers_[i].rank, kHelloTag, &heard[i], sizeof word, received[i]);
-    send(peers_[i].rank, kHelloTag, &word, sizeof word, sent[i]);
+  for (std::size_t i = 0; i < ucx_->peers.size(); ++i) {
+    receive(ucx_->peers[i].rank, kHelloTag, &heard[i], sizeof word, received[i]);
+    send(ucx_->peers[i].rank, kHelloTag, &word, sizeof word, sent[i]);
   }
   const auto until = Clock::now() + deadline;
-  for (std::size_t i = 0; i < peers_.size();) {
+  for (std::size_t i = 0; i < ucx_->peers.size();) {
     if (progress()) continue;
     for (const Completion* completion : {&sent[i], &received[i]}) {
       if (completion->state != Completion::State::Failed) continue;
       throw Error(ErrorCode::Transport, fmt::format("rank {}: first contact with rank {}: {}",
-                                                    rank_, peers_[i].rank, completion->error));
+                                                    rank_, ucx_->peers[i].rank, completion->error));
     }
     if (sent[i].state == Completion::State::Done && received[i].state == Completion::State::Done) {
       ++i;
@@ -190,13 +215,13 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     if (const auto failure = bootstrap.failure()) {
       throw Error(ErrorCode::Transport,
                   fmt::format("rank {}: {} during the first contact with rank {}", rank_, *failure,
-                              peers_[i].rank));
+                              ucx_->peers[i].rank));
     }
     if (Clock::now() > until) {
       throw Error(ErrorCode::Timeout,
                   fmt::format("rank {}: no first message {} rank {} over UCX within {} ms", rank_,
                               received[i].state == Completion::State::Done ? "to" : "from",
-                              peers_[i].rank, deadline.count()));
+                              ucx_->peers[i].rank, deadline.count()));
     }
     ::sched_yield();
   }
@@ -204,15 +229,16 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
 }
 
 Peer& Ucx::peer_of(std::uint32_t rank) {
-  return *std::lower_bound(peers_.begin(), peers_.end(), rank,
+  return *std::lower_bound(ucx_->peers.begin(), ucx_->peers.end(), rank,
                            [](const Peer& peer, std::uint32_t r) { return peer.rank < r; });
 }
 
 Posted& Ucx::post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion) {
-  if (free_.empty()) free_.push_back(&pool_.emplace_back());
+  if (free_.empty()) free_.push_back(&ucx_->pool.emplace_back());
   Posted& posted = *free_.back();
   free_.pop_back();
-  posted = Posted{&done_, &completion, nullptr, peer, receive, true, UCS_INPROGRESS, bytes, bytes};
+  posted =
+      Posted{&ucx_->done, &completion, nullptr, peer, receive, true, UCS_INPROGRESS, bytes, bytes};
   completion.state = Completion::State::Pending;
   return posted;
 }
@@ -232,7 +258,7 @@ void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::siz
   // Without a request there was no callback.
   if (!UCS_PTR_IS_PTR(request)) {
     posted.status = UCS_PTR_STATUS(request);
-    done_.push_back(&posted);
+    ucx_->done.push_back(&posted);
   } else {
     posted.request = request;
   }
@@ -247,12 +273,12 @@ void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t
   param.cb.recv = &on_received;
   param.user_data = &posted;
   param.memory_type = UCS_MEMORY_TYPE_HOST;
-  const ucs_status_ptr_t request =
-      ucp_tag_recv_nbx(worker_, data, bytes, (static_cast<std::uint64_t>(peer) << kTagBits) | tag,
-                       ~std::uint64_t{0}, &param);
+  const ucs_status_ptr_t request = ucp_tag_recv_nbx(
+      ucx_->worker, data, bytes, (static_cast<std::uint64_t>(peer) << kTagBits) | tag,
+      ~std::uint64_t{0}, &param);
   if (!UCS_PTR_IS_PTR(request)) {
     posted.status = UCS_PTR_STATUS(request);
-    done_.push_back(&posted);
+    ucx_->done.push_back(&posted);
   } else {
     posted.request = request;
   }
@@ -278,11 +304,11 @@ void Ucx::settle(Posted& posted) {
 }
 
 bool Ucx::progress() {
-  if (worker_ == nullptr) return false;
-  const bool moved = ucp_worker_progress(worker_) != 0;
+  if (ucx_ == nullptr) return false;
+  const bool moved = ucp_worker_progress(ucx_->worker) != 0;
   report_failed_peers();
-  if (done_.empty()) return moved;
-  batch_.swap(done_);
+  if (ucx_->done.empty()) return moved;
+  batch_.swap(ucx_->done);
   for (Posted* posted : batch_) settle(*posted);
   batch_.clear();
   return true;
@@ -291,22 +317,22 @@ bool Ucx::progress() {
 /// Sends to a failed peer complete by themselves; receives belong to no connection and must be
 /// cancelled.
 void Ucx::report_failed_peers() {
-  for (Peer& peer : peers_) {
+  for (Peer& peer : ucx_->peers) {
     if (peer.status == UCS_OK || peer.reported) continue;
     peer.reported = true;
-    for (Posted& posted : pool_) {
+    for (Posted& posted : ucx_->pool) {
       if (posted.active && posted.receive && posted.peer == peer.rank &&
           posted.status == UCS_INPROGRESS && posted.request != nullptr) {
-        ucp_request_cancel(worker_, posted.request);
+        ucp_request_cancel(ucx_->worker, posted.request);
       }
     }
   }
 }
 
 void Ucx::drain(Deadline deadline) {
-  if (worker_ == nullptr) return;
+  if (ucx_ == nullptr) return;
   ucp_request_param_t param{};
-  const ucs_status_ptr_t request = ucp_worker_flush_nbx(worker_, &param);
+  const ucs_status_ptr_t request = ucp_worker_flush_nbx(ucx_->worker, &param);
   if (!UCS_PTR_IS_PTR(request)) return;
   const auto until = Clock::now() + deadline;
   while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < until) {
@@ -317,7 +343,7 @@ void Ucx::drain(Deadline deadline) {
 
 bool Ucx::close_endpoints() {
   std::vector<ucs_status_ptr_t> closing;
-  for (Peer& peer : peers_) {
+  for (Peer& peer : ucx_->peers) {
     if (peer.endpoint == nullptr) continue;
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
@@ -326,10 +352,10 @@ bool Ucx::close_endpoints() {
     if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
     peer.endpoint = nullptr;
   }
-  for (Posted& posted : pool_) {
+  for (Posted& posted : ucx_->pool) {
     if (posted.active && posted.receive && posted.status == UCS_INPROGRESS &&
         posted.request != nullptr) {
-      ucp_request_cancel(worker_, posted.request);
+      ucp_request_cancel(ucx_->worker, posted.request);
     }
   }
   const auto busy = [&] {
@@ -337,7 +363,8 @@ bool Ucx::close_endpoints() {
                        [](ucs_status_ptr_t request) {
                          return ucp_request_check_status(request) == UCS_INPROGRESS;
                        }) ||
-           std::any_of(pool_.begin(), pool_.end(), [](const Posted& p) { return p.active; });
+           std::any_of(ucx_->pool.begin(), ucx_->pool.end(),
+                       [](const Posted& p) { return p.active; });
   };
   const auto until = Clock::now() + kCloseTime;
   while (busy() && Clock::now() < until) {
@@ -348,21 +375,19 @@ bool Ucx::close_endpoints() {
   return closed;
 }
 
-/// Never waits for a peer. Where UCX will not let go of something in time, worker and context are
-/// left to the end of the process: destroying them could hang or abort.
-void Ucx::close() {
-  if (worker_ != nullptr) {
-    for (Posted& posted : pool_) posted.completion = nullptr;
-    if (!close_endpoints()) {
-      worker_ = nullptr;
-      context_ = nullptr;
-      return;
-    }
-    ucp_worker_destroy(worker_);
-    worker_ = nullptr;
+/// Never waits for a peer. After a failure, or where UCX will not let go in time, worker and
+/// context are left to the end of the process.
+void Ucx::close(bool orderly) {
+  if (ucx_ == nullptr) return;
+  for (Posted& posted : ucx_->pool) posted.completion = nullptr;
+  const bool closed = ucx_->worker == nullptr || close_endpoints();
+  if (!orderly || !closed) {
+    bury(std::move(ucx_));
+    return;
   }
-  if (context_ != nullptr) ucp_cleanup(context_);
-  context_ = nullptr;
+  if (ucx_->worker != nullptr) ucp_worker_destroy(ucx_->worker);
+  if (ucx_->context != nullptr) ucp_cleanup(ucx_->context);
+  ucx_.reset();
 }
 
 std::string Ucx::describe() const {

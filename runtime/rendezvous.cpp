@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From the environment to a joined job.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <random>
+
+#include "runtime/environment_internal.hpp"
+#include "runtime/process_manager_internal.hpp"
+#include "runtime/tcp_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+
+std::string make_token() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+namespace {
+
+/// "10.0.0.1:4242,127.0.0.1:4242;token": what rank 0 publishes through a process manager.
+std::string describe_coordinator(std::uint16_t port, const std::string& token) {
+  std::string text;
+  for (const std::string& host : host_addresses()) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host, port);
+  }
+  return fmt::format("{};{}", text, token);
+}
+
+void parse_coordinator(std::string_view text, TcpOptions& options) {
+  const std::size_t end = text.find(';');
+  if (end == std::string_view::npos) {
+    throw Error(ErrorCode::Transport,
+                fmt::format("expected rank 0's addresses and token, found \"{}\"", text));
+  }
+  options.token = text.substr(end + 1);
+  for (std::string_view rest = text.substr(0, end); !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    options.addresses.push_back(parse_address(one, "rank 0's address"));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+}
+
+std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions options) {
+  // The number of ranks is known only after the exchange has begun, so rank 0 opens its door first
+  // and lets people in afterwards.
+  Socket door;
+  const std::string token = make_token();
+  const auto publish = [&] {
+    door = listen_at(0, false);
+    return describe_coordinator(port_of(door), token);
+  };
+  Exchanged exchanged =
+      job.kind == JobKind::Pmix
+          ? exchange_over_pmix(publish, options.deadline)
+          : exchange_over_pmi1(job.pmi_fd, job.rank, job.size, publish, options.deadline);
+  options.rank = exchanged.rank;
+  options.size = exchanged.size;
+  options.session = std::move(exchanged.session);
+  parse_coordinator(exchanged.value, options);
+  if (door.open()) {
+    options.coordinator = std::make_unique<Coordinator>(std::move(door), options.size, token);
+  }
+  return join_over_tcp(std::move(options));
+}
+
+}  // namespace
+
+std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
+  const Job job = detect_job(&process_environment);
+  spdlog::debug("started by: {}", job.description);
+  TcpOptions tcp;
+  tcp.deadline = options.deadline;
+  tcp.description = job.description;
+  tcp.coordinator_name = job.launcher_hosts ? "the launcher" : "rank 0 (coordinator)";
+  if (job.kind == JobKind::Single) return make_in_process_bootstraps(1)[0];
+  if (job.kind != JobKind::Address) return join_through_manager(job, std::move(tcp));
+  tcp.rank = job.rank;
+  tcp.size = job.size;
+  tcp.addresses = {job.coordinator};
+  tcp.token = job.token;
+  if (job.rank == 0 && !job.launcher_hosts) {
+    tcp.coordinator =
+        std::make_unique<Coordinator>(listen_at(job.coordinator.port, false), job.size, job.token);
+    // The name that others know this host by need not lead back to it from here.
+    tcp.addresses = {{"127.0.0.1", job.coordinator.port}};
+  }
+  return join_over_tcp(std::move(tcp));
+}
+
+}  // namespace multitree::runtime

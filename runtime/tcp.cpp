@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Joining a job, gathering, and hearing of failures, over one TCP connection to the coordinator.
+#include "runtime/tcp_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::chrono::milliseconds until(Clock::time_point end) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+  return std::max(left, std::chrono::milliseconds(0));
+}
+
+class Tcp final : public Bootstrap {
+ public:
+  explicit Tcp(TcpOptions options) : options_(std::move(options)), channel_(Socket()) {
+    const auto end = Clock::now() + options_.deadline;
+    join(end);
+    barrier(until(end));
+  }
+
+  ~Tcp() override {
+    if (!channel_.open()) return;
+    channel_.send(FrameType::Bye, {});
+    channel_.close();
+  }
+
+  [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
+  [[nodiscard]] std::uint32_t size() const override { return options_.size; }
+  [[nodiscard]] std::string describe() const override { return options_.description; }
+
+  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+    const auto end = Clock::now() + deadline;
+    gathered_.reset();
+    channel_.send(FrameType::Gather, blob);
+    while (!gathered_) {
+      receive();
+      if (gathered_) break;
+      check_failure();
+      if (Clock::now() >= end) time_out(deadline);
+      channel_.wait(until(end));
+    }
+    Reader reader(*gathered_);
+    std::vector<std::string> all(options_.size);
+    for (std::string& one : all) one = reader.text().value_or("");
+    return all;
+  }
+
+  std::optional<std::string> failure() override {
+    receive();
+    return failure_.empty() || own_failure_ ? std::nullopt : std::optional(failure_);
+  }
+
+  void report_failure(const std::string& reason) override {
+    receive();
+    if (!failure_.empty()) return;
+    failure_ = reason;
+    own_failure_ = true;
+    channel_.send(FrameType::Failure, reason);
+  }
+
+ private:
+  void join(Clock::time_point end);
+  bool say_hello(Clock::time_point end);
+  void receive();
+  void check_failure();
+  [[noreturn]] void time_out(Deadline deadline);
+  void fail_with(std::string what) {
+    if (failure_.empty()) failure_ = std::move(what);
+  }
+
+  TcpOptions options_;
+  Channel channel_;
+  std::optional<std::string> gathered_, missing_, refused_;
+  bool welcome_ = false;
+  bool coordinator_left_ = false;
+  std::string failure_;
+  bool own_failure_ = false;
+};
+
+void Tcp::join(Clock::time_point end) {
+  std::string error = "no address";
+  while (true) {
+    for (const Address& address : options_.addresses) {
+      const auto patience =
+          std::clamp(until(end), std::chrono::milliseconds(1), std::chrono::milliseconds(2000));
+      Connected connected = connect_to(address, patience);
+      if (!connected.socket.open()) {
+        error = fmt::format("{}:{}: {}", address.host, address.port, connected.error);
+        continue;
+      }
+      channel_ = Channel(std::move(connected.socket));
+      if (say_hello(end)) return;
+      channel_.close();
+      error = fmt::format("{}:{}: {}", address.host, address.port,
+                          refused_.value_or("does not answer as a rendezvous"));
+      // With several addresses it may be another host's: an address that exists on every host.
+      if (refused_ && options_.addresses.size() == 1) {
+        throw Error(ErrorCode::InvalidArgument,
+                    fmt::format("rank {}: {} refused: {}", options_.rank, options_.coordinator_name,
+                                *refused_));
+      }
+    }
+    if (Clock::now() >= end) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: could not reach {} within {} ms ({})", options_.rank,
+                              options_.coordinator_name, options_.deadline.count(), error));
+    }
+    // The coordinator's process may be starting still.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// False if whoever listens there does not speak our language.
+bool Tcp::say_hello(Clock::time_point end) {
+  refused_.reset();
+  Writer hello;
+  hello.text(kMagic).text(options_.token).number(options_.rank).number(options_.size);
+  channel_.send(FrameType::Hello, hello.bytes());
+  // Something else may listen there and never answer: try again rather than wait to the end.
+  const auto enough = std::min(end, Clock::now() + std::chrono::seconds(10));
+  while (Clock::now() < enough && channel_.open()) {
+    receive();
+    if (welcome_) return true;
+    if (refused_) break;
+    if (channel_.open()) channel_.wait(until(enough));
+  }
+  failure_.clear();
+  return false;
+}
+
+void Tcp::receive() {
+  if (!channel_.open()) return;
+  channel_.flush();
+  const Channel::Status status = channel_.fill();
+  while (const auto frame = channel_.next()) {
+    switch (frame->type) {
+      case FrameType::Welcome:
+        welcome_ = true;
+        break;
+      case FrameType::Refused:
+        refused_ = frame->payload;
+        break;
+      case FrameType::Gathered:
+        gathered_ = frame->payload;
+        break;
+      case FrameType::Missing:
+        missing_ = frame->payload;
+        break;
+      case FrameType::Failure:
+        fail_with(frame->payload);
+        break;
+      case FrameType::Bye:
+        coordinator_left_ = true;
+        break;
+      default:
+        fail_with("invalid message from " + options_.coordinator_name);
+        break;
+    }
+  }
+  if (status == Channel::Status::Open) return;
+  channel_.close();
+  if (!coordinator_left_) fail_with(options_.coordinator_name + " died (connection closed)");
+}
+
+void Tcp::check_failure() {
+  if (failure_.empty() && coordinator_left_) {
+    fail_with(options_.coordinator_name + " has left the job");
+  }
+  if (!failure_.empty()) {
+    throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, failure_));
+  }
+}
+
+void Tcp::time_out(Deadline deadline) {
+  missing_.reset();
+  channel_.send(FrameType::WhoIsMissing, {});
+  const auto end = Clock::now() + std::chrono::seconds(1);
+  while (!missing_ && !gathered_ && Clock::now() < end) {
+    receive();
+    check_failure();
+    if (!missing_ && !gathered_) channel_.wait(until(end));
+  }
+  throw Error(ErrorCode::Timeout,
+              missing_ ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.rank,
+                                     deadline.count(), *missing_)
+                       : fmt::format("rank {}: {} did not answer for {} ms", options_.rank,
+                                     options_.coordinator_name, deadline.count()));
+}
+
+}  // namespace
+
+std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options) {
+  return std::make_shared<Tcp>(std::move(options));
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Sockets and framed messages of the control connections.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace multitree::runtime {
+
+/// Owns a file descriptor.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd) : fd_(fd) {}
+  Socket(Socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Socket& operator=(Socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Socket() { close(); }
+
+  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] bool open() const { return fd_ >= 0; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+struct Address {
+  std::string host;
+  std::uint16_t port = 0;
+  bool operator==(const Address&) const = default;
+};
+
+/// "host:port". \throws Error(InvalidArgument) naming `what`.
+Address parse_address(std::string_view text, std::string_view what);
+
+/// Listens on all addresses of this host, or (`loopback`) for this host only; port 0 takes a free
+/// one. \throws Error(Transport).
+Socket listen_at(std::uint16_t port, bool loopback);
+/// A connection that was waiting; not open if there was none.
+Socket accept_from(const Socket& listener);
+std::uint16_t port_of(const Socket& socket);
+/// IPv4 addresses of this host, those that other hosts can reach first.
+std::vector<std::string> host_addresses();
+
+/// A connection, or why there is none.
+struct Connected {
+  Socket socket;
+  std::string error;
+};
+Connected connect_to(const Address& address, std::chrono::milliseconds deadline);
+
+enum class FrameType : std::uint8_t {
+  Hello = 1,     ///< rank -> coordinator: magic, token, rank, size
+  Welcome,       ///< <-
+  Refused,       ///< <- why
+  Gather,        ///< -> blob
+  Gathered,      ///< <- all blobs
+  WhoIsMissing,  ///< -> ranks that keep the gathering waiting?
+  Missing,       ///< <- "2, 5"
+  Failure,       ///< both ways: why
+  Bye,           ///< both ways: leaves in order
+};
+
+struct Frame {
+  FrameType type{};
+  std::string payload;
+};
+
+/// Values in network byte order, one after the other.
+class Writer {
+ public:
+  Writer& number(std::uint32_t value);
+  Writer& text(std::string_view value);  ///< its length, then its bytes
+  [[nodiscard]] const std::string& bytes() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+/// Reads what Writer wrote; empty results past the end or on nonsense.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : rest_(bytes) {}
+  std::optional<std::uint32_t> number();
+  std::optional<std::string> text();
+
+ private:
+  std::string_view rest_;
+};
+
+/// A non-blocking socket that carries frames.
+class Channel {
+ public:
+  explicit Channel(Socket socket) : socket_(std::move(socket)) {}
+
+  [[nodiscard]] int fd() const { return socket_.fd(); }
+  [[nodiscard]] bool open() const { return socket_.open(); }
+  void close() { socket_.close(); }
+  /// Longest frame that is accepted; strangers get little.
+  void set_limit(std::size_t bytes) { limit_ = bytes; }
+
+  /// Queues a frame and sends what the socket takes. A broken connection shows when reading.
+  void send(FrameType type, std::string_view payload);
+  void flush();
+  [[nodiscard]] bool flushed() const { return output_.empty(); }
+
+  enum class Status : std::uint8_t { Open, Closed, Garbage };
+  /// Takes in what has arrived. Frames that came before a close are still handed out.
+  Status fill();
+  /// The next complete frame.
+  std::optional<Frame> next();
+  /// Waits until something can be read (or written, if output is queued), at most for `deadline`.
+  void wait(std::chrono::milliseconds deadline) const;
+
+ private:
+  Socket socket_;
+  std::string input_, output_;
+  std::size_t limit_ = std::size_t{1} << 30;
+};
+
+}  // namespace multitree::runtime

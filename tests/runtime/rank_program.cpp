@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One rank of the multi-process tests. Exits as the command line tool does: 4 for Error(Transport)
+/// and Error(Timeout).
+///
+///     rank_program check [TRANSPORT]         every collective, some types and sizes
+///     rank_program victim RANK MICROSECONDS  all-reduces without end; RANK is killed after that
+///     time rank_program exit RANK CODE            RANK leaves with CODE, the others wait for it
+///     rank_program time BYTES ITERATIONS     prints bus bandwidth
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+CommunicatorOptions options_for(const std::string& transport) {
+  CommunicatorOptions options;
+  options.transport = transport;
+  options.timeout = Deadline(10'000);
+  return options;
+}
+
+void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& transport) {
+  const Rank root{bootstrap->size() - 1};
+  CommunicatorOptions options = options_for(transport);
+  options.segment_bytes = 64 * 1024;
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size(), root), options);
+  for (const Collective collective : all_collectives()) {
+    for (const DataType type : {DataType::Uint8, DataType::Float16, DataType::Float64}) {
+      for (const std::size_t count : {0UL, 1UL, 5UL, 4099UL, 150'001UL}) {
+        for (const bool in_place : {false, true}) {
+          check_collective(communicator, collective, root, count, type, ReduceOp::Sum, in_place);
+        }
+      }
+    }
+  }
+  communicator.barrier();
+  if (bootstrap->rank() == 0) fmt::print("{}\n", communicator.describe());
+}
+
+[[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
+                             long microseconds) {
+  std::vector<float> small(64, 1.0F), large(300'000, 1.0F);
+  std::thread killer;
+  if (bootstrap->rank() == victim) {
+    killer = std::thread([microseconds] {
+      std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+      ::kill(::getpid(), SIGKILL);
+    });
+    killer.detach();
+  }
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  while (true) {
+    communicator.all_reduce(small.data(), small.data(), small.size(), DataType::Float32,
+                            ReduceOp::Max);
+    communicator.all_reduce(large.data(), large.data(), large.size(), DataType::Float32,
+                            ReduceOp::Max);
+  }
+}
+
+void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, int code) {
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  if (bootstrap->rank() == leaver) std::_Exit(code);
+  std::vector<float> data(1000, 1.0F);
+  communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32, ReduceOp::Sum);
+}
+
+void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t bytes,
+                     int iterations) {
+  CommunicatorOptions options = options_for("ucx");
+  if (const char* segment = std::getenv("SEGMENT")) options.segment_bytes = std::stoul(segment);
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options);
+  std::vector<float> data(bytes / 4, 1.0F);
+  const auto run = [&] {
+    communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
+                            ReduceOp::Max);
+  };
+  for (int i = 0; i < 3; ++i) run();
+  communicator.barrier();
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < iterations; ++i) run();
+  const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+  const double n = bootstrap->size(), each = time.count() / iterations;
+  if (bootstrap->rank() == 0) {
+    fmt::print("{} ranks, {} bytes: {:.1f} us, busbw {:.3f} GB/s\n", n, bytes, each * 1e6,
+               static_cast<double>(bytes) / each * 2 * (n - 1) / n / 1e9);
+  }
+}
+
+int main_of(const std::vector<std::string>& arguments) {
+  const auto bootstrap = make_bootstrap({Deadline(20'000)});
+  const std::string& mode = arguments.at(0);
+  if (mode == "check") check(bootstrap, arguments.size() > 1 ? arguments[1] : "ucx");
+  if (mode == "victim") {
+    run_victim(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
+               std::stol(arguments.at(2)));
+  }
+  if (mode == "exit") {
+    leave(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
+          std::stoi(arguments.at(2)));
+  }
+  if (mode == "time") {
+    time_all_reduce(bootstrap, std::stoul(arguments.at(1)), std::stoi(arguments.at(2)));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
+
+int main(int argc, char** argv) {
+  try {
+    return multitree::runtime::test::main_of({argv + 1, argv + argc});
+  } catch (const multitree::Error& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return error.code() == multitree::ErrorCode::Transport ||
+                   error.code() == multitree::ErrorCode::Timeout
+               ? 4
+               : 2;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 1;
+  }
+}
