@@ -9,6 +9,7 @@
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <deque>
 #include <limits>
+#include <map>
 #include <numeric>
 
 #include "topologies/error.hpp"
@@ -29,12 +30,10 @@ class CutFinder {
       gcd_ = std::gcd(gcd_, link.bandwidth.bytes_per_second);
     }
     unsigned __int128 total = 1;
-    for (const Link& link : topology.links()) {
-      total += link.bandwidth.bytes_per_second / gcd_;
-      add_edge(index(link.src), index(link.dst));
-    }
-    for (const Node& node : topology.nodes()) {
-      if (!node.is_switch()) add_edge(source(), index(topology.node_of(*node.rank)));
+    for (const Link& link : topology.links()) total += link.bandwidth.bytes_per_second / gcd_;
+    join_neighbours();
+    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+      supply_edges_.push_back(add_edge_pair(source(), index(topology.node_of(Rank{r}))));
     }
     // Flows go up to total * ranks, and are compared with ranks times a source capacity.
     const unsigned __int128 ranks = topology.num_ranks();
@@ -56,15 +55,8 @@ class CutFinder {
 
   /// Capacities: every link its units times `scale`, the source to rank r supply[r].
   void set_capacities(Flow scale, const std::vector<Flow>& supply) {
-    for (std::size_t l = 0; l < topology_.num_links(); ++l) {
-      capacity_[2 * l] = units(topology_.links()[l]) * scale;
-    }
-    std::size_t edge = 2 * topology_.num_links();
-    for (const Node& node : topology_.nodes()) {
-      if (node.is_switch()) continue;
-      capacity_[edge] = supply[index(*node.rank)];
-      edge += 2;
-    }
+    for (std::size_t e = 0; e < bandwidth_.size(); ++e) capacity_[e] = bandwidth_[e] * scale;
+    for (std::size_t r = 0; r < supply.size(); ++r) capacity_[supply_edges_[r]] = supply[r];
   }
 
   Flow max_flow(Rank sink) {
@@ -91,12 +83,29 @@ class CutFinder {
 
   std::size_t source() const { return topology_.num_nodes(); }
 
-  void add_edge(std::size_t from, std::size_t to) {
+  /// One edge each way between every two neighbours, its capacity the sum of the links that way.
+  /// The flow algorithm of Boost is wrong on graphs with parallel edges.
+  void join_neighbours() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> edges;
+    for (const Link& link : topology_.links()) {
+      const std::uint32_t low = std::min(index(link.src), index(link.dst));
+      const std::uint32_t high = std::max(index(link.src), index(link.dst));
+      const auto [entry, is_new] = edges.try_emplace({low, high}, 0);
+      if (is_new) entry->second = add_edge_pair(low, high);
+      const std::size_t edge = entry->second + (index(link.src) == low ? 0 : 1);
+      bandwidth_.resize(reverse_.size(), 0);
+      bandwidth_[edge] += units(link);
+    }
+  }
+
+  /// Edge id from -> to, and id + 1 back.
+  std::size_t add_edge_pair(std::size_t from, std::size_t to) {
     const std::size_t id = reverse_.size();
     const Edge forward = boost::add_edge(from, to, id, graph_).first;
     const Edge backward = boost::add_edge(to, from, id + 1, graph_).first;
     reverse_.push_back(backward);
     reverse_.push_back(forward);
+    return id;
   }
 
   void prepare() {
@@ -110,6 +119,8 @@ class CutFinder {
   const Topology& topology_;
   FlowGraph graph_;
   std::uint64_t gcd_ = 0;
+  std::vector<Flow> bandwidth_;            // of the edges between neighbours, in common units
+  std::vector<std::size_t> supply_edges_;  // by rank
   std::vector<Flow> capacity_, residual_;
   std::vector<Edge> reverse_, predecessor_;
   std::vector<boost::default_color_type> color_;
@@ -244,7 +255,7 @@ std::uint32_t eccentricity(const Topology& topology, Rank from, std::vector<std:
 }
 
 double gigabytes(Rational shards, std::uint32_t ranks, Bandwidth unit) {
-  if (shards == 0) return std::numeric_limits<double>::infinity();
+  if (shards.numerator() == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(ranks) * static_cast<double>(unit.bytes_per_second) /
          boost::rational_cast<double>(shards) / 1e9;
 }

@@ -12,6 +12,8 @@
 
 namespace multitree {
 
+/// Compare with other Rationals only: mixed == with integers recurses for ever under C++20
+/// (Boost 1.74).
 using Rational = boost::rational<std::int64_t>;
 
 /// Lower bounds, in units of the time that the slowest link takes for 1/N of the buffer ("shard
@@ -36,8 +38,8 @@ struct Bounds {
   [[nodiscard]] double ideal_busbw() const;
 };
 
-/// Exact; O(ranks) augmenting-path flows. \throws Error(Unsupported) if bandwidths differ by so much
-/// that exact arithmetic would overflow 64 bits.
+/// Exact; O(ranks) augmenting-path flows. \throws Error(Unsupported) if bandwidths differ by so
+/// much that exact arithmetic would overflow 64 bits.
 Bounds compute_bounds(const Topology& topology);
 
 /// Broadcast from `root`: N * unit / min cut from root to any rank, in shard times, exact.
@@ -47,8 +49,9 @@ Rational broadcast_bound(const Topology& topology, Rank root);
 Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
                           Rank root);
 
-/// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, ReduceScatter and AllGather
-/// (n-1)/n, Broadcast and Reduce 1. One rank moves nothing over any bus: 0 for the first three.
+/// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, ReduceScatter and
+/// AllGather (n-1)/n, Broadcast and Reduce 1. One rank moves nothing over any bus: 0 for the first
+/// three.
 double busbw_factor(Collective collective, std::uint32_t ranks);
 
 }  // namespace multitree

@@ -33,7 +33,7 @@ std::uint32_t ceiling(Rational value) {
 
 /// Steps of a bandwidth bound (in shard times) when a step moves `step_fraction` of the buffer.
 std::uint32_t steps_of(Rational shard_times, const Rational& step_fraction, std::uint32_t ranks) {
-  if (step_fraction == 0 || ranks == 0) return 0;
+  if (step_fraction.numerator() == 0 || ranks == 0) return 0;
   return ceiling(shard_times / Rational(ranks) / step_fraction);
 }
 

@@ -46,8 +46,8 @@ TEST(Bounds, NameTheBottleneck) {
 }
 
 TEST(Bounds, IdealBandwidthOfATorus) {
-  // 4 links of 16 GB/s into every rank; busbw counts 2(n-1)/n of the buffer, reduced and gathered one
-  // after the other.
+  // 4 links of 16 GB/s into every rank; busbw counts 2(n-1)/n of the buffer, reduced and gathered
+  // one after the other.
   const Bounds bounds = compute_bounds(make_topology("torus:8x8?bw=16GB/s"));
   EXPECT_NEAR(bounds.ideal_busbw(), 64.0, 1e-9);
 }
@@ -60,13 +60,14 @@ TEST(Bounds, OfTwoBoxesAreTheSlowLinksBetweenThem) {
   for (int box = 0; box < 2; ++box) {
     for (int i = 0; i < 3; ++i) {
       for (int j = i + 1; j < 3; ++j) {
-        builder.add_duplex(node[3 * box + i], node[3 * box + j], Bandwidth{10'000'000'000}, Time{0});
+        builder.add_duplex(node[3 * box + i], node[3 * box + j], Bandwidth{10'000'000'000},
+                           Time{0});
       }
     }
   }
   builder.add_duplex(node[2], node[3], Bandwidth{1'000'000'000}, Time{0});
   const Bounds bounds = compute_bounds(std::move(builder).build());
-  EXPECT_EQ(bounds.all_gather, 3);
+  EXPECT_EQ(bounds.all_gather, Rational(3));
   EXPECT_EQ(bounds.bottleneck.size(), 3U);
 }
 
@@ -75,7 +76,8 @@ Topology random_network(std::mt19937_64& random, std::uint32_t ranks, std::uint3
   TopologyBuilder builder("random");
   std::vector<NodeId> nodes;
   for (std::uint32_t i = 0; i < ranks; ++i) nodes.push_back(builder.add_endpoint());
-  for (std::uint32_t i = 0; i < switches; ++i) nodes.push_back(builder.add_switch("s" + std::to_string(i)));
+  for (std::uint32_t i = 0; i < switches; ++i)
+    nodes.push_back(builder.add_switch("s" + std::to_string(i)));
   std::shuffle(nodes.begin(), nodes.end(), random);
   const auto bandwidth = [&] { return Bandwidth{(1 + random() % 7) * 1'000'000'000}; };
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -117,7 +119,8 @@ TEST(Bounds, EqualBruteForceOverAllCuts) {
       const std::int64_t inside = ranks_in(topology, set);
       if (inside == topology.num_ranks()) continue;
       if (inside > 0) {
-        all_gather = std::max(all_gather, Rational(inside) * Rational(unit, leaving(topology, set)));
+        all_gather =
+            std::max(all_gather, Rational(inside) * Rational(unit, leaving(topology, set)));
       }
       if ((set >> index(topology.node_of(Rank{1})) & 1) != 0) {
         broadcast_cut = std::min(broadcast_cut, leaving(topology, set));
