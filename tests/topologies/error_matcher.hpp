@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cctype>
 #include <string>
 
 #include "topologies/error.hpp"
@@ -22,6 +24,13 @@ std::string error_of(ErrorCode code, Action action) {
   }
   ADD_FAILURE() << "no Error was thrown";
   return {};
+}
+
+/// A text fit for the name of a test case.
+inline std::string slug(std::string text) {
+  std::ranges::replace_if(
+      text, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return text.substr(0, 60);
 }
 
 }  // namespace multitree

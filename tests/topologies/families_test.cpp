@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "tests/topologies/error_matcher.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -46,6 +47,8 @@ struct Expected {
   const char* spec;
   std::uint32_t ranks, nodes, links, degree_of_rank_0, diameter;
 };
+
+void PrintTo(const Expected& expected, std::ostream* out) { *out << slug(expected.spec); }
 
 class Family : public testing::TestWithParam<Expected> {};
 

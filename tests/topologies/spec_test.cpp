@@ -40,6 +40,8 @@ struct BadSpec {
   const char* what;
 };
 
+void PrintTo(const BadSpec& bad, std::ostream* out) { *out << slug(bad.text) << slug(bad.what); }
+
 class BadTopologySpec : public testing::TestWithParam<BadSpec> {};
 
 TEST_P(BadTopologySpec, IsRefusedWithTheWholeSpecAndTheReason) {

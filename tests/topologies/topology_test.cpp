@@ -106,6 +106,8 @@ struct BadNetwork {
   std::function<void(TopologyBuilder&)> change;  // of the duplex pair 0 -- 1
 };
 
+void PrintTo(const BadNetwork& bad, std::ostream* out) { *out << slug(bad.message); }
+
 class BadTopology : public testing::TestWithParam<BadNetwork> {};
 
 TEST_P(BadTopology, IsRefusedNamingThePart) {

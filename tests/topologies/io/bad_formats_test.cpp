@@ -16,6 +16,10 @@ struct BadFile {
   std::string message;
 };
 
+void PrintTo(const BadFile& bad, std::ostream* out) {
+  *out << slug(bad.message) << '_' << bad.text.size();
+}
+
 // Two nodes on lines 5 and 6, a duplex pair on lines 9 and 10; `from` is replaced by `to`.
 BadFile json(const std::string& from, const std::string& to, const std::string& message) {
   std::string text = R"({
