@@ -106,13 +106,24 @@ class Builder {
 };
 
 std::string describe(const json& value) {
-  if (value.is_structured()) return fmt::format("an {}", value.type_name());
+  if (value.is_array()) return fmt::format("an array of {}", value.size());
+  if (value.is_object()) return "an object";
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-std::string last_token(const json::json_pointer& path) {
-  return path.empty() ? "the document" : fmt::format("'{}'", path.back());
+// Appends the way from `from` to the value at an address; false if it is not there.
+bool find_path(const json& from, const json* target, json::json_pointer& path) {
+  if (&from == target) return true;
+  if (!from.is_structured()) return false;
+  std::size_t i = 0;
+  for (auto member = from.begin(); member != from.end(); ++member, ++i) {
+    if (&*member != target && !member->is_structured()) continue;
+    from.is_object() ? path.push_back(member.key()) : path.push_back(std::to_string(i));
+    if (find_path(*member, target, path)) return true;
+    path.pop_back();
+  }
+  return false;
 }
 
 }  // namespace
@@ -135,69 +146,61 @@ void JsonDocument::fail(const json::json_pointer& path, const std::string& what)
   fail_at(file_, json_line_of_path(text_, path), what);
 }
 
-JsonValue::JsonValue(const JsonDocument& document)
-    : document_(&document), value_(&document.root()) {}
+nlohmann::json::json_pointer JsonValue::path() const {
+  nlohmann::json::json_pointer path;
+  find_path(document_->root(), value_, path);
+  return path;
+}
 
-JsonValue::JsonValue(const JsonDocument& document, const nlohmann::json& value,
-                     nlohmann::json::json_pointer path)
-    : document_(&document), value_(&value), path_(std::move(path)) {}
+void JsonValue::fail(const std::string& what) const { document_->fail(path(), what); }
+
+void JsonValue::fail_expected(const std::string& expected) const {
+  const auto place = path();
+  document_->fail(place, fmt::format("{}: expected {}, got {}",
+                                     place.empty() ? "the document" : "'" + place.back() + "'",
+                                     expected, describe(*value_)));
+}
 
 bool JsonValue::has(const std::string& key) const {
   return value_->is_object() && value_->contains(key);
 }
 
 JsonValue JsonValue::at(const std::string& key) const {
-  if (!value_->is_object()) {
-    fail(fmt::format("{}: expected an object, got {}", last_token(path_), describe(*value_)));
-  }
+  if (!value_->is_object()) fail_expected("an object");
   const auto found = value_->find(key);
   if (found == value_->end()) fail(fmt::format("the member '{}' is missing", key));
-  return {*document_, *found, path_ / key};
+  return {*document_, *found};
 }
 
 JsonValue JsonValue::at(std::size_t i) const {
-  if (i >= size()) {
-    fail(
-        fmt::format("{}: expected at least {} elements, got {}", last_token(path_), i + 1, size()));
-  }
-  return {*document_, (*value_)[i], path_ / i};
+  if (i >= size()) fail_expected(fmt::format("at least {} elements", i + 1));
+  return {*document_, (*value_)[i]};
 }
 
 std::size_t JsonValue::size() const {
-  if (!value_->is_array()) {
-    fail(fmt::format("{}: expected an array, got {}", last_token(path_), describe(*value_)));
-  }
+  if (!value_->is_array()) fail_expected("an array");
   return value_->size();
 }
 
 std::string JsonValue::string() const {
-  if (!value_->is_string()) {
-    fail(fmt::format("{}: expected a string, got {}", last_token(path_), describe(*value_)));
-  }
+  if (!value_->is_string()) fail_expected("a string");
   return value_->get<std::string>();
 }
 
 std::uint64_t JsonValue::integer(std::uint64_t least, std::uint64_t most) const {
   const bool fits = value_->is_number_unsigned() && value_->get<std::uint64_t>() >= least &&
                     value_->get<std::uint64_t>() <= most;
-  if (!fits) {
-    fail(fmt::format("{}: expected an integer from {} to {}, got {}", last_token(path_), least,
-                     most, describe(*value_)));
-  }
+  if (!fits) fail_expected(fmt::format("an integer from {} to {}", least, most));
   return value_->get<std::uint64_t>();
 }
 
 void JsonValue::check_keys(const std::vector<std::string>& keys) const {
-  if (!value_->is_object()) {
-    fail(fmt::format("{}: expected an object, got {}", last_token(path_), describe(*value_)));
-  }
-  for (const auto& member : value_->items()) {
+  if (!value_->is_object()) fail_expected("an object");
+  for (auto member = value_->begin(); member != value_->end(); ++member) {
     if (std::ranges::find(keys, member.key()) != keys.end()) continue;
-    document_->fail(path_ / member.key(), fmt::format("unknown key '{}'; known here: {}",
-                                                      member.key(), fmt::join(keys, ", ")));
+    JsonValue(*document_, *member)
+        .fail(fmt::format("unknown key '{}'; known here: {}", member.key(), fmt::join(keys, ", ")));
   }
 }
-
-void JsonValue::fail(const std::string& what) const { document_->fail(path_, what); }
 
 }  // namespace multitree

@@ -31,13 +31,14 @@ class JsonDocument {
   nlohmann::json root_;
 };
 
-/// A value inside a JsonDocument with its path: checked access that reports its own location. Cheap
-/// for objects; for long arrays index root() directly and build the path only to fail().
+/// A value inside a JsonDocument: checked access that reports its own location. Cheap: the path is
+/// searched for, by the value's address, only when an error needs it.
 class JsonValue {
  public:
-  explicit JsonValue(const JsonDocument& document);
-  JsonValue(const JsonDocument& document, const nlohmann::json& value,
-            nlohmann::json::json_pointer path);
+  explicit JsonValue(const JsonDocument& document) : JsonValue(document, document.root()) {}
+  /// `value` must be inside the document.
+  JsonValue(const JsonDocument& document, const nlohmann::json& value)
+      : document_(&document), value_(&value) {}
 
   [[nodiscard]] const nlohmann::json& json() const { return *value_; }
   [[nodiscard]] bool has(const std::string& key) const;
@@ -54,9 +55,12 @@ class JsonValue {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
+  [[nodiscard]] nlohmann::json::json_pointer path() const;
+  // "'<key or index>': expected <expected>, got <this value>".
+  [[noreturn]] void fail_expected(const std::string& expected) const;
+
   const JsonDocument* document_;
   const nlohmann::json* value_;
-  nlohmann::json::json_pointer path_;
 };
 
 /// Parses a native topology embedded in another document (a schedule file).

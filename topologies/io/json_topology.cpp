@@ -34,10 +34,11 @@ Shape read_shape(const JsonValue& value) {
 
 NodesByName read_nodes(const JsonValue& value, std::vector<RawNode>& nodes) {
   NodesByName by_name;
+  const std::vector<std::string> keys{"id", "rank"};
   const std::size_t count = value.size();
   for (std::size_t i = 0; i < count; ++i) {
     const JsonValue node = value.at(i);
-    node.check_keys({"id", "rank"});
+    node.check_keys(keys);
     RawNode raw{node.at("id").string(), std::nullopt, false};
     if (node.has("rank")) {
       raw.rank = static_cast<std::uint32_t>(node.at("rank").integer(0, Spec::kMaxRanks - 1));
@@ -86,10 +87,11 @@ void read_links(const JsonValue& value, const NodesByName& nodes, std::vector<Li
                 std::vector<std::uint32_t>& elements) {
   CachedParser<Bandwidth> bandwidth(parse_bandwidth);
   CachedParser<Time> latency(parse_time);
+  const std::vector<std::string> keys{"src", "dst", "bandwidth", "latency", "count"};
   const std::size_t size = value.size();
   for (std::size_t i = 0; i < size; ++i) {
     const JsonValue link = value.at(i);
-    link.check_keys({"src", "dst", "bandwidth", "latency", "count"});
+    link.check_keys(keys);
     const Link read{find_node(nodes, link.at("src")), find_node(nodes, link.at("dst")),
                     bandwidth(link.at("bandwidth")), latency(link.at("latency"))};
     const std::uint64_t count = link.has("count") ? link.at("count").integer(1, kMaxLinks) : 1;

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
         json("\"nodes\": [", "\"nodes\": [3,", "4: '0': expected an object, got 3"),
         json("\"src\":\"b\",\"dst\":\"a\"", "\"src\":\"a\",\"dst\":\"b\"",
              "1: rank 1 (b) cannot reach rank 0 (a)"),
-        BadFile{"[]", "f:1: the document: expected an object, got an array"}));
+        BadFile{"[]", "f:1: the document: expected an object, got an array of 0"}));
 
 class BadDotTopology : public testing::TestWithParam<BadFile> {};
 

@@ -121,9 +121,9 @@ TEST(JsonValue, ChecksTypesAndRanges) {
   EXPECT_EQ(error([&] { (void)root.at("s").integer(0, 9); }),
             "f.json:2: 's': expected an integer from 0 to 9, got \"text\"");
   EXPECT_EQ(error([&] { (void)root.at("l").at(3); }),
-            "f.json:3: 'l': expected at least 4 elements, got 3");
+            "f.json:3: 'l': expected at least 4 elements, got an array of 3");
   EXPECT_EQ(error([&] { (void)root.at("l").string(); }),
-            "f.json:3: 'l': expected a string, got an array");
+            "f.json:3: 'l': expected a string, got an array of 3");
   EXPECT_EQ(error([&] { (void)root.at("s").size(); }),
             "f.json:2: 's': expected an array, got \"text\"");
   EXPECT_EQ(error([&] { (void)root.at("s").at("k"); }),
