@@ -58,6 +58,10 @@ struct BootstrapOptions {
 /// Error(Timeout) naming the ranks that have not come, Error(Transport).
 std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options = {});
 
+/// Whether the environment names a job to join, so that make_bootstrap() would not be a job of one.
+/// \throws Error(InvalidArgument) as make_bootstrap().
+bool started_by_launcher();
+
 /// For threads of this process: element r is rank r's, to be handed to its thread. \pre ranks > 0
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks);
 

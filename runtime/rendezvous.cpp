@@ -68,6 +68,8 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
 
 }  // namespace
 
+bool started_by_launcher() { return detect_job(&process_environment).kind != JobKind::Single; }
+
 std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   const Job job = detect_job(&process_environment);
   spdlog::debug("started by: {}", job.description);

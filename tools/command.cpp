@@ -66,4 +66,15 @@ std::vector<std::string> split_list(std::string_view text) {
   }
 }
 
+std::vector<std::string> command_line() {
+  const std::string raw = read_file("/proc/self/cmdline");
+  std::vector<std::string> arguments;
+  for (std::size_t begin = 0; begin < raw.size();) {
+    const std::size_t end = std::min(raw.find('\0', begin), raw.size());
+    arguments.push_back(raw.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return arguments;
+}
+
 }  // namespace multitree::tools

@@ -56,4 +56,7 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows);
 /// Splits "a,b,c"; \throws Error(InvalidArgument) on an empty item.
 std::vector<std::string> split_list(std::string_view text);
 
+/// The arguments that this process was started with, argv[0] included.
+std::vector<std::string> command_line();
+
 }  // namespace multitree::tools

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree run`: executes schedules on real buffers, one process a rank, and times and checks
+/// them.
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "algorithms/io/io.hpp"
+#include "algorithms/registry.hpp"
+#include "algorithms/report.hpp"
+#include "algorithms/verify.hpp"
+#include "runtime/launcher.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "tools/run/benchmark.hpp"
+#include "tools/run/table.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using runtime::Bootstrap;
+
+struct Flags {
+  std::string topology, algorithms = "multitree", schedule;
+  std::string first = "1K", last = "64M", increment = "0", factor = "4";
+  std::string types = "float", ops = "sum";
+  std::string check_or_collective, collective = "allreduce", check = "1";
+  std::string transport = "ucx", data = "exact", segment = "256K", json_file;
+  std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
+  std::uint64_t seed = 1;
+  double timeout = 30;
+  bool json = false, digest = false;
+};
+
+constexpr std::uint32_t kDefaultIterations = 20;
+
+/// What is going to be run: known in full before any process is started.
+struct Plan {
+  std::string topology_name;
+  std::uint32_t ranks = 0;
+  std::vector<Schedule> schedules;
+  std::vector<AlgorithmRun> runs;  // without rows
+  BenchmarkOptions options;
+};
+
+/// -c is nccl-tests' check (0 or 1) or, as in the other commands, a collective.
+void resolve_check_or_collective(Flags& flags) {
+  const std::string& value = flags.check_or_collective;
+  if (value.empty()) return;
+  const bool is_number = std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
+  (is_number ? flags.check : flags.collective) = value;
+}
+
+template <typename T, typename Parse>
+std::vector<T> parse_list(std::string_view flag, const std::string& text, std::span<const T> all,
+                          const Parse& parse) {
+  if (text == "all") return {all.begin(), all.end()};
+  std::vector<T> values;
+  for (const std::string& item : for_flag(flag, [&] { return split_list(text); })) {
+    values.push_back(for_flag(flag, [&] { return parse(item); }));
+  }
+  return values;
+}
+
+std::uint64_t parse_factor(const std::string& text) {
+  if (text.empty() || text.size() > 6 ||
+      !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("-f: expected a factor of 2 or more, got '{}'", text));
+  }
+  return std::stoull(text);
+}
+
+BenchmarkOptions benchmark_options(const Flags& flags) {
+  BenchmarkOptions options;
+  options.collective = for_flag("-c", [&] { return parse_collective(flags.collective); });
+  const SizeRange range{for_flag("-b", [&] { return parse_bytes(flags.first); }),
+                        for_flag("-e", [&] { return parse_bytes(flags.last); }),
+                        for_flag("-i", [&] { return parse_bytes(flags.increment); }),
+                        parse_factor(flags.factor)};
+  options.sizes = sizes_of(range);
+  options.types =
+      parse_list<runtime::DataType>("-d", flags.types, runtime::all_data_types(),
+                                    [](const auto& t) { return runtime::parse_data_type(t); });
+  options.ops =
+      parse_list<runtime::ReduceOp>("-o", flags.ops, runtime::all_reduce_ops(),
+                                    [](const auto& t) { return runtime::parse_reduce_op(t); });
+  if (!reduces(options.collective)) options.ops.resize(1);
+  if (flags.check != "0" && flags.check != "1") {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("-c: expected 0, 1 or a collective, got '{}'", flags.check));
+  }
+  if (!(flags.timeout > 0 && flags.timeout < 1e6)) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--timeout: expected seconds above 0, got {}", flags.timeout));
+  }
+  options.check = flags.check == "1";
+  options.iterations = flags.iterations > 0 ? flags.iterations : kDefaultIterations;
+  options.warmup = flags.warmup;
+  options.root = Rank{flags.root};
+  options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
+  options.seed = flags.seed;
+  options.communicator.transport = flags.transport;
+  options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+  options.communicator.segment_bytes =
+      for_flag("--segment", [&] { return parse_bytes(flags.segment); });
+  return options;
+}
+
+/// Processes to start where no topology says it: --np, the job's size, or -n.
+std::uint32_t free_rank_count(const Flags& flags, std::uint32_t job_size) {
+  if (flags.processes > 0) return flags.processes;
+  if (job_size > 0) return job_size;
+  return std::max(flags.iterations, 1U);
+}
+
+void add_run(Plan& plan, Schedule schedule, const Topology& topology, const Bounds& bounds) {
+  const VerifyReport report = verify(schedule, topology);
+  if (!report.ok()) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("schedule {} does not verify: {}", schedule.algorithm,
+                            report.violations.front().message));
+  }
+  plan.runs.push_back({schedule.algorithm,
+                       topology.name(),
+                       make_report(schedule, topology, bounds, plan.options.sizes.back()),
+                       {}});
+  plan.schedules.push_back(std::move(schedule));
+}
+
+Plan make_plan(const Flags& flags, std::uint32_t job_size) {
+  Plan plan;
+  plan.options = benchmark_options(flags);
+  if (!flags.schedule.empty()) {
+    SchedulePlan file = parse_schedule_json(read_file(flags.schedule), flags.schedule);
+    plan.options.collective = file.schedule.collective;
+    plan.options.root = file.schedule.root;
+    plan.topology_name = file.topology.name();
+    plan.ranks = file.schedule.ranks;
+    add_run(plan, std::move(file.schedule), file.topology, compute_bounds(file.topology));
+  } else {
+    const Topology topology = for_flag("--topology", [&] {
+      return load_topology(flags.topology.empty()
+                               ? fmt::format("full:{}", free_rank_count(flags, job_size))
+                               : flags.topology);
+    });
+    plan.topology_name = topology.name();
+    plan.ranks = topology.num_ranks();
+    const Bounds bounds = compute_bounds(topology);
+    for (const std::string& name :
+         for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
+      add_run(plan,
+              generate_schedule(name, topology, plan.options.collective,
+                                has_root(plan.options.collective) ? plan.options.root : Rank{0}),
+              topology, bounds);
+    }
+  }
+  const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
+  if (wanted > 0 && wanted != plan.ranks) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected {} processes, one a rank, got {}", plan.topology_name,
+                            plan.ranks, wanted));
+  }
+  return plan;
+}
+
+/// One rank's part. Rank 0 prints. Returns the exit code.
+int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+  const bool prints = bootstrap->rank() == 0;
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
+    AlgorithmRun& run = plan.runs[i];
+    if (prints && !flags.json) print(table_header(run, plan.options, flags.digest));
+    run.rows = run_benchmark(plan.schedules[i], bootstrap, plan.options, [&](const Row& row) {
+      if (!flags.json) print(table_row(row, plan.options, flags.digest));
+    });
+    if (prints && !flags.json) print(table_footer(run));
+    wrong += run.wrong();
+  }
+  if (prints) {
+    const auto json = run_json(plan.runs, plan.options, plan.ranks, bootstrap->describe());
+    if (flags.json) print_json(json);
+    if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
+    if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
+  }
+  return wrong == 0 ? kOk : kNegativeAnswer;
+}
+
+/// All ranks as threads of this process.
+int run_threads(const Plan& plan, const Flags& flags) {
+  const auto bootstraps = runtime::make_in_process_bootstraps(plan.ranks);
+  std::vector<int> codes(plan.ranks, kOk);
+  std::vector<std::exception_ptr> errors(plan.ranks);
+  std::vector<std::thread> threads;
+  for (std::uint32_t r = 0; r < plan.ranks; ++r) {
+    threads.emplace_back([&, r] {
+      try {
+        codes[r] = run_rank(plan, bootstraps[r], flags);
+      } catch (...) {
+        errors[r] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& error : errors) {
+    if (error) std::rethrow_exception(error);
+  }
+  return *std::ranges::max_element(codes);
+}
+
+/// The arguments for the copies of this program. A schedule read from standard input is handed on
+/// as an anonymous file that every copy can open.
+std::vector<std::string> child_arguments(const std::vector<std::string>& arguments,
+                                         const Flags& flags) {
+  if (flags.schedule != "-") return arguments;
+  const std::string text = read_file("-");
+  const int fd = memfd_create("schedule", 0);
+  std::size_t written = 0;
+  while (fd >= 0 && written < text.size()) {
+    const ssize_t count = write(fd, text.data() + written, text.size() - written);
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  if (written < text.size()) {
+    throw Error(ErrorCode::Io, "standard input: cannot be kept for the processes of the job");
+  }
+  std::vector<std::string> copy = arguments;
+  copy.push_back("--schedule");
+  copy.push_back(fmt::format("/proc/self/fd/{}", fd));
+  return copy;
+}
+
+int run(Flags flags) {
+  resolve_check_or_collective(flags);
+  if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
+  if (runtime::started_by_launcher()) {
+    const auto bootstrap = runtime::make_bootstrap(
+        {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
+    return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
+  }
+  // Whatever is wrong with the request is found here, once, before any process is started.
+  const std::vector<std::string> arguments = child_arguments(command_line(), flags);
+  if (flags.schedule == "-") flags.schedule = arguments.back();
+  Plan plan;
+  {
+    const Progress progress("preparing the schedules");
+    plan = make_plan(flags, 0);
+  }
+  if (plan.ranks == 1) return run_rank(std::move(plan), runtime::make_bootstrap(), flags);
+  const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
+  return runtime::launch_local(plan.ranks, arguments, {.grace = grace, .program = {}});
+}
+
+void add_job_flags(CLI::App& app, Flags& flags) {
+  auto* schedule = app.add_option("-s,--schedule", flags.schedule,
+                                  "Run this schedule file ('-': standard input)")
+                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  app.add_option("-t,--topology", flags.topology, "Spec or file; one process for each of its ranks")
+      ->excludes(schedule);
+  app.add_option("-a,--algorithm", flags.algorithms, "One or several, separated by commas")
+      ->capture_default_str()
+      ->excludes(schedule);
+  app.add_option("--np", flags.processes,
+                 "Processes to start (as many as the topology has ranks; without a "
+                 "topology: on full:NP)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--transport", flags.transport, "ucx, or loopback (threads of one process)")
+      ->check(CLI::IsMember({"ucx", "loopback"}))
+      ->capture_default_str();
+  app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")
+      ->capture_default_str();
+  app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
+      ->capture_default_str();
+}
+
+void add_benchmark_flags(CLI::App& app, Flags& flags) {
+  app.add_option("-b,--minbytes", flags.first, "First size")->capture_default_str();
+  app.add_option("-e,--maxbytes", flags.last, "Last size")->capture_default_str();
+  app.add_option("-i,--stepbytes", flags.increment, "Add this from size to size, instead of -f");
+  app.add_option("-f,--stepfactor", flags.factor, "Multiply by this from size to size")
+      ->capture_default_str();
+  app.add_option(
+         "-n,--iters", flags.iterations,
+         "Iterations a size, as in nccl-tests (20); without a topology, schedule and --np also the "
+         "processes to start")
+      ->check(CLI::PositiveNumber);
+  app.add_option("-w,--warmup_iters", flags.warmup, "Warm-up iterations a size")
+      ->capture_default_str();
+  app.add_option("-d,--datatype", flags.types, "Types ('multitree list types'), or all")
+      ->capture_default_str();
+  app.add_option("-o,--op", flags.ops, "Operators ('multitree list operators'), or all")
+      ->capture_default_str();
+  app.add_option("-c", flags.check_or_collective,
+                 "0 or 1: whether to check results, as in nccl-tests; or a collective");
+  app.add_option("--check", flags.check, "0 or 1: whether to check results")->capture_default_str();
+  app.add_option("--collective", flags.collective,
+                 "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app.add_option("-r,--root", flags.root, "Root rank of broadcast and reduce")
+      ->capture_default_str();
+  app.add_option("--data", flags.data, "exact: sums are exact in any order; random: they are not")
+      ->check(CLI::IsMember({"exact", "random"}))
+      ->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of the input data")->capture_default_str();
+  app.add_flag("--digest", flags.digest, "Print a digest of all ranks' results in each row");
+  app.add_flag("--json", flags.json, "Print JSON (keys as in nccl-tests) instead of the table");
+  app.add_option("-J,--output_file", flags.json_file, "Write the JSON to this file as well");
+}
+
+}  // namespace
+
+Command add_run_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "run", "Run collectives on real buffers: time them and check every result");
+  add_job_flags(*app, *flags);
+  add_benchmark_flags(*app, *flags);
+  app->footer(
+      "Starts its processes by itself; under mpirun, srun or torchrun it joins the job instead.\n"
+      "Example: multitree run -t torus:4x2 -a multitree,ring -b 1K -e 64M -f 4");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools
