@@ -7,16 +7,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <map>
 #include <tuple>
 
-#include "runtime/engine_internal.hpp"
-#include "runtime/program_internal.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -24,33 +21,6 @@ namespace {
 
 /// Programs kept per communicator; a training step repeats a few dozen sizes.
 constexpr std::size_t kMaxPrograms = 64;
-
-struct LoadedSchedule {
-  Schedule schedule;
-  Plan plan;
-};
-
-/// A program with what it points to.
-struct LoadedProgram {
-  std::shared_ptr<const LoadedSchedule> source;
-  Program program;
-};
-
-/// What a collective was called with.
-struct Call {
-  Collective collective{};
-  const std::byte* send = nullptr;
-  std::byte* recv = nullptr;
-  std::size_t count = 0;
-  DataType type{};
-  ReduceOp op = ReduceOp::Sum;
-};
-
-/// What is left to do when the last message is in.
-struct Ending {
-  const std::byte* copy_from = nullptr;  ///< null: the result is in `recv` already
-  bool finish = false;                   ///< whether this rank holds a reduced result
-};
 
 [[noreturn]] void reject(const std::string& message) {
   throw Error(ErrorCode::InvalidArgument, message);
@@ -66,125 +36,7 @@ void check_disjoint(const Call& call, const std::byte* a, std::size_t a_bytes, s
   }
 }
 
-void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
-  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
-}
-
 }  // namespace
-
-/// One started collective: the execution, its memory, and its ending.
-class Operation {
- public:
-  Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
-            const Call& call, std::uint64_t sequence);
-  ~Operation() { release(); }
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
-
-  /// Posts the first messages. Apart from the constructor, so that a failure finds a whole object.
-  void start();
-  bool test();
-  void wait();
-
- private:
-  /// Lays input (and where recv cannot hold it, the work buffer) out; the buffer to run on.
-  std::byte* prepare();
-  void complete();
-  void release();
-
-  std::shared_ptr<Engine> engine_;
-  std::shared_ptr<const LoadedProgram> program_;
-  Call call_;
-  Ending ending_;
-  ScratchPool::Block work_;
-  std::unique_ptr<Execution> execution_;  ///< null when complete
-};
-
-Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
-                     const Call& call, std::uint64_t sequence)
-    : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
-  const Execution::Context context{engine_->transport(), engine_->scratch(),
-                                   (sequence & 0xffffU) << 32, call.type, call.op};
-  execution_ = std::make_unique<Execution>(program_->program, prepare(), context);
-  engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
-}
-
-void Operation::start() {
-  execution_->start();
-  if (execution_->done()) complete();
-}
-
-std::byte* Operation::prepare() {
-  const std::uint32_t rank = engine_->bootstrap().rank();
-  const std::size_t bytes = call_.count * size_of(call_.type);
-  const bool root = rank == index(program_->source->schedule.root);
-  switch (call_.collective) {
-    case Collective::AllReduce:
-      copy(call_.recv, call_.send, bytes);
-      ending_.finish = true;
-      return call_.recv;
-    case Collective::Broadcast:
-      if (root) copy(call_.recv, call_.send, bytes);
-      return call_.recv;
-    case Collective::AllGather:
-      copy(call_.recv + rank * bytes, call_.send, bytes);
-      return call_.recv;
-    case Collective::Reduce:
-      ending_.finish = root;
-      if (root) {
-        copy(call_.recv, call_.send, bytes);
-        return call_.recv;
-      }
-      work_ = engine_->work().take(bytes);
-      copy(work_.data.get(), call_.send, bytes);
-      return work_.data.get();
-    case Collective::ReduceScatter:
-      break;
-  }
-  const std::size_t all = bytes * engine_->bootstrap().size();
-  work_ = engine_->work().take(all);
-  copy(work_.data.get(), call_.send, all);
-  ending_ = {work_.data.get() + rank * bytes, true};
-  return work_.data.get();
-}
-
-void Operation::complete() {
-  if (ending_.copy_from != nullptr) {
-    copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type));
-  }
-  if (ending_.finish) {
-    finish_reduction(call_.recv, call_.count, call_.type, call_.op, engine_->bootstrap().size());
-  }
-  release();
-}
-
-void Operation::release() {
-  if (execution_ == nullptr) return;
-  if (!execution_->done()) {
-    // Dropped. The peers need our part, and the transport our buffers, until the end.
-    try {
-      engine_->wait(*execution_);
-    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
-    }
-  }
-  engine_->remove(*execution_);
-  execution_.reset();
-  if (work_.data != nullptr) engine_->work().give(std::move(work_));
-}
-
-bool Operation::test() {
-  if (execution_ == nullptr) return true;
-  if (!execution_->done()) engine_->poll();
-  if (!execution_->done()) return false;
-  complete();
-  return true;
-}
-
-void Operation::wait() {
-  if (execution_ == nullptr) return;
-  engine_->wait(*execution_);
-  complete();
-}
 
 Request::Request() = default;
 Request::Request(Request&&) noexcept = default;
@@ -194,6 +46,27 @@ bool Request::test() { return operation_ == nullptr || operation_->test(); }
 void Request::wait() {
   if (operation_ != nullptr) operation_->wait();
 }
+
+namespace {
+
+/// As make_transport(), but where a rank has died meanwhile, the error says so.
+std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& job,
+                                          const TransportOptions& options) {
+  try {
+    // Alone there is nobody to talk to, and no reason to start a network stack.
+    return make_transport(job.size() == 1 ? "loopback" : name, job, options);
+  } catch (const Error& error) {
+    const bool transport = error.code() == ErrorCode::Transport;
+    const std::optional<std::string> cause = transport ? await_failure(job) : std::nullopt;
+    // A wrong argument is wrong at every rank; nobody is left waiting.
+    if (error.code() != ErrorCode::InvalidArgument) job.report_failure(error.what());
+    if (!cause) throw;
+    throw Error(ErrorCode::Transport,
+                fmt::format("rank {}: {} ({})", job.rank(), *cause, error.what()));
+  }
+}
+
+}  // namespace
 
 struct Communicator::Impl {
   std::shared_ptr<Engine> engine;
@@ -313,9 +186,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Sch
   for (Schedule& schedule : schedules) impl_->load(std::move(schedule), job);
   if (job.size() == 1) impl_->fill_in_for_one_rank();
   const TransportOptions wanted{impl_->peers(), options.timeout};
-  // Alone there is nobody to talk to, and no reason to start a network stack.
-  std::unique_ptr<Transport> transport =
-      make_transport(job.size() == 1 ? "loopback" : options.transport, job, wanted);
+  std::unique_ptr<Transport> transport = open_transport(options.transport, job, wanted);
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
   impl_->engine =

@@ -30,6 +30,16 @@ void relax() {
 
 }  // namespace
 
+std::optional<std::string> await_failure(Bootstrap& bootstrap) {
+  const auto until = std::chrono::steady_clock::now() + kCausePatience;
+  std::optional<std::string> failure = bootstrap.failure();
+  while (!failure && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kFailurePeriod);
+    failure = bootstrap.failure();
+  }
+  return failure;
+}
+
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
                Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
@@ -47,7 +57,7 @@ bool Engine::advance_all() {
     try {
       moved |= running.execution->advance();
     } catch (const Error& error) {
-      await_cause();
+      if (await_failure(*bootstrap_)) check_failure();
       const std::string reason = fmt::format("{}: {}", running.name, error.what());
       give_up(reason);
       throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
@@ -106,16 +116,6 @@ void Engine::check_failure() {
   }
   give_up(*failure);
   throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", bootstrap_->rank(), what));
-}
-
-/// The transport's complaint may be the echo of a death that the bootstrap can name: another rank
-/// gave up and closed its connections, or shared memory was faster than the control connection.
-void Engine::await_cause() {
-  const auto until = Clock::now() + kCausePatience;
-  while (Clock::now() < until) {
-    check_failure();
-    std::this_thread::sleep_for(kFailurePeriod);
-  }
 }
 
 void Engine::time_out() {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,11 @@ struct Running {
   Execution* execution = nullptr;
   std::string name;  ///< "allreduce #5"
 };
+
+/// Waits a moment for the bootstrap to know of a failure. A transport's complaint may be the echo
+/// of a death: another rank gave up and closed its connections, or shared memory was faster than
+/// the control connection.
+std::optional<std::string> await_failure(Bootstrap& bootstrap);
 
 /// Drives executions until they are done, and turns every way of not getting there into an Error:
 /// nothing moved for the timeout, the bootstrap knows of a death, the transport failed. Then the
@@ -56,7 +62,6 @@ class Engine {
   bool advance_all();
   void on_idle();
   void check_failure();
-  void await_cause();
   [[noreturn]] void time_out();
   /// Name and wait of the first unfinished collective.
   [[nodiscard]] const Running* oldest() const;

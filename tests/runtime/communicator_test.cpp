@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <numeric>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
 
 #include "support.hpp"
 #include "topologies/error.hpp"
@@ -57,7 +59,167 @@ TEST_P(RingOfRanks, LargeMessagesInManySegments) {
   });
 }
 
+TEST_P(RingOfRanks, SeveralOutstandingAtOnce) {
+  const std::uint32_t n = GetParam();
+  run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(n), loopback());
+    constexpr std::size_t kCount = 5000;
+    std::vector<Values> data;
+    for (std::size_t k = 0; k < 6; ++k) {
+      data.emplace_back(DataType::Int32, kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        data[k].set(i, input(ReduceOp::Sum, bootstrap->rank(), i + k));
+      }
+    }
+    std::vector<Request> requests;
+    for (Values& one : data) {
+      requests.push_back(communicator.start_all_reduce(one.data(), one.data(), kCount,
+                                                       DataType::Int32, ReduceOp::Sum));
+    }
+    // Each rank finishes them in another order, by test() and by wait(), and drops one.
+    requests[0] = Request();
+    for (std::size_t k = 0; k < 5; ++k) {
+      Request& request = requests[1 + (k + bootstrap->rank()) % 5];
+      if (k % 2 == 0) request.wait();
+      while (!request.test()) {
+      }
+    }
+    communicator.barrier();
+    for (std::size_t k = 0; k < 6; ++k) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        if (data[k].get(i) != expected(DataType::Int32, ReduceOp::Sum, n, i + k)) {
+          throw std::runtime_error("wrong sum");
+        }
+      }
+    }
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Ranks, RingOfRanks, ::testing::Range(1U, 9U));
+
+/// Several reductions into one rank in one step, and an exchange of one chunk in one step.
+Schedule star_and_exchange() {
+  Schedule schedule;
+  schedule.ranks = 4;
+  schedule.chunks = {{Rank{0}, 0, 1}};
+  for (const std::uint32_t leaf : {1, 2, 3})
+    schedule.add(0, Op::Reduce, 0, Rank{leaf}, Rank{0}, {});
+  schedule.add(1, Op::Copy, 0, Rank{0}, Rank{1}, {});
+  schedule.add(2, Op::Copy, 0, Rank{0}, Rank{2}, {});
+  schedule.add(2, Op::Copy, 0, Rank{1}, Rank{0}, {});
+  schedule.add(2, Op::Copy, 0, Rank{0}, Rank{1}, {});
+  schedule.add(3, Op::Copy, 0, Rank{1}, Rank{3}, {});
+  schedule.canonicalize();
+  return schedule;
+}
+
+TEST(Communicator, AccumulatesInListOrderWhateverArrivesFirst) {
+  // In float, 1e8 + 1 = 1e8: the result tells the order (0 + 1) + 2) + 3.
+  const std::vector<float> inputs{1e8F, 1.0F, -1e8F, 3.0F};
+  float want = inputs[0];
+  for (const std::size_t r : {1, 2, 3}) want += inputs[r];
+  for (int round = 0; round < 20; ++round) {
+    run_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+      const std::uint32_t rank = bootstrap->rank();
+      Communicator communicator(bootstrap, {star_and_exchange()}, loopback());
+      // The later in the list, the earlier here.
+      std::this_thread::sleep_for(std::chrono::milliseconds(rank == 0 ? 0 : 4 - rank));
+      std::vector<float> data(10'000, inputs[rank]);
+      communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
+                              ReduceOp::Sum);
+      for (const float x : data) {
+        if (x != want) throw std::runtime_error("another order");
+      }
+    });
+  }
+}
+
+TEST(Communicator, DeadRankIsNamedWithinTheTimeout) {
+  CommunicatorOptions options = loopback();
+  options.timeout = Deadline(300);
+  const auto begin = std::chrono::steady_clock::now();
+  const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(4), options);
+    std::vector<float> data(100'000, 1.0F);
+    if (bootstrap->rank() == 2) throw std::runtime_error("stumbled");
+    communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
+                            ReduceOp::Sum);
+  });
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  for (const std::size_t r : {0, 1, 3}) {
+    EXPECT_THAT(message_of(errors[r]), HasSubstr("rank 2 gave up: left by an exception"));
+    EXPECT_THAT(
+        message_of(errors[r]),
+        ::testing::MatchesRegex("rank [0-9]: allreduce #0: .* was waiting to (send|receive) "
+                                "chunk [0-9] segment [0-9]+ (to|from) rank [0-9] at step [0-9]"));
+  }
+}
+
+TEST(Communicator, SilentRankIsATimeout) {
+  CommunicatorOptions options = loopback();
+  options.timeout = Deadline(300);
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(2), options);
+    std::vector<float> data(100, 1.0F);
+    if (bootstrap->rank() == 1) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(800));
+      return;
+    }
+    try {
+      communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
+                              ReduceOp::Sum);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Timeout);
+      EXPECT_STREQ(error.what(),
+                   "rank 0: allreduce #0: no progress for 300 ms while waiting to receive chunk 0 "
+                   "segment 0 from rank 1 at step 0");
+      EXPECT_THROW(communicator.barrier(), Error);
+      throw;
+    }
+  });
+  EXPECT_NE(errors[0], nullptr);
+}
+
+TEST(Communicator, RefusesWrongArguments) {
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const auto refuses = [&](const auto& call, const std::string& message) {
+      EXPECT_THAT(call, ::testing::ThrowsMessage<Error>(HasSubstr(message)));
+    };
+    refuses([&] { Communicator(bootstrap, {ring_schedule(Collective::AllReduce, 3)}, loopback()); },
+            "allreduce schedule \"ring by hand\" is for 3 ranks, but the job has 2");
+    refuses(
+        [&] {
+          Communicator(bootstrap, {star_and_exchange(), star_and_exchange()}, loopback());
+        },
+        "is for 4 ranks");
+    CommunicatorOptions carrier_pigeon;
+    carrier_pigeon.transport = "pigeon";
+    refuses([&] { Communicator(bootstrap, {}, carrier_pigeon); },
+            "unknown transport \"pigeon\"; one of: loopback ucx");
+    const std::vector<Schedule> some{ring_schedule(Collective::AllReduce, 2),
+                                     ring_schedule(Collective::ReduceScatter, 2)};
+    Communicator c(bootstrap, some, loopback());
+    std::vector<float> data(100);
+    float* p = data.data();
+    const auto sum = ReduceOp::Sum;
+    refuses([&] { c.all_reduce(nullptr, p, 10, DataType::Float32, sum); }, "send is null");
+    refuses([&] { c.all_reduce(p, nullptr, 10, DataType::Float32, sum); }, "recv is null");
+    refuses([&] { c.all_reduce(p, p + 5, 10, DataType::Float32, sum); }, "overlap");
+    refuses([&] { c.reduce_scatter(p, p + 3, 10, DataType::Float32, sum); }, "overlap");
+    refuses([&] { c.all_gather(p, p, 10, DataType::Float32); }, "no allgather schedule");
+    refuses([&] { c.all_reduce(p, p, SIZE_MAX / 2, DataType::Float32, sum); }, "address space");
+    // None of this has spoilt it.
+    check_collective(c, Collective::AllReduce, Rank{0}, 33, DataType::Float32, sum, false);
+    c.all_reduce(nullptr, nullptr, 0, DataType::Float32, sum);
+  });
+}
+
+TEST(Communicator, OneRankNeedsNoSchedule) {
+  Communicator communicator(make_in_process_bootstraps(1)[0], {});
+  for (const Collective collective : all_collectives()) {
+    check_collective(communicator, collective, Rank{0}, 100, DataType::Int32, ReduceOp::Avg, false);
+  }
+}
 
 }  // namespace
 }  // namespace multitree::runtime::test

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The life of a collective, from the user's buffers and back.
+#include "runtime/operation_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "runtime/reduce.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
+                     const Call& call, std::uint64_t sequence)
+    : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
+  const Execution::Context context{engine_->transport(), engine_->scratch(),
+                                   (sequence & 0xffffU) << 32, call.type, call.op};
+  execution_ = std::make_unique<Execution>(program_->program, prepare(), context);
+  engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
+}
+
+void Operation::start() {
+  execution_->start();
+  if (execution_->done()) complete();
+}
+
+std::byte* Operation::prepare() {
+  const std::uint32_t rank = engine_->bootstrap().rank();
+  const std::size_t bytes = call_.count * size_of(call_.type);
+  const bool root = rank == index(program_->source->schedule.root);
+  switch (call_.collective) {
+    case Collective::AllReduce:
+      copy(call_.recv, call_.send, bytes);
+      ending_.finish = true;
+      return call_.recv;
+    case Collective::Broadcast:
+      if (root) copy(call_.recv, call_.send, bytes);
+      return call_.recv;
+    case Collective::AllGather:
+      copy(call_.recv + rank * bytes, call_.send, bytes);
+      return call_.recv;
+    case Collective::Reduce:
+      ending_.finish = root;
+      if (root) {
+        copy(call_.recv, call_.send, bytes);
+        return call_.recv;
+      }
+      work_ = engine_->work().take(bytes);
+      copy(work_.data.get(), call_.send, bytes);
+      return work_.data.get();
+    case Collective::ReduceScatter:
+      break;
+  }
+  const std::size_t all = bytes * engine_->bootstrap().size();
+  work_ = engine_->work().take(all);
+  copy(work_.data.get(), call_.send, all);
+  ending_ = {work_.data.get() + rank * bytes, true};
+  return work_.data.get();
+}
+
+void Operation::complete() {
+  if (ending_.copy_from != nullptr) {
+    copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type));
+  }
+  if (ending_.finish) {
+    finish_reduction(call_.recv, call_.count, call_.type, call_.op, engine_->bootstrap().size());
+  }
+  release();
+}
+
+void Operation::release() {
+  if (execution_ == nullptr) return;
+  if (!execution_->done()) {
+    // Dropped. The peers need our part, and the transport our buffers, until the end.
+    try {
+      engine_->wait(*execution_);
+    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+    }
+  }
+  engine_->remove(*execution_);
+  execution_.reset();
+  if (work_.data != nullptr) engine_->work().give(std::move(work_));
+}
+
+bool Operation::test() {
+  if (execution_ == nullptr) return true;
+  if (!execution_->done()) engine_->poll();
+  if (!execution_->done()) return false;
+  complete();
+  return true;
+}
+
+void Operation::wait() {
+  if (execution_ == nullptr) return;
+  engine_->wait(*execution_);
+  complete();
+}
+
+}  // namespace multitree::runtime

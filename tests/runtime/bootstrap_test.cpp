@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The rendezvous: who is missing, who does not belong, who died.
+#include "runtime/bootstrap.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <future>
+#include <thread>
+
+#include "runtime/tcp_internal.hpp"
+#include "support.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+
+/// A job whose coordinator is this test.
+class Meeting : public ::testing::Test {
+ protected:
+  [[nodiscard]] TcpOptions options(std::uint32_t rank, Deadline deadline = Deadline(5000)) const {
+    TcpOptions result;
+    result.rank = rank;
+    result.size = 3;
+    result.addresses = {{"127.0.0.1", coordinator_->port()}};
+    result.token = "secret";
+    result.description = "test";
+    result.coordinator_name = "the launcher";
+    result.deadline = deadline;
+    return result;
+  }
+
+  /// All three, joined.
+  [[nodiscard]] std::vector<std::shared_ptr<Bootstrap>> join() const {
+    std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      joining.push_back(
+          std::async(std::launch::async, [this, rank] { return join_over_tcp(options(rank)); }));
+    }
+    std::vector<std::shared_ptr<Bootstrap>> all;
+    for (auto& one : joining) all.push_back(one.get());
+    return all;
+  }
+
+  static std::string await_failure_of(Bootstrap& bootstrap) {
+    for (int i = 0; i < 5000; ++i) {
+      if (const auto failure = bootstrap.failure()) return *failure;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return "no failure";
+  }
+
+  std::unique_ptr<Coordinator> coordinator_ =
+      std::make_unique<Coordinator>(listen_at(0, true), 3, "secret");
+};
+
+/// Opens a connection that belongs to nobody yet.
+Channel stranger(std::uint16_t port) {
+  return Channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket);
+}
+
+/// What the coordinator answers before it hangs up.
+std::string answer(Channel& channel) {
+  while (true) {
+    const Channel::Status status = channel.fill();
+    if (const auto frame = channel.next()) return frame->payload;
+    if (status != Channel::Status::Open) return "closed";
+    channel.wait(std::chrono::seconds(5));
+  }
+}
+
+TEST_F(Meeting, GathersInRankOrder) {
+  const auto all = join();
+  std::vector<std::thread> threads;
+  for (const auto& bootstrap : all) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < 50; ++round) {
+        const std::string blob(static_cast<std::size_t>(round) * 1000,
+                               static_cast<char>('a' + bootstrap->rank()));
+        const auto blobs = bootstrap->all_gather(blob, Deadline(5000));
+        ASSERT_EQ(blobs.size(), 3U);
+        for (std::size_t r = 0; r < 3; ++r) {
+          ASSERT_EQ(blobs[r], std::string(blob.size(), static_cast<char>('a' + r)));
+        }
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(all[1]->rank(), 1U);
+  EXPECT_EQ(all[1]->size(), 3U);
+  EXPECT_EQ(all[0]->failure(), std::nullopt);
+}
+
+TEST_F(Meeting, NamesTheRanksThatHaveNotCome) {
+  EXPECT_THAT([&] { join_over_tcp(options(1, Deadline(200))); },
+              ThrowsMessage<Error>(
+                  ::testing::MatchesRegex("rank 1: waited [0-9]+ ms in vain for rank 0, 2")));
+}
+
+TEST_F(Meeting, NamesTheRankThatDoesNotTakePart) {
+  const auto all = join();
+  auto other = std::async(std::launch::async, [&] {
+    EXPECT_THAT([&] { all[0]->barrier(Deadline(100)); },
+                ThrowsMessage<Error>(StrEq("rank 0: waited 100 ms in vain for rank 2")));
+  });
+  EXPECT_THAT([&] { all[1]->barrier(Deadline(100)); },
+              ThrowsMessage<Error>(StrEq("rank 1: waited 100 ms in vain for rank 2")));
+}
+
+/// A rank spelt out byte by byte, which can therefore die: it ends without a goodbye.
+Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t size,
+                 std::string_view token) {
+  Channel channel = stranger(port);
+  Writer hello;
+  hello.text(kMagic).text(token).number(rank).number(size);
+  channel.send(FrameType::Hello, hello.bytes());
+  return channel;
+}
+
+TEST_F(Meeting, TellsEverybodyOfADeathAtOnce) {
+  Channel mortal = raw_rank(coordinator_->port(), 2, 3, "secret");
+  mortal.send(FrameType::Gather, "");
+  auto joining = std::async(std::launch::async, [this] { return join_over_tcp(options(1)); });
+  const auto zero = join_over_tcp(options(0));
+  const auto one = joining.get();
+  EXPECT_EQ(one->failure(), std::nullopt);
+  auto waiting = std::async(std::launch::async, [&] {
+    EXPECT_THAT([&] { zero->barrier(Deadline(5000)); },
+                ThrowsMessage<Error>(StrEq("rank 0: rank 2 died (connection closed)")));
+  });
+  mortal.close();
+  waiting.get();
+  EXPECT_EQ(await_failure_of(*one), "rank 2 died (connection closed)");
+}
+
+TEST_F(Meeting, TellsWhyARankGivesUpAndOnlyTheOthers) {
+  const auto all = join();
+  all[1]->report_failure("disk full");
+  EXPECT_EQ(await_failure_of(*all[0]), "rank 1 gave up: disk full");
+  EXPECT_EQ(await_failure_of(*all[2]), "rank 1 gave up: disk full");
+  EXPECT_EQ(all[1]->failure(), std::nullopt);
+}
+
+TEST_F(Meeting, LeavingInOrderIsNoDeath) {
+  auto all = join();
+  all[2].reset();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(all[0]->failure(), std::nullopt);
+  EXPECT_THAT([&] { all[0]->barrier(Deadline(5000)); },
+              ThrowsMessage<Error>(StrEq("rank 0: rank 2 has left the job")));
+}
+
+TEST_F(Meeting, SaysWhenTheCoordinatorLeaves) {
+  const auto all = join();
+  coordinator_.reset();
+  EXPECT_THAT([&] { all[0]->barrier(Deadline(5000)); },
+              ThrowsMessage<Error>(StrEq("rank 0: the launcher has left the job")));
+}
+
+TEST_F(Meeting, RefusesWhoDoesNotBelongAndGoesOn) {
+  const auto port = coordinator_->port();
+  Channel wrong_token = raw_rank(port, 0, 3, "guess");
+  EXPECT_EQ(answer(wrong_token), "wrong token: this is the rendezvous of another job");
+  Channel wrong_size = raw_rank(port, 0, 4, "secret");
+  EXPECT_EQ(answer(wrong_size), "this job has 3 ranks, found rank 0 of 4");
+  Channel wrong_rank = raw_rank(port, 3, 3, "secret");
+  EXPECT_EQ(answer(wrong_rank), "this job has 3 ranks, found rank 3 of 3");
+  Channel browser = stranger(port);
+  ASSERT_EQ(::send(browser.fd(), "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
+  EXPECT_EQ(answer(browser), "closed");
+  Channel polite = stranger(port);
+  polite.send(FrameType::Gather, "let me in");
+  EXPECT_EQ(answer(polite), "not a rank of a multitree job");
+  const Channel silent = stranger(port);
+
+  const auto all = join();
+  Channel twin = raw_rank(port, 1, 3, "secret");
+  EXPECT_EQ(answer(twin), "another process is or was rank 1 already");
+  EXPECT_THAT([&] { join_over_tcp(options(1)); },
+              ThrowsMessage<Error>(
+                  StrEq("rank 1: the launcher refused: another process is or was rank 1 already")));
+  auto one = std::async(std::launch::async, [&] { all[1]->barrier(Deadline(5000)); });
+  auto two = std::async(std::launch::async, [&] { all[2]->barrier(Deadline(5000)); });
+  all[0]->barrier(Deadline(5000));
+  one.get();
+  two.get();
+}
+
+TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
+  TcpOptions options;
+  options.size = 1;
+  options.coordinator_name = "rank 0 (coordinator)";
+  const std::uint16_t port = port_of(listen_at(0, true));  // free again at once
+  options.addresses = {{"127.0.0.1", port}};
+  options.deadline = Deadline(150);
+  EXPECT_THAT(
+      [&] { join_over_tcp(std::move(options)); },
+      ThrowsMessage<Error>(HasSubstr("rank 0: could not reach rank 0 (coordinator) within 150 ms "
+                                     "(127.0.0.1:")));
+  TcpOptions patient;
+  patient.addresses = {{"127.0.0.1", port}};
+  auto late = std::async(std::launch::async, [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return std::make_unique<Coordinator>(listen_at(port, true), 1, "");
+  });
+  EXPECT_EQ(join_over_tcp(std::move(patient))->size(), 1U);
+}
+
+TEST(Addresses, AreHostAndPort) {
+  EXPECT_EQ(parse_address("node-7:4711", "X"), (Address{"node-7", 4711}));
+  for (const char* bad : {"", "host", "host:", ":1", "host:0", "host:65536", "host:1x"}) {
+    EXPECT_THAT(
+        [&] { parse_address(bad, "X"); },
+        ThrowsMessage<Error>(StrEq("X: expected host:port, found \"" + std::string(bad) + "\"")));
+  }
+}
+
+TEST(InProcess, GathersAndFails) {
+  run_ranks(5, [](const std::shared_ptr<Bootstrap>& bootstrap) {
+    for (int round = 0; round < 200; ++round) {
+      const auto all = bootstrap->all_gather(std::to_string(bootstrap->rank() + 5), Deadline(5000));
+      if (all != std::vector<std::string>{"5", "6", "7", "8", "9"})
+        throw std::runtime_error("mixed up");
+    }
+  });
+  const auto errors = try_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
+    if (bootstrap->rank() != 1) bootstrap->barrier(Deadline(100));
+  });
+  EXPECT_THAT(message_of(errors[0]) + message_of(errors[2]),
+              HasSubstr("waited 100 ms in vain for rank 1"));
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test

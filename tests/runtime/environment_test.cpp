@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which launcher started us, from made-up environments.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "runtime/environment_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+using Variables = std::map<std::string, std::string>;
+
+Job detect(const Variables& variables) {
+  return detect_job([&](const char* name) -> std::optional<std::string> {
+    const auto it = variables.find(name);
+    return it == variables.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+const Variables kOwn{{"MULTITREE_RANK", "2"},
+                     {"MULTITREE_SIZE", "4"},
+                     {"MULTITREE_RENDEZVOUS", "host:4711"},
+                     {"MULTITREE_TOKEN", "t"}};
+const Variables kOpenMpi{
+    {"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "n"}, {"OMPI_COMM_WORLD_RANK", "1"}};
+const Variables kMpich{{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}, {"PMI_FD", "6"}};
+const Variables kTorchrun{
+    {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "head"}, {"MASTER_PORT", "29500"}};
+const Variables kSlurm{{"SLURM_PROCID", "5"},
+                       {"SLURM_NTASKS", "6"},
+                       {"SLURM_JOB_ID", "1000"},
+                       {"SLURM_STEP_ID", "3"},
+                       {"SLURM_STEP_NODELIST", "n[08-11,13],m2"}};
+
+TEST(DetectJob, NothingIsOneRank) {
+  const Job job = detect({});
+  EXPECT_EQ(job.kind, JobKind::Single);
+  EXPECT_EQ(job.size, 1U);
+}
+
+TEST(DetectJob, Own) {
+  Job job = detect(kOwn);
+  EXPECT_EQ(job.kind, JobKind::Address);
+  EXPECT_EQ(job.rank, 2U);
+  EXPECT_EQ(job.size, 4U);
+  EXPECT_EQ(job.coordinator, (Address{"host", 4711}));
+  EXPECT_EQ(job.token, "t");
+  EXPECT_FALSE(job.launcher_hosts);
+  Variables launched = kOwn;
+  launched["MULTITREE_COORDINATOR"] = "launcher";
+  job = detect(launched);
+  EXPECT_TRUE(job.launcher_hosts);
+  EXPECT_EQ(job.description, "local launcher");
+}
+
+TEST(DetectJob, ProcessManagers) {
+  EXPECT_EQ(detect(kOpenMpi).kind, JobKind::Pmix);
+  EXPECT_EQ(detect(kOpenMpi).description, "Open MPI (PMIx)");
+  const Job job = detect(kMpich);
+  EXPECT_EQ(job.kind, JobKind::Pmi1);
+  EXPECT_EQ(job.rank, 3U);
+  EXPECT_EQ(job.size, 8U);
+  EXPECT_EQ(job.pmi_fd, 6);
+}
+
+TEST(DetectJob, TorchrunUsesThePortAfterItsStore) {
+  const Job job = detect(kTorchrun);
+  EXPECT_EQ(job.kind, JobKind::Address);
+  EXPECT_EQ(job.coordinator, (Address{"head", 29501}));
+  EXPECT_EQ(job.description, "torchrun");
+}
+
+TEST(DetectJob, SlurmStepButNotBatchScript) {
+  const Job job = detect(kSlurm);
+  EXPECT_EQ(job.kind, JobKind::Address);
+  EXPECT_EQ(job.rank, 5U);
+  EXPECT_EQ(job.size, 6U);
+  EXPECT_EQ(job.coordinator, (Address{"n08", 10'000 + 7003}));
+  EXPECT_EQ(job.token, "slurm 1000.3");
+  Variables batch = kSlurm;
+  batch.erase("SLURM_STEP_NODELIST");
+  EXPECT_EQ(detect(batch).kind, JobKind::Single);
+}
+
+TEST(DetectJob, OrderOfPreference) {
+  Variables all = kSlurm;
+  EXPECT_EQ(detect(all).description, "Slurm");
+  all.insert(kTorchrun.begin(), kTorchrun.end());
+  EXPECT_EQ(detect(all).description, "torchrun");
+  all.insert(kMpich.begin(), kMpich.end());
+  EXPECT_EQ(detect(all).description, "MPICH (PMI-1)");
+  all.insert(kOpenMpi.begin(), kOpenMpi.end());
+  EXPECT_EQ(detect(all).description, "Open MPI (PMIx)");
+  all.insert(kOwn.begin(), kOwn.end());
+  EXPECT_EQ(detect(all).description, "MULTITREE_RANK");
+}
+
+struct Broken {
+  Variables variables;
+  std::string message;
+};
+class HalfSet : public ::testing::TestWithParam<Broken> {};
+
+TEST_P(HalfSet, IsOneClearLine) {
+  EXPECT_THAT([] { detect(GetParam().variables); },
+              ThrowsMessage<Error>(StrEq(GetParam().message)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Environments, HalfSet,
+    ::testing::Values(
+        Broken{{{"MULTITREE_RANK", "0"}},
+               "multitree launcher: MULTITREE_SIZE is not set, though other variables of it are"},
+        Broken{{{"MULTITREE_RANK", "0"}, {"MULTITREE_SIZE", "2"}},
+               "multitree launcher: MULTITREE_RENDEZVOUS is not set, though other variables of it "
+               "are"},
+        Broken{{{"MULTITREE_RANK", "4"}, {"MULTITREE_SIZE", "4"}, {"MULTITREE_RENDEZVOUS", "h:1"}},
+               "multitree launcher: MULTITREE_RANK=4 must be less than MULTITREE_SIZE=4"},
+        Broken{{{"MULTITREE_RANK", "-1"}, {"MULTITREE_SIZE", "4"}, {"MULTITREE_RENDEZVOUS", "h:1"}},
+               "multitree launcher: MULTITREE_RANK must be a number from 0 to 4294967295, found "
+               "\"-1\""},
+        Broken{{{"MULTITREE_RANK", "0"}, {"MULTITREE_SIZE", "4"}, {"MULTITREE_RENDEZVOUS", "h"}},
+               "MULTITREE_RENDEZVOUS: expected host:port, found \"h\""},
+        Broken{{{"PMIX_RANK", "0"}},
+               "PMIx: PMIX_NAMESPACE is not set, though other variables of it are"},
+        Broken{{{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}},
+               "PMI-1: PMI_FD is not set, though other variables of it are"},
+        Broken{{{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_PORT", "1"}},
+               "torchrun: MASTER_ADDR is not set, though other variables of it are"},
+        Broken{{{"WORLD_SIZE", "2"}},
+               "torchrun: RANK is not set, though other variables of it are"},
+        Broken{{{"SLURM_PROCID", "0"}, {"SLURM_STEP_NODELIST", "n1"}, {"SLURM_JOB_ID", "1"}},
+               "Slurm: SLURM_NTASKS is not set, though other variables of it are"}));
+
+TEST(FirstHost, OfSlurmNodeLists) {
+  EXPECT_EQ(first_host("a"), "a");
+  EXPECT_EQ(first_host("a,b"), "a");
+  EXPECT_EQ(first_host("node[07-09,12],login"), "node07");
+  EXPECT_EQ(first_host("node[3,7-9]"), "node3");
+  EXPECT_EQ(first_host("r[1-2]n[05-09].local,x"), "r1n05.local");
+}
+
+}  // namespace
+}  // namespace multitree::runtime
