@@ -31,11 +31,12 @@ TEST_P(RingOfRanks, EveryCollectiveTypeOperatorAndSize) {
   const std::uint32_t n = GetParam();
   const Rank root{n / 2};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, ring_schedules(n, root), loopback());
+    Communicator communicator(bootstrap, ring_schedules(n, root), loopback(256));
     for (const Collective collective : all_collectives()) {
+      const auto ops = all_reduce_ops().first(reduces(collective) ? all_reduce_ops().size() : 1);
       for (const DataType type : all_data_types()) {
-        for (const ReduceOp op : all_reduce_ops()) {
-          for (const std::size_t count : {0, 1, 3, 17, 1001, 5003}) {
+        for (const ReduceOp op : ops) {
+          for (const std::size_t count : {0, 1, 3, 17, 1501}) {
             check_collective(communicator, collective, root, count, type, op, false);
             check_collective(communicator, collective, root, count, type, op, true);
           }
