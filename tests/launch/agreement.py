@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every launcher and transport computes the same bits: all types, all operators, odd and even rank counts.
+
+usage: agreement.py MULTITREE [RANKS...]
+
+Inputs are arbitrary (not small integers), so a result whose bits agree was accumulated in the same order.
+"""
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+
+NETWORKS = {1: "ring:1", 2: "ring:2", 3: "ring:3", 5: "ring:5", 8: "torus:4x2", 13: "full:13", 16: "torus:4x4"}
+# Fewer elements than chunks, an odd number, and (by the small segment) several segments a chunk.
+FLAGS = ["-a", "multitree", "-b", "56", "-e", "3000", "-f", "50", "-n", "1", "-w", "0", "-d", "all", "-o", "all",
+         "--data", "random", "--segment", "256", "--json", "-T", "60"]
+DEADLINE = 240
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(command, **kwargs):
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=DEADLINE, text=True,
+                          stdin=subprocess.DEVNULL, **kwargs)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit code {done.returncode}\n{done.stderr}")
+    return done.stdout
+
+
+def torchrun_style(command, ranks):
+    """What torchrun gives each process; a launcher of three lines."""
+    port = str(free_port())
+    env = lambda rank: dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
+                            MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    processes = [subprocess.Popen(command, env=env(rank), stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                                  stdin=subprocess.DEVNULL, text=True) for rank in range(ranks)]
+    output, _ = processes[0].communicate(timeout=DEADLINE)
+    codes = [process.wait(timeout=DEADLINE) for process in processes]
+    if any(codes):
+        sys.exit(f"torchrun style: exit codes {codes}")
+    return output
+
+
+def launchers(ranks):
+    """Name -> function from the command to its standard output."""
+    found = {"built-in": run,
+             "loopback": lambda command: run(command + ["--transport", "loopback"]),
+             "tcp": lambda command: run(command, env=dict(os.environ, UCX_TLS="tcp,self"))}
+    if ranks > 1:
+        found["torchrun style"] = lambda command: torchrun_style(command, ranks)
+    open_mpi = shutil.which("mpirun.openmpi")
+    if open_mpi:
+        root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
+        found["Open MPI"] = lambda command: run([open_mpi, *root, "--oversubscribe", "-n", str(ranks)] + command)
+    mpich = shutil.which("mpirun.mpich")
+    if mpich:
+        found["MPICH"] = lambda command: run([mpich, "-n", str(ranks)] + command)
+    return found
+
+
+def digests(output, name):
+    results = json.loads(output)["runs"][0]["results"]
+    if len(results) != 8 * 5 * 2:
+        sys.exit(f"{name}: expected 8 types x 5 operators x 2 sizes, got {len(results)} rows")
+    table = {}
+    for row in results:
+        key = (row["type"], row["redop"], row["size"])
+        for mode in ("out_of_place", "in_place"):
+            if row[mode]["nwrong"] != 0:
+                sys.exit(f"{name}: {row[mode]['nwrong']} wrong elements in {key} {mode}")
+            table[key + (mode,)] = row[mode]["digest"]
+    return table
+
+
+def main():
+    program = sys.argv[1]
+    counts = [int(argument) for argument in sys.argv[2:]] or sorted(NETWORKS)
+    skipped = [name for name, command in (("Open MPI", "mpirun.openmpi"), ("MPICH", "mpirun.mpich"))
+               if not shutil.which(command)]
+    if skipped:
+        print(f"skipped: {', '.join(skipped)} not installed")
+    for ranks in counts:
+        command = [program, "run", "-t", NETWORKS[ranks], *FLAGS]
+        reference = None
+        for name, launch in launchers(ranks).items():
+            table = digests(launch(command), name)
+            reference = reference or table
+            different = [key for key in reference if reference[key] != table[key]]
+            if different:
+                sys.exit(f"{ranks} ranks: {name} differs from the built-in launcher in {different[:5]} "
+                         f"and {len(different)} in all")
+        out_of_place = {key[:3]: value for key, value in reference.items() if key[3] == "out_of_place"}
+        in_place = {key[:3]: value for key, value in reference.items() if key[3] == "in_place"}
+        if out_of_place != in_place:
+            sys.exit(f"{ranks} ranks: in place differs from out of place")
+        print(f"{ranks:3} ranks: {', '.join(launchers(ranks))} agree in {len(reference)} results", flush=True)
+
+
+if __name__ == "__main__":
+    main()
