@@ -220,7 +220,7 @@ std::vector<Rank> grid_cycle(std::vector<std::uint32_t> dims) {
     stride *= size;
   }
   const auto even = std::ranges::find_if(dims, [](std::uint32_t size) { return size % 2 == 0; });
-  if (even != dims.end()) {
+  if (even != dims.end() && dims.back() % 2 == 1) {
     const auto at = even - dims.begin();
     std::swap(*even, dims.back());
     std::swap(strides[static_cast<std::size_t>(at)], strides.back());

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Double binary trees, halving-doubling and HDRM: structure and step counts known from theory.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+Topology network(const std::string& family, std::uint32_t size) {
+  return make_topology(family + ":" + std::to_string(size));
+}
+
+class DoubleBinaryTree : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(DoubleBinaryTree, GivesEveryRankOneInnerPlaceAtMost) {
+  const std::uint32_t ranks = GetParam();
+  const Schedule schedule = make_schedule("double-binary-tree?segments=1", network("full", ranks));
+  ASSERT_EQ(schedule.chunks.size(), 2U);
+  // Who receives in the reduction is an inner node of the tree; the tree of chunk c is tree c.
+  std::set<Rank> inner[2];
+  std::vector<std::uint32_t> children[2] = {std::vector<std::uint32_t>(ranks, 0),
+                                            std::vector<std::uint32_t>(ranks, 0)};
+  for (const Transfer& t : schedule.transfers) {
+    if (t.op != Op::Reduce) continue;
+    inner[t.chunk].insert(t.dst);
+    EXPECT_LE(++children[t.chunk][index(t.dst)], 2U);
+  }
+  if (ranks <= 2) return;  // a root of two ranks has to be inner
+  for (const Rank rank : inner[0]) EXPECT_FALSE(inner[1].contains(rank)) << index(rank);
+}
+
+TEST_P(DoubleBinaryTree, IsLogarithmicallyDeep) {
+  const std::uint32_t ranks = GetParam();
+  const Schedule schedule = make_schedule("double-binary-tree?segments=1", network("full", ranks));
+  EXPECT_LE(schedule.num_steps(), 2 * static_cast<std::uint32_t>(std::bit_width(ranks)) + 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, DoubleBinaryTree,
+                         testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 11, 15, 16, 17, 31, 32, 33));
+
+TEST(DoubleBinaryTree, PipelineApproachesTwiceTheVectorOnASwitch) {
+  // Each rank sends and receives the vector twice (up and down): two vector times at best.
+  const Schedule schedule = make_schedule("double-binary-tree?segments=64", network("star", 16));
+  const double vectors = schedule.num_steps() / 128.0;
+  EXPECT_GE(vectors, 2 * 15 / 16.0);
+  EXPECT_LE(vectors, 3);
+}
+
+TEST(HalvingDoubling, IsOptimalOnASwitchForPowersOfTwo) {
+  for (const std::uint32_t ranks : {1U, 2U, 4U, 8U, 16U, 32U}) {
+    const Topology topology = network("star", ranks);
+    const auto steps = [&](Collective collective) {
+      return make_schedule("halving-doubling", topology, collective).num_steps();
+    };
+    EXPECT_EQ(steps(Collective::AllGather), ranks - 1);
+    EXPECT_EQ(steps(Collective::ReduceScatter), ranks - 1);
+    EXPECT_EQ(steps(Collective::AllReduce), 2 * (ranks - 1));
+  }
+}
+
+TEST(HalvingDoubling, SendsInAllRoundsAtOnceWhereEveryPairHasALink) {
+  // Partners of different rounds have links of their own, so the last and largest round, half of
+  // the ranks' chunks over one link, is all that takes time.
+  for (const std::uint32_t ranks : {4U, 8U, 16U}) {
+    EXPECT_EQ(make_schedule("halving-doubling", network("full", ranks), Collective::AllGather)
+                  .num_steps(),
+              ranks / 2);
+  }
+}
+
+TEST(HalvingDoubling, FoldsRanksBeyondThePowerOfTwo) {
+  for (const std::uint32_t ranks : {3U, 5U, 6U, 7U, 12U}) {
+    const std::uint32_t core = std::bit_floor(ranks);
+    const Schedule schedule = make_schedule("halving-doubling", network("star", ranks));
+    EXPECT_EQ(schedule.chunks.size(), core);
+    for (const Transfer& t : schedule.transfers) {
+      if (index(t.src) >= core) {
+        EXPECT_EQ(index(t.dst), index(t.src) - core);
+      }
+      if (index(t.dst) >= core) {
+        EXPECT_EQ(index(t.src), index(t.dst) - core);
+      }
+    }
+  }
+}
+
+TEST(HalvingDoubling, BroadcastScattersBeforeItGathers) {
+  for (const std::uint32_t root : {0U, 5U}) {
+    const Schedule schedule =
+        make_schedule("halving-doubling", network("star", 8), Collective::Broadcast, Rank{root});
+    EXPECT_EQ(schedule.num_steps(), 14U);  // 7 eighths each
+  }
+}
+
+TEST(Hdrm, SharesNoLinkInARound) {
+  for (const std::string name :
+       {"bigraph:4x8", "bigraph:4x16", "bigraph:2x4", "bigraph:2x8", "bigraph:1x4"}) {
+    const Topology topology = make_topology(name);
+    const Schedule schedule = make_schedule("hdrm", topology, Collective::AllGather);
+    EXPECT_EQ(schedule.num_steps(), topology.num_ranks() - 1) << name;
+    // Partners are always in opposite layers: rank to switch, across, switch to rank.
+    for (const Transfer& t : schedule.transfers) EXPECT_EQ(t.route_size, 3U);
+    EXPECT_EQ(make_schedule("hdrm", topology).num_steps(), 2 * (topology.num_ranks() - 1));
+  }
+}
+
+}  // namespace
+}  // namespace multitree
