@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The ring algorithm (ring.cpp) in both directions of one cycle at once, half of every shard each.
+#include <algorithm>
+
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/ring_internal.hpp"

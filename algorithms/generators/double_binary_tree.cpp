@@ -14,15 +14,13 @@
 ///      1   3   5   7           are at odd ones, leaves, in the other.
 #include <algorithm>
 #include <bit>
-#include <numeric>
+#include <utility>
 
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/pack.hpp"
 
 namespace multitree {
 namespace {
-
-constexpr std::uint32_t kMaxSegments = 1U << 16;
 
 /// The parent of a position (1..count), itself for the root.
 std::uint32_t parent_position(std::uint32_t position, std::uint32_t count) {

@@ -9,7 +9,6 @@
 namespace multitree {
 namespace {
 
-constexpr std::uint32_t kMaxSegments = 1U << 16;
 // Beyond this many transfers a longer pipeline costs more to store than it gains.
 constexpr std::uint64_t kMaxDefaultTransfers = 1U << 18;
 

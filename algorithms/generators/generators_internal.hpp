@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,6 +30,9 @@ Schedule all_gather_header(const Topology& topology, std::uint32_t chunks_per_ow
 
 /// A schedule without transfers and with `chunks` chunks of the root, each a tree of its own.
 Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chunks);
+
+/// The largest value of an option "segments".
+inline constexpr std::uint32_t kMaxSegments = 1U << 16;
 
 /// The option "segments": how many pieces a pipelined broadcast cuts every chunk into. By default
 /// so many that filling the pipeline takes about an eighth of the time; 0 if it is not given.

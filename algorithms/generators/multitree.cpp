@@ -23,7 +23,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <span>
+#include <utility>
 
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"

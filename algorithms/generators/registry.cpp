@@ -7,6 +7,7 @@
 
 #include <array>
 #include <stdexcept>
+#include <vector>
 
 #include "algorithms/compose.hpp"
 #include "algorithms/generators/generators_internal.hpp"

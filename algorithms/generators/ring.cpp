@@ -3,6 +3,8 @@
 /// RING: every chunk travels once around a cycle of all ranks. P. Patarasuk, X. Yuan: "Bandwidth
 /// optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69(2),
 /// 2009 (DOI 10.1016/j.jpdc.2008.09.002).
+#include <algorithm>
+
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/ring_internal.hpp"

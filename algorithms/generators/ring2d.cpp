@@ -6,6 +6,7 @@
 /// in every column. To use all links, four parts of the data go x first or y first, up or down.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "algorithms/generators/embedding_internal.hpp"
@@ -25,6 +26,7 @@ struct Grid {
   /// The ranks of a row (dim 0) or column (dim 1).
   [[nodiscard]] std::vector<Rank> line(std::uint32_t dim, std::uint32_t at) const {
     std::vector<Rank> ranks;
+    ranks.reserve(size(dim));
     for (std::uint32_t i = 0; i < size(dim); ++i) {
       ranks.push_back(Rank{dim == 0 ? i + width * at : at + width * i});
     }

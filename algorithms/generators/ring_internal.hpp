@@ -3,7 +3,6 @@
 /// Messages of rings, for the algorithms made of them.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
