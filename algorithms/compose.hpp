@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// New schedules from old ones: time reversal and sequence. With them an algorithm need only say how it
-/// gathers and broadcasts.
+/// New schedules from old ones: time reversal and sequence. With them an algorithm need only say
+/// how it gathers and broadcasts.
 #pragma once
 
 #include "algorithms/schedule.hpp"
 
 namespace multitree {
 
-/// The reduction that mirrors a gathering: AllGather becomes ReduceScatter, Broadcast becomes Reduce.
-/// Each Copy src->dst at step t of T becomes a Reduce dst->src at step T-1-t (MULTITREE, section 3).
+/// The reduction that mirrors a gathering: AllGather becomes ReduceScatter, Broadcast becomes
+/// Reduce. Each Copy src->dst at step t of T becomes a Reduce dst->src at step T-1-t (MULTITREE,
+/// section 3).
 ///
-/// `schedule` must have been made for `topology.transposed()`, so that every link turned around is a
-/// link of `topology`, with the same LinkId.
+/// `schedule` must have been made for `topology.transposed()`, so that every link turned around is
+/// a link of `topology`, with the same LinkId.
 Schedule reversed_on_transposed(const Schedule& schedule);
 
-/// The same, for a schedule made for `topology` itself: each link is replaced by its mate. The trees
-/// are then the same in both directions. Requires topology.is_symmetric().
+/// The same, for a schedule made for `topology` itself: each link is replaced by its mate. The
+/// trees are then the same in both directions. Requires topology.is_symmetric().
 Schedule reversed_by_mates(const Schedule& schedule, const Topology& topology);
 
 /// `first` (ReduceScatter) then `second` (AllGather) with the same chunks: an AllReduce.

@@ -14,8 +14,9 @@
 
 namespace multitree {
 
-/// One way of doing collectives. The functions read their parameters from `options`. What is not given
-/// is composed: reduce-scatter and reduce by reversing, all-reduce as reduce-scatter then all-gather.
+/// One way of doing collectives. The functions read their parameters from `options`. What is not
+/// given is composed: reduce-scatter and reduce by reversing, all-reduce as reduce-scatter then
+/// all-gather.
 struct Algorithm {
   std::string_view name;
   std::string_view summary;     ///< one line
@@ -36,8 +37,8 @@ std::span<const Algorithm> algorithms();
 const Algorithm& find_algorithm(std::string_view name);
 
 /// Generates a schedule, and verifies it before it is returned.
-/// \throws Error: InvalidArgument (name, option, root), Unsupported (this network), std::logic_error if
-/// the generator made a schedule that does not verify (a bug of ours).
+/// \throws Error: InvalidArgument (name, option, root), Unsupported (this network),
+/// std::logic_error if the generator made a schedule that does not verify (a bug of ours).
 Schedule make_schedule(std::string_view algorithm, const Topology& topology,
                        Collective collective = Collective::AllReduce, Rank root = Rank{0});
 

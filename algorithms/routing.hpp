@@ -12,8 +12,8 @@
 
 namespace multitree {
 
-/// Finds shortest routes (fewest links; any node may forward). Distances to a destination are computed
-/// once and kept: O(nodes) memory for each destination asked for.
+/// Finds shortest routes (fewest links; any node may forward). Distances to a destination are
+/// computed once and kept: O(nodes) memory for each destination asked for.
 class Router {
  public:
   /// Keeps a reference to `topology`.
@@ -26,8 +26,8 @@ class Router {
   [[nodiscard]] std::uint32_t distance(NodeId src, NodeId dst);
 
   /// A shortest route from src to dst using only links for which `usable` holds, lowest LinkIds
-  /// first; false (and `route` unspecified) if there is none. `usable` is asked at most once for each
-  /// link. O(links of the shortest-path DAG).
+  /// first; false (and `route` unspecified) if there is none. `usable` is asked at most once for
+  /// each link. O(links of the shortest-path DAG).
   bool find(NodeId src, NodeId dst, const std::function<bool(LinkId)>& usable,
             std::vector<LinkId>& route);
 
