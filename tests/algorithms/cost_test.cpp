@@ -27,8 +27,8 @@ Schedule ring_all_gather(const Topology& topology) {
     for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
       const std::uint32_t next = (r + 1) % schedule.ranks;
       const LinkId link = link_between(topology, r, next);
-      schedule.add(step, Op::Copy, (r + schedule.ranks - step) % schedule.ranks, Rank{r}, Rank{next},
-                   {&link, 1});
+      schedule.add(step, Op::Copy, (r + schedule.ranks - step) % schedule.ranks, Rank{r},
+                   Rank{next}, {&link, 1});
     }
   }
   schedule.canonicalize();
@@ -38,7 +38,8 @@ Schedule ring_all_gather(const Topology& topology) {
 TEST(Cost, OfARingIsItsStepsTimesAlphaPlusBeta) {
   const Topology topology = make_topology("ring:8?bw=1GB/s&lat=500ns");
   // 7 steps of 1000 bytes at 1 ns/B plus 500 ns each.
-  EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 8000).picoseconds, 7 * (1'000'000 + 500'000));
+  EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 8000).picoseconds,
+            7 * (1'000'000 + 500'000));
   EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 0).picoseconds, 7 * 500'000);
 }
 
