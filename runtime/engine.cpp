@@ -14,8 +14,11 @@
 namespace multitree::runtime {
 namespace {
 
-/// Polls before the processor is offered to others. Shared-memory peers may need this very core.
+/// Polls before the processor is offered to others, which may be the very peers we wait for: few
+/// when the last offer was taken, which shows by its taking long.
 constexpr std::uint32_t kSpins = 64;
+constexpr std::uint32_t kSpinsWhenCrowded = 2;
+constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
 constexpr std::chrono::milliseconds kCausePatience{200};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
@@ -45,7 +48,7 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
     : bootstrap_(std::move(bootstrap)),
       transport_(std::move(transport)),
       timeout_(timeout),
-      last_look_(Clock::now()) {}
+      spins_(kSpins) {}
 
 void Engine::remove(const Execution& execution) {
   std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
@@ -72,30 +75,33 @@ void Engine::poll() {
   if (advance_all()) {
     idle_polls_ = 0;
     idle_ = since_failure_ = {};
+    looked_ = false;
     return;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
-  if (!network || idle_polls_ >= kSpins) on_idle();
+  if (!network || idle_polls_ >= spins_) on_idle();
 }
 
 void Engine::on_idle() {
-  if (++idle_polls_ < kSpins) {
+  if (++idle_polls_ < spins_) {
     relax();
     return;
   }
   const Clock::time_point now = Clock::now();
-  if (idle_polls_ > kSpins) {
+  if (looked_) {
     const Clock::duration gap = std::min<Clock::duration>(now - last_look_, kLongestLook);
     idle_ += gap;
     since_failure_ += gap;
   }
   last_look_ = now;
+  looked_ = true;
   if (since_failure_ >= kFailurePeriod) {
     since_failure_ = {};
     check_failure();
   }
   if (idle_ >= timeout_) time_out();
   ::sched_yield();
+  spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 
 const Running* Engine::oldest() const {

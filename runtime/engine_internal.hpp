@@ -73,6 +73,8 @@ class Engine {
   std::vector<Running> running_;
   std::string broken_;
   std::uint32_t idle_polls_ = 0;
+  std::uint32_t spins_;              ///< idle polls before a yield, as crowded as it is
+  bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock
   Clock::duration idle_{};           ///< time spent polling since something last moved
   Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked

@@ -119,6 +119,11 @@ int main_of(const std::vector<std::string>& arguments) {
 }  // namespace
 }  // namespace multitree::runtime::test
 
+#ifdef __SANITIZE_ADDRESS__
+// After a failure UCX's worker is left behind on purpose.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libuc"; }
+#endif
+
 int main(int argc, char** argv) {
   try {
     return multitree::runtime::test::main_of({argv + 1, argv + argc});
