@@ -14,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 
@@ -220,13 +221,17 @@ int launch_local(std::uint32_t ranks, const std::vector<std::string>& argv,
   const std::string token = make_token();
   const Coordinator coordinator(listen_at(0, true), ranks, token);
   Family family;
+  std::vector<std::string> variables{
+      fmt::format("MULTITREE_SIZE={}", ranks),
+      fmt::format("MULTITREE_RENDEZVOUS=127.0.0.1:{}", coordinator.port()),
+      "MULTITREE_TOKEN=" + token, "MULTITREE_COORDINATOR=launcher"};
+  // UCX would write its complaints between our results; it reads this when it is loaded.
+  if (std::getenv("UCX_LOG_FILE") == nullptr) variables.emplace_back("UCX_LOG_FILE=stderr");
+  variables.emplace_back();
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const Image image = make_image(
-        argv, {fmt::format("MULTITREE_RANK={}", rank), fmt::format("MULTITREE_SIZE={}", ranks),
-               fmt::format("MULTITREE_RENDEZVOUS=127.0.0.1:{}", coordinator.port()),
-               "MULTITREE_TOKEN=" + token, "MULTITREE_COORDINATOR=launcher"});
-    family.add(start(options.program.empty() ? "/proc/self/exe" : options.program, image,
-                     signals.before()));
+    variables.back() = fmt::format("MULTITREE_RANK={}", rank);
+    family.add(start(options.program.empty() ? "/proc/self/exe" : options.program,
+                     make_image(argv, variables), signals.before()));
   }
   return watch(family, signals, options.grace);
 }

@@ -15,7 +15,7 @@ class Algorithms : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Algorithms, ExecuteToTheRightResult) {
   for (const char* spec :
-       {"ring:5", "torus:2x4", "mesh:3x2", "full:3", "hypercube:3", "fattree:4x2"}) {
+       {"ring:5", "torus:2x4", "mesh:3x2", "full:3", "hypercube:3", "fattree:4x2", "bigraph:2x4"}) {
     SCOPED_TRACE(spec);
     const Topology topology = make_topology(spec);
     if (find_algorithm(GetParam()).unsupported(topology)) continue;

@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Real processes over UCX: results, deaths, exit codes.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <random>
+#include <thread>
 
 #include "runtime/launcher.hpp"
 #include "topologies/error.hpp"
@@ -16,11 +25,12 @@ namespace {
 using ::testing::HasSubstr;
 
 /// Runs rank_program; its exit code. What it prints on stderr goes to `errors` if given.
-int launch(std::uint32_t ranks, std::vector<std::string> arguments, std::string* errors = nullptr) {
+int launch(std::uint32_t ranks, std::vector<std::string> arguments, std::string* errors = nullptr,
+           Deadline grace = Deadline(15'000)) {
   arguments.insert(arguments.begin(), "rank_program");
   LaunchOptions options;
   options.program = MULTITREE_RANK_PROGRAM;
-  options.grace = Deadline(15'000);
+  options.grace = grace;
   ::testing::internal::CaptureStderr();
   const int code = launch_local(ranks, arguments, options);
   const std::string text = ::testing::internal::GetCapturedStderr();
@@ -81,6 +91,68 @@ TEST(Launcher, ReportsTheFirstRanksOwnExitCode) {
   EXPECT_EQ(launch(3, {"exit", "1", "3"}, &errors), 3);
   EXPECT_THAT(errors, HasSubstr("rank 1 died (connection closed)"));
 }
+
+TEST(Launcher, StoppedRankIsATimeoutAndIsKilledInTheEnd) {
+  std::string errors;
+  EXPECT_EQ(launch(3, {"silent", "1"}, &errors, Deadline(1500)), 4);
+  EXPECT_THAT(errors,
+              ::testing::ContainsRegex(
+                  "rank (0|2): allreduce #0: no progress for 1000 ms while waiting to "
+                  "(send|receive) chunk [0-9] segment 0 (to|from) rank [0-9] at step [0-9]"));
+  EXPECT_THAT(errors, HasSubstr("killing the ranks that did not leave in time"));
+  EXPECT_THAT(errors, HasSubstr("rank 1 died by signal 9"));
+}
+
+/// Whether a process runs; one that has ended and waits to be collected does not.
+bool runs(const std::string& pid) {
+  std::ifstream file("/proc/" + pid + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && text[name_end + 2] != 'Z';
+}
+
+bool soon(const std::function<bool()>& condition) {
+  for (int i = 0; i < 1000 && !condition(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return condition();
+}
+
+class Signalled : public ::testing::TestWithParam<int> {};
+
+TEST_P(Signalled, LauncherLeavesNoRankBehind) {
+  const std::filesystem::path directory = std::filesystem::path(::testing::TempDir()) /
+                                          fmt::format("ranks-{}-{}", ::getpid(), GetParam());
+  std::filesystem::create_directory(directory);
+  const pid_t launcher = ::fork();
+  if (launcher == 0) {
+    // Its words about dead ranks are not part of this test.
+    static_cast<void>(std::freopen("/dev/null", "w", stderr));
+    LaunchOptions options;
+    options.program = MULTITREE_RANK_PROGRAM;
+    ::_exit(launch_local(3, {"rank_program", "idle", directory.string()}, options));
+  }
+  std::vector<std::string> pids;
+  EXPECT_TRUE(soon([&] {
+    pids.clear();
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      pids.push_back(entry.path().filename());
+    }
+    return pids.size() == 3;
+  }));
+  ::kill(launcher, GetParam());
+  int status = 0;
+  ::waitpid(launcher, &status, 0);
+  if (GetParam() != SIGKILL) {
+    EXPECT_TRUE(WIFEXITED(status));
+    EXPECT_EQ(WEXITSTATUS(status), 4);
+  }
+  for (const std::string& pid : pids) EXPECT_TRUE(soon([&] { return !runs(pid); })) << pid;
+  std::filesystem::remove_all(directory);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Signalled, ::testing::Values(SIGINT, SIGTERM, SIGKILL));
 
 TEST(Launcher, SaysWhatItCannotStart) {
   LaunchOptions options;

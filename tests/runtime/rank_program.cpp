@@ -14,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -49,9 +50,31 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
   if (bootstrap->rank() == 0) fmt::print("{}\n", communicator.describe());
 }
 
+[[noreturn]] void reduce_for_ever(Communicator& communicator) {
+  std::vector<float> small(64, 1.0F), large(300'000, 1.0F);
+  while (true) {
+    communicator.all_reduce(small.data(), small.data(), small.size(), DataType::Float32,
+                            ReduceOp::Max);
+    communicator.all_reduce(large.data(), large.data(), large.size(), DataType::Float32,
+                            ReduceOp::Max);
+  }
+}
+
+[[noreturn]] void run_silent(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t silent) {
+  CommunicatorOptions options = options_for("ucx");
+  options.timeout = Deadline(1000);
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options);
+  if (bootstrap->rank() == silent) ::raise(SIGSTOP);
+  reduce_for_ever(communicator);
+}
+
+[[noreturn]] void idle(const std::string& directory) {
+  std::ofstream(fmt::format("{}/{}", directory, ::getpid()));
+  while (true) ::pause();
+}
+
 [[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
                              long microseconds) {
-  std::vector<float> small(64, 1.0F), large(300'000, 1.0F);
   std::thread killer;
   if (bootstrap->rank() == victim) {
     killer = std::thread([microseconds] {
@@ -61,12 +84,7 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
     killer.detach();
   }
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
-  while (true) {
-    communicator.all_reduce(small.data(), small.data(), small.size(), DataType::Float32,
-                            ReduceOp::Max);
-    communicator.all_reduce(large.data(), large.data(), large.size(), DataType::Float32,
-                            ReduceOp::Max);
-  }
+  reduce_for_ever(communicator);
 }
 
 void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, int code) {
@@ -99,12 +117,16 @@ void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t by
 }
 
 int main_of(const std::vector<std::string>& arguments) {
-  const auto bootstrap = make_bootstrap({Deadline(20'000)});
   const std::string& mode = arguments.at(0);
+  if (mode == "idle") idle(arguments.at(1));
+  const auto bootstrap = make_bootstrap({Deadline(20'000)});
   if (mode == "check") check(bootstrap, arguments.size() > 1 ? arguments[1] : "ucx");
   if (mode == "victim") {
     run_victim(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
                std::stol(arguments.at(2)));
+  }
+  if (mode == "silent") {
+    run_silent(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))));
   }
   if (mode == "exit") {
     leave(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),

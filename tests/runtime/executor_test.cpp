@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Programs, and the executor where it is tightest: one send in flight, the fewest receive buffers.
+#include "runtime/executor_internal.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "algorithms/registry.hpp"
+#include "runtime/program_internal.hpp"
+#include "support.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+TEST(Program, CutsChunksIntoEvenSegmentsThatCoverThem) {
+  const Schedule schedule = ring_schedule(Collective::AllReduce, 3);
+  const auto ranges = chunk_ranges(schedule, 1000);
+  const Plan plan = make_plan(schedule, 1);
+  const Program program = compile(plan, schedule, ranges, {4, 256});
+  std::vector<std::uint64_t> covered(plan.transfers.size());
+  for (const Task& task : program.tasks) {
+    EXPECT_LE(task.bytes, 256U);
+    EXPECT_GE(task.bytes, 200U);  // 333 elements in 6 pieces
+    covered[task.transfer] += task.bytes;
+  }
+  for (std::size_t t = 0; t < covered.size(); ++t) {
+    EXPECT_EQ(covered[t], ranges[plan.transfers[t].chunk].count * 4);
+  }
+}
+
+TEST(Program, OrdersTasksByWavefrontAndSlotsBySchedule) {
+  const Schedule schedule = ring_schedule(Collective::AllReduce, 4);
+  const Plan plan = make_plan(schedule, 2);
+  const Program program = compile(plan, schedule, chunk_ranges(schedule, 4096), {4, 512});
+  const auto wavefront = [&](std::uint32_t id) {
+    return plan.transfers[program.tasks[id].transfer].step + program.tasks[id].segment;
+  };
+  for (std::uint32_t id = 1; id < program.tasks.size(); ++id) {
+    EXPECT_LE(wavefront(id - 1), wavefront(id));
+  }
+  for (std::size_t slot = 0; slot + 1 < program.slot_begin.size(); ++slot) {
+    for (std::uint32_t i = program.slot_begin[slot] + 1; i < program.slot_begin[slot + 1]; ++i) {
+      EXPECT_LT(program.tasks[program.slot_tasks[i - 1]].transfer,
+                program.tasks[program.slot_tasks[i]].transfer);
+    }
+  }
+}
+
+TEST(Program, BothEndsAgreeOnEveryMessage) {
+  const Schedule schedule = ring_schedule(Collective::AllReduce, 4);
+  const auto ranges = chunk_ranges(schedule, 5000);
+  std::set<std::pair<std::uint32_t, std::uint64_t>> sent, received;  // number, bytes
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const Plan plan = make_plan(schedule, rank);
+    for (const Task& task : compile(plan, schedule, ranges, {8, 1024}).tasks) {
+      const bool send = plan.transfers[task.transfer].action == Action::Send;
+      EXPECT_TRUE((send ? sent : received).emplace(task.message, task.bytes).second);
+    }
+  }
+  EXPECT_EQ(sent, received);
+}
+
+TEST(Program, SegmentsGrowUntilMessageNumbersFit) {
+  // 2^20 transfers leave 12 bits for the segment.
+  Schedule schedule = ring_schedule(Collective::AllReduce, 3);
+  schedule.transfers.clear();
+  for (std::uint32_t t = 0; t < (1U << 20) - 1; ++t) {
+    schedule.transfers.push_back({t, Op::Copy, 1, Rank{1}, Rank{2}});
+  }
+  schedule.transfers.push_back({1U << 20, Op::Copy, 0, Rank{1}, Rank{0}});
+  const Plan plan = make_plan(schedule, 0);
+  const Program program = compile(plan, schedule, chunk_ranges(schedule, 3'000'000), {1, 1});
+  EXPECT_GT(program.tasks.size(), 4000U);
+  EXPECT_LE(program.tasks.size(), 4096U);
+  std::set<std::uint32_t> numbers;
+  for (const Task& task : program.tasks) numbers.insert(task.message);
+  EXPECT_EQ(numbers.size(), program.tasks.size());
+}
+
+/// Runs a program to its end, without the communicator around it.
+void execute(const Program& program, Values& data, Bootstrap& bootstrap, Transport& transport) {
+  ScratchPool pool;
+  Execution execution(program, data.data(), {transport, pool, 0, data.type(), ReduceOp::Sum});
+  execution.start();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!execution.done()) {
+    if (!transport.progress() && !execution.advance()) ::sched_yield();
+    execution.advance();
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error(execution.waiting_for());
+  }
+  transport.drain(Deadline(1000));
+  bootstrap.barrier(Deadline(30'000));
+}
+
+TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
+  // Messages above the loopback's eager limit: a send ends only when its receive is posted.
+  constexpr std::size_t kCount = 100'000;
+  for (const Algorithm& algorithm : algorithms()) {
+    const Topology topology = make_topology("torus:2x4");
+    if (algorithm.unsupported(topology)) continue;
+    const Schedule schedule = make_schedule(algorithm.name, topology);
+    const auto ranges = chunk_ranges(schedule, kCount);
+    run_ranks(8, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+      const Plan plan = make_plan(schedule, bootstrap->rank());
+      Program program = compile(plan, schedule, ranges, {8, 16384});
+      program.scratch_blocks = std::max(plan.scratch_floor, 1U);
+      program.sends_in_flight = 1;
+      const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
+      Values data(DataType::Int64, kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        data.set(i, input(ReduceOp::Sum, bootstrap->rank(), i));
+      }
+      execute(program, data, *bootstrap, *transport);
+      for (std::size_t i = 0; i < kCount; i += 7) {
+        if (data.get(i) != expected(DataType::Int64, ReduceOp::Sum, 8, i)) {
+          throw std::runtime_error("wrong sum");
+        }
+      }
+    });
+  }
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
