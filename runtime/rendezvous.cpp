@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <chrono>
 #include <random>
+#include <thread>
 
 #include "runtime/environment_internal.hpp"
 #include "runtime/process_manager_internal.hpp"
@@ -40,6 +42,20 @@ void parse_coordinator(std::string_view text, TcpOptions& options) {
     const std::string_view one = rest.substr(0, rest.find(','));
     options.addresses.push_back(parse_address(one, "rank 0's address"));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+}
+
+/// A named port can be taken for a moment, by a connection that the kernel gave it to or by the
+/// rank 0 of the job before.
+Socket listen_patiently(std::uint16_t port, Deadline deadline) {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while (true) {
+    try {
+      return listen_at(port, false);
+    } catch (const Error&) {
+      if (std::chrono::steady_clock::now() > end) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -84,8 +100,9 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.addresses = {job.coordinator};
   tcp.token = job.token;
   if (job.rank == 0 && !job.launcher_hosts) {
-    tcp.coordinator =
-        std::make_unique<Coordinator>(listen_at(job.coordinator.port, false), job.size, job.token);
+    // Not to the very end: the others are still there then, to be told why.
+    tcp.coordinator = std::make_unique<Coordinator>(
+        listen_patiently(job.coordinator.port, options.deadline / 2), job.size, job.token);
     // The name that others know this host by need not lead back to it from here.
     tcp.addresses = {{"127.0.0.1", job.coordinator.port}};
   }

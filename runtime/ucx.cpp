@@ -11,7 +11,7 @@
 #include <deque>
 #include <mutex>
 
-#include "runtime/ucx_check.hpp"
+#include "runtime/ucx_check_internal.hpp"
 #include "runtime/ucx_internal.hpp"
 
 namespace multitree::runtime {

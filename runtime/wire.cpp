@@ -48,6 +48,15 @@ void keep_alive(int fd) {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
+bool ends_at_itself(const Socket& socket) {
+  sockaddr_in here{}, there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  length = sizeof there;
+  if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
+  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
 }  // namespace
 
 void Socket::close() {
@@ -137,6 +146,10 @@ Connected connect_to(const Address& address, std::chrono::milliseconds deadline)
     ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) return {Socket(), words_of_errno(error)};
   }
+  // A port of the range that the kernel hands out, with nobody listening there yet: the kernel may
+  // have chosen the same one for our end, and then we talk to ourselves and keep the listener from
+  // binding.
+  if (ends_at_itself(socket)) return {Socket(), "nobody listens there"};
   keep_alive(socket.fd());
   return {std::move(socket), {}};
 }
