@@ -34,18 +34,31 @@ def run(command, **kwargs):
     return done.stdout
 
 
-def torchrun_style(command, ranks):
-    """What torchrun gives each process; a launcher of three lines."""
-    port = str(free_port())
-    env = lambda rank: dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_RANK=str(rank),
-                            MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-    processes = [subprocess.Popen(command, env=env(rank), stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
-                                  stdin=subprocess.DEVNULL, text=True) for rank in range(ranks)]
+def by_environment(name, command, ranks, environment_of):
+    """Starts the ranks with nothing but environment variables, as torchrun and srun do."""
+    start = lambda rank: subprocess.Popen(command, env=dict(os.environ, **environment_of(rank)), text=True,
+                                          stdout=subprocess.PIPE if rank == 0 else subprocess.DEVNULL,
+                                          stdin=subprocess.DEVNULL)
+    processes = [start(rank) for rank in range(ranks)]
     output, _ = processes[0].communicate(timeout=DEADLINE)
     codes = [process.wait(timeout=DEADLINE) for process in processes]
     if any(codes):
-        sys.exit(f"torchrun style: exit codes {codes}")
+        sys.exit(f"{name}: exit codes {codes}")
     return output
+
+
+def torchrun_style(command, ranks):
+    port = str(free_port())
+    return by_environment("torchrun style", command, ranks, lambda rank: {
+        "RANK": str(rank), "WORLD_SIZE": str(ranks), "LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port})
+
+
+def slurm_style(command, ranks):
+    job = str(os.getpid())
+    return by_environment("Slurm style", command, ranks, lambda rank: {
+        "SLURM_PROCID": str(rank), "SLURM_NTASKS": str(ranks), "SLURM_LOCALID": str(rank), "SLURM_NODEID": "0",
+        "SLURM_STEP_NODELIST": "localhost", "SLURM_JOB_ID": job, "SLURM_STEP_ID": "0"})
 
 
 def launchers(ranks):
@@ -55,6 +68,7 @@ def launchers(ranks):
              "tcp": lambda command: run(command, env=dict(os.environ, UCX_TLS="tcp,self"))}
     if ranks > 1:
         found["torchrun style"] = lambda command: torchrun_style(command, ranks)
+        found["Slurm style"] = lambda command: slurm_style(command, ranks)
     open_mpi = shutil.which("mpirun.openmpi")
     if open_mpi:
         root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
