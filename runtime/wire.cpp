@@ -137,6 +137,9 @@ Connected connect_to(const Address& address, std::chrono::milliseconds deadline)
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) return {Socket(), words_of_errno(errno)};
+  // Whatever port the kernel gives our end, it is not to be in the way of a listener.
+  const int on = 1;
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (::connect(socket.fd(), list->ai_addr, list->ai_addrlen) != 0) {
     if (errno != EINPROGRESS) return {Socket(), words_of_errno(errno)};
     pollfd wait{socket.fd(), POLLOUT, 0};
@@ -149,7 +152,11 @@ Connected connect_to(const Address& address, std::chrono::milliseconds deadline)
   // A port of the range that the kernel hands out, with nobody listening there yet: the kernel may
   // have chosen the same one for our end, and then we talk to ourselves and keep the listener from
   // binding.
-  if (ends_at_itself(socket)) return {Socket(), "nobody listens there"};
+  if (ends_at_itself(socket)) {
+    const linger reset{1, 0};  // a closed connection would hold the port for another minute
+    ::setsockopt(socket.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    return {Socket(), "nobody listens there"};
+  }
   keep_alive(socket.fd());
   return {std::move(socket), {}};
 }
