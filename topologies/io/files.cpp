@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "topologies/error.hpp"
@@ -62,6 +63,13 @@ int create_temporary(const std::string& path, std::string& temporary) {
   }
 }
 
+// What a symbolic link leads to is written, not the link replaced.
+std::string resolved(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(path, error);
+  return error ? path : target.string();
+}
+
 bool is_special(const std::string& path) {
   struct stat existing {};
   return ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) &&
@@ -93,6 +101,17 @@ std::string read_file(const std::string& path) {
   }
 }
 
+void check_writable(const std::string& path) {
+  if (path == "-" || is_special(path)) return;
+  const std::string target = resolved(path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(target, ignored)) fail(path, "write", EISDIR);
+  std::string temporary;
+  const Descriptor file(create_temporary(target, temporary));
+  if (file.get() < 0) fail(path, "create", errno);
+  ::unlink(temporary.c_str());
+}
+
 void write_file(const std::string& path, std::string_view content) {
   if (path == "-") {
     if (const int error = write_all(STDOUT_FILENO, content))
@@ -105,12 +124,13 @@ void write_file(const std::string& path, std::string_view content) {
     if (const int error = write_all(file.get(), content)) fail(path, "write", error);
     return;
   }
+  const std::string target = resolved(path);
   std::string temporary;
-  Descriptor file(create_temporary(path, temporary));
+  Descriptor file(create_temporary(target, temporary));
   if (file.get() < 0) fail(path, "create", errno);
   int error = write_all(file.get(), content);
   if (!file.close() && error == 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlink(temporary.c_str());
     fail(path, "write", error);

@@ -13,6 +13,11 @@ std::string read_file(const std::string& path);
 
 /// Writes a temporary file beside `path` and renames it, so that a reader sees the old content or
 /// the new, never half of it; "-" is standard output. \throws Error(Io); nothing is left behind.
+/// A file that is a symbolic link is followed.
 void write_file(const std::string& path, std::string_view content);
+
+/// Finds out whether write_file() could start to, before the content is computed.
+/// \throws Error(Io) as write_file.
+void check_writable(const std::string& path);
 
 }  // namespace multitree

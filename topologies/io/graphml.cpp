@@ -36,7 +36,9 @@ class Reader {
       fail_at(file_, line_at(text_, static_cast<std::size_t>(result.offset)), result.description());
     }
     const pugi::xml_node root = document_.child("graphml");
-    if (!root) fail(document_.document_element(), "expected the root element <graphml>");
+    if (const pugi::xml_node other = document_.document_element(); !root) {
+      fail(other, fmt::format("expected the root element <graphml>, got <{}>", other.name()));
+    }
     const pugi::xml_node graph = root.child("graph");
     if (!graph) fail(root, "expected an element <graph>");
     if (const auto second = graph.next_sibling("graph")) fail(second, "expected one <graph> only");

@@ -126,16 +126,23 @@ bool find_path(const json& from, const json* target, json::json_pointer& path) {
   return false;
 }
 
+// 'rank', 'nodes[1]' or the document.
+std::string name_of(const json& root, json::json_pointer path) {
+  std::string indices;
+  for (; !path.empty() && root.at(path.parent_pointer()).is_array(); path.pop_back()) {
+    indices = "[" + path.back() + "]" + indices;
+  }
+  return path.empty() ? "the document" + indices : "'" + path.back() + indices + "'";
+}
+
 }  // namespace
 
 JsonDocument::JsonDocument(std::string_view text, std::string file)
     : text_(text), file_(std::move(file)) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
-    fail_at(file_, 1, "the file is empty");
-  }
   Builder builder(root_);
   if (json::sax_parse(text.begin(), text.end(), &builder)) return;
   root_ = nullptr;
+  check_text(text, file_);  // The parser would quote the bytes.
   // The lexer counts the bytes it took, the offending one included.
   const std::size_t line = builder.byte() > 0 ? line_at(text, builder.byte() - 1)
                                               : json_line_of_event(text, builder.events());
@@ -155,10 +162,8 @@ nlohmann::json::json_pointer JsonValue::path() const {
 void JsonValue::fail(const std::string& what) const { document_->fail(path(), what); }
 
 void JsonValue::fail_expected(const std::string& expected) const {
-  const auto place = path();
-  document_->fail(place, fmt::format("{}: expected {}, got {}",
-                                     place.empty() ? "the document" : "'" + place.back() + "'",
-                                     expected, describe(*value_)));
+  fail(fmt::format("{}: expected {}, got {}", name_of(document_->root(), path()), expected,
+                   describe(*value_)));
 }
 
 bool JsonValue::has(const std::string& key) const {

@@ -106,10 +106,10 @@ void read_links(const JsonValue& value, const NodesByName& nodes, std::vector<Li
 }  // namespace
 
 Topology parse_topology(const JsonValue& value) {
-  value.check_keys({"schema", "name", "shape", "nodes", "links"});
   if (const std::string schema = value.at("schema").string(); schema != kSchema) {
     value.at("schema").fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema));
   }
+  value.check_keys({"schema", "name", "shape", "nodes", "links"});
   RawNetwork network;
   network.name = value.at("name").string();
   if (value.has("shape")) network.shape = read_shape(value.at("shape"));

@@ -39,8 +39,12 @@ Topology load_topology(const std::string& spec_or_file) {
   const std::filesystem::path path(spec_or_file);
   const auto format = std::ranges::find(kFormats, path.extension().string(), &Format::extension);
   if (format != kFormats.end()) return format->parse(read_file(spec_or_file), spec_or_file);
+  const auto is_family = [&](const TopologyFamily& family) { return family.name == spec_or_file; };
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return make_topology(spec_or_file);
+  if (!std::filesystem::exists(path, ignored) ||
+      std::ranges::any_of(topology_families(), is_family)) {
+    return make_topology(spec_or_file);
+  }
   throw Error(ErrorCode::InvalidArgument,
               spec_or_file + ": expected a file ending in .json, .dot, .gv, .graphml or .xml");
 }

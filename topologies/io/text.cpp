@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Lines and encodings of input files.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "topologies/error.hpp"
@@ -23,7 +25,10 @@ void check_text(std::string_view text, const std::string& file) {
     fail_at(file, 1, "the file is empty");
   }
   const std::size_t bad = std::min(utf8_error(text), text.find('\0'));
-  if (bad < text.size()) fail_at(file, line_at(text, bad), "a byte that is no UTF-8 text");
+  if (bad < text.size())
+    fail_at(file, line_at(text, bad),
+            fmt::format("a byte that is no UTF-8 text: 0x{:02x}",
+                        static_cast<unsigned char>(text[bad])));
 }
 
 }  // namespace multitree

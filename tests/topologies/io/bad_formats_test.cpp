@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         json("\"count\":2", "\"count\":99999999", "9: 'count': expected an integer from 1 to"),
         json("\"count\":2", "\"count\":16777216", "10: a topology has at most 16777216 links"),
         json("\"dst\":\"b\"", "\"dts\":\"b\"", "9: unknown key 'dts'"),
-        json("\"nodes\": [", "\"nodes\": [3,", "4: '0': expected an object, got 3"),
+        json("\"nodes\": [", "\"nodes\": [3,", "4: 'nodes[0]': expected an object, got 3"),
         json("\"src\":\"b\",\"dst\":\"a\"", "\"src\":\"a\",\"dst\":\"b\"",
              "1: rank 1 (b) cannot reach rank 0 (a)"),
         BadFile{"[]", "f:1: the document: expected an object, got an array of 0"}));
