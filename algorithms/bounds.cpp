@@ -283,6 +283,11 @@ Bounds compute_bounds(const Topology& topology) {
   return bounds;
 }
 
+std::uint32_t farthest_hops(const Topology& topology, Rank from) {
+  std::vector<std::uint32_t> hops;
+  return eccentricity(topology, from, hops);
+}
+
 Rational broadcast_bound(const Topology& topology, Rank root) {
   if (topology.num_ranks() < 2) return 0;
   CutFinder finder(topology);

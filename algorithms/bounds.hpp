@@ -42,6 +42,9 @@ struct Bounds {
 /// much that exact arithmetic would overflow 64 bits.
 Bounds compute_bounds(const Topology& topology);
 
+/// Most rank-to-rank hops (through switches only) from one rank to another.
+std::uint32_t farthest_hops(const Topology& topology, Rank from);
+
 /// Broadcast from `root`: N * unit / min cut from root to any rank, in shard times, exact.
 Rational broadcast_bound(const Topology& topology, Rank root);
 

@@ -4,6 +4,7 @@
 #include "algorithms/report.hpp"
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "algorithms/cost.hpp"
@@ -45,6 +46,18 @@ bool single_hops(const Schedule& schedule, const Topology& topology) {
              return topology.node(topology.link(id).dst).is_switch();
            });
   });
+}
+
+/// Most hops that the data of a schedule has to travel from where it is, or is reduced, in one
+/// direction: from the root, or from the owners of chunks.
+std::uint32_t least_hops(const Schedule& schedule, const Topology& topology, const Bounds& bounds) {
+  if (has_root(schedule.collective)) return farthest_hops(topology, schedule.root);
+  std::set<Rank> owners;
+  for (const Chunk& chunk : schedule.chunks) owners.insert(chunk.owner);
+  if (owners.size() == schedule.ranks) return bounds.diameter;
+  std::uint32_t most = 0;
+  for (const Rank owner : owners) most = std::max(most, farthest_hops(topology, owner));
+  return most;
 }
 
 /// Steps from the first to the last transfer of a kind.
@@ -101,18 +114,23 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
 
   const Rational fraction = largest_chunk(schedule);
   report.step_fraction = boost::rational_cast<double>(fraction);
-  const std::uint32_t hops = single_hops(schedule, topology) ? bounds.diameter : 0;
-  const auto at_least = [&](Rational shard_times) {
-    return std::max(steps_of(shard_times, fraction, schedule.ranks), hops);
+  const bool counts_hops = single_hops(schedule, topology);
+  const auto at_least = [&](Rational shard_times, bool reducing) {
+    const std::uint32_t steps = steps_of(shard_times, fraction, schedule.ranks);
+    if (!counts_hops) return steps;
+    return std::max(steps,
+                    least_hops(schedule, reducing ? topology.transposed() : topology, bounds));
   };
   const Rational bound = collective_bound(bounds, topology, schedule.collective, schedule.root);
   if (schedule.collective == Collective::AllReduce) {
     report.steps = span_of(schedule, Op::Copy);
-    report.bound_steps = at_least(bounds.all_gather);
-    report.bound_total_steps = at_least(bounds.reduce_scatter) + report.bound_steps;
+    report.bound_steps = at_least(bounds.all_gather, false);
+    report.bound_total_steps = at_least(bounds.reduce_scatter, true) + report.bound_steps;
   } else {
     report.steps = report.total_steps;
-    report.bound_steps = report.bound_total_steps = at_least(bound);
+    report.bound_steps = report.bound_total_steps =
+        at_least(bound, schedule.collective == Collective::Reduce ||
+                            schedule.collective == Collective::ReduceScatter);
   }
   if (report.bound_total_steps > 0) {
     report.bound_ratio =
