@@ -57,6 +57,12 @@ void write_steps(const Schedule& schedule, fmt::memory_buffer& out) {
   }
 }
 
+/// For messages: JSON, cut short.
+std::string text_of(const json& value) {
+  const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+}
+
 /// Reads arrays of small numbers; error paths are built only when needed.
 class RowReader {
  public:
@@ -66,17 +72,17 @@ class RowReader {
   [[noreturn]] void fail(std::size_t row, const std::string& what) const {
     document_.fail(path_ / row, what);
   }
-  void check_row(const json& row, std::size_t i, std::size_t least_size,
+  void check_row(const json& row, std::size_t i, std::size_t least_size, std::size_t most_size,
                  std::string_view form) const {
-    if (!row.is_array() || row.size() < least_size) fail(i, fmt::format("expected {}", form));
+    if (row.is_array() && row.size() >= least_size && row.size() <= most_size) return;
+    fail(i, fmt::format("expected {}, got {}", form, text_of(row)));
   }
   std::uint32_t number(const json& row, std::size_t i, std::size_t column, std::string_view what,
                        std::uint32_t below) const {
     const json& value = row[column];
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
       document_.fail(path_ / i / column,
-                     fmt::format("expected {} below {}, got {}", what, below,
-                                 value.dump(-1, ' ', false, json::error_handler_t::replace)));
+                     fmt::format("expected {} below {}, got {}", what, below, text_of(value)));
     }
     return value.get<std::uint32_t>();
   }
@@ -92,8 +98,7 @@ void read_chunks(const JsonDocument& document, const JsonValue& value, Schedule&
   schedule.chunks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const json& row = value.json()[i];
-    reader.check_row(row, i, 3, "a chunk [owner, tree, weight]");
-    if (row.size() != 3) reader.fail(i, "expected a chunk [owner, tree, weight]");
+    reader.check_row(row, i, 3, 3, "a chunk [owner, tree, weight]");
     constexpr auto kAny = std::numeric_limits<std::uint32_t>::max();
     const Chunk chunk{Rank{reader.number(row, i, 0, "an owner", schedule.ranks)},
                       reader.number(row, i, 1, "a tree", kAny),
@@ -109,7 +114,7 @@ void read_transfers(const RowReader& reader, const json& rows, std::uint32_t ste
   std::vector<LinkId> route;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const json& row = rows[i];
-    reader.check_row(row, i, 4, "a transfer [chunk, src, dst, link, ...]");
+    reader.check_row(row, i, 4, SIZE_MAX, "a transfer [chunk, src, dst, link, ...]");
     route.clear();
     for (std::size_t column = 3; column < row.size(); ++column) {
       route.push_back(LinkId{reader.number(row, i, column, "a link", num_links)});
@@ -163,7 +168,7 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
   const JsonValue root(document);
   const JsonValue schema = root.at("schema");
   if (schema.string() != kSchema) {
-    schema.fail(fmt::format("expected schema \"{}\", got \"{}\"", kSchema, schema.string()));
+    schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
   }
   root.check_keys(
       {"schema", "collective", "algorithm", "root", "ranks", "topology", "chunks", "steps"});

@@ -55,7 +55,7 @@ class BrokenScheduleFile : public testing::Test {
 TEST_F(BrokenScheduleFile, NamesLineAndExpectation) {
   EXPECT_EQ(message_of(good), "no error");
   EXPECT_THAT(message_of(replaced("schedule/1", "schedule/9")),
-              testing::StartsWith("s.json:2: expected schema \"multitree/schedule/1\", got "));
+              testing::StartsWith("s.json:2: expected the schema 'multitree/schedule/1', got "));
   EXPECT_THAT(message_of(replaced("\"allgather\"", "\"gossip\"")),
               testing::StartsWith("s.json:3: expected a collective ("));
   EXPECT_THAT(message_of(replaced("\"root\":0", "\"root\":2")), testing::StartsWith("s.json:5: "));
