@@ -23,13 +23,13 @@ struct Flags {
 
 std::string picture(const Flags& flags) {
   if (!flags.schedule.empty()) {
-    const std::string text = read_file(flags.schedule);
-    const SchedulePlan plan = parse_schedule_json(text, flags.schedule);
+    const SchedulePlan plan = load_schedule(flags.schedule);
     return for_flag("--chunk",
                     [&] { return write_tree_dot(plan.schedule, plan.topology, flags.chunk); });
   }
   if (flags.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument, "export: expected --schedule or --topology");
+    throw Error(ErrorCode::InvalidArgument,
+                "export: expected --schedule or --topology, got neither");
   }
   const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
   if (flags.algorithm.empty()) return write_topology_dot(topology);
@@ -46,13 +46,15 @@ Command add_export_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand("export", "Draw a network or one tree of a schedule");
   app->add_option("format", flags->format, "dot: Graphviz text, for `dot -Tsvg`")
       ->required()
-      ->check(CLI::IsMember({"dot"}));
+      ->check(one_of({"dot"}));
   auto* schedule =
       app->add_option("-s,--schedule", flags->schedule, "Draw a tree of this schedule file");
   app->add_option("-t,--topology", flags->topology, "Draw this network")->excludes(schedule);
   app->add_option("-a,--algorithm", flags->algorithm,
                   "... or a tree of this algorithm's all-gather on it");
-  app->add_option("--chunk", flags->chunk, "Whose tree")->capture_default_str();
+  app->add_option("--chunk", flags->chunk, "Whose tree")
+      ->check(number_from(0))
+      ->capture_default_str();
   app->add_option("-o,--output", flags->output, "File ('-': standard output)")
       ->capture_default_str();
   app->footer(

@@ -73,7 +73,9 @@ void print_list(const std::string& title, const ordered_json& list) {
   for (const ordered_json& entry : list) {
     std::string name = field(entry, "name");
     if (!field(entry, "dims").empty()) name += ":" + field(entry, "dims");
-    print(fmt::format("  {:<22} {}\n", name, field(entry, "summary")));
+    const std::string summary = field(entry, "summary");
+    print(summary.empty() ? fmt::format("  {}\n", name)
+                          : fmt::format("  {:<22} {}\n", name, summary));
     if (!field(entry, "parameters").empty()) {
       print(fmt::format("  {:<22}   parameters: {}\n", "", field(entry, "parameters")));
     }
@@ -97,8 +99,8 @@ Command add_list_command(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("list", "What can be asked for: topologies, algorithms, ...");
   app->add_option("what", flags->what, "One list only")
-      ->check(CLI::IsMember(
-          {"topologies", "algorithms", "collectives", "transports", "types", "operators"}));
+      ->check(
+          one_of({"topologies", "algorithms", "collectives", "transports", "types", "operators"}));
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree list algorithms");
   return {app, [flags] {

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
 
@@ -75,14 +77,16 @@ std::uint64_t parse_factor(const std::string& text) {
   if (text.empty() || text.size() > 6 ||
       !std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; })) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("-f: expected a factor of 2 or more, got '{}'", text));
+                fmt::format("-f: expected a factor from 2 to 999999, got '{}'", text));
   }
   return std::stoull(text);
 }
 
 BenchmarkOptions benchmark_options(const Flags& flags) {
   BenchmarkOptions options;
-  options.collective = for_flag("-c", [&] { return parse_collective(flags.collective); });
+  options.collective =
+      for_flag(flags.collective == flags.check_or_collective ? "-c" : "--collective",
+               [&] { return parse_collective(flags.collective); });
   const SizeRange range{for_flag("-b", [&] { return parse_bytes(flags.first); }),
                         for_flag("-e", [&] { return parse_bytes(flags.last); }),
                         for_flag("-i", [&] { return parse_bytes(flags.increment); }),
@@ -99,10 +103,6 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("-c: expected 0, 1 or a collective, got '{}'", flags.check));
   }
-  if (!(flags.timeout > 0 && flags.timeout < 1e6)) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--timeout: expected seconds above 0, got {}", flags.timeout));
-  }
   options.check = flags.check == "1";
   options.iterations = flags.iterations > 0 ? flags.iterations : kDefaultIterations;
   options.warmup = flags.warmup;
@@ -113,6 +113,9 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
   options.communicator.segment_bytes =
       for_flag("--segment", [&] { return parse_bytes(flags.segment); });
+  if (options.communicator.segment_bytes == 0) {
+    throw Error(ErrorCode::InvalidArgument, "--segment: expected a size of 1 or more, got 0");
+  }
   return options;
 }
 
@@ -141,7 +144,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
   Plan plan;
   plan.options = benchmark_options(flags);
   if (!flags.schedule.empty()) {
-    SchedulePlan file = parse_schedule_json(read_file(flags.schedule), flags.schedule);
+    SchedulePlan file = load_schedule(flags.schedule);
     plan.options.collective = file.schedule.collective;
     plan.options.root = file.schedule.root;
     plan.topology_name = file.topology.name();
@@ -155,20 +158,25 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     });
     plan.topology_name = topology.name();
     plan.ranks = topology.num_ranks();
+    check_root(index(plan.options.root), topology);
     const Bounds bounds = compute_bounds(topology);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
       add_run(plan,
-              generate_schedule(name, topology, plan.options.collective,
-                                has_root(plan.options.collective) ? plan.options.root : Rank{0}),
+              for_flag("--algorithm",
+                       [&] {
+                         return generate_schedule(name, topology, plan.options.collective,
+                                                  plan.options.root);
+                       }),
               topology, bounds);
     }
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
   if (wanted > 0 && wanted != plan.ranks) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: expected {} processes, one a rank, got {}", plan.topology_name,
-                            plan.ranks, wanted));
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: expected {} processes, one for each rank of {}, got {}",
+                    job_size > 0 ? "the job" : "--np", plan.ranks, plan.topology_name, wanted));
   }
   return plan;
 }
@@ -195,25 +203,36 @@ int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags
   return wrong == 0 ? kOk : kNegativeAnswer;
 }
 
+/// The same, and tells the other ranks if it fails, so that they do not wait for this one.
+int run_rank_or_report(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+  try {
+    return run_rank(std::move(plan), bootstrap, flags);
+  } catch (const std::exception& error) {
+    bootstrap->report_failure(error.what());
+    throw;
+  }
+}
+
 /// All ranks as threads of this process.
 int run_threads(const Plan& plan, const Flags& flags) {
   const auto bootstraps = runtime::make_in_process_bootstraps(plan.ranks);
   std::vector<int> codes(plan.ranks, kOk);
-  std::vector<std::exception_ptr> errors(plan.ranks);
+  std::mutex mutex;
+  std::exception_ptr first_error;  // The others follow from it.
   std::vector<std::thread> threads;
   for (std::uint32_t r = 0; r < plan.ranks; ++r) {
     threads.emplace_back([&, r] {
       try {
         codes[r] = run_rank(plan, bootstraps[r], flags);
-      } catch (...) {
-        errors[r] = std::current_exception();
+      } catch (const std::exception& error) {
+        const std::lock_guard lock(mutex);
+        if (!first_error) first_error = std::current_exception();
+        bootstraps[r]->report_failure(error.what());
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  for (const std::exception_ptr& error : errors) {
-    if (error) std::rethrow_exception(error);
-  }
+  if (first_error) std::rethrow_exception(first_error);
   return *std::ranges::max_element(codes);
 }
 
@@ -241,11 +260,12 @@ std::vector<std::string> child_arguments(const std::vector<std::string>& argumen
 
 int run(Flags flags) {
   resolve_check_or_collective(flags);
+  if (!flags.json_file.empty()) check_writable(flags.json_file);
   if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
   if (runtime::started_by_launcher()) {
     const auto bootstrap = runtime::make_bootstrap(
         {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
-    return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
+    return run_rank_or_report(make_plan(flags, bootstrap->size()), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.
   const std::vector<std::string> arguments = child_arguments(command_line(), flags);
@@ -260,6 +280,14 @@ int run(Flags flags) {
   return runtime::launch_local(plan.ranks, arguments, {.grace = grace, .program = {}});
 }
 
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error == std::errc{} && rest == end && seconds >= 0.001 && seconds <= 1e6) return {};
+  return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
+}
+
 void add_job_flags(CLI::App& app, Flags& flags) {
   auto* schedule = app.add_option("-s,--schedule", flags.schedule,
                                   "Run this schedule file ('-': standard input)")
@@ -272,11 +300,12 @@ void add_job_flags(CLI::App& app, Flags& flags) {
   app.add_option("--np", flags.processes,
                  "Processes to start (as many as the topology has ranks; without a "
                  "topology: on full:NP)")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   app.add_option("--transport", flags.transport, "ucx, or loopback (threads of one process)")
-      ->check(CLI::IsMember({"ucx", "loopback"}))
+      ->check(one_of({"ucx", "loopback"}))
       ->capture_default_str();
   app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")
+      ->check(CLI::Validator(check_seconds, "", "seconds"))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();
@@ -292,8 +321,9 @@ void add_benchmark_flags(CLI::App& app, Flags& flags) {
          "-n,--iters", flags.iterations,
          "Iterations a size, as in nccl-tests (20); without a topology, schedule and --np also the "
          "processes to start")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(1));
   app.add_option("-w,--warmup_iters", flags.warmup, "Warm-up iterations a size")
+      ->check(number_from(0))
       ->capture_default_str();
   app.add_option("-d,--datatype", flags.types, "Types ('multitree list types'), or all")
       ->capture_default_str();
@@ -301,16 +331,21 @@ void add_benchmark_flags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("-c", flags.check_or_collective,
                  "0 or 1: whether to check results, as in nccl-tests; or a collective");
-  app.add_option("--check", flags.check, "0 or 1: whether to check results")->capture_default_str();
+  app.add_option("--check", flags.check, "0 or 1: whether to check results")
+      ->check(one_of({"0", "1"}))
+      ->capture_default_str();
   app.add_option("--collective", flags.collective,
                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
       ->capture_default_str();
   app.add_option("-r,--root", flags.root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
       ->capture_default_str();
   app.add_option("--data", flags.data, "exact: sums are exact in any order; random: they are not")
-      ->check(CLI::IsMember({"exact", "random"}))
+      ->check(one_of({"exact", "random"}))
       ->capture_default_str();
-  app.add_option("--seed", flags.seed, "Of the input data")->capture_default_str();
+  app.add_option("--seed", flags.seed, "Of the input data")
+      ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
   app.add_flag("--digest", flags.digest, "Print a digest of all ranks' results in each row");
   app.add_flag("--json", flags.json, "Print JSON (keys as in nccl-tests) instead of the table");
   app.add_option("-J,--output_file", flags.json_file, "Write the JSON to this file as well");
@@ -326,7 +361,7 @@ Command add_run_command(CLI::App& parent) {
   add_benchmark_flags(*app, *flags);
   app->footer(
       "Starts its processes by itself; under mpirun, srun or torchrun it joins the job instead.\n"
-      "Example: multitree run -t torus:4x2 -a multitree,ring -b 1K -e 64M -f 4");
+      "Example: multitree run -t torus:2x2 -a multitree,ring -b 1K -e 1M -f 4");
   return {app, [flags] { return run(*flags); }};
 }
 

@@ -45,8 +45,10 @@ Result generate(const std::string& algorithm, const Topology& topology, const Bo
   progress.update(fmt::format("generating {} on {}", algorithm, topology.name()));
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const Rank root = check_root(flags.root, topology);
   const double start = cpu_seconds();
-  result.schedule = generate_schedule(algorithm, topology, collective, Rank{flags.root});
+  result.schedule = for_flag(
+      "--algorithm", [&] { return generate_schedule(algorithm, topology, collective, root); });
   result.generation_seconds = cpu_seconds() - start;
   progress.update(fmt::format("verifying {} on {}", algorithm, topology.name()));
   const VerifyReport report = verify(result.schedule, topology);
@@ -113,6 +115,7 @@ int run(const Flags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--output: expected one algorithm to write, got {}", names.size()));
   }
+  if (!flags.output.empty()) check_writable(flags.output);
   const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
   std::vector<Result> results;
   {
@@ -159,6 +162,7 @@ Command add_schedule_command(CLI::App& parent) {
                   "allreduce, reduce-scatter, allgather, broadcast or reduce")
       ->capture_default_str();
   app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
       ->capture_default_str();
   app->add_option("--size", flags->size, "Buffer size for the predicted time")
       ->capture_default_str();

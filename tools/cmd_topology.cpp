@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -87,11 +88,14 @@ void print_summary(const ordered_json& json) {
 
 std::string format_of(const Flags& flags) {
   if (!flags.format.empty()) return flags.format;
-  const std::size_t dot = flags.output.rfind('.');
-  const std::string extension = dot == std::string::npos ? "" : flags.output.substr(dot + 1);
-  if (extension == "dot" || extension == "gv") return "dot";
-  if (extension == "graphml" || extension == "xml") return "graphml";
-  return "json";
+  const std::string extension = std::filesystem::path(flags.output).extension();
+  if (extension == ".json" || flags.output == "-") return "json";
+  if (extension == ".dot" || extension == ".gv") return "dot";
+  if (extension == ".graphml" || extension == ".xml") return "graphml";
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--output: expected a file ending in .json, .dot, .gv, .graphml or .xml, "
+                          "or --format, got '{}'",
+                          flags.output));
 }
 
 int run(const Flags& flags) {
@@ -123,7 +127,7 @@ Command add_topology_command(CLI::App& parent) {
       ->required();
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
-      ->check(CLI::IsMember({"json", "dot", "graphml"}));
+      ->check(one_of({"json", "dot", "graphml"}));
   app->add_flag("--json", flags->json, "Print the description as JSON");
   app->footer("Example: multitree topology -t 'torus:4x4?bw=50GB/s&lat=500ns' -o net.json");
   return {app, [flags] { return run(*flags); }};

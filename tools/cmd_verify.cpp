@@ -65,9 +65,7 @@ void print_answer(const SchedulePlan& plan, const Topology& topology, const Veri
 
 int run(const Flags& flags) {
   const Progress progress("verifying " + flags.schedule);
-  const std::string text = read_file(flags.schedule);
-  const SchedulePlan plan =
-      parse_schedule_json(text, flags.schedule == "-" ? "standard input" : flags.schedule);
+  const SchedulePlan plan = load_schedule(flags.schedule);
   const Topology topology = flags.topology.empty() ? plan.topology : for_flag("--topology", [&] {
     return load_topology(flags.topology);
   });
@@ -91,6 +89,7 @@ Command add_verify_command(CLI::App& parent) {
   app->add_option("-t,--topology", flags->topology,
                   "Verify on this network instead of the one in the file");
   app->add_option("--max-violations", flags->max_violations, "Print at most this many")
+      ->check(number_from(0))
       ->capture_default_str();
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree schedule -t mesh:4x4 -a multitree | multitree verify -");

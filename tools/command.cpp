@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "topologies/io/files.hpp"
 
@@ -26,9 +28,54 @@ int exit_code_of(ErrorCode code) {
   }
 }
 
+CLI::Validator one_of(std::vector<std::string> names) {
+  const std::string listed = fmt::format("{}", fmt::join(names, ","));
+  const auto check = [names = std::move(names)](const std::string& text) {
+    if (std::ranges::find(names, text) != names.end()) return std::string();
+    return fmt::format("expected {}{}, got '{}'", names.size() > 1 ? "one of " : "",
+                       fmt::join(names, ", "), text);
+  };
+  return {check, "{" + listed + "}", "one_of"};
+}
+
+CLI::Validator number_from(std::uint64_t least, std::uint64_t most) {
+  const auto check = [least, most](const std::string& text) {
+    std::uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error == std::errc{} && rest == end && value >= least && value <= most) {
+      return std::string();
+    }
+    return fmt::format("expected a number from {} to {}, got '{}'", least, most, text);
+  };
+  return {check, "", "number_from"};
+}
+
+Rank check_root(std::uint32_t root, const Topology& topology) {
+  if (root < topology.num_ranks()) return Rank{root};
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--root: expected a rank of {}, below {}, got {}", topology.name(),
+                          topology.num_ranks(), root));
+}
+
+SchedulePlan load_schedule(const std::string& path) {
+  // `run` hands standard input on to its processes as a descriptor.
+  const bool standard = path == "-" || path.starts_with("/proc/self/fd/");
+  return parse_schedule_json(read_file(path), standard ? "standard input" : path);
+}
+
 void print(std::string_view text) { write_file("-", text); }
 
 void print_error(std::string_view text) { fmt::print(stderr, "{}", text); }
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    line += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
+  }
+  return line;
+}
 
 void print_json(const nlohmann::ordered_json& value) { print(value.dump(2) + "\n"); }
 

@@ -5,12 +5,15 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "algorithms/io/io.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::tools {
@@ -38,15 +41,28 @@ auto for_flag(std::string_view flag, const Parse& parse) {
   try {
     return parse();
   } catch (const Error& error) {
-    if (error.code() != ErrorCode::InvalidArgument) throw;
+    if (error.code() != ErrorCode::InvalidArgument && error.code() != ErrorCode::Unsupported) throw;
     throw Error(error.code(), std::string(flag) + ": " + error.what());
   }
 }
+
+/// Checks of flags whose messages say what was expected and what was found.
+CLI::Validator one_of(std::vector<std::string> names);
+CLI::Validator number_from(std::uint64_t least,
+                           std::uint64_t most = std::numeric_limits<std::uint32_t>::max());
+
+/// A root rank. \throws Error(InvalidArgument) if the topology has fewer ranks.
+Rank check_root(std::uint32_t root, const Topology& topology);
+
+/// Reads a schedule file; "-" is standard input. \throws Error(Io), Error(InvalidInput).
+SchedulePlan load_schedule(const std::string& path);
 
 /// Text to standard output. \throws Error(Io) if it cannot be written.
 void print(std::string_view text);
 /// Text to standard error.
 void print_error(std::string_view text);
+/// A message that may quote anything, with control characters spelt out.
+std::string one_line(std::string_view text);
 /// Pretty JSON to standard output.
 void print_json(const nlohmann::ordered_json& value);
 

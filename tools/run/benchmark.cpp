@@ -179,9 +179,9 @@ void check_agreement(const Schedule& schedule, runtime::Bootstrap& bootstrap,
 
 std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
   if (range.first > range.last) {
-    throw Error(
-        ErrorCode::InvalidArgument,
-        fmt::format("-b: expected a first size up to -e ({}), got {}", range.last, range.first));
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("-b: expected a first size up to that of -e, {}, got {}",
+                            format_bytes(range.last), format_bytes(range.first)));
   }
   if (range.increment == 0 && range.factor < 2) {
     throw Error(ErrorCode::InvalidArgument,

@@ -24,6 +24,11 @@ std::string root_name(const BenchmarkOptions& options) {
   return has_root(options.collective) ? fmt::format("{}", index(options.root)) : "-1";
 }
 
+std::string without_trailing_blanks(std::string line) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
 std::string mode_columns(const Measurement& m, bool checked) {
   return fmt::format(" {:>10.2f} {:>7.3f} {:>7.3f} {:>6}", m.seconds * 1e6, m.algbw, m.busbw,
                      checked ? fmt::format("{}", m.wrong) : "N/A");
@@ -63,16 +68,16 @@ std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& option
       "# {} by {} on {}: {} ranks, steps {}, bound {}, total {}, ratio {:.3f}, verified\n",
       to_string(options.collective), run.algorithm, run.topology, report.ranks, report.steps,
       report.bound_steps, report.total_steps, report.bound_ratio);
-  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{:^33} |{:^33}\n", "", "", "", "", "",
-                      "out-of-place", "in-place");
+  text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{:^33} |{:^33}",
+                                              "", "", "", "", "", "out-of-place", "in-place"));
   const std::string mode =
       fmt::format(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
   text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}\n", "size", "count", "type",
                       "redop", "root", mode, mode, with_digest ? "  digest" : "");
   const std::string units =
       fmt::format(" {:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
-  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}\n", "(B)", "(elements)", "", "", "",
-                      units, units);
+  text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}", "(B)",
+                                              "(elements)", "", "", "", units, units));
   return text;
 }
 
