@@ -77,7 +77,7 @@ TEST_F(BrokenScheduleFile, NamesTheLineOfABadRow) {
             prefix + "a rank below 2, got \"x\"");
   EXPECT_EQ(message_of(replaced("[0,0,1,0]", "[0,0,1,5]")), prefix + "a link below 2, got 5");
   EXPECT_EQ(message_of(replaced("[0,0,1,0]", "[0,0]")),
-            prefix + "a transfer [chunk, src, dst, link, ...]");
+            prefix + "a transfer [chunk, src, dst, link, ...], got [0,0]");
 }
 
 }  // namespace
