@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Every --help succeeds, and its example runs. usage: help_examples.sh PROGRAM
+set -euo pipefail
+program=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+ln -s "$program" "$work/multitree"
+cd "$work"
+export PATH=$work:$PATH
+examples=0
+for command in '' topology schedule verify run export list; do
+  multitree $command --help >"$work/help"
+  example=$(sed -n 's/^Example: //p' "$work/help")
+  [ -n "$example" ] || { echo "multitree $command --help: no example" >&2; exit 1; }
+  echo "\$ $example"
+  timeout 100 bash -o pipefail -c "$example" </dev/null >"$work/output" 2>&1 || {
+    echo "exit code $?:" >&2
+    cat "$work/output" >&2
+    exit 1
+  }
+  examples=$((examples + 1))
+done
+# No command is left out above.
+listed=$(multitree --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | wc -l)
+[ "$listed" -eq $((examples - 1)) ] || { echo "$listed commands, $examples examples" >&2; exit 1; }
