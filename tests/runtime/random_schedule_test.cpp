@@ -63,7 +63,7 @@ TEST_P(RandomSchedule, IsReadBackAndReported) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedule, testing::Range(1U, 400U));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomSchedule, testing::Range(1U, 13U));
 
 }  // namespace
 }  // namespace multitree::runtime::test
