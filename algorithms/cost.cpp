@@ -3,18 +3,24 @@
 /// Event-driven alpha-beta replay of a schedule with link contention.
 #include "algorithms/cost.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
+
+#include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
 
-using Picoseconds = std::int64_t;
+/// Whole numbers: exact up to 2.5 hours, and without overflow beyond.
+using Picoseconds = double;
 
-/// Time of `bytes` over `bandwidth`, rounded up.
+/// Time of `bytes` over `bandwidth`, rounded.
 Picoseconds serialisation(double bytes, Bandwidth bandwidth) {
-  return static_cast<Picoseconds>(bytes * 1e12 / static_cast<double>(bandwidth.bytes_per_second) +
-                                  0.5);
+  return std::round(bytes * 1e12 / static_cast<double>(bandwidth.bytes_per_second));
 }
 
 /// When each rank's value of a chunk is complete, and when it was last read (a later write waits).
@@ -35,7 +41,7 @@ Departure depart(std::span<const LinkId> route, const Topology& topology, Picose
   Departure departure{ready, 0};
   for (const LinkId id : route) {
     departure.sent = std::max(departure.sent, busy_until[index(id)]);
-    departure.latency += topology.link(id).latency.picoseconds;
+    departure.latency += static_cast<Picoseconds>(topology.link(id).latency.picoseconds);
   }
   const Picoseconds start = departure.sent;
   for (const LinkId id : route) {
@@ -82,7 +88,12 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
       end = std::max(end, target.ready);
     }
   }
-  return {end};
+  if (end >= static_cast<double>(std::numeric_limits<decltype(Time::picoseconds)>::max())) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: expected a time for {} bytes of at most 106 days, got {:.0f} days",
+                            topology.name(), bytes, end / 1e12 / 86400));
+  }
+  return {static_cast<decltype(Time::picoseconds)>(end)};
 }
 
 }  // namespace multitree

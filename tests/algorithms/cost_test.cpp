@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -69,6 +70,13 @@ TEST(Cost, AStepReadsWhatWasThereBeforeIt) {
   }
   schedule.canonicalize();
   EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 2'000'000);
+}
+
+TEST(Cost, SaysWhenATimeIsTooLong) {
+  const Topology topology = make_topology("ring:8?bw=1B/s");
+  EXPECT_DOUBLE_EQ(predict_time(ring_all_gather(topology), topology, 8000000).seconds(),
+                   7e6 + 7 * 150e-9);
+  EXPECT_THROW(predict_time(ring_all_gather(topology), topology, 1ULL << 60), Error);
 }
 
 TEST(Cost, ARouteIsAsSlowAsItsSlowestLinkAndAddsAllLatencies) {
