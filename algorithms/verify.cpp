@@ -111,6 +111,11 @@ bool Checker::check_header() {
                       ranks_),
           c);
     }
+    if (has_root(schedule_.collective) && chunk.owner != schedule_.root) {
+      bad(fmt::format("chunk {}: owner {} is not the root {}", c, index(chunk.owner),
+                      index(schedule_.root)),
+          c);
+    }
     if (chunk.weight == 0) bad(fmt::format("chunk {}: weight 0", c), c);
   }
   const bool sharded = schedule_.collective == Collective::ReduceScatter ||

@@ -56,6 +56,12 @@ TEST_F(Verify, RefusesAReduceScatterThatLeavesARankWithoutAShard) {
   EXPECT_TRUE(verify(scatter, topology).has(ViolationKind::BadHeader));
 }
 
+TEST_F(Verify, RefusesABroadcastOfChunksThatTheRootDoesNotOwn) {
+  Schedule broadcast = make_schedule("ring", topology, Collective::Broadcast, Rank{2});
+  broadcast.chunks[0].owner = Rank{4};
+  EXPECT_TRUE(verify(broadcast, topology).has(ViolationKind::BadHeader));
+}
+
 TEST_F(Verify, NamesTheTransferToAMissingRankOrChunk) {
   first(Op::Copy).dst = Rank{9};
   EXPECT_TRUE(report().has(ViolationKind::BadTransfer));
