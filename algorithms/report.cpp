@@ -12,30 +12,45 @@
 namespace multitree {
 namespace {
 
-/// Share of the buffer in the largest chunk.
-Rational largest_chunk(const Schedule& schedule) {
+/// Weights of chunks and bounds of odd bandwidths have large denominators: their products are not
+/// formed in 64 bits.
+using Wide = unsigned __int128;
+
+/// The largest chunk has `weight` of the `total` that its part of the buffer weighs, a part of
+/// `shards` shards.
+struct LargestChunk {
+  std::uint64_t weight = 0, total = 1;
+  std::uint32_t shards = 1;
+
+  [[nodiscard]] double in_shards() const {
+    return static_cast<double>(weight) * shards / static_cast<double>(total);
+  }
+};
+
+LargestChunk largest_chunk(const Schedule& schedule) {
   const bool sharded = schedule.collective == Collective::ReduceScatter ||
                        schedule.collective == Collective::AllGather;
-  std::vector<std::int64_t> total(sharded ? schedule.ranks : 1, 0);
-  for (const Chunk& chunk : schedule.chunks)
-    total[sharded ? index(chunk.owner) : 0] += chunk.weight;
-  Rational largest = 0;
+  std::vector<std::uint64_t> total(sharded ? schedule.ranks : 1, 0);
   for (const Chunk& chunk : schedule.chunks) {
-    const Rational share(chunk.weight, total[sharded ? index(chunk.owner) : 0]);
-    largest = std::max(largest, share);
+    total[sharded ? index(chunk.owner) : 0] += chunk.weight;
   }
-  return sharded && schedule.ranks > 0 ? largest / Rational(schedule.ranks) : largest;
+  LargestChunk largest{.shards = sharded ? 1 : schedule.ranks};
+  for (const Chunk& chunk : schedule.chunks) {
+    const std::uint64_t whole = total[sharded ? index(chunk.owner) : 0];
+    if (Wide{chunk.weight} * largest.total > Wide{largest.weight} * whole) {
+      largest.weight = chunk.weight;
+      largest.total = whole;
+    }
+  }
+  return largest;
 }
 
-std::uint32_t ceiling(Rational value) {
-  return static_cast<std::uint32_t>((value.numerator() + value.denominator() - 1) /
-                                    value.denominator());
-}
-
-/// Steps of a bandwidth bound (in shard times) when a step moves `step_fraction` of the buffer.
-std::uint32_t steps_of(Rational shard_times, const Rational& step_fraction, std::uint32_t ranks) {
-  if (step_fraction.numerator() == 0 || ranks == 0) return 0;
-  return ceiling(shard_times / Rational(ranks) / step_fraction);
+/// Steps of a bandwidth bound (in shard times) when a step moves the largest chunk.
+std::uint32_t steps_of(const Rational& shard_times, const LargestChunk& chunk) {
+  if (chunk.weight == 0 || chunk.shards == 0) return 0;
+  const Wide time = Wide(shard_times.numerator()) * chunk.total;
+  const Wide step = Wide(shard_times.denominator()) * chunk.shards * chunk.weight;
+  return static_cast<std::uint32_t>((time + step - 1) / step);
 }
 
 /// Whether every route passes through switches only, so that a step is one rank-to-rank hop.
@@ -75,12 +90,23 @@ std::uint32_t span_of(const Schedule& schedule, Op op) {
 
 std::uint32_t depth_of(const Schedule& schedule) {
   std::vector<std::uint32_t> depth(std::size_t{schedule.ranks} * schedule.chunks.size(), 0);
+  const auto at = [&](std::uint32_t chunk, Rank rank) -> std::uint32_t& {
+    return depth[std::size_t{chunk} * schedule.ranks + index(rank)];
+  };
   std::uint32_t deepest = 0;
-  for (const Transfer& t : schedule.transfers) {
-    const std::uint32_t at = depth[std::size_t{t.chunk} * schedule.ranks + index(t.src)] + 1;
-    std::uint32_t& to = depth[std::size_t{t.chunk} * schedule.ranks + index(t.dst)];
-    to = std::max(to, at);
-    deepest = std::max(deepest, to);
+  std::vector<std::uint32_t> sent;
+  const auto& all = schedule.transfers;
+  for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+    // A step reads the values from before it.
+    sent.clear();
+    for (end = first; end < all.size() && all[end].step == all[first].step; ++end) {
+      sent.push_back(at(all[end].chunk, all[end].src) + 1);
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      std::uint32_t& to = at(all[i].chunk, all[i].dst);
+      to = std::max(to, sent[i - first]);
+      deepest = std::max(deepest, to);
+    }
   }
   return deepest;
 }
@@ -112,11 +138,11 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
   report.depth = depth_of(schedule);
   report.contention_free = is_contention_free(schedule, topology);
 
-  const Rational fraction = largest_chunk(schedule);
-  report.step_fraction = boost::rational_cast<double>(fraction);
+  const LargestChunk largest = largest_chunk(schedule);
+  if (schedule.ranks > 0) report.step_fraction = largest.in_shards() / schedule.ranks;
   const bool counts_hops = single_hops(schedule, topology);
-  const auto at_least = [&](Rational shard_times, bool reducing) {
-    const std::uint32_t steps = steps_of(shard_times, fraction, schedule.ranks);
+  const auto at_least = [&](const Rational& shard_times, bool reducing) {
+    const std::uint32_t steps = steps_of(shard_times, largest);
     if (!counts_hops) return steps;
     return std::max(steps,
                     least_hops(schedule, reducing ? topology.transposed() : topology, bounds));
