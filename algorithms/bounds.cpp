@@ -19,6 +19,26 @@ namespace multitree {
 namespace {
 
 using Flow = std::int64_t;
+constexpr unsigned __int128 kMaxFlow = std::numeric_limits<Flow>::max();
+
+[[noreturn]] void fail_too_fine(const Topology& topology) {
+  std::uint64_t unit = 0;
+  for (const Link& link : topology.links()) unit = std::gcd(unit, link.bandwidth.bytes_per_second);
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("{}: bandwidths have no common unit coarse enough for exact bounds (their "
+                  "greatest common divisor is {} B/s); round them, for example to 1MB/s",
+                  topology.name(), unit));
+}
+
+/// Whether the sum of two bounds can be formed in 64 bits.
+bool can_add(const Rational& a, const Rational& b) {
+  using Wide = unsigned __int128;
+  const auto common = std::gcd(a.denominator(), b.denominator());
+  const Wide scale_a = Wide(b.denominator() / common), scale_b = Wide(a.denominator() / common);
+  return scale_a * Wide(a.denominator()) <= kMaxFlow &&
+         scale_a * Wide(a.numerator()) + scale_b * Wide(b.numerator()) <= kMaxFlow;
+}
 
 /// Minimum cuts from a super source to one sink, on the network with its bandwidths in units of
 /// their greatest common divisor, over and over with other capacities.
@@ -37,12 +57,8 @@ class CutFinder {
     }
     // Flows go up to total * ranks, and are compared with ranks times a source capacity.
     const unsigned __int128 ranks = topology.num_ranks();
-    if (total * ranks * ranks >= static_cast<unsigned __int128>(std::numeric_limits<Flow>::max())) {
-      throw Error(
-          ErrorCode::Unsupported,
-          fmt::format("{}: bandwidths have no common unit coarse enough for exact bounds (their "
-                      "greatest common divisor is {} B/s); round them, for example to 1MB/s",
-                      topology.name(), gcd_));
+    if (total * ranks * ranks >= kMaxFlow) {
+      fail_too_fine(topology);
     }
     prepare();
   }
@@ -276,6 +292,7 @@ Bounds compute_bounds(const Topology& topology) {
   bounds.reduce_scatter = topology.is_symmetric()
                               ? bounds.all_gather
                               : all_gather_bound(topology.transposed(), nullptr);
+  if (!can_add(bounds.all_gather, bounds.reduce_scatter)) fail_too_fine(topology);
   std::vector<std::uint32_t> hops;
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
     bounds.diameter = std::max(bounds.diameter, eccentricity(topology, Rank{r}, hops));

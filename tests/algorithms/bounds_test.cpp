@@ -7,6 +7,7 @@
 
 #include <random>
 
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -131,6 +132,21 @@ TEST(Bounds, EqualBruteForceOverAllCuts) {
               Rational(topology.num_ranks()) * Rational(unit, broadcast_cut))
         << "round " << round;
   }
+}
+
+TEST(Bounds, SayWhenTheirSumDoesNotFit) {
+  // Rank 0 is hard to reach and rank 1 hard to get away from, by odd bandwidths.
+  TopologyBuilder builder("odd");
+  const NodeId a = builder.add_endpoint(), b = builder.add_endpoint(), c = builder.add_endpoint();
+  const Bandwidth slow{1'000'000'007}, odd{9'000'000'011}, odder{9'000'000'029};
+  const Bandwidth fast{100'000'000'003};
+  builder.add_link(b, a, slow, Time{0});
+  builder.add_link(c, a, odd, Time{0});
+  builder.add_link(b, c, odder, Time{0});
+  builder.add_link(a, b, fast, Time{0});
+  builder.add_link(a, c, fast, Time{0});
+  builder.add_link(c, b, fast, Time{0});
+  EXPECT_THROW(compute_bounds(std::move(builder).build()), Error);
 }
 
 }  // namespace
