@@ -28,8 +28,10 @@ ScratchPool::Block ScratchPool::take(std::size_t bytes) {
 
 void ScratchPool::give(Block block) { free_.push_back(std::move(block)); }
 
-Execution::Execution(const Program& program, std::byte* data, const Context& context)
+Execution::Execution(const Program& program, const std::byte* input, std::byte* data,
+                     const Context& context)
     : program_(program),
+      input_(input),
       data_(data),
       context_(context),
       slots_(program.slot_begin.size() - 1),
@@ -40,6 +42,7 @@ Execution::Execution(const Program& program, std::byte* data, const Context& con
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     slots_[s].next = program.slot_begin[s];
     slots_[s].end = program.slot_begin[s + 1];
+    slots_[s].untouched = input != data;
   }
   for (std::uint32_t id = 0; id < completions_.size(); ++id) {
     completions_[id].id = id;
@@ -92,6 +95,7 @@ void Execution::on_finished(std::uint32_t id) {
     --unfinished_;
     pump(lane);
   } else if (!transfer.scratch) {
+    slot.untouched = false;
     ++slot.next;
     --unfinished_;
   }
@@ -130,16 +134,30 @@ bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
 
 void Execution::apply_scratch(std::uint32_t id) {
   const Task& task = program_.tasks[id];
-  const std::byte* input = blocks_[block_of_[id]].data.get();
-  if (transfer_of(task).action == Action::Reduce) {
-    reduce(data_ + task.begin, input, task.bytes / size_of(context_.type), context_.type,
-           context_.op);
+  Slot& slot = slots_[task.slot];
+  const std::byte* received = blocks_[block_of_[id]].data.get();
+  std::byte* to = data_ + task.begin;
+  const std::size_t count = task.bytes / size_of(context_.type);
+  if (transfer_of(task).action == Action::Copy) {
+    std::copy_n(received, task.bytes, to);
+  } else if (slot.untouched) {
+    reduce(to, input_ + task.begin, received, count, context_.type, context_.op);
   } else {
-    std::copy_n(input, task.bytes, data_ + task.begin);
+    reduce(to, received, count, context_.type, context_.op);
   }
+  slot.untouched = false;
   free_blocks_.push_back(block_of_[id]);
   --unfinished_;
   post_scratch();
+}
+
+void Execution::copy_untouched(std::uint64_t begin, std::uint64_t end) {
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const Program::Piece& piece = program_.pieces[s];
+    if (!slots_[s].untouched || piece.begin < begin || piece.begin >= end) continue;
+    std::copy_n(input_ + piece.begin, piece.bytes, data_ + piece.begin);
+    slots_[s].untouched = false;
+  }
 }
 
 void Execution::post_scratch() {
@@ -169,8 +187,9 @@ void Execution::pump(Lane& lane) {
     lane.queue.pop_back();
     lane.in_flight.push_back(id);
     const Task& task = program_.tasks[id];
+    const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
     context_.transport.send(program_.plan->peers[task.peer], context_.tag | task.message,
-                            data_ + task.begin, task.bytes, completions_[id]);
+                            from + task.begin, task.bytes, completions_[id]);
   }
 }
 

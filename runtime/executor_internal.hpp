@@ -49,8 +49,11 @@ class Execution {
     ReduceOp op{};
   };
 
-  /// `data`: input and result in one buffer. Program and data outlive the execution.
-  Execution(const Program& program, std::byte* data, const Context& context);
+  /// `input`: this rank's input, laid out as `data`, or `data` itself if the input is there
+  /// already. A slot is read from `input` until it is first written, so that no copy is needed
+  /// before; `data` need not be initialised. Program and buffers outlive the execution.
+  Execution(const Program& program, const std::byte* input, std::byte* data,
+            const Context& context);
   ~Execution();
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
@@ -60,6 +63,8 @@ class Execution {
   /// Reacts to completions; true if there were any. \throws Error(Transport) if one failed.
   bool advance();
   [[nodiscard]] bool done() const { return unfinished_ == 0; }
+  /// Once done: copies what was never written between bytes `begin` and `end` from the input.
+  void copy_untouched(std::uint64_t begin, std::uint64_t end);
   /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
   /// outstanding.
   [[nodiscard]] std::string waiting_for() const;
@@ -69,6 +74,7 @@ class Execution {
     std::uint32_t next = 0;  ///< into Program::slot_tasks: the first task not yet passed
     std::uint32_t end = 0;
     std::uint32_t sends = 0;  ///< in flight or queued
+    bool untouched = false;   ///< its value is still in the input buffer
   };
   struct Lane {
     std::vector<std::uint32_t> queue;  ///< min-heap of sends that are ready
@@ -88,6 +94,7 @@ class Execution {
   [[nodiscard]] std::string words(std::uint32_t id) const;
 
   const Program& program_;
+  const std::byte* input_;
   std::byte* data_;
   Context context_;
   std::vector<Slot> slots_;

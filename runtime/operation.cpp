@@ -24,7 +24,8 @@ Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const Loade
     : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
   const Execution::Context context{engine_->transport(), engine_->scratch(),
                                    (sequence & 0xffffU) << 32, call.type, call.op};
-  execution_ = std::make_unique<Execution>(program_->program, prepare(), context);
+  const Buffers buffers = prepare();
+  execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
 }
 
@@ -33,41 +34,38 @@ void Operation::start() {
   if (execution_->done()) complete();
 }
 
-std::byte* Operation::prepare() {
+Buffers Operation::prepare() {
   const std::uint32_t rank = engine_->bootstrap().rank();
   const std::size_t bytes = call_.count * size_of(call_.type);
   const bool root = rank == index(program_->source->schedule.root);
   switch (call_.collective) {
     case Collective::AllReduce:
-      copy(call_.recv, call_.send, bytes);
-      ending_.finish = true;
-      return call_.recv;
+      ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
+      return {call_.send, call_.recv};
     case Collective::Broadcast:
       if (root) copy(call_.recv, call_.send, bytes);
-      return call_.recv;
+      return {call_.recv, call_.recv};
     case Collective::AllGather:
       copy(call_.recv + rank * bytes, call_.send, bytes);
-      return call_.recv;
+      return {call_.recv, call_.recv};
     case Collective::Reduce:
-      ending_.finish = root;
       if (root) {
-        copy(call_.recv, call_.send, bytes);
-        return call_.recv;
+        ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
+        return {call_.send, call_.recv};
       }
       work_ = engine_->work().take(bytes);
-      copy(work_.data.get(), call_.send, bytes);
-      return work_.data.get();
+      return {call_.send, work_.data.get()};
     case Collective::ReduceScatter:
       break;
   }
-  const std::size_t all = bytes * engine_->bootstrap().size();
-  work_ = engine_->work().take(all);
-  copy(work_.data.get(), call_.send, all);
-  ending_ = {work_.data.get() + rank * bytes, true};
-  return work_.data.get();
+  work_ = engine_->work().take(bytes * engine_->bootstrap().size());
+  std::byte* const shard = work_.data.get() + rank * bytes;
+  ending_ = {.begin = rank * bytes, .end = (rank + 1) * bytes, .copy_from = shard, .finish = true};
+  return {call_.send, work_.data.get()};
 }
 
 void Operation::complete() {
+  execution_->copy_untouched(ending_.begin, ending_.end);
   if (ending_.copy_from != nullptr) {
     copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type));
   }

@@ -38,8 +38,15 @@ struct Call {
 
 /// What is left to do when the last message is in.
 struct Ending {
+  std::uint64_t begin = 0, end = 0;      ///< where this rank's result lies in the buffer, in bytes
   const std::byte* copy_from = nullptr;  ///< null: the result is in `recv` already
   bool finish = false;                   ///< whether this rank holds a reduced result
+};
+
+/// What a collective runs on: the input, and the buffer that it works in (they may be the same).
+struct Buffers {
+  const std::byte* input = nullptr;
+  std::byte* data = nullptr;
 };
 
 /// One started collective: the execution, its memory, and its ending.
@@ -57,8 +64,8 @@ class Operation {
   void wait();
 
  private:
-  /// Lays input (and where recv cannot hold it, the work buffer) out; the buffer to run on.
-  std::byte* prepare();
+  /// Decides where to run: in recv, or where that cannot hold the whole vector in a work buffer.
+  Buffers prepare();
   void complete();
   void release();
 

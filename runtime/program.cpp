@@ -84,33 +84,42 @@ std::uint64_t segment_elements(const Schedule& schedule, std::span<const Element
   return std::max(wanted, (longest + most - 1) / most);
 }
 
-void add_tasks(Program& program, std::span<const ElementRange> ranges,
-               std::span<const std::uint32_t> segments, std::size_t element_bytes) {
-  const Plan& plan = *program.plan;
-  std::uint32_t most = 1;
-  std::vector<std::uint32_t> first_slot(ranges.size() + 1, 0);
+/// The slots of all chunks, chunk by chunk. Returns the first slot of each chunk, and one past the
+/// last.
+std::vector<std::uint32_t> add_slots(Program& program, std::span<const ElementRange> ranges,
+                                     std::span<const std::uint32_t> segments,
+                                     std::size_t element_bytes) {
+  std::vector<std::uint32_t> first_slot(1, 0);
   for (std::size_t c = 0; c < ranges.size(); ++c) {
-    most = std::max(most, segments[c]);
-    first_slot[c + 1] = first_slot[c] + segments[c];
+    for (std::uint64_t s = 0; s < segments[c]; ++s) {
+      // Even pieces: base elements each, the first `longer` of them one more.
+      const std::uint64_t base = ranges[c].count / segments[c];
+      const std::uint64_t longer = ranges[c].count % segments[c];
+      const std::uint64_t begin = ranges[c].begin + s * base + std::min(s, longer);
+      const std::uint64_t count = base + (s < longer ? 1 : 0);
+      program.pieces.push_back({begin * element_bytes, count * element_bytes});
+    }
+    first_slot.push_back(static_cast<std::uint32_t>(program.pieces.size()));
   }
+  program.slot_begin.assign(program.pieces.size() + 1, 0);
+  return first_slot;
+}
+
+void add_tasks(Program& program, std::span<const std::uint32_t> first_slot,
+               std::span<const std::uint32_t> segments) {
+  const Plan& plan = *program.plan;
+  const std::uint32_t most = std::max(1U, *std::ranges::max_element(segments));
   for (std::uint32_t t = 0; t < plan.transfers.size(); ++t) {
     const LocalTransfer& transfer = plan.transfers[t];
-    const ElementRange& range = ranges[transfer.chunk];
     const auto peer = static_cast<std::uint32_t>(
         std::lower_bound(plan.peers.begin(), plan.peers.end(), transfer.peer) - plan.peers.begin());
-    const std::uint64_t pieces = segments[transfer.chunk];
-    for (std::uint32_t s = 0; s < pieces; ++s) {
-      // Even pieces: base elements each, the first `longer` of them one more.
-      const std::uint64_t base = range.count / pieces;
-      const std::uint64_t longer = range.count % pieces;
-      const std::uint64_t begin = range.begin + s * base + std::min<std::uint64_t>(s, longer);
-      const std::uint64_t count = base + (s < longer ? 1 : 0);
-      program.tasks.push_back({t, s, first_slot[transfer.chunk] + s, peer,
-                               transfer.index * most + s, begin * element_bytes,
-                               count * element_bytes});
+    for (std::uint32_t s = 0; s < segments[transfer.chunk]; ++s) {
+      const std::uint32_t slot = first_slot[transfer.chunk] + s;
+      const Program::Piece& piece = program.pieces[slot];
+      program.tasks.push_back(
+          {t, s, slot, peer, transfer.index * most + s, piece.begin, piece.bytes});
     }
   }
-  program.slot_begin.assign(first_slot[ranges.size()] + 1, 0);
 }
 
 void sort_tasks(Program& program) {
@@ -167,7 +176,9 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
   program.plan = &plan;
   const std::uint64_t limit = segment_elements(schedule, ranges, shape);
   const std::vector<std::uint32_t> segments = count_segments(ranges, limit);
-  add_tasks(program, ranges, segments, shape.element_bytes);
+  const std::vector<std::uint32_t> first_slot =
+      add_slots(program, ranges, segments, shape.element_bytes);
+  if (!segments.empty()) add_tasks(program, first_slot, segments);
   sort_tasks(program);
   group_by_slot(program);
   std::uint64_t longest = 0;

@@ -62,7 +62,14 @@ struct Task {
 /// Tasks are sorted by (wavefront, step, chunk, action, index): an order that all ranks share, and
 /// in which a task depends only on lower (wavefront, step, chunk) groups and on its own.
 struct Program {
+  /// Where a slot lies in the buffer, in bytes.
+  struct Piece {
+    std::uint64_t begin = 0;
+    std::uint64_t bytes = 0;
+  };
+
   const Plan* plan = nullptr;
+  std::vector<Piece> pieces;  ///< by slot
   std::vector<Task> tasks;
   std::vector<std::uint32_t> slot_begin;  ///< tasks of slot s: slot_tasks[slot_begin[s] ..]
   std::vector<std::uint32_t> slot_tasks;

@@ -76,6 +76,18 @@ void reduce_loop(void* accumulator, const void* input, std::size_t count) {
   }
 }
 
+template <typename T, typename F>
+void combine_loop(void* result, const void* first, const void* second, std::size_t count) {
+  T* __restrict r = static_cast<T*>(result);
+  const T* __restrict a = static_cast<const T*>(first);
+  const T* __restrict b = static_cast<const T*>(second);
+  const F f{};
+  for (std::size_t i = 0; i < count; ++i) {
+    using A = Arithmetic<T>;
+    r[i] = A::store(f(A::load(a[i]), A::load(b[i])));
+  }
+}
+
 template <typename T>
 void divide_loop(void* data, std::size_t count, std::uint32_t ranks) {
   T* a = static_cast<T*>(data);
@@ -90,18 +102,23 @@ void divide_loop(void* data, std::size_t count, std::uint32_t ranks) {
 }
 
 using ReduceKernel = void (*)(void*, const void*, std::size_t);
+using CombineKernel = void (*)(void*, const void*, const void*, std::size_t);
 using DivideKernel = void (*)(void*, std::size_t, std::uint32_t);
 
 struct Kernels {
-  std::array<ReduceKernel, 5> reduce;  ///< by ReduceOp
+  std::array<ReduceKernel, 5> reduce;    ///< by ReduceOp
+  std::array<CombineKernel, 5> combine;  ///< likewise
   DivideKernel divide;
 };
 
+template <typename T, typename... F>
+constexpr Kernels kernels_of() {
+  return {{&reduce_loop<T, F>...}, {&combine_loop<T, F>...}, &divide_loop<T>};
+}
+
 template <typename T>
 constexpr Kernels kernels() {
-  return {{&reduce_loop<T, Add>, &reduce_loop<T, Multiply>, &reduce_loop<T, Minimum>,
-           &reduce_loop<T, Maximum>, &reduce_loop<T, Add>},
-          &divide_loop<T>};
+  return kernels_of<T, Add, Multiply, Minimum, Maximum, Add>();
 }
 
 // Row i serves DataType i.
@@ -116,6 +133,12 @@ constexpr std::array<Kernels, 8> kKernels{
 void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op) {
   kKernels[static_cast<std::size_t>(type)].reduce[static_cast<std::size_t>(op)](accumulator, input,
                                                                                 count);
+}
+
+void reduce(void* result, const void* first, const void* second, std::size_t count, DataType type,
+            ReduceOp op) {
+  kKernels[static_cast<std::size_t>(type)].combine[static_cast<std::size_t>(op)](result, first,
+                                                                                 second, count);
 }
 
 void finish_reduction(void* data, std::size_t count, DataType type, ReduceOp op,

@@ -14,6 +14,10 @@ namespace multitree::runtime {
 /// in float and rounded to nearest even after each operation; integers wrap. Avg adds.
 void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op);
 
+/// result[i] = first[i] op second[i], likewise; `result` overlaps neither.
+void reduce(void* result, const void* first, const void* second, std::size_t count, DataType type,
+            ReduceOp op);
+
 /// The last step of Avg: data[i] = data[i] / ranks. Nothing to do for other operators.
 void finish_reduction(void* data, std::size_t count, DataType type, ReduceOp op,
                       std::uint32_t ranks);
