@@ -52,6 +52,7 @@ class Checker {
   void replay_step(std::span<const std::uint32_t> group);
   void check_writes(std::uint32_t chunk, std::span<const std::uint32_t> group);
   void check_result(std::uint32_t chunk);
+  void report_contributions(std::uint32_t chunk, Rank rank, std::span<const std::uint8_t> expected);
 
   void report(Violation violation) {
     ++report_.total_violations;
@@ -300,7 +301,6 @@ void Checker::check_result(std::uint32_t chunk) {
   for (std::uint32_t c = 0; c < ranks_; ++c) {
     expected[c] = starts_with(schedule_.collective, Rank{c}, owner, schedule_.root) ? 1 : 0;
   }
-  const std::uint32_t steps = schedule_.transfers.empty() ? 0 : schedule_.transfers.back().step;
   for (std::uint32_t r = 0; r < ranks_; ++r) {
     const Rank rank{r};
     if (!ends_with(schedule_.collective, rank, owner, schedule_.root)) continue;
@@ -312,26 +312,37 @@ void Checker::check_result(std::uint32_t chunk) {
               rank,
               {},
               fmt::format("rank {} ends without chunk {}", r, chunk)});
-      continue;
+    } else if (std::memcmp(value(rank), expected.data(), ranks_) != 0) {
+      report_contributions(chunk, rank, expected);
     }
-    if (std::memcmp(value(rank), expected.data(), ranks_) == 0) continue;
-    for (std::uint32_t c = 0; c < ranks_; ++c) {
-      const std::uint8_t count = value(rank)[c];
-      if (count == expected[c]) continue;
-      const bool missing = count < expected[c];
-      report(
-          {missing ? ViolationKind::MissingContribution : ViolationKind::DoubleCount,
-           steps,
-           chunk,
-           Rank{c},
-           rank,
-           {},
-           missing
-               ? fmt::format("rank {} ends with chunk {} lacking the contribution of rank {}", r,
-                             chunk, c)
-               : fmt::format("rank {} ends with chunk {} holding the contribution of rank {} {}{} "
-                             "times",
-                             r, chunk, c, count == 255 ? "at least " : "", count)});
+  }
+}
+
+/// Every contribution that a final value lacks or has too often.
+void Checker::report_contributions(std::uint32_t chunk, Rank rank,
+                                   std::span<const std::uint8_t> expected) {
+  const std::uint32_t last = schedule_.transfers.empty() ? 0 : schedule_.transfers.back().step;
+  for (std::uint32_t c = 0; c < ranks_; ++c) {
+    const std::uint8_t count = value(rank)[c];
+    if (count == expected[c]) continue;
+    const std::string end = fmt::format("rank {} ends with chunk {}", index(rank), chunk);
+    if (count < expected[c]) {
+      report({ViolationKind::MissingContribution,
+              last,
+              chunk,
+              Rank{c},
+              rank,
+              {},
+              fmt::format("{} lacking the contribution of rank {}", end, c)});
+    } else {
+      report({ViolationKind::DoubleCount,
+              last,
+              chunk,
+              Rank{c},
+              rank,
+              {},
+              fmt::format("{} holding the contribution of rank {} {}{} times", end, c,
+                          count == 255 ? "at least " : "", count)});
     }
   }
 }
