@@ -20,7 +20,8 @@ struct ScheduleReport {
   /// Least steps, by bandwidth and (for schedules that move one rank-to-rank hop a step) diameter.
   std::uint32_t bound_steps = 0, bound_total_steps = 0;
   double bound_ratio = 1;  ///< total_steps / bound_total_steps; 1 if both are 0
-  /// Duration of a step: the largest chunk over the slowest link, as a fraction of the whole buffer.
+  /// Duration of a step: the largest chunk over the slowest link, as a fraction of the whole
+  /// buffer.
   double step_fraction = 0;
   std::uint32_t depth = 0;  ///< longest chain of dependent transfers of one chunk
   bool contention_free = false;

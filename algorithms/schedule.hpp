@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Who sends what when: the one value that is verified, priced, drawn, compiled to NIC tables and run.
+/// Who sends what when: the one value that is verified, priced, drawn, compiled to NIC tables and
+/// run.
 #pragma once
 
 #include <compare>
@@ -52,10 +53,10 @@ struct Transfer {
 /// A collective as transfers in logical steps, independent of the message size.
 ///
 /// Meaning of a step: every transfer of step t reads its source's value as it was before step t and
-/// takes effect after it; the links of a step's routes carry at most slots(link) transfers. Executors
-/// need no barrier between steps: they keep, per rank and chunk, the order of the operations.
-/// Several Reduce transfers into one (rank, chunk) at one step are accumulated in list order, so
-/// the floating-point result of a schedule is one and the same for every executor.
+/// takes effect after it; the links of a step's routes carry at most slots(link) transfers.
+/// Executors need no barrier between steps: they keep, per rank and chunk, the order of the
+/// operations. Several Reduce transfers into one (rank, chunk) at one step are accumulated in list
+/// order, so the floating-point result of a schedule is one and the same for every executor.
 struct Schedule {
   Collective collective = Collective::AllReduce;
   std::string algorithm;  ///< the generator's spec, for reports
@@ -73,8 +74,8 @@ struct Schedule {
   /// Appends a transfer and its route.
   void add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst,
            std::span<const LinkId> route);
-  /// Sorts the transfers into the canonical order and lays the route pool out in that order, so that
-  /// equal schedules are equal values and equal bytes. O(T log T).
+  /// Sorts the transfers into the canonical order and lays the route pool out in that order, so
+  /// that equal schedules are equal values and equal bytes. O(T log T).
   void canonicalize();
 
   /// Compares meaning: header, chunks, transfers with their routes (canonical order assumed).
@@ -90,10 +91,10 @@ struct ElementRange {
 
 /// Where each chunk lies in a buffer of `count` elements.
 ///
-/// AllReduce, Broadcast, Reduce: chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c) the
-/// weights before c. ReduceScatter, AllGather: `count` is a multiple of the ranks; rank r's shard is
-/// elements r*count/N .. (r+1)*count/N, divided in the same way among the chunks that r owns.
-/// \throws Error(InvalidArgument) if count is not such a multiple.
+/// AllReduce, Broadcast, Reduce: chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c)
+/// the weights before c. ReduceScatter, AllGather: `count` is a multiple of the ranks; rank r's
+/// shard is elements r*count/N .. (r+1)*count/N, divided in the same way among the chunks that r
+/// owns. \throws Error(InvalidArgument) if count is not such a multiple.
 std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count);
 
 /// Chunks 0..n-1 of weight 1, chunk c owned by rank c with tree c: the usual layout.

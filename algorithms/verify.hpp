@@ -33,14 +33,14 @@ struct Violation {
   ViolationKind kind{};
   std::optional<std::uint32_t> step;
   std::optional<std::uint32_t> chunk;
-  std::optional<Rank> src;   ///< sender; of DoubleCount and MissingContribution: the contributor
-  std::optional<Rank> dst;   ///< receiver, or the rank whose final value is wrong
+  std::optional<Rank> src;  ///< sender; of DoubleCount and MissingContribution: the contributor
+  std::optional<Rank> dst;  ///< receiver, or the rank whose final value is wrong
   std::optional<LinkId> link;
-  std::string message;       ///< all of the above in words
+  std::string message;  ///< all of the above in words
 };
 
 struct VerifyReport {
-  std::vector<Violation> violations;   ///< the first VerifyOptions::max_violations
+  std::vector<Violation> violations;  ///< the first VerifyOptions::max_violations
   std::uint64_t total_violations = 0;
   [[nodiscard]] bool ok() const { return total_violations == 0; }
   [[nodiscard]] bool has(ViolationKind kind) const;
@@ -50,8 +50,8 @@ struct VerifyOptions {
   std::size_t max_violations = 20;
 };
 
-/// Checks header, routes, link use and, chunk by chunk, the exact multiset of contributions in every
-/// value (counts saturate at 255). O(T*N) byte operations in SIMD, O(N^2) memory.
+/// Checks header, routes, link use and, chunk by chunk, the exact multiset of contributions in
+/// every value (counts saturate at 255). O(T*N) byte operations in SIMD, O(N^2) memory.
 VerifyReport verify(const Schedule& schedule, const Topology& topology,
                     const VerifyOptions& options = {});
 

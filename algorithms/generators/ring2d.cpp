@@ -74,6 +74,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
         const auto chunks = [&](std::size_t i) {
           std::vector<std::uint32_t> list;
           const auto held = phase == 0 ? std::vector{ring[i]} : grid.line_of(1 - dim, ring[i]);
+          list.reserve(held.size());
           for (const Rank owner : held) list.push_back(4 * index(owner) + part.number);
           return list;
         };

@@ -20,10 +20,12 @@ struct SchedulePlan {
 
 /// Canonical, byte-stable; a transfer is one line.
 std::string write_schedule_json(const Schedule& schedule, const Topology& topology);
-/// Checks form and ranges, not meaning (that is verify()'s). \throws Error(InvalidInput) "file:line: ...".
+/// Checks form and ranges, not meaning (that is verify()'s). \throws Error(InvalidInput)
+/// "file:line: ...".
 SchedulePlan parse_schedule_json(std::string_view text, const std::string& file);
 
-/// The tree that one chunk travels, as Graphviz text: vertices ranked by depth, edges labelled by step.
+/// The tree that one chunk travels, as Graphviz text: vertices ranked by depth, edges labelled by
+/// step.
 std::string write_tree_dot(const Schedule& schedule, const Topology& topology, std::uint32_t chunk);
 
 }  // namespace multitree
