@@ -7,9 +7,12 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 
 #include "algorithms/bounds.hpp"
+#include "tools/progress.hpp"
 #include "topologies/error.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -155,6 +158,19 @@ Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& 
   return all;
 }
 
+Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
+                const BenchmarkOptions& options, const CheckCase& check) {
+  std::optional<Progress> progress;
+  if (bootstrap.rank() == 0) {
+    progress.emplace(fmt::format("{} of {} {}", to_string(check.collective),
+                                 format_bytes(test.bytes()), runtime::to_string(check.type)));
+  }
+  Row row{test.bytes(), test.count(), check.type, check.op, {}, {}};
+  row.out_of_place = measure(test, communicator, bootstrap, options, false);
+  row.in_place = measure(test, communicator, bootstrap, options, true);
+  return row;
+}
+
 /// Ranks that disagree about the schedule would wait for each other until the deadline: say so
 /// instead.
 void check_agreement(const Schedule& schedule, runtime::Bootstrap& bootstrap,
@@ -209,15 +225,16 @@ std::vector<Row> run_benchmark(const Schedule& schedule,
   std::vector<Row> rows;
   for (const runtime::DataType type : options.types) {
     for (const runtime::ReduceOp op : options.ops) {
+      std::optional<std::uint64_t> last;
       for (const std::uint64_t bytes : options.sizes) {
         const CheckCase check{options.collective, type,         op,          bootstrap->size(),
                               options.root,       options.seed, options.data};
         Case test(check, bootstrap->rank(), bytes);
-        Row row{test.bytes(), test.count(), type, op, {}, {}};
-        row.out_of_place = measure(test, communicator, *bootstrap, options, false);
-        row.in_place = measure(test, communicator, *bootstrap, options, true);
-        rows.push_back(row);
-        if (bootstrap->rank() == 0) on_row(row);
+        // Sizes are rounded to whole elements (and shards): do not measure one twice.
+        if (last == test.bytes()) continue;
+        last = test.bytes();
+        rows.push_back(measure_row(test, communicator, *bootstrap, options, check));
+        if (bootstrap->rank() == 0) on_row(rows.back());
       }
     }
   }
