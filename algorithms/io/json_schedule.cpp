@@ -38,8 +38,9 @@ void write_rows(const Schedule& schedule, std::size_t begin, std::size_t end,
 
 void write_steps(const Schedule& schedule, fmt::memory_buffer& out) {
   const auto& transfers = schedule.transfers;
+  const std::uint32_t steps = schedule.num_steps();
   std::size_t i = 0;
-  for (std::uint32_t step = 0; step < schedule.num_steps(); ++step) {
+  for (std::uint32_t step = 0; step < steps; ++step) {
     fmt::format_to(std::back_inserter(out), "{}{{", step == 0 ? "\n" : ",\n");
     const std::size_t step_begin = i;
     while (i < transfers.size() && transfers[i].step == step) {
