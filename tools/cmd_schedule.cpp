@@ -117,6 +117,9 @@ int run(const Flags& flags) {
   }
   if (!flags.output.empty()) check_writable(flags.output);
   const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
+  const bool to_stdout =
+      flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);
   std::vector<Result> results;
   {
     Progress progress("computing exact bounds of " + topology.name());
@@ -124,13 +127,11 @@ int run(const Flags& flags) {
     for (const std::string& name : names) {
       results.push_back(generate(name, topology, bounds, flags, progress));
     }
-  }
-  // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
-  const bool to_stdout =
-      flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);
-  if (to_stdout || !flags.output.empty()) {
-    write_file(to_stdout ? "-" : flags.output,
-               write_schedule_json(results.front().schedule, topology));
+    if (to_stdout || !flags.output.empty()) {
+      progress.update("writing the schedule");
+      write_file(to_stdout ? "-" : flags.output,
+                 write_schedule_json(results.front().schedule, topology));
+    }
   }
   if (flags.json) {
     ordered_json json = to_json(results.front(), topology);
