@@ -4,6 +4,7 @@
 #include "algorithms/report.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <vector>
 
@@ -88,6 +89,17 @@ std::uint32_t span_of(const Schedule& schedule, Op op) {
   return any ? last - first + 1 : 0;
 }
 
+/// Whether an all-reduce is a reduce-scatter and then an all-gather: no copy before the last
+/// reduction.
+bool is_two_phase(const Schedule& schedule) {
+  std::uint32_t last_reduce = 0, first_copy = std::numeric_limits<std::uint32_t>::max();
+  for (const Transfer& t : schedule.transfers) {
+    if (t.op == Op::Reduce) last_reduce = std::max(last_reduce, t.step);
+    if (t.op == Op::Copy) first_copy = std::min(first_copy, t.step);
+  }
+  return last_reduce < first_copy;
+}
+
 std::uint32_t depth_of(const Schedule& schedule) {
   std::vector<std::uint32_t> depth(std::size_t{schedule.ranks} * schedule.chunks.size(), 0);
   const auto at = [&](std::uint32_t chunk, Rank rank) -> std::uint32_t& {
@@ -149,9 +161,15 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
   };
   const Rational bound = collective_bound(bounds, topology, schedule.collective, schedule.root);
   if (schedule.collective == Collective::AllReduce) {
-    report.steps = span_of(schedule, Op::Copy);
-    report.bound_steps = at_least(bounds.all_gather, false);
-    report.bound_total_steps = at_least(bounds.reduce_scatter, true) + report.bound_steps;
+    const bool gathers = span_of(schedule, Op::Copy) > 0 || schedule.ranks == 1;
+    const std::uint32_t gathering = at_least(bounds.all_gather, false);
+    // Half a step saved by rounding each phase up on its own counts only where there are two
+    // phases.
+    report.bound_total_steps = gathers && is_two_phase(schedule)
+                                   ? at_least(bounds.reduce_scatter, true) + gathering
+                                   : at_least(bound, false);
+    report.steps = gathers ? span_of(schedule, Op::Copy) : report.total_steps;
+    report.bound_steps = gathers ? gathering : report.bound_total_steps;
   } else {
     report.steps = report.total_steps;
     report.bound_steps = report.bound_total_steps =

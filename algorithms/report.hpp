@@ -14,7 +14,7 @@ namespace multitree {
 struct ScheduleReport {
   std::uint32_t ranks = 0, chunks = 0;
   std::uint64_t transfers = 0;
-  /// Steps of the gathering half (all-reduce), or of the whole schedule (other collectives).
+  /// Steps of the gathering half (all-reduces that have one), or of the whole schedule.
   std::uint32_t steps = 0;
   std::uint32_t total_steps = 0;
   /// Least steps, by bandwidth and (for schedules that move one rank-to-rank hop a step) diameter.

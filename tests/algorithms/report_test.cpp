@@ -31,6 +31,17 @@ TEST(Report, TransfersOfOneStepDoNotDependOnEachOther) {
   EXPECT_EQ(make_report(schedule, topology, compute_bounds(topology), 1024).depth, 1U);
 }
 
+TEST(Report, AnExchangeIsComparedWithTheBoundAsAWhole) {
+  // The pair swaps the whole buffer in one step, which is what two steps of half a buffer take.
+  const Topology topology = make_topology("full:2");
+  const ScheduleReport report =
+      make_report(swap_on_a_pair(topology), topology, compute_bounds(topology), 1024);
+  EXPECT_EQ(report.steps, 1U);
+  EXPECT_EQ(report.bound_steps, 1U);
+  EXPECT_EQ(report.bound_total_steps, 1U);
+  EXPECT_EQ(report.bound_ratio, 1.0);
+}
+
 TEST(Report, LargeWeightsAndOddBandwidthsDoNotOverflow) {
   // Bandwidths without a common unit make bounds of 35-bit fractions, weights are 32 bits.
   TopologyBuilder builder("odd");
