@@ -58,7 +58,7 @@ def slurm_style(command, ranks):
     job = str(os.getpid())
     return by_environment("Slurm style", command, ranks, lambda rank: {
         "SLURM_PROCID": str(rank), "SLURM_NTASKS": str(ranks), "SLURM_LOCALID": str(rank), "SLURM_NODEID": "0",
-        "SLURM_STEP_NODELIST": "localhost", "SLURM_JOB_ID": job, "SLURM_STEP_ID": "0"})
+        "SLURM_STEP_NODELIST": "127.0.0.1", "SLURM_JOB_ID": job, "SLURM_STEP_ID": "0"})
 
 
 def launchers(ranks):
