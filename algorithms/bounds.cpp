@@ -18,8 +18,9 @@
 namespace multitree {
 namespace {
 
-using Flow = std::int64_t;
-constexpr unsigned __int128 kMaxFlow = std::numeric_limits<Flow>::max();
+/// Scaled by ranks twice: the bandwidth of a large network in fine units overflows 64 bits.
+using Flow = __int128;
+constexpr Flow kMaxBandwidth = std::numeric_limits<std::int64_t>::max();
 
 [[noreturn]] void fail_too_fine(const Topology& topology) {
   std::uint64_t unit = 0;
@@ -36,8 +37,8 @@ bool can_add(const Rational& a, const Rational& b) {
   using Wide = unsigned __int128;
   const auto common = std::gcd(a.denominator(), b.denominator());
   const Wide scale_a = Wide(b.denominator() / common), scale_b = Wide(a.denominator() / common);
-  return scale_a * Wide(a.denominator()) <= kMaxFlow &&
-         scale_a * Wide(a.numerator()) + scale_b * Wide(b.numerator()) <= kMaxFlow;
+  return scale_a * Wide(a.denominator()) <= Wide{kMaxBandwidth} &&
+         scale_a * Wide(a.numerator()) + scale_b * Wide(b.numerator()) <= Wide{kMaxBandwidth};
 }
 
 /// Minimum cuts from a super source to one sink, on the network with its bandwidths in units of
@@ -49,16 +50,12 @@ class CutFinder {
     for (const Link& link : topology.links()) {
       gcd_ = std::gcd(gcd_, link.bandwidth.bytes_per_second);
     }
-    unsigned __int128 total = 1;
-    for (const Link& link : topology.links()) total += link.bandwidth.bytes_per_second / gcd_;
+    Flow total = 1;
+    for (const Link& link : topology.links()) total += units(link);
+    if (total > kMaxBandwidth) fail_too_fine(topology);
     join_neighbours();
     for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
       supply_edges_.push_back(add_edge_pair(source(), index(topology.node_of(Rank{r}))));
-    }
-    // Flows go up to total * ranks, and are compared with ranks times a source capacity.
-    const unsigned __int128 ranks = topology.num_ranks();
-    if (total * ranks * ranks >= kMaxFlow) {
-      fail_too_fine(topology);
     }
     prepare();
   }
@@ -185,7 +182,7 @@ Cut make_cut(const Topology& topology, const CutFinder& finder, const Contains& 
 /// All ranks but the one that is hardest to reach.
 Cut first_cut(const Topology& topology, const CutFinder& finder) {
   Rank worst{0};
-  Flow least = std::numeric_limits<Flow>::max();
+  Flow least = kMaxBandwidth;
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
     Flow entering = 0;
     for (const LinkId id : topology.in_links(topology.node_of(Rank{r}))) {
@@ -230,7 +227,8 @@ Cut worst_cut(const Topology& topology) {
 Rational shard_times(const Cut& cut, const CutFinder& finder, const Topology& topology) {
   const auto unit =
       static_cast<std::int64_t>(topology.unit_bandwidth().bytes_per_second / finder.unit());
-  return Rational(static_cast<std::int64_t>(cut.ranks.size())) * Rational(unit, cut.leaving);
+  return Rational(static_cast<std::int64_t>(cut.ranks.size())) *
+         Rational(unit, static_cast<std::int64_t>(cut.leaving));
 }
 
 Rational all_gather_bound(const Topology& topology, std::vector<Rank>* bottleneck) {
@@ -322,7 +320,8 @@ Rational broadcast_bound(const Topology& topology, Rank root) {
   }
   const auto unit =
       static_cast<std::int64_t>(topology.unit_bandwidth().bytes_per_second / finder.unit());
-  return Rational(static_cast<std::int64_t>(topology.num_ranks())) * Rational(unit, least);
+  return Rational(static_cast<std::int64_t>(topology.num_ranks())) *
+         Rational(unit, static_cast<std::int64_t>(least));
 }
 
 Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
