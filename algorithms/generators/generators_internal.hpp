@@ -18,8 +18,10 @@ Algorithm double_binary_tree_algorithm();
 Algorithm halving_doubling_algorithm();
 Algorithm hdrm_algorithm();
 Algorithm multitree_algorithm();
+Algorithm recursive_doubling_algorithm();
 Algorithm ring_algorithm();
 Algorithm ring2d_algorithm();
+Algorithm swing_algorithm();
 
 /// For Algorithm::unsupported of an algorithm that serves every network.
 std::optional<std::string> supports_all(const Topology& topology);

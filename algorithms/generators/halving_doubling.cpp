@@ -4,29 +4,14 @@
 /// collective reduction operations", ICCS 2004 (DOI 10.1007/978-3-540-24685-5_1); Thakur,
 /// Rabenseifner, Gropp, IJHPCA 2005. Of n ranks, the first 2^k <= n are the core; each rank beyond
 /// is folded onto one of them, which does its work.
-#include <bit>
-
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/recursive_doubling_internal.hpp"
 
 namespace multitree {
 namespace {
 
-/// Label l < 2^k is rank (first + l) mod n; the rank with label 2^k + l is folded onto label l.
-struct Labels {
-  std::vector<Rank> core, folded;
-
-  Labels(std::uint32_t ranks, Rank first) {
-    const std::uint32_t size = std::bit_floor(ranks);
-    for (std::uint32_t label = 0; label < ranks; ++label) {
-      const Rank rank{(index(first) + label) % ranks};
-      (label < size ? core : folded).push_back(rank);
-    }
-  }
-};
-
 Schedule all_gather(const Topology& topology, const Spec&) {
-  const Labels labels(topology.num_ranks(), Rank{0});
+  const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks_of = [&](std::uint32_t label) {
     std::vector<std::uint32_t> chunks = {index(labels.core[label])};
     if (label < labels.folded.size()) chunks.push_back(index(labels.folded[label]));
@@ -47,7 +32,7 @@ Schedule all_gather(const Topology& topology, const Spec&) {
   return pack(all_gather_header(topology), messages, topology);
 }
 
-void add_unfolding(const Labels& labels, std::vector<Message>& messages) {
+void add_unfolding(const FoldedLabels& labels, std::vector<Message>& messages) {
   for (std::size_t i = 0; i < labels.folded.size(); ++i) {
     for (std::uint32_t chunk = 0; chunk < labels.core.size(); ++chunk) {
       messages.push_back({Op::Copy, chunk, labels.core[i], labels.folded[i]});
@@ -56,7 +41,7 @@ void add_unfolding(const Labels& labels, std::vector<Message>& messages) {
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
-  const Labels labels(topology.num_ranks(), root);
+  const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);
   add_unfolding(labels, messages);
@@ -67,7 +52,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
 /// With as many chunks as the core has ranks, which is fewer than reduce-scatter and all-gather
 /// need.
 Schedule all_reduce(const Topology& topology, const Spec&) {
-  const Labels labels(topology.num_ranks(), Rank{0});
+  const FoldedLabels labels(topology.num_ranks(), Rank{0});
   Schedule header;
   header.collective = Collective::AllReduce;
   header.ranks = topology.num_ranks();

@@ -39,6 +39,12 @@ class LinkCalendar {
     }
   }
 
+  /// Transfers that `link` still has room for in `step`.
+  [[nodiscard]] std::uint32_t room(LinkId link, std::uint32_t step) const {
+    const std::vector<std::uint32_t>& count = links_[index(link)].count;
+    return topology_->slots(link) - (step < count.size() ? count[step] : 0);
+  }
+
   /// Takes one slot of each link of `route` in `step`; each must have room.
   void take(std::span<const LinkId> route, std::uint32_t step) {
     for (const LinkId link : route) take(link, step);

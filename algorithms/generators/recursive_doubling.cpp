@@ -5,7 +5,17 @@
 /// (DOI 10.1177/1094342005051521).
 #include "algorithms/generators/recursive_doubling_internal.hpp"
 
+#include <bit>
+
 namespace multitree {
+
+FoldedLabels::FoldedLabels(std::uint32_t ranks, Rank first) {
+  const std::uint32_t size = std::bit_floor(ranks);
+  for (std::uint32_t label = 0; label < ranks; ++label) {
+    const Rank rank{(index(first) + label) % ranks};
+    (label < size ? core : folded).push_back(rank);
+  }
+}
 
 void add_doubling(std::span<const Rank> core, const LabelChunks& chunks,
                   std::vector<Message>& messages) {

@@ -12,6 +12,14 @@
 
 namespace multitree {
 
+/// The ranks as labels, for algorithms of 2^k ranks: label l < 2^k is rank (first + l) mod n, the
+/// rank with label 2^k + l is folded onto label l, which does its work.
+struct FoldedLabels {
+  std::vector<Rank> core, folded;
+
+  FoldedLabels(std::uint32_t ranks, Rank first);
+};
+
 /// The chunks of a label; labels are 0 .. core.size()-1, core[label] is the rank that has the
 /// label.
 using LabelChunks = std::function<std::vector<std::uint32_t>(std::uint32_t label)>;

@@ -61,8 +61,10 @@ std::span<const Algorithm> algorithms() {
       halving_doubling_algorithm(),
       hdrm_algorithm(),
       multitree_algorithm(),
+      recursive_doubling_algorithm(),
       ring_algorithm(),
       ring2d_algorithm(),
+      swing_algorithm(),
   };
   return list;
 }

@@ -98,7 +98,7 @@ TEST(Registry, IsSortedAndDescribed) {
 TEST(Registry, SaysWhatIsWrong) {
   const Topology topology = make_topology("torus:3x3");
   EXPECT_THAT(message_of("rng", topology, ErrorCode::InvalidArgument),
-              HasSubstr("multitree, ring"));
+              HasSubstr("multitree, recursive-doubling, ring"));
   EXPECT_THAT(message_of("ring:4", topology, ErrorCode::InvalidArgument), HasSubstr("no dims"));
   EXPECT_THAT(message_of("ring?color=red", topology, ErrorCode::InvalidArgument),
               HasSubstr("'color'"));

@@ -10,6 +10,7 @@
 #include "algorithms/pack.hpp"
 #include "algorithms/routing.hpp"
 #include "algorithms/verify.hpp"
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -127,6 +128,68 @@ TEST(Pack, LetsReductionsShareAStepAndCopiesNot) {
     EXPECT_EQ(step_of(schedule, 0, 1, 0), 0U);
     EXPECT_EQ(step_of(schedule, 0, 2, 0), 1U);
   }
+}
+
+Message swap_of(std::uint32_t chunk, std::uint32_t a, std::uint32_t b) {
+  return {Op::Reduce, chunk, Rank{a}, Rank{b}, true};
+}
+
+TEST(Pack, SwapsBothWaysInOneStep) {
+  const Topology topology = make_topology("hypercube:2");
+  Schedule start = header(topology, Collective::AllReduce);
+  start.chunks.resize(1);
+  const Schedule schedule = pack(
+      start, std::vector{swap_of(0, 0, 1), swap_of(0, 2, 3), swap_of(0, 0, 2), swap_of(0, 1, 3)},
+      topology);
+  EXPECT_TRUE(verify(schedule, topology).ok());
+  EXPECT_EQ(schedule.transfers.size(), 8U);
+  EXPECT_EQ(schedule.num_steps(), 2U);
+}
+
+TEST(Pack, DelaysBothWaysOfASwapWhenOneIsBlocked) {
+  const Topology topology = make_topology("mesh:3");
+  // One way between ranks 0 and 1 is taken in steps 0 and 1.
+  const std::vector<Message> messages = {
+      {Op::Reduce, 1, Rank{1}, Rank{0}}, {Op::Reduce, 2, Rank{1}, Rank{0}}, swap_of(0, 0, 2)};
+  const Schedule schedule = pack(header(topology, Collective::AllReduce), messages, topology);
+  EXPECT_EQ(step_of(schedule, 0, 0, 2), 2U);
+  EXPECT_EQ(step_of(schedule, 0, 2, 0), 2U);
+  EXPECT_FALSE(verify(schedule, topology).has(ViolationKind::LinkConflict));
+}
+
+/// Ranks 0 and 1 reach each other over the one link x->y, which carries `slots` transfers a step.
+Schedule swapped_over_one_link(std::uint64_t slots) {
+  TopologyBuilder builder("bottleneck");
+  const NodeId a = builder.add_endpoint(), b = builder.add_endpoint();
+  const NodeId x = builder.add_switch("x"), y = builder.add_switch("y");
+  for (const NodeId rank : {a, b}) {
+    builder.add_link(rank, x, {1000}, {});
+    builder.add_link(y, rank, {1000}, {});
+  }
+  builder.add_link(x, y, {1000 * slots}, {});
+  const Topology topology = std::move(builder).build();
+  Schedule start = header(topology, Collective::AllReduce);
+  start.chunks.resize(1);
+  Schedule schedule = pack(start, std::vector{swap_of(0, 0, 1)}, topology);
+  EXPECT_TRUE(verify(schedule, topology).ok());
+  return schedule;
+}
+
+TEST(Pack, CopiesTheSumBackWhereASwapHasNoRoom) {
+  const Schedule one = swapped_over_one_link(1);
+  ASSERT_EQ(one.transfers.size(), 2U);
+  EXPECT_EQ(one.transfers[0].op, Op::Reduce);
+  EXPECT_EQ(one.transfers[1].op, Op::Copy);
+  EXPECT_EQ(one.num_steps(), 2U);
+  const Schedule two = swapped_over_one_link(2);
+  EXPECT_EQ(two.transfers[1].op, Op::Reduce);
+  EXPECT_EQ(two.num_steps(), 1U);
+}
+
+TEST(Pack, RefusesASwapOfCopies) {
+  const Topology topology = make_topology("mesh:2");
+  const std::vector<Message> messages = {{Op::Copy, 0, Rank{0}, Rank{1}, true}};
+  EXPECT_THROW(pack(header(topology), messages, topology), Error);
 }
 
 TEST(Pack, UsesAllSlotsOfAFastLinkAndNoMore) {

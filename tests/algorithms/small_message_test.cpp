@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Algorithms with few rounds: their partners, rounds and depth as theory has them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "algorithms/bounds.hpp"
+#include "algorithms/registry.hpp"
+#include "algorithms/report.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::uint32_t depth(const Schedule& schedule, const Topology& topology) {
+  return make_report(schedule, topology, compute_bounds(topology), 1 << 20).depth;
+}
+
+/// Whether each Reduce has its counterpart in the same step.
+bool all_are_swaps(const Schedule& schedule) {
+  std::set<std::tuple<std::uint32_t, std::uint32_t, Rank, Rank>> all;
+  for (const Transfer& t : schedule.transfers) all.insert({t.step, t.chunk, t.src, t.dst});
+  for (const Transfer& t : schedule.transfers) {
+    if (t.op != Op::Reduce || !all.contains({t.step, t.chunk, t.dst, t.src})) return false;
+  }
+  return true;
+}
+
+class RecursiveDoubling : public testing::TestWithParam<std::uint32_t> {};
+
+/// One round a bit, and if ranks are folded one before and one after.
+TEST_P(RecursiveDoubling, HasLogarithmicallyManyRoundsWhereEveryPairHasALink) {
+  const std::uint32_t ranks = GetParam();
+  const Topology topology = make_topology("full:" + std::to_string(ranks));
+  const auto bits = static_cast<std::uint32_t>(std::bit_width(ranks)) - 1;
+  const std::uint32_t rounds = bits + (std::has_single_bit(ranks) ? 0 : 2);
+  const Schedule all_reduce = make_schedule("recursive-doubling", topology);
+  EXPECT_EQ(all_reduce.num_steps(), rounds);
+  // With few folded ranks no contribution is in both extra rounds.
+  EXPECT_LE(depth(all_reduce, topology), rounds);
+  EXPECT_GE(depth(all_reduce, topology), static_cast<std::uint32_t>(std::bit_width(ranks - 1)));
+  EXPECT_EQ(all_reduce.chunks.size(), 1U);
+  EXPECT_EQ(all_are_swaps(all_reduce), std::has_single_bit(ranks));
+}
+
+/// With one port a rank the number of those who have the vector doubles in every round.
+TEST_P(RecursiveDoubling, BroadcastsInBinomialTrees) {
+  const std::uint32_t ranks = GetParam();
+  const Topology topology = make_topology("star:" + std::to_string(ranks));
+  for (const Collective collective : {Collective::Broadcast, Collective::Reduce}) {
+    const Rank root{ranks - 1};
+    const Schedule schedule = make_schedule("recursive-doubling", topology, collective, root);
+    EXPECT_EQ(schedule.num_steps(), static_cast<std::uint32_t>(std::bit_width(ranks - 1)));
+    EXPECT_EQ(schedule.transfers.size(), ranks - 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, RecursiveDoubling,
+                         testing::Values(1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 16, 17, 31, 32, 33));
+
+TEST(RecursiveDoubling, SwapsInOneStepHoweverBusyTheLinksAre) {
+  for (const char* name : {"ring:16", "mesh:4x4", "torus:8x8", "fattree:8x4", "bigraph:4x16"}) {
+    SCOPED_TRACE(name);
+    const Topology topology = make_topology(name);
+    const Schedule schedule = make_schedule("recursive-doubling", topology);
+    EXPECT_TRUE(all_are_swaps(schedule));
+    EXPECT_EQ(depth(schedule, topology), std::bit_width(topology.num_ranks()) - 1);
+  }
+}
+
+TEST(RecursiveDoubling, UsesEveryLinkOfAHypercubeOnce) {
+  const Topology topology = make_topology("hypercube:5");
+  const Schedule schedule = make_schedule("recursive-doubling", topology);
+  EXPECT_EQ(schedule.num_steps(), 5U);
+  EXPECT_EQ(schedule.transfers.size(), topology.num_links());
+}
+
+/// What `rank` sends of `chunk`, in order: how far upwards along a ring of `size` ranks.
+std::vector<std::uint32_t> offsets(const Schedule& schedule, std::uint32_t chunk,
+                                   std::uint32_t rank, std::uint32_t size) {
+  std::vector<std::uint32_t> list;
+  for (const Transfer& t : schedule.transfers) {
+    if (t.chunk != chunk || t.src != Rank{rank}) continue;
+    list.push_back((index(t.dst) + size - index(t.src)) % size);
+  }
+  return list;
+}
+
+TEST(Swing, ExchangesAtDistancesOneOneThreeFive) {
+  const Topology topology = make_topology("ring:16");
+  const Schedule schedule = make_schedule("swing?variant=latency", topology);
+  ASSERT_EQ(schedule.chunks.size(), 2U);  // the second is mirrored
+  EXPECT_TRUE(all_are_swaps(schedule));
+  EXPECT_EQ(depth(schedule, topology), 4U);
+  for (std::uint32_t rank = 0; rank < 16; rank += 2) {
+    EXPECT_THAT(offsets(schedule, 0, rank, 16), ElementsAre(1, 15, 3, 11));
+    EXPECT_THAT(offsets(schedule, 1, rank, 16), ElementsAre(15, 1, 13, 5));
+    EXPECT_THAT(offsets(schedule, 0, rank + 1, 16), ElementsAre(15, 1, 13, 5));
+    EXPECT_THAT(offsets(schedule, 1, rank + 1, 16), ElementsAre(1, 15, 3, 11));
+  }
+}
+
+TEST(Swing, TakesTurnsAmongTheDimensionsOfATorus) {
+  const Topology topology = make_topology("torus:8x8");
+  const Schedule schedule = make_schedule("swing?variant=latency", topology);
+  ASSERT_EQ(schedule.chunks.size(), 4U);
+  EXPECT_TRUE(all_are_swaps(schedule));
+  EXPECT_EQ(depth(schedule, topology), 6U);
+  // Rank 0 at (0, 0): x at +-1, +-1, +-3 and y, which is 8 ranks a row, in turns.
+  EXPECT_THAT(offsets(schedule, 0, 0, 64), ElementsAre(1, 8, 7, 56, 3, 24));
+  EXPECT_THAT(offsets(schedule, 1, 0, 64), ElementsAre(8, 1, 56, 7, 24, 3));
+  EXPECT_THAT(offsets(schedule, 2, 0, 64), ElementsAre(7, 56, 1, 8, 5, 40));
+  EXPECT_THAT(offsets(schedule, 3, 0, 64), ElementsAre(56, 7, 8, 1, 40, 5));
+}
+
+TEST(Swing, GoesOnInTheDimensionsThatHaveStepsLeft) {
+  const Schedule schedule = make_schedule("swing?variant=latency", make_topology("torus:2x16"));
+  EXPECT_THAT(offsets(schedule, 0, 0, 32), ElementsAre(1, 2, 30, 6, 22));
+}
+
+TEST(Swing, GathersFromTheFarthestPartnersFirst) {
+  const Topology topology = make_topology("ring:16");
+  const Schedule schedule = make_schedule("swing", topology, Collective::AllGather);
+  EXPECT_EQ(depth(schedule, topology), 4U);
+  EXPECT_THAT(offsets(schedule, 0, 0, 16), ElementsAre(11, 3, 15, 1));
+}
+
+struct SwingCase {
+  std::string network;
+  std::uint32_t depth;  ///< of an all-gather: the sum of ceil(log2(size))
+};
+void PrintTo(const SwingCase& c, std::ostream* out) { *out << c.network; }
+
+class SwingNetworks : public testing::TestWithParam<SwingCase> {};
+
+/// Also where sizes are not powers of two, nothing is sent to who has it.
+TEST_P(SwingNetworks, SendEveryShardOnceInLogarithmicDepth) {
+  const Topology topology = make_topology(GetParam().network);
+  const Schedule gathering = make_schedule("swing", topology, Collective::AllGather);
+  EXPECT_EQ(gathering.transfers.size(), gathering.chunks.size() * (topology.num_ranks() - 1));
+  EXPECT_LE(depth(gathering, topology), GetParam().depth);
+  const Schedule all_reduce = make_schedule("swing", topology);
+  EXPECT_EQ(all_reduce.transfers.size(), 2 * gathering.transfers.size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Tori, SwingNetworks,
+                         testing::Values(SwingCase{"ring:2", 1}, SwingCase{"ring:6", 3},
+                                         SwingCase{"ring:10", 4}, SwingCase{"ring:12", 4},
+                                         SwingCase{"ring:14", 4}, SwingCase{"ring:22", 5},
+                                         SwingCase{"ring:32", 5}, SwingCase{"torus:6x10", 7},
+                                         SwingCase{"torus:8x8", 6}, SwingCase{"torus:2x16", 5},
+                                         SwingCase{"torus:4x6x2", 6}, SwingCase{"hypercube:5", 5}));
+
+/// On 4x4x4 all partners are neighbours (distances 1 and 1): 63 steps of a sixth of a shard.
+TEST(Swing, MeetsTheBoundOnASmallTorus) {
+  const Topology topology = make_topology("torus:4x4x4");
+  EXPECT_EQ(make_schedule("swing", topology, Collective::AllGather).num_steps(), 63U);
+  EXPECT_EQ(make_schedule("swing?variant=latency", topology).num_steps(), 6U);
+}
+
+std::string refusal(const std::string& spec, const std::string& network) {
+  try {
+    make_schedule(spec, make_topology(network));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Swing, SaysWhatItDoesNotServe) {
+  EXPECT_THAT(refusal("swing", "torus:4x3"), HasSubstr("one of 3"));
+  EXPECT_THAT(refusal("swing", "mesh:4x4"), HasSubstr("ring, torus or hypercube"));
+  EXPECT_THAT(refusal("swing?variant=latency", "torus:4x6"), HasSubstr("powers of two"));
+  EXPECT_THAT(refusal("swing?variant=fast", "torus:4x4"), HasSubstr("bandwidth or latency"));
+}
+
+TEST(Swing, AcceptsItsOptionInEveryCollective) {
+  const Topology topology = make_topology("torus:4x2");
+  for (const Collective collective : all_collectives()) {
+    EXPECT_NO_THROW(make_schedule("swing?variant=latency", topology, collective));
+  }
+}
+
+}  // namespace
+}  // namespace multitree
