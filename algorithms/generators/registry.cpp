@@ -57,6 +57,7 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
 std::span<const Algorithm> algorithms() {
   static const std::array list = {
       bidirectional_ring_algorithm(),
+      bine_algorithm(),
       double_binary_tree_algorithm(),
       halving_doubling_algorithm(),
       hdrm_algorithm(),

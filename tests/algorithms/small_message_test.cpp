@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <set>
 #include <string>
@@ -21,6 +23,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::UnorderedElementsAre;
 
 std::uint32_t depth(const Schedule& schedule, const Topology& topology) {
   return make_report(schedule, topology, compute_bounds(topology), 1 << 20).depth;
@@ -128,11 +131,12 @@ TEST(Swing, GoesOnInTheDimensionsThatHaveStepsLeft) {
   EXPECT_THAT(offsets(schedule, 0, 0, 32), ElementsAre(1, 2, 30, 6, 22));
 }
 
-TEST(Swing, GathersFromTheFarthestPartnersFirst) {
+/// Far or near first is for links to say: the owner has its chunk from the start.
+TEST(Swing, GathersOverTheSamePartners) {
   const Topology topology = make_topology("ring:16");
   const Schedule schedule = make_schedule("swing", topology, Collective::AllGather);
   EXPECT_EQ(depth(schedule, topology), 4U);
-  EXPECT_THAT(offsets(schedule, 0, 0, 16), ElementsAre(11, 3, 15, 1));
+  EXPECT_THAT(offsets(schedule, 0, 0, 16), UnorderedElementsAre(11, 3, 15, 1));
 }
 
 struct SwingCase {
@@ -189,6 +193,64 @@ TEST(Swing, AcceptsItsOptionInEveryCollective) {
   for (const Collective collective : all_collectives()) {
     EXPECT_NO_THROW(make_schedule("swing?variant=latency", topology, collective));
   }
+}
+
+/// The digits of `value` modulo 2^digits in base -2, lowest first, by division.
+std::vector<int> negabinary(std::int64_t value, std::uint32_t digits) {
+  std::vector<int> list;
+  for (std::uint32_t i = 0; i < digits; ++i) {
+    const int digit = value % 2 == 0 ? 0 : 1;
+    list.push_back(digit);
+    value = (value - digit) / -2;
+  }
+  return list;
+}
+
+class Bine : public testing::TestWithParam<std::uint32_t> {};
+
+/// Of s rounds, round i reaches the ranks whose last s-i digits are equal (counted from the root)
+/// from those that differ from them in just these.
+TEST_P(Bine, BroadcastsByNegabinaryLabels) {
+  const std::uint32_t ranks = GetParam(),
+                      bits = static_cast<std::uint32_t>(std::bit_width(ranks) - 1);
+  const Topology topology = make_topology("star:" + std::to_string(ranks));
+  for (const std::uint32_t root : {0U, ranks / 3, ranks - 1}) {
+    const Schedule schedule = make_schedule("bine", topology, Collective::Broadcast, Rank{root});
+    EXPECT_EQ(schedule.num_steps(), bits);
+    ASSERT_EQ(schedule.transfers.size(), ranks - 1);
+    for (const Transfer& t : schedule.transfers) {
+      const std::vector<int> to = negabinary(std::int64_t{index(t.dst)} - root, bits);
+      const std::vector<int> from = negabinary(std::int64_t{index(t.src)} - root, bits);
+      for (std::uint32_t digit = 0; digit < bits; ++digit) {
+        EXPECT_EQ(to[digit] != from[digit], digit < bits - t.step);
+        EXPECT_TRUE(digit >= bits - t.step || to[digit] == to[0]);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Bine, testing::Values(1, 2, 4, 8, 16, 32, 64));
+
+TEST(Bine, KeepsPartnersNear) {
+  const Schedule schedule = make_schedule("bine", make_topology("star:16"), Collective::Broadcast);
+  for (const Transfer& t : schedule.transfers) {
+    const std::uint32_t up = (index(t.dst) + 16 - index(t.src)) % 16;
+    EXPECT_EQ(std::min(up, 16 - up), (std::array{5U, 3U, 1U, 1U}[t.step])) << t.step;
+  }
+}
+
+TEST(Bine, HasTheButterflyOfSwing) {
+  const Topology topology = make_topology("ring:16");
+  const Schedule exchange = make_schedule("bine?variant=latency", topology);
+  EXPECT_TRUE(all_are_swaps(exchange));
+  EXPECT_EQ(depth(exchange, topology), 4U);
+  EXPECT_THAT(offsets(exchange, 0, 4, 16), ElementsAre(1, 15, 3, 11));
+  EXPECT_THAT(offsets(exchange, 0, 7, 16), ElementsAre(15, 1, 13, 5));
+  const Schedule gathering = make_schedule("bine", topology, Collective::AllGather);
+  EXPECT_EQ(gathering.transfers.size(), 16U * 15U);
+  EXPECT_EQ(depth(gathering, topology), 4U);
+  EXPECT_THAT(offsets(gathering, 0, 0, 16), UnorderedElementsAre(11, 3, 15, 1));
+  EXPECT_THAT(refusal("bine", "ring:6"), HasSubstr("power of two of ranks"));
 }
 
 }  // namespace
