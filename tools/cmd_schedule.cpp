@@ -154,7 +154,7 @@ Command add_schedule_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "schedule", "Generate a schedule, verify it, and compare it with the network's bounds");
   app->add_option("-t,--topology", flags->topology,
-                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml)")
+                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)")
       ->required();
   app->add_option("-a,--algorithm", flags->algorithms,
                   "One of 'multitree list algorithms', or several separated by commas to compare")

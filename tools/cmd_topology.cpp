@@ -123,7 +123,7 @@ Command add_topology_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
   app->add_option("-t,--topology", flags->topology,
-                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml)")
+                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)")
       ->required();
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")

@@ -12,7 +12,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/io/attributes_internal.hpp"
-#include "topologies/io/text_internal.hpp"
+#include "topologies/io/xml_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -26,17 +26,11 @@ using Attributes = std::map<std::string, std::string, std::less<>>;
 class Reader {
  public:
   Reader(std::string_view text, const std::string& file, const LinkDefaults& defaults)
-      : text_(text), file_(file), defaults_(defaults) {}
+      : xml_(text, file), defaults_(defaults) {}
 
   Topology read() {
-    check_text(text_, file_);
-    const auto result =
-        document_.load_buffer(text_.data(), text_.size(), pugi::parse_default, pugi::encoding_utf8);
-    if (!result) {
-      fail_at(file_, line_at(text_, static_cast<std::size_t>(result.offset)), result.description());
-    }
-    const pugi::xml_node root = document_.child("graphml");
-    if (const pugi::xml_node other = document_.document_element(); !root) {
+    const pugi::xml_node root = xml_.document().child("graphml");
+    if (const pugi::xml_node other = xml_.document().document_element(); !root) {
       fail(other, fmt::format("expected the root element <graphml>, got <{}>", other.name()));
     }
     const pugi::xml_node graph = root.child("graph");
@@ -54,15 +48,10 @@ class Reader {
 
  private:
   [[noreturn]] void fail(const pugi::xml_node& at, const std::string& what) const {
-    fail_at(file_, line_at(text_, static_cast<std::size_t>(at.offset_debug())), what);
+    xml_.fail(at, what);
   }
-
   std::string require(const pugi::xml_node& element, const char* attribute) const {
-    const std::string value = element.attribute(attribute).value();
-    if (value.empty()) {
-      fail(element, fmt::format("<{}> lacks the attribute '{}'", element.name(), attribute));
-    }
-    return value;
+    return xml_.require(element, attribute);
   }
 
   void read_keys(const pugi::xml_node& root) {
@@ -108,7 +97,7 @@ class Reader {
     }
     Attributes values = read_data(graph);
     network_.name = take(values, "name");
-    if (network_.name.empty()) network_.name = name_of_file(file_);
+    if (network_.name.empty()) network_.name = name_of_file(xml_.file());
     const auto dims = parse_shape_dims(take(values, "dims"));
     if (!dims) fail(graph, "dims: expected sizes as in 4x4");
     network_.shape = {take(values, "family"), *dims};
@@ -168,10 +157,8 @@ class Reader {
     }
   }
 
-  std::string_view text_;
-  const std::string& file_;
+  XmlText xml_;
   const LinkDefaults& defaults_;
-  pugi::xml_document document_;
   std::map<std::string, Key> keys_;
   std::map<std::string, Attributes> fallbacks_;
   RawNetwork network_;

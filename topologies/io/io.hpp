@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Topology files: native JSON, DOT and GraphML (see docs/file-formats.md). Errors are
+/// Topology files: native JSON, DOT, GraphML, NCCL's XML and ASTRA-sim's YAML (see
+/// docs/file-formats.md). Errors are
 /// Error(InvalidInput) "file:line: what was expected and found"; `file` is only used in messages.
 #pragma once
 
@@ -23,6 +24,10 @@ Topology parse_topology_dot(std::string_view text, const std::string& file,
                             const LinkDefaults& = {});
 Topology parse_topology_graphml(std::string_view text, const std::string& file,
                                 const LinkDefaults& = {});
+/// What NCCL writes to NCCL_TOPO_DUMP_FILE: GPUs, the PCI tree, NVLinks and network adapters.
+Topology parse_topology_nccl(std::string_view text, const std::string& file);
+/// A network file of ASTRA-sim's analytical backend.
+Topology parse_topology_astra(std::string_view text, const std::string& file);
 
 /// Canonical, byte-stable text; parse_topology_*(write_topology_*(t)) == t.
 std::string write_topology_json(const Topology& topology);
@@ -33,8 +38,9 @@ std::string write_topology_graphml(const Topology& topology);
 nlohmann::ordered_json topology_to_json(const Topology& topology);
 
 /// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
-/// .graphml/.xml). Anything with a '.' extension of those, or a path that exists, is a file.
-/// \throws Error: InvalidArgument (spec), InvalidInput (file content), Io (cannot be read).
+/// .graphml, .xml: GraphML or NCCL's by the root element, .yml/.yaml: ASTRA-sim). Anything with a
+/// '.' extension of those, or a path that exists, is a file. \throws Error: InvalidArgument (spec),
+/// InvalidInput (file content), Io (cannot be read).
 Topology load_topology(const std::string& spec_or_file);
 
 }  // namespace multitree

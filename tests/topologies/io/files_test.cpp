@@ -94,9 +94,29 @@ TEST_F(Files, AreLoadedByExtension) {
   EXPECT_EQ(load_topology("ring:3?bw=12.5GB/s").num_ranks(), 3U);
 }
 
+TEST_F(Files, XmlIsWhatItsRootElementSays) {
+  const Topology topology = make_topology("ring:3");
+  write_file(path("t.xml"), "<!-- <system> -->" + write_topology_graphml(topology));
+  EXPECT_EQ(load_topology(path("t.xml")), topology);
+  write_file(
+      path("t.xml"),
+      "<?xml version=\"1.0\"?>\n<!-- <graphml> -->\n<system version=\"1\"><cpu numaid=\"0\" "
+      "arch=\"arm64\"><pci busid=\"0\" class=\"0x03\"><gpu dev=\"0\"/></pci></cpu></system>");
+  EXPECT_EQ(load_topology(path("t.xml")).num_ranks(), 1U);
+  const auto error = [&](const std::string& text) {
+    write_file(path("t.xml"), text);
+    return error_of(ErrorCode::InvalidInput, [&] { (void)load_topology(path("t.xml")); });
+  };
+  EXPECT_EQ(
+      error("\n<svg/>"),
+      path("t.xml") + ":2: expected the root element <graphml> or NCCL's <system>, got <svg>");
+  EXPECT_EQ(error("<!-- "), path("t.xml") + ":1: Error parsing comment");
+  EXPECT_EQ(error("text"), path("t.xml") + ":1: No document element found");
+}
+
 TEST_F(Files, OfUnknownKindsAreRefused) {
-  write_file(path("t.yaml"), "x");
-  EXPECT_THAT(error_of(ErrorCode::InvalidArgument, [&] { (void)load_topology(path("t.yaml")); }),
+  write_file(path("t.toml"), "x");
+  EXPECT_THAT(error_of(ErrorCode::InvalidArgument, [&] { (void)load_topology(path("t.toml")); }),
               HasSubstr("expected a file ending in .json"));
   EXPECT_THAT(error_of(ErrorCode::Io, [&] { (void)load_topology(path("none.json")); }),
               HasSubstr("No such file"));
