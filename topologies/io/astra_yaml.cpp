@@ -38,11 +38,8 @@ class Reader {
   Reader(std::string_view text, const std::string& file) : file_(file) {
     check_text(text, file);
     try {
-      const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-      if (documents.size() != 1) {
-        fail_at(file, 1, fmt::format("expected one YAML document, got {}", documents.size()));
-      }
-      read_keys(documents[0]);
+      // Not LoadAll(): yaml-cpp 0.7 never returns from it for some malformed texts.
+      read_keys(YAML::Load(std::string(text)));
     } catch (const YAML::DeepRecursion& error) {
       fail_at(file, 1, fmt::format("nested deeper than {} levels", error.depth() - 1));
     } catch (const YAML::Exception& error) {
