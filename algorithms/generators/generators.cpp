@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What several algorithms share: headers and pipelined broadcasts.
+/// What several algorithms share: headers and broadcasts.
 #include <algorithm>
 
 #include "algorithms/compose.hpp"
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/pack.hpp"
 
 namespace multitree {
 namespace {
@@ -29,6 +30,29 @@ std::uint32_t default_segments(const Schedule& base, const Topology& topology) {
   const std::uint64_t wanted = (8 * std::uint64_t{steps - each} + each - 1) / each;
   const std::uint64_t most = kMaxDefaultTransfers / base.transfers.size() + 1;
   return static_cast<std::uint32_t>(std::min({wanted, most, std::uint64_t{kMaxSegments}}));
+}
+
+/// Beyond this many ranks a scattered broadcast, with its square of transfers, is not tried.
+constexpr std::uint32_t kMaxScattered = 512;
+
+/// The root scatters the shards, and every rank's tree spreads its shard as soon as it has come. A
+/// tree's edge into the root is left out, as the root has everything; its children there are served
+/// by it.
+Schedule scattered_broadcast(const Schedule& gather, Rank root, const Topology& topology) {
+  Schedule header = broadcast_header(topology, root, topology.num_ranks());
+  std::vector<Message> messages;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    if (Rank{r} != root) messages.push_back({Op::Copy, r, root, Rank{r}});
+  }
+  for (const Transfer& t : gather.transfers) {
+    if (t.dst != root) messages.push_back({Op::Copy, t.chunk, t.src, t.dst});
+  }
+  return pack(std::move(header), messages, topology);
+}
+
+/// Steps for a buffer of the size that a step of one chunk moves: comparable between schedules.
+double duration(const Schedule& schedule) {
+  return static_cast<double>(schedule.num_steps()) / static_cast<double>(schedule.chunks.size());
 }
 
 }  // namespace
@@ -63,6 +87,14 @@ std::uint32_t segments_option(const Spec& options) {
 Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,
                              const Topology& topology) {
   return pipelined(base, segments == 0 ? default_segments(base, topology) : segments, topology);
+}
+
+Schedule faster_broadcast(const Schedule& tree, std::uint32_t segments, const Topology& topology,
+                          const std::function<Schedule()>& all_gather) {
+  Schedule in_pieces = pipelined_broadcast(tree, segments, topology);
+  if (segments != 0 || topology.num_ranks() > kMaxScattered) return in_pieces;
+  Schedule scattered = scattered_broadcast(all_gather(), tree.root, topology);
+  return duration(scattered) < duration(in_pieces) ? scattered : in_pieces;
 }
 
 }  // namespace multitree

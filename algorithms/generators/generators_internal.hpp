@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ Algorithm recursive_doubling_algorithm();
 Algorithm ring_algorithm();
 Algorithm ring2d_algorithm();
 Algorithm swing_algorithm();
+Algorithm symmetric_algorithm();
 
 /// For Algorithm::unsupported of an algorithm that serves every network.
 std::optional<std::string> supports_all(const Topology& topology);
@@ -44,6 +46,12 @@ std::uint32_t segments_option(const Spec& options);
 /// `base` pipelined in `segments` pieces; 0: as many as the doc of segments_option() says.
 Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,
                              const Topology& topology);
+
+/// One tree of the root pipelined, or scatter and the trees of an all-gather: the former is best
+/// where a rank has few links, the latter uses all of them. `tree` if the pieces are given
+/// (`segments` != 0), or if the square of transfers that the other has is too much.
+Schedule faster_broadcast(const Schedule& tree, std::uint32_t segments, const Topology& topology,
+                          const std::function<Schedule()>& all_gather);
 
 /// Documentation of segments_option() for Algorithm::parameters.
 inline constexpr std::string_view kSegmentsDoc =

@@ -28,7 +28,6 @@
 
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
-#include "algorithms/pack.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -321,9 +320,6 @@ void Growth::fail() const {
                           index(schedule_.chunks[tree].owner), fmt::join(missing, ", ")));
 }
 
-/// Beyond this many ranks a scattered broadcast, with its square of transfers, is not tried.
-constexpr std::uint32_t kMaxScattered = 512;
-
 struct Options {
   Order order;
   std::uint32_t segments;
@@ -342,36 +338,11 @@ Schedule all_gather(const Topology& topology, const Spec& spec) {
   return Growth(all_gather_header(topology), topology, options.order).run();
 }
 
-/// The root scatters the shards, and every rank's tree spreads its shard as soon as it has come. A
-/// tree's edge into the root is left out, as the root has everything; its children there are served
-/// by it.
-Schedule scattered_broadcast(const Topology& topology, Rank root, Order order) {
-  const Schedule gather = Growth(all_gather_header(topology), topology, order).run();
-  Schedule header = broadcast_header(topology, root, topology.num_ranks());
-  std::vector<Message> messages;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    if (Rank{r} != root) messages.push_back({Op::Copy, r, root, Rank{r}});
-  }
-  for (const Transfer& t : gather.transfers) {
-    if (t.dst != root) messages.push_back({Op::Copy, t.chunk, t.src, t.dst});
-  }
-  return pack(std::move(header), messages, topology);
-}
-
-/// Steps for a buffer of the size that a step of one chunk moves: comparable between schedules.
-double duration(const Schedule& schedule) {
-  return static_cast<double>(schedule.num_steps()) / static_cast<double>(schedule.chunks.size());
-}
-
-/// One pipelined tree, or scatter and all trees: the tree is best where a rank has few links, the
-/// other uses all of them. If the pieces are given, the pipelined tree.
 Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
   const Options options = parse(spec);
-  Schedule tree = Growth(broadcast_header(topology, root, 1), topology, options.order).run();
-  Schedule pipelined = pipelined_broadcast(tree, options.segments, topology);
-  if (options.segments != 0 || topology.num_ranks() > kMaxScattered) return pipelined;
-  Schedule scattered = scattered_broadcast(topology, root, options.order);
-  return duration(scattered) < duration(pipelined) ? scattered : pipelined;
+  const Schedule tree = Growth(broadcast_header(topology, root, 1), topology, options.order).run();
+  return faster_broadcast(tree, options.segments, topology,
+                          [&] { return all_gather(topology, spec); });
 }
 
 }  // namespace

@@ -66,6 +66,7 @@ std::span<const Algorithm> algorithms() {
       ring_algorithm(),
       ring2d_algorithm(),
       swing_algorithm(),
+      symmetric_algorithm(),
   };
   return list;
 }
