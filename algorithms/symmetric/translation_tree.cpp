@@ -16,8 +16,8 @@ std::uint32_t bound(const CayleyGraph& graph, std::uint32_t diameter) {
   return std::max(diameter, (graph.size() - 2) / graph.degree() + 1);
 }
 
-// How often each way is tried. One random tie-break in about ten succeeds where the first one did
-// not; detours always did, but cost depth.
+// How often each way is tried. Random tie-breaks are cheap and seldom help, balanced trees have
+// both least steps and least depth on tori; detours come last as they cost depth.
 constexpr std::uint64_t kShortestTries = 4, kBalancedTries = 24, kDetourTries = 40;
 
 }  // namespace
