@@ -87,7 +87,8 @@ TEST(Program, SegmentsGrowUntilMessageNumbersFit) {
 /// Runs a program to its end, without the communicator around it.
 void execute(const Program& program, Values& data, Bootstrap& bootstrap, Transport& transport) {
   ScratchPool pool;
-  Execution execution(program, data.data(), data.data(), {transport, pool, 0, data.type(), ReduceOp::Sum});
+  Execution execution(program, data.data(), data.data(),
+                      {transport, pool, 0, data.type(), ReduceOp::Sum});
   execution.start();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!execution.done()) {

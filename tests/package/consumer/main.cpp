@@ -23,7 +23,8 @@ int main() {
     ranks.emplace_back([&, r] {
       runtime::Communicator communicator(bootstraps[r], {schedule}, {.transport = "loopback"});
       const float mine = static_cast<float>(r + 1);
-      communicator.all_reduce(&mine, &sums[r], 1, runtime::DataType::Float32, runtime::ReduceOp::Sum);
+      communicator.all_reduce(&mine, &sums[r], 1, runtime::DataType::Float32,
+                              runtime::ReduceOp::Sum);
     });
   }
   for (std::thread& rank : ranks) rank.join();
