@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A proof that no schedule of a collective on a network beats a bandwidth bound: weighted cuts.
+/// The proof is a value: whoever doubts it evaluates it (evaluate.hpp) without trusting its maker.
+#pragma once
+
+#include <boost/multiprecision/cpp_int.hpp>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "algorithms/collective.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// A rational number of any size. Construct, compare and print; nothing overflows.
+using Exact = boost::multiprecision::cpp_rational;
+
+/// One cut. `far` lists, ascending, the nodes of one side; the others are its near side. Weight
+/// `gather` counts finished data that must cross from near to far, `reduce` partial sums that must
+/// cross from far to near.
+struct WeightedCut {
+  std::vector<NodeId> far;  ///< at least one rank, and not all nodes
+  Exact gather = 0;         ///< >= 0
+  Exact reduce = 0;         ///< >= 0
+  bool operator==(const WeightedCut&) const = default;
+};
+
+/// Prices of a unit of flow at a switch. A switch forwards what it receives, no more (no
+/// multicast) and no less (no in-network reduction), so any price may be charged on the way in and
+/// refunded on the way out.
+struct SwitchPrice {
+  NodeId node{};
+  Exact gather = 0;
+  Exact reduce = 0;
+  bool operator==(const SwitchPrice&) const = default;
+};
+
+/// Lower bound on the time of a collective.
+///
+/// Model: store and forward, copying and reduction at ranks only, no coding, no in-network
+/// reduction; every element is reduced along a tree to one rank and spread from it along another.
+/// (For the cuts of a partition of the nodes, all of one weight, the last condition is not needed.)
+///
+/// Let g(e) = sum of `gather` of the cuts that link e crosses from near to far, plus the price
+/// `gather` of its dst minus that of its src (0 at ranks); h(e) likewise with `reduce` and the cuts
+/// crossed from far to near. Let z be, over the ranks r that may be an element's root, the least
+/// (all-reduce, root free), the mean (all-gather, reduce-scatter: equal shards) or the only
+/// (rooted) value of the sum over the cuts with r on the near side of gather + reduce. Then
+///     time >= z * bytes / sum over links e of bandwidth(e) * max(0, g(e), h(e)),
+/// the linear-programming dual of packing in-trees and out-trees. All-gather and broadcast have
+/// gather weights only, reduce-scatter and reduce have reduce weights only.
+struct Certificate {
+  Collective collective = Collective::AllReduce;
+  Rank root{};              ///< of broadcast and reduce; 0 otherwise
+  std::uint32_t ranks = 0;  ///< of the network it is for
+  /// What the cuts prove, in shard times: the time of 1/ranks of the buffer on the slowest link.
+  Exact bound = 0;
+  std::vector<WeightedCut> cuts;
+  std::vector<SwitchPrice> prices;  ///< ascending by node; absent: 0
+  /// A pair of ranks that are most hops apart, and how many (rank to rank, through switches only).
+  std::uint32_t hops = 0;
+  std::pair<Rank, Rank> far_apart{};
+  bool operator==(const Certificate&) const = default;
+};
+
+/// The model, for whatever prints "optimal".
+inline constexpr std::string_view kCertificateModel =
+    "store and forward, no in-network reduction or multicast";
+
+}  // namespace multitree
