@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Timing of tree packings: always right, never slower than work and distance allow.
+#include "algorithms/packing/time_trees.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "algorithms/routing.hpp"
+#include "algorithms/verify.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+using Generator = std::mt19937_64;
+
+std::uint32_t below(Generator& random, std::size_t bound) {
+  return static_cast<std::uint32_t>(random() % bound);
+}
+
+/// Any tree over the ranks: each is joined to one before it in a random order, by shortest routes.
+PackedTree random_tree(const Topology& topology, TreePacking& packing, Rank root, Generator& random,
+                       bool reduces, bool gathers) {
+  Router router(topology);
+  const auto route = [&](Rank from, Rank to) {
+    std::vector<LinkId> links;
+    router.find(
+        topology.node_of(from), topology.node_of(to), [](LinkId) { return true; }, links);
+    return packing.make_arc(from, to, links);
+  };
+  std::vector<Rank> members{root};
+  PackedTree tree{.root = root, .weight = 1 + below(random, 9), .gather = {}, .reduce = {}};
+  std::vector<Rank> others;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    if (Rank{r} != root) others.push_back(Rank{r});
+  }
+  for (std::size_t i = others.size(); i > 1; --i) {
+    std::swap(others[i - 1], others[below(random, i)]);
+  }
+  for (const Rank rank : others) {
+    const Rank parent = members[below(random, members.size())];
+    if (gathers) tree.gather.push_back(route(parent, rank));
+    if (reduces) tree.reduce.push_back(route(rank, parent));
+    members.push_back(rank);
+  }
+  std::ranges::reverse(tree.reduce);
+  return tree;
+}
+
+TreePacking empty_packing(std::uint32_t ranks) {
+  TreePacking packing;
+  packing.collective = Collective::AllReduce;
+  packing.ranks = ranks;
+  return packing;
+}
+
+TreePacking random_packing(const Topology& topology, Collective collective, Generator& random) {
+  TreePacking packing;
+  packing.collective = collective;
+  packing.ranks = topology.num_ranks();
+  const bool sharded =
+      collective == Collective::AllGather || collective == Collective::ReduceScatter;
+  const bool reduces = collective != Collective::AllGather && collective != Collective::Broadcast;
+  const bool gathers = collective != Collective::ReduceScatter && collective != Collective::Reduce;
+  const std::uint32_t count = sharded ? packing.ranks : 1 + below(random, 4);
+  if (has_root(collective)) packing.root = Rank{below(random, packing.ranks)};
+  for (std::uint32_t t = 0; t < count; ++t) {
+    Rank root = packing.root;
+    if (sharded) root = Rank{t};
+    if (collective == Collective::AllReduce) root = Rank{below(random, packing.ranks)};
+    const std::uint32_t copies = 1 + below(random, 2);
+    for (std::uint32_t i = 0; i < copies; ++i) {
+      packing.trees.push_back(random_tree(topology, packing, root, random, reduces, gathers));
+    }
+  }
+  return packing;
+}
+
+/// Each tree's chunks must have its share of what it divides.
+void check_shares(const TreePacking& packing, const Schedule& schedule) {
+  std::vector<std::uint64_t> weights(packing.trees.size(), 0);
+  for (const Chunk& chunk : schedule.chunks) {
+    weights[chunk.tree] += chunk.weight;
+    EXPECT_EQ(chunk.owner, packing.trees[chunk.tree].root);
+  }
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    EXPECT_EQ(weights[i] * packing.trees[0].weight, weights[0] * packing.trees[i].weight);
+  }
+}
+
+TEST(TimeTrees, RandomPackingsVerify) {
+  Generator random(1);
+  for (const char* spec : {"torus:3x3", "mesh:4x2", "fattree:4x2x2", "mesh:1x1", "mesh:2x1",
+                           "bigraph:2x4", "ring:7?bw=3GB/s", "full:5", "dgx:2"}) {
+    const Topology topology = make_topology(spec);
+    for (const Collective collective :
+         {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter,
+          Collective::Broadcast, Collective::Reduce}) {
+      for (std::uint32_t segments = 1; segments <= 4; ++segments) {
+        SCOPED_TRACE(fmt::format("{} {} {}", spec, to_string(collective), segments));
+        const TreePacking packing = random_packing(topology, collective, random);
+        Schedule schedule = time_trees(packing, topology, {.segments = segments});
+        check_shares(packing, schedule);
+        const VerifyReport report = verify(schedule, topology);
+        ASSERT_TRUE(report.ok()) << report.violations.front().message;
+        const Schedule before = schedule;
+        schedule.canonicalize();
+        EXPECT_EQ(schedule, before) << "not canonical";
+        EXPECT_EQ(schedule, time_trees(packing, topology, {.segments = segments}));
+      }
+    }
+  }
+}
+
+/// A path reduced and spread in pieces: one piece a step, after the way up and down.
+TEST(TimeTrees, PipelinesAPathWithoutGaps) {
+  const Topology topology = make_topology("mesh:9");
+  TreePacking packing = empty_packing(9);
+  PackedTree tree;
+  tree.root = Rank{4};
+  const auto arc = [&](std::uint32_t from, std::uint32_t to) {
+    for (const LinkId link : topology.out_links(topology.node_of(Rank{from}))) {
+      if (topology.link(link).dst == topology.node_of(Rank{to})) {
+        return packing.make_arc(Rank{from}, Rank{to}, {&link, 1});
+      }
+    }
+    return TreeArc{};
+  };
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    tree.reduce.push_back(arc(i, i + 1));
+    tree.reduce.push_back(arc(8 - i, 7 - i));
+    tree.gather.push_back(arc(4 - i, 3 - i));
+    tree.gather.push_back(arc(4 + i, 5 + i));
+  }
+  packing.trees.push_back(tree);
+  for (const std::uint32_t segments : {1U, 2U, 10U, 100U}) {
+    EXPECT_EQ(time_trees(packing, topology, {.segments = segments}).num_steps(), 8 + segments - 1);
+  }
+}
+
+TEST(TimeTrees, HeavierTreesGetMoreChunks) {
+  const Topology topology = make_topology("mesh:2");
+  TreePacking packing = empty_packing(2);
+  const LinkId there = topology.out_links(topology.node_of(Rank{0})).front();
+  const LinkId back = topology.out_links(topology.node_of(Rank{1})).front();
+  for (const std::uint64_t weight : {std::uint64_t{1}, std::uint64_t{6}, std::uint64_t{2}}) {
+    PackedTree tree;
+    tree.root = Rank{0};
+    tree.weight = weight;
+    tree.reduce.push_back(packing.make_arc(Rank{1}, Rank{0}, {&back, 1}));
+    tree.gather.push_back(packing.make_arc(Rank{0}, Rank{1}, {&there, 1}));
+    packing.trees.push_back(tree);
+  }
+  const Schedule schedule = time_trees(packing, topology, {.segments = 5});
+  std::vector<std::uint32_t> counts(3, 0);
+  for (const Chunk& chunk : schedule.chunks) ++counts[chunk.tree];
+  EXPECT_EQ(counts, (std::vector<std::uint32_t>{2, 10, 3}));
+  check_shares(packing, schedule);
+}
+
+/// Weights of more bits than a chunk's weight has: exact as long as the chunks' fit.
+TEST(TimeTrees, LargeWeightsStayExact) {
+  const Topology topology = make_topology("mesh:2");
+  TreePacking packing = empty_packing(2);
+  const LinkId there = topology.out_links(topology.node_of(Rank{0})).front();
+  const LinkId back = topology.out_links(topology.node_of(Rank{1})).front();
+  for (const std::uint64_t weight :
+       {std::uint64_t{10'000'000'019}, std::uint64_t{7'000'000'001}, std::uint64_t{3}}) {
+    PackedTree tree;
+    tree.root = Rank{1};
+    tree.weight = weight;
+    tree.reduce.push_back(packing.make_arc(Rank{0}, Rank{1}, {&there, 1}));
+    tree.gather.push_back(packing.make_arc(Rank{1}, Rank{0}, {&back, 1}));
+    packing.trees.push_back(tree);
+  }
+  check_shares(packing, time_trees(packing, topology, {.segments = 13}));
+}
+
+}  // namespace
+}  // namespace multitree
