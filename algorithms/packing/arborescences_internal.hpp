@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Growing of trees on a network of ranks alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "algorithms/packing/split_off.hpp"
+
+namespace multitree {
+
+/// A tree on arcs between ranks.
+struct ArcTree {
+  Rank root{};
+  std::int64_t weight = 0;          ///< > 0
+  std::vector<std::uint32_t> arcs;  ///< indices of RankArcs, parents before children
+};
+
+/// Spanning out-trees, those of rank r with weights that sum to demand[r], within the capacities.
+/// \throws std::logic_error if a cut does not allow them.
+std::vector<ArcTree> grow_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                std::span<const std::int64_t> demand);
+
+}  // namespace multitree
