@@ -97,7 +97,7 @@ void check_shares(const TreePacking& packing, const Schedule& schedule) {
 TEST(TimeTrees, RandomPackingsVerify) {
   Generator random(1);
   for (const char* spec : {"torus:3x3", "mesh:4x2", "fattree:4x2x2", "mesh:1x1", "mesh:2x1",
-                           "bigraph:2x4", "ring:7?bw=3GB/s", "full:5", "dgx:2"}) {
+                           "bigraph:2x4", "ring:7?bw=3GB/s", "full:5", "dgx2"}) {
     const Topology topology = make_topology(spec);
     for (const Collective collective :
          {Collective::AllReduce, Collective::AllGather, Collective::ReduceScatter,
