@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Chunks as runs of equal units: other formats know no weights.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+
+namespace multitree::interchange {
+
+/// The buffer as `total` units; chunk c is the `count[c]` units from `offset[c]` on. Where each
+/// rank has a shard (reduce-scatter, all-gather), rank r's is the `shard` units from r * shard on.
+struct UnitLayout {
+  std::vector<std::uint32_t> offset, count;
+  std::uint32_t total = 0;
+  std::uint32_t shard = 0;
+};
+
+/// The coarsest such layout. \throws Error(Unsupported) if it has more than 2^30 units.
+UnitLayout unit_layout(const Schedule& schedule);
+
+/// Whether ranks own equal shards of the buffer.
+bool has_shards(Collective collective);
+
+}  // namespace multitree::interchange
