@@ -17,6 +17,7 @@ namespace multitree {
 Algorithm bidirectional_ring_algorithm();
 Algorithm bine_algorithm();
 Algorithm double_binary_tree_algorithm();
+Algorithm forest_algorithm();
 Algorithm halving_doubling_algorithm();
 Algorithm hdrm_algorithm();
 Algorithm multitree_algorithm();

@@ -59,6 +59,7 @@ std::span<const Algorithm> algorithms() {
       bidirectional_ring_algorithm(),
       bine_algorithm(),
       double_binary_tree_algorithm(),
+      forest_algorithm(),
       halving_doubling_algorithm(),
       hdrm_algorithm(),
       multitree_algorithm(),

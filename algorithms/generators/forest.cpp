@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// All-gather over trees that load no link more than a minimum cut demands, on any network.
+#include <algorithm>
+
+#include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/packing/gather_packing.hpp"
+#include "algorithms/packing/time_trees.hpp"
+
+namespace multitree {
+namespace {
+
+constexpr std::uint32_t kMaxTreesPerRoot = 1U << 16;
+
+std::uint32_t trees_option(const Spec& options) {
+  return options.get_number("k", 0, 1, kMaxTreesPerRoot);
+}
+
+Schedule all_gather(const Topology& topology, const Spec& options) {
+  const TreePacking packing = pack_all_gather(topology, trees_option(options));
+  const std::uint32_t segments = segments_option(options);
+  return time_trees(packing, topology, {.segments = std::max(segments, 1U)});
+}
+
+/// Pieces of a tree so that filling the pipeline takes about an eighth of the time, as long as that
+/// is not too many transfers.
+std::uint32_t broadcast_segments(const TreePacking& packing) {
+  constexpr std::uint64_t kMaxTransfers = 1U << 18;
+  std::uint64_t arcs = 1;
+  for (const PackedTree& tree : packing.trees) arcs += tree.gather.size();
+  const std::uint64_t wanted = 8 * std::uint64_t{std::max(depth(packing), 1U) - 1} + 1;
+  return static_cast<std::uint32_t>(std::min(wanted, kMaxTransfers / arcs + 1));
+}
+
+Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+  const TreePacking packing = pack_broadcast(topology, root, trees_option(options));
+  const std::uint32_t segments = segments_option(options);
+  return time_trees(packing, topology,
+                    {.segments = segments == 0 ? broadcast_segments(packing) : segments});
+}
+
+}  // namespace
+
+Algorithm forest_algorithm() {
+  return {.name = "forest",
+          .summary = "trees that load no link more than a minimum cut demands; any network",
+          .source =
+              "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
+          .parameters =
+              "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
+              "takes); segments=N: pieces of a tree (default: 1; broadcast and reduce: about 1/8 "
+              "pipeline fill)",
+          .unsupported = supports_all,
+          .all_gather = all_gather,
+          .broadcast = broadcast,
+          .all_reduce = nullptr};
+}
+
+}  // namespace multitree
