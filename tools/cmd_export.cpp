@@ -15,7 +15,7 @@ namespace {
 struct Flags {
   std::string format;
   std::string schedule;
-  std::string topology;
+  NetworkFlags network;
   std::string algorithm;
   std::string output = "-";
   std::uint32_t chunk = 0;
@@ -27,11 +27,11 @@ std::string picture(const Flags& flags) {
     return for_flag("--chunk",
                     [&] { return write_tree_dot(plan.schedule, plan.topology, flags.chunk); });
   }
-  if (flags.topology.empty()) {
+  if (flags.network.topology.empty()) {
     throw Error(ErrorCode::InvalidArgument,
                 "export: expected --schedule or --topology, got neither");
   }
-  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  const Topology topology = load_network(flags.network);
   if (flags.algorithm.empty()) return write_topology_dot(topology);
   const Schedule schedule = for_flag("--algorithm", [&] {
     return make_schedule(flags.algorithm, topology, Collective::AllGather);
@@ -49,7 +49,7 @@ Command add_export_command(CLI::App& parent) {
       ->check(one_of({"dot"}));
   auto* schedule =
       app->add_option("-s,--schedule", flags->schedule, "Draw a tree of this schedule file");
-  app->add_option("-t,--topology", flags->topology, "Draw this network")->excludes(schedule);
+  add_network_flags(*app, flags->network)->excludes(schedule);
   app->add_option("-a,--algorithm", flags->algorithm,
                   "... or a tree of this algorithm's all-gather on it");
   app->add_option("--chunk", flags->chunk, "Whose tree")

@@ -32,7 +32,8 @@ namespace {
 using runtime::Bootstrap;
 
 struct Flags {
-  std::string topology, algorithms = "multitree", schedule;
+  NetworkFlags network;
+  std::string algorithms = "multitree", schedule;
   std::string first = "1K", last = "64M", increment = "0", factor = "4";
   std::string types = "float", ops = "sum";
   std::string check_or_collective, collective = "allreduce", check = "1";
@@ -151,11 +152,11 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     plan.ranks = file.schedule.ranks;
     add_run(plan, std::move(file.schedule), file.topology, compute_bounds(file.topology));
   } else {
-    const Topology topology = for_flag("--topology", [&] {
-      return load_topology(flags.topology.empty()
-                               ? fmt::format("full:{}", free_rank_count(flags, job_size))
-                               : flags.topology);
-    });
+    NetworkFlags network = flags.network;
+    if (network.topology.empty()) {
+      network.topology = fmt::format("full:{}", free_rank_count(flags, job_size));
+    }
+    const Topology topology = load_network(network);
     plan.topology_name = topology.name();
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);
@@ -292,8 +293,7 @@ void add_job_flags(CLI::App& app, Flags& flags) {
   auto* schedule = app.add_option("-s,--schedule", flags.schedule,
                                   "Run this schedule file ('-': standard input)")
                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  app.add_option("-t,--topology", flags.topology, "Spec or file; one process for each of its ranks")
-      ->excludes(schedule);
+  add_network_flags(app, flags.network)->excludes(schedule);
   app.add_option("-a,--algorithm", flags.algorithms, "One or several, separated by commas")
       ->capture_default_str()
       ->excludes(schedule);

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Flags {
-  std::string topology;
+  NetworkFlags network;
   std::string algorithms = "multitree";
   std::string collective = "allreduce";
   std::uint32_t root = 0;
@@ -116,7 +116,7 @@ int run(const Flags& flags) {
                 fmt::format("--output: expected one algorithm to write, got {}", names.size()));
   }
   if (!flags.output.empty()) check_writable(flags.output);
-  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  const Topology topology = load_network(flags.network);
   // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
   const bool to_stdout =
       flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);
@@ -153,9 +153,7 @@ Command add_schedule_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand(
       "schedule", "Generate a schedule, verify it, and compare it with the network's bounds");
-  app->add_option("-t,--topology", flags->topology,
-                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)")
-      ->required();
+  add_network_flags(*app, flags->network)->required();
   app->add_option("-a,--algorithm", flags->algorithms,
                   "One of 'multitree list algorithms', or several separated by commas to compare")
       ->capture_default_str();

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Flags {
-  std::string topology;
+  NetworkFlags network;
   std::string output;
   std::string format;
   bool json = false;
@@ -99,7 +99,7 @@ std::string format_of(const Flags& flags) {
 }
 
 int run(const Flags& flags) {
-  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  const Topology topology = load_network(flags.network);
   if (!flags.output.empty()) {
     const std::string format = format_of(flags);
     write_file(flags.output, format == "dot"       ? write_topology_dot(topology)
@@ -122,9 +122,7 @@ int run(const Flags& flags) {
 Command add_topology_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
-  app->add_option("-t,--topology", flags->topology,
-                  "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)")
-      ->required();
+  add_network_flags(*app, flags->network)->required();
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
       ->check(one_of({"json", "dot", "graphml"}));

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
 
 namespace multitree::tools {
 
@@ -49,6 +50,45 @@ CLI::Validator number_from(std::uint64_t least, std::uint64_t most) {
     return fmt::format("expected a number from {} to {}, got '{}'", least, most, text);
   };
   return {check, "", "number_from"};
+}
+
+std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& changes,
+                                           bool with_ranks) {
+  std::vector<CLI::Option*> options = {
+      app.add_option("--without", changes.without,
+                     "Dead links: A-B,A>B,... (ranks or node names; A-B:1: one of parallel links)"),
+      app.add_option("--dead", changes.dead, "Dead ranks or switches: A,B,..."),
+      app.add_option("--slow", changes.slow,
+                     "Slow links: A-B:0.5,A>B:4GB/s,... and all links of a node: A:0.25"),
+      app.add_option("--parallel", changes.parallel,
+                     "Parallel links: A-B:COUNT,... between two nodes, COUNT between all")};
+  if (with_ranks) {
+    options.push_back(app.add_option("--ranks", changes.ranks,
+                                     "Only these take part, the others forward: 0-15,32, 0-30:2"));
+  }
+  return options;
+}
+
+CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags) {
+  CLI::Option* topology = app.add_option(
+      "-t,--topology", flags.topology,
+      "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)");
+  for (CLI::Option* change : add_change_flags(app, flags.changes)) change->needs(topology);
+  return topology;
+}
+
+Topology load_network(const NetworkFlags& flags) {
+  return change_by_flags(for_flag("--topology", [&] { return load_topology(flags.topology); }),
+                         flags.changes);
+}
+
+Topology change_by_flags(const Topology& topology, const NetworkChanges& changes) {
+  try {
+    return change_network(topology, changes);
+  } catch (const Error& error) {
+    // Its messages start with the option.
+    throw Error(error.code(), fmt::format("--{}", error.what()));
+  }
 }
 
 Rank check_root(std::uint32_t root, const Topology& topology) {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "algorithms/io/io.hpp"
+#include "topologies/degrade.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::tools {
@@ -50,6 +51,21 @@ auto for_flag(std::string_view flag, const Parse& parse) {
 CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator number_from(std::uint64_t least,
                            std::uint64_t most = std::numeric_limits<std::uint32_t>::max());
+
+/// The network of a command: a spec or file, and the changes of degrade.hpp to it.
+struct NetworkFlags {
+  std::string topology;
+  NetworkChanges changes;
+};
+/// Adds --without, --dead, --slow and --parallel, and unless it makes no sense, --ranks.
+std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& changes,
+                                           bool with_ranks = true);
+/// Adds -t and all of these; returns -t.
+CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags);
+/// Reads the network and changes it. \throws Error naming the flag.
+Topology load_network(const NetworkFlags& flags);
+/// change_network() that names flags instead of options.
+Topology change_by_flags(const Topology& topology, const NetworkChanges& changes);
 
 /// A root rank. \throws Error(InvalidArgument) if the topology has fewer ranks.
 Rank check_root(std::uint32_t root, const Topology& topology);

@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 
+#include "topologies/degrade.hpp"
 #include "topologies/error.hpp"
 #include "topologies/families.hpp"
-#include "topologies/without_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -64,6 +64,15 @@ constexpr std::array kFamilies = std::to_array<TopologyFamily>({
      kGridParameters, "torus:4x4", make_torus},
 });
 
+/// What every family takes.
+NetworkChanges read_changes(const Spec& spec) {
+  return {.without = spec.get("without", ""),
+          .dead = spec.get("dead", ""),
+          .slow = spec.get("slow", ""),
+          .parallel = spec.get("parallel", ""),
+          .ranks = spec.get("ranks", "")};
+}
+
 }  // namespace
 
 std::span<const TopologyFamily> topology_families() { return kFamilies; }
@@ -79,9 +88,14 @@ Topology make_topology(std::string_view text) {
     spec.fail(fmt::format("unknown topology '{}'; known are {}", spec.name(), known));
   }
   try {
-    Topology topology = apply_without(spec, family->make(spec));
+    const Topology whole = family->make(spec);
+    const NetworkChanges changes = read_changes(spec);
     spec.check_all_used();
-    return topology;
+    try {
+      return change_network(whole, changes, spec.text());
+    } catch (const Error& error) {
+      spec.fail(error.what());
+    }
   } catch (const Error& error) {
     // The builder does not know the spec: a latency of 2s, say.
     if (error.code() != ErrorCode::InvalidInput) throw;

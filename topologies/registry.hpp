@@ -26,9 +26,9 @@ struct TopologyFamily {
 /// All families, sorted by name. Feeds --help, `multitree list` and the tests.
 std::span<const TopologyFamily> topology_families();
 
-/// Builds the network a spec string names. Every family also takes `without=3-7,leaf0-spine1,4>5`:
-/// no links between these two nodes (rank numbers or node names), in both directions (-) or one
-/// (>). \throws Error(InvalidArgument) naming the part of the spec that is wrong.
+/// Builds the network a spec string names. Every family also takes the changes of degrade.hpp:
+/// `without=3-7`, `dead=5`, `slow=5:0.25`, `parallel=3-7:2`, `ranks=0-15`.
+/// \throws Error(InvalidArgument) naming the part of the spec that is wrong.
 Topology make_topology(std::string_view spec);
 
 }  // namespace multitree

@@ -108,14 +108,45 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Without, BadTopologySpec,
     testing::Values(BadSpec{"ring:4?without=0", "expected A-B or A>B, got '0'"},
-                    BadSpec{"ring:4?without=0-2", "there is no link 0-2 in ring"},
+                    BadSpec{"ring:4?without=0-2", "without: there is no link 0-2"},
                     BadSpec{"ring:4?without=0-4", "'4' is neither a rank below 4 nor"},
                     BadSpec{"ring:4?without=0-sw", "'sw' is neither"},
                     BadSpec{"ring:4?without=0-1,", "empty item"},
                     BadSpec{"ring:4?without=-", "'' is neither"},
                     BadSpec{"ring:4?without=0-1,1-2", "without: rank 0 (n0) cannot reach rank 1"},
                     BadSpec{"star:4?without=0>sw0", "without: rank 0 (n0) cannot reach rank 1"},
-                    BadSpec{"star:4?without=sw0>2", "without: rank 0 (n0) cannot reach rank 2"}));
+                    BadSpec{"star:4?without=sw0>2", "without: rank 0 (n0) cannot reach rank 2"},
+                    BadSpec{"ring:4?without=0-1:2", "0-1: expected 1 to 1 links, got 2"},
+                    BadSpec{"ring:4?without=0-1:0", "0-1: expected 1 to 1 links, got 0"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    Changes, BadTopologySpec,
+    testing::Values(
+        BadSpec{"ring:4?dead=4", "dead: '4' is neither a rank below 4 nor the name of a node"},
+        BadSpec{"ring:4?dead=0-4", "dead: expected ranks below 4, got 4"},
+        BadSpec{"ring:4?dead=0-3", "dead: the topology has no rank"},
+        BadSpec{"ring:6?dead=0,3", "dead: rank 0 (n1) cannot reach rank 2 (n4)"},
+        BadSpec{"star:4?dead=sw0", "dead: rank 0 (n0) cannot reach rank 1 (n1)"},
+        BadSpec{"ring:4?slow=1", "slow: expected NODE:FRACTION or A-B:FRACTION"},
+        BadSpec{"ring:4?slow=1:", "slow: expected NODE:FRACTION or A-B:FRACTION"},
+        BadSpec{"ring:4?slow=9:0.5", "slow: '9' is neither"},
+        BadSpec{"ring:4?slow=1:0", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:1.5", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:-0.5", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:.5", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:0.", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:0.0000000001", "slow: expected a fraction above 0"},
+        BadSpec{"ring:4?slow=1:0GB/s", "slow: expected a bandwidth"},
+        BadSpec{"ring:4?slow=0-2:0.5", "slow: there is no link 0-2"},
+        BadSpec{"ring:4?parallel=0-1", "parallel: expected A-B:COUNT or COUNT"},
+        BadSpec{"ring:4?parallel=0-1:0", "parallel: expected A-B:COUNT or COUNT"},
+        BadSpec{"ring:4?parallel=0", "parallel: expected A-B:COUNT or COUNT"},
+        BadSpec{"ring:4?parallel=16777216", "parallel: at most 16777216 links"},
+        BadSpec{"ring:4?parallel=16777216,16777216", "parallel: at most 16777216 links"},
+        BadSpec{"ring:4?ranks=4", "ranks: expected ranks below 4, got 4"},
+        BadSpec{"ring:4?ranks=1,1", "ranks: expected each rank once, got 1 twice"},
+        BadSpec{"ring:4?ranks=0-2&dead=1", "ranks: expected ranks that are not dead, got 1"},
+        BadSpec{"ring:4?ranks=0,2&dead=1,3", "dead, ranks: rank 0 (n0) cannot reach rank 1 (n2)"}));
 
 }  // namespace
 }  // namespace multitree
