@@ -5,6 +5,7 @@
 
 #include <boost/rational.hpp>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "algorithms/collective.hpp"
@@ -26,9 +27,14 @@ struct Bounds {
   Rational all_gather, reduce_scatter;
   /// The ranks of a bottleneck set S of the all-gather bound.
   std::vector<Rank> bottleneck;
+  /// The other side of that cut, all its nodes ascending: what enters it limits the all-gather.
+  /// Likewise what leaves the other limits the reduce-scatter. Empty for one rank.
+  std::vector<NodeId> all_gather_far, reduce_scatter_far;
   /// Most rank-to-rank hops (through switches only) between two ranks: no schedule that moves data
   /// one such hop a step has fewer steps.
   std::uint32_t diameter = 0;
+  /// Two ranks that are so far apart, from the first to the second.
+  std::pair<Rank, Rank> far_apart;
 
   /// all_reduce as reduce-scatter then all-gather.
   [[nodiscard]] Rational all_reduce() const { return all_gather + reduce_scatter; }
@@ -42,11 +48,18 @@ struct Bounds {
 /// much that exact arithmetic would overflow 64 bits.
 Bounds compute_bounds(const Topology& topology);
 
-/// Most rank-to-rank hops (through switches only) from one rank to another.
+/// The rank that most rank-to-rank hops (through switches only) lead to, the lowest of equals.
+struct FarthestRank {
+  Rank rank{};
+  std::uint32_t hops = 0;
+};
+FarthestRank farthest_rank(const Topology& topology, Rank from);
+/// Its hops.
 std::uint32_t farthest_hops(const Topology& topology, Rank from);
 
-/// Broadcast from `root`: N * unit / min cut from root to any rank, in shard times, exact.
-Rational broadcast_bound(const Topology& topology, Rank root);
+/// Broadcast from `root`: N * unit / min cut from root to any rank, in shard times, exact. `far`
+/// receives the side of that cut without the root, ascending (empty for one rank).
+Rational broadcast_bound(const Topology& topology, Rank root, std::vector<NodeId>* far = nullptr);
 
 /// The bound of a collective in shard times (reduce: broadcast on the transposed network).
 Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
