@@ -36,6 +36,7 @@ void check_size(const Spec& spec, std::uint64_t ranks, std::uint64_t links);
 inline constexpr std::uint64_t kMaxLinks = 1U << 24;
 
 Topology make_bigraph(const Spec& spec);
+Topology make_cayley(const Spec& spec);
 Topology make_dgx2(const Spec& spec);
 Topology make_dgx_a100(const Spec& spec);
 Topology make_dgx_h100(const Spec& spec);

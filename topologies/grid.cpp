@@ -18,15 +18,17 @@ constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
 //    y=1   4 -- 5 -- 6 -- 7 --(4)   step up   = rank + stride
 //    y=0   0 -- 1 -- 2 -- 3 --(0)   wrap      = rank + stride - stride*size
 //
-// A dimension of size 2 has one duplex link: its wrap would double the same pair.
+// In a dimension of size 2 the wrap doubles the same pair: it is one only where `wrap_from` is 2.
 std::optional<std::uint32_t> next_in_dim(std::uint32_t rank, std::uint32_t stride,
-                                         std::uint32_t size, bool wrap) {
+                                         std::uint32_t size, std::uint32_t wrap_from) {
   if (rank / stride % size + 1 < size) return rank + stride;
-  if (wrap && size > 2) return rank + stride - stride * size;
+  if (size >= wrap_from) return rank + stride - stride * size;
   return std::nullopt;
 }
 
-Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims, bool wrap) {
+/// Dimensions of size `wrap_from` and more are rings, others lines.
+Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims,
+                   std::uint32_t wrap_from) {
   const std::vector<LinkSpeed> speeds = read_speeds(spec, dims.size());
   std::uint32_t ranks = 1;
   for (const std::uint32_t size : dims) ranks *= size;
@@ -37,7 +39,7 @@ Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims, boo
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     std::uint32_t stride = 1;
     for (std::size_t dim = 0; dim < dims.size(); ++dim) {
-      if (const auto next = next_in_dim(rank, stride, dims[dim], wrap)) {
+      if (const auto next = next_in_dim(rank, stride, dims[dim], wrap_from)) {
         builder.add_duplex(NodeId{rank}, NodeId{*next}, speeds[dim].bandwidth, speeds[dim].latency);
       }
       stride *= dims[dim];
@@ -48,10 +50,15 @@ Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims, boo
 
 }  // namespace
 
-Topology make_ring(const Spec& spec) { return make_grid(spec, spec.dims(1, 1), true); }
+Topology make_ring(const Spec& spec) { return make_grid(spec, spec.dims(1, 1), 3); }
 
-Topology make_torus(const Spec& spec) { return make_grid(spec, spec.dims(1, kAnyNumber), true); }
+Topology make_torus(const Spec& spec) {
+  const bool doubled = spec.get_number("double", 0, 0, 1) == 1;
+  return make_grid(spec, spec.dims(1, kAnyNumber), doubled ? 2 : 3);
+}
 
-Topology make_mesh(const Spec& spec) { return make_grid(spec, spec.dims(1, kAnyNumber), false); }
+Topology make_mesh(const Spec& spec) {
+  return make_grid(spec, spec.dims(1, kAnyNumber), std::numeric_limits<std::uint32_t>::max());
+}
 
 }  // namespace multitree

@@ -18,6 +18,9 @@ namespace {
 constexpr std::string_view kLinkParameters = "bw=16GB/s, lat=150ns: of every link";
 constexpr std::string_view kGridParameters =
     "bw=16GB/s, lat=150ns: of every link, or a list with one value a dimension";
+constexpr std::string_view kTorusParameters =
+    "double=0: 1 for two links a pair in size-2 dimensions; bw=16GB/s, lat=150ns: of every link, "
+    "or a list with one value a dimension";
 constexpr std::string_view kUplinkParameters =
     "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links between switches";
 constexpr std::string_view kFatTreeParameters =
@@ -39,6 +42,14 @@ constexpr std::string_view kH100Parameters =
 constexpr std::array kFamilies = std::to_array<TopologyFamily>({
     {"bigraph", "MxN", "EFLOPS: M ranks on each of N switches, upper half linked to lower half",
      kUplinkParameters, "bigraph:4x8", make_bigraph},
+    {"bubble-sort", "N", "the N! orders of N symbols, linked where a swap of neighbours leads",
+     kLinkParameters, "bubble-sort:4", make_cayley},
+    {"cayley", "AxBx...", "grid of which rank 0, and all alike, is linked to the ranks given",
+     "generators=1: these ranks, and by what undoes them; bw=16GB/s, lat=150ns: of every link",
+     "cayley:4x4?generators=1,4,5", make_cayley},
+    {"circulant", "N", "each rank linked to those that are given offsets before and after it",
+     "offsets=1: list; bw=16GB/s, lat=150ns: of every link", "circulant:16?offsets=1,5",
+     make_cayley},
     {"dgx-a100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kA100Parameters,
      "dgx-a100:2", make_dgx_a100},
     {"dgx-h100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kH100Parameters,
@@ -57,11 +68,18 @@ constexpr std::array kFamilies = std::to_array<TopologyFamily>({
     {"hypercube", "D", "2^D ranks, linked where their numbers differ in one bit", kLinkParameters,
      "hypercube:4", make_hypercube},
     {"mesh", "AxBx...", "grid without wrap-around links", kGridParameters, "mesh:4x4", make_mesh},
+    {"pancake", "N", "the N! orders of N symbols, linked where turning the first few leads",
+     kLinkParameters, "pancake:4", make_cayley},
     {"ring", "N", "each rank linked to the next, the last to the first", kLinkParameters, "ring:8",
      make_ring},
     {"star", "N", "ranks around one switch", kLinkParameters, "star:8", make_star},
+    {"star-graph", "N", "the N! orders of N symbols, linked where a swap with the first leads",
+     kLinkParameters, "star-graph:4", make_cayley},
     {"torus", "AxBx...", "grid with wrap-around links; a size-2 dimension has one link a pair",
-     kGridParameters, "torus:4x4", make_torus},
+     kTorusParameters, "torus:4x4", make_torus},
+    {"twisted-torus", "AxBx...", "torus whose last dimension wraps to a place further in the first",
+     "twist=A/2: how much further; bw=16GB/s, lat=150ns: of every link", "twisted-torus:8x4",
+     make_cayley},
 });
 
 /// What every family takes.

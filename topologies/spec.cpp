@@ -62,7 +62,7 @@ Spec Spec::parse(std::string_view text) {
 }
 
 std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_count,
-                                      std::uint32_t least) const {
+                                      std::uint32_t least, std::uint64_t most) const {
   std::vector<std::uint32_t> sizes;
   std::uint64_t product = 1;
   const std::vector<std::string_view> parts =
@@ -79,11 +79,11 @@ std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_cou
     const auto size = to_number(part);
     if (!size || *size < least) {
       const bool huge = !part.empty() && part.find_first_not_of("0123456789") == part.npos && !size;
-      fail(huge ? fmt::format("dims: at most {} ranks, got '{}'", kMaxRanks, part)
+      fail(huge ? fmt::format("dims: at most {} ranks, got '{}'", most, part)
                 : fmt::format("dims: each size must be a number >= {}, got '{}'", least, part));
     }
-    if (*size > kMaxRanks || product * std::max<std::uint64_t>(*size, 1) > kMaxRanks) {
-      fail(fmt::format("dims: sizes may multiply to at most {}, got '{}'", kMaxRanks, dims_));
+    if (*size > most || product * std::max<std::uint64_t>(*size, 1) > most) {
+      fail(fmt::format("dims: sizes may multiply to at most {}, got '{}'", most, dims_));
     }
     product *= std::max<std::uint64_t>(*size, 1);
     sizes.push_back(static_cast<std::uint32_t>(*size));
@@ -124,6 +124,19 @@ std::vector<std::string> Spec::get_list(std::string_view key, std::string_view f
     items.emplace_back(item);
   }
   return items;
+}
+
+std::vector<std::uint32_t> Spec::get_numbers(std::string_view key, std::string_view fallback,
+                                             std::uint32_t least, std::uint32_t most) const {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& item : get_list(key, fallback)) {
+    const auto value = to_number(item);
+    if (!value || *value < least || *value > most) {
+      fail(fmt::format("{}: expected numbers from {} to {}, got '{}'", key, least, most, item));
+    }
+    numbers.push_back(static_cast<std::uint32_t>(*value));
+  }
+  return numbers;
 }
 
 void Spec::check_all_used() const {

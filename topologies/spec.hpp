@@ -25,9 +25,10 @@ class Spec {
   [[nodiscard]] const std::string& dims_text() const { return dims_; }
 
   /// dims as "AxBxC". \throws Error(InvalidArgument) if not min..max numbers, each >= least and all
-  /// together at most kMaxRanks.
+  /// together at most `most`.
   [[nodiscard]] std::vector<std::uint32_t> dims(std::size_t min_count, std::size_t max_count,
-                                                std::uint32_t least = 1) const;
+                                                std::uint32_t least = 1,
+                                                std::uint64_t most = kMaxRanks) const;
   [[nodiscard]] bool has(std::string_view key) const;
   /// The value of a parameter, or the fallback if absent.
   [[nodiscard]] std::string get(std::string_view key, std::string_view fallback) const;
@@ -36,6 +37,11 @@ class Spec {
   /// A comma-separated value, or the fallback if absent.
   [[nodiscard]] std::vector<std::string> get_list(std::string_view key,
                                                   std::string_view fallback) const;
+  /// A comma-separated value of numbers.
+  [[nodiscard]] std::vector<std::uint32_t> get_numbers(std::string_view key,
+                                                       std::string_view fallback,
+                                                       std::uint32_t least,
+                                                       std::uint32_t most) const;
   /// \throws Error(InvalidArgument) naming a parameter that nobody read.
   void check_all_used() const;
   /// Error(InvalidArgument) "<text>: <what>".

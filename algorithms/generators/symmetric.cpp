@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/symmetric/cayley_network.hpp"
 #include "algorithms/symmetric/translation_tree.hpp"
 #include "topologies/error.hpp"
 
@@ -30,7 +31,7 @@ void add_translate(const CayleyNetwork& network, const TranslationTree& tree,
                    Schedule& schedule) {
   const CayleyGraph& graph = network.graph;
   for (std::uint32_t x = 1; x < graph.size(); ++x) {
-    const std::uint32_t to = graph.translate(root, x);
+    const std::uint32_t to = graph.group().multiply(root, x);
     const std::uint32_t from = graph.apply(to, graph.inverse(tree.generator[x]));
     const LinkId link = network.link(from, tree.generator[x]);
     schedule.add(steps[x], Op::Copy, chunk, Rank{from}, Rank{to}, {&link, 1});

@@ -23,24 +23,25 @@ class Balancing {
         graph_(distances.graph),
         degree_(graph_.degree()),
         random_(seed),
-        generator_(graph_.size(), TranslationTree::kNone),
+        generator_(distances.elements(), TranslationTree::kNone),
         used_(degree_, 0),
         movable_(std::size_t{degree_} * degree_),
         order_(degree_),
         from_(degree_) {
     std::iota(order_.begin(), order_.end(), 0U);
+    skip_first_step();
   }
 
   /// The generator of each element; empty if there is no balanced tree.
   std::vector<std::uint32_t> run() && {
-    std::vector<std::uint32_t> elements(graph_.size());
+    std::vector<std::uint32_t> elements(distances_.elements());
     std::iota(elements.begin(), elements.end(), 0U);
     shuffle(elements, random_);
     std::ranges::stable_sort(elements, {}, [&](std::uint32_t x) {
       return std::pair(distances_.distance[x], distances_.flex[x]);
     });
-    const std::uint32_t most = share(graph_.size() - 1);
-    for (std::uint32_t i = 1; i < elements.size(); ++i) {
+    const std::uint32_t roots = distances_.chunks, most = share(distances_.elements());
+    for (std::uint32_t i = roots; i < elements.size(); ++i) {
       const std::uint32_t level = distances_.distance[elements[i]];
       if (level != distances_.distance[elements[i - 1]]) begin_level(elements, i, level);
       while (!assign(elements[i])) {
@@ -52,15 +53,25 @@ class Balancing {
   }
 
  private:
+  /// In the first step of so few trees, all but the first of equal generators have no element to
+  /// reach: as if they had been used.
+  void skip_first_step() {
+    for (std::uint32_t s = distances_.chunks; s < degree_; ++s) {
+      used_[s] = graph_.generators()[s - distances_.chunks] == graph_.generators()[s] ? 1 : 0;
+      idle_ += used_[s];
+    }
+  }
+
+  /// Uses of each generator if the first elements, less the roots, are spread equally.
   [[nodiscard]] std::uint32_t share(std::uint32_t elements) const {
-    return (elements + degree_ - 1) / degree_;
+    return (elements - distances_.chunks + idle_ + degree_ - 1) / degree_;
   }
 
   void begin_level(const std::vector<std::uint32_t>& elements, std::uint32_t first,
                    std::uint32_t level) {
     std::uint32_t end = first;
     while (end < elements.size() && distances_.distance[elements[end]] == level) ++end;
-    limit_ = share(end - 1);
+    limit_ = share(end);
     for (auto& list : movable_) list.clear();
   }
 
@@ -130,19 +141,20 @@ class Balancing {
   // have been moved since are dropped when met.
   std::vector<std::vector<std::uint32_t>> movable_;
   std::vector<std::uint32_t> order_, from_, queue_;
-  std::uint32_t limit_ = 0;  // elements per generator
+  std::uint32_t limit_ = 0;  // uses of a generator
+  std::uint32_t idle_ = 0;   // uses that serve no element
 };
 
 /// Arcs to the farthest leaf below each element.
 std::vector<std::uint32_t> heights(const CayleyDistances& distances,
                                    const std::vector<std::uint32_t>& generator) {
   const CayleyGraph& graph = distances.graph;
-  std::vector<std::uint32_t> elements(graph.size()), height(graph.size(), 0);
+  std::vector<std::uint32_t> elements(distances.elements()), height(distances.elements(), 0);
   std::iota(elements.begin(), elements.end(), 0U);
   std::ranges::stable_sort(elements, std::ranges::greater{},
                            [&](std::uint32_t x) { return distances.distance[x]; });
   for (const std::uint32_t x : elements) {
-    if (x == 0) continue;
+    if (distances.is_root(x)) continue;
     std::uint32_t& parent = height[graph.apply(x, graph.inverse(generator[x]))];
     parent = std::max(parent, height[x] + 1);
   }
@@ -160,13 +172,13 @@ void set_steps(const CayleyDistances& distances, std::uint64_t seed, Translation
   const auto add_arcs = [&](std::uint32_t from) {
     for (std::uint32_t s = 0; s < graph.degree(); ++s) {
       const std::uint32_t to = graph.apply(from, s);
-      if (to == 0 || tree.generator[to] != s) continue;
+      if (distances.is_root(to) || tree.generator[to] != s) continue;
       ready[s].emplace(height[to], UINT32_MAX - distances.distance[to], random(), to);
     }
   };
-  add_arcs(0);
+  for (std::uint32_t k = 0; k < distances.chunks; ++k) add_arcs(distances.root(k));
   std::vector<std::uint32_t> joined;
-  for (std::uint32_t count = 1; count < graph.size(); ++tree.steps) {
+  for (std::uint32_t count = distances.chunks; count < distances.elements(); ++tree.steps) {
     joined.clear();
     for (auto& queue : ready) {
       if (queue.empty()) continue;
@@ -185,10 +197,9 @@ void set_steps(const CayleyDistances& distances, std::uint64_t seed, Translation
 
 std::optional<TranslationTree> balance_translation_tree(const CayleyDistances& distances,
                                                         std::uint64_t seed) {
-  TranslationTree tree;
+  TranslationTree tree = empty_tree(distances);
   tree.generator = Balancing(distances, seed).run();
   if (tree.generator.empty()) return std::nullopt;
-  tree.step.assign(distances.graph.size(), TranslationTree::kNone);
   tree.depth = distances.diameter;
   set_steps(distances, seed, tree);
   return tree;

@@ -22,18 +22,16 @@ class Growing {
         any_path_(any_path),
         shuffled_(seed != 0),
         random_(seed),
+        tree_(empty_tree(distances)),
         queues_per_generator_(std::ranges::max(distances.flex) + 1),
         queues_(std::size_t{graph_.degree()} * queues_per_generator_),
         candidates_(graph_.degree()),
         visited_(graph_.degree(), 0),
-        depth_(graph_.size(), 0) {
-    tree_.generator.assign(graph_.size(), TranslationTree::kNone);
-    tree_.step.assign(graph_.size(), TranslationTree::kNone);
-  }
+        depth_(distances.elements(), 0) {}
 
   TranslationTree run() && {
-    add_arcs(0);
-    for (std::uint32_t joined = 1; joined < graph_.size(); ++tree_.steps) {
+    for (std::uint32_t k = 0; k < tree_.chunks; ++k) add_arcs(distances_.root(k));
+    for (std::uint32_t joined = tree_.chunks; joined < distances_.elements(); ++tree_.steps) {
       find_candidates();
       match();
       joined += commit();
@@ -48,7 +46,7 @@ class Growing {
   };
 
   [[nodiscard]] bool has(std::uint32_t element) const {
-    return element == 0 || tree_.step[element] != TranslationTree::kNone;
+    return distances_.is_root(element) || tree_.step[element] != TranslationTree::kNone;
   }
 
   void add_arcs(std::uint32_t from) {

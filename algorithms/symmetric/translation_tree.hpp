@@ -6,31 +6,37 @@
 #include <cstdint>
 #include <vector>
 
-#include "algorithms/symmetric/cayley.hpp"
+#include "topologies/cayley.hpp"
 
 namespace multitree {
 
-/// A spanning tree from the identity in which no generator is used twice in one step. Its left
-/// translates, one per element, then use no link twice in one step: the translate by g uses link
-/// (y, s) at step t only if the tree has the arc (g^-1 y, s) at t, and there is one such arc at
-/// most. O(size) memory for what is O(size^2) transfers.
+/// Spanning trees from the identity, one for each of `chunks` chunks, in which no generator is used
+/// twice in one step. Their left translates, one set per element, then use no link twice in one
+/// step: the translate by g uses link (y, s) at step t only if a tree has the arc (g^-1 y, s) at t,
+/// and there is one such arc at most. O(size * chunks) memory for what is O(size^2 * chunks)
+/// transfers. Element x of tree k is at x + k * size.
 struct TranslationTree {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   std::vector<std::uint32_t> generator;  ///< of the arc into each element; kNone for the identity
   std::vector<std::uint32_t> step;       ///< of that arc; kNone for the identity
-  std::uint32_t steps = 0;               ///< one past the last step
-  std::uint32_t depth = 0;               ///< arcs on the longest path
+  std::uint32_t chunks = 1;
+  std::uint32_t steps = 0;  ///< one past the last step
+  std::uint32_t depth = 0;  ///< arcs on the longest path
 };
 
-/// Fewest generators from the identity to each element.
+/// Fewest generators from the identity to each element. \throws Error(InvalidArgument) if they do
+/// not reach all.
 std::vector<std::uint32_t> cayley_distances(const CayleyGraph& graph);
 
-/// No all-gather of one chunk per element has fewer steps: max(diameter, ceil((size-1)/degree)).
-std::uint32_t least_steps(const CayleyGraph& graph);
+/// No all-gather of `chunks` chunks per element has fewer steps: after t steps an element has at
+/// most what is within distance t, and then gets one chunk a generator and step. The largest of
+/// t + ceil(chunks * (elements farther than t) / degree) over t from 0 to the diameter.
+std::uint32_t least_steps(const CayleyGraph& graph, std::uint32_t chunks = 1);
 
-/// A tree with as few steps as are found, then as little depth; both are least on all tori that the
-/// tests try. The same graph gives the same tree. O(size * degree) where the first try succeeds.
-TranslationTree make_translation_tree(const CayleyGraph& graph);
+/// Trees with as few steps as are found, then as little depth; both are least on all tori that the
+/// tests try. The same graph gives the same trees. O(chunks * size * degree) where the first try
+/// succeeds. \throws Error(InvalidArgument) as cayley_distances(), or for 2^32 arcs and more.
+TranslationTree make_translation_tree(const CayleyGraph& graph, std::uint32_t chunks = 1);
 
 }  // namespace multitree

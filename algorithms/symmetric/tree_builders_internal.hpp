@@ -14,16 +14,28 @@
 
 namespace multitree {
 
-/// What both need to know of a graph.
+/// What both need to know of a graph, of which there is a copy for each tree.
 struct CayleyDistances {
   const CayleyGraph& graph;
+  std::uint32_t chunks;
   std::vector<std::uint32_t> distance;
   /// By how many generators an element is reached on shortest paths from the identity.
   std::vector<std::uint32_t> flex;
   std::uint32_t diameter = 0;
+  std::uint32_t least_steps = 0;
 
-  explicit CayleyDistances(const CayleyGraph& graph);
+  CayleyDistances(const CayleyGraph& graph, std::uint32_t chunks);
+
+  [[nodiscard]] std::uint32_t elements() const {
+    return static_cast<std::uint32_t>(distance.size());
+  }
+  /// The identity of a copy is the root of its tree.
+  [[nodiscard]] bool is_root(std::uint32_t element) const { return distance[element] == 0; }
+  [[nodiscard]] std::uint32_t root(std::uint32_t tree) const { return tree * graph.size(); }
 };
+
+/// A tree without arcs.
+TranslationTree empty_tree(const CayleyDistances& distances);
 
 /// Grows the tree step by step; in each, as many generators as possible get an element that is not
 /// in the tree, preferably one that few generators reach (flex). With `any_path`, arcs that are not

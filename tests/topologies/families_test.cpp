@@ -66,21 +66,27 @@ TEST_P(Family, HasTheSizesOfItsFormulas) {
 
 INSTANTIATE_TEST_SUITE_P(
     Direct, Family,
-    testing::Values(Expected{"ring:1", 1, 1, 0, 0, 0}, Expected{"ring:2", 2, 2, 2, 1, 1},
-                    Expected{"ring:3", 3, 3, 6, 2, 1}, Expected{"ring:8", 8, 8, 16, 2, 4},
-                    Expected{"torus:1x1", 1, 1, 0, 0, 0}, Expected{"torus:2x2", 4, 4, 8, 2, 2},
-                    Expected{"torus:2x1x3", 6, 6, 18, 3, 2},
-                    Expected{"torus:4x4", 16, 16, 64, 4, 4},
-                    Expected{"torus:8x8", 64, 64, 256, 4, 8},
-                    Expected{"torus:4x3x2", 24, 24, 24 * 5, 5, 2 + 1 + 1},
-                    Expected{"torus:3x3x3x3", 81, 81, 81 * 8, 8, 4},
-                    Expected{"mesh:1", 1, 1, 0, 0, 0}, Expected{"mesh:2", 2, 2, 2, 1, 1},
-                    Expected{"mesh:4x4", 16, 16, 48, 2, 6},
-                    Expected{"mesh:3x5", 15, 15, 2 * (2 * 5 + 3 * 4), 2, 6},
-                    Expected{"mesh:2x3x4", 24, 24, 2 * (12 + 16 + 18), 3, 6},
-                    Expected{"hypercube:0", 1, 1, 0, 0, 0}, Expected{"hypercube:1", 2, 2, 2, 1, 1},
-                    Expected{"hypercube:6", 64, 64, 384, 6, 6}, Expected{"full:1", 1, 1, 0, 0, 0},
-                    Expected{"full:2", 2, 2, 2, 1, 1}, Expected{"full:8", 8, 8, 56, 7, 1}));
+    testing::Values(
+        Expected{"ring:1", 1, 1, 0, 0, 0}, Expected{"ring:2", 2, 2, 2, 1, 1},
+        Expected{"ring:3", 3, 3, 6, 2, 1}, Expected{"ring:8", 8, 8, 16, 2, 4},
+        Expected{"torus:1x1", 1, 1, 0, 0, 0}, Expected{"torus:2x2", 4, 4, 8, 2, 2},
+        Expected{"torus:2x1x3", 6, 6, 18, 3, 2}, Expected{"torus:4x4", 16, 16, 64, 4, 4},
+        Expected{"torus:8x8", 64, 64, 256, 4, 8},
+        Expected{"torus:4x3x2", 24, 24, 24 * 5, 5, 2 + 1 + 1},
+        Expected{"torus:3x3x3x3", 81, 81, 81 * 8, 8, 4}, Expected{"mesh:1", 1, 1, 0, 0, 0},
+        Expected{"mesh:2", 2, 2, 2, 1, 1}, Expected{"mesh:4x4", 16, 16, 48, 2, 6},
+        Expected{"mesh:3x5", 15, 15, 2 * (2 * 5 + 3 * 4), 2, 6},
+        Expected{"mesh:2x3x4", 24, 24, 2 * (12 + 16 + 18), 3, 6},
+        Expected{"hypercube:0", 1, 1, 0, 0, 0}, Expected{"hypercube:1", 2, 2, 2, 1, 1},
+        Expected{"hypercube:6", 64, 64, 384, 6, 6}, Expected{"full:1", 1, 1, 0, 0, 0},
+        Expected{"full:2", 2, 2, 2, 1, 1}, Expected{"full:8", 8, 8, 56, 7, 1},
+        Expected{"torus:2x2?double=1", 4, 4, 16, 4, 2}, Expected{"circulant:2", 2, 2, 2, 1, 1},
+        Expected{"circulant:16?offsets=1,5", 16, 16, 64, 4, 4},
+        Expected{"twisted-torus:8x4", 32, 32, 128, 4, 4},
+        Expected{"cayley:4x4?generators=1,4,5", 16, 16, 96, 6, 2},
+        Expected{"star-graph:1", 1, 1, 0, 0, 0}, Expected{"star-graph:4", 24, 24, 72, 3, 3 * 3 / 2},
+        Expected{"pancake:4", 24, 24, 72, 3, 4},
+        Expected{"bubble-sort:4", 24, 24, 72, 3, 4 * 3 / 2}));
 
 INSTANTIATE_TEST_SUITE_P(
     Switched, Family,
