@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The packing linear program by COIN-OR CLP, and its basic solution in exact arithmetic.
+#include "algorithms/certificate/packing_lp_internal.hpp"
+
+#include <ClpSimplex.hpp>
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "algorithms/certificate/exact_linear_internal.hpp"
+
+namespace multitree {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+constexpr double kPriceScale = 1099511627776;  // 2^40
+
+}  // namespace
+
+struct PackingLp::Solver {
+  ClpSimplex clp;
+  double highest_price = 1;
+};
+
+PackingLp::PackingLp(std::vector<std::int64_t> capacities)
+    : capacities_(std::move(capacities)), solver_(std::make_unique<Solver>()) {
+  ClpSimplex& clp = solver_->clp;
+  clp.setLogLevel(0);
+  clp.setOptimizationDirection(-1);
+  clp.setPrimalTolerance(kTolerance);
+  clp.setDualTolerance(kTolerance);
+  const auto rows = static_cast<int>(capacities_.size());
+  clp.resize(rows, 0);
+  const auto widest =
+      static_cast<double>(*std::max_element(capacities_.begin(), capacities_.end()));
+  for (int row = 0; row < rows; ++row) {
+    clp.setRowBounds(row, -COIN_DBL_MAX,
+                     static_cast<double>(capacities_[static_cast<std::size_t>(row)]) / widest);
+  }
+}
+
+PackingLp::~PackingLp() = default;
+
+void PackingLp::add_column(const std::vector<RowUse>& uses) {
+  std::vector<int> rows;
+  std::vector<double> counts;
+  for (const RowUse& use : uses) {
+    rows.push_back(static_cast<int>(use.row));
+    counts.push_back(use.count);
+  }
+  solver_->clp.addColumn(static_cast<int>(rows.size()), rows.data(), counts.data(), 0.0,
+                         COIN_DBL_MAX, 1.0);
+  columns_.push_back(uses);
+}
+
+void PackingLp::solve() {
+  solver_->clp.primal();
+  const double* prices = solver_->clp.getRowPrice();
+  solver_->highest_price = 0;
+  for (std::size_t row = 0; row < capacities_.size(); ++row) {
+    solver_->highest_price = std::max(solver_->highest_price, std::abs(prices[row]));
+  }
+}
+
+std::vector<std::int64_t> PackingLp::scaled_prices() const {
+  const double* prices = solver_->clp.getRowPrice();
+  std::vector<std::int64_t> result;
+  for (std::size_t row = 0; row < capacities_.size(); ++row) {
+    result.push_back(std::llround(std::abs(prices[row]) / solver_->highest_price * kPriceScale));
+  }
+  return result;
+}
+
+double PackingLp::scaled_cost_limit() const {
+  return (1 - 2 * kTolerance) / solver_->highest_price * kPriceScale;
+}
+
+std::optional<PackingLp::Solution> PackingLp::exact_solution() const {
+  std::vector<std::size_t> used, tight;
+  std::vector<std::size_t> place(capacities_.size(), capacities_.size());
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (solver_->clp.getColumnStatus(static_cast<int>(column)) == ClpSimplex::basic) {
+      used.push_back(column);
+    }
+  }
+  for (std::size_t row = 0; row < capacities_.size(); ++row) {
+    if (solver_->clp.getRowStatus(static_cast<int>(row)) == ClpSimplex::basic) continue;
+    place[row] = tight.size();
+    tight.push_back(row);
+  }
+  if (used.size() != tight.size()) return std::nullopt;
+  IntegerMatrix basis(used.size());
+  for (std::size_t j = 0; j < used.size(); ++j) {
+    for (const RowUse& use : columns_[used[j]]) {
+      if (place[use.row] != capacities_.size()) basis.at(place[use.row], j) = use.count;
+    }
+  }
+  std::vector<std::int64_t> right;
+  for (const std::size_t row : tight) right.push_back(capacities_[row]);
+  const auto weights = solve_exactly(basis, right);
+  const auto prices = solve_exactly(basis.transposed(), std::vector<std::int64_t>(used.size(), 1));
+  if (!weights || !prices) return std::nullopt;
+  Solution solution{std::vector<Exact>(columns_.size(), 0),
+                    std::vector<Exact>(capacities_.size(), 0)};
+  for (std::size_t j = 0; j < used.size(); ++j) solution.weights[used[j]] = (*weights)[j];
+  for (std::size_t i = 0; i < tight.size(); ++i) solution.prices[tight[i]] = (*prices)[i];
+  if (!is_feasible(solution)) return std::nullopt;
+  return solution;
+}
+
+bool PackingLp::is_feasible(const Solution& solution) const {
+  std::vector<Exact> left(capacities_.begin(), capacities_.end());
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    const Exact& weight = solution.weights[column];
+    if (weight < 0) return false;
+    if (weight == 0) continue;
+    for (const RowUse& use : columns_[column]) left[use.row] -= weight * use.count;
+  }
+  const auto negative = [](const Exact& value) { return value < 0; };
+  return std::none_of(left.begin(), left.end(), negative) &&
+         std::none_of(solution.prices.begin(), solution.prices.end(), negative);
+}
+
+}  // namespace multitree

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Cheapest undirected trees and the moats around their parts.
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <queue>
+#include <tuple>
+
+#include "algorithms/certificate/metric_trees_internal.hpp"
+
+namespace multitree {
+namespace {
+
+/// Every node's nearest rank, how far it is, and the link by which the cheapest path from it
+/// arrives.
+struct Regions {
+  std::vector<Rank> rank;
+  std::vector<Price> distance;
+  std::vector<LinkId> entry;
+};
+
+Regions grow_regions(const Topology& topology, const std::vector<Price>& price) {
+  Regions regions{std::vector<Rank>(topology.num_nodes()), std::vector<Price>(topology.num_nodes()),
+                  std::vector<LinkId>(topology.num_nodes())};
+  std::vector<bool> reached(topology.num_nodes(), false), settled(topology.num_nodes(), false);
+  using Entry = std::pair<Price, std::uint32_t>;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    const std::uint32_t node = index(topology.node_of(Rank{r}));
+    regions.rank[node] = Rank{r};
+    reached[node] = true;
+    queue.emplace(0, node);
+  }
+  while (!queue.empty()) {
+    const NodeId node{queue.top().second};
+    queue.pop();
+    if (settled[index(node)]) continue;
+    settled[index(node)] = true;
+    for (const LinkId link : topology.out_links(node)) {
+      const std::uint32_t next = index(topology.link(link).dst);
+      const Price distance = regions.distance[index(node)] + price[index(link)];
+      if (reached[next] && regions.distance[next] <= distance) continue;
+      reached[next] = true;
+      regions.rank[next] = regions.rank[index(node)];
+      regions.distance[next] = distance;
+      regions.entry[next] = link;
+      queue.emplace(distance, next);
+    }
+  }
+  return regions;
+}
+
+/// Where two regions touch.
+struct Bridge {
+  Price length;  ///< of the path from rank to rank over `link`
+  LinkId link{};
+  Rank src{}, dst{};
+};
+
+std::vector<Bridge> find_bridges(const Topology& topology, const std::vector<Price>& price,
+                                 const Regions& regions) {
+  std::vector<Bridge> bridges;
+  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
+    const std::uint32_t src = index(topology.links()[l].src), dst = index(topology.links()[l].dst);
+    if (regions.rank[src] == regions.rank[dst]) continue;
+    bridges.push_back({regions.distance[src] + price[l] + regions.distance[dst], LinkId{l},
+                       regions.rank[src], regions.rank[dst]});
+  }
+  return bridges;
+}
+
+/// The path from rank to rank over a bridge.
+std::vector<LinkId> route_over(const Bridge& bridge, const Regions& regions,
+                               const Topology& topology) {
+  std::vector<LinkId> route;
+  for (NodeId node = topology.link(bridge.link).src; node != topology.node_of(bridge.src);) {
+    route.push_back(regions.entry[index(node)]);
+    node = topology.link(route.back()).src;
+  }
+  std::reverse(route.begin(), route.end());
+  route.push_back(bridge.link);
+  for (NodeId node = topology.link(bridge.link).dst; node != topology.node_of(bridge.dst);) {
+    const LinkId entry = regions.entry[index(node)];
+    route.push_back(*topology.mate(entry));
+    node = topology.link(entry).src;
+  }
+  return route;
+}
+
+/// The classes of ranks that are merged one after the other.
+class Classes {
+ public:
+  explicit Classes(std::uint32_t ranks) : parent_(ranks), members_(ranks), birth_(ranks, 0) {
+    std::iota(parent_.begin(), parent_.end(), 0);
+    for (std::uint32_t r = 0; r < ranks; ++r) members_[r] = {r};
+  }
+  std::uint32_t find(std::uint32_t rank) {
+    while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
+    return rank;
+  }
+  const std::vector<std::uint32_t>& members(std::uint32_t root) const { return members_[root]; }
+  /// The distance at which the class came to be.
+  const Price& birth(std::uint32_t root) const { return birth_[root]; }
+  void merge(std::uint32_t a, std::uint32_t b, const Price& distance) {
+    if (members_[a].size() < members_[b].size()) std::swap(a, b);
+    parent_[b] = a;
+    members_[a].insert(members_[a].end(), members_[b].begin(), members_[b].end());
+    members_[b].clear();
+    birth_[a] = distance;
+  }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+  std::vector<std::vector<std::uint32_t>> members_;
+  std::vector<Price> birth_;
+};
+
+/// The cuts of one class while hops grow from `from` to `to`: it takes in the switches of its
+/// regions as soon as hops are twice as long as their way to the nearest rank.
+void add_cuts_of_class(const std::vector<std::uint32_t>& ranks, const Price& from, const Price& to,
+                       const std::vector<std::vector<std::uint32_t>>& switches_of,
+                       const Regions& regions, const Topology& topology, PricedCuts& result) {
+  std::map<Price, std::vector<NodeId>> joining;
+  std::vector<NodeId> far;
+  for (const std::uint32_t rank : ranks) {
+    far.push_back(topology.node_of(Rank{rank}));
+    for (const std::uint32_t node : switches_of[rank]) {
+      const Price distance = regions.distance[node] * 2;
+      if (distance >= to) continue;
+      joining[std::max(distance, from)].push_back(NodeId{node});
+    }
+  }
+  joining.try_emplace(from);
+  for (auto it = joining.begin(); it != joining.end(); ++it) {
+    far.insert(far.end(), it->second.begin(), it->second.end());
+    const auto next = std::next(it);
+    std::vector<NodeId> sorted = far;
+    std::sort(sorted.begin(), sorted.end());
+    result.cuts.push_back(
+        {std::move(sorted), Price((next == joining.end() ? to : next->first) - it->first)});
+  }
+}
+
+}  // namespace
+
+std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::vector<Price>& price,
+                                          Rank start) {
+  const Regions regions = grow_regions(topology, price);
+  const std::vector<Bridge> bridges = find_bridges(topology, price, regions);
+  std::vector<std::vector<std::uint32_t>> leaving(topology.num_ranks());
+  for (std::uint32_t b = 0; b < bridges.size(); ++b) {
+    leaving[index(bridges[b].src)].push_back(b);
+  }
+  using Entry = std::tuple<Price, std::uint32_t, std::uint32_t>;  // length, depth, bridge
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::vector<std::uint32_t> depth(topology.num_ranks(), 0);
+  std::vector<bool> joined(topology.num_ranks(), false);
+  std::vector<Hop> tree;
+  const auto join = [&](Rank rank) {
+    joined[index(rank)] = true;
+    for (const std::uint32_t b : leaving[index(rank)]) {
+      if (!joined[index(bridges[b].dst)]) {
+        queue.emplace(bridges[b].length, depth[index(rank)] + 1, b);
+      }
+    }
+  };
+  join(start);
+  while (!queue.empty()) {
+    const auto [length, level, b] = queue.top();
+    queue.pop();
+    const Bridge& bridge = bridges[b];
+    if (joined[index(bridge.dst)]) continue;
+    depth[index(bridge.dst)] = level;
+    tree.push_back({bridge.src, bridge.dst, route_over(bridge, regions, topology)});
+    join(bridge.dst);
+  }
+  return tree;
+}
+
+PricedCuts cuts_of_undirected_tree(const Topology& topology, const std::vector<Price>& price) {
+  const Regions regions = grow_regions(topology, price);
+  std::vector<Bridge> bridges = find_bridges(topology, price, regions);
+  std::stable_sort(bridges.begin(), bridges.end(),
+                   [](const Bridge& a, const Bridge& b) { return a.length < b.length; });
+  std::vector<std::vector<std::uint32_t>> switches_of(topology.num_ranks());
+  PricedCuts result;
+  result.switch_price = regions.distance;
+  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
+    if (topology.nodes()[node].is_switch()) switches_of[index(regions.rank[node])].push_back(node);
+  }
+  Classes classes(topology.num_ranks());
+  for (const Bridge& bridge : bridges) {
+    const std::uint32_t a = classes.find(index(bridge.src)), b = classes.find(index(bridge.dst));
+    if (a == b) continue;
+    for (const std::uint32_t part : {a, b}) {
+      if (classes.birth(part) == bridge.length) continue;
+      add_cuts_of_class(classes.members(part), classes.birth(part), bridge.length, switches_of,
+                        regions, topology, result);
+    }
+    classes.merge(a, b, bridge.length);
+  }
+  return result;
+}
+
+}  // namespace multitree
