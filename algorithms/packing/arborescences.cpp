@@ -56,7 +56,7 @@ TreePacking pack_arborescences(const Topology& topology, std::span<const std::in
   packing.ranks = topology.num_ranks();
   if (std::ranges::all_of(demand, [](std::int64_t d) { return d == 0; })) return packing;
   std::vector<RankArc> arcs = split_off_switches(topology, capacity, demand);
-  const std::vector<ArcTree> trees = grow_trees(topology.num_ranks(), arcs, demand);
+  const std::vector<ArcTree> trees = pack_trees(topology.num_ranks(), arcs, demand);
   RouteAssignment routes(std::move(arcs), packing);
   for (const ArcTree& tree : trees) routes.assign(tree);
   return packing;

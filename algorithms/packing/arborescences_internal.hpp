@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Growing of trees on a network of ranks alone.
+/// Packing of trees on a network of ranks alone.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,15 @@ struct ArcTree {
 /// Spanning out-trees, those of rank r with weights that sum to demand[r], within the capacities.
 /// \throws std::logic_error if a cut does not allow them.
 std::vector<ArcTree> grow_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                std::span<const std::int64_t> demand);
+
+/// Trees of (nearly) shortest paths within the capacities; of each root as many as were found, with
+/// weights that sum to demand[r] at most.
+std::vector<ArcTree> shortest_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                    std::span<const std::int64_t> demand);
+
+/// grow_trees() with short trees: shortest_trees() are kept as far as cuts allow to complete them.
+std::vector<ArcTree> pack_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
                                 std::span<const std::int64_t> demand);
 
 }  // namespace multitree

@@ -36,7 +36,7 @@ std::vector<std::string> all_specs() {
                                     "torus:4x4?without=0>1",
                                     "mesh:4x4?without=0-1,5-6",
                                     "fattree:3x5",
-                                    "fattree:4x4?without=0",
+                                    "fattree:4x4?without=leaf0-spine0",
                                     "dgx-a100:1",
                                     "dgx-a100:2",
                                     "bigraph:3x8",
