@@ -4,6 +4,8 @@
 /// how it gathers and broadcasts.
 #pragma once
 
+#include <utility>
+
 #include "algorithms/schedule.hpp"
 
 namespace multitree {
@@ -22,6 +24,12 @@ Schedule reversed_by_mates(const Schedule& schedule, const Topology& topology);
 
 /// `first` (ReduceScatter) then `second` (AllGather) with the same chunks: an AllReduce.
 Schedule all_reduce_of(const Schedule& first, const Schedule& second);
+
+/// A ReduceScatter and an AllGather, each cut at the cuts of both, so that all_reduce_of() can join
+/// them: transfers are repeated for the pieces of their chunk. \throws Error(Unsupported) if the
+/// weights of the pieces would exceed 32 bits.
+std::pair<Schedule, Schedule> with_common_chunks(const Schedule& first, const Schedule& second,
+                                                 const Topology& topology);
 
 /// `schedule` repeated for `segments` pieces of every chunk, as densely pipelined as links allow:
 /// chunk c becomes `segments` chunks of the same owner and tree.

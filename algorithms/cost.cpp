@@ -53,7 +53,8 @@ Departure depart(std::span<const LinkId> route, const Topology& topology, Picose
 
 }  // namespace
 
-Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes) {
+Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                  const CostModel& model) {
   // Chunks are priced by their exact share of the size, so that tiny sizes do not round to nothing.
   const std::uint64_t grain = std::uint64_t{1} << 40;
   std::vector<double> share(schedule.chunks.size());
@@ -67,6 +68,8 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
     return values[std::size_t{index(rank)} * schedule.chunks.size() + chunk];
   };
   std::vector<Picoseconds> busy_until(topology.num_links(), 0);
+  const auto overhead = static_cast<Picoseconds>(model.message_overhead.picoseconds);
+  std::vector<Picoseconds> sender_free(schedule.ranks, 0);
   Picoseconds end = 0;
   std::vector<Picoseconds> arrival(schedule.transfers.size());
   const auto& transfers = schedule.transfers;
@@ -77,8 +80,11 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
       const Transfer& t = transfers[next];
       Value& source = value(t.src, t.chunk);
       const double size = share[t.chunk] * static_cast<double>(bytes);
-      const Departure departure =
-          depart(schedule.route(t), topology, source.ready, size, busy_until);
+      Picoseconds ready = source.ready;
+      if (overhead > 0) {
+        ready = sender_free[index(t.src)] = std::max(ready, sender_free[index(t.src)]) + overhead;
+      }
+      const Departure departure = depart(schedule.route(t), topology, ready, size, busy_until);
       source.read = std::max(source.read, departure.sent);
       arrival[next] = departure.sent + departure.latency;
     }

@@ -28,6 +28,8 @@ struct Algorithm {
   Schedule (*broadcast)(const Topology& topology, Rank root, const Spec& options);
   /// nullptr: reduce-scatter then all-gather.
   Schedule (*all_reduce)(const Topology& topology, const Spec& options);
+  /// Options besides the default that `auto` tries, separated by '|': "segments=4|segments=64".
+  std::string_view variants = {};
 };
 
 /// All algorithms, sorted by name.

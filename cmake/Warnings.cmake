@@ -4,6 +4,7 @@ function(multitree_target_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion
                          -Wno-sign-conversion
                          -Wno-restrict  # false positives of g++ 12 on std::string (PR 105651)
+                         -Wno-maybe-uninitialized  # and on Boost's integers and flows
                          $<$<BOOL:${MULTITREE_WERROR}>:-Werror>)
   if(MULTITREE_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${MULTITREE_SANITIZE} -fno-omit-frame-pointer

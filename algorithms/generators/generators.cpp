@@ -39,10 +39,12 @@ constexpr std::uint32_t kMaxScattered = 512;
 /// tree's edge into the root is left out, as the root has everything; its children there are served
 /// by it.
 Schedule scattered_broadcast(const Schedule& gather, Rank root, const Topology& topology) {
-  Schedule header = broadcast_header(topology, root, topology.num_ranks());
+  const auto chunks = static_cast<std::uint32_t>(gather.chunks.size());
+  Schedule header = broadcast_header(topology, root, chunks);
   std::vector<Message> messages;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    if (Rank{r} != root) messages.push_back({Op::Copy, r, root, Rank{r}});
+  for (std::uint32_t c = 0; c < chunks; ++c) {
+    const Rank owner = gather.chunks[c].owner;
+    if (owner != root) messages.push_back({Op::Copy, c, root, owner});
   }
   for (const Transfer& t : gather.transfers) {
     if (t.dst != root) messages.push_back({Op::Copy, t.chunk, t.src, t.dst});

@@ -14,9 +14,12 @@
 
 namespace multitree {
 
+Algorithm auto_algorithm();
 Algorithm bidirectional_ring_algorithm();
 Algorithm bine_algorithm();
+Algorithm breadth_first_algorithm();
 Algorithm double_binary_tree_algorithm();
+Algorithm exchange_algorithm();
 Algorithm forest_algorithm();
 Algorithm halving_doubling_algorithm();
 Algorithm hdrm_algorithm();

@@ -30,7 +30,10 @@ Schedule all_reduce(const Algorithm& algorithm, const Topology& topology, const 
   const auto gather = [&](const Topology& t) {
     return &t == &topology ? gathering : algorithm.all_gather(t, options);
   };
-  return all_reduce_of(mirror(topology, gather), gathering);
+  const Schedule reduction = mirror(topology, gather);
+  if (reduction.chunks == gathering.chunks) return all_reduce_of(reduction, gathering);
+  const auto [first, second] = with_common_chunks(reduction, gathering, topology);
+  return all_reduce_of(first, second);
 }
 
 Schedule generate(const Algorithm& algorithm, const Topology& topology, Collective collective,
@@ -56,9 +59,12 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
 
 std::span<const Algorithm> algorithms() {
   static const std::array list = {
+      auto_algorithm(),
       bidirectional_ring_algorithm(),
       bine_algorithm(),
+      breadth_first_algorithm(),
       double_binary_tree_algorithm(),
+      exchange_algorithm(),
       forest_algorithm(),
       halving_doubling_algorithm(),
       hdrm_algorithm(),
@@ -98,7 +104,8 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
   }
   Schedule schedule = generate(algorithm, topology, collective, root, options);
   options.check_all_used();
-  schedule.algorithm = options.text();
+  // A choice among others keeps the name of what it chose.
+  if (schedule.algorithm.empty()) schedule.algorithm = options.text();
   schedule.collective = collective;
   schedule.root = has_root(collective) ? root : Rank{0};
   schedule.canonicalize();

@@ -17,15 +17,18 @@
 namespace multitree {
 namespace {
 
-/// Time of a schedule in shard times: its steps, each of the length of one chunk.
-Rational shard_times(const Schedule& schedule) {
-  std::int64_t weight = 0;
-  for (const Chunk& chunk : schedule.chunks) {
-    EXPECT_EQ(chunk.weight, 1U);
-    weight += chunk.weight;
+/// Time of a schedule in shard times: its steps, each of the length of the largest chunk.
+double shard_times(const Schedule& schedule) {
+  constexpr std::uint64_t kShard = std::uint64_t{1} << 40;
+  std::uint64_t largest = 0;
+  for (const ElementRange& range : chunk_ranges(schedule, kShard * schedule.ranks)) {
+    largest = std::max(largest, range.count);
   }
-  return Rational(std::int64_t{schedule.num_steps()} * schedule.ranks, weight);
+  return schedule.num_steps() * static_cast<double>(largest) / static_cast<double>(kShard);
 }
+
+/// Reductions and copies at the same time may take less than one after the other.
+bool is_concurrent(std::string_view spec) { return spec == "allreduce-optimal" || spec == "auto"; }
 
 void check(std::string_view spec, const Topology& topology, const Bounds& bounds,
            Collective collective, Rank root) {
@@ -34,10 +37,15 @@ void check(std::string_view spec, const Topology& topology, const Bounds& bounds
   const Schedule schedule = generate_schedule(spec, topology, collective, root);
   const VerifyReport report = verify(schedule, topology);
   ASSERT_TRUE(report.ok()) << report.violations.front().message;
-  EXPECT_EQ(schedule.algorithm, spec);
+  // A choice among others carries the name of what it chose.
+  EXPECT_TRUE(spec == "auto" ? schedule.algorithm != spec : schedule.algorithm == spec)
+      << schedule.algorithm;
   EXPECT_EQ(schedule.collective, collective);
   EXPECT_EQ(schedule.root, has_root(collective) ? root : Rank{0});
-  EXPECT_GE(shard_times(schedule), collective_bound(bounds, topology, collective, root));
+  if (collective != Collective::AllReduce || !is_concurrent(spec)) {
+    EXPECT_GE(shard_times(schedule) * (1 + 1e-9),
+              boost::rational_cast<double>(collective_bound(bounds, topology, collective, root)));
+  }
   EXPECT_EQ(schedule, generate_schedule(spec, topology, collective, root));
 }
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The best schedule for every size, by predicted time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "algorithms/cost.hpp"
+#include "algorithms/tuning/plan.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+struct TuneOptions {
+  std::uint64_t first = 8, last = std::uint64_t{1} << 30;  ///< sizes of interest, in bytes
+  CostModel cost;
+  /// Algorithm specs to choose among; empty: candidate_specs().
+  std::vector<std::string> algorithms;
+  /// Told what is being generated; may be empty.
+  std::function<void(std::string_view spec)> on_candidate;
+};
+
+/// A range of sizes and who is fastest there. Times are predictions at `from` and at `to`.
+struct TunedRange {
+  std::uint64_t from = 0, to = 0;  ///< bytes, both included
+  std::size_t candidate = 0;
+  Time time_from, time_to;
+};
+
+/// An algorithm that was tried.
+struct TuneCandidate {
+  std::string spec;
+  Schedule schedule;
+  /// Predicted at TuneResult::sizes.
+  std::vector<Time> times;
+  /// Why the network does not allow it; then there is no schedule.
+  std::string unsupported;
+};
+
+/// All candidates and, for every size, the best: the Pareto set over the size.
+struct TuneResult {
+  std::vector<std::uint64_t> sizes;  ///< where all were compared
+  std::vector<TuneCandidate> candidates;
+  std::vector<TunedRange> ranges;  ///< from options.first to options.last, without gaps
+
+  /// The winners, for all sizes: the last range's schedule also serves what is larger.
+  [[nodiscard]] SizedSchedules plan() const;
+};
+
+/// All registered algorithms, and the variants that they name (Algorithm::variants), but `auto`.
+std::vector<std::string> candidate_specs();
+
+/// Generates and verifies every candidate, predicts its time at sizes a factor of 4 apart, and
+/// finds each crossover to 1/64 of its size by bisection. Of equally fast schedules, the one with
+/// fewer transfers wins, then the one listed first. Deterministic.
+///
+/// Between two compared sizes with the same winner no other is looked for: a candidate that wins
+/// only inside a factor of 4 is missed.
+/// \throws Error(InvalidArgument) for sizes or algorithms, Error(Unsupported) if no candidate
+/// serves the network.
+TuneResult tune(const Topology& topology, Collective collective, Rank root,
+                const TuneOptions& options);
+
+}  // namespace multitree
