@@ -90,6 +90,7 @@ class ListScheduler {
       : packing_(packing),
         topology_(topology),
         chunking_(cut_into_chunks(packing, options.segments)),
+        arrivals_(options.lag + 1),
         queues_(topology.num_links()),
         used_(topology.num_links(), 0) {
     for (const PackedTree& tree : packing.trees) {
@@ -97,6 +98,7 @@ class ListScheduler {
       for (const TreeArc& arc : plans_.back().arcs) one_link_ &= arc.route_size <= 1;
     }
     period_ = steps_per_segment();
+    hop_ = std::int64_t{options.lag} + 1;
     missing_.reserve(chunking_.chunks.size() * packing.ranks);
     for (const Chunk& chunk : chunking_.chunks) {
       const auto& children = plans_[chunk.tree].children;
@@ -113,12 +115,16 @@ class ListScheduler {
     schedule_.transfers.reserve(waiting_);
     schedule_.routes.reserve(waiting_);
     for (std::uint32_t chunk = 0; chunk < schedule_.chunks.size(); ++chunk) start(chunk);
-    for (std::uint32_t step = 0; waiting_ > 0; ++step) {
+    std::ranges::swap(arrivals_.front(), arrivals_.back());  // the first ones wait for nothing
+    for (std::uint32_t step = 0; waiting_ > 0;) {
       flush_arrivals();
-      const std::size_t before = waiting_;
       one_link_ ? serve_links() : serve_by_urgency();
-      if (waiting_ == before) throw std::logic_error("time_trees: arcs that are not a tree");
-      emit(step);
+      const bool nothing_comes =
+          std::ranges::all_of(arrivals_, [](const auto& list) { return list.empty(); });
+      if (sent_.empty() && nothing_comes) {
+        throw std::logic_error("time_trees: arcs that are not a tree");
+      }
+      if (!sent_.empty()) emit(step++);
     }
     return std::move(schedule_);
   }
@@ -148,14 +154,14 @@ class ListScheduler {
   /// Latest start of a transfer if each segment were to end one period after the one before it.
   [[nodiscard]] Ready ready(std::uint32_t chunk, std::uint32_t arc) const {
     const std::uint32_t segment = chunk - chunking_.first[schedule_.chunks[chunk].tree];
-    return {period_ * segment - plan_of(chunk).hops_to_end[arc], chunk, arc};
+    return {period_ * segment - hop_ * plan_of(chunk).hops_to_end[arc], chunk, arc};
   }
 
   void start(std::uint32_t chunk) {
     const TreePlan& plan = plan_of(chunk);
     for (std::uint32_t r = 0; r < packing_.ranks; ++r) {
       if (plan.children[r] == 0 && plan.reduction[r] != kNone) {
-        arrivals_.push_back(ready(chunk, plan.reduction[r]));
+        arrivals_.back().push_back(ready(chunk, plan.reduction[r]));
       }
     }
     if (plan.reductions == 0) start_copies(chunk, schedule_.chunks[chunk].owner);
@@ -165,7 +171,7 @@ class ListScheduler {
     const TreePlan& plan = plan_of(chunk);
     for (std::uint32_t i = plan.copy_begin[index(from)]; i < plan.copy_begin[index(from) + 1];
          ++i) {
-      arrivals_.push_back(ready(chunk, plan.copies[i]));
+      arrivals_.back().push_back(ready(chunk, plan.copies[i]));
     }
   }
 
@@ -177,7 +183,7 @@ class ListScheduler {
     if (--missing_[std::size_t{done.chunk} * packing_.ranks + index(arc.dst)] > 0) return;
     const std::uint32_t next = plan.reduction[index(arc.dst)];
     if (next == kNone) return start_copies(done.chunk, arc.dst);
-    arrivals_.push_back(ready(done.chunk, next));
+    arrivals_.back().push_back(ready(done.chunk, next));
   }
 
   void enqueue(const Ready& transfer, LinkId at) {
@@ -194,11 +200,12 @@ class ListScheduler {
   }
 
   void flush_arrivals() {
-    for (const Ready& transfer : arrivals_) {
+    for (const Ready& transfer : arrivals_.front()) {
       enqueue(transfer, packing_.route(plan_of(transfer.chunk).arcs[transfer.arc]).front());
     }
     for (const auto& [transfer, link] : blocked_) enqueue(transfer, link);
-    arrivals_.clear();
+    arrivals_.front().clear();
+    std::ranges::rotate(arrivals_, arrivals_.begin() + 1);
     blocked_.clear();
     std::ranges::fill(used_, 0U);
   }
@@ -273,11 +280,12 @@ class ListScheduler {
   Chunking chunking_;
   std::vector<TreePlan> plans_;
   bool one_link_ = true;
-  std::int64_t period_ = 1;
+  std::int64_t period_ = 1, hop_ = 1;  // in steps
   Schedule schedule_;
-  std::size_t waiting_ = 0;             // transfers without a step
-  std::vector<std::uint32_t> missing_;  // by chunk and rank: reductions still to come
-  std::vector<Ready> arrivals_, sent_;  // ready from the next step on; sent in this one
+  std::size_t waiting_ = 0;                   // transfers without a step
+  std::vector<std::uint32_t> missing_;        // by chunk and rank: reductions still to come
+  std::vector<std::vector<Ready>> arrivals_;  // ready from the next step on, the one after, ...
+  std::vector<Ready> sent_;                   // in this step
   std::vector<std::pair<Ready, LinkId>> blocked_;
   std::vector<std::vector<Ready>> queues_;  // by link: heaps
   std::vector<std::uint32_t> used_;         // by link: slots taken in this step

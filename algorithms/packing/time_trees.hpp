@@ -14,6 +14,10 @@ struct TimingOptions {
   /// Pieces that a tree of the mean weight is cut into; heavier trees get more, so that chunks are
   /// about equally large. >= 1.
   std::uint32_t segments = 1;
+  /// Steps that pass between receiving and passing on, where something else can be sent instead.
+  /// Executors without steps keep the order of transfers, and with some lag their links need not
+  /// wait for the latency of others.
+  std::uint32_t lag = 0;
 };
 
 /// Reductions up and copies down, pipelined chunk after chunk and at the same time, no link over

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// All-reduce over spanning trees that reduce and spread at the same time, one on each direction of
+/// a link: as fast as the strength of the network allows, which RS + AG is only where all ranks are
+/// alike (Nash-Williams 1961, Tutte 1961).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "algorithms/cost.hpp"
+#include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/packing/combs.hpp"
+#include "algorithms/packing/spanning_trees.hpp"
+#include "algorithms/packing/time_trees.hpp"
+
+namespace multitree {
+namespace {
+
+/// How much longer than without end a pipeline may take to fill and to drain.
+constexpr double kFill = 0.03;
+/// Smaller chunks are not worth a message of their own.
+constexpr std::uint64_t kMinChunkBytes = 16 << 10;
+/// More transfers cost more to store than they gain.
+constexpr std::uint64_t kMaxTransfers = 1U << 21;
+/// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
+constexpr std::uint32_t kMaxCompared = 512;
+constexpr std::uint32_t kMaxTrees = 1U << 16;
+
+struct Options {
+  std::uint32_t segments = 0, trees = 0;  // 0: not given
+  std::uint64_t bytes = 0;
+  bool lockstep = false;
+  [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0 && !lockstep; }
+};
+
+Options parse(const Spec& spec) {
+  const std::string form = spec.get("form", "async");
+  if (form != "async" && form != "lockstep") {
+    spec.fail(fmt::format("form: expected async or lockstep, got '{}'", form));
+  }
+  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees),
+          parse_bytes(spec.get("size", "64MiB")), form == "lockstep"};
+}
+
+std::optional<std::string> unsupported(const Topology& topology) {
+  if (!topology.has_switches() && topology.is_symmetric()) return std::nullopt;
+  return fmt::format(
+      "allreduce-optimal on {}: expected links in pairs of equal bandwidth and no "
+      "switches",
+      topology.name());
+}
+
+/// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
+TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
+  if (trees == 0) {
+    if (auto combs = pack_combs(topology)) return *std::move(combs);
+  }
+  return pack_spanning_trees(topology, trees);
+}
+
+/// So many pieces that filling and draining the pipeline, twice the depth of the trees, costs
+/// little. \pre at least two ranks.
+std::uint32_t default_segments(const TreePacking& packing, const Topology& topology,
+                               std::uint64_t bytes) {
+  const double steps_per_chunk = load(packing, topology).convert_to<double>() / packing.ranks;
+  const double wanted = 2.0 * depth(packing) / (kFill * steps_per_chunk);
+  const std::uint64_t arcs = 2 * (std::uint64_t{packing.ranks} - 1);
+  const std::uint64_t most = std::min(bytes / kMinChunkBytes, kMaxTransfers / arcs);
+  const double chunks = std::min(wanted, static_cast<double>(most));
+  return static_cast<std::uint32_t>(
+      std::max(1.0, std::ceil(chunks / static_cast<double>(packing.trees.size()))));
+}
+
+/// As many equal trees as make about one chunk a rank, a multiple of the exact optimum's.
+std::uint32_t lockstep_trees(const Topology& topology) {
+  std::uint64_t weight = 0;
+  const TreePacking exact = pack_all_reduce(topology, 0);
+  for (const PackedTree& tree : exact.trees) weight += tree.weight;
+  const std::uint64_t ranks = topology.num_ranks();
+  if (weight > 4 * ranks) return topology.num_ranks();
+  return static_cast<std::uint32_t>((ranks + weight - 1) / weight * weight);
+}
+
+Schedule over_trees(const Topology& topology, const Options& options) {
+  std::uint32_t trees = options.trees;
+  if (options.lockstep && trees == 0) trees = lockstep_trees(topology);
+  const TreePacking packing = pack_all_reduce(topology, trees);
+  TimingOptions timing;
+  timing.segments = std::max(1U, options.segments);
+  timing.lag = options.lockstep ? 0 : 1;
+  if (options.segments == 0 && !options.lockstep && packing.ranks > 1) {
+    timing.segments = default_segments(packing, topology, options.bytes);
+  }
+  return time_trees(packing, topology, timing);
+}
+
+/// The algorithm for collectives that have only one phase, the best one that serves the network.
+std::string_view one_phase_algorithm(const Topology& topology) {
+  for (const std::string_view name : {"symmetric", "forest"}) {
+    for (const Algorithm& algorithm : algorithms()) {
+      if (algorithm.name == name && !algorithm.unsupported(topology)) return name;
+    }
+  }
+  return "multitree";
+}
+
+Schedule all_reduce(const Topology& topology, const Spec& spec) {
+  const Options options = parse(spec);
+  Schedule trees = over_trees(topology, options);
+  if (!options.is_free() || topology.num_ranks() > kMaxCompared) return trees;
+  Schedule two_phases =
+      generate_schedule(one_phase_algorithm(topology), topology, Collective::AllReduce, Rank{0});
+  const bool is_faster = predict_time(trees, topology, options.bytes) <=
+                         predict_time(two_phases, topology, options.bytes);
+  return is_faster ? trees : two_phases;
+}
+
+Schedule all_gather(const Topology& topology, const Spec& spec) {
+  static_cast<void>(parse(spec));
+  return generate_schedule(one_phase_algorithm(topology), topology, Collective::AllGather, Rank{0});
+}
+
+Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
+  static_cast<void>(parse(spec));
+  return generate_schedule(one_phase_algorithm(topology), topology, Collective::Broadcast, root);
+}
+
+}  // namespace
+
+Algorithm allreduce_optimal_algorithm() {
+  return {.name = "allreduce-optimal",
+          .summary =
+              "spanning trees that reduce and spread at once: the exact optimum without switches",
+          .source = "Nash-Williams 1961, Tutte 1961; matroid union, Roskind and Tarjan 1985",
+          .parameters =
+              "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
+              "pieces of a tree of mean weight (default: about 3% to fill the pipeline); "
+              "form=async|lockstep: lockstep is one equal chunk a tree, about one tree a rank, in "
+              "few steps (default async); size=BYTES: size to choose for, also between trees and "
+              "reduce-scatter + all-gather where no other option is given (default 64MiB)",
+          .unsupported = unsupported,
+          .all_gather = all_gather,
+          .broadcast = broadcast,
+          .all_reduce = all_reduce};
+}
+
+}  // namespace multitree
