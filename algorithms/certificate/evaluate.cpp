@@ -138,21 +138,27 @@ Exact load_of(const Schedule& schedule, const Topology& topology) {
   return busiest * shards_of_whole(schedule) * Exact(topology.unit_bandwidth().bytes_per_second);
 }
 
-std::uint32_t least_steps(const Exact& bound, const Schedule& schedule) {
+Exact largest_chunk(const Schedule& schedule) {
   const std::vector<std::uint64_t> whole = whole_weights(schedule);
-  Exact largest = 0;
-  std::map<std::uint64_t, std::uint32_t> heaviest;
+  std::map<std::uint64_t, std::uint32_t> heaviest;  // by whole
   for (std::size_t c = 0; c < whole.size(); ++c) {
-    heaviest[whole[c]] = std::max(heaviest[whole[c]], schedule.chunks[c].weight);
+    std::uint32_t& weight = heaviest[whole[c]];
+    weight = std::max(weight, schedule.chunks[c].weight);
   }
+  Exact largest = 0;
   for (const auto& [of, weight] : heaviest) {
     largest = std::max(largest, Exact(Integer(weight), Integer(of)));
   }
-  if (largest == 0) return 0;
-  const Exact steps = bound / (largest * shards_of_whole(schedule));
-  const Integer whole_steps = (numerator(steps) + denominator(steps) - 1) / denominator(steps);
+  return largest * shards_of_whole(schedule);
+}
+
+std::uint32_t least_steps(const Exact& bound, const Schedule& schedule) {
+  const Exact chunk = largest_chunk(schedule);
+  if (chunk == 0) return 0;
+  const Exact steps = bound / chunk;
+  const Integer rounded_up = (numerator(steps) + denominator(steps) - 1) / denominator(steps);
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
-  return whole_steps > kMost ? kMost : whole_steps.convert_to<std::uint32_t>();
+  return rounded_up > kMost ? kMost : rounded_up.convert_to<std::uint32_t>();
 }
 
 }  // namespace multitree

@@ -65,8 +65,11 @@ struct CertificateReport {
                                                   const Topology& topology,
                                                   const Schedule* schedule = nullptr);
 
-/// Steps that a bound in shard times needs when a step moves the schedule's largest chunk over the
-/// slowest link, rounded up. Saturates at 2^32 - 1; 0 without chunks.
+/// The schedule's largest chunk, in shards (1/ranks of the buffer); 0 without chunks.
+[[nodiscard]] Exact largest_chunk(const Schedule& schedule);
+
+/// Steps that a bound in shard times needs when a step moves the largest chunk over the slowest
+/// link, rounded up. Saturates at 2^32 - 1; 0 without chunks.
 [[nodiscard]] std::uint32_t least_steps(const Exact& bound, const Schedule& schedule);
 
 }  // namespace multitree

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "algorithms/certificate/certificate.hpp"
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
@@ -16,13 +17,30 @@ namespace multitree {
 struct SchedulePlan {
   Topology topology;
   Schedule schedule;
+  /// What the schedule is to be measured by, if the file says it. Not checked
+  /// (check_certificate()).
+  std::optional<Certificate> certificate = std::nullopt;
 };
 
-/// Canonical, byte-stable; a transfer is one line.
-std::string write_schedule_json(const Schedule& schedule, const Topology& topology);
+/// Canonical, byte-stable; a transfer is one line, and so is a cut of the certificate, which may be
+/// nullptr.
+std::string write_schedule_json(const Schedule& schedule, const Topology& topology,
+                                const Certificate* certificate = nullptr);
 /// Checks form and ranges, not meaning (that is verify()'s). \throws Error(InvalidInput)
 /// "file:line: ...".
 SchedulePlan parse_schedule_json(std::string_view text, const std::string& file);
+
+/// A certificate with the network that it is for.
+struct CertificateFile {
+  Topology topology;
+  Certificate certificate;
+};
+
+/// Canonical, byte-stable; a cut is one line.
+std::string write_certificate_json(const Certificate& certificate, const Topology& topology);
+/// Checks form and ranges, not what the cuts prove (check_certificate()). \throws
+/// Error(InvalidInput) "file:line: ...".
+CertificateFile parse_certificate_json(std::string_view text, const std::string& file);
 
 /// The tree that one chunk travels, as Graphviz text: vertices ranked by depth, edges labelled by
 /// step.

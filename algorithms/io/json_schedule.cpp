@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "algorithms/io/io.hpp"
+#include "algorithms/io/json_certificate_internal.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/io/json_document.hpp"
@@ -144,15 +145,20 @@ void read_steps(const JsonDocument& document, const JsonValue& steps, std::uint3
 
 }  // namespace
 
-std::string write_schedule_json(const Schedule& schedule, const Topology& topology) {
+std::string write_schedule_json(const Schedule& schedule, const Topology& topology,
+                                const Certificate* certificate) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   std::string network = write_topology_json(topology);
   while (!network.empty() && network.back() == '\n') network.pop_back();
   fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"collective\":\"{}\",\n\"algorithm\":{},\n", kSchema,
                  to_string(schedule.collective), json(schedule.algorithm).dump());
-  fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n\"chunks\":[",
-                 index(schedule.root), schedule.ranks, network);
+  fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n", index(schedule.root),
+                 schedule.ranks, network);
+  if (certificate != nullptr) {
+    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
+  }
+  fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
     fmt::format_to(to, "{}[{},{},{}]", c == 0 ? "\n" : ",\n", index(chunk.owner), chunk.tree,
@@ -171,17 +177,11 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
   if (schema.string() != kSchema) {
     schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
   }
-  root.check_keys(
-      {"schema", "collective", "algorithm", "root", "ranks", "topology", "chunks", "steps"});
+  root.check_keys({"schema", "collective", "algorithm", "root", "ranks", "topology", "certificate",
+                   "chunks", "steps"});
   SchedulePlan plan{parse_topology(root.at("topology")), {}};
   Schedule& schedule = plan.schedule;
-  const JsonValue collective = root.at("collective");
-  try {
-    schedule.collective = parse_collective(collective.string());
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::InvalidArgument) throw;
-    collective.fail(error.what());
-  }
+  schedule.collective = parse_collective(root.at("collective"));
   schedule.algorithm = root.at("algorithm").string();
   const std::uint32_t ranks = plan.topology.num_ranks();
   schedule.ranks = static_cast<std::uint32_t>(root.at("ranks").integer(1, Spec::kMaxRanks));
@@ -190,6 +190,9 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
         fmt::format("expected the topology's {} ranks, got {}", ranks, schedule.ranks));
   }
   schedule.root = Rank{static_cast<std::uint32_t>(root.at("root").integer(0, ranks - 1))};
+  if (root.has("certificate")) {
+    plan.certificate = parse_certificate(root.at("certificate"), plan.topology);
+  }
   read_chunks(document, root.at("chunks"), schedule);
   read_steps(document, root.at("steps"), plan.topology.num_links(), schedule);
   schedule.canonicalize();
