@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/certificate/tight_cuts.hpp"
@@ -117,9 +118,25 @@ Certified all_reduce_by_families(const Certificate& header, const Topology& topo
   return best;
 }
 
+/// Above this the linear program may take longer than whoever asks for a bound wants to wait.
+constexpr std::uint32_t kMaxProgramNodes = 64;
+
+Certified all_reduce_by_program(const Certificate& header, const Topology& topology) {
+  Certificate certificate = header;
+  AllReduceOptimum optimum = solve_all_reduce_lp(topology);
+  certificate.cuts = std::move(optimum.certificate.cuts);
+  certificate.prices = std::move(optimum.certificate.prices);
+  certificate.bound = std::move(optimum.certificate.bound);
+  return {.certificate = std::move(certificate), .exact = true};
+}
+
 Certified all_reduce(const Certificate& header, const Topology& topology, const Bounds& bounds) {
   if (topology.num_ranks() < 2) return {.certificate = header, .exact = true};
-  if (!has_strength(topology)) return all_reduce_by_families(header, topology, bounds);
+  if (!has_strength(topology)) {
+    Certified simple = all_reduce_by_families(header, topology, bounds);
+    if (simple.exact || topology.num_nodes() > kMaxProgramNodes) return simple;
+    return all_reduce_by_program(header, topology);
+  }
   // Between the classes of a partition all sums and all results must pass (Nash-Williams, Tutte).
   Strength weakest = strength(topology);
   Certificate certificate = header;
