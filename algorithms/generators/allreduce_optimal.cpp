@@ -9,18 +9,21 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/packing/combs.hpp"
 #include "algorithms/packing/spanning_trees.hpp"
 #include "algorithms/packing/time_trees.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
 
 /// How much longer than without end a pipeline may take to fill and to drain.
-constexpr double kFill = 0.03;
+constexpr double kFill = 0.025;
 /// Smaller chunks are not worth a message of their own.
 constexpr std::uint64_t kMinChunkBytes = 16 << 10;
 /// More transfers cost more to store than they gain.
@@ -36,13 +39,21 @@ struct Options {
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0 && !lockstep; }
 };
 
+std::uint64_t size_option(const Spec& spec) {
+  try {
+    return parse_bytes(spec.get("size", "64MiB"));
+  } catch (const Error& error) {
+    spec.fail(fmt::format("size: {}", error.what()));
+  }
+}
+
 Options parse(const Spec& spec) {
   const std::string form = spec.get("form", "async");
   if (form != "async" && form != "lockstep") {
     spec.fail(fmt::format("form: expected async or lockstep, got '{}'", form));
   }
-  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees),
-          parse_bytes(spec.get("size", "64MiB")), form == "lockstep"};
+  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees), size_option(spec),
+          form == "lockstep"};
 }
 
 std::optional<std::string> unsupported(const Topology& topology) {
@@ -97,35 +108,53 @@ Schedule over_trees(const Topology& topology, const Options& options) {
   return time_trees(packing, topology, timing);
 }
 
-/// The algorithm for collectives that have only one phase, the best one that serves the network.
-std::string_view one_phase_algorithm(const Topology& topology) {
-  for (const std::string_view name : {"symmetric", "forest"}) {
+/// Algorithms for collectives that have only one phase, the best for large buffers first.
+std::vector<std::string_view> one_phase_algorithms(const Topology& topology) {
+  std::vector<std::string_view> names;
+  for (const std::string_view name : {"symmetric", "forest", "multitree"}) {
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.name == name && !algorithm.unsupported(topology)) return name;
+      if (algorithm.name == name && !algorithm.unsupported(topology)) names.push_back(name);
     }
   }
-  return "multitree";
+  return names;
+}
+
+/// Also considers a single tree, for latency, and reduce-scatter + all-gather, which are as good
+/// where all ranks are alike.
+Schedule fastest(const Topology& topology, const Options& options) {
+  Schedule best = over_trees(topology, options);
+  if (topology.num_ranks() > kMaxCompared || topology.num_ranks() == 1) return best;
+  Time best_time = predict_time(best, topology, options.bytes);
+  const auto consider = [&](Schedule other) {
+    const Time time = predict_time(other, topology, options.bytes);
+    if (time >= best_time) return;
+    best = std::move(other);
+    best_time = time;
+  };
+  Options one_tree = options;
+  one_tree.trees = 1;
+  consider(over_trees(topology, one_tree));
+  for (const std::string_view name : one_phase_algorithms(topology)) {
+    consider(generate_schedule(name, topology, Collective::AllReduce, Rank{0}));
+  }
+  return best;
 }
 
 Schedule all_reduce(const Topology& topology, const Spec& spec) {
   const Options options = parse(spec);
-  Schedule trees = over_trees(topology, options);
-  if (!options.is_free() || topology.num_ranks() > kMaxCompared) return trees;
-  Schedule two_phases =
-      generate_schedule(one_phase_algorithm(topology), topology, Collective::AllReduce, Rank{0});
-  const bool is_faster = predict_time(trees, topology, options.bytes) <=
-                         predict_time(two_phases, topology, options.bytes);
-  return is_faster ? trees : two_phases;
+  return options.is_free() ? fastest(topology, options) : over_trees(topology, options);
 }
 
 Schedule all_gather(const Topology& topology, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return generate_schedule(one_phase_algorithm(topology), topology, Collective::AllGather, Rank{0});
+  return generate_schedule(one_phase_algorithms(topology).front(), topology, Collective::AllGather,
+                           Rank{0});
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return generate_schedule(one_phase_algorithm(topology), topology, Collective::Broadcast, root);
+  return generate_schedule(one_phase_algorithms(topology).front(), topology, Collective::Broadcast,
+                           root);
 }
 
 }  // namespace
@@ -137,14 +166,15 @@ Algorithm allreduce_optimal_algorithm() {
           .source = "Nash-Williams 1961, Tutte 1961; matroid union, Roskind and Tarjan 1985",
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
-              "pieces of a tree of mean weight (default: about 3% to fill the pipeline); "
+              "pieces of a tree of mean weight (default: about 2.5% to fill the pipeline); "
               "form=async|lockstep: lockstep is one equal chunk a tree, about one tree a rank, in "
               "few steps (default async); size=BYTES: size to choose for, also between trees and "
               "reduce-scatter + all-gather where no other option is given (default 64MiB)",
           .unsupported = unsupported,
           .all_gather = all_gather,
           .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_reduce = all_reduce,
+          .variants = "segments=1|segments=4|trees=1"};
 }
 
 }  // namespace multitree

@@ -14,6 +14,7 @@
 
 namespace multitree {
 
+Algorithm allreduce_optimal_algorithm();
 Algorithm auto_algorithm();
 Algorithm bidirectional_ring_algorithm();
 Algorithm bine_algorithm();

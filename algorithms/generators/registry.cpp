@@ -59,6 +59,7 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
 
 std::span<const Algorithm> algorithms() {
   static const std::array list = {
+      allreduce_optimal_algorithm(),
       auto_algorithm(),
       bidirectional_ring_algorithm(),
       bine_algorithm(),

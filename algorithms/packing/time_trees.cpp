@@ -97,7 +97,7 @@ class ListScheduler {
       plans_.push_back(plan_tree(tree, packing.ranks));
       for (const TreeArc& arc : plans_.back().arcs) one_link_ &= arc.route_size <= 1;
     }
-    period_ = steps_per_segment();
+    steps_ = least_steps();
     hop_ = std::int64_t{options.lag} + 1;
     missing_.reserve(chunking_.chunks.size() * packing.ranks);
     for (const Chunk& chunk : chunking_.chunks) {
@@ -134,13 +134,12 @@ class ListScheduler {
     return plans_[schedule_.chunks[chunk].tree];
   }
 
-  /// Steps that the busiest link needs for one chunk of a tree of each kind, in the mean.
-  [[nodiscard]] std::int64_t steps_per_segment() const {
+  /// Steps that the busiest link needs.
+  [[nodiscard]] std::int64_t least_steps() const {
     std::vector<std::uint64_t> uses(topology_.num_links(), 0);
-    std::uint64_t busiest = 1, most_chunks = 1;
+    std::uint64_t busiest = 1;
     for (std::uint32_t t = 0; t < plans_.size(); ++t) {
       const std::uint64_t chunks = chunking_.first[t + 1] - chunking_.first[t];
-      most_chunks = std::max(most_chunks, chunks);
       for (const TreeArc& arc : plans_[t].arcs) {
         for (const LinkId link : packing_.route(arc)) {
           uses[index(link)] += chunks;
@@ -148,13 +147,15 @@ class ListScheduler {
         }
       }
     }
-    return static_cast<std::int64_t>((busiest + most_chunks - 1) / most_chunks);
+    return static_cast<std::int64_t>(busiest);
   }
 
-  /// Latest start of a transfer if each segment were to end one period after the one before it.
+  /// Latest start of a transfer if the segments of each tree were to end at equal intervals.
   [[nodiscard]] Ready ready(std::uint32_t chunk, std::uint32_t arc) const {
-    const std::uint32_t segment = chunk - chunking_.first[schedule_.chunks[chunk].tree];
-    return {period_ * segment - hop_ * plan_of(chunk).hops_to_end[arc], chunk, arc};
+    const std::uint32_t tree = schedule_.chunks[chunk].tree;
+    const std::int64_t segment = chunk - chunking_.first[tree];
+    const std::int64_t segments = chunking_.first[tree + 1] - chunking_.first[tree];
+    return {steps_ * segment / segments - hop_ * plans_[tree].hops_to_end[arc], chunk, arc};
   }
 
   void start(std::uint32_t chunk) {
@@ -280,7 +281,7 @@ class ListScheduler {
   Chunking chunking_;
   std::vector<TreePlan> plans_;
   bool one_link_ = true;
-  std::int64_t period_ = 1, hop_ = 1;  // in steps
+  std::int64_t steps_ = 1, hop_ = 1;  // of all; of a hop
   Schedule schedule_;
   std::size_t waiting_ = 0;                   // transfers without a step
   std::vector<std::uint32_t> missing_;        // by chunk and rank: reductions still to come
