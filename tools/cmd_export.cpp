@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// `multitree export`: pictures of networks and trees.
+/// `multitree export`: pictures, and schedules in the formats of other programs.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/verify.hpp"
 #include "tools/command.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -15,52 +20,203 @@ namespace {
 struct Flags {
   std::string format;
   std::string schedule;
-  NetworkFlags network;
+  std::string topology;
   std::string algorithm;
+  std::string collective;
+  std::uint32_t root = 0;
   std::string output = "-";
   std::uint32_t chunk = 0;
+  MscclOptions msccl;
+  std::string limits = "msccl", buffers = "inplace";
+  std::string size, min_bytes, max_bytes;
+  std::uint32_t blocks = 0;
 };
 
-std::string picture(const Flags& flags) {
+/// The schedule that the flags name, which verifies.
+SchedulePlan plan_of(const Flags& flags) {
   if (!flags.schedule.empty()) {
-    const SchedulePlan plan = load_schedule(flags.schedule);
-    return for_flag("--chunk",
-                    [&] { return write_tree_dot(plan.schedule, plan.topology, flags.chunk); });
+    SchedulePlan plan = load_schedule(flags.schedule);
+    const VerifyReport report = verify(plan.schedule, plan.topology);
+    if (report.ok()) return plan;
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: expected a schedule that verifies, got: {}", flags.schedule,
+                            report.violations.front().message));
   }
-  if (flags.network.topology.empty()) {
+  if (flags.topology.empty()) {
     throw Error(ErrorCode::InvalidArgument,
                 "export: expected --schedule or --topology, got neither");
   }
-  const Topology topology = load_network(flags.network);
-  if (flags.algorithm.empty()) return write_topology_dot(topology);
-  const Schedule schedule = for_flag("--algorithm", [&] {
-    return make_schedule(flags.algorithm, topology, Collective::AllGather);
+  Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  const std::string name = flags.collective.empty() ? "allreduce" : flags.collective;
+  const Collective collective = for_flag("--collective", [&] { return parse_collective(name); });
+  const Rank root = check_root(flags.root, topology);
+  Schedule schedule = for_flag("--algorithm", [&] {
+    return make_schedule(flags.algorithm.empty() ? "multitree" : flags.algorithm, topology,
+                         collective, root);
   });
-  return for_flag("--chunk", [&] { return write_tree_dot(schedule, topology, flags.chunk); });
+  return {std::move(topology), std::move(schedule)};
+}
+
+std::uint64_t bytes_of(std::string_view flag, const std::string& text, std::uint64_t otherwise) {
+  return text.empty() ? otherwise : for_flag(flag, [&] { return parse_bytes(text); });
+}
+
+void export_dot(const Flags& flags) {
+  if (!flags.schedule.empty()) {
+    const SchedulePlan plan = load_schedule(flags.schedule);
+    return write_file(flags.output, for_flag("--chunk", [&] {
+                        return write_tree_dot(plan.schedule, plan.topology, flags.chunk);
+                      }));
+  }
+  if (!flags.topology.empty() && flags.algorithm.empty()) {
+    const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+    return write_file(flags.output, write_topology_dot(topology));
+  }
+  Flags gather = flags;
+  if (gather.collective.empty()) gather.collective = "allgather";
+  const SchedulePlan plan = plan_of(gather);
+  write_file(flags.output, for_flag("--chunk", [&] {
+               return write_tree_dot(plan.schedule, plan.topology, flags.chunk);
+             }));
+}
+
+void export_msccl(const Flags& flags) {
+  MscclOptions options = flags.msccl;
+  options.min_bytes = bytes_of("--min-bytes", flags.min_bytes, options.min_bytes);
+  options.max_bytes = bytes_of("--max-bytes", flags.max_bytes, options.max_bytes);
+  options.limits = flags.limits == "none"       ? MscclLimits::None
+                   : flags.limits == "executor" ? MscclLimits::Executor
+                                                : MscclLimits::Msccl;
+  options.buffers = flags.buffers == "inplace"      ? BufferMode::InPlace
+                    : flags.buffers == "outofplace" ? BufferMode::OutOfPlace
+                                                    : BufferMode::Either;
+  const SchedulePlan plan = plan_of(flags);
+  write_file(flags.output,
+             for_flag("export", [&] { return write_msccl_xml(plan.schedule, options); }));
+}
+
+void export_mscclpp(const Flags& flags) {
+  const MscclppOptions options{.blocks = flags.blocks,
+                               .min_bytes = bytes_of("--min-bytes", flags.min_bytes, 0),
+                               .max_bytes = bytes_of("--max-bytes", flags.max_bytes, UINT64_MAX)};
+  const SchedulePlan plan = plan_of(flags);
+  write_file(flags.output,
+             for_flag("export", [&] { return write_mscclpp_json(plan.schedule, options); }));
+}
+
+void export_chakra(const Flags& flags) {
+  if (flags.output == "-") {
+    throw Error(ErrorCode::InvalidArgument,
+                "--output: expected a prefix, for one file PREFIX.RANK.et a rank, got none");
+  }
+  if (flags.size.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "--size: expected the size of the buffer, got none");
+  }
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  const SchedulePlan plan = plan_of(flags);
+  const std::vector<std::string> texts =
+      for_flag("--size", [&] { return write_chakra_traces(plan.schedule, bytes); });
+  std::vector<std::pair<std::string, std::string_view>> files;
+  for (std::size_t r = 0; r < texts.size(); ++r) {
+    files.emplace_back(fmt::format("{}.{}.et", flags.output, r), texts[r]);
+  }
+  write_files(files);
+}
+
+struct Format {
+  std::string_view name, about;
+  void (*write)(const Flags&);
+  std::vector<std::string_view> flags;  ///< those that it knows and others do not
+};
+
+const std::array<Format, 4>& formats() {
+  static const std::array<Format, 4> all = {{
+      {"dot", "Graphviz text, for `dot -Tsvg`", export_dot, {"--chunk"}},
+      {"msccl",
+       "MSCCL's XML",
+       export_msccl,
+       {"--proto", "--channels", "--min-bytes", "--max-bytes", "--buffers", "--limits"}},
+      {"chakra", "execution traces for ASTRA-sim, one file a rank", export_chakra, {"--size"}},
+      {"mscclpp", "an MSCCL++ plan", export_mscclpp, {"--min-bytes", "--max-bytes", "--blocks"}},
+  }};
+  return all;
+}
+
+const Format& find_format(const std::string& name) {
+  return *std::ranges::find(formats(), name, &Format::name);
+}
+
+/// A flag that the format would ignore is a mistake.
+void check_flags(const CLI::App& app, const Format& format) {
+  for (const Format& other : formats()) {
+    for (const std::string_view flag : other.flags) {
+      if (app.count(std::string(flag)) == 0 ||
+          std::ranges::find(format.flags, flag) != format.flags.end()) {
+        continue;
+      }
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("{}: expected only with the format {}, got it with {}", flag,
+                              other.name, format.name));
+    }
+  }
+}
+
+void add_format_flags(CLI::App& app, Flags& flags) {
+  app.add_option("--chunk", flags.chunk, "dot: whose tree")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app.add_option("--size", flags.size, "chakra: size of the buffer");
+  app.add_option("--proto", flags.msccl.protocol, "msccl: NCCL's protocol")
+      ->check(one_of({"Simple", "LL", "LL128"}))
+      ->capture_default_str();
+  app.add_option("--channels", flags.msccl.channels, "msccl: channels that chunks are dealt to")
+      ->check(number_from(1, 32))
+      ->capture_default_str();
+  app.add_option("--buffers", flags.buffers, "msccl: the caller's buffers")
+      ->check(one_of({"inplace", "outofplace", "either"}))
+      ->capture_default_str();
+  app.add_option("--limits", flags.limits, "msccl: the runtime that it must fit")
+      ->check(one_of({"msccl", "executor", "none"}))
+      ->capture_default_str();
+  app.add_option("--blocks", flags.blocks, "mscclpp: thread blocks (default: as few as fit)")
+      ->check(number_from(1, 1024));
+  app.add_option("--min-bytes", flags.min_bytes, "msccl, mscclpp: smallest message it is for (0)");
+  app.add_option("--max-bytes", flags.max_bytes, "msccl, mscclpp: largest (1 TiB; no limit)");
 }
 
 }  // namespace
 
 Command add_export_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* app = parent.add_subcommand("export", "Draw a network or one tree of a schedule");
-  app->add_option("format", flags->format, "dot: Graphviz text, for `dot -Tsvg`")
-      ->required()
-      ->check(one_of({"dot"}));
-  auto* schedule =
-      app->add_option("-s,--schedule", flags->schedule, "Draw a tree of this schedule file");
-  add_network_flags(*app, flags->network)->excludes(schedule);
+  CLI::App* app = parent.add_subcommand(
+      "export", "Draw a network or a tree, or write a schedule for another program");
+  std::vector<std::string> names;
+  std::string about;
+  for (const Format& format : formats()) {
+    names.emplace_back(format.name);
+    about += fmt::format("{}{}: {}", about.empty() ? "" : "; ", format.name, format.about);
+  }
+  app->add_option("format", flags->format, about)->required()->check(one_of(names));
+  auto* schedule = app->add_option("-s,--schedule", flags->schedule, "This schedule file");
+  app->add_option("-t,--topology", flags->topology, "This network")->excludes(schedule);
   app->add_option("-a,--algorithm", flags->algorithm,
-                  "... or a tree of this algorithm's all-gather on it");
-  app->add_option("--chunk", flags->chunk, "Whose tree")
+                  "... and this algorithm's schedule on it (multitree; dot: none)");
+  app->add_option("-c,--collective", flags->collective,
+                  "... of this collective (allreduce; dot: "
+                  "allgather)");
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
       ->check(number_from(0))
       ->capture_default_str();
-  app->add_option("-o,--output", flags->output, "File ('-': standard output)")
+  app->add_option("-o,--output", flags->output,
+                  "File ('-': standard output); chakra: prefix of the files")
       ->capture_default_str();
+  add_format_flags(*app, *flags);
   app->footer(
       "Example: multitree export dot -t torus:4x4 -a multitree --chunk 5 | dot -Tsvg -o tree.svg");
-  return {app, [flags] {
-            write_file(flags->output, picture(*flags));
+  return {app, [flags, app] {
+            const Format& format = find_format(flags->format);
+            check_flags(*app, format);
+            format.write(*flags);
             return static_cast<int>(kOk);
           }};
 }

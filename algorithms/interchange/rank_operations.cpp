@@ -218,6 +218,12 @@ class Follower {
                                     .chunk = chunk,
                                     .src = value.place,
                                     .dst = home});
+      Operation& copy = result_.operations.back();
+      copy.needs_begin = static_cast<std::uint32_t>(result_.needs.size());
+      if (places_.overlap(Rank{r}, value.place, home)) {
+        result_.needs.insert(result_.needs.end(), value.readers.begin(), value.readers.end());
+      }
+      copy.needs_count = static_cast<std::uint32_t>(result_.needs.size()) - copy.needs_begin;
     }
   }
 

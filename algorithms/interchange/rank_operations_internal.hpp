@@ -34,7 +34,7 @@ struct Operation {
   Rank rank{};
   Rank peer{};  ///< CopyLocal: the rank itself
   std::uint32_t chunk = 0;
-  Place src{}, dst{};  ///< local; which of them count: see Action
+  Place src{}, dst{};       ///< local; which of them count: see Action
   std::uint32_t other = 0;  ///< of a send its receive, of a receive its send
   std::uint32_t needs_begin = 0, needs_count = 0;
 };

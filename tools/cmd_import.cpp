@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree import`: schedules of other programs, verified.
+#include <fmt/format.h>
+
+#include "algorithms/interchange/interchange.hpp"
+#include "algorithms/io/io.hpp"
+#include "tools/command.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+struct Flags {
+  std::string format;
+  std::string file;
+  std::string topology;
+  std::string collective;
+  std::uint32_t segments = 1;
+  std::string output = "-";
+};
+
+Schedule parse(const Flags& flags, const Topology& topology) {
+  const std::string text = read_file(flags.file);
+  const std::string shown = flags.file == "-" ? "standard input" : flags.file;
+  if (flags.format == "msccl") return parse_msccl_xml(text, shown, topology);
+  ForestcollOptions options;
+  options.segments = flags.segments;
+  if (!flags.collective.empty()) {
+    options.collective =
+        for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  }
+  return for_flag("--collective",
+                  [&] { return parse_forestcoll_xml(text, shown, topology, options); });
+}
+
+int run(const Flags& flags, const CLI::App& app) {
+  for (const char* flag : {"--collective", "--segments"}) {
+    if (flags.format != "forestcoll" && app.count(flag) > 0) {
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("{}: expected only with the format forestcoll, got it with {}", flag,
+                              flags.format));
+    }
+  }
+  check_writable(flags.output);
+  const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  write_file(flags.output, write_schedule_json(parse(flags, topology), topology));
+  return kOk;
+}
+
+}  // namespace
+
+Command add_import_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "import", "Read a schedule of another program, verify it, and write it as a schedule file");
+  app->add_option("format", flags->format,
+                  "msccl: MSCCL's XML; forestcoll: the trees that ForestColl writes")
+      ->required()
+      ->check(one_of({"msccl", "forestcoll"}));
+  app->add_option("file", flags->file, "File ('-': standard input)")->required();
+  app->add_option("-t,--topology", flags->topology, "The network that it is for")->required();
+  app->add_option("-c,--collective", flags->collective,
+                  "forestcoll: allgather (default), reduce-scatter or allreduce");
+  app->add_option("--segments", flags->segments, "forestcoll: pieces of a tree's chunk")
+      ->check(number_from(1, 1U << 16))
+      ->capture_default_str();
+  app->add_option("-o,--output", flags->output, "Schedule file ('-': standard output)")
+      ->capture_default_str();
+  app->footer(
+      "Example: multitree export msccl -t torus:4x4 | multitree import msccl - -t torus:4x4");
+  return {app, [flags, app] { return run(*flags, *app); }};
+}
+
+}  // namespace multitree::tools
