@@ -70,6 +70,36 @@ std::string resolved(const std::string& path) {
   return error ? path : target.string();
 }
 
+// A file under its temporary name, which goes away unless it is published.
+class Written {
+ public:
+  Written(const std::string& path, std::string_view content)
+      : path_(path), target_(resolved(path)) {
+    Descriptor file(create_temporary(target_, temporary_));
+    if (file.get() < 0) fail(path_, "create", errno);
+    int error = write_all(file.get(), content);
+    if (!file.close() && error == 0) error = errno;
+    if (error == 0) return;
+    ::unlink(temporary_.c_str());
+    fail(path_, "write", error);
+  }
+  Written(Written&& other) noexcept
+      : path_(std::move(other.path_)),
+        target_(std::move(other.target_)),
+        temporary_(std::exchange(other.temporary_, {})) {}
+  Written& operator=(Written&&) = delete;
+  ~Written() {
+    if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  }
+  void publish() {
+    if (::rename(temporary_.c_str(), target_.c_str()) != 0) fail(path_, "write", errno);
+    temporary_.clear();
+  }
+
+ private:
+  std::string path_, target_, temporary_;
+};
+
 bool is_special(const std::string& path) {
   struct stat existing {};
   return ::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode) &&
@@ -124,17 +154,13 @@ void write_file(const std::string& path, std::string_view content) {
     if (const int error = write_all(file.get(), content)) fail(path, "write", error);
     return;
   }
-  const std::string target = resolved(path);
-  std::string temporary;
-  Descriptor file(create_temporary(target, temporary));
-  if (file.get() < 0) fail(path, "create", errno);
-  int error = write_all(file.get(), content);
-  if (!file.close() && error == 0) error = errno;
-  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(temporary.c_str());
-    fail(path, "write", error);
-  }
+  write_files({{path, content}});
+}
+
+void write_files(const std::vector<std::pair<std::string, std::string_view>>& files) {
+  std::vector<Written> written;
+  for (const auto& [path, content] : files) written.emplace_back(path, content);
+  for (Written& file : written) file.publish();
 }
 
 }  // namespace multitree

@@ -5,6 +5,8 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace multitree {
 
@@ -15,6 +17,9 @@ std::string read_file(const std::string& path);
 /// the new, never half of it; "-" is standard output. \throws Error(Io); nothing is left behind.
 /// A file that is a symbolic link is followed.
 void write_file(const std::string& path, std::string_view content);
+
+/// Several files (path, content), of which none is renamed before all are written.
+void write_files(const std::vector<std::pair<std::string, std::string_view>>& files);
 
 /// Finds out whether write_file() could start to, before the content is computed.
 /// \throws Error(Io) as write_file.
