@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/packing/arborescences_internal.hpp"
+#include "algorithms/packing/shallow_trees_internal.hpp"
 #include "algorithms/packing/split_off.hpp"
 
 namespace multitree {
@@ -47,6 +48,17 @@ class RouteAssignment {
   TreePacking& packing_;
 };
 
+RoutedTrees route_trees(const Topology& topology, std::span<const std::int64_t> capacity,
+                        std::span<const std::int64_t> demand) {
+  if (topology.has_switches()) {
+    if (auto shallow = shallow_trees(topology, capacity, demand)) return std::move(*shallow);
+  }
+  RoutedTrees routed;
+  routed.arcs = split_off_switches(topology, capacity, demand);
+  routed.trees = pack_trees(topology.num_ranks(), routed.arcs, demand);
+  return routed;
+}
+
 }  // namespace
 
 TreePacking pack_arborescences(const Topology& topology, std::span<const std::int64_t> capacity,
@@ -55,10 +67,9 @@ TreePacking pack_arborescences(const Topology& topology, std::span<const std::in
   packing.collective = Collective::AllGather;
   packing.ranks = topology.num_ranks();
   if (std::ranges::all_of(demand, [](std::int64_t d) { return d == 0; })) return packing;
-  std::vector<RankArc> arcs = split_off_switches(topology, capacity, demand);
-  const std::vector<ArcTree> trees = pack_trees(topology.num_ranks(), arcs, demand);
-  RouteAssignment routes(std::move(arcs), packing);
-  for (const ArcTree& tree : trees) routes.assign(tree);
+  RoutedTrees routed = route_trees(topology, capacity, demand);
+  RouteAssignment routes(std::move(routed.arcs), packing);
+  for (const ArcTree& tree : routed.trees) routes.assign(tree);
   return packing;
 }
 
