@@ -43,14 +43,46 @@ void Schedule::add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Ran
   routes.insert(routes.end(), route.begin(), route.end());
 }
 
-void Schedule::canonicalize() {
+namespace {
+
+/// Most generators add transfers in canonical order, or at least by step: then all but that order
+/// within each step is spared.
+void sort_transfers(Schedule& schedule) {
   const auto key = [](const Transfer& t) {
     return std::tuple(t.step, t.op, t.chunk, t.dst, t.src);
   };
-  std::sort(transfers.begin(), transfers.end(), [&](const Transfer& a, const Transfer& b) {
+  const auto before = [&](const Transfer& a, const Transfer& b) {
     if (key(a) != key(b)) return key(a) < key(b);
-    return std::ranges::lexicographical_compare(route(a), route(b));
-  });
+    return std::ranges::lexicographical_compare(schedule.route(a), schedule.route(b));
+  };
+  auto& transfers = schedule.transfers;
+  if (!std::ranges::is_sorted(transfers, {}, &Transfer::step)) {
+    std::ranges::sort(transfers, before);
+    return;
+  }
+  for (auto begin = transfers.begin(); begin != transfers.end();) {
+    const auto end = std::find_if(begin, transfers.end(),
+                                  [&](const Transfer& t) { return t.step != begin->step; });
+    if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
+    begin = end;
+  }
+}
+
+/// Whether each route begins where the one before it ends, and the last at the end of the pool.
+bool routes_are_in_order(const Schedule& schedule) {
+  std::size_t end = 0;
+  for (const Transfer& t : schedule.transfers) {
+    if (t.route_begin != end) return false;
+    end += t.route_size;
+  }
+  return end == schedule.routes.size();
+}
+
+}  // namespace
+
+void Schedule::canonicalize() {
+  sort_transfers(*this);
+  if (routes_are_in_order(*this)) return;
   std::vector<LinkId> pool;
   pool.reserve(routes.size());
   for (Transfer& transfer : transfers) {

@@ -75,7 +75,7 @@ struct Schedule {
   void add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst,
            std::span<const LinkId> route);
   /// Sorts the transfers into the canonical order and lays the route pool out in that order, so
-  /// that equal schedules are equal values and equal bytes. O(T log T).
+  /// that equal schedules are equal values and equal bytes. O(T log T); O(T) if they are sorted.
   void canonicalize();
 
   /// Compares meaning: header, chunks, transfers with their routes (canonical order assumed).

@@ -48,10 +48,13 @@ struct VerifyReport {
 
 struct VerifyOptions {
   std::size_t max_violations = 20;
+  /// Replays all contributions even where counting them is enough.
+  bool replay_always = false;
 };
 
 /// Checks header, routes, link use and, chunk by chunk, the exact multiset of contributions in
-/// every value (counts saturate at 255). O(T*N) byte operations in SIMD, O(N^2) memory.
+/// every value (counts saturate at 255). O(T*N) byte operations in SIMD, O(N^2) memory; O(T) and a
+/// number for each chunk and rank where partial sums are merged along trees.
 VerifyReport verify(const Schedule& schedule, const Topology& topology,
                     const VerifyOptions& options = {});
 

@@ -36,6 +36,7 @@ Command add_run_command(CLI::App& parent);
 Command add_export_command(CLI::App& parent);
 Command add_import_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
+Command add_symmetric_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>

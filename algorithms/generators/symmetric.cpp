@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// One tree with times, moved to every rank: as few steps as possible where all ranks are alike.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/symmetric/cayley_network.hpp"
-#include "algorithms/symmetric/translation_tree.hpp"
+#include "algorithms/symmetric/symmetric_schedule.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -25,29 +27,54 @@ CayleyNetwork network_of(const Topology& topology) {
   return std::move(*network);
 }
 
-/// Adds the translate of the tree to `root`, for chunk `chunk`.
-void add_translate(const CayleyNetwork& network, const TranslationTree& tree,
-                   const std::vector<std::uint32_t>& steps, std::uint32_t root, std::uint32_t chunk,
-                   Schedule& schedule) {
+/// The transfers of one step of the gathering, for all owners.
+void add_step(const CayleyNetwork& network, const SymmetricSchedule& trees, std::uint32_t step,
+              Schedule& schedule) {
   const CayleyGraph& graph = network.graph;
-  for (std::uint32_t x = 1; x < graph.size(); ++x) {
-    const std::uint32_t to = graph.group().multiply(root, x);
-    const std::uint32_t from = graph.apply(to, graph.inverse(tree.generator[x]));
-    const LinkId link = network.link(from, tree.generator[x]);
-    schedule.add(steps[x], Op::Copy, chunk, Rank{from}, Rank{to}, {&link, 1});
+  const auto arcs = trees.arcs_of_step(step);
+  struct Hop {
+    std::uint32_t chunk, dst, src;
+    LinkId link;
+    auto operator<=>(const Hop&) const = default;
+  };
+  std::vector<Hop> hops(arcs.size());
+  for (std::uint32_t owner = 0; owner < graph.size(); ++owner) {
+    for (std::size_t a = 0; a < arcs.size(); ++a) {
+      const std::uint32_t src = graph.group().multiply(owner, arcs[a].parent);
+      hops[a] = {.chunk = owner * trees.chunks() + arcs[a].tree,
+                 .dst = graph.apply(src, arcs[a].generator),
+                 .src = src,
+                 .link = network.link(src, arcs[a].generator)};
+    }
+    std::ranges::sort(hops);
+    for (const Hop& hop : hops) {
+      schedule.add(step, Op::Copy, hop.chunk, Rank{hop.src}, Rank{hop.dst}, {&hop.link, 1});
+    }
   }
+}
+
+Schedule gathering(const Topology& topology, const CayleyNetwork& network, std::uint32_t chunks) {
+  const SymmetricSchedule trees(network.graph, chunks, Collective::AllGather);
+  Schedule schedule = all_gather_header(topology, trees.chunks());
+  const std::size_t transfers = std::size_t{schedule.ranks} * trees.chunks() * (schedule.ranks - 1);
+  if (transfers > UINT32_MAX) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("symmetric: expected less than 2^32 transfers, got {}; 'multitree "
+                            "symmetric' does without them",
+                            transfers));
+  }
+  schedule.transfers.reserve(transfers);
+  schedule.routes.reserve(transfers);
+  for (std::uint32_t step = 0; step < trees.num_steps(); ++step) {
+    add_step(network, trees, step, schedule);
+  }
+  return schedule;
 }
 
 Schedule all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const CayleyNetwork network = network_of(topology);
-  const TranslationTree tree = make_translation_tree(network.graph);
-  Schedule schedule = all_gather_header(topology);
-  for (std::uint32_t root = 0; root < schedule.ranks; ++root) {
-    add_translate(network, tree, tree.step, root, root, schedule);
-  }
-  schedule.canonicalize();
-  return schedule;
+  return gathering(topology, network, chunks_option(options, network.graph));
 }
 
 /// Alone, a tree uses each link once at most and need not wait: level by level.
@@ -65,28 +92,38 @@ std::vector<std::uint32_t> levels(const CayleyGraph& graph, const TranslationTre
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
   const CayleyNetwork network = network_of(topology);
-  const TranslationTree tree = make_translation_tree(network.graph);
+  const CayleyGraph& graph = network.graph;
+  static_cast<void>(chunks_option(options, graph));
+  const TranslationTree tree = make_translation_tree(graph);
+  const std::vector<std::uint32_t> level = levels(graph, tree);
   Schedule base = broadcast_header(topology, root, 1);
-  add_translate(network, tree, levels(network.graph, tree), index(root), 0, base);
+  for (std::uint32_t x = 1; x < graph.size(); ++x) {
+    const std::uint32_t to = graph.group().multiply(index(root), x);
+    const std::uint32_t from = graph.apply(to, graph.inverse(tree.generator[x]));
+    const LinkId link = network.link(from, tree.generator[x]);
+    base.add(level[x], Op::Copy, 0, Rank{from}, Rank{to}, {&link, 1});
+  }
   base.canonicalize();
   return faster_broadcast(base, segments_option(options), topology,
-                          [&] { return all_gather(topology, options); });
+                          [&] { return gathering(topology, network, 1); });
 }
 
 }  // namespace
 
 Algorithm symmetric_algorithm() {
-  return {
-      .name = "symmetric",
-      .summary = "one tree moved to every rank; fewest steps on tori, hypercubes, full networks",
-      .source = "translates on Cayley graphs; scarcity-first matching",
-      .parameters =
-          "segments=N: broadcast and reduce over one tree in N pieces (default: that or "
-          "scatter and all trees, whichever is faster)",
-      .unsupported = unsupported,
-      .all_gather = all_gather,
-      .broadcast = broadcast,
-      .all_reduce = nullptr};
+  return {.name = "symmetric",
+          .summary = "one tree moved to every rank; fewest steps where all ranks are alike",
+          .source = "translates on Cayley graphs; scarcity-first matching",
+          .parameters =
+              "chunks=K|degree: pieces of a rank's share, each with a tree; as many as a rank has "
+              "links "
+              "make the exact bandwidth bound (default 1); segments=N: broadcast and reduce over "
+              "one tree in N pieces (default: that or "
+              "scatter and all trees, whichever is faster)",
+          .unsupported = unsupported,
+          .all_gather = all_gather,
+          .broadcast = broadcast,
+          .all_reduce = nullptr};
 }
 
 }  // namespace multitree

@@ -82,6 +82,8 @@ std::uint32_t least_steps(const CayleyGraph& graph, std::uint32_t chunks) {
 TranslationTree empty_tree(const CayleyDistances& distances) {
   TranslationTree tree;
   tree.chunks = distances.chunks;
+  tree.least_steps = distances.least_steps;
+  tree.diameter = distances.diameter;
   tree.generator.assign(distances.elements(), TranslationTree::kNone);
   tree.step.assign(distances.elements(), TranslationTree::kNone);
   return tree;

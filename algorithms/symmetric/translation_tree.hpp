@@ -23,6 +23,8 @@ struct TranslationTree {
   std::uint32_t chunks = 1;
   std::uint32_t steps = 0;  ///< one past the last step
   std::uint32_t depth = 0;  ///< arcs on the longest path
+  /// What no trees on the graph have less of (least_steps()) than `steps` and `depth`.
+  std::uint32_t least_steps = 0, diameter = 0;
 };
 
 /// Fewest generators from the identity to each element. \throws Error(InvalidArgument) if they do

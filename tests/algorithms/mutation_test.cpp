@@ -241,6 +241,8 @@ TEST(Mutations, ThatChangeTheResultAreAllCaught) {
         mutant.canonicalize();
         const bool harms = !NumberModel(mutant).right() || overloads(mutant, subject.topology);
         const VerifyReport report = verify(mutant, subject.topology);
+        EXPECT_EQ(report.ok(), verify(mutant, subject.topology, {.replay_always = true}).ok())
+            << mutation.name << " of " << mutant.algorithm << ": counting and replay disagree";
         auto& [made, bad, caught] = tally[mutation.name];
         ++made;
         bad += harms;
