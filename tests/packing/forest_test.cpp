@@ -5,7 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/bounds.hpp"
@@ -66,6 +70,84 @@ TEST_P(Forest, MakesProvenSchedules) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, Forest, testing::ValuesIn(all_specs()));
+
+/// Time of `trees` trees per root by brute force over times and cuts, in shard times.
+Rational least_time_by_hand(const Topology& topology, std::int64_t trees) {
+  const auto units = [&](const Link& link) {
+    return static_cast<std::int64_t>(link.bandwidth.bytes_per_second / 1'000'000);
+  };
+  const auto is_enough = [&](Rational time, std::uint32_t far) {
+    std::int64_t room = 0, needed = 0, reached = 0;
+    for (const Link& link : topology.links()) {
+      if ((far >> index(link.dst) & 1U) == 0 || (far >> index(link.src) & 1U) != 0) continue;
+      room += boost::rational_cast<std::int64_t>(time * Rational(units(link)));
+    }
+    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+      const bool is_far = (far >> index(topology.node_of(Rank{r})) & 1U) != 0;
+      ++(is_far ? reached : needed);
+    }
+    return reached == 0 || room >= needed * trees;
+  };
+  std::set<Rational> times;
+  for (const Link& link : topology.links()) {
+    for (std::int64_t n = 1; n <= trees * topology.num_ranks(); ++n) {
+      times.insert(Rational(n, units(link)));
+    }
+  }
+  std::int64_t slowest = units(topology.link(LinkId{0}));
+  for (const Link& link : topology.links()) slowest = std::min(slowest, units(link));
+  for (const Rational& time : times) {
+    bool enough = true;
+    for (std::uint32_t far = 1; enough && far < 1U << topology.num_nodes(); ++far) {
+      enough = is_enough(time, far);
+    }
+    if (enough) return time * Rational(slowest, trees);
+  }
+  return 0;
+}
+
+TEST(FixedNumberOfTrees, TakesTheLeastTime) {
+  std::mt19937_64 random(11);
+  for (std::uint32_t i = 0; i < 60 && !testing::Test::HasFailure(); ++i) {
+    RandomNetwork shape;
+    shape.ranks = 2 + pick(random, 4);
+    shape.switches = pick(random, 3);
+    shape.extra_links = pick(random, 8);
+    shape.most_bandwidth = 5;
+    const Topology topology = random_network(random, shape);
+    const std::uint32_t trees = 1 + pick(random, 3);
+    EXPECT_TRUE(load(pack_all_gather(topology, trees), topology) ==
+                exact(least_time_by_hand(topology, trees)))
+        << "network " << i;
+  }
+}
+
+TEST(FixedNumberOfTrees, OfATorusIsTheWholeNumberAboveTheBound) {
+  const Topology topology = make_topology("torus:8x8");
+  const TreePacking packing = pack_all_gather(topology, 1);
+  EXPECT_EQ(packing.trees.size(), 64U);
+  EXPECT_TRUE(load(packing, topology) == Exact(16));
+  EXPECT_EQ(make_schedule("forest?k=1", topology, Collective::AllGather).chunks.size(), 64U);
+}
+
+/// Ranks around a switch; the first rank's way in is `extra` faster than its way out.
+Topology lopsided_star(std::uint32_t ranks, std::uint64_t extra) {
+  TopologyBuilder builder("lopsided");
+  const NodeId hub = builder.add_switch("hub");
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const NodeId node = builder.add_endpoint();
+    builder.add_link(node, hub, Bandwidth{1'000'000 + (r == 0 ? extra : 0)}, Time{0});
+    builder.add_link(hub, node, Bandwidth{1'000'000}, Time{0});
+  }
+  return std::move(builder).build();
+}
+
+TEST(UnbalancedSwitches, AreServedWhereTheDifferenceIsNotNeeded) {
+  const Topology topology = lopsided_star(5, 3'000'000);
+  EXPECT_TRUE(load(pack_all_gather(topology), topology) ==
+              exact(compute_bounds(topology).all_gather));
+  EXPECT_EQ(make_schedule("forest", topology).collective, Collective::AllReduce);
+}
 
 }  // namespace
 }  // namespace multitree
