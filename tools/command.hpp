@@ -35,6 +35,7 @@ Command add_verify_command(CLI::App& parent);
 Command add_run_command(CLI::App& parent);
 Command add_export_command(CLI::App& parent);
 Command add_import_command(CLI::App& parent);
+Command add_replan_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
 
