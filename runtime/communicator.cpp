@@ -66,57 +66,70 @@ std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& jo
   }
 }
 
+/// A schedule made ready for this rank, and the largest vector that it is for.
+struct SizedLoaded {
+  std::shared_ptr<const LoadedSchedule> loaded;
+  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
+};
+
 }  // namespace
 
 struct Communicator::Impl {
   std::shared_ptr<Engine> engine;
   CommunicatorOptions options;
   std::string description;
-  std::array<std::shared_ptr<const LoadedSchedule>, 5> schedules;  ///< by Collective; null if none
+  /// By Collective, and ascending by size as in SizedSchedules; empty if none.
+  std::array<std::vector<SizedLoaded>, 5> schedules;
   std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
       programs;  ///< by collective, elements, element size
   std::uint64_t sequence = 0;
   int exceptions = std::uncaught_exceptions();
 
-  void load(Schedule schedule, const Bootstrap& bootstrap);
+  void load(SizedSchedules plan, const Bootstrap& bootstrap);
   void fill_in_for_one_rank();
   [[nodiscard]] std::vector<std::uint32_t> peers() const;
   void validate(const Call& call) const;
+  [[nodiscard]] const std::shared_ptr<const LoadedSchedule>& schedule_for(const Call& call) const;
   std::shared_ptr<const LoadedProgram> program_for(const Call& call);
   std::unique_ptr<Operation> start(const Call& call);
 };
 
-void Communicator::Impl::load(Schedule schedule, const Bootstrap& bootstrap) {
-  const Collective collective = schedule.collective;
-  if (schedule.ranks != bootstrap.size()) {
-    reject(fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
-                       to_string(collective), schedule.algorithm, schedule.ranks,
-                       bootstrap.size()));
-  }
+void Communicator::Impl::load(SizedSchedules plan, const Bootstrap& bootstrap) {
+  check_sized(plan);
+  const Collective collective = plan.front().schedule.collective;
   auto& place = schedules[static_cast<std::size_t>(collective)];
-  if (place != nullptr) reject(fmt::format("two {} schedules", to_string(collective)));
-  Plan plan = make_plan(schedule, bootstrap.rank());
-  place = std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(plan));
+  if (!place.empty()) reject(fmt::format("two {} schedules", to_string(collective)));
+  for (SizedSchedule& sized : plan) {
+    Schedule& schedule = sized.schedule;
+    if (schedule.ranks != bootstrap.size()) {
+      reject(fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
+                         to_string(collective), schedule.algorithm, schedule.ranks,
+                         bootstrap.size()));
+    }
+    Plan own = make_plan(schedule, bootstrap.rank());
+    place.push_back({std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own)),
+                     sized.max_bytes});
+  }
 }
 
 /// With one rank every collective is a copy; no schedule is needed to say so.
 void Communicator::Impl::fill_in_for_one_rank() {
   for (const Collective collective : all_collectives()) {
     auto& place = schedules[static_cast<std::size_t>(collective)];
-    if (place != nullptr) continue;
+    if (!place.empty()) continue;
     LoadedSchedule loaded;
     loaded.schedule.collective = collective;
     loaded.schedule.ranks = 1;
     loaded.schedule.chunks = one_chunk_per_rank(1);
-    place = std::make_shared<const LoadedSchedule>(std::move(loaded));
+    place.push_back({std::make_shared<const LoadedSchedule>(std::move(loaded))});
   }
 }
 
 std::vector<std::uint32_t> Communicator::Impl::peers() const {
   std::vector<std::uint32_t> all;
-  for (const auto& loaded : schedules) {
-    if (loaded != nullptr) {
-      all.insert(all.end(), loaded->plan.peers.begin(), loaded->plan.peers.end());
+  for (const auto& sized : schedules) {
+    for (const SizedLoaded& one : sized) {
+      all.insert(all.end(), one.loaded->plan.peers.begin(), one.loaded->plan.peers.end());
     }
   }
   std::sort(all.begin(), all.end());
@@ -127,14 +140,14 @@ std::vector<std::uint32_t> Communicator::Impl::peers() const {
 void Communicator::Impl::validate(const Call& call) const {
   const auto& loaded = schedules[static_cast<std::size_t>(call.collective)];
   const std::string_view name = to_string(call.collective);
-  if (loaded == nullptr) reject(fmt::format("the communicator has no {} schedule", name));
+  if (loaded.empty()) reject(fmt::format("the communicator has no {} schedule", name));
   const std::size_t ranks = engine->bootstrap().size();
   const std::uint32_t rank = engine->bootstrap().rank();
   if (call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
     reject(fmt::format("{}: {} elements do not fit the address space", name, call.count));
   }
   if (call.count == 0) return;
-  const bool root = rank == index(loaded->schedule.root);
+  const bool root = rank == index(loaded.front().loaded->schedule.root);
   if (call.send == nullptr && (call.collective != Collective::Broadcast || root)) {
     reject(fmt::format("{}: send is null", name));
   }
@@ -152,12 +165,22 @@ void Communicator::Impl::validate(const Call& call) const {
   }
 }
 
+const std::shared_ptr<const LoadedSchedule>& Communicator::Impl::schedule_for(
+    const Call& call) const {
+  const auto& sized = schedules[static_cast<std::size_t>(call.collective)];
+  const bool sharded =
+      call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
+  const std::size_t shards = sharded ? engine->bootstrap().size() : 1;
+  const std::uint64_t bytes = std::uint64_t{call.count} * size_of(call.type) * shards;
+  return std::ranges::lower_bound(sized, bytes, {}, &SizedLoaded::max_bytes)->loaded;
+}
+
 std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call& call) {
   const std::size_t element = size_of(call.type);
   const std::tuple key{call.collective, call.count, element};
   if (const auto it = programs.find(key); it != programs.end()) return it->second;
   auto loaded = std::make_shared<LoadedProgram>();
-  loaded->source = schedules[static_cast<std::size_t>(call.collective)];
+  loaded->source = schedule_for(call);
   const Schedule& schedule = loaded->source->schedule;
   const bool sharded =
       call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
@@ -178,12 +201,26 @@ std::unique_ptr<Operation> Communicator::Impl::start(const Call& call) {
   return operation;
 }
 
+namespace {
+
+PlansBySize as_plans(std::vector<Schedule> schedules) {
+  std::vector<SizedSchedules> plans;
+  for (Schedule& schedule : schedules) plans.push_back(for_all_sizes(std::move(schedule)));
+  return PlansBySize(std::move(plans));
+}
+
+}  // namespace
+
 Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
+                           CommunicatorOptions options)
+    : Communicator(std::move(bootstrap), as_plans(std::move(schedules)), std::move(options)) {}
+
+Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize plans,
                            CommunicatorOptions options)
     : impl_(std::make_unique<Impl>()) {
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
-  for (Schedule& schedule : schedules) impl_->load(std::move(schedule), job);
+  for (SizedSchedules& plan : plans.plans) impl_->load(std::move(plan), job);
   if (job.size() == 1) impl_->fill_in_for_one_rank();
   const TransportOptions wanted{impl_->peers(), options.timeout};
   std::unique_ptr<Transport> transport = open_transport(options.transport, job, wanted);

@@ -8,9 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/data_type.hpp"
 #include "runtime/transport.hpp"
@@ -21,6 +23,12 @@ struct CommunicatorOptions {
   std::string transport = "ucx";           ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
+};
+
+/// Schedules by size, at most one list a collective.
+struct PlansBySize {
+  explicit PlansBySize(std::vector<SizedSchedules> lists) : plans(std::move(lists)) {}
+  std::vector<SizedSchedules> plans;
 };
 
 class Operation;  // internal: one started collective
@@ -52,6 +60,9 @@ class Communicator {
  public:
   /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks.
   Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
+               CommunicatorOptions options = {});
+  /// The same with plans: of each collective's schedules, the one for the size of the call runs.
+  Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize plans,
                CommunicatorOptions options = {});
   ~Communicator();
   Communicator(const Communicator&) = delete;

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -42,6 +43,42 @@ TEST_P(RingOfRanks, EveryCollectiveTypeOperatorAndSize) {
           }
         }
       }
+    }
+  });
+}
+
+/// A schedule that moves nothing leaves every rank with its own input: that shows which one ran.
+TEST(Plans, RunTheScheduleForTheSize) {
+  constexpr std::uint32_t kRanks = 3;
+  run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const Schedule ring = ring_schedule(Collective::AllReduce, kRanks);
+    Schedule nothing = ring;
+    nothing.transfers.clear();
+    nothing.routes.clear();
+    const PlansBySize plans({{{nothing, 64}, {ring}}});
+    Communicator communicator(bootstrap, plans, loopback());
+    for (const std::size_t count : {1, 16, 17, 1000}) {
+      std::vector<std::int32_t> data(count, 1);
+      communicator.all_reduce(data.data(), data.data(), count, DataType::Int32, ReduceOp::Sum);
+      EXPECT_EQ(data.front(), count * 4 <= 64 ? 1 : 3) << count;
+    }
+  });
+}
+
+/// The size of a gathering is that of all shards.
+TEST(Plans, CountTheWholeVector) {
+  constexpr std::uint32_t kRanks = 4;
+  run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const Schedule ring = ring_schedule(Collective::AllGather, kRanks);
+    Schedule nothing = ring;
+    nothing.transfers.clear();
+    nothing.routes.clear();
+    Communicator communicator(bootstrap, PlansBySize({{{nothing, 64}, {ring}}}), loopback());
+    for (const std::size_t count : {4, 5}) {
+      std::vector<std::int32_t> all(count * kRanks, 0);
+      const std::vector<std::int32_t> own(count, 7);
+      communicator.all_gather(own.data(), all.data(), count, DataType::Int32);
+      EXPECT_EQ(std::count(all.begin(), all.end(), 7), count == 4 ? 4 : 20);
     }
   });
 }
