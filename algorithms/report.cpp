@@ -4,55 +4,16 @@
 #include "algorithms/report.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 #include <vector>
 
+#include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/cost.hpp"
 
 namespace multitree {
 namespace {
 
-/// Weights of chunks and bounds of odd bandwidths have large denominators: their products are not
-/// formed in 64 bits.
-using Wide = unsigned __int128;
-
-/// The largest chunk has `weight` of the `total` that its part of the buffer weighs, a part of
-/// `shards` shards.
-struct LargestChunk {
-  std::uint64_t weight = 0, total = 1;
-  std::uint32_t shards = 1;
-
-  [[nodiscard]] double in_shards() const {
-    return static_cast<double>(weight) * shards / static_cast<double>(total);
-  }
-};
-
-LargestChunk largest_chunk(const Schedule& schedule) {
-  const bool sharded = schedule.collective == Collective::ReduceScatter ||
-                       schedule.collective == Collective::AllGather;
-  std::vector<std::uint64_t> total(sharded ? schedule.ranks : 1, 0);
-  for (const Chunk& chunk : schedule.chunks) {
-    total[sharded ? index(chunk.owner) : 0] += chunk.weight;
-  }
-  LargestChunk largest{.shards = sharded ? 1 : schedule.ranks};
-  for (const Chunk& chunk : schedule.chunks) {
-    const std::uint64_t whole = total[sharded ? index(chunk.owner) : 0];
-    if (Wide{chunk.weight} * largest.total > Wide{largest.weight} * whole) {
-      largest.weight = chunk.weight;
-      largest.total = whole;
-    }
-  }
-  return largest;
-}
-
-/// Steps of a bandwidth bound (in shard times) when a step moves the largest chunk.
-std::uint32_t steps_of(const Rational& shard_times, const LargestChunk& chunk) {
-  if (chunk.weight == 0 || chunk.shards == 0) return 0;
-  const Wide time = Wide(shard_times.numerator()) * chunk.total;
-  const Wide step = Wide(shard_times.denominator()) * chunk.shards * chunk.weight;
-  return static_cast<std::uint32_t>((time + step - 1) / step);
-}
+Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
 
 /// Whether every route passes through switches only, so that a step is one rank-to-rank hop.
 bool single_hops(const Schedule& schedule, const Topology& topology) {
@@ -64,10 +25,9 @@ bool single_hops(const Schedule& schedule, const Topology& topology) {
   });
 }
 
-/// Most hops that the data of a schedule has to travel from where it is, or is reduced, in one
-/// direction: from the root, or from the owners of chunks.
-std::uint32_t least_hops(const Schedule& schedule, const Topology& topology, const Bounds& bounds) {
-  if (has_root(schedule.collective)) return farthest_hops(topology, schedule.root);
+/// Most hops that the finished chunks of a schedule have to travel, from their owners.
+std::uint32_t gathering_hops(const Schedule& schedule, const Topology& topology,
+                             const Bounds& bounds) {
   std::set<Rank> owners;
   for (const Chunk& chunk : schedule.chunks) owners.insert(chunk.owner);
   if (owners.size() == schedule.ranks) return bounds.diameter;
@@ -87,17 +47,6 @@ std::uint32_t span_of(const Schedule& schedule, Op op) {
     last = t.step;
   }
   return any ? last - first + 1 : 0;
-}
-
-/// Whether an all-reduce is a reduce-scatter and then an all-gather: no copy before the last
-/// reduction.
-bool is_two_phase(const Schedule& schedule) {
-  std::uint32_t last_reduce = 0, first_copy = std::numeric_limits<std::uint32_t>::max();
-  for (const Transfer& t : schedule.transfers) {
-    if (t.op == Op::Reduce) last_reduce = std::max(last_reduce, t.step);
-    if (t.op == Op::Copy) first_copy = std::min(first_copy, t.step);
-  }
-  return last_reduce < first_copy;
 }
 
 std::uint32_t depth_of(const Schedule& schedule) {
@@ -141,7 +90,7 @@ bool is_contention_free(const Schedule& schedule, const Topology& topology) {
 }  // namespace
 
 ScheduleReport make_report(const Schedule& schedule, const Topology& topology, const Bounds& bounds,
-                           std::uint64_t bytes) {
+                           const Certificate& certificate, std::uint64_t bytes) {
   ScheduleReport report;
   report.ranks = schedule.ranks;
   report.chunks = static_cast<std::uint32_t>(schedule.chunks.size());
@@ -149,32 +98,19 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
   report.total_steps = schedule.num_steps();
   report.depth = depth_of(schedule);
   report.contention_free = is_contention_free(schedule, topology);
-
-  const LargestChunk largest = largest_chunk(schedule);
-  if (schedule.ranks > 0) report.step_fraction = largest.in_shards() / schedule.ranks;
+  if (schedule.ranks > 0) {
+    report.step_fraction = Exact(largest_chunk(schedule) / schedule.ranks).convert_to<double>();
+  }
   const bool counts_hops = single_hops(schedule, topology);
-  const auto at_least = [&](const Rational& shard_times, bool reducing) {
-    const std::uint32_t steps = steps_of(shard_times, largest);
-    if (!counts_hops) return steps;
-    return std::max(steps,
-                    least_hops(schedule, reducing ? topology.transposed() : topology, bounds));
-  };
-  const Rational bound = collective_bound(bounds, topology, schedule.collective, schedule.root);
-  if (schedule.collective == Collective::AllReduce) {
-    const bool gathers = span_of(schedule, Op::Copy) > 0 || schedule.ranks == 1;
-    const std::uint32_t gathering = at_least(bounds.all_gather, false);
-    // Half a step saved by rounding each phase up on its own counts only where there are two
-    // phases.
-    report.bound_total_steps = gathers && is_two_phase(schedule)
-                                   ? at_least(bounds.reduce_scatter, true) + gathering
-                                   : at_least(bound, false);
-    report.steps = gathers ? span_of(schedule, Op::Copy) : report.total_steps;
-    report.bound_steps = gathers ? gathering : report.bound_total_steps;
-  } else {
-    report.steps = report.total_steps;
-    report.bound_steps = report.bound_total_steps =
-        at_least(bound, schedule.collective == Collective::Reduce ||
-                            schedule.collective == Collective::ReduceScatter);
+  report.bound_total_steps =
+      std::max(least_steps(certificate.bound, schedule), counts_hops ? certificate.hops : 0);
+  report.steps = report.total_steps;
+  report.bound_steps = report.bound_total_steps;
+  const std::uint32_t gathering = span_of(schedule, Op::Copy);
+  if (schedule.collective == Collective::AllReduce && (gathering > 0 || schedule.ranks == 1)) {
+    report.steps = gathering;
+    report.bound_steps = std::max(least_steps(to_exact(bounds.all_gather), schedule),
+                                  counts_hops ? gathering_hops(schedule, topology, bounds) : 0);
   }
   if (report.bound_total_steps > 0) {
     report.bound_ratio =
@@ -182,12 +118,22 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
   }
   report.bytes = bytes;
   report.predicted_seconds = predict_time(schedule, topology, bytes).seconds();
-  if (topology.num_links() > 0) {
-    report.bound_seconds = boost::rational_cast<double>(bound) * static_cast<double>(bytes) /
-                           static_cast<double>(schedule.ranks) /
-                           static_cast<double>(topology.unit_bandwidth().bytes_per_second);
-  }
+  report.bound = certificate.bound;
+  report.load = load_of(schedule, topology);
+  const auto seconds = [&](const Exact& shard_times) {
+    return seconds_of(shard_times, topology, bytes);
+  };
+  report.bound_seconds = seconds(certificate.bound);
+  report.two_phase_bound_seconds = seconds(
+      schedule.collective == Collective::AllReduce ? to_exact(bounds.all_reduce()) : report.bound);
   return report;
+}
+
+double seconds_of(const Exact& shard_times, const Topology& topology, std::uint64_t bytes) {
+  if (topology.num_links() == 0) return 0;
+  return shard_times.convert_to<double>() * static_cast<double>(bytes) /
+         static_cast<double>(topology.num_ranks()) /
+         static_cast<double>(topology.unit_bandwidth().bytes_per_second);
 }
 
 }  // namespace multitree

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "algorithms/bounds.hpp"
+#include "algorithms/certificate/certificate.hpp"
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
@@ -17,7 +18,8 @@ struct ScheduleReport {
   /// Steps of the gathering half (all-reduces that have one), or of the whole schedule.
   std::uint32_t steps = 0;
   std::uint32_t total_steps = 0;
-  /// Least steps, by bandwidth and (for schedules that move one rank-to-rank hop a step) diameter.
+  /// Least steps, by the optimum (of the all-gather; of the whole) and, for schedules that move one
+  /// rank-to-rank hop a step, by the hops that data has to travel.
   std::uint32_t bound_steps = 0, bound_total_steps = 0;
   double bound_ratio = 1;  ///< total_steps / bound_total_steps; 1 if both are 0
   /// Duration of a step: the largest chunk over the slowest link, as a fraction of the whole
@@ -26,11 +28,20 @@ struct ScheduleReport {
   std::uint32_t depth = 0;  ///< longest chain of dependent transfers of one chunk
   bool contention_free = false;
   double predicted_seconds = 0;  ///< predict_time() at `bytes`
-  double bound_seconds = 0;      ///< bandwidth bound at `bytes`
+  double bound_seconds = 0;      ///< what the certificate proves, at `bytes`
+  /// All-reduce by reduce-scatter then all-gather at best; the same as bound_seconds otherwise.
+  double two_phase_bound_seconds = 0;
+  /// In shard times, exact: what the certificate proves, and the time of the busiest link.
+  Exact bound = 0, load = 0;
   std::uint64_t bytes = 0;
 };
 
+/// \pre bounds = compute_bounds(topology); the certificate is for the schedule's collective and
+/// root (certify()).
 ScheduleReport make_report(const Schedule& schedule, const Topology& topology, const Bounds& bounds,
-                           std::uint64_t bytes);
+                           const Certificate& certificate, std::uint64_t bytes);
+
+/// Shard times of a buffer of `bytes` in seconds; 0 without links.
+double seconds_of(const Exact& shard_times, const Topology& topology, std::uint64_t bytes);
 
 }  // namespace multitree

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
@@ -127,17 +128,19 @@ std::uint32_t free_rank_count(const Flags& flags, std::uint32_t job_size) {
   return std::max(flags.iterations, 1U);
 }
 
-void add_run(Plan& plan, Schedule schedule, const Topology& topology, const Bounds& bounds) {
+void add_run(Plan& plan, Schedule schedule, const Topology& topology, const Bounds& bounds,
+             const Certificate& certificate) {
   const VerifyReport report = verify(schedule, topology);
   if (!report.ok()) {
     throw Error(ErrorCode::InvalidInput,
                 fmt::format("schedule {} does not verify: {}", schedule.algorithm,
                             report.violations.front().message));
   }
-  plan.runs.push_back({schedule.algorithm,
-                       topology.name(),
-                       make_report(schedule, topology, bounds, plan.options.sizes.back()),
-                       {}});
+  plan.runs.push_back(
+      {schedule.algorithm,
+       topology.name(),
+       make_report(schedule, topology, bounds, certificate, plan.options.sizes.back()),
+       {}});
   plan.schedules.push_back(std::move(schedule));
 }
 
@@ -150,7 +153,10 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     plan.options.root = file.schedule.root;
     plan.topology_name = file.topology.name();
     plan.ranks = file.schedule.ranks;
-    add_run(plan, std::move(file.schedule), file.topology, compute_bounds(file.topology));
+    const Bounds bounds = compute_bounds(file.topology);
+    const Certified certified =
+        certify(file.topology, bounds, file.schedule.collective, file.schedule.root);
+    add_run(plan, std::move(file.schedule), file.topology, bounds, certified.certificate);
   } else {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -161,6 +167,8 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);
     const Bounds bounds = compute_bounds(topology);
+    const Certified certified =
+        certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
       add_run(plan,
@@ -169,7 +177,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
                          return generate_schedule(name, topology, plan.options.collective,
                                                   plan.options.root);
                        }),
-              topology, bounds);
+              topology, bounds, certified.certificate);
     }
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;

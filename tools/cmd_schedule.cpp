@@ -6,6 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
@@ -40,12 +41,11 @@ struct Result {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 Result generate(const std::string& algorithm, const Topology& topology, const Bounds& bounds,
-                const Flags& flags, Progress& progress) {
+                const Certificate& certificate, const Flags& flags, Progress& progress) {
   Result result;
   progress.update(fmt::format("generating {} on {}", algorithm, topology.name()));
-  const Collective collective =
-      for_flag("--collective", [&] { return parse_collective(flags.collective); });
-  const Rank root = check_root(flags.root, topology);
+  const Collective collective = certificate.collective;
+  const Rank root = certificate.root;
   const double start = cpu_seconds();
   result.schedule = for_flag(
       "--algorithm", [&] { return generate_schedule(algorithm, topology, collective, root); });
@@ -58,11 +58,11 @@ Result generate(const std::string& algorithm, const Topology& topology, const Bo
                                        report.violations.front().message));
   }
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
-  result.report = make_report(result.schedule, topology, bounds, bytes);
+  result.report = make_report(result.schedule, topology, bounds, certificate, bytes);
   return result;
 }
 
-ordered_json to_json(const Result& result, const Topology& topology) {
+ordered_json to_json(const Result& result, const Topology& topology, const Certified& certified) {
   const ScheduleReport& report = result.report;
   return {{"topology", topology.name()},
           {"algorithm", result.schedule.algorithm},
@@ -75,7 +75,11 @@ ordered_json to_json(const Result& result, const Topology& topology) {
           {"total_steps", report.total_steps},
           {"bound_total_steps", report.bound_total_steps},
           {"bound_ratio", report.bound_ratio},
-          {"bound_model", "store and forward, reduce-scatter + allgather"},
+          {"bound_model", kCertificateModel},
+          {"bound_shards", report.bound.str()},
+          {"bound_is_optimum", certified.exact},
+          {"load_shards", report.load.str()},
+          {"load_is_optimal", report.load == report.bound},
           {"step_fraction", report.step_fraction},
           {"depth", report.depth},
           {"contention_free", report.contention_free},
@@ -83,6 +87,7 @@ ordered_json to_json(const Result& result, const Topology& topology) {
           {"bytes", report.bytes},
           {"predicted_seconds", report.predicted_seconds},
           {"bound_seconds", report.bound_seconds},
+          {"two_phase_bound_seconds", report.two_phase_bound_seconds},
           {"generation_seconds", result.generation_seconds}};
 }
 
@@ -120,24 +125,29 @@ int run(const Flags& flags) {
   // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
   const bool to_stdout =
       flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const Rank root = check_root(flags.root, topology);
+  Certified certified;
   std::vector<Result> results;
   {
     Progress progress("computing exact bounds of " + topology.name());
     const Bounds bounds = compute_bounds(topology);
+    certified = certify(topology, bounds, collective, root);
     for (const std::string& name : names) {
-      results.push_back(generate(name, topology, bounds, flags, progress));
+      results.push_back(generate(name, topology, bounds, certified.certificate, flags, progress));
     }
     if (to_stdout || !flags.output.empty()) {
       progress.update("writing the schedule");
       write_file(to_stdout ? "-" : flags.output,
-                 write_schedule_json(results.front().schedule, topology));
+                 write_schedule_json(results.front().schedule, topology, &certified.certificate));
     }
   }
   if (flags.json) {
-    ordered_json json = to_json(results.front(), topology);
+    ordered_json json = to_json(results.front(), topology, certified);
     if (results.size() > 1) {
       json = ordered_json::array();
-      for (const Result& result : results) json.push_back(to_json(result, topology));
+      for (const Result& result : results) json.push_back(to_json(result, topology, certified));
     }
     to_stdout ? print_error(json.dump(2) + "\n") : print_json(json);
   } else {

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/verify.hpp"
 #include "tools/command.hpp"
@@ -21,6 +23,7 @@ struct Flags {
   std::string schedule;
   std::string topology;
   std::size_t max_violations = 20;
+  bool certificate = false;
   bool json = false;
 };
 
@@ -63,6 +66,54 @@ void print_answer(const SchedulePlan& plan, const Topology& topology, const Veri
   }
 }
 
+/// What the certificate in the file proves, and how near the schedule comes to it.
+CertificateReport check(const SchedulePlan& plan, const Topology& topology, const Flags& flags) {
+  if (!plan.certificate) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: expected a certificate (key 'certificate') to check, got none",
+                            flags.schedule));
+  }
+  return check_certificate(*plan.certificate, topology, &plan.schedule);
+}
+
+ordered_json to_json(const CertificateReport& report) {
+  ordered_json violations = ordered_json::array();
+  for (const CertificateViolation& violation : report.violations) {
+    violations.push_back({{"kind", to_string(violation.fault)}, {"message", violation.message}});
+  }
+  return {{"ok", report.ok()},
+          {"model", kCertificateModel},
+          {"bound_shards", report.bound.str()},
+          {"load_shards", report.load ? report.load->str() : ""},
+          {"load_over_bound", report.ratio ? report.ratio->str() : ""},
+          {"optimal", report.optimal},
+          {"steps", report.steps},
+          {"least_steps", report.step_bound},
+          {"violations", violations}};
+}
+
+void print_answer(const CertificateReport& report) {
+  for (const CertificateViolation& violation : report.violations) {
+    print(fmt::format("{}: {}\n", to_string(violation.fault), violation.message));
+  }
+  if (!report.ok()) {
+    print("NOT PROVED: the certificate is wrong\n");
+    return;
+  }
+  print(fmt::format("proved: at least {} shard times; the busiest link takes {}",
+                    report.bound.str(), report.load->str()));
+  if (report.optimal) {
+    print(fmt::format(": optimal ({})\n", kCertificateModel));
+  } else if (report.ratio) {
+    print(fmt::format(": {} = {:.3f} times that\n", report.ratio->str(),
+                      report.ratio->convert_to<double>()));
+  } else {
+    print("\n");
+  }
+  print(fmt::format("proved: at least {} steps with chunks of this size; it takes {}\n",
+                    report.step_bound, report.steps));
+}
+
 int run(const Flags& flags) {
   const Progress progress("verifying " + flags.schedule);
   const SchedulePlan plan = load_schedule(flags.schedule);
@@ -71,12 +122,18 @@ int run(const Flags& flags) {
   });
   const VerifyReport report =
       verify(plan.schedule, topology, {.max_violations = flags.max_violations});
+  // A schedule that is not correct has no load worth comparing.
+  std::optional<CertificateReport> proof;
+  if (flags.certificate && report.ok()) proof = check(plan, topology, flags);
   if (flags.json) {
-    print_json(to_json(plan, topology, report));
+    ordered_json json = to_json(plan, topology, report);
+    if (proof) json["certificate"] = to_json(*proof);
+    print_json(json);
   } else {
     print_answer(plan, topology, report);
+    if (proof) print_answer(*proof);
   }
-  return report.ok() ? kOk : kNegativeAnswer;
+  return report.ok() && (!proof || proof->ok()) ? kOk : kNegativeAnswer;
 }
 
 }  // namespace
@@ -91,6 +148,8 @@ Command add_verify_command(CLI::App& parent) {
   app->add_option("--max-violations", flags->max_violations, "Print at most this many")
       ->check(number_from(0))
       ->capture_default_str();
+  app->add_flag("--certificate", flags->certificate,
+                "Check the certificate in the file too, and compare the schedule with it");
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree schedule -t mesh:4x4 -a multitree | multitree verify -");
   return {app, [flags] { return run(*flags); }};

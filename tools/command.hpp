@@ -30,6 +30,7 @@ struct Command {
 };
 
 Command add_topology_command(CLI::App& parent);
+Command add_bounds_command(CLI::App& parent);
 Command add_schedule_command(CLI::App& parent);
 Command add_verify_command(CLI::App& parent);
 Command add_run_command(CLI::App& parent);

@@ -56,10 +56,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
   const std::vector<tools::Command> commands = {
-      tools::add_topology_command(app), tools::add_schedule_command(app),
-      tools::add_verify_command(app),   tools::add_run_command(app),
-      tools::add_export_command(app),   tools::add_import_command(app),
-      tools::add_replan_command(app), tools::add_list_command(app),     tools::add_symmetric_command(app)};
+      tools::add_topology_command(app), tools::add_bounds_command(app),
+      tools::add_schedule_command(app), tools::add_verify_command(app),
+      tools::add_run_command(app),      tools::add_export_command(app),
+      tools::add_import_command(app),   tools::add_replan_command(app), tools::add_list_command(app),
+      tools::add_symmetric_command(app)};
   check_command(app, argc, argv);
   try {
     app.parse(argc, argv);

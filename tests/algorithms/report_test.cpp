@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "algorithms/certificate/certify.hpp"
 #include "topologies/registry.hpp"
 #include "topologies/topology.hpp"
 
@@ -28,14 +29,18 @@ Schedule swap_on_a_pair(const Topology& topology) {
 TEST(Report, TransfersOfOneStepDoNotDependOnEachOther) {
   const Topology topology = make_topology("full:2");
   const Schedule schedule = swap_on_a_pair(topology);
-  EXPECT_EQ(make_report(schedule, topology, compute_bounds(topology), 1024).depth, 1U);
+  EXPECT_EQ(make_report(schedule, topology, compute_bounds(topology),
+                        certify(topology, Collective::AllReduce).certificate, 1024)
+                .depth,
+            1U);
 }
 
 TEST(Report, AnExchangeIsComparedWithTheBoundAsAWhole) {
   // The pair swaps the whole buffer in one step, which is what two steps of half a buffer take.
   const Topology topology = make_topology("full:2");
   const ScheduleReport report =
-      make_report(swap_on_a_pair(topology), topology, compute_bounds(topology), 1024);
+      make_report(swap_on_a_pair(topology), topology, compute_bounds(topology),
+                  certify(topology, Collective::AllReduce).certificate, 1024);
   EXPECT_EQ(report.steps, 1U);
   EXPECT_EQ(report.bound_steps, 1U);
   EXPECT_EQ(report.bound_total_steps, 1U);
@@ -58,7 +63,9 @@ TEST(Report, LargeWeightsAndOddBandwidthsDoNotOverflow) {
   }
   const LinkId link{0};
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&link, 1});
-  const ScheduleReport report = make_report(schedule, topology, compute_bounds(topology), 1024);
+  const ScheduleReport report =
+      make_report(schedule, topology, compute_bounds(topology),
+                  certify(topology, Collective::AllReduce).certificate, 1024);
   // 15 shards over two links a little faster than the slowest; the largest chunk is 1/32 of the
   // buffer and 0.4 %.
   EXPECT_EQ(report.bound_steps, 15U);

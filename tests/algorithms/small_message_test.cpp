@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/bounds.hpp"
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
 #include "topologies/error.hpp"
@@ -26,7 +27,9 @@ using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
 std::uint32_t depth(const Schedule& schedule, const Topology& topology) {
-  return make_report(schedule, topology, compute_bounds(topology), 1 << 20).depth;
+  return make_report(schedule, topology, compute_bounds(topology),
+                     certify(topology, schedule.collective, schedule.root).certificate, 1 << 20)
+      .depth;
 }
 
 /// Whether each Reduce has its counterpart in the same step.

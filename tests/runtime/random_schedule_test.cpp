@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/report.hpp"
 #include "algorithms/verify.hpp"
@@ -54,7 +55,9 @@ TEST_P(RandomSchedule, IsReadBackAndReported) {
     const Schedule schedule = verified(collective, topology, Rank{3}, GetParam());
     const auto plan = parse_schedule_json(write_schedule_json(schedule, topology), "random");
     EXPECT_EQ(plan.schedule, schedule);
-    const ScheduleReport report = make_report(schedule, topology, bounds, 1U << 20);
+    const ScheduleReport report =
+        make_report(schedule, topology, bounds,
+                    certify(topology, bounds, collective, schedule.root).certificate, 1U << 20);
     EXPECT_TRUE(report.contention_free);
     EXPECT_LE(report.depth, report.total_steps);
     EXPECT_GE(report.bound_ratio, 0.5);

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree bounds`: what no schedule can beat on a network, with proofs.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/certificate/certify.hpp"
+#include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/io/io.hpp"
+#include "algorithms/report.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  NetworkFlags network;
+  std::string collective = "all";
+  std::uint32_t root = 0;
+  std::string size = "64MiB";
+  std::string output;
+  std::string check;
+  bool json = false;
+};
+
+Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
+
+std::uint32_t rank_count(const std::vector<NodeId>& nodes, const Topology& topology) {
+  return static_cast<std::uint32_t>(
+      std::ranges::count_if(nodes, [&](NodeId n) { return !topology.node(n).is_switch(); }));
+}
+
+/// "a, b, c, ... (12 nodes)".
+std::string names(const std::vector<NodeId>& nodes, const Topology& topology) {
+  constexpr std::size_t kShown = 4;
+  std::vector<std::string> shown;
+  for (const NodeId node : nodes) {
+    if (shown.size() == kShown) break;
+    shown.push_back(topology.node(node).name);
+  }
+  return fmt::format("{}{}", fmt::join(shown, ", "),
+                     nodes.size() > kShown ? fmt::format(", ... ({} nodes)", nodes.size()) : "");
+}
+
+/// How many cuts have how many ranks on their far side: "16 x 1", "1 x 4, 2 x 8".
+std::string far_sizes(const Certificate& certificate, const Topology& topology) {
+  std::map<std::uint32_t, std::uint32_t> count;
+  for (const WeightedCut& cut : certificate.cuts) ++count[rank_count(cut.far, topology)];
+  std::vector<std::string> parts;
+  for (const auto& [ranks, cuts] : count) parts.push_back(fmt::format("{} x {}", cuts, ranks));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The cuts in words: what surrounds the bottleneck, or how a partition divides the ranks.
+std::string proof_text(const Certificate& certificate, const Topology& topology) {
+  if (certificate.cuts.empty()) return "nothing to move";
+  if (certificate.cuts.size() > 1) {
+    return fmt::format("cuts x ranks: {}", far_sizes(certificate, topology));
+  }
+  const WeightedCut& cut = certificate.cuts.front();
+  return fmt::format("{} {}", cut.gather > 0 ? "into" : "out of", names(cut.far, topology));
+}
+
+ordered_json to_json(const Certified& certified, const Bounds& bounds, const Topology& topology,
+                     std::uint64_t bytes) {
+  const Certificate& certificate = certified.certificate;
+  ordered_json json = {{"collective", to_string(certificate.collective)},
+                       {"bound_shards", certificate.bound.str()},
+                       {"is_optimum", certified.exact},
+                       {"seconds", seconds_of(certificate.bound, topology, bytes)},
+                       {"hops", certificate.hops},
+                       {"cuts", certificate.cuts.size()},
+                       {"cuts_by_ranks", far_sizes(certificate, topology)}};
+  if (has_root(certificate.collective)) json["root"] = index(certificate.root);
+  if (certificate.cuts.size() == 1) {
+    json["far_side"] = ordered_json::array();
+    for (const NodeId node : certificate.cuts.front().far) {
+      json["far_side"].push_back(topology.node(node).name);
+    }
+  }
+  if (certificate.collective == Collective::AllReduce) {
+    const Exact two_phases = to_exact(bounds.all_reduce());
+    json["two_phase_shards"] = two_phases.str();
+    json["gain"] = certificate.bound > 0 ? Exact(two_phases / certificate.bound).str() : "1";
+  }
+  return json;
+}
+
+ordered_json to_json(const std::vector<Certified>& results, const Bounds& bounds,
+                     const Topology& topology, std::uint64_t bytes) {
+  ordered_json json = {{"topology", topology.name()},
+                       {"ranks", topology.num_ranks()},
+                       {"switches", topology.num_nodes() - topology.num_ranks()},
+                       {"unit_bandwidth", to_string(topology.unit_bandwidth())},
+                       {"diameter", bounds.diameter},
+                       {"model", kCertificateModel},
+                       {"bytes", bytes},
+                       {"bounds", ordered_json::array()}};
+  for (const Certified& result : results) {
+    json["bounds"].push_back(to_json(result, bounds, topology, bytes));
+  }
+  return json;
+}
+
+/// What reduce-scatter then all-gather loses.
+std::string two_phase_line(const Certificate& certificate, const Bounds& bounds) {
+  const Exact two_phases = to_exact(bounds.all_reduce());
+  const double gain =
+      certificate.bound > 0 ? Exact(two_phases / certificate.bound).convert_to<double>() : 1.0;
+  return fmt::format(
+      "# reduce-scatter then allgather: {} shard times, {:.3f} times the allreduce bound\n",
+      two_phases.str(), gain);
+}
+
+std::string to_text(const std::vector<Certified>& results, const Bounds& bounds,
+                    const Topology& topology, std::uint64_t bytes) {
+  std::string text =
+      fmt::format("# {}: {} ranks, {} switches, diameter {}; times for {}\n# {}\n", topology.name(),
+                  topology.num_ranks(), topology.num_nodes() - topology.num_ranks(),
+                  bounds.diameter, format_bytes(bytes), kCertificateModel);
+  std::vector<std::vector<std::string>> rows = {
+      {"collective", "shard times", "time", "hops", "optimum", "proof"}};
+  for (const Certified& result : results) {
+    const Certificate& certificate = result.certificate;
+    rows.push_back({std::string(to_string(certificate.collective)), certificate.bound.str(),
+                    fmt::format("{:.1f}us", seconds_of(certificate.bound, topology, bytes) * 1e6),
+                    fmt::format("{}", certificate.hops), result.exact ? "yes" : "unknown",
+                    proof_text(certificate, topology)});
+  }
+  text += format_table(rows);
+  const Certificate& first = results.front().certificate;
+  if (first.collective == Collective::AllReduce) text += two_phase_line(first, bounds);
+  return text;
+}
+
+/// Evaluates a certificate file, on its own network or on another.
+int check_file(const Flags& flags) {
+  const CertificateFile file = parse_certificate_json(
+      read_file(flags.check), flags.check == "-" ? "standard input" : flags.check);
+  const Topology topology =
+      flags.network.topology.empty() ? file.topology : load_network(flags.network);
+  const CertificateReport report = check_certificate(file.certificate, topology);
+  if (flags.json) {
+    ordered_json violations = ordered_json::array();
+    for (const CertificateViolation& violation : report.violations) {
+      violations.push_back({{"kind", to_string(violation.fault)}, {"message", violation.message}});
+    }
+    print_json({{"ok", report.ok()},
+                {"topology", topology.name()},
+                {"collective", to_string(file.certificate.collective)},
+                {"model", kCertificateModel},
+                {"bound_shards", report.bound.str()},
+                {"violations", violations}});
+  } else {
+    for (const CertificateViolation& violation : report.violations) {
+      print(fmt::format("{}: {}\n", to_string(violation.fault), violation.message));
+    }
+    print(fmt::format("{}: {} on {} takes at least {} shard times\n",
+                      report.ok() ? "proved" : "NOT PROVED", to_string(file.certificate.collective),
+                      topology.name(), file.certificate.bound.str()));
+  }
+  return report.ok() ? kOk : kNegativeAnswer;
+}
+
+std::vector<Collective> chosen_collectives(const Flags& flags) {
+  if (flags.collective == "all") {
+    const auto all = all_collectives();
+    return {all.begin(), all.end()};
+  }
+  return {for_flag("--collective", [&] { return parse_collective(flags.collective); })};
+}
+
+int run(const Flags& flags) {
+  if (!flags.check.empty()) return check_file(flags);
+  if (flags.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "bounds: expected --topology or --check, got neither");
+  }
+  const std::vector<Collective> collectives = chosen_collectives(flags);
+  if (collectives.size() > 1 && !flags.output.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--output: expected one collective to write the certificate of, got all");
+  }
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  const Topology topology = load_network(flags.network);
+  const Rank root = check_root(flags.root, topology);
+  const Progress progress("computing exact bounds of " + topology.name());
+  const Bounds bounds = compute_bounds(topology);
+  std::vector<Certified> results;
+  for (const Collective collective : collectives) {
+    results.push_back(certify(topology, bounds, collective, root));
+  }
+  if (!flags.output.empty()) {
+    write_file(flags.output, write_certificate_json(results.front().certificate, topology));
+    if (flags.output == "-") return kOk;
+  }
+  if (flags.json) {
+    print_json(to_json(results, bounds, topology, bytes));
+  } else {
+    print(to_text(results, bounds, topology, bytes));
+  }
+  return kOk;
+}
+
+}  // namespace
+
+Command add_bounds_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "bounds", "What no schedule can beat on a network, exactly, with proofs");
+  add_network_flags(*app, flags->network);
+  app->add_option("-c,--collective", flags->collective,
+                  "all, allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app->add_option("--size", flags->size, "Buffer size for the times")->capture_default_str();
+  app->add_option("-o,--output", flags->output,
+                  "Write the certificate of one collective here ('-': standard output)");
+  app->add_option(
+      "--check", flags->check,
+      "Check a certificate file instead, on its own network unless --topology is given");
+  app->add_flag("--json", flags->json, "Print JSON");
+  app->footer("Example: multitree bounds -t mesh:4x4 -c allreduce -o certificate.json");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools
