@@ -15,7 +15,7 @@ namespace multitree::interchange {
 namespace {
 
 constexpr std::int64_t kMaxUnits = 1 << 24;
-constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 28;  // units of all gpus: 3 GB of symbols
+constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 25;  // units of all gpus: 0.5 GB of symbols
 
 class Reader {
  public:

@@ -120,6 +120,27 @@ def reversed_pair(answer, what):
     return accepted, what, said
 
 
+def line_of_three(middle):
+    """All-reduce of one chunk along 0-1-2 and back, as others write it: fused, or through scratch."""
+    def step(number, kind, source="i", target="i", wait="-1,-1", told=0):
+        block, before = wait.split(",")
+        return (f'<step s="{number}" type="{kind}" srcbuf="{source}" srcoff="0" dstbuf="{target}" dstoff="0" cnt="1" '
+                f'depid="{block}" deps="{before}" hasdep="{told}"/>')
+
+    def block(number, send, receive, *steps):
+        return f'<tb id="{number}" send="{send}" recv="{receive}" chan="0">{"".join(steps)}</tb>'
+
+    back = block(2, 0, 2, step(0, "rcs", wait="1,0" if middle == "rrs" else "1,1"))
+    inner = {"rrs": [block(0, -1, -1), block(1, 2, 0, step(0, "rrs", told=1))],
+             "re": [block(0, -1, 0, step(0, "r", target="s", told=1)),
+                    block(1, 2, -1, step(0, "re", source="s", wait="0,0"), step(1, "s", told=1))]}[middle]
+    gpus = [[block(0, 1, -1, step(0, "s", told=1)), block(1, -1, 1, step(0, "r", wait="0,0"))],
+            [*inner, back], [block(0, 1, 1, step(0, "rrcs"))]]
+    body = "".join(f'<gpu id="{g}" i_chunks="1" o_chunks="0" s_chunks="1">{"".join(b)}</gpu>' for g, b in enumerate(gpus))
+    return ('<algo name="line" proto="Simple" nchannels="1" nchunksperloop="1" ngpus="3" coll="allreduce" inplace="1">'
+            + body + "</algo>")
+
+
 def check_import(folder):
     xml, again, schedule = (os.path.join(folder, n) for n in ("a.xml", "b.xml", "s.json"))
 
@@ -134,6 +155,12 @@ def check_import(folder):
             expect(True, same, f"round trip of {case} {collective} {flags}", said)
 
     each_case(check)
+    for middle in ("rrs", "re"):
+        with open(xml, "w", encoding="utf-8") as file:
+            file.write(line_of_three(middle))
+        expect(True, *reversed_pair(execute(run_msccl, xml), f"line with {middle}"))
+        back = program("import", "msccl", xml, "-t", "mesh:3")
+        expect(True, back.returncode == 0, f"import of a line with {middle}", back.stderr)
     rng = random.Random(2)
     for case in CASES[1:8]:
         export("msccl", case, "allreduce", xml)
