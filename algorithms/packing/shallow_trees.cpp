@@ -54,11 +54,11 @@ Groups single_ranks(std::uint32_t ranks) {
 class ShallowForest {
  public:
   ShallowForest(const Topology& topology, std::span<const std::int64_t> capacity,
-                std::span<const std::int64_t> demand, const Groups& groups)
+                std::span<const std::int64_t> demand, const Groups& groups, RouteChoice choice)
       : ranks_(topology.num_ranks()),
         demand_(demand),
         groups_(groups),
-        routes_(topology, capacity),
+        routes_(topology, capacity, choice),
         passes_on_(ranks_, 0),
         first_hops_(ranks_),
         arc_ids_(std::size_t{ranks_} * ranks_, kNone),
@@ -157,9 +157,15 @@ std::optional<RoutedTrees> shallow_trees(const Topology& topology,
                                          std::span<const std::int64_t> capacity,
                                          std::span<const std::int64_t> demand) {
   const Groups groups = groups_of(topology), singles = single_ranks(topology.num_ranks());
-  auto trees = ShallowForest(topology, capacity, demand, singles).build();
-  if (trees || groups.size() == singles.size()) return trees;
-  return ShallowForest(topology, capacity, demand, groups).build();
+  // Routes of one's own first: two hops without contention are faster than one with it.
+  for (const RouteChoice choice : {RouteChoice::Own, RouteChoice::Widest}) {
+    for (const Groups* way : {&singles, &groups}) {
+      if (way == &groups && groups.size() == singles.size()) continue;
+      if (auto trees = ShallowForest(topology, capacity, demand, *way, choice).build())
+        return trees;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace multitree

@@ -130,6 +130,14 @@ TEST(FixedNumberOfTrees, OfATorusIsTheWholeNumberAboveTheBound) {
   EXPECT_EQ(make_schedule("forest?k=1", topology, Collective::AllGather).chunks.size(), 64U);
 }
 
+// Each rank of a leaf has a spine of its own, so that all shifts are free of contention.
+TEST(FatTrees, AreGatheredWithoutAnIdleStep) {
+  for (const auto& [spec, steps] : {std::pair("fattree:4x4", 15U), std::pair("fattree:8x8", 63U)}) {
+    const Schedule schedule = make_schedule("forest", make_topology(spec), Collective::AllGather);
+    EXPECT_EQ(schedule.num_steps(), steps) << spec;
+  }
+}
+
 /// Ranks around a switch; the first rank's way in is `extra` faster than its way out.
 Topology lopsided_star(std::uint32_t ranks, std::uint64_t extra) {
   TopologyBuilder builder("lopsided");
