@@ -52,7 +52,7 @@ output_flag() {
   case $1 in
     run*' -J '* | [a-qs-z]*' -o '* | *' --output='*) ;;
     run*) echo -J ;;
-    topology* | schedule* | export* | import*) echo -o ;;
+    topology* | replan* | schedule* | export* | import*) echo -o ;;
   esac
 }
 
