@@ -14,8 +14,11 @@ namespace multitree {
 /// together load link e by at most capacity[e]. Collective, root and normalisation of the result
 /// are the caller's.
 ///
-/// Switches are removed first by splitting off (Bang-Jensen, Frank, Jackson), then the trees are
-/// grown in batches (Bérczi-Frank), short ones preferred.
+/// Short trees are preferred: stars, or stars of stars, routed through the switches where these
+/// have room for them (shallow_trees_internal.hpp). Otherwise switches are removed by splitting off
+/// (Bang-Jensen, Frank, Jackson), ranks share shortest paths as far as they go, and what these
+/// leave undone is grown in batches (Edmonds, Bérczi-Frank), so that the result is exact in any
+/// case.
 ///
 /// \pre At every switch the capacities in and out are equal, and every cut holds: for each node set
 /// S that misses a rank, capacity leaving S >= demand of the ranks in S. The result is exact then;

@@ -60,7 +60,7 @@ class ShallowForest {
         groups_(groups),
         routes_(topology, capacity, choice),
         passes_on_(ranks_, 0),
-        first_hops_(ranks_),
+        entries_(ranks_),
         arc_ids_(std::size_t{ranks_} * ranks_, kNone),
         group_of_(ranks_) {
     for (const auto& group : groups_) {
@@ -80,10 +80,14 @@ class ShallowForest {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
   bool take(std::uint32_t src, std::uint32_t dst, std::int64_t amount) {
+    std::uint32_t& id = arc_ids_[std::size_t{src} * ranks_ + dst];
     RankArc arc{Rank{src}, Rank{dst}, 0, {}};
-    if (!routes_.take(Rank{src}, Rank{dst}, amount, arc)) return false;
-    arc_ids_[std::size_t{src} * ranks_ + dst] = static_cast<std::uint32_t>(result_.arcs.size());
-    result_.arcs.push_back(std::move(arc));
+    RankArc& taken = id == kNone ? arc : result_.arcs[id];
+    if (!routes_.take(Rank{src}, Rank{dst}, amount, taken)) return false;
+    if (id == kNone) {
+      id = static_cast<std::uint32_t>(result_.arcs.size());
+      result_.arcs.push_back(std::move(arc));
+    }
     return true;
   }
 
@@ -101,15 +105,20 @@ class ShallowForest {
     return true;
   }
 
-  /// To the rank with the same place as the root's in its own group (a rail), or another one.
+  /// To the rank with the same place as the root's in its own group (a rail), or another one; from
+  /// the root, or from another rank of its group if the root has no link with room.
   bool enter(std::uint32_t root, std::size_t place, const std::vector<std::uint32_t>& group) {
     if (demand_[root] == 0) return true;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      const std::uint32_t to = group[(place + i) % group.size()];
-      if (!take(root, to, demand_[root])) continue;
-      passes_on_[to] += demand_[root];
-      first_hops_[root].push_back(to);
-      return true;
+    const std::vector<std::uint32_t>& own = *group_of_[root];
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        const std::uint32_t from = own[(place + j) % own.size()];
+        const std::uint32_t to = group[(place + i) % group.size()];
+        if (!take(from, to, demand_[root])) continue;
+        passes_on_[to] += demand_[root];
+        entries_[root].emplace_back(from, to);
+        return true;
+      }
     }
     return false;
   }
@@ -131,22 +140,23 @@ class ShallowForest {
     const auto add = [&](std::uint32_t src, std::uint32_t dst) {
       tree.arcs.push_back(arc_ids_[std::size_t{src} * ranks_ + dst]);
     };
-    for (const std::uint32_t to : first_hops_[root]) add(root, to);
-    first_hops_[root].push_back(root);
-    for (const std::uint32_t from : first_hops_[root]) {
-      for (const std::uint32_t to : *group_of_[from]) {
-        if (to != from) add(from, to);
+    const auto add_group = [&](std::uint32_t src) {
+      for (const std::uint32_t to : *group_of_[src]) {
+        if (to != src) add(src, to);
       }
-    }
+    };
+    add_group(root);
+    for (const auto& [from, to] : entries_[root]) add(from, to);
+    for (const auto& [from, to] : entries_[root]) add_group(to);
   }
 
   std::uint32_t ranks_;
   std::span<const std::int64_t> demand_;
   const Groups& groups_;
   SwitchRoutes routes_;
-  std::vector<std::int64_t> passes_on_;                 // weight that a rank tells its group
-  std::vector<std::vector<std::uint32_t>> first_hops_;  // by root: one rank of each other group
-  std::vector<std::uint32_t> arc_ids_;                  // [src * ranks + dst]
+  std::vector<std::int64_t> passes_on_;  // weight that a rank tells its group
+  std::vector<std::vector<std::pair<std::uint32_t, std::uint32_t>>> entries_;  // by root
+  std::vector<std::uint32_t> arc_ids_;  // [src * ranks + dst]
   std::vector<const std::vector<std::uint32_t>*> group_of_;
   RoutedTrees result_;
 };

@@ -182,6 +182,7 @@ INSTANTIATE_TEST_SUITE_P(Networks, KnownDepths,
                                          KnownDepth{"bigraph:4x8", 2}, KnownDepth{"dgx-a100:1", 1},
                                          KnownDepth{"dgx-a100:2", 2}, KnownDepth{"dgx-a100:8", 2},
                                          KnownDepth{"dgx-h100:4", 2},
+                                         KnownDepth{"dgx-a100:8?without=box0gpu0-ib0", 3},
                                          KnownDepth{"fattree:8x8?without=leaf0-spine0", 2}));
 
 TEST(Packings, AreTheSameTwice) {
