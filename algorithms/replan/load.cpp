@@ -69,7 +69,7 @@ LinkLoad least_load(const Forest& forest, std::size_t group) {
   }
   LinkLoad least;
   // An all-reduce may give its chunks other owners.
-  const bool is_free = forest.header.collective == Collective::AllReduce && !forest.phased;
+  const bool is_free = gathers && collects;
   for (std::uint32_t r = 0; r < forest.ranks() && forest.ranks() > 1; ++r) {
     const NodeId node = topology.node_of(Rank{r});
     LinkLoad in{0, 0}, out{0, 0};
