@@ -5,13 +5,14 @@
 #include "algorithms/certificate/all_reduce_lp.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <stdexcept>
 
 #include "algorithms/bounds.hpp"
-#include "algorithms/certificate/all_reduce_trees_internal.hpp"
 #include "algorithms/certificate/price_certificate_internal.hpp"
+#include "algorithms/certificate/tree_program_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -85,15 +86,19 @@ std::optional<AllReduceOptimum> two_phases(const Topology& topology) {
 }
 
 /// Adds up what the trees carry.
-void add_flows(const AllReduceTrees& solution, const Topology& topology,
-               AllReduceOptimum& optimum) {
-  for (const ShareTree& tree : solution.trees) {
-    optimum.weight[index(tree.root)] += tree.weight;
+void add_flows(const TreeProgram& program, const std::vector<Exact>& weights,
+               const Topology& topology, AllReduceOptimum& optimum) {
+  const Exact total = std::accumulate(weights.begin(), weights.end(), Exact(0));
+  for (std::size_t t = 0; t < weights.size(); ++t) {
+    if (weights[t] == 0) continue;
+    const ShareTree& tree = program.trees()[t];
+    const Exact share = weights[t] / total;
+    optimum.weight[index(tree.root)] += share;
     for (const Hop& hop : tree.gather) {
-      for (const LinkId link : hop.route) optimum.gather[index(link)] += tree.weight;
+      for (const LinkId link : hop.route) optimum.gather[index(link)] += share;
     }
     for (const Hop& hop : tree.reduce) {
-      for (const LinkId link : hop.route) optimum.reduce[index(link)] += tree.weight;
+      for (const LinkId link : hop.route) optimum.reduce[index(link)] += share;
     }
   }
   for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
@@ -118,9 +123,12 @@ AllReduceOptimum solve_all_reduce_lp(const Topology& topology) {
     optimum.weight[0] = 1;
     return optimum;
   }
-  const AllReduceTrees solution = solve_all_reduce_trees(topology);
-  add_flows(solution, topology, optimum);
-  optimum.certificate = certify_prices(topology, solution.link_prices);
+  TreeProgram program(topology);
+  const PackingLp::Solution solution = program.solve_exactly();
+  add_flows(program, solution.weights, topology, optimum);
+  std::vector<Exact> prices;
+  for (const std::uint32_t row : program.row_of_link()) prices.push_back(solution.prices[row]);
+  optimum.certificate = certify_prices(topology, prices);
   if (optimum.certificate.bound != optimum.time) {
     throw std::logic_error("all-reduce optimum: trees and cuts disagree");
   }

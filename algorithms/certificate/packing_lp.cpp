@@ -12,16 +12,9 @@
 #include "algorithms/certificate/exact_linear_internal.hpp"
 
 namespace multitree {
-namespace {
-
-constexpr double kTolerance = 1e-9;
-constexpr double kPriceScale = 1099511627776;  // 2^40
-
-}  // namespace
-
 struct PackingLp::Solver {
   ClpSimplex clp;
-  double highest_price = 1;
+  double widest = 1;  ///< the largest capacity, which the solver takes as 1
 };
 
 PackingLp::PackingLp(std::vector<std::int64_t> capacities)
@@ -31,13 +24,22 @@ PackingLp::PackingLp(std::vector<std::int64_t> capacities)
   clp.setOptimizationDirection(-1);
   clp.setPrimalTolerance(kTolerance);
   clp.setDualTolerance(kTolerance);
-  const auto rows = static_cast<int>(capacities_.size());
-  clp.resize(rows, 0);
-  const auto widest =
-      static_cast<double>(*std::max_element(capacities_.begin(), capacities_.end()));
-  for (int row = 0; row < rows; ++row) {
-    clp.setRowBounds(row, -COIN_DBL_MAX,
-                     static_cast<double>(capacities_[static_cast<std::size_t>(row)]) / widest);
+  clp.resize(static_cast<int>(capacities_.size()), 0);
+  load_capacities();
+}
+
+void PackingLp::set_capacities(std::vector<std::int64_t> capacities) {
+  capacities_ = std::move(capacities);
+  load_capacities();
+  solver_->clp.dual();  // the prices stay feasible
+}
+
+void PackingLp::load_capacities() {
+  const std::int64_t widest = *std::max_element(capacities_.begin(), capacities_.end());
+  solver_->widest = static_cast<double>(std::max<std::int64_t>(1, widest));
+  for (std::size_t row = 0; row < capacities_.size(); ++row) {
+    solver_->clp.setRowBounds(static_cast<int>(row), -COIN_DBL_MAX,
+                              static_cast<double>(capacities_[row]) / solver_->widest);
   }
 }
 
@@ -55,26 +57,22 @@ void PackingLp::add_column(const std::vector<RowUse>& uses) {
   columns_.push_back(uses);
 }
 
-void PackingLp::solve() {
-  solver_->clp.primal();
-  const double* prices = solver_->clp.getRowPrice();
-  solver_->highest_price = 0;
-  for (std::size_t row = 0; row < capacities_.size(); ++row) {
-    solver_->highest_price = std::max(solver_->highest_price, std::abs(prices[row]));
-  }
-}
+void PackingLp::solve() { solver_->clp.primal(); }
 
-std::vector<std::int64_t> PackingLp::scaled_prices() const {
-  const double* prices = solver_->clp.getRowPrice();
-  std::vector<std::int64_t> result;
-  for (std::size_t row = 0; row < capacities_.size(); ++row) {
-    result.push_back(std::llround(std::abs(prices[row]) / solver_->highest_price * kPriceScale));
-  }
+double PackingLp::objective() const { return solver_->clp.getObjValue() * solver_->widest; }
+
+std::vector<double> PackingLp::weights() const {
+  const double* weights = solver_->clp.getColSolution();
+  std::vector<double> result(weights, weights + columns_.size());
+  for (double& weight : result) weight = std::max(0.0, weight) * solver_->widest;
   return result;
 }
 
-double PackingLp::scaled_cost_limit() const {
-  return (1 - 2 * kTolerance) / solver_->highest_price * kPriceScale;
+std::vector<double> PackingLp::prices() const {
+  const double* prices = solver_->clp.getRowPrice();
+  std::vector<double> result(prices, prices + capacities_.size());
+  for (double& price : result) price = std::abs(price);
+  return result;
 }
 
 std::optional<PackingLp::Solution> PackingLp::exact_solution() const {

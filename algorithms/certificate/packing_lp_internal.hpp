@@ -22,7 +22,7 @@ struct RowUse {
 /// Maximise the sum of the columns' weights, none negative; no row is used beyond its capacity.
 class PackingLp {
  public:
-  /// \pre 0 < capacity < 2^62.
+  /// \pre 0 <= capacity < 2^62.
   explicit PackingLp(std::vector<std::int64_t> capacities);
   ~PackingLp();
   PackingLp(const PackingLp&) = delete;
@@ -30,13 +30,18 @@ class PackingLp {
 
   /// `uses`: ascending rows, none twice.
   void add_column(const std::vector<RowUse>& uses);
+  /// Not negative.
+  void set_capacities(std::vector<std::int64_t> capacities);
+  [[nodiscard]] const std::vector<std::int64_t>& capacities() const { return capacities_; }
   /// From the basis that the last call ended with.
   void solve();
-  /// Price of a unit of each row: a column whose rows cost less than 1 would improve the last
-  /// solution. Not negative; rounded to multiples of 2^-40 of the highest.
-  [[nodiscard]] std::vector<std::int64_t> scaled_prices() const;
-  /// What a column must cost at scaled_prices() not to improve, less the solver's tolerance.
-  [[nodiscard]] double scaled_cost_limit() const;
+
+  // What follows is rounded, within about kTolerance.
+  static constexpr double kTolerance = 1e-9;
+  [[nodiscard]] double objective() const;
+  [[nodiscard]] std::vector<double> weights() const;
+  /// Price of a unit of each row: a column whose rows cost less than 1 would improve the solution.
+  [[nodiscard]] std::vector<double> prices() const;
 
   struct Solution {
     std::vector<Exact> weights;  ///< by column
@@ -48,6 +53,7 @@ class PackingLp {
 
  private:
   struct Solver;
+  void load_capacities();
   [[nodiscard]] bool is_feasible(const Solution& solution) const;
 
   std::vector<std::int64_t> capacities_;

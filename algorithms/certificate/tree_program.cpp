@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Column generation for the packing program.
+#include "algorithms/certificate/tree_program_internal.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <utility>
+
+#include "algorithms/certificate/exact_linear_internal.hpp"
+
+namespace multitree {
+namespace {
+
+/// Prices are rounded to multiples of 2^-40 of the highest for generating trees.
+std::vector<Price> whole_prices(const std::vector<double>& prices) {
+  constexpr double kScale = 1099511627776;
+  const double highest = *std::max_element(prices.begin(), prices.end());
+  std::vector<Price> result;
+  for (const double price : prices) {
+    result.emplace_back(highest > 0 ? std::llround(price / highest * kScale) : 1);
+  }
+  return result;
+}
+
+double cost_of(const std::vector<RowUse>& uses, const std::vector<double>& price) {
+  double cost = 0;
+  for (const RowUse& use : uses) cost += price[use.row] * use.count;
+  return cost;
+}
+
+double total_cost(const std::vector<std::int64_t>& capacities, const std::vector<double>& price) {
+  double cost = 0;
+  for (std::size_t row = 0; row < price.size(); ++row) {
+    cost += static_cast<double>(capacities[row]) * price[row];
+  }
+  return cost;
+}
+
+/// Prices half way between two, each scaled so that all capacity costs the same.
+std::vector<double> half_way(const std::vector<double>& a, double cost_a,
+                             const std::vector<double>& b, double cost_b) {
+  std::vector<double> result;
+  for (std::size_t row = 0; row < a.size(); ++row) {
+    result.push_back(a[row] / cost_a + b[row] / cost_b);
+  }
+  return result;
+}
+
+}  // namespace
+
+TreeProgram::TreeProgram(const Topology& topology)
+    : topology_(topology),
+      transposed_(topology.transposed()),
+      rows_(make_rows(topology)),
+      lp_(rows_.bandwidth) {
+  add_cheaper(cheapest_trees(std::vector<Price>(rows_.bandwidth.size(), 1)),
+              std::vector<double>(rows_.bandwidth.size(), 0));
+}
+
+// Prices of the program jump from solution to solution. Half way to those that gave the best bound
+// so far, trees are cheap at what prices will be (smoothing: Wentges 1997).
+double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough) {
+  lp_.set_capacities(std::move(capacities));
+  std::vector<double> best;
+  double best_cost = 0, bound = std::numeric_limits<double>::infinity();
+  while (true) {
+    lp_.solve();
+    const double count = lp_.objective();
+    if (count >= enough * (1 - 1e-7)) return count;
+    const std::vector<double> price = lp_.prices();
+    const double all = total_cost(lp_.capacities(), price);
+    const bool smooth = !best.empty() && all > 0 && best_cost > 0;
+    bool added = false;
+    for (const bool between : {true, false}) {
+      if (added || (between && !smooth)) continue;
+      const std::vector<double> at = between ? half_way(price, all, best, best_cost) : price;
+      std::vector<ShareTree> candidates = cheapest_trees(whole_prices(at));
+      const double at_all = total_cost(lp_.capacities(), at);
+      const double at_bound = at_all / cost_of(uses_of(candidates.front()), at);
+      if (at_bound < bound) {
+        bound = at_bound;
+        best = at;
+        best_cost = at_all;
+      }
+      added = add_cheaper(std::move(candidates), price);
+    }
+    if (!added || (std::isfinite(enough) && bound < enough * (1 - 2e-7))) return count;
+  }
+}
+
+PackingLp::Solution TreeProgram::solve_exactly() {
+  while (true) {
+    maximise(rows_.bandwidth);
+    auto solution = lp_.exact_solution();
+    if (!solution) throw std::logic_error("all-reduce program: rounding misled the solver");
+    const Price scale = common_denominator(solution->prices);
+    std::vector<Price> prices;
+    for (const Exact& price : solution->prices) prices.push_back(scaled(price, scale));
+    bool added = false;
+    for (ShareTree& tree : cheapest_trees(prices)) {
+      std::vector<RowUse> uses = uses_of(tree);
+      Price cost = 0;
+      for (const RowUse& use : uses) cost += prices[use.row] * use.count;
+      if (cost < scale) added = add(std::move(tree), std::move(uses)) || added;
+    }
+    if (!added) return *std::move(solution);
+  }
+}
+
+TreeProgram::Rows TreeProgram::make_rows(const Topology& topology) {
+  Rows rows;
+  std::uint64_t unit = 0;
+  for (const Link& link : topology.links()) unit = std::gcd(unit, link.bandwidth.bytes_per_second);
+  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
+    const auto mate = topology.is_symmetric() ? topology.mate(LinkId{l}) : std::nullopt;
+    if (mate && index(*mate) < l) {
+      rows.of_link.push_back(rows.of_link[index(*mate)]);
+      continue;
+    }
+    rows.of_link.push_back(static_cast<std::uint32_t>(rows.bandwidth.size()));
+    rows.bandwidth.push_back(
+        static_cast<std::int64_t>(topology.links()[l].bandwidth.bytes_per_second / unit));
+  }
+  return rows;
+}
+
+// Every link costs a little more than its price, so that of equally cheap trees those with the
+// fewest links are cheapest.
+std::vector<ShareTree> TreeProgram::cheapest_trees(const std::vector<Price>& row_price) {
+  const Price nodes = topology_.num_nodes();
+  const Price finer = 2 * nodes * nodes + 1;
+  std::vector<Price> price;
+  for (const std::uint32_t row : rows_.of_link) price.push_back(row_price[row] * finer + 1);
+  return cheapest_share_trees(topology_, transposed_, price, round_++);
+}
+
+bool TreeProgram::add_cheaper(std::vector<ShareTree> candidates, const std::vector<double>& price) {
+  bool added = false;
+  for (ShareTree& tree : candidates) {
+    std::vector<RowUse> uses = uses_of(tree);
+    if (cost_of(uses, price) >= 1 - 2 * PackingLp::kTolerance) continue;
+    added = add(std::move(tree), std::move(uses)) || added;
+  }
+  return added;
+}
+
+bool TreeProgram::add(ShareTree tree, std::vector<RowUse> uses) {
+  if (std::find(trees_.begin(), trees_.end(), tree) != trees_.end()) return false;
+  lp_.add_column(uses);
+  trees_.push_back(std::move(tree));
+  uses_.push_back(std::move(uses));
+  return true;
+}
+
+std::vector<RowUse> TreeProgram::uses_of(const ShareTree& tree) const {
+  std::map<std::uint32_t, std::int32_t> count;
+  for (const Hop& hop : tree.gather) {
+    for (const LinkId link : hop.route) ++count[rows_.of_link[index(link)]];
+  }
+  if (!topology_.is_symmetric()) {
+    for (const Hop& hop : tree.reduce) {
+      for (const LinkId link : hop.route) ++count[rows_.of_link[index(link)]];
+    }
+  }
+  std::vector<RowUse> uses;
+  for (const auto& [row, times] : count) uses.push_back({row, times});
+  return uses;
+}
+
+}  // namespace multitree

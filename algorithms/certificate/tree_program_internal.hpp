@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The packing program over all trees of a network, solved by generating trees that are cheap at
+/// the current prices until none is cheaper than those in use.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "algorithms/certificate/packing_lp_internal.hpp"
+#include "algorithms/certificate/share_trees_internal.hpp"
+
+namespace multitree {
+
+/// Rows are links; where every link has a mate, links with their mates: a tree that is reduced
+/// along the mates of the links that it broadcasts along is without loss of generality then
+/// (average a solution with its mirror image), and it uses both ways the same.
+class TreeProgram {
+ public:
+  explicit TreeProgram(const Topology& topology);
+
+  /// Bandwidth of each row in the greatest common unit.
+  [[nodiscard]] const std::vector<std::int64_t>& bandwidths() const { return rows_.bandwidth; }
+  [[nodiscard]] const std::vector<std::uint32_t>& row_of_link() const { return rows_.of_link; }
+
+  /// The most trees that fit the capacities, rounded; stops early when they are `enough`, or
+  /// provably fewer.
+  double maximise(std::vector<std::int64_t> capacities,
+                  double enough = std::numeric_limits<double>::infinity());
+  /// Trees met so far, and how often each is used by the last solution.
+  [[nodiscard]] const std::vector<ShareTree>& trees() const { return trees_; }
+  [[nodiscard]] const std::vector<RowUse>& uses(std::size_t tree) const { return uses_[tree]; }
+  [[nodiscard]] std::vector<double> counts() const { return lp_.weights(); }
+
+  /// The most trees that fit the bandwidths, and prices that prove it, exact.
+  PackingLp::Solution solve_exactly();
+
+ private:
+  struct Rows {
+    std::vector<std::uint32_t> of_link;
+    std::vector<std::int64_t> bandwidth;
+  };
+  static Rows make_rows(const Topology& topology);
+
+  /// Trees that are cheapest at `row_price`, a few different ones.
+  std::vector<ShareTree> cheapest_trees(const std::vector<Price>& row_price);
+  /// Adds those that cost less than 1. \returns whether there are any.
+  bool add_cheaper(std::vector<ShareTree> candidates, const std::vector<double>& price);
+  /// \returns whether it is new.
+  bool add(ShareTree tree, std::vector<RowUse> uses);
+  [[nodiscard]] std::vector<RowUse> uses_of(const ShareTree& tree) const;
+
+  const Topology& topology_;
+  Topology transposed_;
+  Rows rows_;
+  PackingLp lp_;
+  std::vector<ShareTree> trees_;
+  std::vector<std::vector<RowUse>> uses_;
+  std::uint32_t round_ = 0;
+};
+
+}  // namespace multitree
