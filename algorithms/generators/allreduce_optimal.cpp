@@ -15,6 +15,7 @@
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/packing/combs.hpp"
+#include "algorithms/packing/mirrored_growth.hpp"
 #include "algorithms/packing/spanning_trees.hpp"
 #include "algorithms/packing/time_trees.hpp"
 #include "topologies/error.hpp"
@@ -30,13 +31,15 @@ constexpr std::uint64_t kMinChunkBytes = 16 << 10;
 constexpr std::uint64_t kMaxTransfers = 1U << 21;
 /// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
 constexpr std::uint32_t kMaxCompared = 512;
+/// Beyond this many chunks or ranks steps are not searched for.
+constexpr std::uint32_t kMaxGrown = 256;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
 
 struct Options {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
   bool lockstep = false;
-  [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0 && !lockstep; }
+  [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
 std::uint64_t size_option(const Spec& spec) {
@@ -96,16 +99,27 @@ std::uint32_t lockstep_trees(const Topology& topology) {
 }
 
 Schedule over_trees(const Topology& topology, const Options& options) {
-  std::uint32_t trees = options.trees;
-  if (options.lockstep && trees == 0) trees = lockstep_trees(topology);
-  const TreePacking packing = pack_all_reduce(topology, trees);
+  const TreePacking packing = pack_all_reduce(topology, options.trees);
   TimingOptions timing;
   timing.segments = std::max(1U, options.segments);
-  timing.lag = options.lockstep ? 0 : 1;
-  if (options.segments == 0 && !options.lockstep && packing.ranks > 1) {
+  timing.lag = 1;
+  if (options.segments == 0 && packing.ranks > 1) {
     timing.segments = default_segments(packing, topology, options.bytes);
   }
   return time_trees(packing, topology, timing);
+}
+
+/// Equal chunks in few steps: trees fixed before they are timed, or grown along with the steps.
+Schedule in_lockstep(const Topology& topology, const Options& options) {
+  const std::uint32_t trees = options.trees == 0 ? lockstep_trees(topology) : options.trees;
+  TimingOptions timing;
+  timing.segments = std::max(1U, options.segments);
+  Schedule packed = time_trees(pack_all_reduce(topology, trees), topology, timing);
+  const auto chunks = static_cast<std::uint32_t>(packed.chunks.size());
+  const bool can_grow = chunks % 2 == 0 && chunks <= kMaxGrown && topology.num_ranks() > 1 &&
+                        topology.num_ranks() <= kMaxGrown;
+  if (!can_grow) return packed;
+  return grow_mirrored(topology, chunks, packed.num_steps()).value_or(packed);
 }
 
 /// Algorithms for collectives that have only one phase, the best for large buffers first.
@@ -142,6 +156,7 @@ Schedule fastest(const Topology& topology, const Options& options) {
 
 Schedule all_reduce(const Topology& topology, const Spec& spec) {
   const Options options = parse(spec);
+  if (options.lockstep) return in_lockstep(topology, options);
   return options.is_free() ? fastest(topology, options) : over_trees(topology, options);
 }
 

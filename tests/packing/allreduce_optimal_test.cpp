@@ -11,7 +11,9 @@
 
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/cost.hpp"
+#include "algorithms/packing/mirrored_growth.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -65,6 +67,41 @@ TEST(AllreduceOptimal, DamagedToriWithin5PercentOfTheBound) {
     SCOPED_TRACE(list);
     const Topology topology = make_topology("torus:8x8?without=" + list);
     EXPECT_LT(time_over_bound(make_schedule("allreduce-optimal", topology), topology), 1.05);
+  }
+}
+
+/// Steps of equal chunks: 48 on the 8x8 mesh, where links alone take 36 and the first data needs 14
+/// steps to a corner, through which 32 chunks pass.
+TEST(AllreduceOptimal, LockstepTakesFewSteps) {
+  struct Case {
+    const char* spec;
+    std::uint32_t chunks, steps;
+  };
+  for (const Case& c :
+       {Case{"mesh:8x8", 64, 48}, Case{"mesh:4x4", 16, 15}, Case{"mesh:2x2", 4, 6}}) {
+    SCOPED_TRACE(c.spec);
+    const Topology topology = make_topology(c.spec);
+    const Schedule schedule = make_schedule("allreduce-optimal?form=lockstep", topology);
+    EXPECT_EQ(schedule.chunks.size(), c.chunks);
+    EXPECT_LE(schedule.num_steps(), c.steps);
+    for (const Chunk& chunk : schedule.chunks) EXPECT_EQ(chunk.weight, 1U);
+  }
+}
+
+/// Grown schedules verify on links of several slots, parallel links, any even number of chunks.
+TEST(AllreduceOptimal, GrownSchedulesVerify) {
+  for (const char* spec : {"mesh:2", "mesh:5", "mesh:3x4?bw=1GB/s,3GB/s", "torus:3x3", "full:4",
+                           "hypercube:3", "torus:4x4?without=0-1"}) {
+    const Topology topology = make_topology(spec);
+    for (const std::uint32_t chunks : {2U, 6U, 66U}) {
+      SCOPED_TRACE(fmt::format("{} {}", spec, chunks));
+      const auto schedule = grow_mirrored(topology, chunks, 1000);
+      ASSERT_TRUE(schedule.has_value());
+      EXPECT_EQ(schedule->chunks.size(), chunks);
+      const VerifyReport report = verify(*schedule, topology);
+      EXPECT_TRUE(report.ok()) << report.violations.front().message;
+      EXPECT_FALSE(grow_mirrored(topology, chunks, 2).has_value() && topology.num_ranks() > 4);
+    }
   }
 }
 
