@@ -77,8 +77,8 @@ TEST(AllreduceOptimal, LockstepTakesFewSteps) {
     const char* spec;
     std::uint32_t chunks, steps;
   };
-  for (const Case& c :
-       {Case{"mesh:8x8", 64, 48}, Case{"mesh:4x4", 16, 15}, Case{"mesh:2x2", 4, 6}}) {
+  for (const Case& c : {Case{"mesh:8x8", 64, 48}, Case{"mesh:4x4", 16, 15}, Case{"mesh:2x2", 8, 6},
+                        Case{"torus:8x8", 64, 32}}) {
     SCOPED_TRACE(c.spec);
     const Topology topology = make_topology(c.spec);
     const Schedule schedule = make_schedule("allreduce-optimal?form=lockstep", topology);
