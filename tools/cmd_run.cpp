@@ -18,6 +18,7 @@
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
+#include "algorithms/tuning/tune.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/launcher.hpp"
 #include "tools/command.hpp"
@@ -51,7 +52,7 @@ constexpr std::uint32_t kDefaultIterations = 20;
 struct Plan {
   std::string topology_name;
   std::uint32_t ranks = 0;
-  std::vector<Schedule> schedules;
+  std::vector<SizedSchedules> schedules;
   std::vector<AlgorithmRun> runs;  // without rows
   BenchmarkOptions options;
 };
@@ -128,35 +129,60 @@ std::uint32_t free_rank_count(const Flags& flags, std::uint32_t job_size) {
   return std::max(flags.iterations, 1U);
 }
 
-void add_run(Plan& plan, Schedule schedule, const Topology& topology, const Bounds& bounds,
-             const Certificate& certificate) {
-  const VerifyReport report = verify(schedule, topology);
-  if (!report.ok()) {
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("schedule {} does not verify: {}", schedule.algorithm,
-                            report.violations.front().message));
+/// Names of the algorithms that take part, each once.
+std::string name_of(const SizedSchedules& schedules) {
+  std::vector<std::string> names;
+  for (const SizedSchedule& sized : schedules) {
+    const std::string& name = sized.schedule.algorithm;
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   }
+  return fmt::format("{}", fmt::join(names, "+"));
+}
+
+void add_run(Plan& plan, SizedSchedules schedules, const Topology& topology, const Bounds& bounds,
+             const Certificate& certificate) {
+  for (const SizedSchedule& sized : schedules) {
+    const VerifyReport report = verify(sized.schedule, topology);
+    if (!report.ok()) {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("schedule {} does not verify: {}", sized.schedule.algorithm,
+                              report.violations.front().message));
+    }
+  }
+  const std::uint64_t last = plan.options.sizes.back();
   plan.runs.push_back(
-      {schedule.algorithm,
+      {name_of(schedules),
        topology.name(),
-       make_report(schedule, topology, bounds, certificate, plan.options.sizes.back()),
+       make_report(schedule_for(schedules, last), topology, bounds, certificate, last),
        {}});
-  plan.schedules.push_back(std::move(schedule));
+  plan.schedules.push_back(std::move(schedules));
+}
+
+/// The schedules of one algorithm; `auto` is a choice for each of the sizes to run.
+SizedSchedules generate(const std::string& algorithm, const Topology& topology,
+                        const BenchmarkOptions& options) {
+  if (algorithm == "auto") {
+    TuneOptions wanted;
+    wanted.first = options.sizes.front();
+    wanted.last = options.sizes.back();
+    return tune(topology, options.collective, options.root, wanted).plan();
+  }
+  return for_all_sizes(generate_schedule(algorithm, topology, options.collective, options.root));
 }
 
 Plan make_plan(const Flags& flags, std::uint32_t job_size) {
   Plan plan;
   plan.options = benchmark_options(flags);
   if (!flags.schedule.empty()) {
-    SchedulePlan file = load_schedule(flags.schedule);
-    plan.options.collective = file.schedule.collective;
-    plan.options.root = file.schedule.root;
+    PlanFile file = load_plan(flags.schedule);
+    const Schedule& first = file.schedules.front().schedule;
+    plan.options.collective = first.collective;
+    plan.options.root = first.root;
     plan.topology_name = file.topology.name();
-    plan.ranks = file.schedule.ranks;
+    plan.ranks = first.ranks;
     const Bounds bounds = compute_bounds(file.topology);
-    const Certified certified =
-        certify(file.topology, bounds, file.schedule.collective, file.schedule.root);
-    add_run(plan, std::move(file.schedule), file.topology, bounds, certified.certificate);
+    const Certified certified = certify(file.topology, bounds, first.collective, first.root);
+    add_run(plan, std::move(file.schedules), file.topology, bounds, certified.certificate);
   } else {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -171,12 +197,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
         certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
-      add_run(plan,
-              for_flag("--algorithm",
-                       [&] {
-                         return generate_schedule(name, topology, plan.options.collective,
-                                                  plan.options.root);
-                       }),
+      add_run(plan, for_flag("--algorithm", [&] { return generate(name, topology, plan.options); }),
               topology, bounds, certified.certificate);
     }
   }
@@ -299,7 +320,7 @@ std::string check_seconds(const std::string& text) {
 
 void add_job_flags(CLI::App& app, Flags& flags) {
   auto* schedule = app.add_option("-s,--schedule", flags.schedule,
-                                  "Run this schedule file ('-': standard input)")
+                                  "Run this schedule or plan file ('-': standard input)")
                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_network_flags(app, flags.network)->excludes(schedule);
   app.add_option("-a,--algorithm", flags.algorithms, "One or several, separated by commas")

@@ -104,6 +104,11 @@ SchedulePlan load_schedule(const std::string& path) {
   return parse_schedule_json(read_file(path), standard ? "standard input" : path);
 }
 
+PlanFile load_plan(const std::string& path) {
+  const bool standard = path == "-" || path.starts_with("/proc/self/fd/");
+  return parse_plan_json(read_file(path), standard ? "standard input" : path);
+}
+
 void print(std::string_view text) { write_file("-", text); }
 
 void print_error(std::string_view text) { fmt::print(stderr, "{}", text); }

@@ -38,6 +38,7 @@ Command add_export_command(CLI::App& parent);
 Command add_import_command(CLI::App& parent);
 Command add_replan_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
+Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
@@ -76,6 +77,9 @@ Rank check_root(std::uint32_t root, const Topology& topology);
 
 /// Reads a schedule file; "-" is standard input. \throws Error(Io), Error(InvalidInput).
 SchedulePlan load_schedule(const std::string& path);
+
+/// Reads a plan file, or a schedule file as a plan for all sizes. \throws as load_schedule().
+PlanFile load_plan(const std::string& path);
 
 /// Text to standard output. \throws Error(Io) if it cannot be written.
 void print(std::string_view text);

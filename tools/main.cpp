@@ -59,8 +59,9 @@ int run(int argc, char** argv) {
       tools::add_topology_command(app), tools::add_bounds_command(app),
       tools::add_schedule_command(app), tools::add_verify_command(app),
       tools::add_run_command(app),      tools::add_export_command(app),
-      tools::add_import_command(app),   tools::add_replan_command(app), tools::add_list_command(app),
-      tools::add_symmetric_command(app)};
+      tools::add_import_command(app),   tools::add_replan_command(app),
+      tools::add_list_command(app),     tools::add_symmetric_command(app),
+      tools::add_tune_command(app)};
   check_command(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -9,6 +9,7 @@
 
 #include "algorithms/certificate/certificate.hpp"
 #include "algorithms/schedule.hpp"
+#include "algorithms/tuning/plan.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -29,6 +30,18 @@ std::string write_schedule_json(const Schedule& schedule, const Topology& topolo
 /// Checks form and ranges, not meaning (that is verify()'s). \throws Error(InvalidInput)
 /// "file:line: ...".
 SchedulePlan parse_schedule_json(std::string_view text, const std::string& file);
+
+/// Schedules by size with the network that they are for: what `multitree tune` writes.
+struct PlanFile {
+  Topology topology;
+  SizedSchedules schedules;
+};
+
+/// Canonical, byte-stable; a transfer is one line. \pre check_sized().
+std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology);
+/// A plan, or a schedule file as a plan for all sizes. Checks form, ranges and sizes, not what the
+/// schedules do. \throws Error(InvalidInput) "file:line: ...".
+PlanFile parse_plan_json(std::string_view text, const std::string& file);
 
 /// A certificate with the network that it is for.
 struct CertificateFile {

@@ -18,6 +18,7 @@ namespace multitree {
 namespace {
 
 constexpr std::string_view kSchema = "multitree/schedule/1";
+constexpr std::string_view kPlanSchema = "multitree/plan/1";
 constexpr std::uint32_t kMaxSteps = 1U << 28;
 using nlohmann::json;
 
@@ -65,14 +66,13 @@ std::string text_of(const json& value) {
   return text.size() <= 60 ? text : text.substr(0, 57) + "...";
 }
 
-/// Reads arrays of small numbers; error paths are built only when needed.
+/// Reads arrays of small numbers; places of errors are looked for only when needed.
 class RowReader {
  public:
-  RowReader(const JsonDocument& document, json::json_pointer path)
-      : document_(document), path_(std::move(path)) {}
+  explicit RowReader(const JsonValue& rows) : rows_(rows) {}
 
   [[noreturn]] void fail(std::size_t row, const std::string& what) const {
-    document_.fail(path_ / row, what);
+    rows_.at(row).fail(what);
   }
   void check_row(const json& row, std::size_t i, std::size_t least_size, std::size_t most_size,
                  std::string_view form) const {
@@ -83,20 +83,19 @@ class RowReader {
                        std::uint32_t below) const {
     const json& value = row[column];
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
-      document_.fail(path_ / i / column,
-                     fmt::format("expected {} below {}, got {}", what, below, text_of(value)));
+      rows_.at(i).at(column).fail(
+          fmt::format("expected {} below {}, got {}", what, below, text_of(value)));
     }
     return value.get<std::uint32_t>();
   }
 
  private:
-  const JsonDocument& document_;
-  json::json_pointer path_;
+  JsonValue rows_;
 };
 
-void read_chunks(const JsonDocument& document, const JsonValue& value, Schedule& schedule) {
+void read_chunks(const JsonValue& value, Schedule& schedule) {
   const std::size_t count = value.size();
-  const RowReader reader(document, json::json_pointer("/chunks"));
+  const RowReader reader(value);
   schedule.chunks.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     const json& row = value.json()[i];
@@ -127,8 +126,7 @@ void read_transfers(const RowReader& reader, const json& rows, std::uint32_t ste
   }
 }
 
-void read_steps(const JsonDocument& document, const JsonValue& steps, std::uint32_t num_links,
-                Schedule& schedule) {
+void read_steps(const JsonValue& steps, std::uint32_t num_links, Schedule& schedule) {
   if (steps.size() > kMaxSteps) steps.fail(fmt::format("expected at most {} steps", kMaxSteps));
   for (std::uint32_t step = 0; step < steps.size(); ++step) {
     const JsonValue entry = steps.at(step);
@@ -137,27 +135,14 @@ void read_steps(const JsonDocument& document, const JsonValue& steps, std::uint3
       const std::string key(key_of(op));
       if (!entry.has(key)) continue;
       if (entry.at(key).size() == 0) continue;  // size() reports what is no array
-      const RowReader reader(document, json::json_pointer("/steps") / step / key);
-      read_transfers(reader, entry.json()[key], step, op, num_links, schedule);
+      read_transfers(RowReader(entry.at(key)), entry.json()[key], step, op, num_links, schedule);
     }
   }
 }
 
-}  // namespace
-
-std::string write_schedule_json(const Schedule& schedule, const Topology& topology,
-                                const Certificate* certificate) {
-  fmt::memory_buffer out;
+/// What a schedule is and does, from "chunks" on.
+void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   const auto to = std::back_inserter(out);
-  std::string network = write_topology_json(topology);
-  while (!network.empty() && network.back() == '\n') network.pop_back();
-  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"collective\":\"{}\",\n\"algorithm\":{},\n", kSchema,
-                 to_string(schedule.collective), json(schedule.algorithm).dump());
-  fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n", index(schedule.root),
-                 schedule.ranks, network);
-  if (certificate != nullptr) {
-    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
-  }
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
@@ -166,7 +151,91 @@ std::string write_schedule_json(const Schedule& schedule, const Topology& topolo
   }
   fmt::format_to(to, "],\n\"steps\":[");
   write_steps(schedule, out);
-  fmt::format_to(to, "]\n}}\n");
+  fmt::format_to(to, "]\n}}");
+}
+
+std::string network_object(const Topology& topology) {
+  std::string network = write_topology_json(topology);
+  while (!network.empty() && network.back() == '\n') network.pop_back();
+  return network;
+}
+
+std::uint32_t read_ranks(const JsonValue& value, const Topology& topology) {
+  const std::uint64_t ranks = value.integer(1, Spec::kMaxRanks);
+  if (ranks != topology.num_ranks()) {
+    value.fail(
+        fmt::format("expected the topology's {} ranks, got {}", topology.num_ranks(), ranks));
+  }
+  return topology.num_ranks();
+}
+
+/// Collective, algorithm, root, chunks and steps of a schedule on `topology`.
+Schedule read_schedule(const JsonValue& value, const Topology& topology) {
+  Schedule schedule;
+  schedule.collective = parse_collective(value.at("collective"));
+  schedule.algorithm = value.at("algorithm").string();
+  schedule.ranks = topology.num_ranks();
+  schedule.root = Rank{static_cast<std::uint32_t>(value.at("root").integer(0, schedule.ranks - 1))};
+  read_chunks(value.at("chunks"), schedule);
+  read_steps(value.at("steps"), topology.num_links(), schedule);
+  schedule.canonicalize();
+  return schedule;
+}
+
+SchedulePlan read_schedule_file(const JsonValue& root) {
+  root.check_keys({"schema", "collective", "algorithm", "root", "ranks", "topology", "certificate",
+                   "chunks", "steps"});
+  SchedulePlan plan{parse_topology(root.at("topology")), {}};
+  read_ranks(root.at("ranks"), plan.topology);
+  if (root.has("certificate")) {
+    plan.certificate = parse_certificate(root.at("certificate"), plan.topology);
+  }
+  plan.schedule = read_schedule(root, plan.topology);
+  return plan;
+}
+
+PlanFile read_plan_file(const JsonValue& root) {
+  root.check_keys({"schema", "ranks", "topology", "schedules"});
+  PlanFile plan{parse_topology(root.at("topology")), {}};
+  read_ranks(root.at("ranks"), plan.topology);
+  const JsonValue list = root.at("schedules");
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonValue entry = list.at(i);
+    entry.check_keys({"max_bytes", "collective", "algorithm", "root", "chunks", "steps"});
+    SizedSchedule sized{read_schedule(entry, plan.topology)};
+    const JsonValue most = entry.at("max_bytes");
+    if (!most.json().is_null()) {
+      sized.max_bytes = most.integer(0, std::numeric_limits<std::uint64_t>::max());
+    }
+    plan.schedules.push_back(std::move(sized));
+  }
+  try {
+    check_sized(plan.schedules);
+  } catch (const Error& error) {
+    list.fail(error.what());
+  }
+  return plan;
+}
+
+[[noreturn]] void fail_schema(const JsonValue& schema, std::string_view expected) {
+  schema.fail(fmt::format("expected the schema {}, got '{}'", expected, schema.string()));
+}
+
+}  // namespace
+
+std::string write_schedule_json(const Schedule& schedule, const Topology& topology,
+                                const Certificate* certificate) {
+  fmt::memory_buffer out;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"collective\":\"{}\",\n\"algorithm\":{},\n", kSchema,
+                 to_string(schedule.collective), json(schedule.algorithm).dump());
+  fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n", index(schedule.root),
+                 schedule.ranks, network_object(topology));
+  if (certificate != nullptr) {
+    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
+  }
+  write_body(schedule, out);
+  out.push_back('\n');
   return fmt::to_string(out);
 }
 
@@ -174,29 +243,39 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
   const JsonDocument document(text, file);
   const JsonValue root(document);
   const JsonValue schema = root.at("schema");
+  if (schema.string() != kSchema) fail_schema(schema, fmt::format("'{}'", kSchema));
+  return read_schedule_file(root);
+}
+
+std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology) {
+  fmt::memory_buffer out;
+  const auto to = std::back_inserter(out);
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n\"schedules\":[",
+                 kPlanSchema, topology.num_ranks(), network_object(topology));
+  for (std::size_t i = 0; i < schedules.size(); ++i) {
+    const auto& [schedule, max_bytes] = schedules[i];
+    const bool last = max_bytes == std::numeric_limits<std::uint64_t>::max();
+    fmt::format_to(to, "{}{{\n\"max_bytes\":{},\n", i == 0 ? "\n" : ",\n",
+                   last ? "null" : fmt::format("{}", max_bytes));
+    fmt::format_to(to, "\"collective\":\"{}\",\n\"algorithm\":{},\n\"root\":{},\n",
+                   to_string(schedule.collective), json(schedule.algorithm).dump(),
+                   index(schedule.root));
+    write_body(schedule, out);
+  }
+  fmt::format_to(to, "]\n}}\n");
+  return fmt::to_string(out);
+}
+
+PlanFile parse_plan_json(std::string_view text, const std::string& file) {
+  const JsonDocument document(text, file);
+  const JsonValue root(document);
+  const JsonValue schema = root.at("schema");
+  if (schema.string() == kPlanSchema) return read_plan_file(root);
   if (schema.string() != kSchema) {
-    schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
+    fail_schema(schema, fmt::format("'{}' or '{}'", kPlanSchema, kSchema));
   }
-  root.check_keys({"schema", "collective", "algorithm", "root", "ranks", "topology", "certificate",
-                   "chunks", "steps"});
-  SchedulePlan plan{parse_topology(root.at("topology")), {}};
-  Schedule& schedule = plan.schedule;
-  schedule.collective = parse_collective(root.at("collective"));
-  schedule.algorithm = root.at("algorithm").string();
-  const std::uint32_t ranks = plan.topology.num_ranks();
-  schedule.ranks = static_cast<std::uint32_t>(root.at("ranks").integer(1, Spec::kMaxRanks));
-  if (schedule.ranks != ranks) {
-    root.at("ranks").fail(
-        fmt::format("expected the topology's {} ranks, got {}", ranks, schedule.ranks));
-  }
-  schedule.root = Rank{static_cast<std::uint32_t>(root.at("root").integer(0, ranks - 1))};
-  if (root.has("certificate")) {
-    plan.certificate = parse_certificate(root.at("certificate"), plan.topology);
-  }
-  read_chunks(document, root.at("chunks"), schedule);
-  read_steps(document, root.at("steps"), plan.topology.num_links(), schedule);
-  schedule.canonicalize();
-  return plan;
+  SchedulePlan plan = read_schedule_file(root);
+  return {std::move(plan.topology), for_all_sizes(std::move(plan.schedule))};
 }
 
 }  // namespace multitree

@@ -127,8 +127,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"torus:4x4?slow=0-1:0.5", "multitree"},
                     Case{"torus:4x4?parallel=1-2:3", "ring"},
                     Case{"torus:4x4", "double-binary-tree"}, Case{"dgx-a100:2", "ring"}),
-    [](const auto& info) {
-      return slug(fmt::format("{}_{}", info.param.topology, info.param.algorithm));
+    [](const auto& instance) {
+      return slug(fmt::format("{}_{}", instance.param.topology, instance.param.algorithm));
     });
 
 TEST(Replan, LeavesTreesAloneThatDidNotFail) {

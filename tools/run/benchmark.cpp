@@ -173,13 +173,16 @@ Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& boot
 
 /// Ranks that disagree about the schedule would wait for each other until the deadline: say so
 /// instead.
-void check_agreement(const Schedule& schedule, runtime::Bootstrap& bootstrap,
+void check_agreement(const SizedSchedules& schedules, runtime::Bootstrap& bootstrap,
                      runtime::Deadline deadline) {
   std::uint64_t mine = kDigestStart;
-  for (const Transfer& t : schedule.transfers) {
-    const std::uint32_t row[] = {t.step, static_cast<std::uint32_t>(t.op), t.chunk, index(t.src),
-                                 index(t.dst)};
-    mine = digest(mine, row, sizeof row);
+  for (const auto& [schedule, max_bytes] : schedules) {
+    mine = digest(mine, &max_bytes, sizeof max_bytes);
+    for (const Transfer& t : schedule.transfers) {
+      const std::uint32_t row[] = {t.step, static_cast<std::uint32_t>(t.op), t.chunk, index(t.src),
+                                   index(t.dst)};
+      mine = digest(mine, row, sizeof row);
+    }
   }
   const auto all = bootstrap.all_gather(std::to_string(mine), deadline);
   for (std::size_t r = 0; r < all.size(); ++r) {
@@ -216,12 +219,12 @@ std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
   return sizes;
 }
 
-std::vector<Row> run_benchmark(const Schedule& schedule,
+std::vector<Row> run_benchmark(const SizedSchedules& schedules,
                                const std::shared_ptr<runtime::Bootstrap>& bootstrap,
                                const BenchmarkOptions& options,
                                const std::function<void(const Row&)>& on_row) {
-  check_agreement(schedule, *bootstrap, options.communicator.timeout);
-  Communicator communicator(bootstrap, {schedule}, options.communicator);
+  check_agreement(schedules, *bootstrap, options.communicator.timeout);
+  Communicator communicator(bootstrap, runtime::PlansBySize({schedules}), options.communicator);
   std::vector<Row> rows;
   for (const runtime::DataType type : options.types) {
     for (const runtime::ReduceOp op : options.ops) {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/data_type.hpp"
@@ -61,7 +61,7 @@ struct Row {
 
 /// Collective over the bootstrap: runs every type, operator and size, calls `on_row` at rank 0 as
 /// rows come, and returns them (the same at every rank). \throws as Communicator.
-std::vector<Row> run_benchmark(const Schedule& schedule,
+std::vector<Row> run_benchmark(const SizedSchedules& schedules,
                                const std::shared_ptr<runtime::Bootstrap>& bootstrap,
                                const BenchmarkOptions& options,
                                const std::function<void(const Row&)>& on_row);

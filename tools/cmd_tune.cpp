@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree tune`: finds the fastest schedule for every size, and writes them as a plan.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "algorithms/bounds.hpp"
+#include "algorithms/io/io.hpp"
+#include "algorithms/tuning/tune.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+#include "topologies/units.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  NetworkFlags network;
+  std::string algorithms;
+  std::string collective = "allreduce";
+  std::uint32_t root = 0;
+  std::string first = "8", last = "1G", overhead = "0ns";
+  std::string output;
+  bool all = false, json = false;
+};
+
+double microseconds(Time time) { return time.seconds() * 1e6; }
+
+double busbw(std::uint64_t bytes, Time time, const Schedule& schedule) {
+  if (time.picoseconds == 0) return 0;
+  return static_cast<double>(bytes) / time.seconds() / 1e9 *
+         busbw_factor(schedule.collective, schedule.ranks);
+}
+
+/// The crossover table: who is fastest from which size to which.
+std::string crossover_table(const TuneResult& result) {
+  std::vector<std::vector<std::string>> rows = {
+      {"algorithm", "from", "to", "time(from)", "time(to)", "busbw(to)", "steps", "transfers"}};
+  for (const TunedRange& range : result.ranges) {
+    const Schedule& schedule = result.candidates[range.candidate].schedule;
+    rows.push_back({result.candidates[range.candidate].spec, format_bytes(range.from),
+                    format_bytes(range.to), fmt::format("{:.3f}us", microseconds(range.time_from)),
+                    fmt::format("{:.3f}us", microseconds(range.time_to)),
+                    fmt::format("{:.2f}", busbw(range.to, range.time_to, schedule)),
+                    fmt::format("{}", schedule.num_steps()),
+                    fmt::format("{}", schedule.transfers.size())});
+  }
+  return format_table(rows);
+}
+
+/// Every candidate at every size compared, in microseconds.
+std::string comparison_table(const TuneResult& result) {
+  std::vector<std::vector<std::string>> rows(1, {"us"});
+  for (const std::uint64_t size : result.sizes) rows[0].push_back(format_bytes(size));
+  for (const TuneCandidate& candidate : result.candidates) {
+    if (!candidate.unsupported.empty()) continue;
+    auto& row = rows.emplace_back(1, candidate.spec);
+    for (const Time time : candidate.times)
+      row.push_back(fmt::format("{:.2f}", microseconds(time)));
+  }
+  return format_table(rows);
+}
+
+ordered_json to_json(const TuneResult& result, const Topology& topology, Collective collective) {
+  ordered_json ranges = ordered_json::array(), candidates = ordered_json::array();
+  for (const TunedRange& range : result.ranges) {
+    ranges.push_back({{"from", range.from},
+                      {"to", range.to},
+                      {"algorithm", result.candidates[range.candidate].spec},
+                      {"seconds_from", range.time_from.seconds()},
+                      {"seconds_to", range.time_to.seconds()}});
+  }
+  for (const TuneCandidate& candidate : result.candidates) {
+    ordered_json entry = {{"algorithm", candidate.spec}};
+    if (!candidate.unsupported.empty()) {
+      entry["unsupported"] = candidate.unsupported;
+    } else {
+      entry["seconds"] = ordered_json::array();
+      for (const Time time : candidate.times) entry["seconds"].push_back(time.seconds());
+    }
+    candidates.push_back(std::move(entry));
+  }
+  return {{"topology", topology.name()},
+          {"collective", to_string(collective)},
+          {"ranks", topology.num_ranks()},
+          {"model", "alpha-beta links with contention, predicted"},
+          {"ranges", std::move(ranges)},
+          {"sizes", result.sizes},
+          {"candidates", std::move(candidates)}};
+}
+
+TuneOptions tune_options(const Flags& flags) {
+  TuneOptions options;
+  options.first = for_flag("-b", [&] { return parse_bytes(flags.first); });
+  options.last = for_flag("-e", [&] { return parse_bytes(flags.last); });
+  options.cost.message_overhead =
+      for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  if (!flags.algorithms.empty()) {
+    options.algorithms = for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+  }
+  return options;
+}
+
+int run(const Flags& flags) {
+  if (!flags.output.empty()) check_writable(flags.output);
+  const Topology topology = load_network(flags.network);
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const Rank root = check_root(flags.root, topology);
+  TuneOptions options = tune_options(flags);
+  TuneResult result;
+  {
+    Progress progress("comparing algorithms on " + topology.name());
+    options.on_candidate = [&](std::string_view spec) {
+      progress.update(fmt::format("generating and verifying {} on {}", spec, topology.name()));
+    };
+    result = for_flag("--algorithm", [&] { return tune(topology, collective, root, options); });
+    if (!flags.output.empty()) {
+      progress.update("writing the plan");
+      write_file(flags.output, write_plan_json(result.plan(), topology));
+    }
+  }
+  if (flags.json) {
+    flags.output == "-" ? print_error(to_json(result, topology, collective).dump(2) + "\n")
+                        : print_json(to_json(result, topology, collective));
+    return kOk;
+  }
+  std::string text =
+      fmt::format("# {} on {}, {} ranks; predicted (alpha-beta, contention); all verified\n",
+                  to_string(collective), topology.name(), topology.num_ranks()) +
+      crossover_table(result);
+  if (flags.all) text += "\n" + comparison_table(result);
+  flags.output == "-" ? print_error(text) : print(text);
+  return kOk;
+}
+
+}  // namespace
+
+Command add_tune_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "tune", "Find the fastest schedule for every size, and write them as a plan");
+  add_network_flags(*app, flags->network)->required();
+  app->add_option("-a,--algorithm", flags->algorithms,
+                  "Choose among these, separated by commas (default: all, with their variants)");
+  app->add_option("-c,--collective", flags->collective,
+                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app->add_option("-b,--minbytes", flags->first, "Smallest size")->capture_default_str();
+  app->add_option("-e,--maxbytes", flags->last, "Largest size; its winner serves larger ones too")
+      ->capture_default_str();
+  app->add_option("--message-overhead", flags->overhead,
+                  "Time that each message occupies its sender (LogP's o)")
+      ->capture_default_str();
+  app->add_option("-o,--output", flags->output,
+                  "Write the plan here, for 'multitree run -s' ('-': standard output)");
+  app->add_flag("--all", flags->all, "Also print all candidates at all sizes compared");
+  app->add_flag("--json", flags->json, "Print JSON");
+  app->footer("Example: multitree tune -t torus:4x4 -b 1K -e 64M");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools
