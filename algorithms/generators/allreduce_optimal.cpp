@@ -12,11 +12,14 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/bounds.hpp"
+#include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/packing/combs.hpp"
 #include "algorithms/packing/mirrored_growth.hpp"
 #include "algorithms/packing/spanning_trees.hpp"
+#include "algorithms/packing/switched_all_reduce.hpp"
 #include "algorithms/packing/time_trees.hpp"
 #include "topologies/error.hpp"
 
@@ -33,6 +36,8 @@ constexpr std::uint64_t kMaxTransfers = 1U << 21;
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many chunks or ranks steps are not searched for.
 constexpr std::uint32_t kMaxGrown = 256;
+/// Beyond this many ranks the linear program takes seconds.
+constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
 
 struct Options {
@@ -59,16 +64,14 @@ Options parse(const Spec& spec) {
           form == "lockstep"};
 }
 
-std::optional<std::string> unsupported(const Topology& topology) {
-  if (!topology.has_switches() && topology.is_symmetric()) return std::nullopt;
-  return fmt::format(
-      "allreduce-optimal on {}: expected links in pairs of equal bandwidth and no "
-      "switches",
-      topology.name());
+/// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
+bool has_undirected_trees(const Topology& topology) {
+  return !topology.has_switches() && topology.is_symmetric();
 }
 
 /// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
 TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
+  if (!has_undirected_trees(topology)) return pack_switched_all_reduce(topology);
   if (trees == 0) {
     if (auto combs = pack_combs(topology)) return *std::move(combs);
   }
@@ -133,6 +136,13 @@ std::vector<std::string_view> one_phase_algorithms(const Topology& topology) {
   return names;
 }
 
+/// Another algorithm's schedule under this one's name.
+Schedule borrow(std::string_view name, const Topology& topology, Collective collective, Rank root) {
+  Schedule schedule = generate_schedule(name, topology, collective, root);
+  schedule.algorithm.clear();
+  return schedule;
+}
+
 /// Also considers a single tree, for latency, and reduce-scatter + all-gather, which are as good
 /// where all ranks are alike.
 Schedule fastest(const Topology& topology, const Options& options) {
@@ -149,7 +159,30 @@ Schedule fastest(const Topology& topology, const Options& options) {
   one_tree.trees = 1;
   consider(over_trees(topology, one_tree));
   for (const std::string_view name : one_phase_algorithms(topology)) {
-    consider(generate_schedule(name, topology, Collective::AllReduce, Rank{0}));
+    consider(borrow(name, topology, Collective::AllReduce, Rank{0}));
+  }
+  return best;
+}
+
+/// With switches or links one way: reduce-scatter + all-gather, or trees that are faster in the
+/// limit, where a linear program finds them in reasonable time.
+Schedule fastest_of_any_network(const Topology& topology, const Options& options) {
+  Schedule best =
+      borrow(one_phase_algorithms(topology).front(), topology, Collective::AllReduce, Rank{0});
+  if (topology.num_ranks() == 1 || topology.num_ranks() > kMaxProgram) return best;
+  const Rational both = compute_bounds(topology).all_reduce();
+  if (solve_all_reduce_lp(topology).time == Exact(both.numerator(), both.denominator())) {
+    return best;
+  }
+  try {
+    Schedule trees = over_trees(topology, options);
+    if (predict_time(trees, topology, options.bytes) <
+        predict_time(best, topology, options.bytes)) {
+      best = std::move(trees);
+    }
+  } catch (const Error& error) {
+    // Shares that 64 bits cannot count: reduce-scatter + all-gather is what there is.
+    if (error.code() != ErrorCode::Unsupported) throw;
   }
   return best;
 }
@@ -160,7 +193,7 @@ Schedule fewest_steps(const Topology& topology, const Options& options) {
   Schedule best = in_lockstep(topology, options);
   if (topology.num_ranks() > kMaxCompared) return best;
   for (const std::string_view name : one_phase_algorithms(topology)) {
-    Schedule other = generate_schedule(name, topology, Collective::AllReduce, Rank{0});
+    Schedule other = borrow(name, topology, Collective::AllReduce, Rank{0});
     const bool is_even = std::ranges::all_of(
         other.chunks, [&](const Chunk& c) { return c.weight == other.chunks[0].weight; });
     if (is_even &&
@@ -173,6 +206,16 @@ Schedule fewest_steps(const Topology& topology, const Options& options) {
 
 Schedule all_reduce(const Topology& topology, const Spec& spec) {
   const Options options = parse(spec);
+  if (!has_undirected_trees(topology)) {
+    if (options.trees != 0 || options.lockstep) {
+      throw Error(
+          ErrorCode::Unsupported,
+          fmt::format("allreduce-optimal on {}: trees and form=lockstep need links in pairs "
+                      "of equal bandwidth and no switches",
+                      topology.name()));
+    }
+    return fastest_of_any_network(topology, options);
+  }
   if (options.lockstep) {
     return options.is_free() ? fewest_steps(topology, options) : in_lockstep(topology, options);
   }
@@ -181,22 +224,19 @@ Schedule all_reduce(const Topology& topology, const Spec& spec) {
 
 Schedule all_gather(const Topology& topology, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return generate_schedule(one_phase_algorithms(topology).front(), topology, Collective::AllGather,
-                           Rank{0});
+  return borrow(one_phase_algorithms(topology).front(), topology, Collective::AllGather, Rank{0});
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return generate_schedule(one_phase_algorithms(topology).front(), topology, Collective::Broadcast,
-                           root);
+  return borrow(one_phase_algorithms(topology).front(), topology, Collective::Broadcast, root);
 }
 
 }  // namespace
 
 Algorithm allreduce_optimal_algorithm() {
   return {.name = "allreduce-optimal",
-          .summary =
-              "spanning trees that reduce and spread at once: the exact optimum without switches",
+          .summary = "spanning trees that reduce and spread at once: the exact optimum",
           .source = "Nash-Williams 1961, Tutte 1961; matroid union, Roskind and Tarjan 1985",
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
@@ -204,7 +244,7 @@ Algorithm allreduce_optimal_algorithm() {
               "form=async|lockstep: lockstep is one equal chunk a tree, about one tree a rank, in "
               "few steps (default async); size=BYTES: size to choose for, also between trees and "
               "reduce-scatter + all-gather where no other option is given (default 64MiB)",
-          .unsupported = unsupported,
+          .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,
           .all_reduce = all_reduce,
