@@ -98,6 +98,11 @@ TuneOptions tune_options(const Flags& flags) {
   TuneOptions options;
   options.first = for_flag("-b", [&] { return parse_bytes(flags.first); });
   options.last = for_flag("-e", [&] { return parse_bytes(flags.last); });
+  if (options.first > options.last) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("-b: expected a first size up to that of -e, {}, got {}",
+                            format_bytes(options.last), format_bytes(options.first)));
+  }
   options.cost.message_overhead =
       for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
   if (!flags.algorithms.empty()) {
