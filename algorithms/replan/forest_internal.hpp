@@ -42,9 +42,12 @@ struct Forest {
   std::vector<Transfer> arcs;
   std::vector<LinkId> routes;
   std::uint32_t inherited = 0;
-  /// Per op, chunk-major: the arc of each rank, kRoot or kCut. Empty: the collective has no such
-  /// op.
-  std::array<std::vector<std::uint32_t>, 2> up;
+  /// The arc of a rank (or kRoot, kCut) and, beside it for fast walks, the arc's other end.
+  struct Up {
+    std::uint32_t arc = kCut, parent = kCut;
+  };
+  /// Per op, chunk-major. Empty: the collective has no such op.
+  std::array<std::vector<Up>, 2> up;
   std::array<std::vector<bool>, 2> touched;  ///< per op, chunks whose tree is not the old one
   /// Old steps of each op: [first, second).
   std::array<std::pair<std::uint32_t, std::uint32_t>, 2> span{};
@@ -54,8 +57,18 @@ struct Forest {
 
   [[nodiscard]] std::uint32_t ranks() const { return header.ranks; }
   [[nodiscard]] std::size_t num_chunks() const { return header.chunks.size(); }
-  [[nodiscard]] std::uint32_t& arc_of(Op op, std::uint32_t chunk, std::uint32_t rank) {
+  [[nodiscard]] Up& up_of(Op op, std::uint32_t chunk, std::uint32_t rank) {
     return up[static_cast<std::size_t>(op)][std::size_t{chunk} * header.ranks + rank];
+  }
+  [[nodiscard]] const Up& up_of(Op op, std::uint32_t chunk, std::uint32_t rank) const {
+    return up[static_cast<std::size_t>(op)][std::size_t{chunk} * header.ranks + rank];
+  }
+  [[nodiscard]] std::uint32_t& arc_of(Op op, std::uint32_t chunk, std::uint32_t rank) {
+    return up_of(op, chunk, rank).arc;
+  }
+  /// \pre The rank has an arc.
+  [[nodiscard]] std::uint32_t parent(Op op, std::uint32_t chunk, std::uint32_t rank) const {
+    return up_of(op, chunk, rank).parent;
   }
   [[nodiscard]] std::size_t group_of(Op op) const {
     return phased ? static_cast<std::size_t>(op) : 0;
@@ -93,13 +106,16 @@ std::string inherit(const Schedule& old, const Topology& old_topology, Forest& f
 /// unit would be beyond 2^-32.
 [[nodiscard]] std::vector<std::uint64_t> shares_of(const Schedule& schedule);
 
-/// Whether all reductions of a schedule come before all its copies.
+/// Whether all reductions of a schedule come before all its copies. \pre Sorted by step.
 [[nodiscard]] bool is_phased(const Schedule& schedule);
 
 /// The busiest link's time for a schedule on its network, summed over phases that come one after
-/// the other, in shard times of another network.
-[[nodiscard]] Exact load_of(const Schedule& schedule, const Topology& topology,
+/// the other (`phased`), in shard times of another network.
+[[nodiscard]] Exact load_of(const Schedule& schedule, bool phased, const Topology& topology,
                             const Topology& shards_of);
+
+/// The busiest link's time for the trees as they are, in shard times of their network.
+[[nodiscard]] Exact load_of(const Forest& forest);
 
 /// A load that no trees fall below: what must enter and leave each rank, and all links together.
 [[nodiscard]] LinkLoad least_load(const Forest& forest, std::size_t group);

@@ -16,6 +16,8 @@ namespace multitree {
 namespace {
 
 constexpr std::uint32_t kGone = std::numeric_limits<std::uint32_t>::max();
+/// A rank that no transfer has joined to a chunk's tree so far.
+constexpr std::uint32_t kUnseen = Forest::kCut - 1;
 
 /// Where the old nodes, ranks and links are now; kGone.
 struct Mapping {
@@ -80,57 +82,50 @@ std::vector<std::uint32_t> inherit_chunks(const Schedule& old, const Mapping& ma
   return now;
 }
 
-/// Whether every chunk's transfers of one op join all ranks but its owner to a parent, once.
-std::string find_no_tree(const Schedule& old) {
-  const std::size_t ranks = old.ranks;
-  for (const Op op : {Op::Reduce, Op::Copy}) {
-    std::vector<std::uint32_t> count(old.chunks.size(), 0);
-    std::vector<bool> joined(old.chunks.size() * ranks, false);
-    std::uint64_t total = 0;
-    for (const Transfer& t : old.transfers) {
-      if (t.op != op) continue;
-      const Rank child = child_of(t);
-      const std::size_t at = t.chunk * ranks + index(child);
-      if (joined[at] || child == old.chunks[t.chunk].owner) {
-        return fmt::format("chunk {} does not travel along a tree", t.chunk);
-      }
-      joined[at] = true;
-      ++count[t.chunk];
-      ++total;
-    }
-    for (std::uint32_t c = 0; total > 0 && c < count.size(); ++c) {
-      if (count[c] != ranks - 1) return fmt::format("the tree of chunk {} leaves out ranks", c);
-    }
-  }
-  return {};
-}
-
-void inherit_arcs(const Schedule& old, const Mapping& mapping,
-                  const std::vector<std::uint32_t>& chunk_now, Forest& forest) {
+/// Takes over the transfers of which nothing is gone. Returns why the old ones are no trees: each
+/// op has to join all ranks of a chunk but its owner to a parent, once.
+std::string inherit_arcs(const Schedule& old, const Mapping& mapping,
+                         const std::vector<std::uint32_t>& chunk_now, Forest& forest) {
   forest.routes.reserve(old.routes.size() + old.routes.size() / 8);
   for (const LinkId link : old.routes) forest.routes.push_back(LinkId{mapping.link[index(link)]});
   forest.arcs.reserve(old.transfers.size() + old.transfers.size() / 8);
+  std::array<std::vector<std::uint32_t>, 2> count;
+  for (auto& of_op : count) of_op.assign(old.chunks.size(), 0);
   for (const Transfer& t : old.transfers) {
-    auto& [first, last] = forest.span[static_cast<std::size_t>(t.op)];
+    const auto o = static_cast<std::size_t>(t.op);
+    auto& [first, last] = forest.span[o];
     if (last == 0) first = t.step;
     last = t.step + 1;
+    ++count[o][t.chunk];
     const std::uint32_t chunk = chunk_now[t.chunk];
     const std::uint32_t src = mapping.rank[index(t.src)], dst = mapping.rank[index(t.dst)];
+    const std::uint32_t child = t.op == Op::Copy ? dst : src;
+    if (chunk == kGone || child == kGone) continue;
+    Forest::Up& up = forest.up_of(t.op, chunk, child);
+    if (up.arc != kUnseen) return fmt::format("chunk {} does not travel along a tree", t.chunk);
+    up.arc = Forest::kCut;
     const auto route = forest.route(t);
-    if (chunk == kGone || src == kGone || dst == kGone ||
-        std::ranges::find(route, LinkId{kGone}) != route.end()) {
+    if (src == kGone || dst == kGone || std::ranges::find(route, LinkId{kGone}) != route.end()) {
       continue;
     }
-    Transfer arc = t;
-    arc.chunk = chunk;
-    arc.src = Rank{src};
-    arc.dst = Rank{dst};
-    const auto id = static_cast<std::uint32_t>(forest.arcs.size());
-    forest.arc_of(arc.op, chunk, index(child_of(arc))) = id;
-    forest.add_load(arc.op, chunk, arc);
-    forest.arcs.push_back(arc);
+    up = {static_cast<std::uint32_t>(forest.arcs.size()), t.op == Op::Copy ? src : dst};
+    forest.arcs.push_back({t.step, t.op, chunk, Rank{src}, Rank{dst}, t.route_begin, t.route_size});
+    forest.add_load(t.op, chunk, t);
   }
   forest.inherited = static_cast<std::uint32_t>(forest.arcs.size());
+  for (const auto& of_op : count) {
+    if (std::ranges::count(of_op, 0U) == std::ssize(of_op)) continue;
+    const auto odd = std::ranges::find_if(of_op, [&](auto n) { return n + 1 != old.ranks; });
+    if (odd != of_op.end()) {
+      return fmt::format("the tree of chunk {} leaves out ranks", odd - of_op.begin());
+    }
+  }
+  for (auto& of_op : forest.up) {
+    for (Forest::Up& up : of_op) {
+      if (up.arc == kUnseen) up.arc = Forest::kCut;
+    }
+  }
+  return {};
 }
 
 /// Room for the trees of the ops that the collective has.
@@ -141,7 +136,7 @@ void prepare_trees(const Schedule& old, Forest& forest) {
     const auto o = static_cast<std::size_t>(op);
     forest.carried[o].assign(forest.topology.num_links(), 0);
     if (!has[o]) continue;
-    forest.up[o].assign(forest.num_chunks() * forest.ranks(), Forest::kCut);
+    forest.up[o].assign(forest.num_chunks() * forest.ranks(), {kUnseen, Forest::kCut});
     forest.touched[o].assign(forest.num_chunks(), false);
     for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
       const Rank owner = forest.header.chunks[c].owner;
@@ -168,11 +163,12 @@ std::string inherit(const Schedule& old, const Topology& old_topology, Forest& f
     forest.header.root = Rank{root};
   }
   forest.phased = is_phased(old);
-  if (std::string reason = find_no_tree(old); !reason.empty()) return reason;
   const auto chunk_now = inherit_chunks(old, mapping, forest);
   forest.share = shares_of(forest.header);
   prepare_trees(old, forest);
-  inherit_arcs(old, mapping, chunk_now, forest);
+  if (std::string reason = inherit_arcs(old, mapping, chunk_now, forest); !reason.empty()) {
+    return reason;
+  }
   for (std::uint32_t l = 0; l < old_topology.num_links(); ++l) {
     const std::uint32_t now = mapping.link[l];
     if (now == kGone) continue;

@@ -43,17 +43,13 @@ std::vector<std::uint64_t> shares_of(const Schedule& schedule) {
 }
 
 bool is_phased(const Schedule& schedule) {
-  std::uint32_t last_reduce = 0, first_copy = std::numeric_limits<std::uint32_t>::max();
-  bool reduces_any = false;
-  for (const Transfer& t : schedule.transfers) {
-    if (t.op == Op::Reduce) {
-      last_reduce = std::max(last_reduce, t.step);
-      reduces_any = true;
-    } else {
-      first_copy = std::min(first_copy, t.step);
-    }
+  if (schedule.collective != Collective::AllReduce) return true;
+  const auto is_copy = [](const Transfer& t) { return t.op == Op::Copy; };
+  const auto copy = std::ranges::find_if(schedule.transfers, is_copy);
+  if (copy == schedule.transfers.end() || copy == schedule.transfers.begin()) {
+    return std::all_of(copy, schedule.transfers.end(), is_copy);
   }
-  return !reduces_any || last_reduce < first_copy;
+  return std::prev(copy)->step < copy->step && std::all_of(copy, schedule.transfers.end(), is_copy);
 }
 
 LinkLoad least_load(const Forest& forest, std::size_t group) {
@@ -100,9 +96,21 @@ Exact to_shard_times(const Forest& forest, const LinkLoad& load) {
   return Exact(Integer(load.carried) * unit * forest.ranks(), Integer(load.bandwidth) * all);
 }
 
-Exact load_of(const Schedule& schedule, const Topology& topology, const Topology& shards_of) {
+Exact load_of(const Forest& forest) {
+  Exact sum = 0;
+  for (const std::size_t group : {0U, 1U}) {
+    LinkLoad busiest;
+    for (std::uint32_t l = 0; l < forest.topology.num_links(); ++l) {
+      busiest = std::max(busiest, forest.load(group, LinkId{l}));
+    }
+    sum += to_shard_times(forest, busiest);
+  }
+  return sum;
+}
+
+Exact load_of(const Schedule& schedule, bool phased, const Topology& topology,
+              const Topology& shards_of) {
   using Integer = boost::multiprecision::cpp_int;
-  const bool phased = is_phased(schedule);
   const std::vector<std::uint64_t> shares = shares_of(schedule);
   std::array<std::vector<std::uint64_t>, 2> carried;
   for (auto& group : carried) group.assign(topology.num_links(), 0);

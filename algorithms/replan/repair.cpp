@@ -23,7 +23,7 @@ void choose_owner(Forest& forest, std::uint32_t chunk) {
   for (std::uint32_t r = 0; r < forest.ranks(); ++r) {
     std::uint32_t top = r;
     while (forest.arc_of(op, chunk, top) < Forest::kCut) {
-      top = index(parent_of(forest.arcs[forest.arc_of(op, chunk, top)]));
+      top = forest.parent(op, chunk, top);
     }
     ++below[top];
   }
@@ -128,8 +128,9 @@ void repair(Forest& forest) {
     const auto& up = forest.up[static_cast<std::size_t>(op)];
     for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
       const auto first = up.begin() + static_cast<std::ptrdiff_t>(std::size_t{c} * forest.ranks());
-      if (std::find(first, first + forest.ranks(), Forest::kCut) == first + forest.ranks())
-        continue;
+      const bool is_cut = std::any_of(first, first + forest.ranks(),
+                                      [](const Forest::Up& u) { return u.arc == Forest::kCut; });
+      if (!is_cut) continue;
       forest.touched[static_cast<std::size_t>(op)][c] = true;
       make_whole(forest, tree, op, c, aim);
     }

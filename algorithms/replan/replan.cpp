@@ -84,7 +84,7 @@ std::optional<Schedule> repaired(const Schedule& old, const Topology& old_topolo
     report.trees += static_cast<std::uint32_t>(touched.size());
     report.kept += static_cast<std::uint32_t>(std::ranges::count(touched, false));
   }
-  report.load_after = load_of(schedule, forest.topology, forest.topology);
+  report.load_after = load_of(forest);
   for (const std::size_t group : {0U, 1U}) {
     report.bound += to_shard_times(forest, least_load(forest, group));
   }
@@ -96,11 +96,12 @@ void regenerate(const Schedule& old, Rank root, const Topology& topology,
                 std::optional<Schedule>& schedule, ReplanReport& report) {
   try {
     Schedule fresh = generate_schedule(old.algorithm, topology, old.collective, root);
-    const Exact load = load_of(fresh, topology, topology);
+    const bool phased = is_phased(fresh);
+    const Exact load = load_of(fresh, phased, topology, topology);
     if (schedule && report.load_after <= load) return;
     report.load_after = load;
     report.regenerated = true;
-    report.bound = optimum(topology, old.collective, root, is_phased(fresh));
+    report.bound = optimum(topology, old.collective, root, phased);
     report.kept = 0;
     schedule = std::move(fresh);
   } catch (const Error& error) {
@@ -114,7 +115,7 @@ Schedule replanned(const Schedule& old, const Topology& old_topology, const Topo
   const Stopwatch watch(report.seconds);
   Forest forest(new_topology);
   std::optional<Schedule> schedule = repaired(old, old_topology, forest, report);
-  report.load_before = load_of(old, old_topology, new_topology);
+  report.load_before = load_of(old, forest.phased, old_topology, new_topology);
   if (schedule && is_near(report.load_after, report.bound)) return *std::move(schedule);
   report.bound = optimum(new_topology, old.collective, forest.header.root, forest.phased);
   if (schedule && is_near(report.load_after, report.bound)) return *std::move(schedule);

@@ -41,7 +41,7 @@ class Retiming {
 
  private:
   [[nodiscard]] std::uint32_t arc_of(Op op, std::uint32_t chunk, std::uint32_t rank) const {
-    return forest_.up[static_cast<std::size_t>(op)][std::size_t{chunk} * ranks_ + rank];
+    return forest_.up_of(op, chunk, rank).arc;
   }
   [[nodiscard]] std::uint32_t state(Op op, std::uint32_t chunk, std::uint32_t rank) const {
     const bool root = index(forest_.header.chunks[chunk].owner) == rank;
@@ -49,7 +49,7 @@ class Retiming {
     return static_cast<std::uint32_t>((half + chunk) * ranks_ + rank);
   }
   [[nodiscard]] std::uint32_t parent(Op op, std::uint32_t chunk, std::uint32_t rank) const {
-    return index(parent_of(forest_.arcs[arc_of(op, chunk, rank)]));
+    return forest_.parent(op, chunk, rank);
   }
   /// Ranks of a tree, parents before children.
   std::vector<std::uint32_t> top_down(Op op, std::uint32_t chunk);

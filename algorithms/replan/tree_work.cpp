@@ -15,10 +15,6 @@ TreeWork::TreeWork(Forest& forest)
       depth_(forest.ranks(), 0),
       seen_(forest.topology.num_nodes(), 0) {}
 
-std::uint32_t TreeWork::parent(std::uint32_t rank) {
-  return index(parent_of(forest_.arcs[forest_.arc_of(op_, chunk_, rank)]));
-}
-
 void TreeWork::open(Op op, std::uint32_t chunk, LinkLoad aim) {
   op_ = op;
   chunk_ = chunk;
@@ -75,7 +71,7 @@ void TreeWork::attach(std::uint32_t rank, const Entry& entry) {
 }
 
 void TreeWork::attach_again(std::uint32_t rank, std::uint32_t arc) {
-  forest_.arc_of(op_, chunk_, rank) = arc;
+  forest_.up_of(op_, chunk_, rank) = {arc, index(parent_of(forest_.arcs[arc]))};
   forest_.add_load(op_, chunk_, forest_.arcs[arc]);
   const std::uint32_t above = parent(rank);
   children_[above].push_back(rank);

@@ -57,7 +57,9 @@ class TreeWork {
   template <class Accept>
   std::optional<Entry> search(std::uint32_t rank, const Accept& accept);
   [[nodiscard]] Entry entry_of(const Visit& visit) const;
-  [[nodiscard]] std::uint32_t parent(std::uint32_t rank);
+  [[nodiscard]] std::uint32_t parent(std::uint32_t rank) const {
+    return forest_.parent(op_, chunk_, rank);
+  }
   void set_depths(std::uint32_t top, std::uint32_t depth);
   [[nodiscard]] std::vector<std::uint32_t> below(std::uint32_t top) const;
 
