@@ -47,6 +47,9 @@ struct Flags {
 };
 
 constexpr std::uint32_t kDefaultIterations = 20;
+/// What a message costs a host's processor, about: without it, `auto` would cut small vectors into
+/// many pieces.
+constexpr Time kMessageOverhead{1'000'000};
 
 /// What is going to be run: known in full before any process is started.
 struct Plan {
@@ -165,6 +168,7 @@ SizedSchedules generate(const std::string& algorithm, const Topology& topology,
     TuneOptions wanted;
     wanted.first = options.sizes.front();
     wanted.last = options.sizes.back();
+    wanted.cost.message_overhead = kMessageOverhead;
     return tune(topology, options.collective, options.root, wanted).plan();
   }
   return for_all_sizes(generate_schedule(algorithm, topology, options.collective, options.root));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/bounds.hpp"
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/tuning/tune.hpp"
 #include "tools/command.hpp"
@@ -127,7 +128,8 @@ int run(const Flags& flags) {
     result = for_flag("--algorithm", [&] { return tune(topology, collective, root, options); });
     if (!flags.output.empty()) {
       progress.update("writing the plan");
-      write_file(flags.output, write_plan_json(result.plan(), topology));
+      const Certified certified = certify(topology, collective, root);
+      write_file(flags.output, write_plan_json(result.plan(), topology, &certified.certificate));
     }
   }
   if (flags.json) {
@@ -139,7 +141,7 @@ int run(const Flags& flags) {
       fmt::format("# {} on {}, {} ranks; predicted (alpha-beta, contention); all verified\n",
                   to_string(collective), topology.name(), topology.num_ranks()) +
       crossover_table(result);
-  if (flags.all) text += "\n" + comparison_table(result);
+  if (flags.all) text += "#\n" + comparison_table(result);
   flags.output == "-" ? print_error(text) : print(text);
   return kOk;
 }

@@ -114,26 +114,36 @@ void print_answer(const CertificateReport& report) {
                     report.step_bound, report.steps));
 }
 
-int run(const Flags& flags) {
-  const Progress progress("verifying " + flags.schedule);
-  const SchedulePlan plan = load_schedule(flags.schedule);
-  const Topology topology = flags.topology.empty() ? plan.topology : for_flag("--topology", [&] {
-    return load_topology(flags.topology);
-  });
+/// Verifies one schedule and says so; `json` is what --json prints of it.
+bool answer(const SchedulePlan& plan, const Flags& flags, ordered_json& json) {
   const VerifyReport report =
-      verify(plan.schedule, topology, {.max_violations = flags.max_violations});
+      verify(plan.schedule, plan.topology, {.max_violations = flags.max_violations});
   // A schedule that is not correct has no load worth comparing.
   std::optional<CertificateReport> proof;
-  if (flags.certificate && report.ok()) proof = check(plan, topology, flags);
-  if (flags.json) {
-    ordered_json json = to_json(plan, topology, report);
-    if (proof) json["certificate"] = to_json(*proof);
-    print_json(json);
-  } else {
-    print_answer(plan, topology, report);
+  if (flags.certificate && report.ok()) proof = check(plan, plan.topology, flags);
+  json = to_json(plan, plan.topology, report);
+  if (proof) json["certificate"] = to_json(*proof);
+  if (!flags.json) {
+    print_answer(plan, plan.topology, report);
     if (proof) print_answer(*proof);
   }
-  return report.ok() && (!proof || proof->ok()) ? kOk : kNegativeAnswer;
+  return report.ok() && (!proof || proof->ok());
+}
+
+int run(const Flags& flags) {
+  const Progress progress("verifying " + flags.schedule);
+  PlanFile file = load_plan(flags.schedule);
+  if (!flags.topology.empty()) {
+    file.topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+  }
+  bool ok = true;
+  ordered_json answers = ordered_json::array();
+  for (SizedSchedule& sized : file.schedules) {
+    const SchedulePlan plan{file.topology, std::move(sized.schedule), file.certificate};
+    ok = answer(plan, flags, answers.emplace_back()) && ok;
+  }
+  if (flags.json) print_json(answers.size() == 1 ? answers.front() : answers);
+  return ok ? kOk : kNegativeAnswer;
 }
 
 }  // namespace
@@ -142,7 +152,8 @@ Command add_verify_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand(
       "verify", "Prove that a schedule does its collective on its network without contention");
-  app->add_option("schedule", flags->schedule, "Schedule file ('-': standard input)")->required();
+  app->add_option("schedule", flags->schedule, "Schedule or plan file ('-': standard input)")
+      ->required();
   app->add_option("-t,--topology", flags->topology,
                   "Verify on this network instead of the one in the file");
   app->add_option("--max-violations", flags->max_violations, "Print at most this many")

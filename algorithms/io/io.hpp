@@ -35,10 +35,12 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
 struct PlanFile {
   Topology topology;
   SizedSchedules schedules;
+  std::optional<Certificate> certificate = std::nullopt;  ///< as in SchedulePlan; of all of them
 };
 
 /// Canonical, byte-stable; a transfer is one line. \pre check_sized().
-std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology);
+std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology,
+                            const Certificate* certificate = nullptr);
 /// A plan, or a schedule file as a plan for all sizes. Checks form, ranges and sizes, not what the
 /// schedules do. \throws Error(InvalidInput) "file:line: ...".
 PlanFile parse_plan_json(std::string_view text, const std::string& file);

@@ -195,9 +195,12 @@ SchedulePlan read_schedule_file(const JsonValue& root) {
 }
 
 PlanFile read_plan_file(const JsonValue& root) {
-  root.check_keys({"schema", "ranks", "topology", "schedules"});
+  root.check_keys({"schema", "ranks", "topology", "certificate", "schedules"});
   PlanFile plan{parse_topology(root.at("topology")), {}};
   read_ranks(root.at("ranks"), plan.topology);
+  if (root.has("certificate")) {
+    plan.certificate = parse_certificate(root.at("certificate"), plan.topology);
+  }
   const JsonValue list = root.at("schedules");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonValue entry = list.at(i);
@@ -247,11 +250,16 @@ SchedulePlan parse_schedule_json(std::string_view text, const std::string& file)
   return read_schedule_file(root);
 }
 
-std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology) {
+std::string write_plan_json(const SizedSchedules& schedules, const Topology& topology,
+                            const Certificate* certificate) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n\"schedules\":[",
-                 kPlanSchema, topology.num_ranks(), network_object(topology));
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n", kPlanSchema,
+                 topology.num_ranks(), network_object(topology));
+  if (certificate != nullptr) {
+    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
+  }
+  fmt::format_to(to, "\"schedules\":[");
   for (std::size_t i = 0; i < schedules.size(); ++i) {
     const auto& [schedule, max_bytes] = schedules[i];
     const bool last = max_bytes == std::numeric_limits<std::uint64_t>::max();
@@ -275,7 +283,8 @@ PlanFile parse_plan_json(std::string_view text, const std::string& file) {
     fail_schema(schema, fmt::format("'{}' or '{}'", kPlanSchema, kSchema));
   }
   SchedulePlan plan = read_schedule_file(root);
-  return {std::move(plan.topology), for_all_sizes(std::move(plan.schedule))};
+  return {std::move(plan.topology), for_all_sizes(std::move(plan.schedule)),
+          std::move(plan.certificate)};
 }
 
 }  // namespace multitree

@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/tuning/plan.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -78,6 +80,27 @@ TEST_F(BrokenScheduleFile, NamesTheLineOfABadRow) {
   EXPECT_EQ(message_of(replaced("[0,0,1,0]", "[0,0,1,5]")), prefix + "a link below 2, got 5");
   EXPECT_EQ(message_of(replaced("[0,0,1,0]", "[0,0]")),
             prefix + "a transfer [chunk, src, dst, link, ...], got [0,0]");
+}
+
+TEST(PlanJson, RoundTripsToTheSameBytes) {
+  const Topology topology = make_topology("torus:3x3");
+  const Certificate certificate = certify(topology, Collective::AllReduce).certificate;
+  const SizedSchedules schedules = {{make_schedule("recursive-doubling", topology), 4096},
+                                    {make_schedule("multitree", topology)}};
+  const std::string text = write_plan_json(schedules, topology, &certificate);
+  const PlanFile plan = parse_plan_json(text, "plan.json");
+  EXPECT_EQ(plan.topology, topology);
+  EXPECT_EQ(plan.schedules, schedules);
+  EXPECT_EQ(plan.certificate, certificate);
+  EXPECT_EQ(write_plan_json(plan.schedules, plan.topology, &*plan.certificate), text);
+}
+
+TEST(PlanJson, IsAScheduleFileToo) {
+  const Topology topology = make_topology("ring:3");
+  const Schedule schedule = make_schedule("ring", topology);
+  const PlanFile plan = parse_plan_json(write_schedule_json(schedule, topology), "ring.json");
+  EXPECT_EQ(plan.schedules, for_all_sizes(schedule));
+  EXPECT_FALSE(plan.certificate.has_value());
 }
 
 }  // namespace
