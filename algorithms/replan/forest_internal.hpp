@@ -129,7 +129,18 @@ std::string inherit(const Schedule& old, const Topology& old_topology, Forest& f
 void repair(Forest& forest);
 
 /// Steps for all arcs: inherited ones whose way to the root is unchanged keep theirs (relative to
-/// their phase), the others get the earliest that links allow. Canonical.
+/// their phase), the others get the earliest that links allow. Arcs to leaves, which nothing waits
+/// for, make room where what changed has to pass. Canonical.
 [[nodiscard]] Schedule retime(const Forest& forest);
+
+/// Steps of arcs.
+struct Timing {
+  std::vector<std::uint32_t> step;     ///< of each arc in use
+  std::vector<bool> fixed;             ///< inherited arcs in use that stay in the order of steps
+  std::vector<std::uint32_t> retimed;  ///< the other arcs in use
+};
+
+/// The canonical schedule.
+[[nodiscard]] Schedule assemble(const Forest& forest, const Timing& timing);
 
 }  // namespace multitree

@@ -5,8 +5,12 @@
 /// In a phased schedule each op is timed by itself, reductions backwards from the end of their
 /// phase: then both grow from the root, and what follows a changed arc lies above it. In the other
 /// schedules reductions run towards the root and copies follow, in one piece.
+///
+/// A schedule without idle links has no room for what comes late, and a subtree that waits for its
+/// parent until the end makes for a long tail. But most arcs of a link lead to leaves: on the links
+/// that changed subtrees pass they are timed anew as well, after all that others wait for.
 #include <algorithm>
-#include <tuple>
+#include <utility>
 
 #include "algorithms/generators/link_calendar_internal.hpp"
 #include "algorithms/replan/forest_internal.hpp"
@@ -14,9 +18,9 @@
 namespace multitree {
 namespace {
 
-/// An arc to be timed. Items are placed in the order of `order`, ties broken by chunk and rank.
+/// An arc to be timed. Items are placed in the order of `order`; equal ones as they were added.
 struct Item {
-  std::uint64_t order = 0;
+  std::uint32_t order = 0;
   std::uint32_t arc = 0;
   std::uint32_t from = 0, to = 0;  // states: data is there before; data is there after
 };
@@ -26,8 +30,9 @@ class Retiming {
   explicit Retiming(const Forest& forest)
       : forest_(forest),
         ranks_(forest.ranks()),
-        fixed_(forest.inherited, false),
-        step_(forest.arcs.size(), 0) {}
+        timing_{std::vector<std::uint32_t>(forest.arcs.size(), 0),
+                std::vector<bool>(forest.inherited, false),
+                {}} {}
 
   Schedule run() {
     if (forest_.phased) {
@@ -36,7 +41,7 @@ class Retiming {
     } else {
       time_whole();
     }
-    return assemble();
+    return assemble(forest_, timing_);
   }
 
  private:
@@ -55,20 +60,22 @@ class Retiming {
   std::vector<std::uint32_t> top_down(Op op, std::uint32_t chunk);
   std::uint32_t time_phase(Op op, std::uint32_t begin);
   void add_phase_items(Op op, std::uint32_t chunk, std::vector<Item>& items);
+  /// Whether ranks, chunk by chunk, are the parent of another.
+  [[nodiscard]] std::vector<bool> inner_ranks(Op op) const;
+  /// Takes the steps of the fixed arcs of an op, and makes items of those to leaves that are in the
+  /// way of other items. Returns how many steps the fixed ones take.
+  std::uint32_t take_fixed(Op op, LinkCalendar& calendar, std::vector<Item>& items);
+  /// A step of the old schedule, counted from the root's end of its phase.
+  [[nodiscard]] std::uint32_t from_root(Op op, std::uint32_t step) const {
+    const auto [first, last] = forest_.span[static_cast<std::size_t>(op)];
+    return op == Op::Copy ? step - first : last - 1 - step;
+  }
   void time_whole();
   void add_whole_items(std::uint32_t chunk, std::vector<Item>& items);
   std::uint32_t place(std::vector<Item>& items, LinkCalendar& calendar);
-  [[nodiscard]] bool precedes(const Transfer& a, const Transfer& b) const {
-    return std::tuple(a.step, a.op, a.chunk, a.dst, a.src) <
-           std::tuple(b.step, b.op, b.chunk, b.dst, b.src);
-  }
-  Schedule assemble();
-
   const Forest& forest_;
   std::uint32_t ranks_;
-  std::vector<bool> fixed_;          // inherited arcs that keep their steps
-  std::vector<std::uint32_t> step_;  // of each arc in use
-  std::vector<std::uint32_t> new_arcs_;
+  Timing timing_;
   std::vector<std::uint32_t> ready_;  // of each state: the first step that may use it
 };
 
@@ -93,7 +100,6 @@ std::vector<std::uint32_t> Retiming::top_down(Op op, std::uint32_t chunk) {
 
 /// Items of what changed in a touched tree; steps, counted from the root, of what did not.
 void Retiming::add_phase_items(Op op, std::uint32_t chunk, std::vector<Item>& items) {
-  const auto [first, last] = forest_.span[static_cast<std::size_t>(op)];
   const std::vector<std::uint32_t> order = top_down(op, chunk);
   std::vector<std::uint32_t> height(ranks_, 0);
   for (std::size_t i = order.size() - 1; i > 0; --i) {
@@ -106,9 +112,8 @@ void Retiming::add_phase_items(Op op, std::uint32_t chunk, std::vector<Item>& it
     const std::uint32_t id = arc_of(op, chunk, rank);
     changed[rank] = changed[above] || id >= forest_.inherited || !forest_.same_slots;
     if (!changed[rank]) {
-      const std::uint32_t step = forest_.arcs[id].step;
-      ready_[state(op, chunk, rank)] = 1 + (op == Op::Copy ? step - first : last - 1 - step);
-      fixed_[id] = true;
+      ready_[state(op, chunk, rank)] = 1 + from_root(op, forest_.arcs[id].step);
+      timing_.fixed[id] = true;
       continue;
     }
     // The longest way to a leaf first.
@@ -116,33 +121,68 @@ void Retiming::add_phase_items(Op op, std::uint32_t chunk, std::vector<Item>& it
   }
 }
 
+std::vector<bool> Retiming::inner_ranks(Op op) const {
+  std::vector<bool> inner(forest_.num_chunks() * ranks_, false);
+  for (std::uint32_t c = 0; c < forest_.num_chunks(); ++c) {
+    for (std::uint32_t r = 0; r < ranks_; ++r) {
+      if (arc_of(op, c, r) < Forest::kCut) inner[std::size_t{c} * ranks_ + parent(op, c, r)] = true;
+    }
+  }
+  return inner;
+}
+
+std::uint32_t Retiming::take_fixed(Op op, LinkCalendar& calendar, std::vector<Item>& items) {
+  const auto& touched = forest_.touched[static_cast<std::size_t>(op)];
+  std::vector<bool> crowded(forest_.topology.num_links(), false);
+  for (const Item& item : items) {
+    for (const LinkId link : forest_.route(forest_.arcs[item.arc])) crowded[index(link)] = true;
+  }
+  const std::vector<bool> inner = inner_ranks(op);
+  std::uint32_t steps = 0;
+  for (std::uint32_t id = 0; id < forest_.inherited; ++id) {
+    const Transfer& arc = forest_.arcs[id];
+    if (arc.op != op) continue;
+    const bool is_kept = !touched[arc.chunk] && forest_.same_slots;
+    if (!is_kept && !timing_.fixed[id]) continue;
+    const std::uint32_t rank = index(child_of(arc)), above = index(parent_of(arc));
+    const auto route = forest_.route(arc);
+    const bool makes_room = !inner[std::size_t{arc.chunk} * ranks_ + rank] &&
+                            std::ranges::any_of(route, [&](LinkId l) { return crowded[index(l)]; });
+    timing_.fixed[id] = !makes_room;
+    if (makes_room) {
+      const std::uint32_t from = state(op, arc.chunk, above),
+                          id_above = arc_of(op, arc.chunk, above);
+      if (is_kept && id_above < Forest::kCut) {
+        ready_[from] = 1 + from_root(op, forest_.arcs[id_above].step);
+      }
+      items.push_back({ranks_, id, from, state(op, arc.chunk, rank)});
+      continue;
+    }
+    timing_.step[id] = from_root(op, arc.step);
+    steps = std::max(steps, timing_.step[id] + 1);
+    calendar.take(route, timing_.step[id]);
+  }
+  return steps;
+}
+
 /// Gives the arcs of one op their steps, from `begin` on. Returns how many steps they take.
 std::uint32_t Retiming::time_phase(Op op, std::uint32_t begin) {
   const auto o = static_cast<std::size_t>(op);
   if (forest_.up[o].empty()) return 0;
-  const auto [first, last] = forest_.span[o];
   ready_.assign(forest_.num_chunks() * ranks_, 0);
   std::vector<Item> items;
   for (std::uint32_t c = 0; c < forest_.num_chunks(); ++c) {
     if (forest_.touched[o][c] || !forest_.same_slots) add_phase_items(op, c, items);
   }
   LinkCalendar calendar(forest_.topology);
-  std::uint32_t steps = 0;
-  for (std::uint32_t id = 0; id < forest_.inherited; ++id) {
-    const Transfer& arc = forest_.arcs[id];
-    if (arc.op != op) continue;
-    if (!forest_.touched[o][arc.chunk] && forest_.same_slots) fixed_[id] = true;
-    if (!fixed_[id]) continue;
-    step_[id] = op == Op::Copy ? arc.step - first : last - 1 - arc.step;
-    steps = std::max(steps, step_[id] + 1);
-    calendar.take(forest_.route(arc), step_[id]);
-  }
-  steps = std::max(steps, place(items, calendar));
+  const std::uint32_t fixed = take_fixed(op, calendar, items);
+  const std::uint32_t steps = std::max(fixed, place(items, calendar));
   const auto finish = [&](std::uint32_t id) {
-    step_[id] = begin + (op == Op::Copy ? step_[id] : steps - 1 - step_[id]);
+    std::uint32_t& step = timing_.step[id];
+    step = begin + (op == Op::Copy ? step : steps - 1 - step);
   };
   for (std::uint32_t id = 0; id < forest_.inherited; ++id) {
-    if (fixed_[id] && forest_.arcs[id].op == op) finish(id);
+    if (timing_.fixed[id] && forest_.arcs[id].op == op) finish(id);
   }
   for (const Item& item : items) finish(item.arc);
   return steps;
@@ -150,15 +190,15 @@ std::uint32_t Retiming::time_phase(Op op, std::uint32_t begin) {
 
 /// Items of a chunk that is reduced and spread in one piece, in the order of the old steps.
 void Retiming::add_whole_items(std::uint32_t chunk, std::vector<Item>& items) {
-  const auto old_step = [&](std::uint32_t id) -> std::uint64_t {
+  const auto old_step = [&](std::uint32_t id) -> std::uint32_t {
     return id < forest_.inherited ? forest_.arcs[id].step : 0;
   };
-  std::vector<std::uint64_t> after(ranks_, 0);  // of the data's way so far
+  std::vector<std::uint32_t> after(ranks_, 0);  // of the data's way so far
   const std::vector<std::uint32_t> up = top_down(Op::Reduce, chunk);
   for (std::size_t i = up.size() - 1; i > 0; --i) {
     const std::uint32_t id = arc_of(Op::Reduce, chunk, up[i]);
     const std::uint32_t above = parent(Op::Reduce, chunk, up[i]);
-    const std::uint64_t order = std::max(old_step(id), after[up[i]]);
+    const std::uint32_t order = std::max(old_step(id), after[up[i]]);
     after[above] = std::max(after[above], order + 1);
     items.push_back({order, id, state(Op::Reduce, chunk, up[i]), state(Op::Reduce, chunk, above)});
   }
@@ -166,7 +206,7 @@ void Retiming::add_whole_items(std::uint32_t chunk, std::vector<Item>& items) {
   for (std::size_t i = 1; i < down.size(); ++i) {
     const std::uint32_t id = arc_of(Op::Copy, chunk, down[i]);
     const std::uint32_t above = parent(Op::Copy, chunk, down[i]);
-    const std::uint64_t order = std::max(old_step(id), after[above]);
+    const std::uint32_t order = std::max(old_step(id), after[above]);
     after[down[i]] = order + 1;
     items.push_back({order, id, state(Op::Copy, chunk, above), state(Op::Copy, chunk, down[i])});
   }
@@ -185,60 +225,39 @@ void Retiming::time_whole() {
   for (std::uint32_t id = 0; id < forest_.inherited; ++id) {
     const Transfer& arc = forest_.arcs[id];
     if (is_changed(arc.chunk)) continue;
-    fixed_[id] = true;
-    step_[id] = arc.step;
+    timing_.fixed[id] = true;
+    timing_.step[id] = arc.step;
     calendar.take(forest_.route(arc), arc.step);
   }
   place(items, calendar);
 }
 
+/// Stable, by counting.
+void sort_by_order(std::vector<Item>& items) {
+  std::uint32_t most = 0;
+  for (const Item& item : items) most = std::max(most, item.order);
+  std::vector<std::uint32_t> next(std::size_t{most} + 2, 0);
+  for (const Item& item : items) ++next[item.order + 1];
+  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
+  std::vector<Item> sorted(items.size());
+  for (const Item& item : items) sorted[next[item.order]++] = item;
+  items = std::move(sorted);
+}
+
 /// The earliest step with room for each item after what it depends on. Returns one past the last.
 std::uint32_t Retiming::place(std::vector<Item>& items, LinkCalendar& calendar) {
-  const auto key = [&](const Item& item) {
-    const Transfer& arc = forest_.arcs[item.arc];
-    return std::tuple(item.order, item.arc < forest_.inherited ? arc.step : 0, arc.chunk, arc.op,
-                      child_of(arc));
-  };
-  std::ranges::sort(items, [&](const Item& a, const Item& b) { return key(a) < key(b); });
+  sort_by_order(items);
   std::uint32_t end = 0;
   for (const Item& item : items) {
     const auto route = forest_.route(forest_.arcs[item.arc]);
     const std::uint32_t step = calendar.next_free(route, ready_[item.from]);
     calendar.take(route, step);
-    step_[item.arc] = step;
+    timing_.step[item.arc] = step;
     ready_[item.to] = std::max(ready_[item.to], step + 1);
     end = std::max(end, step + 1);
-    new_arcs_.push_back(item.arc);
+    timing_.retimed.push_back(item.arc);
   }
   return end;
-}
-
-Schedule Retiming::assemble() {
-  const auto placed = [&](std::uint32_t id) {
-    Transfer t = forest_.arcs[id];
-    t.step = step_[id];
-    return t;
-  };
-  const auto before = [&](const Transfer& a, const Transfer& b) { return precedes(a, b); };
-  std::vector<Transfer> kept, timed;
-  kept.reserve(forest_.inherited);
-  for (std::uint32_t id = 0; id < forest_.inherited; ++id) {
-    if (fixed_[id]) kept.push_back(placed(id));
-  }
-  for (const std::uint32_t id : new_arcs_) timed.push_back(placed(id));
-  // Renumbered ranks, or chunks, may stand in another order.
-  if (!std::ranges::is_sorted(kept, before)) std::ranges::sort(kept, before);
-  std::ranges::sort(timed, before);
-  Schedule schedule = forest_.header;
-  schedule.transfers.resize(kept.size() + timed.size());
-  std::ranges::merge(kept, timed, schedule.transfers.begin(), before);
-  schedule.routes.reserve(forest_.routes.size());
-  for (Transfer& t : schedule.transfers) {
-    const auto route = forest_.route(t);
-    t.route_begin = static_cast<std::uint32_t>(schedule.routes.size());
-    schedule.routes.insert(schedule.routes.end(), route.begin(), route.end());
-  }
-  return schedule;
 }
 
 }  // namespace
