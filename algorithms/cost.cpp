@@ -35,18 +35,18 @@ struct Departure {
   Picoseconds latency = 0;
 };
 
-/// Sends `size` bytes along a route, no earlier than `ready`, once all its links are free.
+/// Sends `size` bytes along a route, no earlier than `ready`: every link starts once it is free and
+/// the link before it has started, and is done once it has sent all and the link before it is done.
 Departure depart(std::span<const LinkId> route, const Topology& topology, Picoseconds ready,
                  double size, std::vector<Picoseconds>& busy_until) {
+  Picoseconds start = ready;
   Departure departure{ready, 0};
   for (const LinkId id : route) {
-    departure.sent = std::max(departure.sent, busy_until[index(id)]);
+    Picoseconds& busy = busy_until[index(id)];
+    start = std::max(start, busy);
+    busy = start + serialisation(size, topology.link(id).bandwidth);
+    departure.sent = std::max(departure.sent, busy);
     departure.latency += static_cast<Picoseconds>(topology.link(id).latency.picoseconds);
-  }
-  const Picoseconds start = departure.sent;
-  for (const LinkId id : route) {
-    busy_until[index(id)] = start + serialisation(size, topology.link(id).bandwidth);
-    departure.sent = std::max(departure.sent, busy_until[index(id)]);
   }
   return departure;
 }
@@ -73,11 +73,19 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
   Picoseconds end = 0;
   std::vector<Picoseconds> arrival(schedule.transfers.size());
   const auto& transfers = schedule.transfers;
+  std::vector<std::size_t> order;  // of the transfers of a step
   for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
     // All transfers of a step read the values from before it, so they are timed before any arrives.
+    order.clear();
     for (next = first; next < transfers.size() && transfers[next].step == transfers[first].step;
          ++next) {
-      const Transfer& t = transfers[next];
+      order.push_back(next);
+    }
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+      return value(transfers[i].src, transfers[i].chunk).ready;
+    });
+    for (const std::size_t i : order) {
+      const Transfer& t = transfers[i];
       Value& source = value(t.src, t.chunk);
       const double size = share[t.chunk] * static_cast<double>(bytes);
       Picoseconds ready = source.ready;
@@ -86,7 +94,7 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
       }
       const Departure departure = depart(schedule.route(t), topology, ready, size, busy_until);
       source.read = std::max(source.read, departure.sent);
-      arrival[next] = departure.sent + departure.latency;
+      arrival[i] = departure.sent + departure.latency;
     }
     for (std::size_t i = first; i < next; ++i) {
       Value& target = value(transfers[i].dst, transfers[i].chunk);

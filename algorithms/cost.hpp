@@ -18,11 +18,20 @@ struct CostModel {
 };
 
 /// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer
-/// starts as soon as its data and all links of its route are free, without barriers between steps.
-/// A link is busy for chunk bytes / bandwidth per transfer, serves transfers in schedule order, and
-/// adds its latency to the arrival (Hockney alpha-beta; cut-through along a route; reduction is
-/// free; CostModel adds to that). \throws Error(Unsupported) if that is more than 106 days, the
-/// most that a Time holds.
+/// starts as soon as its data is there and its links are free, without barriers between steps.
+///
+/// A link is busy for chunk bytes / bandwidth per transfer and adds its latency to the arrival
+/// (Hockney alpha-beta; reduction is free; CostModel adds to that). It serves transfers step by
+/// step, and those of one step in the order in which their data is ready.
+///
+/// Along a route transfers are cut through: a link starts when it is free and the link before it
+/// has started, and the transfer has arrived when the last of its links is done. Where links differ
+/// in speed, or the next one is still busy, switches hold what has come: a fast link is busy only
+/// for its own share of the time and meanwhile serves others, whatever queue its transfers join
+/// further on. So each link's time is what it carries over its bandwidth, and no prediction is
+/// below the bandwidth bounds.
+///
+/// \throws Error(Unsupported) if that is more than 106 days, the most that a Time holds.
 Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                   const CostModel& model = {});
 

@@ -1,302 +1,266 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// List scheduling of trees step by step: every link serves, of the transfers that wait for it, the
-/// most urgent ones.
+/// List scheduling of trees in exact time: whenever a link is free it serves, of the transfers that
+/// wait for it, the most urgent one.
 #include "algorithms/packing/time_trees.hpp"
 
 #include <algorithm>
 #include <compare>
 #include <functional>
-#include <numeric>
+#include <limits>
+#include <map>
+#include <span>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 #include <vector>
 
-#include "algorithms/packing/chunking_internal.hpp"
+#include "algorithms/packing/tree_plan_internal.hpp"
 
 namespace multitree {
 namespace {
 
-/// A tree, with what each rank has to send and how urgent that is. Arcs: reductions, then copies.
-struct TreePlan {
-  std::vector<TreeArc> arcs;
-  std::uint32_t reductions = 0;
-  std::vector<std::uint32_t> children;     // by rank: reductions that it waits for
-  std::vector<std::uint32_t> reduction;    // by rank: its own one; kNone at the root
-  std::vector<std::uint32_t> copy_begin;   // by rank, into `copies`
-  std::vector<std::uint32_t> copies;       // arcs
-  std::vector<std::uint32_t> hops_to_end;  // by arc, itself included, to the last leaf
-};
-
-constexpr std::uint32_t kNone = ~std::uint32_t{0};
-
-/// Longest chains of transfers from each arc on. Copies are listed parents first, reductions
-/// children first.
-void measure(TreePlan& plan, Rank root) {
-  plan.hops_to_end.assign(plan.arcs.size(), 1);
-  std::vector<std::uint32_t> below(plan.children.size(), 0);  // hops that follow a copy to a rank
-  for (std::uint32_t a = static_cast<std::uint32_t>(plan.arcs.size()); a-- > plan.reductions;) {
-    const TreeArc& arc = plan.arcs[a];
-    plan.hops_to_end[a] = below[index(arc.dst)] + 1;
-    below[index(arc.src)] = std::max(below[index(arc.src)], plan.hops_to_end[a]);
-  }
-  std::vector<std::uint32_t> above(plan.children.size(), 0);
-  above[index(root)] = below[index(root)];
-  for (std::uint32_t a = plan.reductions; a-- > 0;) {
-    const TreeArc& arc = plan.arcs[a];
-    plan.hops_to_end[a] = above[index(arc.dst)] + 1;
-    above[index(arc.src)] = plan.hops_to_end[a];
-  }
-}
-
-TreePlan plan_tree(const PackedTree& tree, std::uint32_t ranks) {
-  TreePlan plan;
-  plan.arcs = tree.reduce;
-  plan.arcs.insert(plan.arcs.end(), tree.gather.begin(), tree.gather.end());
-  plan.reductions = static_cast<std::uint32_t>(tree.reduce.size());
-  plan.children.assign(ranks, 0);
-  plan.reduction.assign(ranks, kNone);
-  plan.copy_begin.assign(ranks + 1, 0);
-  for (std::uint32_t a = 0; a < plan.arcs.size(); ++a) {
-    const TreeArc& arc = plan.arcs[a];
-    if (a < plan.reductions) {
-      ++plan.children[index(arc.dst)];
-      plan.reduction[index(arc.src)] = a;
-    } else {
-      ++plan.copy_begin[index(arc.src) + 1];
-    }
-  }
-  std::partial_sum(plan.copy_begin.begin(), plan.copy_begin.end(), plan.copy_begin.begin());
-  plan.copies.resize(plan.arcs.size() - plan.reductions);
-  std::vector<std::uint32_t> next(plan.copy_begin.begin(), plan.copy_begin.end() - 1);
-  for (std::uint32_t a = plan.reductions; a < plan.arcs.size(); ++a) {
-    plan.copies[next[index(plan.arcs[a].src)]++] = a;
-  }
-  measure(plan, tree.root);
-  return plan;
-}
-
 /// A transfer that has its data and waits for a link.
 struct Ready {
-  std::int64_t urgency = 0;  // least first
+  Ticks urgency = 0;  // least first
   std::uint32_t chunk = 0, arc = 0;
   auto operator<=>(const Ready&) const = default;
 };
 
-class ListScheduler {
- public:
-  ListScheduler(const TreePacking& packing, const Topology& topology, const TimingOptions& options)
-      : packing_(packing),
-        topology_(topology),
-        chunking_(cut_into_chunks(packing, options.segments)),
-        arrivals_(options.lag + 1),
-        queues_(topology.num_links()),
-        used_(topology.num_links(), 0) {
-    for (const PackedTree& tree : packing.trees) {
-      plans_.push_back(plan_tree(tree, packing.ranks));
-      for (const TreeArc& arc : plans_.back().arcs) one_link_ &= arc.route_size <= 1;
-    }
-    steps_ = least_steps();
-    hop_ = std::int64_t{options.lag} + 1;
-    missing_.reserve(chunking_.chunks.size() * packing.ranks);
-    for (const Chunk& chunk : chunking_.chunks) {
-      const auto& children = plans_[chunk.tree].children;
-      missing_.insert(missing_.end(), children.begin(), children.end());
-      waiting_ += plans_[chunk.tree].arcs.size();
+/// Where transfers wait: for the first link of their route to be free, or for one further on, which
+/// may take them earlier (slack_of()). Two gates a link.
+using Gate = std::uint32_t;
+constexpr Gate start_gate(LinkId link) { return 2 * index(link); }
+constexpr Gate passing_gate(LinkId link) { return 2 * index(link) + 1; }
+constexpr Gate kOpen = ~Gate{0};
+
+/// What happens at one time.
+struct Events {
+  std::vector<Turn> received;
+  std::vector<Gate> opened;
+};
+
+/// By link: how much longer than a transfer's first link it may be busy with others, chunks waiting
+/// in front of it meanwhile. It is what the slowest chunk on routes over it takes longer than the
+/// fastest one: a fast link fills the queue of a slow one, and catches up with a slow one.
+std::vector<Ticks> slack_of_links(const PackingPlan& plan) {
+  struct Range {
+    Ticks least = std::numeric_limits<Ticks>::max(), most = 0;
+  };
+  std::vector<Range> ranges(plan.topology.num_links());
+  for (std::uint32_t t = 0; t < plan.trees.size(); ++t) {
+    const std::uint32_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
+    for (const TreeArc& arc : plan.trees[t].arcs) {
+      Range range;
+      for (const LinkId link : plan.packing.route(arc)) {
+        const Ticks time = plan.clock.time(weight, link);
+        range = {std::min(range.least, time), std::max(range.most, time)};
+      }
+      for (const LinkId link : plan.packing.route(arc)) {
+        Range& whole = ranges[index(link)];
+        whole = {std::min(whole.least, range.least), std::max(whole.most, range.most)};
+      }
     }
   }
+  std::vector<Ticks> slack;
+  for (const Range& range : ranges) slack.push_back(std::max<Ticks>(0, range.most - range.least));
+  return slack;
+}
 
-  Schedule run() && {
-    schedule_.collective = packing_.collective;
-    schedule_.root = packing_.root;
-    schedule_.ranks = packing_.ranks;
-    schedule_.chunks = chunking_.chunks;
-    schedule_.transfers.reserve(waiting_);
-    schedule_.routes.reserve(waiting_);
-    for (std::uint32_t chunk = 0; chunk < schedule_.chunks.size(); ++chunk) start(chunk);
-    std::ranges::swap(arrivals_.front(), arrivals_.back());  // the first ones wait for nothing
-    for (std::uint32_t step = 0; waiting_ > 0;) {
-      flush_arrivals();
-      one_link_ ? serve_links() : serve_by_urgency();
-      const bool nothing_comes =
-          std::ranges::all_of(arrivals_, [](const auto& list) { return list.empty(); });
-      if (sent_.empty() && nothing_comes) {
-        throw std::logic_error("time_trees: arcs that are not a tree");
+/// Time of the busiest link.
+Ticks busiest_time(const PackingPlan& plan) {
+  std::vector<Ticks> busy(plan.topology.num_links(), 0);
+  Ticks busiest = 1;
+  for (std::uint32_t t = 0; t < plan.trees.size(); ++t) {
+    const std::uint32_t first = plan.chunking.first[t];
+    const Ticks chunks = plan.chunking.first[t + 1] - first;
+    for (const TreeArc& arc : plan.trees[t].arcs) {
+      for (const LinkId link : plan.packing.route(arc)) {
+        busy[index(link)] += chunks * plan.clock.time(plan.chunking.chunks[first].weight, link);
+        busiest = std::max(busiest, busy[index(link)]);
       }
-      if (!sent_.empty()) emit(step++);
     }
-    return std::move(schedule_);
+  }
+  return busiest;
+}
+
+class ListScheduler {
+ public:
+  explicit ListScheduler(const PackingPlan& plan)
+      : plan_(plan),
+        slack_(slack_of_links(plan)),
+        busiest_(busiest_time(plan)),
+        free_(plan.topology.num_links(), 0),
+        queues_(2 * std::size_t{plan.topology.num_links()}),
+        is_due_(queues_.size(), false),
+        is_touched_(queues_.size(), false) {
+    missing_.reserve(plan.chunking.chunks.size() * plan.packing.ranks);
+    for (std::uint32_t chunk = 0; chunk < plan.chunking.chunks.size(); ++chunk) {
+      const TreePlan& tree = plan.tree_of(chunk);
+      missing_.insert(missing_.end(), tree.children.begin(), tree.children.end());
+      waiting_ += tree.arcs.size();
+    }
+    turns_.reserve(waiting_);
+  }
+
+  /// All transfers in the order in which they start.
+  std::vector<Turn> run() && {
+    for (std::uint32_t chunk = 0; chunk < plan_.chunking.chunks.size(); ++chunk) start(chunk);
+    serve();
+    while (!agenda_.empty()) {
+      const auto next = agenda_.extract(agenda_.begin());
+      now_ = next.key();
+      for (const Turn& turn : next.mapped().received) finish(turn);
+      for (const Gate gate : next.mapped().opened) {
+        is_due_[gate] = false;
+        touch(gate);
+      }
+      serve();
+    }
+    if (waiting_ > 0) throw std::logic_error("time_trees: arcs that are not a tree");
+    return std::move(turns_);
   }
 
  private:
-  [[nodiscard]] const TreePlan& plan_of(std::uint32_t chunk) const {
-    return plans_[schedule_.chunks[chunk].tree];
-  }
-
-  /// Steps that the busiest link needs.
-  [[nodiscard]] std::int64_t least_steps() const {
-    std::vector<std::uint64_t> uses(topology_.num_links(), 0);
-    std::uint64_t busiest = 1;
-    for (std::uint32_t t = 0; t < plans_.size(); ++t) {
-      const std::uint64_t chunks = chunking_.first[t + 1] - chunking_.first[t];
-      for (const TreeArc& arc : plans_[t].arcs) {
-        for (const LinkId link : packing_.route(arc)) {
-          uses[index(link)] += chunks;
-          busiest = std::max(busiest, uses[index(link)] / topology_.slots(link));
-        }
-      }
-    }
-    return static_cast<std::int64_t>(busiest);
-  }
-
   /// Latest start of a transfer if the segments of each tree were to end at equal intervals.
   [[nodiscard]] Ready ready(std::uint32_t chunk, std::uint32_t arc) const {
-    const std::uint32_t tree = schedule_.chunks[chunk].tree;
-    const std::int64_t segment = chunk - chunking_.first[tree];
-    const std::int64_t segments = chunking_.first[tree + 1] - chunking_.first[tree];
-    return {steps_ * segment / segments - hop_ * plans_[tree].hops_to_end[arc], chunk, arc};
+    const std::uint32_t tree = plan_.chunking.chunks[chunk].tree;
+    const Ticks segment = chunk - plan_.chunking.first[tree];
+    const Ticks segments = plan_.chunking.first[tree + 1] - plan_.chunking.first[tree];
+    const Ticks end = busiest_ / segments * segment + busiest_ % segments * segment / segments;
+    return {end - plan_.trees[tree].to_end[arc], chunk, arc};
   }
 
   void start(std::uint32_t chunk) {
-    const TreePlan& plan = plan_of(chunk);
-    for (std::uint32_t r = 0; r < packing_.ranks; ++r) {
-      if (plan.children[r] == 0 && plan.reduction[r] != kNone) {
-        arrivals_.back().push_back(ready(chunk, plan.reduction[r]));
-      }
+    const TreePlan& tree = plan_.tree_of(chunk);
+    for (std::uint32_t r = 0; r < plan_.packing.ranks; ++r) {
+      if (tree.children[r] == 0 && tree.reduction[r] != kNoArc) add(chunk, tree.reduction[r]);
     }
-    if (plan.reductions == 0) start_copies(chunk, schedule_.chunks[chunk].owner);
+    if (tree.reductions == 0) start_copies(chunk, plan_.chunking.chunks[chunk].owner);
   }
 
   void start_copies(std::uint32_t chunk, Rank from) {
-    const TreePlan& plan = plan_of(chunk);
-    for (std::uint32_t i = plan.copy_begin[index(from)]; i < plan.copy_begin[index(from) + 1];
+    const TreePlan& tree = plan_.tree_of(chunk);
+    for (std::uint32_t i = tree.copy_begin[index(from)]; i < tree.copy_begin[index(from) + 1];
          ++i) {
-      arrivals_.back().push_back(ready(chunk, plan.copies[i]));
+      add(chunk, tree.copies[i]);
     }
   }
 
-  /// A transfer of this step was received: what it made possible may run in the next.
-  void finish(const Ready& done) {
-    const TreePlan& plan = plan_of(done.chunk);
-    const TreeArc& arc = plan.arcs[done.arc];
-    if (done.arc >= plan.reductions) return start_copies(done.chunk, arc.dst);
-    if (--missing_[std::size_t{done.chunk} * packing_.ranks + index(arc.dst)] > 0) return;
-    const std::uint32_t next = plan.reduction[index(arc.dst)];
-    if (next == kNone) return start_copies(done.chunk, arc.dst);
-    arrivals_.back().push_back(ready(done.chunk, next));
+  /// A transfer was received: what it made possible may start now.
+  void finish(const Turn& done) {
+    const TreePlan& tree = plan_.tree_of(done.chunk);
+    const Rank at = tree.arcs[done.arc].dst;
+    if (done.arc >= tree.reductions) return start_copies(done.chunk, at);
+    if (--missing_[plan_.value_index(done.chunk, at)] > 0) return;
+    const std::uint32_t next = tree.reduction[index(at)];
+    if (next == kNoArc) return start_copies(done.chunk, at);
+    add(done.chunk, next);
   }
 
-  void enqueue(const Ready& transfer, LinkId at) {
-    auto& queue = queues_[index(at)];
+  void add(std::uint32_t chunk, std::uint32_t arc) {
+    const auto route = plan_.route(chunk, arc);
+    enqueue(ready(chunk, arc), start_gate(route.front()));
+  }
+
+  void enqueue(const Ready& transfer, Gate gate) {
+    auto& queue = queues_[gate];
     queue.push_back(transfer);
     std::ranges::push_heap(queue, std::greater{});
+    touch(gate);
   }
 
-  Ready dequeue(std::vector<Ready>& queue) {
+  Ready dequeue(Gate gate) {
+    auto& queue = queues_[gate];
     std::ranges::pop_heap(queue, std::greater{});
     const Ready next = queue.back();
     queue.pop_back();
     return next;
   }
 
-  void flush_arrivals() {
-    for (const Ready& transfer : arrivals_.front()) {
-      enqueue(transfer, packing_.route(plan_of(transfer.chunk).arcs[transfer.arc]).front());
-    }
-    for (const auto& [transfer, link] : blocked_) enqueue(transfer, link);
-    arrivals_.front().clear();
-    std::ranges::rotate(arrivals_, arrivals_.begin() + 1);
-    blocked_.clear();
-    std::ranges::fill(used_, 0U);
+  /// A gate at which something changed now.
+  void touch(Gate gate) {
+    if (is_touched_[gate]) return;
+    is_touched_[gate] = true;
+    touched_.push_back(gate);
   }
 
-  void serve_links() {
-    for (std::uint32_t l = 0; l < queues_.size(); ++l) {
-      const std::uint32_t slots = topology_.slots(LinkId{l});
-      for (std::uint32_t i = 0; i < slots && !queues_[l].empty(); ++i) {
-        sent_.push_back(dequeue(queues_[l]));
-        --waiting_;
-      }
-    }
+  /// When the link of a gate takes the next transfer.
+  [[nodiscard]] Ticks opening(Gate gate) const {
+    return free_[gate / 2] - (gate % 2 == 0 ? 0 : slack_[gate / 2]);
   }
 
-  /// Routes of several links: the most urgent transfer first, wherever it waits. One that finds a
-  /// link of its route full waits at that link from now on.
-  void serve_by_urgency() {
-    std::vector<std::pair<Ready, std::uint32_t>> heads;
-    for (std::uint32_t l = 0; l < queues_.size(); ++l) {
-      if (!queues_[l].empty()) heads.emplace_back(queues_[l].front(), l);
-    }
-    std::ranges::make_heap(heads, std::greater{});
+  /// Starts what can start now, the most urgent transfer first, wherever it waits. One that finds a
+  /// gate of its route closed waits there from now on.
+  void serve() {
+    std::vector<std::pair<Ready, Gate>> heads;
+    const auto offer = [&](Gate gate) {
+      if (queues_[gate].empty() || opening(gate) > now_) return;
+      heads.emplace_back(queues_[gate].front(), gate);
+      std::ranges::push_heap(heads, std::greater{});
+    };
+    for (const Gate gate : touched_) offer(gate);
     while (!heads.empty()) {
       std::ranges::pop_heap(heads, std::greater{});
-      const std::uint32_t l = heads.back().second;
+      const Gate gate = heads.back().second;
       heads.pop_back();
-      if (is_full(LinkId{l})) continue;
-      try_to_send(dequeue(queues_[l]));
-      if (!queues_[l].empty()) {
-        heads.emplace_back(queues_[l].front(), l);
-        std::ranges::push_heap(heads, std::greater{});
-      }
+      if (opening(gate) > now_) continue;
+      const Ready transfer = dequeue(gate);
+      const Gate closed = first_closed(plan_.route(transfer.chunk, transfer.arc));
+      closed == kOpen ? send(transfer) : enqueue(transfer, closed);
+      offer(gate);
     }
+    for (const Gate gate : touched_) {
+      is_touched_[gate] = false;
+      if (queues_[gate].empty() || is_due_[gate]) continue;
+      is_due_[gate] = true;
+      agenda_[opening(gate)].opened.push_back(gate);
+    }
+    touched_.clear();
   }
 
-  [[nodiscard]] bool is_full(LinkId link) const {
-    return used_[index(link)] == topology_.slots(link);
+  [[nodiscard]] Gate first_closed(std::span<const LinkId> route) const {
+    if (const Gate gate = start_gate(route.front()); opening(gate) > now_) return gate;
+    for (const LinkId link : route.subspan(1)) {
+      if (const Gate gate = passing_gate(link); opening(gate) > now_) return gate;
+    }
+    return kOpen;
   }
 
-  void try_to_send(const Ready& transfer) {
-    const auto route = packing_.route(plan_of(transfer.chunk).arcs[transfer.arc]);
-    const auto full = std::ranges::find_if(route, [&](LinkId link) { return is_full(link); });
-    if (full != route.end()) {
-      blocked_.emplace_back(transfer, *full);
-      return;
+  /// As predict_time() does: a link starts when it is free and the one before it has started.
+  void send(const Ready& transfer) {
+    Ticks start = now_, end = now_;
+    for (const LinkId link : plan_.route(transfer.chunk, transfer.arc)) {
+      Ticks& free = free_[index(link)];
+      start = std::max(start, free);
+      free = start + plan_.clock.time(plan_.chunking.chunks[transfer.chunk].weight, link);
+      end = std::max(end, free);
     }
-    for (const LinkId link : route) ++used_[index(link)];
-    sent_.push_back(transfer);
+    turns_.push_back({transfer.chunk, transfer.arc});
+    agenda_[end + plan_.lag].received.push_back(turns_.back());
     --waiting_;
   }
 
-  /// Writes the step down in canonical order, and follows up on it.
-  void emit(std::uint32_t step) {
-    const auto key = [&](const Ready& t) {
-      const TreePlan& plan = plan_of(t.chunk);
-      return std::tuple(t.arc >= plan.reductions, t.chunk, plan.arcs[t.arc].dst,
-                        plan.arcs[t.arc].src);
-    };
-    std::ranges::sort(sent_, {}, key);
-    for (const Ready& t : sent_) {
-      const TreePlan& plan = plan_of(t.chunk);
-      const TreeArc& arc = plan.arcs[t.arc];
-      const Op op = t.arc < plan.reductions ? Op::Reduce : Op::Copy;
-      schedule_.add(step, op, t.chunk, arc.src, arc.dst, packing_.route(arc));
-      finish(t);
-    }
-    sent_.clear();
-  }
-
-  const TreePacking& packing_;
-  const Topology& topology_;
-  Chunking chunking_;
-  std::vector<TreePlan> plans_;
-  bool one_link_ = true;
-  std::int64_t steps_ = 1, hop_ = 1;  // of all; of a hop
-  Schedule schedule_;
-  std::size_t waiting_ = 0;                   // transfers without a step
-  std::vector<std::uint32_t> missing_;        // by chunk and rank: reductions still to come
-  std::vector<std::vector<Ready>> arrivals_;  // ready from the next step on, the one after, ...
-  std::vector<Ready> sent_;                   // in this step
-  std::vector<std::pair<Ready, LinkId>> blocked_;
-  std::vector<std::vector<Ready>> queues_;  // by link: heaps
-  std::vector<std::uint32_t> used_;         // by link: slots taken in this step
+  const PackingPlan& plan_;
+  std::vector<Ticks> slack_;  // by link
+  Ticks busiest_ = 1;
+  Ticks now_ = 0;
+  std::vector<Turn> turns_;
+  std::size_t waiting_ = 0;             // transfers that have not started
+  std::vector<std::uint32_t> missing_;  // by chunk and rank: reductions still to come
+  std::map<Ticks, Events> agenda_;
+  std::vector<Ticks> free_;                 // by link: when it has sent all that has started
+  std::vector<std::vector<Ready>> queues_;  // by gate: heaps
+  std::vector<bool> is_due_;                // by gate: its opening is on the agenda
+  std::vector<bool> is_touched_;            // by gate
+  std::vector<Gate> touched_;
 };
 
 }  // namespace
 
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
-  return ListScheduler(packing, topology, options).run();
+  const PackingPlan plan = plan_packing(packing, topology, options.segments, options.lag);
+  return number_steps(plan, ListScheduler(plan).run());
 }
 
 }  // namespace multitree

@@ -14,16 +14,16 @@ struct TimingOptions {
   /// Pieces that a tree of the mean weight is cut into; heavier trees get more, so that chunks are
   /// about equally large. >= 1.
   std::uint32_t segments = 1;
-  /// Steps that pass between receiving and passing on, where something else can be sent instead.
-  /// Executors without steps keep the order of transfers, and with some lag their links need not
-  /// wait for the latency of others.
+  /// Chunks that pass over the slowest link between receiving and passing on: time for latency.
   std::uint32_t lag = 0;
 };
 
-/// Reductions up and copies down, pipelined chunk after chunk and at the same time, no link over
-/// its slots in any step; all-gather packings have only copies. The order of transfers on a link is
-/// also the one that executors without steps serve them in. Trees of one packing keep their number
-/// as Chunk::tree.
+/// Reductions up and copies down, pipelined chunk after chunk and at the same time; all-gather
+/// packings have only copies. Transfers are put in order by list scheduling in exact time, each
+/// link busy for what it carries over its bandwidth (the model of predict_time() without latency),
+/// so that fast links are not kept waiting for slow ones. Steps are the least that keep that order
+/// on every link, no link over its slots in any of them. Trees of one packing keep their number as
+/// Chunk::tree. O(T log T) for T transfers. Same input, same result: all times are whole numbers.
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options = {});
 

@@ -5,6 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <utility>
+#include <vector>
+
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -92,6 +96,56 @@ TEST(Cost, ARouteIsAsSlowAsItsSlowestLinkAndAddsAllLatencies) {
   const std::array route = {LinkId{0}, LinkId{2}};
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, route);
   EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 1'000'000 + 400'000);
+}
+
+/// Rank 0 reaches rank 1 by a slow link and rank 2 by a fast one, both through one fast port.
+struct SharedPort {
+  Topology topology;
+  std::array<LinkId, 2> to_slow, to_fast;
+};
+
+SharedPort shared_port() {
+  TopologyBuilder builder("port");
+  const NodeId a = builder.add_endpoint(), slow = builder.add_endpoint(),
+               fast = builder.add_endpoint(), s = builder.add_switch("s");
+  builder.add_duplex(a, s, Bandwidth{4'000'000'000}, Time{0});
+  builder.add_duplex(s, slow, Bandwidth{1'000'000'000}, Time{0});
+  builder.add_duplex(s, fast, Bandwidth{4'000'000'000}, Time{0});
+  return {std::move(builder).build(), {LinkId{0}, LinkId{2}}, {LinkId{0}, LinkId{4}}};
+}
+
+TEST(Cost, AFastLinkIsBusyOnlyForItsOwnTime) {
+  const auto [topology, to_slow, to_fast] = shared_port();
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 3;
+  schedule.chunks = std::vector<Chunk>(4, {Rank{0}, 0, 1});
+  // The second message waits for the slow link; the port has been left by 500 ns all the same.
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, to_slow);
+  schedule.add(1, Op::Copy, 1, Rank{0}, Rank{1}, to_slow);
+  schedule.add(2, Op::Copy, 2, Rank{0}, Rank{2}, to_fast);
+  schedule.add(3, Op::Copy, 3, Rank{0}, Rank{2}, to_fast);
+  EXPECT_EQ(predict_time(schedule, topology, 4000).picoseconds, 2'000'000);
+  schedule.transfers.erase(schedule.transfers.begin(), schedule.transfers.begin() + 2);
+  EXPECT_EQ(predict_time(schedule, topology, 4000).picoseconds, 500'000);
+}
+
+TEST(Cost, OfOneStepAndLinkWhatIsReadyFirstGoesFirst) {
+  TopologyBuilder builder("line");
+  const NodeId a = builder.add_endpoint(), b = builder.add_endpoint(), c = builder.add_endpoint();
+  builder.add_duplex(a, b, Bandwidth{1'000'000'000}, Time{0});
+  builder.add_duplex(b, c, Bandwidth{2'000'000'000}, Time{0});
+  const Topology topology = std::move(builder).build();
+  const LinkId first = link_between(topology, 0, 1), second = link_between(topology, 1, 2);
+  Schedule schedule;
+  schedule.collective = Collective::AllGather;
+  schedule.ranks = 3;
+  schedule.chunks = one_chunk_per_rank(3);
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&first, 1});
+  schedule.add(1, Op::Copy, 0, Rank{1}, Rank{2}, {&second, 1});
+  schedule.add(1, Op::Copy, 1, Rank{1}, Rank{2}, {&second, 1});
+  // 1000 bytes each: chunk 1 leaves while chunk 0 is on its way to rank 1.
+  EXPECT_EQ(predict_time(schedule, topology, 3000).picoseconds, 1'000'000 + 500'000);
 }
 
 }  // namespace
