@@ -112,7 +112,6 @@ void Retiming::add_phase_items(Op op, std::uint32_t chunk, std::vector<Item>& it
     const std::uint32_t id = arc_of(op, chunk, rank);
     changed[rank] = changed[above] || id >= forest_.inherited || !forest_.same_slots;
     if (!changed[rank]) {
-      ready_[state(op, chunk, rank)] = 1 + from_root(op, forest_.arcs[id].step);
       timing_.fixed[id] = true;
       continue;
     }
@@ -144,21 +143,17 @@ std::uint32_t Retiming::take_fixed(Op op, LinkCalendar& calendar, std::vector<It
     if (arc.op != op) continue;
     const bool is_kept = !touched[arc.chunk] && forest_.same_slots;
     if (!is_kept && !timing_.fixed[id]) continue;
-    const std::uint32_t rank = index(child_of(arc)), above = index(parent_of(arc));
+    const std::uint32_t rank = index(child_of(arc)), to = state(op, arc.chunk, rank);
     const auto route = forest_.route(arc);
-    const bool makes_room = !inner[std::size_t{arc.chunk} * ranks_ + rank] &&
-                            std::ranges::any_of(route, [&](LinkId l) { return crowded[index(l)]; });
-    timing_.fixed[id] = !makes_room;
-    if (makes_room) {
-      const std::uint32_t from = state(op, arc.chunk, above),
-                          id_above = arc_of(op, arc.chunk, above);
-      if (is_kept && id_above < Forest::kCut) {
-        ready_[from] = 1 + from_root(op, forest_.arcs[id_above].step);
-      }
-      items.push_back({ranks_, id, from, state(op, arc.chunk, rank)});
+    const bool is_leaf = !inner[std::size_t{arc.chunk} * ranks_ + rank];
+    timing_.fixed[id] =
+        !is_leaf || std::ranges::none_of(route, [&](LinkId l) { return crowded[index(l)]; });
+    if (!timing_.fixed[id]) {
+      items.push_back({ranks_, id, state(op, arc.chunk, index(parent_of(arc))), to});
       continue;
     }
     timing_.step[id] = from_root(op, arc.step);
+    if (!is_leaf) ready_[to] = timing_.step[id] + 1;
     steps = std::max(steps, timing_.step[id] + 1);
     calendar.take(route, timing_.step[id]);
   }
