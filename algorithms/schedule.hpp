@@ -25,6 +25,9 @@ enum class Phase : std::uint8_t { ReduceScatter, AllGather };
   return op == Op::Reduce ? Phase::ReduceScatter : Phase::AllGather;
 }
 
+/// The most that the weights of a schedule's chunks may add up to.
+inline constexpr std::uint64_t kMaxWeights = std::uint64_t{1} << 62;
+
 /// A piece of the buffer. The buffer is divided among the chunks, in index order, in proportion to
 /// their weights (chunk_ranges()).
 struct Chunk {
@@ -33,8 +36,9 @@ struct Chunk {
   Rank owner{};
   /// Chunks of one tree travel the same way, one after the other (pipelining). Flow of the NIC.
   std::uint32_t tree = 0;
-  /// > 0; a chunk holds weight / (sum of weights) of the buffer.
-  std::uint32_t weight = 1;
+  /// > 0; a chunk holds weight / (sum of weights) of the buffer. All weights add up to at most
+  /// kMaxWeights.
+  std::uint64_t weight = 1;
   auto operator<=>(const Chunk&) const = default;
 };
 

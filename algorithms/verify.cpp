@@ -108,6 +108,7 @@ bool Checker::check_header() {
   }
   if (schedule_.chunks.empty()) bad("no chunks");
   std::vector<bool> owns(ranks_, false);
+  std::uint64_t weights = 0;
   for (std::uint32_t c = 0; c < schedule_.chunks.size(); ++c) {
     const Chunk& chunk = schedule_.chunks[c];
     if (index(chunk.owner) < ranks_) {
@@ -123,6 +124,11 @@ bool Checker::check_header() {
           c);
     }
     if (chunk.weight == 0) bad(fmt::format("chunk {}: weight 0", c), c);
+    if (chunk.weight > kMaxWeights - weights) {
+      bad(fmt::format("chunk {}: the weights add up to more than {}", c, kMaxWeights), c);
+      return false;
+    }
+    weights += chunk.weight;
   }
   const bool sharded = schedule_.collective == Collective::ReduceScatter ||
                        schedule_.collective == Collective::AllGather;

@@ -114,9 +114,10 @@ Exact evaluate(const Certificate& certificate, const Topology& topology) {
 Exact load_of(const Schedule& schedule, const Topology& topology) {
   // Chunks of equal wholes are added as integers: usually that is all of them.
   const std::vector<std::uint64_t> whole = whole_weights(schedule);
-  std::map<std::uint64_t, std::vector<std::uint64_t>> carried;  // by whole, then link
+  using Wide = unsigned __int128;                      // a link may carry a chunk many times
+  std::map<std::uint64_t, std::vector<Wide>> carried;  // by whole, then link
   for (const std::uint64_t w : whole) carried.try_emplace(w, topology.num_links(), 0);
-  std::vector<std::vector<std::uint64_t>*> carried_of_chunk;
+  std::vector<std::vector<Wide>*> carried_of_chunk;
   carried_of_chunk.reserve(whole.size());
   for (const std::uint64_t w : whole) carried_of_chunk.push_back(&carried[w]);
   for (const Transfer& transfer : schedule.transfers) {
@@ -140,9 +141,9 @@ Exact load_of(const Schedule& schedule, const Topology& topology) {
 
 Exact largest_chunk(const Schedule& schedule) {
   const std::vector<std::uint64_t> whole = whole_weights(schedule);
-  std::map<std::uint64_t, std::uint32_t> heaviest;  // by whole
+  std::map<std::uint64_t, std::uint64_t> heaviest;  // by whole
   for (std::size_t c = 0; c < whole.size(); ++c) {
-    std::uint32_t& weight = heaviest[whole[c]];
+    std::uint64_t& weight = heaviest[whole[c]];
     weight = std::max(weight, schedule.chunks[c].weight);
   }
   Exact largest = 0;

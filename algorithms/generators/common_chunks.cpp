@@ -39,21 +39,22 @@ struct CommonChunks {
   std::vector<std::vector<std::uint32_t>> of_first, of_second;
 };
 
-void add_owner(Rank owner, const Cuts& first, const Cuts& second, CommonChunks& common) {
-  const std::uint64_t scale = std::lcm(first.whole(), second.whole());
-  const std::uint64_t a = scale / first.whole(), b = scale / second.whole();
+/// `most`: that the weights of the rank's chunks may add up to.
+void add_owner(Rank owner, const Cuts& first, const Cuts& second, std::uint64_t most,
+               CommonChunks& common) {
+  const std::uint64_t divisor = std::gcd(first.whole(), second.whole());
+  const std::uint64_t a = second.whole() / divisor, b = first.whole() / divisor;
+  if (a > most / first.whole()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("the chunks of rank {} in the two phases have no common weights that "
+                            "add up to at most {}: expected fewer trees (option k)",
+                            index(owner), most));
+  }
   std::uint64_t begin = 0;
   for (std::size_t i = 0, j = 0; i < first.ends.size() && j < second.ends.size();) {
     const std::uint64_t end = std::min(first.ends[i] * a, second.ends[j] * b);
-    if (scale > std::numeric_limits<std::uint32_t>::max()) {
-      throw Error(
-          ErrorCode::Unsupported,
-          fmt::format("the chunks of rank {} in the two phases have no common weights below "
-                      "2^32: expected fewer trees (option k)",
-                      index(owner)));
-    }
     const auto chunk = static_cast<std::uint32_t>(common.chunks.size());
-    common.chunks.push_back({owner, chunk, static_cast<std::uint32_t>(end - begin)});
+    common.chunks.push_back({owner, chunk, end - begin});
     common.of_first[first.chunks[i]].push_back(chunk);
     common.of_second[second.chunks[j]].push_back(chunk);
     if (first.ends[i] * a == end) ++i;
@@ -94,7 +95,10 @@ std::pair<Schedule, Schedule> with_common_chunks(const Schedule& first, const Sc
   common.of_first.resize(first.chunks.size());
   common.of_second.resize(second.chunks.size());
   const std::vector<Cuts> cuts = cuts_by_owner(first), others = cuts_by_owner(second);
-  for (std::uint32_t r = 0; r < first.ranks; ++r) add_owner(Rank{r}, cuts[r], others[r], common);
+  const std::uint64_t most = kMaxWeights / first.ranks;
+  for (std::uint32_t r = 0; r < first.ranks; ++r) {
+    add_owner(Rank{r}, cuts[r], others[r], most, common);
+  }
   return {recut(first, common.chunks, common.of_first, topology),
           recut(second, common.chunks, common.of_second, topology)};
 }

@@ -79,14 +79,18 @@ class RowReader {
     if (row.is_array() && row.size() >= least_size && row.size() <= most_size) return;
     fail(i, fmt::format("expected {}, got {}", form, text_of(row)));
   }
-  std::uint32_t number(const json& row, std::size_t i, std::size_t column, std::string_view what,
-                       std::uint32_t below) const {
+  std::uint64_t wide_number(const json& row, std::size_t i, std::size_t column,
+                            std::string_view what, std::uint64_t below) const {
     const json& value = row[column];
     if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= below) {
       rows_.at(i).at(column).fail(
           fmt::format("expected {} below {}, got {}", what, below, text_of(value)));
     }
-    return value.get<std::uint32_t>();
+    return value.get<std::uint64_t>();
+  }
+  std::uint32_t number(const json& row, std::size_t i, std::size_t column, std::string_view what,
+                       std::uint32_t below) const {
+    return static_cast<std::uint32_t>(wide_number(row, i, column, what, below));
   }
 
  private:
@@ -97,14 +101,20 @@ void read_chunks(const JsonValue& value, Schedule& schedule) {
   const std::size_t count = value.size();
   const RowReader reader(value);
   schedule.chunks.reserve(count);
+  std::uint64_t weights = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const json& row = value.json()[i];
     reader.check_row(row, i, 3, 3, "a chunk [owner, tree, weight]");
     constexpr auto kAny = std::numeric_limits<std::uint32_t>::max();
     const Chunk chunk{Rank{reader.number(row, i, 0, "an owner", schedule.ranks)},
                       reader.number(row, i, 1, "a tree", kAny),
-                      reader.number(row, i, 2, "a weight", kAny)};
+                      reader.wide_number(row, i, 2, "a weight", kMaxWeights)};
     if (chunk.weight == 0) reader.fail(i, "expected a weight of at least 1, got 0");
+    if (chunk.weight > kMaxWeights - weights) {
+      reader.fail(i, fmt::format("expected weights that add up to at most {}, got {} more than {}",
+                                 kMaxWeights, chunk.weight, weights));
+    }
+    weights += chunk.weight;
     schedule.chunks.push_back(chunk);
   }
 }

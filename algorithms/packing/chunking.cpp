@@ -71,7 +71,10 @@ std::vector<Wide> scaled_weights(const std::vector<std::uint64_t>& weights,
   for (std::size_t i = 0; i < weights.size(); ++i) {
     heaviest = std::max(heaviest, (Wide{weights[i]} + counts[i] - 1) / counts[i]);
   }
-  const Wide divisor = (heaviest + kMaxWeight - 1) / kMaxWeight;
+  // Larger ones are exact, too, as long as the sum can be counted.
+  const Wide all = std::accumulate(scaled.begin(), scaled.end(), Wide{0});
+  const Wide most = Wide{kMaxWeights} - scaled.size();
+  const Wide divisor = (all + most - 1) / most;
   const Wide factor = std::max<Wide>(1, kMaxWeight / heaviest);
   for (std::size_t i = 0; i < weights.size(); ++i) {
     scaled[i] = divisor > 1 ? std::max<Wide>(counts[i], scaled[i] / divisor) : scaled[i] * factor;
@@ -95,7 +98,7 @@ Chunking cut_into_chunks(const TreePacking& packing, std::uint32_t segments) {
       const Wide weight = scaled[i] * (s + 1) / counts[i] - scaled[i] * s / counts[i];
       result.chunks.push_back({.owner = packing.trees[i].root,
                                .tree = i,
-                               .weight = static_cast<std::uint32_t>(weight)});
+                               .weight = static_cast<std::uint64_t>(weight)});
     }
   }
   result.first.push_back(static_cast<std::uint32_t>(result.chunks.size()));

@@ -48,7 +48,7 @@ std::vector<Ticks> slack_of_links(const PackingPlan& plan) {
   };
   std::vector<Range> ranges(plan.topology.num_links());
   for (std::uint32_t t = 0; t < plan.trees.size(); ++t) {
-    const std::uint32_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
+    const std::uint64_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
     for (const TreeArc& arc : plan.trees[t].arcs) {
       Range range;
       for (const LinkId link : plan.packing.route(arc)) {

@@ -105,7 +105,7 @@ TickClock::TickClock(const Chunking& chunking, const Topology& topology) {
   }
 }
 
-Ticks TickClock::time(std::uint32_t weight, LinkId link) const {
+Ticks TickClock::time(std::uint64_t weight, LinkId link) const {
   const Wide ticks = (Wide{per_weight_[index(link)]} * weight) >> shift_;
   return std::max<Ticks>(1, static_cast<Ticks>(ticks));
 }
@@ -120,7 +120,7 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
   }
   for (std::uint32_t t = 0; t < packing.trees.size(); ++t) {
     const PackedTree& tree = packing.trees[t];
-    const std::uint32_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
+    const std::uint64_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
     std::vector<Ticks> times;
     for (const auto* arcs : {&tree.reduce, &tree.gather}) {
       for (const TreeArc& arc : *arcs) {

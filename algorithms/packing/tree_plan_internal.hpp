@@ -23,7 +23,7 @@ class TickClock {
  public:
   TickClock(const Chunking& chunking, const Topology& topology);
   /// > 0.
-  [[nodiscard]] Ticks time(std::uint32_t weight, LinkId link) const;
+  [[nodiscard]] Ticks time(std::uint64_t weight, LinkId link) const;
 
  private:
   std::vector<std::uint64_t> per_weight_;  // by link, scaled by 2^shift_

@@ -46,6 +46,11 @@ TEST_F(Verify, RefusesOwnersRootsAndWeightsOutOfRange) {
   broken.chunks[4].weight = 0;
   EXPECT_TRUE(verify(broken, topology).has(ViolationKind::BadHeader));
   broken = schedule;
+  broken.chunks[4].weight = kMaxWeights;
+  EXPECT_TRUE(verify(broken, topology).has(ViolationKind::BadHeader));
+  broken.chunks[4].weight -= broken.chunks.size() - 1;
+  EXPECT_TRUE(verify(broken, topology).ok());
+  broken = schedule;
   broken.chunks.clear();
   EXPECT_TRUE(verify(broken, topology).has(ViolationKind::BadHeader));
 }
