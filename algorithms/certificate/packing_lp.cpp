@@ -24,6 +24,7 @@ PackingLp::PackingLp(std::vector<std::int64_t> capacities)
   clp.setOptimizationDirection(-1);
   clp.setPrimalTolerance(kTolerance);
   clp.setDualTolerance(kTolerance);
+  clp.scaling(0);  // rows and columns are small whole numbers
   clp.resize(static_cast<int>(capacities_.size()), 0);
   load_capacities();
 }
@@ -46,15 +47,50 @@ void PackingLp::load_capacities() {
 PackingLp::~PackingLp() = default;
 
 void PackingLp::add_column(const std::vector<RowUse>& uses) {
+  columns_.push_back(uses);
+  dropped_.push_back(false);
+  load_column(columns_.size() - 1);
+}
+
+void PackingLp::add_again(std::size_t column) {
+  dropped_[column] = false;
+  load_column(column);
+}
+
+void PackingLp::load_column(std::size_t column) {
   std::vector<int> rows;
   std::vector<double> counts;
-  for (const RowUse& use : uses) {
+  for (const RowUse& use : columns_[column]) {
     rows.push_back(static_cast<int>(use.row));
     counts.push_back(use.count);
   }
   solver_->clp.addColumn(static_cast<int>(rows.size()), rows.data(), counts.data(), 0.0,
                          COIN_DBL_MAX, 1.0);
-  columns_.push_back(uses);
+  loaded_.push_back(column);
+}
+
+void PackingLp::drop_columns(std::size_t most) {
+  if (loaded_.size() <= most) return;
+  const std::vector<double> price = prices();
+  std::vector<std::pair<double, int>> idle;  // cost, number
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    const int number = static_cast<int>(i);
+    if (solver_->clp.getColumnStatus(number) == ClpSimplex::basic) continue;
+    double cost = 0;
+    for (const RowUse& use : columns_[loaded_[i]]) cost += price[use.row] * use.count;
+    idle.emplace_back(cost, number);
+  }
+  std::sort(idle.begin(), idle.end());
+  const std::size_t basic = loaded_.size() - idle.size();
+  idle.erase(idle.begin(), idle.begin() + static_cast<std::ptrdiff_t>(
+                                              std::min(idle.size(), most - std::min(most, basic))));
+  std::vector<int> numbers;
+  for (const auto& [cost, number] : idle) {
+    numbers.push_back(number);
+    dropped_[loaded_[static_cast<std::size_t>(number)]] = true;
+  }
+  solver_->clp.deleteColumns(static_cast<int>(numbers.size()), numbers.data());
+  std::erase_if(loaded_, [&](std::size_t column) { return dropped_[column]; });
 }
 
 void PackingLp::solve() { solver_->clp.primal(); }
@@ -63,8 +99,10 @@ double PackingLp::objective() const { return solver_->clp.getObjValue() * solver
 
 std::vector<double> PackingLp::weights() const {
   const double* weights = solver_->clp.getColSolution();
-  std::vector<double> result(weights, weights + columns_.size());
-  for (double& weight : result) weight = std::max(0.0, weight) * solver_->widest;
+  std::vector<double> result(columns_.size(), 0);
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    result[loaded_[i]] = std::max(0.0, weights[i]) * solver_->widest;
+  }
   return result;
 }
 
@@ -78,9 +116,9 @@ std::vector<double> PackingLp::prices() const {
 std::optional<PackingLp::Solution> PackingLp::exact_solution() const {
   std::vector<std::size_t> used, tight;
   std::vector<std::size_t> place(capacities_.size(), capacities_.size());
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    if (solver_->clp.getColumnStatus(static_cast<int>(column)) == ClpSimplex::basic) {
-      used.push_back(column);
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    if (solver_->clp.getColumnStatus(static_cast<int>(i)) == ClpSimplex::basic) {
+      used.push_back(loaded_[i]);
     }
   }
   for (std::size_t row = 0; row < capacities_.size(); ++row) {

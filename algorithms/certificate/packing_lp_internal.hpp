@@ -30,6 +30,12 @@ class PackingLp {
 
   /// `uses`: ascending rows, none twice.
   void add_column(const std::vector<RowUse>& uses);
+  /// Columns that drop_columns() dropped have weight 0 until they are added again.
+  [[nodiscard]] bool is_dropped(std::size_t column) const { return dropped_[column]; }
+  void add_again(std::size_t column);
+  /// Drops the columns that are farthest from improving the last solution and have no part in it,
+  /// so that about `most` are left.
+  void drop_columns(std::size_t most);
   /// Not negative.
   void set_capacities(std::vector<std::int64_t> capacities);
   [[nodiscard]] const std::vector<std::int64_t>& capacities() const { return capacities_; }
@@ -54,10 +60,13 @@ class PackingLp {
  private:
   struct Solver;
   void load_capacities();
+  void load_column(std::size_t column);
   [[nodiscard]] bool is_feasible(const Solution& solution) const;
 
   std::vector<std::int64_t> capacities_;
   std::vector<std::vector<RowUse>> columns_;
+  std::vector<bool> dropped_;        // by column
+  std::vector<std::size_t> loaded_;  // columns, as the solver numbers them
   std::unique_ptr<Solver> solver_;
 };
 

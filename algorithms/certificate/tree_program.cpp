@@ -15,6 +15,9 @@
 namespace multitree {
 namespace {
 
+/// Programs that are solved over and over keep so many columns from one time to the next.
+constexpr std::size_t kColumnsPerRow = 3;
+
 /// Prices are rounded to multiples of 2^-40 of the highest for generating trees.
 std::vector<Price> whole_prices(const std::vector<double>& prices) {
   constexpr double kScale = 1099511627776;
@@ -64,6 +67,7 @@ TreeProgram::TreeProgram(const Topology& topology)
 // Prices of the program jump from solution to solution. Half way to those that gave the best bound
 // so far, trees are cheap at what prices will be (smoothing: Wentges 1997).
 double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough) {
+  lp_.drop_columns(kColumnsPerRow * rows_.bandwidth.size());
   lp_.set_capacities(std::move(capacities));
   std::vector<double> best;
   double best_cost = 0, bound = std::numeric_limits<double>::infinity();
@@ -149,7 +153,13 @@ bool TreeProgram::add_cheaper(std::vector<ShareTree> candidates, const std::vect
 }
 
 bool TreeProgram::add(ShareTree tree, std::vector<RowUse> uses) {
-  if (std::find(trees_.begin(), trees_.end(), tree) != trees_.end()) return false;
+  const auto known = std::find(trees_.begin(), trees_.end(), tree);
+  if (known != trees_.end()) {
+    const auto column = static_cast<std::size_t>(known - trees_.begin());
+    if (!lp_.is_dropped(column)) return false;
+    lp_.add_again(column);
+    return true;
+  }
   lp_.add_column(uses);
   trees_.push_back(std::move(tree));
   uses_.push_back(std::move(uses));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "algorithms/certificate/packing_lp_internal.hpp"
@@ -31,6 +32,13 @@ class TreeProgram {
   [[nodiscard]] const std::vector<ShareTree>& trees() const { return trees_; }
   [[nodiscard]] const std::vector<RowUse>& uses(std::size_t tree) const { return uses_[tree]; }
   [[nodiscard]] std::vector<double> counts() const { return lp_.weights(); }
+  /// The last solution without rounding; empty if rounding misled the solver.
+  [[nodiscard]] std::optional<PackingLp::Solution> exact_counts() const {
+    return lp_.exact_solution();
+  }
+
+  /// How often trees have been looked for: a measure of effort that is the same on any machine.
+  [[nodiscard]] std::uint32_t rounds() const { return round_; }
 
   /// The most trees that fit the bandwidths, and prices that prove it, exact.
   PackingLp::Solution solve_exactly();

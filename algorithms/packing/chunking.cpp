@@ -2,12 +2,14 @@
 /// \file
 /// Chunk counts and exact chunk weights.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
 
 #include "algorithms/packing/chunking_internal.hpp"
+#include "algorithms/packing/time_trees.hpp"
 
 namespace multitree {
 namespace {
@@ -83,6 +85,19 @@ std::vector<Wide> scaled_weights(const std::vector<std::uint64_t>& weights,
 }
 
 }  // namespace
+
+std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topology,
+                                std::uint32_t hops, std::uint64_t bytes, const Pipeline& pipeline) {
+  if (hops == 0 || packing.ranks < 2) return 1;
+  const double steps_per_chunk = load(packing, topology).convert_to<double>() / packing.ranks;
+  const double wanted = hops / (pipeline.fill * steps_per_chunk);
+  const PackedTree& tree = packing.trees.front();
+  const std::uint64_t arcs = std::max<std::uint64_t>(1, tree.gather.size() + tree.reduce.size());
+  const std::uint64_t most = std::min(bytes / pipeline.least_bytes, pipeline.most_transfers / arcs);
+  const double chunks = std::min(wanted, static_cast<double>(most));
+  return static_cast<std::uint32_t>(
+      std::max(1.0, std::ceil(chunks / static_cast<double>(packing.trees.size()))));
+}
 
 Chunking cut_into_chunks(const TreePacking& packing, std::uint32_t segments) {
   const std::vector<std::uint32_t> counts = chunk_counts(packing, segments);

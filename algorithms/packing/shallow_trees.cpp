@@ -54,11 +54,12 @@ Groups single_ranks(std::uint32_t ranks) {
 class ShallowForest {
  public:
   ShallowForest(const Topology& topology, std::span<const std::int64_t> capacity,
-                std::span<const std::int64_t> demand, const Groups& groups, RouteChoice choice)
+                std::span<const std::int64_t> demand, const Groups& groups, RouteChoice choice,
+                std::int64_t pieces = 1)
       : ranks_(topology.num_ranks()),
         demand_(demand),
         groups_(groups),
-        routes_(topology, capacity, choice),
+        routes_(topology, capacity, choice, pieces),
         passes_on_(ranks_, 0),
         entries_(ranks_),
         arc_ids_(std::size_t{ranks_} * ranks_, kNone),
@@ -161,6 +162,40 @@ class ShallowForest {
   RoutedTrees result_;
 };
 
+/// Most links of a rank.
+std::int64_t most_planes(const Topology& topology) {
+  std::size_t most = 1;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    most = std::max(most, topology.out_links(topology.node_of(Rank{r})).size());
+  }
+  return static_cast<std::int64_t>(most);
+}
+
+std::vector<std::int64_t> multiplied(std::span<const std::int64_t> values, std::int64_t factor) {
+  std::vector<std::int64_t> result(values.begin(), values.end());
+  for (std::int64_t& value : result) value *= factor;
+  return result;
+}
+
+/// With every arc divided evenly among the planes of a box, if each rank has a link to several: in
+/// units so small that it can be.
+std::optional<RoutedTrees> spread_over_planes(const Topology& topology,
+                                              std::span<const std::int64_t> capacity,
+                                              std::span<const std::int64_t> demand,
+                                              std::span<const Groups* const> ways) {
+  const std::int64_t planes = most_planes(topology);
+  const std::int64_t widest = capacity.empty() ? 0 : std::ranges::max(capacity);
+  if (planes < 2 || widest > std::numeric_limits<std::int64_t>::max() / planes) return std::nullopt;
+  const std::vector<std::int64_t> capacities = multiplied(capacity, planes),
+                                  demands = multiplied(demand, planes);
+  for (const Groups* way : ways) {
+    auto trees =
+        ShallowForest(topology, capacities, demands, *way, RouteChoice::Widest, planes).build();
+    if (trees) return trees;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<RoutedTrees> shallow_trees(const Topology& topology,
@@ -168,14 +203,15 @@ std::optional<RoutedTrees> shallow_trees(const Topology& topology,
                                          std::span<const std::int64_t> demand) {
   const Groups groups = groups_of(topology), singles = single_ranks(topology.num_ranks());
   // Routes of one's own first: two hops without contention are faster than one with it.
+  std::vector<const Groups*> ways{&singles};
+  if (groups.size() < singles.size()) ways.push_back(&groups);
   for (const RouteChoice choice : {RouteChoice::Own, RouteChoice::Widest}) {
-    for (const Groups* way : {&singles, &groups}) {
-      if (way == &groups && groups.size() == singles.size()) continue;
-      if (auto trees = ShallowForest(topology, capacity, demand, *way, choice).build())
-        return trees;
+    for (const Groups* way : ways) {
+      auto trees = ShallowForest(topology, capacity, demand, *way, choice).build();
+      if (trees) return trees;
     }
   }
-  return std::nullopt;
+  return spread_over_planes(topology, capacity, demand, ways);
 }
 
 }  // namespace multitree

@@ -15,9 +15,10 @@ constexpr std::uint16_t kFar = std::numeric_limits<std::uint16_t>::max();
 }  // namespace
 
 SwitchRoutes::SwitchRoutes(const Topology& topology, std::span<const std::int64_t> capacity,
-                           RouteChoice choice)
+                           RouteChoice choice, std::int64_t pieces)
     : topology_(topology),
       choice_(choice),
+      pieces_(pieces),
       left_(capacity.begin(), capacity.end()),
       from_switch_(topology.num_nodes()),
       distances_(topology.num_ranks()),
@@ -98,8 +99,8 @@ bool SwitchRoutes::take(Rank src, Rank dst, std::int64_t amount, RankArc& arc) {
   std::int64_t missing = amount;
   while (missing > 0) {
     ++search_;
-    const std::int64_t width =
-        std::min(missing, best({from, missing, distance, used}, to).capacity);
+    const std::int64_t wanted = std::min(missing, (amount + pieces_ - 1) / pieces_);
+    const std::int64_t width = std::min(wanted, best({from, wanted, distance, used}, to).capacity);
     if (width == 0) break;
     RouteShare& share = taken.emplace_back();
     share.capacity = width;

@@ -24,8 +24,9 @@ enum class RouteChoice : std::uint8_t {
 
 class SwitchRoutes {
  public:
-  SwitchRoutes(const Topology& topology, std::span<const std::int64_t> capacity,
-               RouteChoice choice);
+  /// `pieces`: what is taken at a time is divided among so many routes, if as many have room.
+  SwitchRoutes(const Topology& topology, std::span<const std::int64_t> capacity, RouteChoice choice,
+               std::int64_t pieces);
 
   /// Takes `amount` from the capacities along shortest routes from one rank to another that pass
   /// only switches, the best first, and adds them to `arc`; takes nothing and returns false if
@@ -55,6 +56,7 @@ class SwitchRoutes {
 
   const Topology& topology_;
   RouteChoice choice_;
+  std::int64_t pieces_;
   std::vector<std::int64_t> left_;                     // capacity, by link
   std::vector<std::vector<LinkId>> from_switch_;       // into each node
   std::vector<std::vector<std::uint16_t>> distances_;  // [rank][node]; empty until asked for

@@ -3,11 +3,9 @@
 /// Optimal all-reduce trees with small whole weights.
 #include "algorithms/packing/switched_all_reduce.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -15,7 +13,7 @@
 
 #include "algorithms/certificate/exact_linear_internal.hpp"
 #include "algorithms/certificate/tree_program_internal.hpp"
-#include "topologies/error.hpp"
+#include "algorithms/schedule.hpp"
 
 namespace multitree {
 namespace {
@@ -23,7 +21,8 @@ namespace {
 /// How often each tree of a program is used.
 using Counts = std::vector<std::uint64_t>;
 
-constexpr std::int64_t kMostTrees = std::int64_t{1} << 31;
+/// Trees of the same weight that are searched for, and that are counted.
+constexpr std::int64_t kMostTrees = std::int64_t{1} << 31, kMostShares = kMaxWeights;
 
 /// Capacities for `trees` trees: the share of each row's bandwidth, rounded down, in the time of
 /// `most` trees.
@@ -46,6 +45,15 @@ Price least_trees(const TreeProgram& program, const std::vector<Exact>& prices, 
   }
   return common_denominator(carried);
 }
+
+/// Numbers of trees that are tried, as multiples of the least that may do, and for how many rounds:
+/// most often the least do not do, which takes long to find out. All of it takes some 20 s for 40
+/// ranks.
+struct Try {
+  std::int64_t factor = 1;
+  std::uint32_t rounds = 0;
+};
+constexpr std::array kAttempts = {Try{1, 200}, Try{8, 1000}, Try{1, 2000}};
 
 /// Takes out of `capacities` what fits of `count` copies of a tree. \returns the copies.
 std::int64_t take(const std::vector<RowUse>& uses, std::int64_t count,
@@ -111,62 +119,101 @@ std::int64_t take_most_used(TreeProgram& program, std::int64_t left,
   return 0;
 }
 
-/// `trees` trees of the same weight that take no longer than the best of any weights. Where there
-/// are no switches and links have mates they exist (Nash-Williams, Tutte); elsewhere this is a
-/// search: fix some trees, see whether as many as needed still fit, go on with the others, and
-/// where none fits use trees of half the weight. Empty if they become too many.
-std::optional<Counts> find_equal_trees(TreeProgram& program, std::int64_t trees,
-                                       const Exact& most) {
-  std::vector<std::int64_t> capacities = capacities_for(program, trees, most);
+/// Some of `trees` trees of the same weight, and room for the `left` others.
+struct PartialPacking {
+  std::int64_t trees = 0, left = 0;
+  std::vector<std::int64_t> capacities;
   Counts counts;
-  for (std::int64_t left = trees; left > 0;) {
-    const auto needed = static_cast<double>(left);
-    if (program.maximise(capacities, needed) < needed * (1 - 1e-6)) return std::nullopt;
-    if (const std::int64_t taken = take_whole_parts(program, left, capacities, counts)) {
-      left -= taken;
-      continue;
-    }
-    const std::int64_t taken = take_most_used(program, left, capacities, counts);
-    left -= taken;
-    if (taken > 0) continue;
-    if (trees > kMostTrees / 2) return std::nullopt;
-    trees *= 2;
-    left *= 2;
-    for (std::int64_t& capacity : capacities) capacity *= 2;
-    for (std::uint64_t& count : counts) count *= 2;
-  }
-  return counts;
+};
+
+/// Each tree becomes `times` trees.
+void multiply(PartialPacking& packing, std::int64_t times) {
+  packing.trees *= times;
+  packing.left *= times;
+  for (std::int64_t& capacity : packing.capacities) capacity *= times;
+  for (std::uint64_t& count : packing.counts) count *= static_cast<std::uint64_t>(times);
 }
 
-/// The weights of the basic solution as whole numbers.
-/// \throws Error(Unsupported) if they need more than 64 bits.
-Counts scale_weights(const std::vector<Exact>& weights, const Topology& topology) {
+/// The same with the trees that are left as the program divides them, times so many that all are
+/// whole. Empty if that makes too many.
+std::optional<PartialPacking> finish(TreeProgram& program, PartialPacking packing) {
+  program.maximise(packing.capacities, static_cast<double>(packing.left));
+  auto rest = program.exact_counts();
+  if (!rest) return std::nullopt;
+  const Exact all = std::accumulate(rest->weights.begin(), rest->weights.end(), Exact(0));
+  if (all < packing.left) return std::nullopt;
+  for (Exact& weight : rest->weights) weight = weight * packing.left / all;
+  const Price times = common_denominator(rest->weights);
+  if (times > kMostShares / packing.trees) return std::nullopt;
+  multiply(packing, static_cast<std::int64_t>(times));
+  packing.counts.resize(rest->weights.size(), 0);
+  for (std::size_t t = 0; t < packing.counts.size(); ++t) {
+    packing.counts[t] += static_cast<std::uint64_t>(scaled(rest->weights[t], times));
+  }
+  packing.left = 0;
+  return packing;
+}
+
+/// `trees` trees of the same weight that take no longer than the best of any weights. Where there
+/// are no switches and links have mates they exist (Nash-Williams, Tutte); elsewhere this is a
+/// search: fix some trees, see whether as many as needed still fit, go on with the others. Where
+/// none fits the few that are left are fractions of small denominators, or else trees of half the
+/// weight are tried. Empty if they become too many, or take too long to find.
+std::optional<Counts> find_equal_trees(TreeProgram& program, std::int64_t trees, const Exact& most,
+                                       std::uint32_t rounds) {
+  constexpr std::int64_t kSmallDenominator = 16;
+  PartialPacking packing{trees, trees, capacities_for(program, trees, most), {}};
+  std::optional<PartialPacking> best;
+  const std::uint32_t most_rounds = program.rounds() + rounds;
+  while (packing.left > 0 && program.rounds() < most_rounds) {
+    const auto needed = static_cast<double>(packing.left);
+    if (program.maximise(packing.capacities, needed) < needed * (1 - 1e-6)) break;
+    std::int64_t taken =
+        take_whole_parts(program, packing.left, packing.capacities, packing.counts);
+    if (taken == 0) {
+      taken = take_most_used(program, packing.left, packing.capacities, packing.counts);
+    }
+    packing.left -= taken;
+    if (taken > 0) continue;
+    auto finished = finish(program, packing);
+    if (finished && (!best || finished->trees < best->trees)) best = std::move(finished);
+    if (packing.trees > kMostTrees / 2) break;
+    if (best && best->trees / kSmallDenominator <= packing.trees) break;
+    multiply(packing, 2);
+  }
+  if (packing.left == 0) return std::move(packing.counts);
+  if (best) return std::move(best->counts);
+  return std::nullopt;
+}
+
+/// The weights of the basic solution as whole numbers. Where they have no common unit that can be
+/// counted, which is rare, they are rounded to 2^-60 of the whole.
+Counts scale_weights(const std::vector<Exact>& weights) {
+  const Exact all = std::accumulate(weights.begin(), weights.end(), Exact(0));
   const Price scale = common_denominator(weights);
   Price common = 0;
   for (const Exact& weight : weights) common = gcd(common, scaled(weight, scale));
+  const bool is_exact = scaled(all, scale) / common <= kMaxWeights;
+  const Exact unit = is_exact ? Exact(common, scale) : Exact(all / Exact(Price(kMaxWeights / 4)));
   Counts counts;
   for (const Exact& weight : weights) {
-    const Price whole = scaled(weight, scale) / common;
-    if (whole > std::numeric_limits<std::int64_t>::max()) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("{}: the shares of the optimal trees have no common unit that "
-                              "64 bits can count",
-                              topology.name()));
-    }
-    counts.push_back(static_cast<std::uint64_t>(whole));
+    const Exact count = weight / unit;
+    counts.push_back(static_cast<std::uint64_t>(Price(numerator(count) / denominator(count))));
   }
   return counts;
 }
 
-Counts whole_counts(TreeProgram& program, const Topology& topology) {
+Counts whole_counts(TreeProgram& program) {
   const PackingLp::Solution best = program.solve_exactly();
   const Exact most = std::accumulate(best.weights.begin(), best.weights.end(), Exact(0));
   const Price unit = least_trees(program, best.prices, most);
-  if (unit <= kMostTrees) {
-    auto counts = find_equal_trees(program, static_cast<std::int64_t>(unit), most);
+  for (const Try& attempt : kAttempts) {
+    if (unit > kMostTrees / attempt.factor) continue;
+    const std::int64_t trees = static_cast<std::int64_t>(unit) * attempt.factor;
+    auto counts = find_equal_trees(program, trees, most, attempt.rounds);
     if (counts) return *std::move(counts);
   }
-  return scale_weights(best.weights, topology);
+  return scale_weights(best.weights);
 }
 
 void append(const std::vector<Hop>& hops, TreePacking& packing, std::vector<TreeArc>& arcs) {
@@ -184,7 +231,7 @@ TreePacking pack_switched_all_reduce(const Topology& topology) {
     return packing;
   }
   TreeProgram program(topology);
-  const Counts counts = whole_counts(program, topology);
+  const Counts counts = whole_counts(program);
   for (std::size_t t = 0; t < counts.size(); ++t) {
     if (counts[t] == 0) continue;
     const ShareTree& tree = program.trees()[t];

@@ -18,6 +18,20 @@ struct TimingOptions {
   std::uint32_t lag = 0;
 };
 
+/// What pipelining may cost.
+struct Pipeline {
+  double fill = 0.025;                     ///< share of the time to fill and to drain
+  std::uint64_t most_transfers = 1 << 20;  ///< in all
+  std::uint64_t least_bytes = 16 << 10;    ///< of a chunk: smaller ones are not worth a message
+};
+
+/// TimingOptions::segments so that `hops` chunks one after the other, what it takes to fill and to
+/// drain the pipeline of `bytes`, take the share of its time that `pipeline` allows, if its other
+/// limits do. At least 1.
+[[nodiscard]] std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topology,
+                                              std::uint32_t hops, std::uint64_t bytes,
+                                              const Pipeline& pipeline);
+
 /// Reductions up and copies down, pipelined chunk after chunk and at the same time; all-gather
 /// packings have only copies. Transfers are put in order by list scheduling in exact time, each
 /// link busy for what it carries over its bandwidth (the model of predict_time() without latency),
