@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,14 +27,12 @@
 namespace multitree {
 namespace {
 
-/// How much longer than without end a pipeline may take to fill and to drain.
-constexpr double kFill = 0.025;
-/// Smaller chunks are not worth a message of their own.
-constexpr std::uint64_t kMinChunkBytes = 16 << 10;
-/// More transfers cost more to store than they gain.
-constexpr std::uint64_t kMaxTransfers = 1U << 21;
+/// To fill and to drain the pipeline; more transfers cost more to store than they gain.
+constexpr Pipeline kPipeline{.fill = 0.025, .most_transfers = 1U << 21};
 /// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
 constexpr std::uint32_t kMaxCompared = 512;
+/// Beyond this many ranks it is not compared in all the ways there are.
+constexpr std::uint32_t kMaxComparedWithAll = 64;
 /// Beyond this many chunks or ranks steps are not searched for.
 constexpr std::uint32_t kMaxGrown = 256;
 /// Beyond this many ranks the linear program takes seconds.
@@ -44,24 +43,17 @@ struct Options {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
   bool lockstep = false;
+  bool only_trees = false;  // nothing else is considered
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
-std::uint64_t size_option(const Spec& spec) {
-  try {
-    return parse_bytes(spec.get("size", "64MiB"));
-  } catch (const Error& error) {
-    spec.fail(fmt::format("size: {}", error.what()));
-  }
-}
-
 Options parse(const Spec& spec) {
   const std::string form = spec.get("form", "async");
-  if (form != "async" && form != "lockstep") {
-    spec.fail(fmt::format("form: expected async or lockstep, got '{}'", form));
+  if (form != "async" && form != "lockstep" && form != "trees") {
+    spec.fail(fmt::format("form: expected async, lockstep or trees, got '{}'", form));
   }
   return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees), size_option(spec),
-          form == "lockstep"};
+          form == "lockstep", form == "trees"};
 }
 
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
@@ -76,19 +68,6 @@ TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
     if (auto combs = pack_combs(topology)) return *std::move(combs);
   }
   return pack_spanning_trees(topology, trees);
-}
-
-/// So many pieces that filling and draining the pipeline, twice the depth of the trees, costs
-/// little. \pre at least two ranks.
-std::uint32_t default_segments(const TreePacking& packing, const Topology& topology,
-                               std::uint64_t bytes) {
-  const double steps_per_chunk = load(packing, topology).convert_to<double>() / packing.ranks;
-  const double wanted = 2.0 * depth(packing) / (kFill * steps_per_chunk);
-  const std::uint64_t arcs = 2 * (std::uint64_t{packing.ranks} - 1);
-  const std::uint64_t most = std::min(bytes / kMinChunkBytes, kMaxTransfers / arcs);
-  const double chunks = std::min(wanted, static_cast<double>(most));
-  return static_cast<std::uint32_t>(
-      std::max(1.0, std::ceil(chunks / static_cast<double>(packing.trees.size()))));
 }
 
 /// As many equal trees as make about one chunk a rank, a multiple of the exact optimum's.
@@ -107,7 +86,8 @@ Schedule over_trees(const Topology& topology, const Options& options) {
   timing.segments = std::max(1U, options.segments);
   timing.lag = 1;
   if (options.segments == 0 && packing.ranks > 1) {
-    timing.segments = default_segments(packing, topology, options.bytes);
+    timing.segments =
+        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, kPipeline);
   }
   return time_trees(packing, topology, timing);
 }
@@ -125,14 +105,19 @@ Schedule in_lockstep(const Topology& topology, const Options& options) {
   return grow_mirrored(topology, chunks, packed.num_steps()).value_or(packed);
 }
 
-/// Algorithms for collectives that have only one phase, the best for large buffers first.
-std::vector<std::string_view> one_phase_algorithms(const Topology& topology) {
-  std::vector<std::string_view> names;
-  for (const std::string_view name : {"symmetric", "forest", "multitree"}) {
+/// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
+/// many ranks only those.
+std::vector<std::string_view> two_phase_algorithms(const Topology& topology) {
+  std::vector<std::string_view> names{"symmetric", "forest", "multitree"};
+  if (topology.num_ranks() <= kMaxComparedWithAll) {
     for (const Algorithm& algorithm : algorithms()) {
-      if (algorithm.name == name && !algorithm.unsupported(topology)) names.push_back(name);
+      if (algorithm.all_reduce != nullptr) continue;
+      if (std::ranges::find(names, algorithm.name) == names.end()) names.push_back(algorithm.name);
     }
   }
+  std::erase_if(names, [&](std::string_view name) {
+    return find_algorithm(name).unsupported(topology).has_value();
+  });
   return names;
 }
 
@@ -143,48 +128,66 @@ Schedule borrow(std::string_view name, const Topology& topology, Collective coll
   return schedule;
 }
 
-/// Also considers a single tree, for latency, and reduce-scatter + all-gather, which are as good
-/// where all ranks are alike.
-Schedule fastest(const Topology& topology, const Options& options) {
-  Schedule best = over_trees(topology, options);
-  if (topology.num_ranks() > kMaxCompared || topology.num_ranks() == 1) return best;
-  Time best_time = predict_time(best, topology, options.bytes);
-  const auto consider = [&](Schedule other) {
-    const Time time = predict_time(other, topology, options.bytes);
-    if (time >= best_time) return;
-    best = std::move(other);
-    best_time = time;
-  };
-  Options one_tree = options;
-  one_tree.trees = 1;
-  consider(over_trees(topology, one_tree));
-  for (const std::string_view name : one_phase_algorithms(topology)) {
-    consider(borrow(name, topology, Collective::AllReduce, Rank{0}));
+/// The fastest schedule so far for one network and size.
+class Fastest {
+ public:
+  Fastest(const Topology& topology, std::uint64_t bytes) : topology_(topology), bytes_(bytes) {}
+
+  void consider(Schedule schedule) {
+    const Time time = predict_time(schedule, topology_, bytes_);
+    if (best_ && time >= time_) return;
+    best_ = std::move(schedule);
+    time_ = time;
   }
-  return best;
+  /// Considers what `make` makes, if this network is one that it can serve.
+  template <typename Make>
+  void try_to_consider(const Make& make) {
+    try {
+      consider(make());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      if (!refusal_) refusal_ = error;
+    }
+  }
+  /// \throws Error(Unsupported) why the first candidate was refused, if all were.
+  Schedule take() {
+    if (!best_) throw *refusal_;
+    return *std::move(best_);
+  }
+
+ private:
+  const Topology& topology_;
+  std::uint64_t bytes_;
+  std::optional<Schedule> best_;
+  Time time_;
+  std::optional<Error> refusal_;
+};
+
+/// Whether the optimum of all-reduce is below that of reduce-scatter + all-gather.
+bool gains_from_trees(const Topology& topology) {
+  const Rational both = compute_bounds(topology).all_reduce();
+  return solve_all_reduce_lp(topology).time < Exact(both.numerator(), both.denominator());
 }
 
-/// With switches or links one way: reduce-scatter + all-gather, or trees that are faster in the
-/// limit, where a linear program finds them in reasonable time.
-Schedule fastest_of_any_network(const Topology& topology, const Options& options) {
-  Schedule best =
-      borrow(one_phase_algorithms(topology).front(), topology, Collective::AllReduce, Rank{0});
-  if (topology.num_ranks() == 1 || topology.num_ranks() > kMaxProgram) return best;
-  const Rational both = compute_bounds(topology).all_reduce();
-  if (solve_all_reduce_lp(topology).time == Exact(both.numerator(), both.denominator())) {
-    return best;
+/// Trees for bandwidth, a single one for latency, and reduce-scatter + all-gather, which is as good
+/// as trees where all ranks are alike.
+Schedule fastest(const Topology& topology, const Options& options) {
+  Fastest fastest(topology, options.bytes);
+  const std::uint32_t ranks = topology.num_ranks();
+  if (has_undirected_trees(topology)) {
+    fastest.consider(over_trees(topology, options));
+    if (ranks == 1) return fastest.take();
+    Options one_tree = options;
+    one_tree.trees = 1;
+    fastest.consider(over_trees(topology, one_tree));
+    if (ranks > kMaxCompared) return fastest.take();
+  } else if (ranks > 1 && ranks <= kMaxProgram && gains_from_trees(topology)) {
+    fastest.try_to_consider([&] { return over_trees(topology, options); });
   }
-  try {
-    Schedule trees = over_trees(topology, options);
-    if (predict_time(trees, topology, options.bytes) <
-        predict_time(best, topology, options.bytes)) {
-      best = std::move(trees);
-    }
-  } catch (const Error& error) {
-    // Shares that 64 bits cannot count: reduce-scatter + all-gather is what there is.
-    if (error.code() != ErrorCode::Unsupported) throw;
+  for (const std::string_view name : two_phase_algorithms(topology)) {
+    fastest.try_to_consider([&] { return borrow(name, topology, Collective::AllReduce, Rank{0}); });
   }
-  return best;
+  return fastest.take();
 }
 
 /// Steps for their share of the buffer: also considers reduce-scatter + all-gather, all of whose
@@ -192,12 +195,14 @@ Schedule fastest_of_any_network(const Topology& topology, const Options& options
 Schedule fewest_steps(const Topology& topology, const Options& options) {
   Schedule best = in_lockstep(topology, options);
   if (topology.num_ranks() > kMaxCompared) return best;
-  for (const std::string_view name : one_phase_algorithms(topology)) {
+  for (const std::string_view name : two_phase_algorithms(topology)) {
     Schedule other = borrow(name, topology, Collective::AllReduce, Rank{0});
     const bool is_even = std::ranges::all_of(
         other.chunks, [&](const Chunk& c) { return c.weight == other.chunks[0].weight; });
-    if (is_even &&
-        other.num_steps() * best.chunks.size() < best.num_steps() * other.chunks.size()) {
+    const std::uint64_t time = other.num_steps() * best.chunks.size(),
+                        best_time = best.num_steps() * other.chunks.size();
+    const bool is_coarser = other.chunks.size() < best.chunks.size();
+    if (is_even && (time < best_time || (time == best_time && is_coarser))) {
       best = std::move(other);
     }
   }
@@ -206,30 +211,28 @@ Schedule fewest_steps(const Topology& topology, const Options& options) {
 
 Schedule all_reduce(const Topology& topology, const Spec& spec) {
   const Options options = parse(spec);
-  if (!has_undirected_trees(topology)) {
-    if (options.trees != 0 || options.lockstep) {
-      throw Error(
-          ErrorCode::Unsupported,
-          fmt::format("allreduce-optimal on {}: trees and form=lockstep need links in pairs "
-                      "of equal bandwidth and no switches",
-                      topology.name()));
-    }
-    return fastest_of_any_network(topology, options);
+  if (!has_undirected_trees(topology) && (options.trees != 0 || options.lockstep)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("allreduce-optimal on {}: trees and form=lockstep need links in pairs "
+                            "of equal bandwidth and no switches",
+                            topology.name()));
   }
   if (options.lockstep) {
     return options.is_free() ? fewest_steps(topology, options) : in_lockstep(topology, options);
   }
-  return options.is_free() ? fastest(topology, options) : over_trees(topology, options);
+  const bool any_form = options.is_free() || !has_undirected_trees(topology);
+  return any_form && !options.only_trees ? fastest(topology, options)
+                                         : over_trees(topology, options);
 }
 
 Schedule all_gather(const Topology& topology, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return borrow(one_phase_algorithms(topology).front(), topology, Collective::AllGather, Rank{0});
+  return borrow(two_phase_algorithms(topology).front(), topology, Collective::AllGather, Rank{0});
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
   static_cast<void>(parse(spec));
-  return borrow(one_phase_algorithms(topology).front(), topology, Collective::Broadcast, root);
+  return borrow(two_phase_algorithms(topology).front(), topology, Collective::Broadcast, root);
 }
 
 }  // namespace
@@ -241,9 +244,10 @@ Algorithm allreduce_optimal_algorithm() {
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
               "pieces of a tree of mean weight (default: about 2.5% to fill the pipeline); "
-              "form=async|lockstep: lockstep is one equal chunk a tree, about one tree a rank, in "
-              "few steps (default async); size=BYTES: size to choose for, also between trees and "
-              "reduce-scatter + all-gather where no other option is given (default 64MiB)",
+              "form=async|lockstep|trees: lockstep is one equal chunk a tree, about one tree a "
+              "rank, in few steps; trees is async without comparing other forms (default async); "
+              "size=BYTES: size to choose for, also between trees and reduce-scatter + all-gather "
+              "where no other option is given (default 64MiB)",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The fastest algorithm for one size, by predicted time.
-#include <fmt/format.h>
-
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/tuning/tune.hpp"
-#include "topologies/error.hpp"
-#include "topologies/units.hpp"
 
 namespace multitree {
 namespace {
-
-/// The size that the schedule is chosen for.
-std::uint64_t size_option(const Spec& options) {
-  const std::string text = options.get("size", "64MiB");
-  try {
-    return parse_bytes(text);
-  } catch (const Error& error) {
-    options.fail(fmt::format("size: {}", error.what()));
-  }
-}
 
 Schedule best(const Topology& topology, Collective collective, Rank root, const Spec& options) {
   const std::uint64_t bytes = size_option(options);

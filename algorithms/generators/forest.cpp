@@ -16,10 +16,21 @@ std::uint32_t trees_option(const Spec& options) {
   return options.get_number("k", 0, 1, kMaxTreesPerRoot);
 }
 
+/// So many pieces that filling the pipeline costs little; trees of depth one have none.
+std::uint32_t gather_segments(const TreePacking& packing, const Topology& topology,
+                              std::uint64_t bytes) {
+  constexpr Pipeline kPipeline{.fill = 0.05, .most_transfers = 1U << 19};
+  const std::uint32_t hops = std::max(depth(packing), 1U) - 1;
+  return pipeline_segments(packing, topology, hops, bytes, kPipeline);
+}
+
 Schedule all_gather(const Topology& topology, const Spec& options) {
   const TreePacking packing = pack_all_gather(topology, trees_option(options));
+  const std::uint64_t bytes = size_option(options);
   const std::uint32_t segments = segments_option(options);
-  return time_trees(packing, topology, {.segments = std::max(segments, 1U)});
+  return time_trees(
+      packing, topology,
+      {.segments = segments == 0 ? gather_segments(packing, topology, bytes) : segments});
 }
 
 /// Pieces of a tree so that filling the pipeline takes about an eighth of the time, as long as that
@@ -33,6 +44,7 @@ std::uint32_t broadcast_segments(const TreePacking& packing) {
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+  static_cast<void>(size_option(options));
   const TreePacking packing = pack_broadcast(topology, root, trees_option(options));
   const std::uint32_t segments = segments_option(options);
   return time_trees(packing, topology,
@@ -48,12 +60,14 @@ Algorithm forest_algorithm() {
               "Edmonds 1973; Bang-Jensen, Frank, Jackson 1995; Berczi, Frank 2010; ForestColl 2024",
           .parameters =
               "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
-              "takes); segments=N: pieces of a tree (default: 1; broadcast and reduce: about 1/8 "
-              "pipeline fill)",
+              "takes); segments=N: pieces of a tree (default: about 5% to fill the pipeline; "
+              "broadcast and reduce: about 1/8); size=BYTES: size that segments are chosen for "
+              "(default: 64MiB)",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,
-          .all_reduce = nullptr};
+          .all_reduce = nullptr,
+          .variants = "segments=1|segments=4"};
 }
 
 }  // namespace multitree

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What several algorithms share: headers and broadcasts.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "algorithms/compose.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/pack.hpp"
+#include "topologies/error.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree {
 namespace {
@@ -84,6 +88,14 @@ Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chu
 
 std::uint32_t segments_option(const Spec& options) {
   return options.get_number("segments", 0, 1, kMaxSegments);
+}
+
+std::uint64_t size_option(const Spec& options) {
+  try {
+    return parse_bytes(options.get("size", "64MiB"));
+  } catch (const Error& error) {
+    options.fail(fmt::format("size: {}", error.what()));
+  }
 }
 
 Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,
