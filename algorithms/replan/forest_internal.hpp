@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -127,6 +128,19 @@ std::string inherit(const Schedule& old, const Topology& old_topology, Forest& f
 /// than 1.05 times least_load(), moves subtrees away from such links. Throws std::logic_error if a
 /// rank cannot be reached.
 void repair(Forest& forest);
+
+/// A concurrent all-reduce repaired as undirected trees.
+struct Mirrored {
+  Schedule schedule;
+  std::uint32_t kept = 0;  ///< chunks that are reduced and spread over the same edges as before
+  LinkLoad bound;          ///< that no schedule of this kind falls below, in the forest's shares
+};
+
+/// For an all-reduce, as inherited, that is not phased and reduces each chunk over the edges that
+/// it spreads it over, on a network of equal links both ways without switches: hangs the parts of
+/// its trees together, exchanges edges until no link has more than 4 % beyond the least load, and
+/// gives all transfers new steps. Nothing where that is not so.
+[[nodiscard]] std::optional<Mirrored> repair_mirrored(const Forest& forest);
 
 /// Steps for all arcs: inherited ones whose way to the root is unchanged keep theirs (relative to
 /// their phase), the others get the earliest that links allow. Arcs to leaves, which nothing waits

@@ -77,6 +77,14 @@ std::optional<Schedule> repaired(const Schedule& old, const Topology& old_topolo
                                  ReplanReport& report) {
   report.reason = inherit(old, old_topology, forest);
   if (!report.reason.empty()) return std::nullopt;
+  if (auto mirrored = repair_mirrored(forest)) {
+    // A chunk's reduction and its copies are a tree each.
+    report.trees = 2 * static_cast<std::uint32_t>(mirrored->schedule.chunks.size());
+    report.kept = 2 * mirrored->kept;
+    report.load_after = load_of(mirrored->schedule, false, forest.topology, forest.topology);
+    report.bound = to_shard_times(forest, mirrored->bound);
+    return std::move(mirrored->schedule);
+  }
   repair(forest);
   Schedule schedule = retime(forest);
   renumber_trees(schedule, forest);
