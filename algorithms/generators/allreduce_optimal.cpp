@@ -28,7 +28,7 @@ namespace multitree {
 namespace {
 
 /// To fill and to drain the pipeline; more transfers cost more to store than they gain.
-constexpr Pipeline kPipeline{.fill = 0.025, .most_transfers = 1U << 21};
+constexpr Pipeline kPipeline{.fill = 0.015, .most_transfers = 1U << 21};
 /// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many ranks it is not compared in all the ways there are.
@@ -243,7 +243,7 @@ Algorithm allreduce_optimal_algorithm() {
           .source = "Nash-Williams 1961, Tutte 1961; matroid union, Roskind and Tarjan 1985",
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
-              "pieces of a tree of mean weight (default: about 2.5% to fill the pipeline); "
+              "pieces of a tree of mean weight (default: about 1.5% to fill the pipeline); "
               "form=async|lockstep|trees: lockstep is one equal chunk a tree, about one tree a "
               "rank, in few steps; trees is async without comparing other forms (default async); "
               "size=BYTES: size to choose for, also between trees and reduce-scatter + all-gather "
