@@ -29,7 +29,7 @@ struct Flags {
   std::string size = "64MiB";
   std::string output;
   std::string check;
-  bool json = false;
+  bool exact = false, json = false;
 };
 
 Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
@@ -196,7 +196,8 @@ int run(const Flags& flags) {
   const Bounds bounds = compute_bounds(topology);
   std::vector<Certified> results;
   for (const Collective collective : collectives) {
-    results.push_back(certify(topology, bounds, collective, root));
+    const std::uint32_t most_nodes = flags.exact ? topology.num_nodes() : kQuickProgramNodes;
+    results.push_back(certify(topology, bounds, collective, root, most_nodes));
   }
   if (!flags.output.empty()) {
     write_file(flags.output, write_certificate_json(results.front().certificate, topology));
@@ -229,6 +230,9 @@ Command add_bounds_command(CLI::App& parent) {
   app->add_option(
       "--check", flags->check,
       "Check a certificate file instead, on its own network unless --topology is given");
+  app->add_flag("--exact", flags->exact,
+                "Solve linear programs of any size, however long that takes (default: of up to 64 "
+                "nodes; beyond, the bound of an all-reduce may not be the optimum)");
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree bounds -t mesh:4x4 -c allreduce -o certificate.json");
   return {app, [flags] { return run(*flags); }};

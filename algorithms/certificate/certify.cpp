@@ -118,9 +118,6 @@ Certified all_reduce_by_families(const Certificate& header, const Topology& topo
   return best;
 }
 
-/// Above this the linear program may take longer than whoever asks for a bound wants to wait.
-constexpr std::uint32_t kMaxProgramNodes = 64;
-
 Certified all_reduce_by_program(const Certificate& header, const Topology& topology) {
   Certificate certificate = header;
   AllReduceOptimum optimum = solve_all_reduce_lp(topology);
@@ -130,11 +127,12 @@ Certified all_reduce_by_program(const Certificate& header, const Topology& topol
   return {.certificate = std::move(certificate), .exact = true};
 }
 
-Certified all_reduce(const Certificate& header, const Topology& topology, const Bounds& bounds) {
+Certified all_reduce(const Certificate& header, const Topology& topology, const Bounds& bounds,
+                     std::uint32_t most_program_nodes) {
   if (topology.num_ranks() < 2) return {.certificate = header, .exact = true};
   if (!has_strength(topology)) {
     Certified simple = all_reduce_by_families(header, topology, bounds);
-    if (simple.exact || topology.num_nodes() > kMaxProgramNodes) return simple;
+    if (simple.exact || topology.num_nodes() > most_program_nodes) return simple;
     return all_reduce_by_program(header, topology);
   }
   // Between the classes of a partition all sums and all results must pass (Nash-Williams, Tutte).
@@ -149,8 +147,8 @@ Certified all_reduce(const Certificate& header, const Topology& topology, const 
 
 }  // namespace
 
-Certified certify(const Topology& topology, const Bounds& bounds, Collective collective,
-                  Rank root) {
+Certified certify(const Topology& topology, const Bounds& bounds, Collective collective, Rank root,
+                  std::uint32_t most_program_nodes) {
   if (has_root(collective) && index(root) >= topology.num_ranks()) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected a root below {}, got {}", topology.num_ranks(), index(root)));
@@ -159,7 +157,7 @@ Certified certify(const Topology& topology, const Bounds& bounds, Collective col
   std::vector<NodeId> far;
   switch (collective) {
     case Collective::AllReduce:
-      return all_reduce(header, topology, bounds);
+      return all_reduce(header, topology, bounds, most_program_nodes);
     case Collective::AllGather:
       return {with_cut(header, bounds.all_gather_far, bounds.all_gather), is_balanced(topology)};
     case Collective::ReduceScatter:

@@ -10,6 +10,9 @@
 
 namespace multitree {
 
+/// Up to so many nodes the linear program takes a few seconds at most; 128 may take a minute.
+inline constexpr std::uint32_t kQuickProgramNodes = 64;
+
 struct Certified {
   Certificate certificate;
   /// Whether schedules of the model come as near to the bound as one likes, so that it is the
@@ -23,9 +26,11 @@ struct Certified {
 /// elsewhere the smallest tight cuts of the all-gather if they prove that reduce-scatter then
 /// all-gather is optimal, else the linear program (all_reduce_lp.hpp).
 /// \pre bounds = compute_bounds(topology).
+/// `most_program_nodes`: where only the linear program is exact, it is solved up to so many nodes.
 /// \throws Error(InvalidArgument) if there is no such root, Error(Unsupported) as compute_bounds().
 [[nodiscard]] Certified certify(const Topology& topology, const Bounds& bounds,
-                                Collective collective, Rank root = Rank{0});
+                                Collective collective, Rank root = Rank{0},
+                                std::uint32_t most_program_nodes = kQuickProgramNodes);
 
 /// The same, computing the bounds first.
 [[nodiscard]] Certified certify(const Topology& topology, Collective collective,

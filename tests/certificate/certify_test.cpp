@@ -235,6 +235,18 @@ TEST(Certify, SaysWhereASwitchMakesTheCutTooWeak) {
   EXPECT_FALSE(certify(topology, Collective::AllGather).exact);
 }
 
+TEST(Certify, SolvesLargeProgramsWhereAskedTo) {
+  const Topology topology = make_topology("ring:66?without=0>1");
+  const Bounds bounds = compute_bounds(topology);
+  const Certified quick = certify(topology, bounds, Collective::AllReduce);
+  EXPECT_FALSE(quick.exact);
+  const Certified full = certify(topology, bounds, Collective::AllReduce, Rank{0}, 66);
+  EXPECT_TRUE(full.exact);
+  EXPECT_EQ(full.certificate.bound, Exact(66));
+  EXPECT_LT(quick.certificate.bound, full.certificate.bound);
+  EXPECT_TRUE(check_certificate(full.certificate, topology).ok());
+}
+
 TEST(Certify, RefusesARootThatDoesNotExist) {
   EXPECT_THROW((void)certify(make_topology("ring:3"), Collective::Reduce, Rank{3}), Error);
 }
