@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Schedule tables: what each network interface stores of a schedule (Huang et al., ISCA 2021,
+/// section IV-A). docs/nic-spec.md says what the fields mean to the hardware.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree::nic {
+
+enum class Opcode : std::uint8_t { Nop = 0, Reduce = 1, Gather = 2 };
+
+/// A message that a rank sends; or, with Nop, a step in which it sends nothing.
+struct Entry {
+  Opcode op = Opcode::Nop;
+  std::uint32_t step = 0;   ///< of the schedule, in which it is sent in lockstep
+  std::uint32_t flow = 0;   ///< its tree
+  std::uint32_t piece = 0;  ///< which of the flow's chunks, in the order of the buffer
+  Rank peer{};              ///< Reduce: the parent; Gather: a child
+  std::uint32_t port = 0;   ///< link to send on, counted among the rank's own
+  /// Messages of this piece that have to arrive first: the partial sums of all children; for a
+  /// Gather of a rank that is not the root also the parent's result.
+  std::uint32_t wait = 0;
+  std::uint64_t start = 0;  ///< first element
+  std::uint64_t size = 0;   ///< elements, may be 0
+  bool operator==(const Entry&) const = default;
+};
+
+/// The tables of all ranks for one size of buffer.
+struct Tables {
+  Collective collective = Collective::AllReduce;
+  Rank root{};  ///< of broadcast and reduce; 0 otherwise
+  std::uint32_t ranks = 0;
+  std::uint32_t steps = 0;                  ///< of the schedule
+  std::uint64_t elements = 0;               ///< of the buffer (all shards together)
+  std::vector<std::vector<Entry>> of_rank;  ///< sorted by step, then op, flow, piece, peer
+  bool operator==(const Tables&) const = default;
+};
+
+struct TableOptions {
+  std::uint64_t elements = 0;  ///< of the buffer, as chunk_ranges() takes them
+  bool nops = false;  ///< an entry for each step without a message, as in the paper; otherwise the
+                      ///< step numbers say how long to wait
+};
+
+/// Compiles a schedule in which every rank sends a chunk's partial sum at most once, after those of
+/// its children, and its result after its parent's: trees, pipelined or not, phases one after the
+/// other or at the same time. Then one count a chunk of what has arrived tells what may be sent,
+/// whatever the order in which messages of different chunks arrive. O(T log T) for T transfers.
+/// \pre the schedule verifies on the topology.
+/// \throws Error(Unsupported) if it exchanges partial sums otherwise (halving-doubling), naming
+/// the first rank and chunk; Error(InvalidArgument) as chunk_ranges().
+Tables compile_tables(const Schedule& schedule, const Topology& topology,
+                      const TableOptions& options);
+
+}  // namespace multitree::nic

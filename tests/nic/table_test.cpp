@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/table/table.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <string>
+
+#include "algorithms/registry.hpp"
+#include "table_runner.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+using nic::compile_tables;
+using nic::Opcode;
+using nic::Tables;
+using test::Buffers;
+using test::Issue;
+
+Buffers inputs(const Tables& tables) {
+  Buffers buffers(tables.ranks, std::vector<std::uint64_t>(tables.elements));
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    for (std::uint64_t i = 0; i < tables.elements; ++i) buffers[r][i] = 1 + i * 1000 + 7 * r * r;
+  }
+  return buffers;
+}
+
+void expect_all_reduce(const Tables& tables, Issue issue, std::uint64_t seed) {
+  Buffers buffers = inputs(tables);
+  std::vector<std::uint64_t> sums(tables.elements, 0);
+  for (const auto& buffer : buffers) {
+    for (std::uint64_t i = 0; i < tables.elements; ++i) sums[i] += buffer[i];
+  }
+  ASSERT_TRUE(test::run_tables(tables, issue, seed, buffers)) << "something waits for ever";
+  for (const auto& buffer : buffers) ASSERT_EQ(buffer, sums);
+}
+
+class TablesOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(TablesOf, AddUpInLockstepAndInAnyOrder) {
+  const Topology topology = make_topology(GetParam());
+  for (const char* algorithm : {"multitree", "ring", "forest", "allreduce-optimal",
+                                "allreduce-optimal?form=trees&segments=3", "double-binary-tree"}) {
+    SCOPED_TRACE(algorithm);
+    const Schedule schedule = make_schedule(algorithm, topology);
+    for (const std::uint64_t shard : {0U, 1U, 5U}) {
+      const Tables tables =
+          compile_tables(schedule, topology, {.elements = shard * schedule.ranks});
+      expect_all_reduce(tables, Issue::Lockstep, 1);
+      for (const std::uint64_t seed : {2U, 3U}) {
+        expect_all_reduce(tables, Issue::AsSoonAsPossible, seed);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, TablesOf,
+                         testing::Values("mesh:1", "ring:2", "mesh:2x2", "torus:4x4", "mesh:3x5",
+                                         "torus:4x4?without=0-1", "star:5", "fattree:4x4",
+                                         "torus:4x4?bw=2GB/s,1GB/s", "bigraph:2x4"));
+
+// The worked example of the paper (Figs. 3 and 5): three Reduce and three Gather messages a node.
+TEST(Table, OfA2x2MeshHasTheEntriesOfThePaper) {
+  const Topology topology = make_topology("mesh:2x2");
+  const Tables tables =
+      compile_tables(make_schedule("multitree", topology), topology, {.elements = 4});
+  EXPECT_EQ(tables.steps, 4U);
+  std::size_t reductions = 0, all = 0;
+  for (const auto& entries : tables.of_rank) {
+    for (const nic::Entry& entry : entries) reductions += entry.op == Opcode::Reduce ? 1 : 0;
+    all += entries.size();
+  }
+  EXPECT_EQ(reductions, 12U);
+  EXPECT_EQ(all, 24U);
+}
+
+TEST(Table, NopsFillTheStepsWithoutMessages) {
+  const Topology topology = make_topology("mesh:8x8");
+  const Schedule schedule = make_schedule("multitree", topology);
+  const Tables dense = compile_tables(schedule, topology, {.elements = 64, .nops = true}),
+               sparse = compile_tables(schedule, topology, {.elements = 64});
+  bool any = false;
+  for (std::uint32_t r = 0; r < 64; ++r) {
+    std::vector<bool> covered(dense.steps, false);
+    std::vector<nic::Entry> messages;
+    for (const nic::Entry& entry : dense.of_rank[r]) {
+      covered[entry.step] = true;
+      any = any || entry.op == Opcode::Nop;
+      if (entry.op != Opcode::Nop) messages.push_back(entry);
+    }
+    EXPECT_EQ(std::accumulate(covered.begin(), covered.end(), 0U), dense.steps);
+    EXPECT_EQ(messages, sparse.of_rank[r]);
+  }
+  EXPECT_TRUE(any);
+}
+
+TEST(Table, ServesPhasesAlone) {
+  const Topology topology = make_topology("torus:4x4");
+  for (const Collective collective : {Collective::AllGather, Collective::Broadcast}) {
+    const Schedule schedule = make_schedule("multitree", topology, collective, Rank{3});
+    const Tables tables = compile_tables(schedule, topology, {.elements = 32});
+    Buffers buffers = inputs(tables);
+    const auto ranges = chunk_ranges(schedule, 32);
+    std::vector<std::uint64_t> expected(32);
+    for (std::size_t c = 0; c < ranges.size(); ++c) {
+      const auto& from = buffers[index(schedule.chunks[c].owner)];
+      for (std::uint64_t i = ranges[c].begin; i < ranges[c].begin + ranges[c].count; ++i) {
+        expected[i] = from[i];
+      }
+    }
+    ASSERT_TRUE(test::run_tables(tables, Issue::AsSoonAsPossible, 4, buffers));
+    for (const auto& buffer : buffers) EXPECT_EQ(buffer, expected);
+  }
+}
+
+// Mutations: what the runner catches.
+TEST(Table, ABrokenTableGivesAWrongSumOrNone) {
+  const Topology topology = make_topology("torus:4x4");
+  const Schedule schedule = make_schedule("multitree", topology);
+  const Tables good = compile_tables(schedule, topology, {.elements = 16});
+  const auto is_right = [&](const Tables& tables) {
+    Buffers buffers = inputs(tables), expected = inputs(tables);
+    EXPECT_TRUE(test::run_tables(good, Issue::AsSoonAsPossible, 5, expected));
+    return test::run_tables(tables, Issue::AsSoonAsPossible, 5, buffers) && buffers == expected;
+  };
+  EXPECT_TRUE(is_right(good));
+  Tables late = good, early = good, astray = good;
+  ++late.of_rank[0].back().wait;
+  for (auto& entries : early.of_rank) {
+    for (nic::Entry& entry : entries) entry.wait = 0;
+  }
+  nic::Entry& entry = astray.of_rank[5].front();
+  entry.peer = Rank{(index(entry.peer) + 1) % 16};
+  EXPECT_FALSE(is_right(late));
+  EXPECT_FALSE(is_right(early));
+  EXPECT_FALSE(is_right(astray));
+}
+
+TEST(Table, RefusesExchanges) {
+  const Topology topology = make_topology("full:4");
+  const Schedule schedule = make_schedule("exchange", topology);
+  try {
+    static_cast<void>(compile_tables(schedule, topology, {.elements = 16}));
+    FAIL() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_NE(std::string(error.what()).find("rank 0 "), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace multitree

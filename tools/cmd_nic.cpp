@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree nic`: tables of network interfaces.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/verify.hpp"
+#include "nic/encode/image.hpp"
+#include "tools/command.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/units.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::uint32_t kElementBytes = 4;  // float
+
+struct Flags {
+  NetworkFlags network;
+  std::string schedule, algorithm = "multitree", collective = "allreduce", size = "1MiB";
+  std::uint32_t root = 0;
+  bool nops = false, json = false;
+  std::string output, memory;  // tables
+  std::string image;           // show
+  std::optional<std::uint32_t> rank;
+};
+
+SchedulePlan load_or_generate(const Flags& flags) {
+  if (!flags.schedule.empty()) {
+    SchedulePlan plan = load_schedule(flags.schedule);
+    const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
+    if (report.ok()) return plan;
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
+                            report.violations.front().message));
+  }
+  if (flags.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "nic: expected --schedule or --topology, got neither");
+  }
+  Topology topology = load_network(flags.network);
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const Rank root = check_root(flags.root, topology);
+  Schedule schedule = for_flag(
+      "--algorithm", [&] { return make_schedule(flags.algorithm, topology, collective, root); });
+  return {std::move(topology), std::move(schedule)};
+}
+
+nic::Tables compile(const SchedulePlan& plan, const Flags& flags) {
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  // Whole shards of whole elements, as the runtime pads them.
+  const std::uint64_t unit = std::uint64_t{kElementBytes} * plan.schedule.ranks;
+  const std::uint64_t elements = (bytes + unit - 1) / unit * plan.schedule.ranks;
+  return nic::compile_tables(plan.schedule, plan.topology,
+                             {.elements = elements, .nops = flags.nops});
+}
+
+std::string_view name_of(nic::Opcode op) {
+  constexpr std::array<std::string_view, 3> kNames = {"nop", "reduce", "gather"};
+  return kNames[static_cast<std::size_t>(op)];
+}
+
+std::string to_text(const nic::Tables& tables, Rank rank) {
+  std::string text =
+      fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>10} {:>10}\n", "step", "flow",
+                  "piece", "op", "peer", "port", "wait", "start", "size");
+  for (const nic::Entry& e : tables.of_rank[index(rank)]) {
+    text += e.op == nic::Opcode::Nop
+                ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
+                : fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>10} {:>10}\n", e.step,
+                              e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.wait,
+                              e.start, e.size);
+  }
+  return text;
+}
+
+/// How large tables are; the paper's has 200 bits an entry and 128 entries.
+ordered_json sizes(const nic::Tables& tables) {
+  constexpr std::uint32_t kPaperBits = 200;
+  const nic::Layout layout = nic::layout_of(tables);
+  std::size_t most = 0, all = 0;
+  for (const auto& entries : tables.of_rank) {
+    most = std::max(most, entries.size());
+    all += entries.size();
+  }
+  ordered_json widths;
+  for (std::size_t f = 0; f < nic::kFields; ++f) widths[nic::kFieldNames[f]] = layout.width[f];
+  return {{"ranks", tables.ranks},
+          {"steps", tables.steps},
+          {"elements", tables.elements},
+          {"entries_most", most},
+          {"entries_all", all},
+          {"entry_bits", layout.bits()},
+          {"widths", widths},
+          {"table_bytes_most", (most * layout.bits() + 7) / 8},
+          {"paper_bytes_most", (most * kPaperBits + 7) / 8}};
+}
+
+std::string to_text(const ordered_json& json) {
+  std::string text;
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_object()) {
+      text += fmt::format("{:<17} {}\n", key, value.dump());
+      continue;
+    }
+    text += fmt::format("{:<17}", key);
+    for (const auto& [field, width] : value.items()) {
+      text += fmt::format(" {} {}", field, width.get<int>());
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+int write_tables(const Flags& flags) {
+  const nic::Tables tables = compile(load_or_generate(flags), flags);
+  std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
+  if (!flags.memory.empty()) {
+    for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+      files.emplace_back(fmt::format("{}{}.memh", flags.memory, r),
+                         nic::memory_file(tables, Rank{r}));
+    }
+    files.emplace_back(flags.memory + "pkg.sv", nic::systemverilog_package(tables));
+  }
+  write_files({files.begin(), files.end()});
+  print(to_text(sizes(tables)));
+  return kOk;
+}
+
+int show(const Flags& flags) {
+  const nic::Tables tables = nic::read_image(read_file(flags.image), flags.image);
+  const std::uint32_t rank = flags.rank.value_or(0);
+  if (rank >= tables.ranks) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--rank: expected a rank below {}, got {}", tables.ranks, rank));
+  }
+  print(fmt::format("# {} of {} elements, {} ranks, {} steps; rank {}\n",
+                    to_string(tables.collective), tables.elements, tables.ranks, tables.steps,
+                    rank));
+  print(to_text(tables, Rank{rank}));
+  return kOk;
+}
+
+int size(const Flags& flags) {
+  const ordered_json json = sizes(compile(load_or_generate(flags), flags));
+  if (flags.json) {
+    print_json(json);
+  } else {
+    print(to_text(json));
+  }
+  return kOk;
+}
+
+void add_source_flags(CLI::App& app, Flags& flags) {
+  add_network_flags(app, flags.network)->required(false);
+  app.add_option("-s,--schedule", flags.schedule, "Schedule file; '-': standard input");
+  app.add_option("-a,--algorithm", flags.algorithm, "Without a file: what makes the schedule")
+      ->capture_default_str();
+  app.add_option("-c,--collective", flags.collective,
+                 "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app.add_option("-r,--root", flags.root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app.add_option("--size", flags.size, "Buffer of floats, rounded up to whole shards")
+      ->capture_default_str();
+  app.add_flag("--nops", flags.nops, "An entry for each step without a message, as in the paper");
+}
+
+}  // namespace
+
+Command add_nic_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand("nic", "Schedule tables of network interfaces");
+  app->require_subcommand(1);
+  CLI::App* tables = app->add_subcommand("tables", "Write the tables of all ranks as one image");
+  add_source_flags(*tables, *flags);
+  tables->add_option("-o,--output", flags->output, "Image file")->required();
+  tables->add_option("--memory", flags->memory,
+                     "Also write PREFIX<rank>.memh for $readmemh, and PREFIXpkg.sv");
+  CLI::App* shown = app->add_subcommand("show", "Print a rank's table of an image");
+  shown->add_option("image", flags->image, "Image file")->required();
+  shown->add_option("-r,--rank", flags->rank, "Rank (default: 0)")->check(number_from(0));
+  CLI::App* sized = app->add_subcommand("size", "Print how large the tables are");
+  add_source_flags(*sized, *flags);
+  sized->add_flag("--json", flags->json, "Print JSON");
+  app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
+  return {app, [flags, tables, shown] {
+            if (tables->parsed()) return write_tables(*flags);
+            return shown->parsed() ? show(*flags) : size(*flags);
+          }};
+}
+
+}  // namespace multitree::tools
