@@ -9,7 +9,9 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "nic/encode/image.hpp"
+#include "nic/table/relative.hpp"
 #include "tools/command.hpp"
+#include "topologies/families.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
 
@@ -19,12 +21,14 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::uint32_t kElementBytes = 4;  // float
+/// Relative tables are as long as there are ranks.
+constexpr std::uint64_t kMostRelativeRanks = 1U << 24;
 
 struct Flags {
   NetworkFlags network;
-  std::string schedule, algorithm = "multitree", collective = "allreduce", size = "1MiB";
+  std::string schedule, algorithm, collective = "allreduce", size = "1MiB";
   std::uint32_t root = 0;
-  bool nops = false, json = false;
+  bool nops = false, relative = false, json = false;
   std::string output, memory;  // tables
   std::string image;           // show
   std::optional<std::uint32_t> rank;
@@ -46,18 +50,50 @@ SchedulePlan load_or_generate(const Flags& flags) {
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   const Rank root = check_root(flags.root, topology);
-  Schedule schedule = for_flag(
-      "--algorithm", [&] { return make_schedule(flags.algorithm, topology, collective, root); });
+  Schedule schedule = for_flag("--algorithm", [&] {
+    return make_schedule(flags.algorithm.empty() ? "multitree" : flags.algorithm, topology,
+                         collective, root);
+  });
   return {std::move(topology), std::move(schedule)};
 }
 
-nic::Tables compile(const SchedulePlan& plan, const Flags& flags) {
+/// Whole shards of whole elements, as the runtime pads them.
+nic::TableOptions options_of(const Flags& flags, std::uint32_t ranks) {
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
-  // Whole shards of whole elements, as the runtime pads them.
-  const std::uint64_t unit = std::uint64_t{kElementBytes} * plan.schedule.ranks;
-  const std::uint64_t elements = (bytes + unit - 1) / unit * plan.schedule.ranks;
-  return nic::compile_tables(plan.schedule, plan.topology,
-                             {.elements = elements, .nops = flags.nops});
+  const std::uint64_t unit = std::uint64_t{kElementBytes} * ranks;
+  return {.elements = (bytes + unit - 1) / unit * ranks, .nops = flags.nops};
+}
+
+nic::Tables compile_relative(const Flags& flags) {
+  if (!flags.schedule.empty() || flags.network.topology.empty() ||
+      !flags.network.changes.given().empty() ||
+      (!flags.algorithm.empty() && flags.algorithm != "symmetric")) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        "--relative: expected --topology without changes and algorithm symmetric, for other "
+        "schedules are not the same for all ranks");
+  }
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  return for_flag("--topology", [&] {
+    const Spec spec = Spec::parse(flags.network.topology);
+    auto graph = cayley_graph(spec, kMostRelativeRanks);
+    if (!graph)
+      spec.fail("expected a network that looks the same from every rank, such as a torus");
+    // Tables do not depend on the speed of the links.
+    static_cast<void>(
+        read_speeds(spec, spec.name() == "torus" ? graph->group().sizes().size() : 1));
+    spec.check_all_used();
+    const nic::TableOptions options = options_of(flags, graph->size());
+    return nic::compile_relative_tables(SymmetricSchedule(std::move(*graph), 1, collective),
+                                        options);
+  });
+}
+
+nic::Tables compile(const Flags& flags) {
+  if (flags.relative) return compile_relative(flags);
+  const SchedulePlan plan = load_or_generate(flags);
+  return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
 }
 
 std::string_view name_of(nic::Opcode op) {
@@ -118,10 +154,10 @@ std::string to_text(const ordered_json& json) {
 }
 
 int write_tables(const Flags& flags) {
-  const nic::Tables tables = compile(load_or_generate(flags), flags);
+  const nic::Tables tables = compile(flags);
   std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
   if (!flags.memory.empty()) {
-    for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    for (std::uint32_t r = 0; r < tables.of_rank.size(); ++r) {
       files.emplace_back(fmt::format("{}{}.memh", flags.memory, r),
                          nic::memory_file(tables, Rank{r}));
     }
@@ -135,19 +171,19 @@ int write_tables(const Flags& flags) {
 int show(const Flags& flags) {
   const nic::Tables tables = nic::read_image(read_file(flags.image), flags.image);
   const std::uint32_t rank = flags.rank.value_or(0);
-  if (rank >= tables.ranks) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--rank: expected a rank below {}, got {}", tables.ranks, rank));
+  if (rank >= tables.of_rank.size()) {
+    throw Error(ErrorCode::InvalidArgument, fmt::format("--rank: expected a rank below {}, got {}",
+                                                        tables.of_rank.size(), rank));
   }
-  print(fmt::format("# {} of {} elements, {} ranks, {} steps; rank {}\n",
-                    to_string(tables.collective), tables.elements, tables.ranks, tables.steps,
-                    rank));
+  print(fmt::format("# {} of {} elements, {} ranks, {} steps; {}\n", to_string(tables.collective),
+                    tables.elements, tables.ranks, tables.steps,
+                    tables.relative ? "any rank, relative" : fmt::format("rank {}", rank)));
   print(to_text(tables, Rank{rank}));
   return kOk;
 }
 
 int size(const Flags& flags) {
-  const ordered_json json = sizes(compile(load_or_generate(flags), flags));
+  const ordered_json json = sizes(compile(flags));
   if (flags.json) {
     print_json(json);
   } else {
@@ -159,8 +195,8 @@ int size(const Flags& flags) {
 void add_source_flags(CLI::App& app, Flags& flags) {
   add_network_flags(app, flags.network)->required(false);
   app.add_option("-s,--schedule", flags.schedule, "Schedule file; '-': standard input");
-  app.add_option("-a,--algorithm", flags.algorithm, "Without a file: what makes the schedule")
-      ->capture_default_str();
+  app.add_option("-a,--algorithm", flags.algorithm,
+                 "Without a file: what makes the schedule (default: multitree)");
   app.add_option("-c,--collective", flags.collective,
                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
       ->capture_default_str();
@@ -169,6 +205,8 @@ void add_source_flags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--size", flags.size, "Buffer of floats, rounded up to whole shards")
       ->capture_default_str();
+  app.add_flag("--relative", flags.relative,
+               "One table for all ranks of a network that looks the same from each");
   app.add_flag("--nops", flags.nops, "An entry for each step without a message, as in the paper");
 }
 

@@ -155,7 +155,8 @@ std::string write_image(const Tables& tables) {
   check_width(layout);
   std::string out(kMagic);
   append(out, kVersion);
-  append(out, static_cast<std::uint16_t>(tables.collective));
+  append(out, static_cast<std::uint8_t>(tables.collective));
+  append(out, static_cast<std::uint8_t>(tables.relative ? 1 : 0));
   append(out, index(tables.root));
   append(out, tables.ranks);
   append(out, tables.steps);
@@ -191,9 +192,12 @@ Tables read_image(std::string_view image, const std::string& path) {
                         checksum(covered)));
   }
   Tables tables;
-  const auto collective = in.number<std::uint16_t>("a collective");
+  const auto collective = in.number<std::uint8_t>("a collective");
   if (collective >= all_collectives().size()) in.fail("expected a collective below 5");
   tables.collective = static_cast<Collective>(collective);
+  const auto form = in.number<std::uint8_t>("a form");
+  if (form > 1) in.fail(fmt::format("expected form 0 (absolute) or 1 (relative), got {}", form));
+  tables.relative = form == 1;
   tables.root = Rank{in.number<std::uint32_t>("a root")};
   tables.ranks = in.number<std::uint32_t>("a number of ranks");
   if (tables.ranks == 0 || tables.ranks > kMostRanks) {
@@ -202,11 +206,12 @@ Tables read_image(std::string_view image, const std::string& path) {
   tables.steps = in.number<std::uint32_t>("a number of steps");
   tables.elements = in.number<std::uint64_t>("a number of elements");
   const Layout layout = read_layout(in);
-  in.need(std::size_t{4} * tables.ranks, "the sizes of the tables");
-  std::vector<std::uint32_t> counts(tables.ranks);
+  const std::uint32_t number = tables.relative ? 1 : tables.ranks;
+  in.need(std::size_t{4} * number, "the sizes of the tables");
+  std::vector<std::uint32_t> counts(number);
   for (std::uint32_t& count : counts) count = in.number<std::uint32_t>("a size");
-  tables.of_rank.resize(tables.ranks);
-  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+  tables.of_rank.resize(number);
+  for (std::uint32_t r = 0; r < number; ++r) {
     in.need(std::size_t{counts[r]} * layout.bytes(), fmt::format("the table of rank {}", r));
     tables.of_rank[r].reserve(counts[r]);
     for (std::uint32_t i = 0; i < counts[r]; ++i) {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "nic/table/entries_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -103,7 +104,14 @@ std::vector<std::uint32_t> ports_of(const Topology& topology) {
   return ports;
 }
 
-/// With a Nop for each step that has no entry.
+}  // namespace
+
+void sort_entries(std::vector<Entry>& entries) {
+  std::ranges::sort(entries, {}, [](const Entry& e) {
+    return std::tuple(e.step, e.op, e.flow, e.piece, e.peer, e.port);
+  });
+}
+
 std::vector<Entry> with_nops(const std::vector<Entry>& entries, std::uint32_t steps) {
   std::vector<Entry> all;
   std::size_t next = 0;
@@ -115,8 +123,6 @@ std::vector<Entry> with_nops(const std::vector<Entry>& entries, std::uint32_t st
   }
   return all;
 }
-
-}  // namespace
 
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options) {
@@ -143,9 +149,7 @@ Tables compile_tables(const Schedule& schedule, const Topology& topology,
     });
   }
   for (std::vector<Entry>& entries : tables.of_rank) {
-    std::ranges::sort(entries, {}, [](const Entry& e) {
-      return std::tuple(e.step, e.op, e.flow, e.piece, e.peer);
-    });
+    sort_entries(entries);
     if (options.nops) entries = with_nops(entries, tables.steps);
   }
   return tables;

@@ -37,7 +37,8 @@ struct Tables {
   std::uint32_t ranks = 0;
   std::uint32_t steps = 0;                  ///< of the schedule
   std::uint64_t elements = 0;               ///< of the buffer (all shards together)
-  std::vector<std::vector<Entry>> of_rank;  ///< sorted by step, then op, flow, piece, peer
+  bool relative = false;                    ///< one table for all ranks, see relative.hpp
+  std::vector<std::vector<Entry>> of_rank;  ///< sorted by step, op, flow, piece, peer, port
   bool operator==(const Tables&) const = default;
 };
 

@@ -8,8 +8,11 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
+#include "nic/encode/image.hpp"
+#include "nic/table/relative.hpp"
 #include "table_runner.hpp"
 #include "topologies/error.hpp"
+#include "topologies/families.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -115,6 +118,45 @@ TEST(Table, ServesPhasesAlone) {
     ASSERT_TRUE(test::run_tables(tables, Issue::AsSoonAsPossible, 4, buffers));
     for (const auto& buffer : buffers) EXPECT_EQ(buffer, expected);
   }
+}
+
+// Translated to every rank, the one table is what the written-out schedule compiles to.
+TEST(RelativeTable, ExpandsToTheTablesOfAllRanks) {
+  for (const auto& [spec, chunks] :
+       {std::pair("torus:4x4", 1U), std::pair("torus:3x5", 1U), std::pair("torus:2x3x4", 2U),
+        std::pair("hypercube:4", 1U), std::pair("star-graph:4", 1U), std::pair("ring:5", 2U)}) {
+    for (const Collective collective : {Collective::AllReduce, Collective::AllGather}) {
+      for (const bool nops : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", spec, chunks, to_string(collective)));
+        const Topology topology = make_topology(spec);
+        const auto graph = cayley_graph(Spec::parse(spec), 1000);
+        ASSERT_TRUE(graph.has_value());
+        const Schedule schedule =
+            make_schedule(fmt::format("symmetric?chunks={}", chunks), topology, collective);
+        const nic::TableOptions options{
+            .elements = std::uint64_t{topology.num_ranks()} * chunks * 3, .nops = nops};
+        Tables tables = compile_tables(schedule, topology, options);
+        const Tables one =
+            nic::compile_relative_tables(SymmetricSchedule(*graph, chunks, collective), options);
+        ASSERT_EQ(one.of_rank.size(), 1U);
+        EXPECT_EQ(one.steps, tables.steps);
+        for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+          std::vector<nic::Entry> expanded = nic::entries_of(one, *graph, Rank{r});
+          // Ports are links of the topology here, generators there.
+          for (auto* entries : {&expanded, &tables.of_rank[r]}) {
+            for (nic::Entry& entry : *entries) entry.port = 0;
+          }
+          ASSERT_EQ(expanded, tables.of_rank[r]) << "rank " << r;
+        }
+        EXPECT_EQ(nic::read_image(nic::write_image(one), "x"), one);
+      }
+    }
+  }
+}
+
+TEST(RelativeTable, RefusesUnevenChunks) {
+  const SymmetricSchedule schedule(CayleyGraph::torus({4, 4}));
+  EXPECT_THROW(static_cast<void>(nic::compile_relative_tables(schedule, {.elements = 17})), Error);
 }
 
 // Mutations: what the runner catches.
