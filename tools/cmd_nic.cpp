@@ -80,9 +80,11 @@ nic::Tables compile_relative(const Flags& flags) {
     auto graph = cayley_graph(spec, kMostRelativeRanks);
     if (!graph)
       spec.fail("expected a network that looks the same from every rank, such as a torus");
-    // Tables do not depend on the speed of the links.
-    static_cast<void>(
-        read_speeds(spec, spec.name() == "torus" ? graph->group().sizes().size() : 1));
+    const std::vector<LinkSpeed> speeds =
+        read_speeds(spec, spec.name() == "torus" ? graph->group().sizes().size() : 1);
+    for (const LinkSpeed& speed : speeds) {
+      if (speed.bandwidth != speeds.front().bandwidth) spec.fail("bw: bandwidths differ");
+    }
     spec.check_all_used();
     const nic::TableOptions options = options_of(flags, graph->size());
     return nic::compile_relative_tables(SymmetricSchedule(std::move(*graph), 1, collective),
