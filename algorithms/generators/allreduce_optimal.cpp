@@ -32,7 +32,7 @@ constexpr Pipeline kPipeline{.fill = 0.015, .most_transfers = 1U << 21};
 /// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many ranks it is not compared in all the ways there are.
-constexpr std::uint32_t kMaxComparedWithAll = 64;
+constexpr std::uint32_t kMaxComparedWithAll = 256;
 /// Beyond this many chunks or ranks steps are not searched for.
 constexpr std::uint32_t kMaxGrown = 256;
 /// Beyond this many ranks the linear program takes seconds.
@@ -108,7 +108,7 @@ Schedule in_lockstep(const Topology& topology, const Options& options) {
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
 /// many ranks only those.
 std::vector<std::string_view> two_phase_algorithms(const Topology& topology) {
-  std::vector<std::string_view> names{"symmetric", "forest", "multitree"};
+  std::vector<std::string_view> names{"symmetric", "forest", "multitree", "breadth-first"};
   if (topology.num_ranks() <= kMaxComparedWithAll) {
     for (const Algorithm& algorithm : algorithms()) {
       if (algorithm.all_reduce != nullptr) continue;
