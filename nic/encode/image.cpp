@@ -107,6 +107,8 @@ Entry read_entry(Reader& in, const Layout& layout, const Tables& tables) {
       .peer = Rank{small(Field::Peer)},
       .port = small(Field::Port),
       .wait = small(Field::Wait),
+      .turn = small(Field::Turn),
+      .after = small(Field::After),
       .start = at(Field::Start),
       .size = at(Field::Size),
   };
@@ -120,7 +122,8 @@ Entry read_entry(Reader& in, const Layout& layout, const Tables& tables) {
 }
 
 Layout read_layout(Reader& in) {
-  constexpr std::array<std::uint8_t, kFields> kMost = {2, 32, 32, 32, 32, 32, 32, 64, 64, 1};
+  constexpr std::array<std::uint8_t, kFields> kMost = {2,  32, 32, 32, 32, 32,
+                                                       32, 32, 32, 64, 64, 1};
   Layout layout;
   for (std::size_t f = 0; f < kFields; ++f) {
     layout.width[f] = in.number<std::uint8_t>("a width");

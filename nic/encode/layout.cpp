@@ -36,6 +36,10 @@ std::uint64_t value_of(const Entry& entry, Field field) {
       return entry.port;
     case Field::Wait:
       return entry.wait;
+    case Field::Turn:
+      return entry.turn;
+    case Field::After:
+      return entry.after;
     case Field::Start:
       return entry.start;
     case Field::Size:

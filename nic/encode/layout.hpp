@@ -13,14 +13,29 @@
 namespace multitree::nic {
 
 /// Fields of an entry from bit 0 up.
-enum class Field : std::uint8_t { Op, Step, Flow, Piece, Peer, Port, Wait, Start, Size, Parity };
-inline constexpr std::size_t kFields = 10;
+enum class Field : std::uint8_t {
+  Op,
+  Step,
+  Flow,
+  Piece,
+  Peer,
+  Port,
+  Wait,
+  Turn,
+  After,
+  Start,
+  Size,
+  Parity
+};
+inline constexpr std::size_t kFields = 12;
 inline constexpr std::array<std::string_view, kFields> kFieldNames = {
-    "op", "step", "flow", "piece", "peer", "port", "wait", "start", "size", "parity"};
+    "op",   "step", "flow",  "piece", "peer", "port",
+    "wait", "turn", "after", "start", "size", "parity"};
 
 /// Bits of each field, each as many as the largest value in the tables needs and at least one:
 /// op 2, step log2(steps), flow log2(trees), piece log2(chunks of a tree), peer log2(ranks),
-/// port log2(links of a rank), wait log2(arrivals), start and size log2(elements), parity 1.
+/// port log2(links of a rank), wait and turn log2(arrivals), after log2(messages sent), start and
+/// size log2(elements), parity 1.
 struct Layout {
   std::array<std::uint8_t, kFields> width{};
   [[nodiscard]] std::uint32_t bits() const;

@@ -12,6 +12,16 @@
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
+namespace {
+
+/// A chunk of rank 0's numbering in that of another rank.
+std::uint32_t seen_from(const CayleyGraph& graph, Rank rank, std::uint32_t chunk,
+                        std::uint32_t chunks) {
+  const FiniteGroup& group = graph.group();
+  return group.multiply(group.inverse(index(rank)), chunk / chunks) * chunks + chunk % chunks;
+}
+
+}  // namespace
 
 Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOptions& options) {
   const CayleyGraph& graph = schedule.graph();
@@ -28,9 +38,10 @@ Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOpt
                 .relative = true,
                 .of_rank = std::vector<std::vector<Entry>>(1)};
   std::vector<Entry>& entries = tables.of_rank.front();
-  std::vector<std::uint32_t> arrived(chunks, 0);
+  std::vector<std::uint32_t> sent(chunks, 0), received(chunks, 0);
   for (std::uint32_t step = 0; step < tables.steps; ++step) {
     const std::vector<SymmetricTransfer> transfers = schedule.transfers_of_rank(Rank{0}, step);
+    const std::size_t first = entries.size();
     // What arrives in a step is passed on in later ones.
     for (const SymmetricTransfer& t : transfers) {
       if (index(t.src) != 0) continue;
@@ -39,11 +50,19 @@ Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOpt
                          .flow = t.chunk,
                          .peer = t.dst,
                          .port = t.generator,
-                         .wait = arrived[t.chunk],
+                         .wait = received[t.chunk],
                          .size = options.elements / chunks});
+      ++sent[t.chunk];
     }
+    // What rank 0 receives from a neighbour, its own neighbour receives from it.
     for (const SymmetricTransfer& t : transfers) {
-      if (index(t.src) != 0) ++arrived[t.chunk];
+      if (index(t.dst) != 0) continue;
+      const std::uint32_t flow = seen_from(graph, t.src, t.chunk, schedule.chunks());
+      const auto entry =
+          std::find_if(entries.begin() + static_cast<std::ptrdiff_t>(first), entries.end(),
+                       [&](const Entry& e) { return e.flow == flow && e.port == t.generator; });
+      entry->turn = received[t.chunk]++;
+      entry->after = sent[t.chunk];
     }
   }
   sort_entries(entries);

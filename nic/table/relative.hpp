@@ -14,7 +14,9 @@ namespace multitree::nic {
 /// The table of rank 0 with everything as seen from there: `flow` is offset * chunks + which chunk,
 /// rank r's owner being r * offset in the group (r + offset, coordinate by coordinate, on a torus;
 /// r xor offset on a hypercube); `peer` is the generator as an element, `port` its number; `start`
-/// is 0, for it is flow times size. O(ranks * chunks) however many ranks there are.
+/// is 0, for it is flow times size. Among the sums that arrive in one step, `turn` follows the
+/// order at rank 0 and not that of the ranks, so sums may round differently from the absolute
+/// tables'. O(ranks * chunks) however many ranks there are.
 /// \throws Error(InvalidArgument) if the elements are not a multiple of all chunks.
 Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOptions& options);
 

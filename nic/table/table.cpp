@@ -3,88 +3,40 @@
 /// From transfers to entries.
 #include "nic/table/table.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <tuple>
-#include <utility>
 
 #include "nic/table/entries_internal.hpp"
-#include "topologies/error.hpp"
 
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint32_t kNever = ~std::uint32_t{0};
-
-/// What one rank does with one chunk, in steps.
-struct Part {
-  std::uint32_t sums = 0;         ///< partial sums that arrive
-  std::uint32_t last_sum = 0;     ///< step of the last of them
-  std::uint32_t sends = 0;        ///< partial sums sent
-  std::uint32_t sent = kNever;    ///< step of that
-  std::uint32_t results = 0;      ///< results that arrive
-  std::uint32_t result = kNever;  ///< step of that
-  std::uint32_t first_gather = kNever;
+/// Where a transfer stands among those of its chunk at its sender and at its receiver.
+struct Place {
+  std::uint32_t wait = 0, turn = 0, after = 0;  // as in Entry
 };
 
-/// Why counting arrivals does not tell when to send; nullptr if it does.
-const char* fault_of(const Part& part) {
-  if (part.sends > 1) return "sends its partial sum more than once";
-  if (part.results > 1) return "receives the result more than once";
-  if (part.sums > 0 && part.sends == 1 && part.last_sum >= part.sent) {
-    return "receives a partial sum after it has sent its own";
+/// By transfer. A step reads before it writes, so each step is gone through twice.
+std::vector<Place> places_of(const Schedule& schedule) {
+  const std::size_t chunks = schedule.chunks.size();
+  std::vector<std::uint32_t> sent(schedule.ranks * chunks, 0), received(sent);  // [rank][chunk]
+  std::vector<Place> places(schedule.transfers.size());
+  for (std::size_t begin = 0, end = 0; begin < places.size(); begin = end) {
+    const std::uint32_t step = schedule.transfers[begin].step;
+    for (; end < places.size() && schedule.transfers[end].step == step; ++end) {
+      const Transfer& t = schedule.transfers[end];
+      places[end].wait = received[index(t.src) * chunks + t.chunk];
+      ++sent[index(t.src) * chunks + t.chunk];
+    }
+    for (std::size_t i = begin; i < end; ++i) {
+      const Transfer& t = schedule.transfers[i];
+      places[i].turn = received[index(t.dst) * chunks + t.chunk]++;
+      places[i].after = sent[index(t.dst) * chunks + t.chunk];
+    }
   }
-  if (part.results == 1 && part.sends == 1 && part.result <= part.sent) {
-    return "receives the result before it has sent its partial sum";
-  }
-  if (part.first_gather == kNever) return nullptr;
-  if (part.results == 1 && part.first_gather <= part.result) return "passes on what it lacks";
-  if (part.results == 0 && part.sums > 0 && part.first_gather <= part.last_sum) {
-    return "passes on an incomplete sum";
-  }
-  return nullptr;
+  return places;
 }
-
-class Parts {
- public:
-  explicit Parts(const Schedule& schedule)
-      : chunks_(schedule.chunks.size()), parts_(schedule.ranks * chunks_) {
-    for (const Transfer& t : schedule.transfers) note(t);
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      const char* fault = fault_of(parts_[i]);
-      if (fault == nullptr) continue;
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("{}: expected trees for the tables, but rank {} {} (chunk {})",
-                              schedule.algorithm, i / chunks_, fault, i % chunks_));
-    }
-  }
-
-  [[nodiscard]] std::uint32_t wait(const Transfer& t) const {
-    const Part& part = parts_[index(t.src) * chunks_ + t.chunk];
-    return part.sums + (t.op == Op::Copy ? part.results : 0);
-  }
-
- private:
-  void note(const Transfer& t) {
-    Part& src = parts_[index(t.src) * chunks_ + t.chunk];
-    Part& dst = parts_[index(t.dst) * chunks_ + t.chunk];
-    if (t.op == Op::Reduce) {
-      ++src.sends;
-      src.sent = t.step;
-      ++dst.sums;
-      dst.last_sum = std::max(dst.last_sum, t.step);
-    } else {
-      src.first_gather = std::min(src.first_gather, t.step);
-      ++dst.results;
-      dst.result = t.step;
-    }
-  }
-
-  std::size_t chunks_;
-  std::vector<Part> parts_;  // [rank][chunk]
-};
 
 /// Which chunk of its tree each chunk is.
 std::vector<std::uint32_t> pieces_of(const Schedule& schedule) {
@@ -132,10 +84,11 @@ Tables compile_tables(const Schedule& schedule, const Topology& topology,
                 .steps = schedule.num_steps(),
                 .elements = options.elements,
                 .of_rank = std::vector<std::vector<Entry>>(schedule.ranks)};
-  const Parts parts(schedule);
+  const std::vector<Place> places = places_of(schedule);
   const auto ranges = chunk_ranges(schedule, options.elements);
   const auto pieces = pieces_of(schedule), ports = ports_of(topology);
-  for (const Transfer& t : schedule.transfers) {
+  for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
+    const Transfer& t = schedule.transfers[i];
     tables.of_rank[index(t.src)].push_back({
         .op = t.op == Op::Reduce ? Opcode::Reduce : Opcode::Gather,
         .step = t.step,
@@ -143,7 +96,9 @@ Tables compile_tables(const Schedule& schedule, const Topology& topology,
         .piece = pieces[t.chunk],
         .peer = t.dst,
         .port = ports[index(schedule.route(t).front())],
-        .wait = parts.wait(t),
+        .wait = places[i].wait,
+        .turn = places[i].turn,
+        .after = places[i].after,
         .start = ranges[t.chunk].begin,
         .size = ranges[t.chunk].count,
     });

@@ -22,9 +22,16 @@ struct Entry {
   std::uint32_t piece = 0;  ///< which of the flow's chunks, in the order of the buffer
   Rank peer{};              ///< Reduce: the parent; Gather: a child
   std::uint32_t port = 0;   ///< link to send on, counted among the rank's own
-  /// Messages of this piece that have to arrive first: the partial sums of all children; for a
-  /// Gather of a rank that is not the root also the parent's result.
+  /// Messages of this piece that the rank has to take in first: in a tree the partial sums of all
+  /// children; for a Gather of a rank that is not the root also the parent's result.
   std::uint32_t wait = 0;
+  /// For the receiver: how many messages of this piece it takes in before this one. So sums are
+  /// made in one order, that of the schedule, whatever the order of arrival.
+  std::uint32_t turn = 0;
+  /// For the receiver: how many messages of this piece it has to have sent before it takes this one
+  /// in, so that what it sends is the value of the step. Ranks that exchange sums need it; in a
+  /// tree nothing arrives before.
+  std::uint32_t after = 0;
   std::uint64_t start = 0;  ///< first element
   std::uint64_t size = 0;   ///< elements, may be 0
   bool operator==(const Entry&) const = default;
@@ -48,13 +55,10 @@ struct TableOptions {
                       ///< step numbers say how long to wait
 };
 
-/// Compiles a schedule in which every rank sends a chunk's partial sum at most once, after those of
-/// its children, and its result after its parent's: trees, pipelined or not, phases one after the
-/// other or at the same time. Then one count a chunk of what has arrived tells what may be sent,
-/// whatever the order in which messages of different chunks arrive. O(T log T) for T transfers.
+/// Compiles any schedule. `wait`, `turn` and `after` keep, for each rank and chunk, the order of
+/// the operations that the steps give, whenever messages arrive. O(T log T) for T transfers.
 /// \pre the schedule verifies on the topology.
-/// \throws Error(Unsupported) if it exchanges partial sums otherwise (halving-doubling), naming
-/// the first rank and chunk; Error(InvalidArgument) as chunk_ranges().
+/// \throws Error(InvalidArgument) as chunk_ranges().
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options);
 

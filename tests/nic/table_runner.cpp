@@ -35,28 +35,53 @@ std::vector<Queue> queues_of(const nic::Tables& tables) {
   return queues;
 }
 
+/// What a rank has of one piece: messages taken in and sent, and those that came too early.
+struct Piece {
+  std::uint32_t taken = 0, sent = 0;
+  std::vector<std::pair<Entry, std::vector<std::uint64_t>>> parked;
+};
+
 class Runner {
  public:
-  Runner(std::uint32_t ranks, Buffers& buffers) : arrived_(ranks), buffers_(buffers) {}
+  Runner(std::uint32_t ranks, Buffers& buffers) : pieces_(ranks), buffers_(buffers) {}
 
-  [[nodiscard]] bool may_send(std::uint32_t rank, const Entry& entry) const {
-    const auto found = arrived_[rank].find({entry.flow, entry.piece});
-    return (found == arrived_[rank].end() ? 0 : found->second) >= entry.wait;
+  [[nodiscard]] bool may_send(std::uint32_t rank, const Entry& entry) {
+    return piece(rank, entry).taken >= entry.wait;
   }
   void send(std::uint32_t rank, const Entry& entry) {
+    const auto from = buffers_[rank].begin() + static_cast<std::ptrdiff_t>(entry.start);
     const std::uint32_t peer = index(entry.peer);
-    for (std::uint64_t i = entry.start; i < entry.start + entry.size; ++i) {
-      if (entry.op == Opcode::Reduce) {
-        buffers_[peer][i] += buffers_[rank][i];
-      } else {
-        buffers_[peer][i] = buffers_[rank][i];
-      }
-    }
-    ++arrived_[peer][{entry.flow, entry.piece}];
+    piece(peer, entry)
+        .parked.emplace_back(entry,
+                             std::vector(from, from + static_cast<std::ptrdiff_t>(entry.size)));
+    ++piece(rank, entry).sent;
+    take_in(rank, piece(rank, entry));
+    take_in(peer, piece(peer, entry));
   }
 
  private:
-  std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t>> arrived_;
+  Piece& piece(std::uint32_t rank, const Entry& entry) {
+    return pieces_[rank][{entry.flow, entry.piece}];
+  }
+  /// All whose turn it is.
+  void take_in(std::uint32_t rank, Piece& piece) {
+    for (bool any = true; any;) {
+      any = false;
+      for (std::size_t i = 0; i < piece.parked.size() && !any; ++i) {
+        const auto& [entry, values] = piece.parked[i];
+        if (entry.turn != piece.taken || entry.after > piece.sent) continue;
+        for (std::uint64_t e = 0; e < entry.size; ++e) {
+          std::uint64_t& mine = buffers_[rank][entry.start + e];
+          mine = entry.op == Opcode::Reduce ? mine + values[e] : values[e];
+        }
+        ++piece.taken;
+        piece.parked.erase(piece.parked.begin() + static_cast<std::ptrdiff_t>(i));
+        any = true;
+      }
+    }
+  }
+
+  std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, Piece>> pieces_;
   Buffers& buffers_;
 };
 

@@ -142,9 +142,9 @@ TEST(RelativeTable, ExpandsToTheTablesOfAllRanks) {
         EXPECT_EQ(one.steps, tables.steps);
         for (std::uint32_t r = 0; r < tables.ranks; ++r) {
           std::vector<nic::Entry> expanded = nic::entries_of(one, *graph, Rank{r});
-          // Ports are links of the topology here, generators there.
+          // Ports are links of the topology here, generators there; turns of one step follow them.
           for (auto* entries : {&expanded, &tables.of_rank[r]}) {
-            for (nic::Entry& entry : *entries) entry.port = 0;
+            for (nic::Entry& entry : *entries) entry.port = entry.turn = 0;
           }
           ASSERT_EQ(expanded, tables.of_rank[r]) << "rank " << r;
         }
@@ -182,15 +182,27 @@ TEST(Table, ABrokenTableGivesAWrongSumOrNone) {
   EXPECT_FALSE(is_right(astray));
 }
 
-TEST(Table, RefusesExchanges) {
-  const Topology topology = make_topology("full:4");
-  const Schedule schedule = make_schedule("exchange", topology);
-  try {
-    static_cast<void>(compile_tables(schedule, topology, {.elements = 16}));
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-    EXPECT_NE(std::string(error.what()).find("rank 0 "), std::string::npos) << error.what();
+// Ranks that swap sums would add what they have already overwritten, without `after`.
+TEST(Table, ServesExchanges) {
+  const Topology topology = make_topology("torus:4x4");
+  for (const char* algorithm : {"recursive-doubling", "swing?variant=latency", "ring2d"}) {
+    SCOPED_TRACE(algorithm);
+    const Schedule schedule = make_schedule(algorithm, topology);
+    Tables tables = compile_tables(schedule, topology, {.elements = 32});
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      expect_all_reduce(tables, Issue::Lockstep, seed);
+      expect_all_reduce(tables, Issue::AsSoonAsPossible, seed);
+    }
+    if (std::string_view(algorithm) == "ring2d") continue;
+    for (auto& entries : tables.of_rank) {
+      for (nic::Entry& entry : entries) entry.after = 0;
+    }
+    Buffers buffers = inputs(tables);
+    const Buffers before = buffers;
+    ASSERT_TRUE(test::run_tables(tables, Issue::AsSoonAsPossible, 1, buffers));
+    std::uint64_t sum = 0;
+    for (const auto& buffer : before) sum += buffer[0];
+    EXPECT_NE(buffers[0][0], sum);
   }
 }
 
