@@ -56,13 +56,11 @@ std::vector<std::uint32_t> ports_of(const Topology& topology) {
   return ports;
 }
 
+auto order_of(const Entry& e) { return std::tuple(e.step, e.op, e.flow, e.piece, e.peer, e.port); }
+
 }  // namespace
 
-void sort_entries(std::vector<Entry>& entries) {
-  std::ranges::sort(entries, {}, [](const Entry& e) {
-    return std::tuple(e.step, e.op, e.flow, e.piece, e.peer, e.port);
-  });
-}
+void sort_entries(std::vector<Entry>& entries) { std::ranges::sort(entries, {}, order_of); }
 
 std::vector<Entry> with_nops(const std::vector<Entry>& entries, std::uint32_t steps) {
   std::vector<Entry> all;
@@ -76,6 +74,36 @@ std::vector<Entry> with_nops(const std::vector<Entry>& entries, std::uint32_t st
   return all;
 }
 
+std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
+                                                    const Topology& topology,
+                                                    std::uint64_t elements) {
+  const std::vector<Place> places = places_of(schedule);
+  const auto ranges = chunk_ranges(schedule, elements);
+  const auto pieces = pieces_of(schedule), ports = ports_of(topology);
+  std::vector<std::vector<PlacedEntry>> of_rank(schedule.ranks);
+  for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
+    const Transfer& t = schedule.transfers[i];
+    of_rank[index(t.src)].push_back({{
+                                         .op = t.op == Op::Reduce ? Opcode::Reduce : Opcode::Gather,
+                                         .step = t.step,
+                                         .flow = schedule.chunks[t.chunk].tree,
+                                         .piece = pieces[t.chunk],
+                                         .peer = t.dst,
+                                         .port = ports[index(schedule.route(t).front())],
+                                         .wait = places[i].wait,
+                                         .turn = places[i].turn,
+                                         .after = places[i].after,
+                                         .start = ranges[t.chunk].begin,
+                                         .size = ranges[t.chunk].count,
+                                     },
+                                     i});
+  }
+  for (auto& entries : of_rank) {
+    std::ranges::sort(entries, {}, [](const PlacedEntry& e) { return order_of(e.entry); });
+  }
+  return of_rank;
+}
+
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options) {
   Tables tables{.collective = schedule.collective,
@@ -83,28 +111,10 @@ Tables compile_tables(const Schedule& schedule, const Topology& topology,
                 .ranks = schedule.ranks,
                 .steps = schedule.num_steps(),
                 .elements = options.elements,
-                .of_rank = std::vector<std::vector<Entry>>(schedule.ranks)};
-  const std::vector<Place> places = places_of(schedule);
-  const auto ranges = chunk_ranges(schedule, options.elements);
-  const auto pieces = pieces_of(schedule), ports = ports_of(topology);
-  for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
-    const Transfer& t = schedule.transfers[i];
-    tables.of_rank[index(t.src)].push_back({
-        .op = t.op == Op::Reduce ? Opcode::Reduce : Opcode::Gather,
-        .step = t.step,
-        .flow = schedule.chunks[t.chunk].tree,
-        .piece = pieces[t.chunk],
-        .peer = t.dst,
-        .port = ports[index(schedule.route(t).front())],
-        .wait = places[i].wait,
-        .turn = places[i].turn,
-        .after = places[i].after,
-        .start = ranges[t.chunk].begin,
-        .size = ranges[t.chunk].count,
-    });
-  }
-  for (std::vector<Entry>& entries : tables.of_rank) {
-    sort_entries(entries);
+                .of_rank = {}};
+  for (const auto& placed : place_entries(schedule, topology, options.elements)) {
+    std::vector<Entry>& entries = tables.of_rank.emplace_back();
+    for (const PlacedEntry& e : placed) entries.push_back(e.entry);
     if (options.nops) entries = with_nops(entries, tables.steps);
   }
   return tables;

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Routers and links at flit level, cycle by cycle. docs/nic-spec.md specifies every cycle.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nic/network/channel_classes.hpp"
+#include "nic/parameters.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree::nic {
+
+/// A cycle. A simulation may last 2^31 of them.
+using Cycle = std::uint32_t;
+
+/// A flit that reached an interface.
+struct Delivery {
+  std::uint32_t packet = 0;
+  Cycle time = 0;  ///< when it is there
+  bool head = false, tail = false, corrupt = false;
+};
+
+/// What goes wrong on a link, for tests of what notices it.
+enum class LinkFault : std::uint8_t { None, Drop, Corrupt, Dead };
+
+/// Every node of the topology is a router with one input and one output channel for each link and,
+/// at endpoints, for each port of the interface. A channel has some virtual channels, each a buffer
+/// at its end. Packets travel as worms: a header that takes a virtual channel of each channel on
+/// its route, flits that follow, and a tail that frees it.
+///
+/// Each cycle every router lets each input send at most one flit and each output take at most one:
+/// an input offers the next (round robin) of its virtual channels whose flit can move, and an
+/// output takes the next (round robin) of the inputs that offer. Interfaces always take what
+/// arrives. What a router does depends on earlier cycles of its neighbours alone, so results do not
+/// depend on the order in which routers are visited.
+class Fabric {
+ public:
+  static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
+
+  /// Keeps no reference. `ports` of each interface as Parameters says.
+  Fabric(const Topology& topology, const Parameters& parameters);
+
+  /// Ports of a rank's interface, at least one.
+  [[nodiscard]] std::uint32_t ports(Rank rank) const;
+  /// Injection port for messages that start on this link, and ejection port for those that come
+  /// from it: one of each a link, or links share them in turn.
+  [[nodiscard]] std::uint32_t injection_port(LinkId first) const { return port_out_[index(first)]; }
+
+  /// Makes routes known, with the classes of each link out of `classes` in all.
+  void set_routes(std::span<const std::vector<LinkId>> routes, const ChannelClasses& classes);
+
+  /// A new packet on a known route. `room`: flits that a buffer must have room for before the
+  /// header enters it. The number is free again once the tail was delivered and release()d.
+  std::uint32_t open(std::uint32_t route, std::uint32_t room);
+  void release(std::uint32_t packet) { free_packets_.push_back(packet); }
+
+  /// Gives a packet's header a virtual channel of an injection port; false if none is free now.
+  bool start(std::uint32_t packet, Rank rank, std::uint32_t port);
+  /// Sends the packet's next flit from its interface; false if there is no room now. At most one a
+  /// cycle and port. \pre started.
+  bool inject(std::uint32_t packet, bool head, bool tail);
+
+  /// Lets routers work for one cycle.
+  void step();
+  /// The cycle that step() comes to next.
+  [[nodiscard]] Cycle now() const { return now_; }
+  /// What reached interfaces by the last step().
+  [[nodiscard]] std::span<const Delivery> delivered() const { return delivered_; }
+
+  /// No router has anything to do in this cycle.
+  [[nodiscard]] bool is_idle() const { return busy_routers_ == 0; }
+  /// When a router has, if nothing is injected before; kNever if all is quiet.
+  [[nodiscard]] Cycle next_event() const;
+  /// Goes on to a cycle without visiting those before it. \pre idle, `cycle` <= next_event().
+  void skip_to(Cycle cycle);
+
+  /// Flits that passed a link so far, and that moved at all (each channel counts).
+  [[nodiscard]] std::uint64_t flits_on(LinkId link) const { return passed_[index(link)]; }
+  [[nodiscard]] std::uint64_t moves() const { return moves_; }
+  /// Router-cycles in which a router had something to do.
+  [[nodiscard]] std::uint64_t router_visits() const { return visits_; }
+
+  /// All buffers empty, all virtual channels free, all credits home (by the cycle
+  /// now() + the longest latency). Empty text, or what is not.
+  [[nodiscard]] std::string check_drained() const;
+  /// Who waits for whom: a circle of buffers if there is one, else the buffers that wait.
+  [[nodiscard]] std::string describe_blockage() const;
+
+  /// From `cycle` on, the `count`-th flit to pass the link (counted from 0 from then on) is dropped
+  /// or corrupted; or all are lost, if dead.
+  void inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count);
+
+  /// Calls of on_pass(link, packet, first cycle, last cycle) for each packet and link, for traces.
+  struct Passage {
+    LinkId link{};
+    std::uint32_t packet = 0;
+    Cycle begin = 0, end = 0;
+  };
+  void record_passages(bool on) { recording_ = on; }
+  [[nodiscard]] std::span<const Passage> passages() const { return passages_; }
+
+ private:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  /// A place in a buffer. Full: a flit that may go on from `time`. Empty: the sender's to fill from
+  /// `time`, when the credit has come back. So credits need no counters and no messages.
+  struct Slot {
+    Cycle time = 0;
+    std::uint32_t word = kNone;  // packet << 3 | corrupt << 2 | tail << 1 | head
+  };
+  /// The buffer of a virtual channel.
+  struct Buffer {
+    std::uint32_t head = 0, tail = 0;  // slots, from begin on in a ring
+    std::uint32_t begin = 0, end = 0;
+    std::uint32_t count = 0;    // flits in it or on the way to it
+    std::uint32_t out = kNone;  // buffer that the worm at its head goes to
+    std::uint32_t channel = 0;
+    std::uint8_t vc = 0;
+    bool taken = false;  // by a worm whose tail has not entered it
+  };
+  struct Channel {
+    std::uint32_t latency = 1;  // from leaving the router (interface) before it to the next
+    std::uint32_t interval = kWholeCycle;
+    std::uint64_t next_free = 0;  // cycles << 16, only if interval is not one cycle
+    std::uint32_t router = 0;     // that it leads to; kNone: an interface
+    std::uint32_t input = 0;      // which of that router's inputs
+    std::uint8_t ready = 0;       // virtual channels whose next flit may go on now
+    std::uint8_t next_vc = 0;     // round robin among them
+    bool faulty = false;
+  };
+  struct Router {
+    std::uint32_t first_input = 0, inputs = 0;  // in inputs_
+    std::uint32_t words = 0;                    // of busy inputs in busy_
+    std::uint32_t first_word = 0;
+    std::uint32_t busy = 0;  // inputs with something ready
+  };
+  struct Hop {
+    std::uint32_t channel = 0;
+    std::uint8_t mask = 0;  // virtual channels that may be used
+  };
+  struct PacketState {
+    std::uint32_t hop = 0;  // the header's next, in hops_
+    std::uint32_t room = 1;
+    std::uint32_t injected = kNone;  // buffer
+  };
+  struct Request {
+    std::uint32_t buffer = 0, out = 0, channel_in = 0, channel_out = 0;
+  };
+  struct Fault {
+    LinkId link{};
+    LinkFault kind = LinkFault::None;
+    Cycle cycle = 0;
+    std::uint64_t count = 0;
+  };
+
+  [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const;
+  [[nodiscard]] std::uint32_t choose(const PacketState& packet) const;
+  void fill(std::uint32_t buffer, std::uint32_t word, Cycle ready);
+  void wake_at(std::uint32_t buffer, Cycle time);
+  void set_ready(std::uint32_t buffer);
+  void clear_ready(std::uint32_t buffer);
+  void wake();
+  void visit(const Router& router);
+  bool request(std::uint32_t channel, Request& request);
+  void move(const Request& request);
+  LinkFault fault_now(std::uint32_t channel);
+  void record(std::uint32_t channel, std::uint32_t word);
+  [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
+
+  std::uint32_t vcs_ = 1, depth_ = 1, router_cycles_ = 0;
+  std::uint32_t links_ = 0;                           // channels 0 .. links_-1 are links,
+  std::uint32_t first_ejection_ = 0;                  // then injection, then ejection
+  std::vector<std::uint32_t> first_port_, ports_of_;  // [rank]
+  std::vector<std::uint32_t> port_out_, port_in_;     // [link]
+  std::vector<std::uint32_t> rank_of_link_end_;       // [link]: rank + 1 of the node it enters
+  std::vector<Channel> channels_;
+  std::vector<Buffer> buffers_;  // [channel][vc]
+  std::vector<Slot> slots_;      // [buffer][depth], none for ejection
+  std::vector<Router> routers_;
+  std::vector<std::uint32_t> inputs_;      // channels
+  std::vector<std::uint32_t> next_input_;  // [channel]: round robin of the output
+  std::vector<std::uint64_t> busy_;        // bits of each router's busy inputs
+  std::vector<std::uint64_t> active_;      // bits of busy routers
+  std::uint32_t busy_routers_ = 0;
+  std::vector<std::vector<std::uint32_t>> wheel_;  // [cycle mod size]: buffers to wake
+  std::vector<Hop> hops_;
+  std::vector<std::uint32_t> first_hop_;  // [route]
+  std::vector<std::uint32_t> first_rank_hop_;
+  std::vector<PacketState> packets_;
+  std::vector<std::uint32_t> free_packets_;
+  std::vector<Request> requests_;
+  std::vector<std::uint32_t> winner_;  // [channel]: number of a request + 1
+  std::vector<std::uint32_t> wanted_;  // output channels of a visit
+  std::vector<Delivery> delivered_;
+  std::vector<std::uint64_t> passed_;  // [channel]
+  std::vector<std::string> names_;     // of links, for messages
+  std::vector<Fault> faults_;
+  std::vector<Passage> passages_;
+  std::vector<Cycle> passing_since_;  // [buffer]
+  Cycle now_ = 0;
+  std::uint64_t moves_ = 0, visits_ = 0;
+  bool recording_ = false;
+};
+
+}  // namespace multitree::nic

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Everything about interfaces, routers and flow control that a simulation may vary, with every
+/// default in this one place.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "topologies/topology.hpp"
+
+namespace multitree::nic {
+
+/// How a message is cut up (Huang et al., ISCA 2021, section IV-B).
+enum class FlowControl : std::uint8_t {
+  Message,  ///< one header before the whole chunk
+  Packet    ///< one before each `packet_bytes`
+};
+/// When an entry may be sent once what it waits for is there.
+enum class Issue : std::uint8_t {
+  Dependency,  ///< at once, in the order of the port's entries
+  Lockstep     ///< not before its step; steps last as long as estimated, see nic-spec.md
+};
+/// What happens to partial sums that arrive.
+enum class Reduction : std::uint8_t {
+  Streaming,  ///< added at the rate of the link while they arrive, on every port
+  Store       ///< stored whole, then added one after the other by one unit a rank
+};
+
+/// The defaults are the MULTITREE study's network (ISCA 2021, section V): flits of 16 bytes at
+/// 1 GHz, 4 virtual channels of 318 flits, packets of 256 bytes. Bandwidth and latency of links are
+/// the topology's.
+struct Parameters {
+  std::uint64_t clock_hz = 1'000'000'000;  ///< raised if a link carries more than a flit a cycle
+  std::uint32_t flit_bytes = 16;
+  std::uint32_t element_bytes = 4;  ///< float
+  std::uint32_t virtual_channels = 4;
+  std::uint32_t buffer_flits = 318;    ///< of each virtual channel: twice 150 cycles and some slack
+  std::uint32_t router_cycles = 0;     ///< that a flit stays at least, besides the link's latency
+  std::uint32_t interface_cycles = 1;  ///< latency between an interface and its router
+  std::uint32_t issue_cycles = 0;      ///< from an entry's last dependence to its first flit
+  /// Virtual cut-through: a header waits until the next buffer has room for its whole packet (for
+  /// a message: its first `packet_bytes`). Otherwise wormhole: for one flit.
+  bool cut_through = false;
+  FlowControl flow_control = FlowControl::Message;
+  std::uint32_t packet_bytes = 256;
+  std::uint32_t header_flits = 1;
+  std::uint32_t ports = 0;  ///< of an interface; 0: one for each link of its node
+  Issue issue = Issue::Dependency;
+  std::uint32_t step_discount = 0;  ///< lockstep: cycles that the estimate of a step is short
+  Reduction reduction = Reduction::Streaming;
+  std::uint32_t reduction_elements = 32;      ///< Store: elements that are added in a cycle
+  std::uint64_t watchdog_cycles = 1'000'000;  ///< without any flit moving: deadlock is reported
+  bool operator==(const Parameters&) const = default;
+};
+
+/// Reads an object with some of the members; the others keep their defaults. Names are those above.
+/// \throws Error(InvalidInput) "file:line: ..." on members that do not exist or make no sense.
+Parameters read_parameters(std::string_view json, const std::string& file);
+/// All members, in the order above.
+std::string write_parameters(const Parameters& parameters);
+
+/// Flits that carry a payload; 0 for no elements.
+std::uint64_t payload_flits(std::uint64_t elements, const Parameters& parameters);
+/// Headers before that many payload flits: one, or one a packet; 0 for none.
+std::uint64_t header_flits(std::uint64_t payload, const Parameters& parameters);
+
+/// What a link is in cycles.
+struct LinkCycles {
+  std::uint32_t latency = 1;         ///< >= 1
+  std::uint32_t interval = 1 << 16;  ///< cycles a flit, in units of 2^-16, >= 2^16
+};
+inline constexpr std::uint32_t kWholeCycle = 1 << 16;
+
+/// `clock_hz`, or what the fastest link needs to carry at most one flit a cycle.
+std::uint64_t clock_of(const Topology& topology, const Parameters& parameters);
+/// \throws Error(Unsupported) if a link takes more than 65535 cycles a flit or 2^24 of latency.
+LinkCycles cycles_of(const Link& link, std::uint64_t clock_hz, const Parameters& parameters);
+
+}  // namespace multitree::nic

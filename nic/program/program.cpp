@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Tables with routes.
+#include "nic/program/program.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "nic/table/entries_internal.hpp"
+
+namespace multitree::nic {
+namespace {
+
+/// Gives equal routes the same number.
+class RouteNumbers {
+ public:
+  explicit RouteNumbers(std::vector<std::vector<LinkId>>& routes) : routes_(routes) {}
+  std::uint32_t operator()(std::span<const LinkId> route) {
+    std::vector<LinkId> key(route.begin(), route.end());
+    const auto [at, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(routes_.size()));
+    if (is_new) routes_.push_back(std::move(key));
+    return at->second;
+  }
+
+ private:
+  std::vector<std::vector<LinkId>>& routes_;
+  std::map<std::vector<LinkId>, std::uint32_t> numbers_;
+};
+
+std::vector<std::uint32_t> first_pieces(const Schedule& schedule) {
+  std::uint32_t flows = 0;
+  for (const Chunk& chunk : schedule.chunks) flows = std::max(flows, chunk.tree + 1);
+  std::vector<std::uint32_t> first(flows + 1, 0);
+  for (const Chunk& chunk : schedule.chunks) ++first[chunk.tree + 1];
+  for (std::uint32_t f = 0; f < flows; ++f) first[f + 1] += first[f];
+  first.pop_back();
+  return first;
+}
+
+}  // namespace
+
+Program compile_program(const Schedule& schedule, const Topology& topology,
+                        std::uint64_t elements) {
+  Program program;
+  program.tables.collective = schedule.collective;
+  program.tables.root = schedule.root;
+  program.tables.ranks = schedule.ranks;
+  program.tables.steps = schedule.num_steps();
+  program.tables.elements = elements;
+  program.pieces = static_cast<std::uint32_t>(schedule.chunks.size());
+  program.first_piece = first_pieces(schedule);
+  RouteNumbers number(program.routes);
+  for (const auto& placed : place_entries(schedule, topology, elements)) {
+    std::vector<Entry>& entries = program.tables.of_rank.emplace_back();
+    std::vector<std::uint32_t>& routes = program.route_of.emplace_back();
+    entries.reserve(placed.size());
+    routes.reserve(placed.size());
+    for (const PlacedEntry& e : placed) {
+      entries.push_back(e.entry);
+      routes.push_back(number(schedule.route(schedule.transfers[e.transfer])));
+    }
+  }
+  return program;
+}
+
+std::uint64_t padded_elements(std::uint64_t bytes, std::uint32_t element_bytes,
+                              std::uint32_t ranks) {
+  const std::uint64_t unit = std::uint64_t{element_bytes} * ranks;
+  return (bytes + unit - 1) / unit * ranks;
+}
+
+}  // namespace multitree::nic
