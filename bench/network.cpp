@@ -36,7 +36,7 @@ struct Load {
 
 struct Outcome {
   double seconds = 0;
-  std::uint64_t delivered = 0, moves = 0, visits = 0;
+  std::uint64_t delivered = 0, moves = 0;
   std::uint32_t classes = 0;
   double latency = 0;  // mean cycles from creation to the tail's arrival
 };
@@ -123,7 +123,6 @@ Outcome run(const Topology& topology, const Load& load) {
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   outcome.moves = fabric.moves();
-  outcome.visits = fabric.router_visits();
   outcome.latency /= static_cast<double>(std::max<std::uint64_t>(1, packets));
   return outcome;
 }
@@ -150,7 +149,7 @@ int main(int argc, char** argv) {
       "accepted {:.4f} flits/node/cycle, mean latency {:.1f} cycles, {:.1f} % of routers "
       "active\n",
       static_cast<double>(outcome.delivered) / cycles / topology.num_ranks(), outcome.latency,
-      100 * static_cast<double>(outcome.visits) / cycles / routers);
+      static_cast<double>(outcome.moves) / cycles / routers);
   fmt::print("{:.2f} M router-cycles/s ({:.1f} x the peer), {:.2f} M flit-hops/s\n", rate / 1e6,
              rate / kPeer, static_cast<double>(outcome.moves) / seconds[2] / 1e6);
   return 0;

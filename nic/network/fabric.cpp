@@ -22,6 +22,7 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
       depth_(parameters.buffer_flits),
       router_cycles_(parameters.router_cycles),
       links_(topology.num_links()) {
+  while ((1U << shift_) < vcs_) ++shift_;
   const std::uint64_t clock = clock_of(topology, parameters);
   port_out_.resize(links_);
   port_in_.resize(links_);
@@ -29,8 +30,10 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
   for (const Link& link : topology.links()) {
     const LinkCycles cycles = cycles_of(link, clock, parameters);
     longest = std::max(longest, cycles.latency);
-    channels_.push_back(
-        {.latency = cycles.latency, .interval = cycles.interval, .router = index(link.dst)});
+    Channel& channel = channels_.emplace_back();
+    channel.latency = cycles.latency;
+    channel.slow = cycles.interval != kWholeCycle;
+    paces_.push_back({.interval = cycles.interval});
     names_.push_back(
         fmt::format("{}->{}", topology.node(link.src).name, topology.node(link.dst).name));
   }
@@ -44,55 +47,39 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
     for (std::uint32_t i = 0; i < out.size(); ++i) port_out_[index(out[i])] = i % ports;
     for (std::uint32_t i = 0; i < in.size(); ++i) port_in_[index(in[i])] = i % ports;
     for (std::uint32_t p = 0; p < ports; ++p) {
-      channels_.push_back({.latency = parameters.interface_cycles, .router = index(node)});
+      Channel& channel = channels_.emplace_back();
+      channel.latency = parameters.interface_cycles;
     }
   }
   first_ejection_ = static_cast<std::uint32_t>(channels_.size());
   const std::uint32_t injections = first_ejection_ - links_;
   for (std::uint32_t i = 0; i < injections; ++i) {
-    channels_.push_back({.latency = parameters.interface_cycles, .router = kNone});
+    Channel& channel = channels_.emplace_back();
+    channel.latency = parameters.interface_cycles;
   }
   rank_of_link_end_.resize(links_);
   for (std::uint32_t l = 0; l < links_; ++l) {
     const Node& end = topology.node(topology.link(LinkId{l}).dst);
     rank_of_link_end_[l] = end.rank ? index(*end.rank) + 1 : 0;
   }
-  // Inputs of each router, and the bits that say which are busy.
-  routers_.resize(topology.num_nodes());
-  std::uint32_t words = 0;
+  // Inputs of each router: its links, then the ports of its interface.
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    Router& router = routers_[n];
-    router.first_input = static_cast<std::uint32_t>(inputs_.size());
-    for (const LinkId link : topology.in_links(NodeId{n})) inputs_.push_back(index(link));
+    std::uint16_t input = 0;
+    for (const LinkId link : topology.in_links(NodeId{n})) channels_[index(link)].input = input++;
     if (const auto rank = topology.node(NodeId{n}).rank) {
       for (std::uint32_t p = 0; p < ports_of_[index(*rank)]; ++p) {
-        inputs_.push_back(links_ + first_port_[index(*rank)] + p);
+        channels_[links_ + first_port_[index(*rank)] + p].input = input++;
       }
     }
-    router.inputs = static_cast<std::uint32_t>(inputs_.size()) - router.first_input;
-    for (std::uint32_t i = 0; i < router.inputs; ++i) {
-      channels_[inputs_[router.first_input + i]].input = i;
-    }
-    router.words = (router.inputs + 63) / 64;
-    router.first_word = words;
-    words += router.words;
   }
-  busy_.assign(words, 0);
-  active_.assign((routers_.size() + 63) / 64, 0);
-  buffers_.resize(channels_.size() * vcs_);
-  slots_.resize(std::size_t{first_ejection_} * vcs_ * depth_);
-  for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
-    Buffer& buffer = buffers_[b];
-    buffer.channel = b / vcs_;
-    buffer.vc = static_cast<std::uint8_t>(b % vcs_);
-    if (buffer.channel >= first_ejection_) continue;
-    buffer.head = buffer.tail = buffer.begin = b * depth_;
-    buffer.end = buffer.begin + depth_;
+  ready_.assign((channels_.size() + 63) / 64, 0);
+  buffers_.resize(channels_.size() << shift_);
+  slots_.resize((std::size_t{first_ejection_} << shift_) * depth_);
+  for (std::uint32_t b = 0; b < first_ejection_ << shift_; ++b) {
+    buffers_[b].head = buffers_[b].tail = b * depth_;
   }
-  next_input_.assign(channels_.size(), 0);
-  winner_.assign(channels_.size(), 0);
-  passed_.assign(channels_.size(), 0);
   passing_since_.assign(buffers_.size(), 0);
+  wanted_.reserve(channels_.size());
   wheel_.resize(std::bit_ceil(longest + router_cycles_ + 2));
 }
 
@@ -132,11 +119,72 @@ std::uint32_t Fabric::open(std::uint32_t route, std::uint32_t room) {
   return packet;
 }
 
+struct Fabric::Hands {
+  Buffer* const buffers;
+  Slot* const slots;
+  Channel* const channels;
+  std::uint64_t* const ready;
+  std::vector<std::uint32_t>* const wheel;
+  const std::uint32_t wheel_mask, shift, depth, vcs, first_ejection;
+  const Cycle now;
+
+  [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const {
+    std::uint32_t last = buffers[buffer].tail + room - 1;
+    if (last >= (buffer + 1) * depth) last -= depth;
+    return slots[last].word == kNone && slots[last].time <= now;
+  }
+
+  void wake_at(std::uint32_t buffer, Cycle time) const {
+    wheel[time & wheel_mask].push_back(buffer);
+  }
+
+  /// \returns whether it is the only flit, so that somebody has to wake the buffer.
+  bool fill(std::uint32_t buffer, std::uint32_t word, Cycle time) const {
+    Buffer& b = buffers[buffer];
+    slots[b.tail] = {time, word};
+    if (++b.tail == (buffer + 1) * depth) b.tail = buffer * depth;
+    return b.count++ == 0;
+  }
+
+  [[nodiscard]] std::uint32_t vc_of(std::uint32_t buffer) const {
+    return buffer & ((1U << shift) - 1);
+  }
+  void set_ready(std::uint32_t buffer) const {
+    const std::uint32_t channel = buffer >> shift;
+    channels[channel].ready =
+        static_cast<std::uint8_t>(channels[channel].ready | (1U << vc_of(buffer)));
+    ready[channel / 64] |= std::uint64_t{1} << (channel % 64);
+  }
+  void clear_ready(std::uint32_t buffer) const {
+    const std::uint32_t channel = buffer >> shift;
+    channels[channel].ready =
+        static_cast<std::uint8_t>(channels[channel].ready & ~(1U << vc_of(buffer)));
+    if (channels[channel].ready == 0) {
+      ready[channel / 64] &= ~(std::uint64_t{1} << (channel % 64));
+    }
+  }
+};
+
+Fabric::Hands Fabric::hands() {
+  return {.buffers = buffers_.data(),
+          .slots = slots_.data(),
+          .channels = channels_.data(),
+          .ready = ready_.data(),
+          .wheel = wheel_.data(),
+          .wheel_mask = static_cast<std::uint32_t>(wheel_.size() - 1),
+          .shift = shift_,
+          .depth = depth_,
+          .vcs = vcs_,
+          .first_ejection = first_ejection_,
+          .now = now_};
+}
+
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
-  const std::uint32_t first = (links_ + first_port_[index(rank)] + port) * vcs_;
+  const Hands h = hands();
+  const std::uint32_t first = (links_ + first_port_[index(rank)] + port) << shift_;
   for (std::uint32_t b = first; b < first + vcs_; ++b) {
-    if (buffers_[b].taken || !has_room(b, packets_[packet].room)) continue;
-    buffers_[b].taken = true;
+    if (buffers_[b].taken || !h.has_room(b, packets_[packet].room)) continue;
+    buffers_[b].taken = 1;
     packets_[packet].injected = b;
     return true;
   }
@@ -144,32 +192,39 @@ bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
 }
 
 bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
+  const Hands h = hands();
   const std::uint32_t b = packets_[packet].injected;
-  if (!has_room(b, 1)) return false;
-  fill(b, packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U),
-       now_ + channels_[buffers_[b].channel].latency);
-  if (tail) buffers_[b].taken = false;
+  if (!h.has_room(b, 1)) return false;
+  const Cycle ready = now_ + channels_[b >> shift_].latency;
+  const std::uint32_t word = packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U);
+  if (h.fill(b, word, ready)) h.wake_at(b, ready);
+  if (tail) buffers_[b].taken = 0;
   return true;
 }
 
 void Fabric::step() {
   delivered_.clear();
-  wake();
-  if (busy_routers_ != 0) {
-    for (std::size_t w = 0; w < active_.size(); ++w) {
-      for (std::uint64_t bits = active_[w]; bits != 0; bits &= bits - 1) {
-        ++visits_;
-        visit(routers_[w * 64 + static_cast<std::size_t>(std::countr_zero(bits))]);
-      }
+  const Hands h = hands();
+  wake(h);
+  // All offers first, so that moves may make buffers ready for the next cycle.
+  for (std::uint32_t w = 0; w < ready_.size(); ++w) {
+    for (std::uint64_t bits = h.ready[w]; bits != 0; bits &= bits - 1) {
+      offer(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)), h);
     }
   }
+  for (const std::uint32_t channel : wanted_) move(channel, h);
+  wanted_.clear();
   if (++now_ >= (Cycle{1} << 31)) {
     throw Error(ErrorCode::Unsupported, "simulation: expected less than 2^31 cycles");
   }
 }
 
+bool Fabric::is_idle() const {
+  return std::ranges::all_of(ready_, [](std::uint64_t bits) { return bits == 0; });
+}
+
 Cycle Fabric::next_event() const {
-  if (busy_routers_ != 0) return now_;
+  if (!is_idle()) return now_;
   for (Cycle cycle = now_; cycle < now_ + wheel_.size(); ++cycle) {
     if (!wheel_[cycle & (wheel_.size() - 1)].empty()) return cycle;
   }
@@ -181,183 +236,141 @@ void Fabric::skip_to(Cycle cycle) {
   now_ = cycle;
 }
 
-inline bool Fabric::has_room(std::uint32_t buffer, std::uint32_t room) const {
-  const Buffer& b = buffers_[buffer];
-  std::uint32_t last = b.tail + room - 1;
-  if (last >= b.end) last -= depth_;
-  return slots_[last].word == kNone && slots_[last].time <= now_;
+std::uint64_t Fabric::moves() const {
+  std::uint64_t sum = 0;
+  for (const Channel& channel : channels_) sum += channel.passed;
+  return sum;
 }
 
-/// A buffer for a header's next hop; kNone if there is none now.
-inline std::uint32_t Fabric::choose(const PacketState& packet) const {
-  const Hop hop = hops_[packet.hop];
+void Fabric::wake(const Hands& h) {
+  std::vector<std::uint32_t>& due = wheel_[h.now & h.wheel_mask];
+  for (const std::uint32_t buffer : due) h.set_ready(buffer);
+  due.clear();
+}
+
+/// For a header: a virtual channel of its next hop that is free; kNone if there is none now.
+inline std::uint32_t Fabric::next_buffer(const Hop& hop, std::uint32_t room, const Hands& h) const {
   for (std::uint32_t mask = hop.mask; mask != 0; mask &= mask - 1) {
-    const std::uint32_t b = hop.channel * vcs_ + static_cast<std::uint32_t>(std::countr_zero(mask));
-    if (buffers_[b].taken) continue;
-    if (hop.channel >= first_ejection_ || has_room(b, packet.room)) return b;
+    const std::uint32_t to =
+        hop.channel << h.shift | static_cast<std::uint32_t>(std::countr_zero(mask));
+    if (h.buffers[to].taken == 0 && (hop.channel >= h.first_ejection || h.has_room(to, room))) {
+      return to;
+    }
   }
   return kNone;
 }
 
-inline void Fabric::fill(std::uint32_t buffer, std::uint32_t word, Cycle ready) {
-  Buffer& b = buffers_[buffer];
-  slots_[b.tail] = {ready, word};
-  if (++b.tail == b.end) b.tail = b.begin;
-  if (b.count++ == 0) wake_at(buffer, ready);
-}
-
-inline void Fabric::wake_at(std::uint32_t buffer, Cycle time) {
-  wheel_[time & (wheel_.size() - 1)].push_back(buffer);
-}
-
-inline void Fabric::set_ready(std::uint32_t buffer) {
-  Channel& channel = channels_[buffers_[buffer].channel];
-  const bool was_quiet = channel.ready == 0;
-  channel.ready = static_cast<std::uint8_t>(channel.ready | (1U << buffers_[buffer].vc));
-  if (!was_quiet) return;
-  Router& router = routers_[channel.router];
-  busy_[router.first_word + channel.input / 64] |= std::uint64_t{1} << (channel.input % 64);
-  if (router.busy++ == 0) {
-    active_[channel.router / 64] |= std::uint64_t{1} << (channel.router % 64);
-    ++busy_routers_;
-  }
-}
-
-inline void Fabric::clear_ready(std::uint32_t buffer) {
-  Channel& channel = channels_[buffers_[buffer].channel];
-  channel.ready = static_cast<std::uint8_t>(channel.ready & ~(1U << buffers_[buffer].vc));
-  if (channel.ready != 0) return;
-  Router& router = routers_[channel.router];
-  busy_[router.first_word + channel.input / 64] &= ~(std::uint64_t{1} << (channel.input % 64));
-  if (--router.busy == 0) {
-    active_[channel.router / 64] &= ~(std::uint64_t{1} << (channel.router % 64));
-    --busy_routers_;
-  }
-}
-
-void Fabric::wake() {
-  std::vector<std::uint32_t>& due = wheel_[now_ & (wheel_.size() - 1)];
-  for (const std::uint32_t buffer : due) set_ready(buffer);
-  due.clear();
-}
-
-void Fabric::visit(const Router& router) {
-  requests_.clear();
-  wanted_.clear();
-  for (std::uint32_t w = 0; w < router.words; ++w) {
-    for (std::uint64_t bits = busy_[router.first_word + w]; bits != 0; bits &= bits - 1) {
-      const std::uint32_t input = w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-      Request request;
-      if (!this->request(inputs_[router.first_input + input], request)) continue;
-      requests_.push_back(request);
-      // Inputs come in ascending order: the first from the pointer on wins, else the first.
-      std::uint32_t& winner = winner_[request.channel_out];
-      if (winner == 0) {
-        wanted_.push_back(request.channel_out);
-        winner = static_cast<std::uint32_t>(requests_.size());
-      } else {
-        const std::uint32_t pointer = next_input_[request.channel_out];
-        const std::uint32_t before = channels_[requests_[winner - 1].channel_in].input;
-        if (before < pointer && input >= pointer) {
-          winner = static_cast<std::uint32_t>(requests_.size());
-        }
-      }
-    }
-  }
-  for (const std::uint32_t channel : wanted_) {
-    const Request& request = requests_[winner_[channel] - 1];
-    winner_[channel] = 0;
-    const std::uint32_t next = channels_[request.channel_in].input + 1;
-    next_input_[channel] = next == router.inputs ? 0 : next;
-    move(request);
-  }
-}
-
-/// The next virtual channel of an input whose flit can move now.
-inline bool Fabric::request(std::uint32_t channel, Request& request) {
-  const Channel& in = channels_[channel];
+/// An input offers the next of its flits that can move to the output that it wants.
+inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
+  const Channel& in = h.channels[channel];
   // Rotated so that the pointer's bit comes first.
   const std::uint32_t ready = in.ready;
-  std::uint32_t order = (ready >> in.next_vc) | (ready << (vcs_ - in.next_vc));
-  order &= (1U << vcs_) - 1;
+  std::uint32_t order = (ready >> in.next_vc) | (ready << (h.vcs - in.next_vc));
+  order &= (1U << h.vcs) - 1;
   for (; order != 0; order &= order - 1) {
     std::uint32_t vc = in.next_vc + static_cast<std::uint32_t>(std::countr_zero(order));
-    if (vc >= vcs_) vc -= vcs_;
-    const std::uint32_t b = channel * vcs_ + vc;
-    const Buffer& buffer = buffers_[b];
+    if (vc >= h.vcs) vc -= h.vcs;
+    const std::uint32_t b = channel << h.shift | vc;
+    const Buffer& buffer = h.buffers[b];
     std::uint32_t out = buffer.out;
     if (out == kNone) {
-      out = choose(packets_[slots_[buffer.head].word >> kPacketShift]);
+      const PacketState& packet = packets_[h.slots[buffer.head].word >> kPacketShift];
+      out = next_buffer(hops_[packet.hop], packet.room, h);
       if (out == kNone) continue;
-    } else if (out < first_ejection_ * vcs_ && !has_room(out, 1)) {
+    } else if (out < h.first_ejection << h.shift && !h.has_room(out, 1)) {
       continue;
     }
-    const std::uint32_t channel_out = buffers_[out].channel;
-    const Channel& to = channels_[channel_out];
-    if (to.interval != kWholeCycle && to.next_free > std::uint64_t{now_} << 16) continue;
-    request = {b, out, channel, channel_out};
-    return true;
+    Channel& to = h.channels[out >> h.shift];
+    if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) continue;
+    if (to.winner == kNone) {
+      wanted_.push_back(out >> h.shift);
+      to.winner = b;
+      to.into = out;
+      return;
+    }
+    // Of two inputs the one that comes first from the pointer on, round the end.
+    const auto distance = [&](const Channel& from) {
+      return static_cast<std::uint16_t>(from.input - to.next_input);
+    };
+    if (distance(in) < distance(h.channels[to.winner >> h.shift])) {
+      to.winner = b;
+      to.into = out;
+    }
+    return;
   }
-  return false;
 }
 
-inline void Fabric::move(const Request& request) {
-  ++moves_;
-  ++passed_[request.channel_out];
-  Buffer& from = buffers_[request.buffer];
-  Channel& in = channels_[request.channel_in];
-  Channel& out = channels_[request.channel_out];
-  in.next_vc = static_cast<std::uint8_t>(from.vc + 1U == vcs_ ? 0 : from.vc + 1);
+/// An output takes the flit that it has chosen.
+inline void Fabric::move(std::uint32_t channel, const Hands& h) {
+  Channel& to = h.channels[channel];
+  const std::uint32_t b = to.winner;
+  Buffer& from = h.buffers[b];
+  Channel& in = h.channels[b >> h.shift];
+  const std::uint32_t out = to.into;
+  to.winner = kNone;
+  ++to.passed;
+  to.next_input = static_cast<std::uint16_t>(in.input + 1);
+  const std::uint32_t vc = h.vc_of(b) + 1;
+  in.next_vc = static_cast<std::uint8_t>(vc == h.vcs ? 0 : vc);
 
   // Out of the buffer: the slot is the sender's again when the credit is back.
-  std::uint32_t word = slots_[from.head].word;
-  slots_[from.head] = {now_ + in.latency, kNone};
-  if (++from.head == from.end) from.head = from.begin;
+  std::uint32_t word = h.slots[from.head].word;
+  h.slots[from.head] = {h.now + in.latency, kNone};
+  if (++from.head == (b + 1) * h.depth) from.head = b * h.depth;
   --from.count;
-  if ((word & kHead) != 0) {
-    from.out = request.out;
-    buffers_[request.out].taken = true;
-    ++packets_[word >> kPacketShift].hop;
-    passing_since_[request.out] = now_;
-  }
-  if ((word & kTail) != 0) {
-    from.out = kNone;
-    buffers_[request.out].taken = false;
-    if (recording_) record(request.out, word);
+  if ((word & (kHead | kTail)) != 0) {
+    if ((word & kHead) != 0) {
+      from.out = out;
+      h.buffers[out].taken = 1;
+      ++packets_[word >> kPacketShift].hop;
+      if (recording_) passing_since_[out] = h.now;
+    }
+    if ((word & kTail) != 0) {
+      from.out = kNone;
+      h.buffers[out].taken = 0;
+      if (recording_) record(out, word);
+    }
   }
   if (from.count == 0) {
-    clear_ready(request.buffer);
-  } else if (const Cycle next = slots_[from.head].time; next > now_ + 1) {
-    clear_ready(request.buffer);
-    wake_at(request.buffer, next);
+    h.clear_ready(b);
+  } else if (const Cycle next = h.slots[from.head].time; next > h.now + 1) {
+    h.clear_ready(b);
+    h.wake_at(b, next);
   }
 
   // Onto the channel.
-  if (out.interval != kWholeCycle) {
-    const std::uint64_t since = (std::uint64_t{now_} << 16) -
-                                std::min<std::uint64_t>(std::uint64_t{now_} << 16, kWholeCycle - 1);
-    out.next_free = std::max(out.next_free, since) + out.interval;
+  if (to.slow) {
+    Pace& pace = paces_[channel];
+    const std::uint64_t time = std::uint64_t{h.now} << 16;
+    const std::uint64_t since = time - std::min<std::uint64_t>(time, kWholeCycle - 1);
+    pace.next_free = std::max(pace.next_free, since) + pace.interval;
   }
-  if (out.faulty) {
-    const LinkFault fault = fault_now(request.channel_out);
+  if (to.faulty) {
+    const LinkFault fault = fault_now(channel);
     if (fault == LinkFault::Drop || fault == LinkFault::Dead) return;
     if (fault == LinkFault::Corrupt) word |= kCorrupt;
   }
-  if (request.channel_out >= first_ejection_) {
+  if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,
-                          .time = now_ + out.latency,
+                          .time = h.now + to.latency,
                           .head = (word & kHead) != 0,
                           .tail = (word & kTail) != 0,
                           .corrupt = (word & kCorrupt) != 0});
+    return;
+  }
+  const Cycle ready = h.now + to.latency + router_cycles_;
+  if (!h.fill(out, word, ready)) return;
+  if (ready == h.now + 1) {
+    h.set_ready(out);
   } else {
-    fill(request.out, word, now_ + out.latency + router_cycles_);
+    h.wake_at(out, ready);
   }
 }
 
 void Fabric::record(std::uint32_t buffer, std::uint32_t word) {
-  if (buffers_[buffer].channel >= links_) return;
+  if (buffer >> shift_ >= links_) return;
   passages_.push_back(
-      {LinkId{buffers_[buffer].channel}, word >> kPacketShift, passing_since_[buffer], now_ + 1});
+      {LinkId{buffer >> shift_}, word >> kPacketShift, passing_since_[buffer], now_ + 1});
 }
 
 void Fabric::inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count) {
@@ -381,7 +394,7 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
 }
 
 std::string Fabric::name_of(std::uint32_t buffer) const {
-  const std::uint32_t channel = buffer / vcs_;
+  const std::uint32_t channel = buffer >> shift_;
   const auto port_of = [&](std::uint32_t port, const char* what) {
     const auto rank = std::ranges::upper_bound(first_port_, port) - first_port_.begin() - 1;
     return fmt::format("{} {} of rank {}", what, port - first_port_[rank], rank);
@@ -390,16 +403,16 @@ std::string Fabric::name_of(std::uint32_t buffer) const {
                      : channel < first_ejection_
                          ? port_of(channel - links_, "injection port")
                          : port_of(channel - first_ejection_, "ejection port");
-  return fmt::format("{} vc {}", name, buffer % vcs_);
+  return fmt::format("{} vc {}", name, buffer & ((1U << shift_) - 1));
 }
 
 std::string Fabric::check_drained() const {
   for (std::uint32_t b = 0; b < buffers_.size(); ++b) {
     const Buffer& buffer = buffers_[b];
     if (buffer.count != 0) {
-      return fmt::format("{}: {} flits were not delivered", name_of(b), buffer.count);
+      return fmt::format("{}: {} flits were not delivered", name_of(b), +buffer.count);
     }
-    if (buffer.taken || buffer.out != kNone) return name_of(b) + " is still taken";
+    if (buffer.taken != 0 || buffer.out != kNone) return name_of(b) + " is still taken";
   }
   Cycle latest = 0;
   for (const Channel& channel : channels_) latest = std::max(latest, channel.latency);
@@ -415,14 +428,14 @@ std::string Fabric::describe_blockage() const {
   // What each buffer with flits waits for: the buffer that its worm goes to or, for a header, any
   // that its hop allows; following the first is enough to find a circle among worms.
   std::vector<std::uint32_t> waits_for(buffers_.size(), kNone);
-  for (std::uint32_t b = 0; b < first_ejection_ * vcs_; ++b) {
+  for (std::uint32_t b = 0; b < first_ejection_ << shift_; ++b) {
     const Buffer& buffer = buffers_[b];
     if (buffer.count == 0) continue;
     if (buffer.out != kNone) {
       waits_for[b] = buffer.out;
     } else if (const std::uint32_t word = slots_[buffer.head].word; word != kNone) {
       const Hop hop = hops_[packets_[word >> kPacketShift].hop];
-      waits_for[b] = hop.channel * vcs_ + static_cast<std::uint32_t>(std::countr_zero(hop.mask));
+      waits_for[b] = hop.channel << shift_ | static_cast<std::uint32_t>(std::countr_zero(hop.mask));
     }
   }
   std::vector<std::uint32_t> seen(buffers_.size(), 0);

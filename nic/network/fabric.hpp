@@ -73,17 +73,15 @@ class Fabric {
   [[nodiscard]] std::span<const Delivery> delivered() const { return delivered_; }
 
   /// No router has anything to do in this cycle.
-  [[nodiscard]] bool is_idle() const { return busy_routers_ == 0; }
+  [[nodiscard]] bool is_idle() const;
   /// When a router has, if nothing is injected before; kNever if all is quiet.
   [[nodiscard]] Cycle next_event() const;
   /// Goes on to a cycle without visiting those before it. \pre idle, `cycle` <= next_event().
   void skip_to(Cycle cycle);
 
   /// Flits that passed a link so far, and that moved at all (each channel counts).
-  [[nodiscard]] std::uint64_t flits_on(LinkId link) const { return passed_[index(link)]; }
-  [[nodiscard]] std::uint64_t moves() const { return moves_; }
-  /// Router-cycles in which a router had something to do.
-  [[nodiscard]] std::uint64_t router_visits() const { return visits_; }
+  [[nodiscard]] std::uint64_t flits_on(LinkId link) const { return channels_[index(link)].passed; }
+  [[nodiscard]] std::uint64_t moves() const;
 
   /// All buffers empty, all virtual channels free, all credits home (by the cycle
   /// now() + the longest latency). Empty text, or what is not.
@@ -113,31 +111,29 @@ class Fabric {
     Cycle time = 0;
     std::uint32_t word = kNone;  // packet << 3 | corrupt << 2 | tail << 1 | head
   };
-  /// The buffer of a virtual channel.
+  /// The buffer of a virtual channel: number channel << shift_ | virtual channel.
   struct Buffer {
-    std::uint32_t head = 0, tail = 0;  // slots, from begin on in a ring
-    std::uint32_t begin = 0, end = 0;
-    std::uint32_t count = 0;    // flits in it or on the way to it
-    std::uint32_t out = kNone;  // buffer that the worm at its head goes to
-    std::uint32_t channel = 0;
-    std::uint8_t vc = 0;
-    bool taken = false;  // by a worm whose tail has not entered it
+    std::uint32_t out = kNone;         // buffer that the worm at its head goes to
+    std::uint32_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
+    std::uint32_t count : 31 = 0;      // flits in it or on the way to it
+    std::uint32_t taken : 1 = 0;       // by a worm whose tail has not entered it
   };
   struct Channel {
-    std::uint32_t latency = 1;  // from leaving the router (interface) before it to the next
-    std::uint32_t interval = kWholeCycle;
-    std::uint64_t next_free = 0;  // cycles << 16, only if interval is not one cycle
-    std::uint32_t router = 0;     // that it leads to; kNone: an interface
-    std::uint32_t input = 0;      // which of that router's inputs
-    std::uint8_t ready = 0;       // virtual channels whose next flit may go on now
-    std::uint8_t next_vc = 0;     // round robin among them
+    std::uint8_t ready = 0;    // virtual channels whose next flit may go on now
+    std::uint8_t next_vc = 0;  // round robin among them
     bool faulty = false;
+    bool slow = false;             // takes more than a cycle for a flit
+    std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
+    std::uint16_t next_input = 0;  // at the router before it: round robin of the output
+    std::uint32_t winner = kNone;  // of this cycle: buffer whose flit it takes
+    std::uint32_t into = kNone;    // and which of its own buffers that flit enters
+    std::uint32_t latency = 1;     // from leaving the router (interface) before it to the next
+    std::uint64_t passed = 0;      // flits
   };
-  struct Router {
-    std::uint32_t first_input = 0, inputs = 0;  // in inputs_
-    std::uint32_t words = 0;                    // of busy inputs in busy_
-    std::uint32_t first_word = 0;
-    std::uint32_t busy = 0;  // inputs with something ready
+  /// A channel that takes a flit every `interval` cycles, in units of 2^-16.
+  struct Pace {
+    std::uint32_t interval = kWholeCycle;
+    std::uint64_t next_free = 0;
   };
   struct Hop {
     std::uint32_t channel = 0;
@@ -148,9 +144,6 @@ class Fabric {
     std::uint32_t room = 1;
     std::uint32_t injected = kNone;  // buffer
   };
-  struct Request {
-    std::uint32_t buffer = 0, out = 0, channel_in = 0, channel_out = 0;
-  };
   struct Fault {
     LinkId link{};
     LinkFault kind = LinkFault::None;
@@ -158,52 +151,41 @@ class Fabric {
     std::uint64_t count = 0;
   };
 
-  [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const;
-  [[nodiscard]] std::uint32_t choose(const PacketState& packet) const;
-  void fill(std::uint32_t buffer, std::uint32_t word, Cycle ready);
-  void wake_at(std::uint32_t buffer, Cycle time);
-  void set_ready(std::uint32_t buffer);
-  void clear_ready(std::uint32_t buffer);
-  void wake();
-  void visit(const Router& router);
-  bool request(std::uint32_t channel, Request& request);
-  void move(const Request& request);
+  /// The arrays in hand: pointers that the compiler can keep in registers.
+  struct Hands;
+  [[nodiscard]] Hands hands();
+  void wake(const Hands& hands);
+  void offer(std::uint32_t channel, const Hands& hands);
+  [[nodiscard]] std::uint32_t next_buffer(const Hop& hop, std::uint32_t room,
+                                          const Hands& hands) const;
+  void move(std::uint32_t channel, const Hands& hands);
   LinkFault fault_now(std::uint32_t channel);
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
-  std::uint32_t vcs_ = 1, depth_ = 1, router_cycles_ = 0;
+  std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1, router_cycles_ = 0;
   std::uint32_t links_ = 0;                           // channels 0 .. links_-1 are links,
   std::uint32_t first_ejection_ = 0;                  // then injection, then ejection
   std::vector<std::uint32_t> first_port_, ports_of_;  // [rank]
   std::vector<std::uint32_t> port_out_, port_in_;     // [link]
   std::vector<std::uint32_t> rank_of_link_end_;       // [link]: rank + 1 of the node it enters
   std::vector<Channel> channels_;
-  std::vector<Buffer> buffers_;  // [channel][vc]
-  std::vector<Slot> slots_;      // [buffer][depth], none for ejection
-  std::vector<Router> routers_;
-  std::vector<std::uint32_t> inputs_;      // channels
-  std::vector<std::uint32_t> next_input_;  // [channel]: round robin of the output
-  std::vector<std::uint64_t> busy_;        // bits of each router's busy inputs
-  std::vector<std::uint64_t> active_;      // bits of busy routers
-  std::uint32_t busy_routers_ = 0;
+  std::vector<Pace> paces_;                        // [channel]
+  std::vector<Buffer> buffers_;                    // [channel][vc]
+  std::vector<Slot> slots_;                        // [buffer][depth], none for ejection
+  std::vector<std::uint64_t> ready_;               // bits of channels with something ready
   std::vector<std::vector<std::uint32_t>> wheel_;  // [cycle mod size]: buffers to wake
   std::vector<Hop> hops_;
   std::vector<std::uint32_t> first_hop_;  // [route]
-  std::vector<std::uint32_t> first_rank_hop_;
   std::vector<PacketState> packets_;
   std::vector<std::uint32_t> free_packets_;
-  std::vector<Request> requests_;
-  std::vector<std::uint32_t> winner_;  // [channel]: number of a request + 1
-  std::vector<std::uint32_t> wanted_;  // output channels of a visit
+  std::vector<std::uint32_t> wanted_;  // output channels of this cycle
   std::vector<Delivery> delivered_;
-  std::vector<std::uint64_t> passed_;  // [channel]
-  std::vector<std::string> names_;     // of links, for messages
+  std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;
   std::vector<Passage> passages_;
   std::vector<Cycle> passing_since_;  // [buffer]
   Cycle now_ = 0;
-  std::uint64_t moves_ = 0, visits_ = 0;
   bool recording_ = false;
 };
 
