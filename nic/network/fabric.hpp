@@ -93,7 +93,7 @@ class Fabric {
   /// or corrupted; or all are lost, if dead.
   void inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count);
 
-  /// Calls of on_pass(link, packet, first cycle, last cycle) for each packet and link, for traces.
+  /// When a packet passed a link, for traces: its header in cycle `begin`, its tail in `end` - 1.
   struct Passage {
     LinkId link{};
     std::uint32_t packet = 0;
@@ -101,6 +101,7 @@ class Fabric {
   };
   void record_passages(bool on) { recording_ = on; }
   [[nodiscard]] std::span<const Passage> passages() const { return passages_; }
+  void clear_passages() { passages_.clear(); }
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The loop over cycles, and what passes between interfaces and network.
+#include "nic/machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "nic/machine/payloads_internal.hpp"
+#include "nic/network/channel_classes.hpp"
+#include "nic/network/fabric.hpp"
+#include "nic/nic/endpoints.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::nic {
+namespace {
+
+constexpr std::uint32_t kNone = Interface::kNone;
+
+/// What an injection port is sending.
+struct Sender {
+  std::uint32_t message = kNone;
+  std::uint64_t not_before = 0;
+  std::uint64_t payload_left = 0;  // flits of the message not yet in a packet
+  std::uint32_t packet = 0;
+  std::uint32_t flits_left = 0;    // of the packet
+  std::uint32_t headers_left = 0;  // of those
+  bool opened = false, started = false;
+  bool active = false;
+  std::uint32_t span = kNone;  // of the message in the trace
+};
+
+struct Packet {
+  std::uint32_t message = 0;
+  std::uint64_t first = 0;     // payload flit of the message
+  std::uint32_t payload = 0;   // payload flits
+  std::uint32_t received = 0;  // flits
+  bool headed = false;
+};
+
+class Machine : private Endpoints::Carrier {
+ public:
+  Machine(const Program& program, const Topology& topology, const Parameters& parameters,
+          const SimulationOptions& options, std::vector<std::vector<float>>* memory);
+  Simulation run();
+
+ private:
+  void ready(std::uint32_t port) override { activate(port); }
+  void take(std::uint32_t message) override;
+  void happen(std::uint32_t port) override { activate(port); }
+
+  void set_faults();
+  void activate(std::uint32_t port);
+  bool begin(std::uint32_t port);
+  void open_packet(std::uint32_t port);
+  bool send_flit(std::uint32_t port);
+  bool work(std::uint32_t port);
+  void work_ports();
+  void receive(const Delivery& flit);
+  void close(const Packet& packet, const Delivery& flit);
+  void fail(std::string what);
+  void note_sending(std::uint32_t port);
+  void stall();
+  void note_passages();
+  [[nodiscard]] bool skip_quiet_cycles();
+  void finish();
+  [[nodiscard]] Cycle now() const { return fabric_.now(); }
+
+  const Program& program_;
+  const Topology& topology_;
+  const Parameters& parameters_;
+  const SimulationOptions& options_;
+  const std::uint64_t packet_flits_;  // payload of a whole packet
+  Fabric fabric_;
+  Endpoints endpoints_;
+  std::vector<Sender> senders_;            // [port]
+  std::vector<std::uint32_t> active_;      // ports
+  std::vector<std::uint64_t> flits_left_;  // [message]: payload flits not yet received
+  std::vector<Packet> packets_;            // by the fabric's numbers
+  std::optional<Payloads> payloads_;
+  std::vector<std::uint32_t> last_span_;  // [link]
+  Cycle last_progress_ = 0;
+  Simulation result_;
+};
+
+std::vector<std::uint32_t> ports_of(const Fabric& fabric, std::uint32_t ranks) {
+  std::vector<std::uint32_t> ports;
+  for (std::uint32_t r = 0; r < ranks; ++r) ports.push_back(fabric.ports(Rank{r}));
+  return ports;
+}
+
+std::vector<std::vector<std::uint32_t>> ports_of_links(const Fabric& fabric,
+                                                       const Topology& topology) {
+  std::vector<std::vector<std::uint32_t>> ports(topology.num_ranks());
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    for (const LinkId link : topology.out_links(topology.node_of(Rank{r}))) {
+      ports[r].push_back(fabric.injection_port(link));
+    }
+  }
+  return ports;
+}
+
+Machine::Machine(const Program& program, const Topology& topology, const Parameters& parameters,
+                 const SimulationOptions& options, std::vector<std::vector<float>>* memory)
+    : program_(program),
+      topology_(topology),
+      parameters_(parameters),
+      options_(options),
+      packet_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
+      fabric_(topology, parameters),
+      endpoints_(program, parameters, options, ports_of(fabric_, topology.num_ranks()),
+                 ports_of_links(fabric_, topology), *this),
+      senders_(endpoints_.ports().size()),
+      flits_left_(endpoints_.num_messages(), 0),
+      last_span_(topology.num_links(), kNone) {
+  fabric_.set_routes(program.routes,
+                     assign_classes(program.routes, topology.num_links(),
+                                    parameters.virtual_channels, topology.name()));
+  fabric_.record_passages(options.trace);
+  if (memory != nullptr) {
+    payloads_.emplace(*memory, endpoints_.num_messages(), parameters, !options.faults.empty());
+  }
+  if (options.trace) result_.records.resize(endpoints_.num_messages());
+  result_.messages = endpoints_.num_messages();
+  result_.clock_hz = clock_of(topology, parameters);
+  set_faults();
+}
+
+void Machine::set_faults() {
+  for (const Fault& fault : options_.faults) {
+    if (fault.kind == Fault::Kind::LateInterface) continue;
+    const LinkFault kind = fault.kind == Fault::Kind::DeadLink   ? LinkFault::Dead
+                           : fault.kind == Fault::Kind::DropFlit ? LinkFault::Drop
+                                                                 : LinkFault::Corrupt;
+    fabric_.inject_fault(fault.link, kind, static_cast<Cycle>(fault.cycle), fault.count);
+  }
+}
+
+void Machine::activate(std::uint32_t port) {
+  if (senders_[port].active) return;
+  senders_[port].active = true;
+  active_.push_back(port);
+}
+
+void Machine::take(std::uint32_t message) {
+  if (!payloads_) return;
+  const Entry& entry = endpoints_.entry_of(message);
+  payloads_->apply_rest(message, index(entry.peer), entry);
+}
+
+/// The port's next entry. \returns whether there is one to send.
+bool Machine::begin(std::uint32_t port) {
+  Sender& sender = senders_[port];
+  sender.message = endpoints_.begin(port);
+  if (sender.message == kNone) return false;
+  const Entry& entry = endpoints_.entry_of(sender.message);
+  sender.payload_left = payload_flits(entry.size, parameters_);
+  sender.not_before = now() + parameters_.issue_cycles;
+  sender.opened = false;
+  sender.span = kNone;
+  flits_left_[sender.message] = sender.payload_left;
+  if (payloads_) payloads_->open(sender.message, entry);
+  return true;
+}
+
+void Machine::open_packet(std::uint32_t port) {
+  Sender& sender = senders_[port];
+  const std::uint64_t payload = parameters_.flow_control == FlowControl::Packet
+                                    ? std::min(packet_flits_, sender.payload_left)
+                                    : sender.payload_left;
+  sender.headers_left = parameters_.header_flits;
+  sender.flits_left = static_cast<std::uint32_t>(payload) + sender.headers_left;
+  const auto first = static_cast<std::uint32_t>(std::min(packet_flits_, payload));
+  sender.packet = fabric_.open(endpoints_.route_of(sender.message),
+                               parameters_.cut_through ? first + sender.headers_left : 1);
+  if (packets_.size() <= sender.packet) packets_.resize(sender.packet + 1);
+  const Entry& entry = endpoints_.entry_of(sender.message);
+  packets_[sender.packet] = {
+      .message = sender.message,
+      .first = payload_flits(entry.size, parameters_) - sender.payload_left,
+      .payload = static_cast<std::uint32_t>(payload)};
+  sender.payload_left -= payload;
+  sender.opened = true;
+  sender.started = false;
+}
+
+/// \returns whether a flit could be sent.
+bool Machine::send_flit(std::uint32_t port) {
+  Sender& sender = senders_[port];
+  if (!sender.opened) open_packet(port);
+  const Endpoints::Port& place = endpoints_.ports()[port];
+  if (!sender.started) {
+    sender.started = fabric_.start(sender.packet, Rank{place.rank}, place.number);
+    if (!sender.started) return false;
+  }
+  const Packet& packet = packets_[sender.packet];
+  const bool is_head = sender.flits_left == packet.payload + parameters_.header_flits;
+  if (!fabric_.inject(sender.packet, is_head, sender.flits_left == 1)) return false;
+  if (sender.headers_left > 0) {
+    --sender.headers_left;
+  } else if (payloads_) {
+    payloads_->read(sender.message, place.rank, endpoints_.entry_of(sender.message),
+                    packet.first + (packet.payload - sender.flits_left));
+  }
+  if (--sender.flits_left == 0) sender.opened = false;
+  return true;
+}
+
+/// One cycle of a port. \returns whether it may have something to do in the next.
+bool Machine::work(std::uint32_t port) {
+  Sender& sender = senders_[port];
+  if (sender.message == kNone && !begin(port)) return false;
+  if (now() < sender.not_before) {
+    endpoints_.post(sender.not_before, port);
+    return false;
+  }
+  if (!send_flit(port)) return true;
+  last_progress_ = now();
+  if (options_.trace) note_sending(port);
+  if (sender.payload_left != 0 || sender.opened) return true;
+  sender.message = kNone;
+  endpoints_.sent(port);
+  return true;
+}
+
+void Machine::work_ports() {
+  for (std::size_t i = 0; i < active_.size();) {
+    const std::uint32_t port = active_[i];
+    if (work(port)) {
+      ++i;
+      continue;
+    }
+    senders_[port].active = false;
+    active_[i] = active_.back();
+    active_.pop_back();
+  }
+}
+
+void Machine::receive(const Delivery& flit) {
+  Packet& packet = packets_[flit.packet];
+  packet.headed = packet.headed || flit.head;
+  const std::uint32_t number = packet.received++, headers = parameters_.header_flits;
+  const bool is_payload = number >= headers && number < headers + packet.payload;
+  const std::uint64_t place = packet.first + number - headers;
+  if (flit.corrupt) {
+    if (payloads_ && is_payload) {
+      payloads_->corrupt(packet.message, place);
+    } else {
+      fail(fmt::format("cycle {}: the {} failed its checksum", flit.time,
+                       endpoints_.describe(packet.message)));
+    }
+  }
+  if (payloads_ && is_payload) {
+    const Entry& entry = endpoints_.entry_of(packet.message);
+    payloads_->arrived(packet.message, place, index(entry.peer), entry,
+                       endpoints_.is_open(packet.message));
+  }
+  if (flit.tail) close(packet, flit);
+}
+
+/// The tail of a packet has arrived.
+void Machine::close(const Packet& packet, const Delivery& flit) {
+  const std::uint32_t message = packet.message, whole = packet.payload + parameters_.header_flits;
+  if (!packet.headed || packet.received != whole) {
+    fail(fmt::format("cycle {}: the {} arrived with {} of {} flits", flit.time,
+                     endpoints_.describe(message), packet.received, whole));
+    return;
+  }
+  flits_left_[message] -= packet.payload;
+  fabric_.release(flit.packet);
+  if (flits_left_[message] != 0) return;
+  if (payloads_ && !payloads_->is_intact(message)) {
+    fail(fmt::format("cycle {}: the {} failed its checksum", flit.time,
+                     endpoints_.describe(message)));
+    return;
+  }
+  if (options_.trace) result_.records[message].arrived = flit.time;
+  endpoints_.arrive(flit.time, message);
+}
+
+void Machine::fail(std::string what) { result_.errors.push_back(std::move(what)); }
+
+/// Nothing moves, and something is still to come: says who waits for what.
+void Machine::stall() {
+  const std::string waits = endpoints_.who_waits();
+  fail(fmt::format("cycle {}: nothing moves, and {} messages are missing; {}{}network: {}", now(),
+                   endpoints_.left(), waits, waits.empty() ? "" : "; ",
+                   fabric_.describe_blockage()));
+}
+
+/// A flit of the port's message has left.
+void Machine::note_sending(std::uint32_t port) {
+  Sender& sender = senders_[port];
+  if (sender.span == kNone) {
+    const Endpoints::Port& place = endpoints_.ports()[port];
+    const Entry& entry = endpoints_.entry_of(sender.message);
+    result_.records[sender.message] = {
+        .src = Rank{place.rank},
+        .dst = entry.peer,
+        .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
+        .step = entry.step,
+        .flow = entry.flow,
+        .piece = entry.piece,
+        .bytes = entry.size * parameters_.element_bytes,
+        .issued = now()};
+    sender.span = static_cast<std::uint32_t>(result_.spans.size());
+    result_.spans.push_back({.kind = Span::Kind::Interface,
+                             .row = place.rank,
+                             .port = place.number,
+                             .message = sender.message,
+                             .begin = now()});
+  }
+  result_.spans[sender.span].end = now() + 1;
+}
+
+/// Packets that have passed links; those of one message that follow each other are one span.
+void Machine::note_passages() {
+  for (const Fabric::Passage& passage : fabric_.passages()) {
+    const std::uint32_t message = packets_[passage.packet].message;
+    std::uint32_t& last = last_span_[index(passage.link)];
+    if (last != kNone && result_.spans[last].message == message &&
+        result_.spans[last].end == passage.begin) {
+      result_.spans[last].end = passage.end;
+      continue;
+    }
+    last = static_cast<std::uint32_t>(result_.spans.size());
+    result_.spans.push_back({.kind = Span::Kind::Link,
+                             .row = index(passage.link),
+                             .message = message,
+                             .begin = passage.begin,
+                             .end = passage.end});
+  }
+  fabric_.clear_passages();
+}
+
+/// \returns false if nothing will ever happen again.
+bool Machine::skip_quiet_cycles() {
+  if (!active_.empty() || !fabric_.is_idle()) return true;
+  const std::uint64_t next =
+      std::min<std::uint64_t>(fabric_.next_event(), endpoints_.next_time());
+  if (next >= Fabric::kNever) return false;
+  fabric_.skip_to(static_cast<Cycle>(next));
+  last_progress_ = now();
+  return true;
+}
+
+Simulation Machine::run() {
+  std::uint64_t rounds = 0;
+  while (endpoints_.left() > 0 && result_.errors.empty()) {
+    if (!skip_quiet_cycles()) {
+      stall();
+      break;
+    }
+    // What empty messages bring about belongs to the same cycle.
+    do {
+      endpoints_.handle_until(now());
+      work_ports();
+    } while (endpoints_.next_time() <= now());
+    const Cycle cycle = now();
+    fabric_.step();
+    if (options_.trace) note_passages();
+    for (const Delivery& flit : fabric_.delivered()) receive(flit);
+    if (!fabric_.delivered().empty()) last_progress_ = cycle;
+    if (cycle - last_progress_ > parameters_.watchdog_cycles) stall();
+    if (options_.progress && (++rounds & 0xffff) == 0) {
+      options_.progress(1 - static_cast<double>(endpoints_.left()) /
+                                static_cast<double>(result_.messages));
+    }
+  }
+  finish();
+  return std::move(result_);
+}
+
+void Machine::finish() {
+  result_.cycles = endpoints_.finished_at();
+  for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
+    const std::uint64_t flits = fabric_.flits_on(LinkId{l});
+    result_.link_flits += flits;
+    result_.busiest_link_flits = std::max(result_.busiest_link_flits, flits);
+  }
+  if (!result_.errors.empty()) return;
+  const std::string rest = fabric_.check_drained();
+  if (!rest.empty()) fail("at the end " + rest);
+}
+
+}  // namespace
+
+Simulation run_flit_level(const Program& program, const Topology& topology,
+                          const Parameters& parameters, const SimulationOptions& options,
+                          std::vector<std::vector<float>>* memory) {
+  if (memory != nullptr && (parameters.element_bytes != sizeof(float) ||
+                            parameters.flit_bytes % sizeof(float) != 0)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("moving data: expected elements of 4 bytes and flits of whole "
+                            "elements, got {} and {}",
+                            parameters.element_bytes, parameters.flit_bytes));
+  }
+  return Machine(program, topology, parameters, options, memory).run();
+}
+
+}  // namespace multitree::nic

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A queue of events in time: constant time for those of the near future.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <queue>
+#include <utility>
+#include <vector>
+
+namespace multitree::nic {
+
+/// Events leave in the order of their times, those of one time in the order in which they came.
+/// Times near the present have a bucket each (a calendar queue with buckets of one cycle; Brown,
+/// CACM 1988), later ones wait in a heap.
+template <typename Event>
+class EventWheel {
+ public:
+  static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+  EventWheel() : buckets_(kBuckets), used_(kBuckets / 64, 0), used_words_(kBuckets / 4096, 0) {}
+
+  /// \pre time >= that of the event that left last.
+  void push(std::uint64_t time, const Event& event) {
+    ++size_;
+    if (time - now_ >= kBuckets) {
+      far_.push({time, order_++, event});
+      return;
+    }
+    put(time, event);
+  }
+
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+
+  /// Time of the next event; kNever if there is none.
+  [[nodiscard]] std::uint64_t next_time() {
+    if (size_ == 0) return kNever;
+    const std::uint64_t near = next_near();
+    if (far_.empty() || near <= far_.top().time) return near;
+    return far_.top().time;
+  }
+
+  /// \pre not empty.
+  std::pair<std::uint64_t, Event> pop() {
+    advance(next_time());
+    Bucket& bucket = buckets_[now_ % kBuckets];
+    const Event event = bucket.events[bucket.next++];
+    --size_;
+    if (bucket.next == bucket.events.size()) {
+      bucket.events.clear();
+      bucket.next = 0;
+      const std::uint64_t at = now_ % kBuckets;
+      used_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
+      if (used_[at / 64] == 0) {
+        used_words_[at / 4096] &= ~(std::uint64_t{1} << (at / 64 % 64));
+      }
+    }
+    return {now_, event};
+  }
+
+ private:
+  static constexpr std::uint64_t kBuckets = std::uint64_t{1} << 15;
+  struct Bucket {
+    std::vector<Event> events;
+    std::size_t next = 0;
+  };
+  struct Far {
+    std::uint64_t time, order;
+    Event event;
+    bool operator>(const Far& other) const {
+      return std::pair(time, order) > std::pair(other.time, other.order);
+    }
+  };
+
+  void put(std::uint64_t time, const Event& event) {
+    const std::uint64_t at = time % kBuckets;
+    buckets_[at].events.push_back(event);
+    used_[at / 64] |= std::uint64_t{1} << (at % 64);
+    used_words_[at / 4096] |= std::uint64_t{1} << (at / 64 % 64);
+  }
+
+  /// Makes `time` the present; what has come within reach moves into buckets. That keeps the order:
+  /// anything already in those buckets came later, as it would have gone to the heap before.
+  void advance(std::uint64_t time) {
+    now_ = time;
+    while (!far_.empty() && far_.top().time - now_ < kBuckets) {
+      put(far_.top().time, far_.top().event);
+      far_.pop();
+    }
+  }
+
+  /// The first bucket in use from the present on.
+  [[nodiscard]] std::uint64_t next_near() const {
+    const std::uint64_t at = now_ % kBuckets;
+    // The rest of this word, the rest of this group of words, then group by group, round once.
+    std::uint64_t bits = used_[at / 64] >> (at % 64);
+    if (bits != 0) return now_ + static_cast<std::uint64_t>(std::countr_zero(bits));
+    std::uint64_t word = at / 64 + 1;
+    const std::uint64_t words = kBuckets / 64;
+    for (std::uint64_t seen = 0; seen <= words;) {
+      if (word == words) word = 0;
+      const std::uint64_t group = used_words_[word / 64] >> (word % 64);
+      if (group == 0) {
+        seen += 64 - word % 64;
+        word += 64 - word % 64;
+        continue;
+      }
+      word += static_cast<std::uint64_t>(std::countr_zero(group));
+      const std::uint64_t found =
+          word * 64 + static_cast<std::uint64_t>(std::countr_zero(used_[word]));
+      return now_ + (found - at + kBuckets) % kBuckets;
+    }
+    return kNever;
+  }
+
+  std::vector<Bucket> buckets_;
+  std::vector<std::uint64_t> used_, used_words_;  // bits of buckets, and of words of those
+  std::priority_queue<Far, std::vector<Far>, std::greater<>> far_;
+  std::uint64_t now_ = 0, order_ = 0, size_ = 0;
+};
+
+}  // namespace multitree::nic

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which model serves a simulation.
+#include "nic/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "algorithms/cost.hpp"
+#include "nic/machine/machine.hpp"
+#include "nic/machine/reference.hpp"
+#include "nic/message/events.hpp"
+#include "nic/program/program.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::nic {
+namespace {
+
+constexpr std::array<std::string_view, 3> kModels = {"alphabeta", "message", "flit"};
+
+Simulation run_alpha_beta(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                          const Parameters& parameters) {
+  const std::uint64_t clock = clock_of(topology, parameters);
+  const auto time = static_cast<unsigned __int128>(
+      predict_time(schedule, topology, bytes).picoseconds);
+  Simulation result;
+  result.cycles = static_cast<std::uint64_t>((time * clock + 999'999'999'999) / 1'000'000'000'000);
+  result.clock_hz = clock;
+  result.messages = schedule.transfers.size();
+  return result;
+}
+
+Simulation run_flits(const Schedule& schedule, const Topology& topology, const Program& program,
+                     const Parameters& parameters, const SimulationOptions& options) {
+  if (!options.data) return run_flit_level(program, topology, parameters, options, nullptr);
+  Memory memory = make_inputs(schedule.ranks, program.tables.elements);
+  Memory expected = memory;
+  Simulation result = run_flit_level(program, topology, parameters, options, &memory);
+  if (!result.errors.empty()) return result;
+  run_schedule(schedule, expected);
+  const std::string difference = find_difference(schedule, expected, memory);
+  if (!difference.empty()) result.errors.push_back(difference);
+  result.checked = difference.empty();
+  return result;
+}
+
+}  // namespace
+
+Model parse_model(std::string_view text) {
+  for (std::size_t m = 0; m < kModels.size(); ++m) {
+    if (text == kModels[m]) return static_cast<Model>(m);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("expected alphabeta, message or flit, got '{}'", text));
+}
+
+std::string_view to_string(Model model) { return kModels[static_cast<std::size_t>(model)]; }
+
+Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                    const Parameters& parameters, const SimulationOptions& options) {
+  if (options.model == Model::AlphaBeta) {
+    return run_alpha_beta(schedule, topology, bytes, parameters);
+  }
+  const Program program = compile_program(
+      schedule, topology, padded_elements(bytes, parameters.element_bytes, schedule.ranks));
+  if (options.model == Model::Message) {
+    return run_message_level(program, topology, parameters, options);
+  }
+  return run_flits(schedule, topology, program, parameters, options);
+}
+
+}  // namespace multitree::nic
