@@ -6,6 +6,8 @@
 
 #include <array>
 #include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "algorithms/registry.hpp"
 #include "tests/nic/simgrid/child_process.hpp"
@@ -16,6 +18,9 @@ namespace {
 
 using test::simgrid_cycles;
 using test::wire_bytes;
+
+/// Chunks of 100 flits, 101 with their header.
+constexpr std::uint64_t kFourChunks = 6400;
 
 /// Rank 0 and 1 send to 2 and 3 over one link between two switches.
 Topology dumbbell(const char* middle) {
@@ -53,10 +58,13 @@ TEST(SimgridWire, CountsPayloadAndHeaders) {
   EXPECT_EQ(wire_bytes(260, {.packet_bytes = 256}), (17U + 2) * 16);
 }
 
-TEST(SimgridChild, ReportsFailures) {
+TEST(SimgridChild, ReturnsItsResult) {
   EXPECT_EQ(test::run_in_child([] { return 2.5; }), 2.5);
-  EXPECT_THROW(test::run_in_child([]() -> double { throw std::runtime_error("expected"); }),
-               std::runtime_error);
+}
+
+TEST(SimgridChild, ReportsFailures) {
+  const auto fail = []() -> double { throw std::runtime_error("this is expected"); };
+  EXPECT_THROW(test::run_in_child(fail), std::runtime_error);
 }
 
 TEST(Simgrid, OneLinkIsTwoMessagesAndTwoLatencies) {
@@ -80,14 +88,14 @@ TEST(Simgrid, RoutesPayForTheirBytesOnce) {
   const Topology topology = dumbbell("16GB/s");
   Schedule schedule = empty_schedule();
   send_across(schedule, 0, 0, Rank{0}, Rank{2});
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 101U + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 101U + 300);
 }
 
 TEST(Simgrid, SlowestLinkSetsThePace) {
   const Topology topology = dumbbell("4GB/s");
   Schedule schedule = empty_schedule();
   send_across(schedule, 0, 0, Rank{0}, Rank{2});
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 4U * 101 + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 4U * 101 + 300);
 }
 
 TEST(Simgrid, SendersShareALinkFairly) {
@@ -95,7 +103,7 @@ TEST(Simgrid, SendersShareALinkFairly) {
   Schedule schedule = empty_schedule();
   send_across(schedule, 0, 0, Rank{0}, Rank{2});
   send_across(schedule, 0, 1, Rank{1}, Rank{3});
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 2U * 101 + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 2U * 101 + 300);
 }
 
 // A queue goes on when the bytes have left, and pays one latency in all.
@@ -105,7 +113,7 @@ TEST(Simgrid, QueuesSendBackToBack) {
   for (std::uint32_t chunk = 0; chunk < 4; ++chunk) {
     send_across(schedule, chunk, chunk, Rank{0}, Rank{2});
   }
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 4U * 101 + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 4U * 101 + 300);
 }
 
 // What is passed on waits for its arrival, and so does everything behind it in the queue.
@@ -116,7 +124,7 @@ TEST(Simgrid, QueuesKeepTheirOrder) {
   const std::array back{LinkId{4}, LinkId{9}, LinkId{3}};
   schedule.add(1, Op::Copy, 0, Rank{2}, Rank{1}, back);
   schedule.add(2, Op::Copy, 1, Rank{2}, Rank{1}, back);
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 101U + 300 + 2 * 101 + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 101U + 300 + 2 * 101 + 300);
 }
 
 // Transfers of one step read what was there before it.
@@ -125,7 +133,7 @@ TEST(Simgrid, StepsDoNotWaitForThemselves) {
   Schedule schedule = empty_schedule();
   send_across(schedule, 0, 0, Rank{0}, Rank{2});
   schedule.add(0, Op::Copy, 0, Rank{2}, Rank{1}, std::array{LinkId{4}, LinkId{9}, LinkId{3}});
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 101U + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 101U + 300);
 }
 
 // Two ways between the same two ranks are two lanes: the second does not slow the first down.
@@ -143,7 +151,7 @@ TEST(Simgrid, PairsMayUseSeveralRoutes) {
                std::array{one_way(n[0], n[1]), one_way(n[1], n[2])});
   schedule.add(0, Op::Copy, 1, Rank{0}, Rank{2},
                std::array{one_way(n[0], n[3]), one_way(n[3], n[2])});
-  EXPECT_EQ(simgrid_cycles(schedule, topology, 4 * 1600), 101U + 300);
+  EXPECT_EQ(simgrid_cycles(schedule, topology, kFourChunks), 101U + 300);
 }
 
 TEST(Simgrid, NothingToSendTakesNoTime) {
