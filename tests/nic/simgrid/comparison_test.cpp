@@ -54,7 +54,7 @@ const Case kCases[] = {
     {"torus:4x4", "symmetric", 256 * kKiB, kUncontended},
     {"torus:4x4", "forest", 256 * kKiB, kUncontended},
     {"torus:4x4", "ring", 256 * kKiB, kUncontended},
-    {"torus:4x4", "ring2d", 256 * kKiB, kWithoutHeaders},
+    {"torus:4x4", "ring2d", 256 * kKiB, kUncontended},
     {"torus:8x8", "multitree", 64 * kKiB, kUncontended},
     {"torus:8x8", "multitree", 1024 * kKiB, kUncontended},
     {"torus:8x8", "symmetric", 1024 * kKiB, kUncontended},
@@ -94,7 +94,7 @@ bool has_single_link_routes(const Schedule& schedule) {
                              [](const Transfer& t) { return t.route_size == 1; });
 }
 
-/// The tables' time; empty where they do not exist (no trees) or do not tell it (shared links).
+/// The tables' time; empty where they do not exist or do not tell it (shared links).
 std::optional<std::uint64_t> table_cycles(const Schedule& schedule, const Topology& topology,
                                           const Case& c) {
   if (!has_single_link_routes(schedule)) return {};
