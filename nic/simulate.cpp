@@ -22,8 +22,8 @@ constexpr std::array<std::string_view, 3> kModels = {"alphabeta", "message", "fl
 Simulation run_alpha_beta(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                           const Parameters& parameters) {
   const std::uint64_t clock = clock_of(topology, parameters);
-  const auto time = static_cast<unsigned __int128>(
-      predict_time(schedule, topology, bytes).picoseconds);
+  const auto time =
+      static_cast<unsigned __int128>(predict_time(schedule, topology, bytes).picoseconds);
   Simulation result;
   result.cycles = static_cast<std::uint64_t>((time * clock + 999'999'999'999) / 1'000'000'000'000);
   result.clock_hz = clock;

@@ -55,9 +55,9 @@ struct MessageRecord {
 
 struct SimulationOptions {
   Model model = Model::Flit;
-  bool data = false;             ///< Flit: move real numbers and compare with the schedule's result
+  bool data = false;  ///< Flit: move real numbers and compare with the schedule's result
   std::vector<Fault> faults = {};
-  bool trace = false;            ///< fill in spans and messages
+  bool trace = false;                         ///< fill in spans and messages
   std::function<void(double)> progress = {};  ///< called now and then with the share that is done
 };
 

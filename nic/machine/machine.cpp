@@ -29,6 +29,7 @@ struct Sender {
   std::uint32_t headers_left = 0;  // of those
   bool opened = false, started = false;
   bool active = false;
+  Cycle next_cycle = 0;        // a flit a cycle: not before
   std::uint32_t span = kNone;  // of the message in the trace
 };
 
@@ -115,9 +116,8 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       senders_(endpoints_.ports().size()),
       flits_left_(endpoints_.num_messages(), 0),
       last_span_(topology.num_links(), kNone) {
-  fabric_.set_routes(program.routes,
-                     assign_classes(program.routes, topology.num_links(),
-                                    parameters.virtual_channels, topology.name()));
+  fabric_.set_routes(program.routes, assign_classes(program.routes, topology.num_links(),
+                                                    parameters.virtual_channels, topology.name()));
   fabric_.record_passages(options.trace);
   if (memory != nullptr) {
     payloads_.emplace(*memory, endpoints_.num_messages(), parameters, !options.faults.empty());
@@ -177,10 +177,9 @@ void Machine::open_packet(std::uint32_t port) {
                                parameters_.cut_through ? first + sender.headers_left : 1);
   if (packets_.size() <= sender.packet) packets_.resize(sender.packet + 1);
   const Entry& entry = endpoints_.entry_of(sender.message);
-  packets_[sender.packet] = {
-      .message = sender.message,
-      .first = payload_flits(entry.size, parameters_) - sender.payload_left,
-      .payload = static_cast<std::uint32_t>(payload)};
+  packets_[sender.packet] = {.message = sender.message,
+                             .first = payload_flits(entry.size, parameters_) - sender.payload_left,
+                             .payload = static_cast<std::uint32_t>(payload)};
   sender.payload_left -= payload;
   sender.opened = true;
   sender.started = false;
@@ -216,7 +215,8 @@ bool Machine::work(std::uint32_t port) {
     endpoints_.post(sender.not_before, port);
     return false;
   }
-  if (!send_flit(port)) return true;
+  if (now() < sender.next_cycle || !send_flit(port)) return true;
+  sender.next_cycle = now() + 1;
   last_progress_ = now();
   if (options_.trace) note_sending(port);
   if (sender.payload_left != 0 || sender.opened) return true;
@@ -296,15 +296,14 @@ void Machine::note_sending(std::uint32_t port) {
   if (sender.span == kNone) {
     const Endpoints::Port& place = endpoints_.ports()[port];
     const Entry& entry = endpoints_.entry_of(sender.message);
-    result_.records[sender.message] = {
-        .src = Rank{place.rank},
-        .dst = entry.peer,
-        .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
-        .step = entry.step,
-        .flow = entry.flow,
-        .piece = entry.piece,
-        .bytes = entry.size * parameters_.element_bytes,
-        .issued = now()};
+    result_.records[sender.message] = {.src = Rank{place.rank},
+                                       .dst = entry.peer,
+                                       .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
+                                       .step = entry.step,
+                                       .flow = entry.flow,
+                                       .piece = entry.piece,
+                                       .bytes = entry.size * parameters_.element_bytes,
+                                       .issued = now()};
     sender.span = static_cast<std::uint32_t>(result_.spans.size());
     result_.spans.push_back({.kind = Span::Kind::Interface,
                              .row = place.rank,
@@ -338,8 +337,7 @@ void Machine::note_passages() {
 /// \returns false if nothing will ever happen again.
 bool Machine::skip_quiet_cycles() {
   if (!active_.empty() || !fabric_.is_idle()) return true;
-  const std::uint64_t next =
-      std::min<std::uint64_t>(fabric_.next_event(), endpoints_.next_time());
+  const std::uint64_t next = std::min<std::uint64_t>(fabric_.next_event(), endpoints_.next_time());
   if (next >= Fabric::kNever) return false;
   fabric_.skip_to(static_cast<Cycle>(next));
   last_progress_ = now();
@@ -390,8 +388,8 @@ void Machine::finish() {
 Simulation run_flit_level(const Program& program, const Topology& topology,
                           const Parameters& parameters, const SimulationOptions& options,
                           std::vector<std::vector<float>>* memory) {
-  if (memory != nullptr && (parameters.element_bytes != sizeof(float) ||
-                            parameters.flit_bytes % sizeof(float) != 0)) {
+  if (memory != nullptr &&
+      (parameters.element_bytes != sizeof(float) || parameters.flit_bytes % sizeof(float) != 0)) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("moving data: expected elements of 4 bytes and flits of whole "
                             "elements, got {} and {}",

@@ -51,9 +51,9 @@ std::string Endpoints::who_waits() const {
     if (head == Interface::kNone) continue;
     const Entry& entry = interfaces_[port.rank].entry(head);
     const std::uint32_t taken = interfaces_[port.rank].taken_of(entry);
-    waits = fmt::format("rank {} port {} has not sent the {}: {} of {} messages it waits for are in",
-                        port.rank, port.number, describe(message_of(port.rank, head)), taken,
-                        entry.wait);
+    waits = fmt::format(
+        "rank {} port {} has not sent the {}: {} of {} messages it waits for are in", port.rank,
+        port.number, describe(message_of(port.rank, head)), taken, entry.wait);
     if (taken < entry.wait) break;
   }
   return waits;
@@ -138,8 +138,7 @@ void Endpoints::complete(std::uint32_t message) {
 /// Goes on to the next step once all of this one was sent and its time has passed.
 void Endpoints::check_step(std::uint32_t rank) {
   Interface& interface = interfaces_[rank];
-  while (interface.step() < steps_.size() && interface.step_is_done() &&
-         now_ >= step_ends_[rank]) {
+  while (interface.step() < steps_.size() && interface.step_is_done() && now_ >= step_ends_[rank]) {
     interface.next_step();
     if (interface.step() == steps_.size()) break;
     step_ends_[rank] = now_ + steps_[interface.step()];

@@ -23,7 +23,8 @@ class Endpoints {
   class Carrier {
    public:
     virtual ~Carrier() = default;
-    /// A port that sends nothing has an entry that it may send. Not to be begun before this returns.
+    /// A port that sends nothing has an entry that it may send. Not to be begun before this
+    /// returns.
     virtual void ready(std::uint32_t port) = 0;
     /// A message is being taken in: its numbers count now.
     virtual void take(std::uint32_t message) = 0;

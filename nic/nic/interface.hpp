@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// One network interface: table sequencer, dependences, lockstep counter, reduction. docs/nic-spec.md
-/// says what happens in which cycle.
+/// One network interface: table sequencer, dependences, lockstep counter, reduction.
+/// docs/nic-spec.md says what happens in which cycle.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Events of messages.
+#include "nic/message/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "nic/message/channels.hpp"
+#include "nic/message/worms.hpp"
+#include "nic/nic/endpoints.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::nic {
+namespace {
+
+constexpr std::uint32_t kNone = Interface::kNone;
+
+class MessageRun : private Endpoints::Carrier, private Worms::Client {
+ public:
+  MessageRun(const Program& program, const Topology& topology, const Parameters& parameters,
+             const SimulationOptions& options)
+      : parameters_(parameters),
+        options_(options),
+        channels_(program, topology, parameters),
+        endpoints_(program, parameters, options, channels_.ports(), channels_.port_of_link(),
+                   *this),
+        worms_(channels_, parameters, *this),
+        message_of_port_(endpoints_.ports().size(), kNone),
+        flits_on_(topology.num_links(), 0) {
+    result_.messages = endpoints_.num_messages();
+    result_.clock_hz = clock_of(topology, parameters);
+    if (options.trace) result_.records.resize(endpoints_.num_messages());
+  }
+
+  Simulation run();
+
+ private:
+  // Events of our own: ports that have sent their message, then channels that are to be served.
+  void happen(std::uint32_t what) override {
+    if (what >= message_of_port_.size()) {
+      worms_.serve(endpoints_.now(), what - static_cast<std::uint32_t>(message_of_port_.size()));
+      return;
+    }
+    message_of_port_[what] = kNone;
+    endpoints_.sent(what);
+    pending_.push_back(what);
+  }
+  void ready(std::uint32_t port) override { pending_.push_back(port); }
+  void take(std::uint32_t) override {}
+
+  void call(std::uint64_t time, std::uint32_t channel) override {
+    endpoints_.post(time, static_cast<std::uint32_t>(message_of_port_.size()) + channel);
+  }
+  void left(std::uint64_t time, std::uint32_t message) override {
+    const auto first = endpoints_.route_of(message);
+    const std::uint32_t port = channels_.route(first)[0].channel - channels_.first_port();
+    if (options_.trace) note(port, message, result_.records[message].issued, time);
+    endpoints_.post(time, port);
+  }
+  void arrived(std::uint64_t time, std::uint32_t message) override {
+    if (options_.trace) result_.records[message].arrived = time;
+    endpoints_.arrive(time, message);
+  }
+  void passed(std::uint32_t channel, std::uint32_t message, std::uint64_t begin,
+              std::uint64_t end) override {
+    if (!options_.trace) return;
+    result_.spans.push_back(
+        {.kind = Span::Kind::Link, .row = channel, .message = message, .begin = begin, .end = end});
+  }
+
+  void begin(std::uint32_t port);
+  void note(std::uint32_t port, std::uint32_t message, std::uint64_t begin, std::uint64_t end);
+  void record(std::uint32_t message, std::uint64_t issued);
+
+  const Parameters& parameters_;
+  const SimulationOptions& options_;
+  Channels channels_;
+  Endpoints endpoints_;
+  Worms worms_;
+  std::vector<std::uint32_t> message_of_port_;
+  std::vector<std::uint32_t> pending_;   // ports that may have something to send
+  std::vector<std::uint64_t> flits_on_;  // [link]
+  Simulation result_;
+};
+
+void MessageRun::record(std::uint32_t message, std::uint64_t issued) {
+  const Entry& entry = endpoints_.entry_of(message);
+  result_.records[message] = {.src = Rank{endpoints_.ref_of(message).rank},
+                              .dst = entry.peer,
+                              .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
+                              .step = entry.step,
+                              .flow = entry.flow,
+                              .piece = entry.piece,
+                              .bytes = entry.size * parameters_.element_bytes,
+                              .issued = issued,
+                              .arrived = issued};
+}
+
+void MessageRun::note(std::uint32_t port, std::uint32_t message, std::uint64_t begin,
+                      std::uint64_t end) {
+  const Endpoints::Port& place = endpoints_.ports()[port];
+  result_.spans.push_back({.kind = Span::Kind::Interface,
+                           .row = place.rank,
+                           .port = place.number,
+                           .message = message,
+                           .begin = begin,
+                           .end = end});
+}
+
+void MessageRun::begin(std::uint32_t port) {
+  if (message_of_port_[port] != kNone) return;
+  const std::uint32_t message = endpoints_.begin(port);
+  if (message == kNone) return;
+  message_of_port_[port] = message;
+  const std::uint64_t payload = payload_flits(endpoints_.entry_of(message).size, parameters_);
+  const std::uint64_t flits = payload + header_flits(payload, parameters_);
+  const std::uint64_t start = endpoints_.now() + parameters_.issue_cycles;
+  const std::uint32_t route = endpoints_.route_of(message);
+  const auto hops = channels_.route(route);
+  for (const Hop& hop : hops.subspan(1, hops.size() - 2)) flits_on_[hop.channel] += flits;
+  if (options_.trace) record(message, start);
+  if (!channels_.is_private(port)) {
+    worms_.start(start, message, flits, hops);
+    return;
+  }
+  endpoints_.post(start + flits, port);
+  arrived(start + flits - 1 + channels_.delay(route), message);
+  if (!options_.trace) return;
+  note(port, message, start, start + flits);
+  std::uint64_t begin = start;
+  for (std::size_t h = 1; h + 1 < hops.size(); ++h) {
+    begin += channels_.all()[hops[h - 1].channel].delay;
+    passed(hops[h].channel, message, begin, begin + flits);
+  }
+}
+
+Simulation MessageRun::run() {
+  std::uint64_t rounds = 0;
+  while (endpoints_.left() > 0) {
+    const std::uint64_t next = endpoints_.next_time();
+    if (next == EventWheel<int>::kNever) {
+      result_.errors.push_back(
+          fmt::format("cycle {}: nothing moves, and {} messages are missing; {}", endpoints_.now(),
+                      endpoints_.left(), endpoints_.who_waits()));
+      break;
+    }
+    endpoints_.handle_until(next);
+    for (std::size_t i = 0; i < pending_.size(); ++i) begin(pending_[i]);
+    pending_.clear();
+    if (options_.progress && (++rounds & 0xffff) == 0) {
+      options_.progress(1 - static_cast<double>(endpoints_.left()) /
+                                static_cast<double>(result_.messages));
+    }
+  }
+  result_.cycles = endpoints_.finished_at();
+  for (const std::uint64_t flits : flits_on_) {
+    result_.link_flits += flits;
+    result_.busiest_link_flits = std::max(result_.busiest_link_flits, flits);
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+Simulation run_message_level(const Program& program, const Topology& topology,
+                             const Parameters& parameters, const SimulationOptions& options) {
+  for (const Fault& fault : options.faults) {
+    if (fault.kind == Fault::Kind::LateInterface) continue;
+    throw Error(ErrorCode::Unsupported,
+                "message model: expected no faults of links, which only the flit model has");
+  }
+  return MessageRun(program, topology, parameters, options).run();
+}
+
+}  // namespace multitree::nic
