@@ -3,13 +3,14 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
-install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_runtime multitree
+install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_report
+                multitree_runtime multitree
         EXPORT multitreeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
 
 # Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.
-foreach(folder topologies algorithms nic runtime)
+foreach(folder topologies algorithms nic report runtime)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree
           FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE)
 endforeach()

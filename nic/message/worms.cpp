@@ -4,6 +4,8 @@
 #include "nic/message/worms.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <tuple>
 
 namespace multitree::nic {
 
@@ -44,14 +46,14 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
   const std::uint64_t buffer = parameters_.buffer_flits;
   const std::uint64_t most =
-      std::max<std::uint64_t>(1, std::min<std::uint64_t>({64, buffer / 4, flits / 16}));
-  worm.room = static_cast<std::uint32_t>((buffer + most - 1) / most);
+      std::max<std::uint64_t>(1, std::min<std::uint64_t>({getenv("GR")?strtoul(getenv("GR"),0,10):64, buffer / 4, flits / (getenv("GD")?strtoul(getenv("GD"),0,10):16)}));
+  worm.room = static_cast<std::uint32_t>(buffer / most);
   worm.grain = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, buffer / worm.room));
   worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
   worm.route = route;
   worm.next.assign(route.size(), 0);
   worm.starts.resize(route.size() * worm.segments);
-  attach(route[0].channel, {number, 0});
+  attach(route[0].channel, {.worm = number});
   call(route[0].channel, time);
 }
 
@@ -83,7 +85,6 @@ void Worms::detach(std::uint32_t channel, std::size_t number) {
   const std::uint8_t which = worms_[place.worm].route[place.hop].channel_class;
   --server.in_use[which];
   server.active.erase(server.active.begin() + static_cast<std::ptrdiff_t>(number));
-  if (server.turn > number) --server.turn;
   const auto next = std::ranges::find_if(server.waiting, [&](const Place& p) {
     return worms_[p.worm].route[p.hop].channel_class == which;
   });
@@ -124,19 +125,25 @@ void Worms::serve(std::uint64_t time, std::uint32_t channel) {
     call(channel, server.free_at);
     return;
   }
+  // As in a router: inputs in turn, and of those that come from one input the longest waiting.
+  constexpr std::size_t kNobody = ~std::size_t{0};
   std::uint64_t next = kNever;
-  const std::size_t number = server.active.size();
-  for (std::size_t i = 0; i < number; ++i) {
-    const std::size_t at = (server.turn + i) % number;
-    const Place place = server.active[at];
+  std::size_t best = kNobody;
+  const auto order = [&](const Place& place) {
+    return std::tuple(place.input <= server.last_input, place.input, place.served);
+  };
+  for (std::size_t i = 0; i < server.active.size(); ++i) {
+    const Place& place = server.active[i];
     const std::uint64_t ready = earliest(worms_[place.worm], place.hop);
-    if (ready <= time) {
-      send(time, channel, at);
-      return;
-    }
     next = std::min(next, ready);
+    if (ready > time) continue;
+    if (best == kNobody || order(place) < order(server.active[best])) best = i;
   }
-  if (next != kNever) call(channel, next);
+  if (best != kNobody) {
+    send(time, channel, best);
+  } else if (next != kNever) {
+    call(channel, next);
+  }
 }
 
 void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number) {
@@ -147,12 +154,13 @@ void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number) 
   const std::uint64_t cycles = cycles_of(worm, segment, hop);
   start_of(worm, hop, segment) = time;
   server.free_at = time + cycles;
-  server.turn = static_cast<std::uint32_t>(number + 1);
+  server.last_input = place.input;
+  server.active[number].served = time + 1;
   const bool is_last_hop = hop + 1 == worm.route.size();
   const bool is_last_segment = segment + 1 == worm.segments;
   if (!is_last_hop) {
     const std::uint32_t following = worm.route[hop + 1].channel;
-    if (segment == 0) attach(following, {place.worm, hop + 1});
+    if (segment == 0) attach(following, {.worm = place.worm, .hop = hop + 1, .input = channel});
     call(following, time + channels_.all()[channel].delay);
   }
   if (hop > 0 && worm.next[hop - 1] < worm.segments) {

@@ -57,13 +57,15 @@ class Worms {
   /// A worm on a channel.
   struct Place {
     std::uint32_t worm = 0, hop = 0;
+    std::uint32_t input = 0;   // channel that it comes from
+    std::uint64_t served = 0;  // when last
   };
   struct Server {
     std::uint64_t free_at = 0, called_for = kNever;
     std::vector<Place> active;         // have a virtual channel
     std::deque<Place> waiting;         // for one
     std::vector<std::uint8_t> in_use;  // [class]: virtual channels
-    std::uint32_t turn = 0;
+    std::uint32_t last_input = 0;  // served
   };
 
   [[nodiscard]] std::uint64_t& start_of(Worm& worm, std::uint32_t hop, std::uint32_t segment) {

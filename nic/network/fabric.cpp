@@ -212,6 +212,13 @@ void Fabric::step() {
       offer(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)), h);
     }
   }
+  // Inputs that were beaten try for the outputs that nobody has asked for yet.
+  for (std::uint32_t decided = 0; !beaten_.empty();) {
+    for (; decided < wanted_.size(); ++decided) h.channels[wanted_[decided]].decided = true;
+    again_.swap(beaten_);
+    for (const std::uint32_t channel : again_) offer(channel, h);
+    again_.clear();
+  }
   for (const std::uint32_t channel : wanted_) move(channel, h);
   wanted_.clear();
   if (++now_ >= (Cycle{1} << 31)) {
@@ -281,6 +288,7 @@ inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
       continue;
     }
     Channel& to = h.channels[out >> h.shift];
+    if (to.decided) continue;
     if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) continue;
     if (to.winner == kNone) {
       wanted_.push_back(out >> h.shift);
@@ -292,9 +300,13 @@ inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
     const auto distance = [&](const Channel& from) {
       return static_cast<std::uint16_t>(from.input - to.next_input);
     };
-    if (distance(in) < distance(h.channels[to.winner >> h.shift])) {
+    const std::uint32_t other = to.winner >> h.shift;
+    if (distance(in) < distance(h.channels[other])) {
       to.winner = b;
       to.into = out;
+      beaten_.push_back(other);
+    } else {
+      beaten_.push_back(channel);
     }
     return;
   }
@@ -308,6 +320,7 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   Channel& in = h.channels[b >> h.shift];
   const std::uint32_t out = to.into;
   to.winner = kNone;
+  to.decided = false;
   ++to.passed;
   to.next_input = static_cast<std::uint16_t>(in.input + 1);
   const std::uint32_t vc = h.vc_of(b) + 1;

@@ -124,6 +124,7 @@ class Fabric {
     std::uint8_t next_vc = 0;  // round robin among them
     bool faulty = false;
     bool slow = false;             // takes more than a cycle for a flit
+    bool decided = false;          // of this cycle: no more offers
     std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
     std::uint16_t next_input = 0;  // at the router before it: round robin of the output
     std::uint32_t winner = kNone;  // of this cycle: buffer whose flit it takes
@@ -181,6 +182,7 @@ class Fabric {
   std::vector<PacketState> packets_;
   std::vector<std::uint32_t> free_packets_;
   std::vector<std::uint32_t> wanted_;  // output channels of this cycle
+  std::vector<std::uint32_t> beaten_, again_;  // input channels whose offer was not taken
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;
