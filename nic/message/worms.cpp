@@ -4,21 +4,27 @@
 #include "nic/message/worms.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <tuple>
 
 namespace multitree::nic {
+namespace {
+
+static const std::uint64_t kMostGrain = getenv("GR") ? strtoul(getenv("GR"), 0, 10) : 64;
+
+}  // namespace
 
 Worms::Worms(const Channels& channels, const Parameters& parameters, Client& client)
     : channels_(channels),
       parameters_(parameters),
       client_(client),
       servers_(channels.all().size()),
-      capacity_(channels.classes(), 0) {
+      lanes_of_channel_(parameters.virtual_channels),
+      lanes_(channels.all().size() * parameters.virtual_channels),
+      of_class_(channels.classes()) {
   for (std::uint32_t v = 0; v < parameters.virtual_channels; ++v) {
-    ++capacity_[v * channels.classes() / parameters.virtual_channels];
+    of_class_[v * channels.classes() / parameters.virtual_channels].push_back(v);
+    all_.push_back(v);
   }
-  for (Server& server : servers_) server.in_use.assign(channels.classes(), 0);
 }
 
 std::uint64_t Worms::flits_of(const Worm& worm, std::uint32_t segment) const {
@@ -45,15 +51,16 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   worm.flits = flits;
   // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
   const std::uint64_t buffer = parameters_.buffer_flits;
-  const std::uint64_t most =
-      std::max<std::uint64_t>(1, std::min<std::uint64_t>({getenv("GR")?strtoul(getenv("GR"),0,10):64, buffer / 4, flits / (getenv("GD")?strtoul(getenv("GD"),0,10):16)}));
-  worm.room = static_cast<std::uint32_t>(buffer / most);
-  worm.grain = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, buffer / worm.room));
+  const std::uint64_t most = std::max<std::uint64_t>(
+      1, std::min<std::uint64_t>(
+             {kMostGrain, buffer / 4, flits / (getenv("GD") ? strtoul(getenv("GD"), 0, 10) : 8)}));
+  worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
   worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
   worm.route = route;
   worm.next.assign(route.size(), 0);
+  worm.lane.resize(route.size());
   worm.starts.resize(route.size() * worm.segments);
-  attach(route[0].channel, {.worm = number});
+  servers_[route[0].channel].places.push_back({.worm = number});
   call(route[0].channel, time);
 }
 
@@ -65,56 +72,74 @@ void Worms::call(std::uint32_t channel, std::uint64_t time) {
   client_.call(time, channel);
 }
 
-void Worms::attach(std::uint32_t channel, Place place) {
-  Server& server = servers_[channel];
-  const std::uint8_t which = worms_[place.worm].route[place.hop].channel_class;
-  // Ports of interfaces give all their virtual channels to anyone.
-  const std::uint32_t capacity =
-      channel < channels_.num_links() ? capacity_[which] : parameters_.virtual_channels;
-  if (server.in_use[which] >= capacity) {
-    server.waiting.push_back(place);
-    return;
+/// When a buffer has room for more flits; kNever: not before something else leaves it.
+std::uint64_t Worms::room_at(std::uint32_t channel, Lane& lane, std::uint64_t flits,
+                             std::uint64_t time) {
+  const std::uint64_t latency = channels_.all()[channel].latency;
+  while (!lane.departures.empty() && lane.departures.front().time + latency <= time) {
+    lane.credited = lane.departures.front().flits;
+    lane.departures.pop_front();
   }
-  ++server.in_use[which];
-  server.active.push_back(place);
+  const std::uint64_t buffer = parameters_.buffer_flits;
+  if (lane.sent + flits <= lane.credited + buffer) return time;
+  for (const Departure& departure : lane.departures) {
+    if (lane.sent + flits <= departure.flits + buffer) return departure.time + latency;
+  }
+  return kNever;
 }
 
-void Worms::detach(std::uint32_t channel, std::size_t number) {
-  Server& server = servers_[channel];
-  const Place place = server.active[number];
-  const std::uint8_t which = worms_[place.worm].route[place.hop].channel_class;
-  --server.in_use[which];
-  server.active.erase(server.active.begin() + static_cast<std::ptrdiff_t>(number));
-  const auto next = std::ranges::find_if(server.waiting, [&](const Place& p) {
-    return worms_[p.worm].route[p.hop].channel_class == which;
-  });
-  if (next == server.waiting.end()) return;
-  ++server.in_use[which];
-  server.active.push_back(*next);
-  server.waiting.erase(next);
+/// A virtual channel for a worm's first segment: one that no worm holds, an empty one if there is
+/// one. \returns when there is one, and if that is now, which.
+std::uint64_t Worms::choose_lane(std::uint64_t time, const Place& place, std::uint32_t& chosen) {
+  const Worm& worm = worms_[place.worm];
+  const Hop hop = worm.route[place.hop];
+  const bool is_ejection = place.hop + 1 == worm.route.size();
+  const bool is_link = hop.channel < channels_.num_links();
+  std::uint64_t best = kNever;
+  for (const std::uint32_t v : is_link ? of_class_[hop.channel_class] : all_) {
+    Lane& candidate = lane(hop.channel, v);
+    if (candidate.taken) continue;
+    const std::uint64_t at =
+        is_ejection ? time : room_at(hop.channel, candidate, flits_of(worm, 0), time);
+    if (at < best) chosen = v;
+    best = std::min(best, at);
+    if (at == time && candidate.sent == candidate.credited) {
+      chosen = v;
+      break;
+    }
+  }
+  return best;
 }
 
-/// When the worm's next segment can start on a hop as far as itself and the buffer behind the hop
-/// are concerned; kNever: not before something else starts.
-std::uint64_t Worms::earliest(Worm& worm, std::uint32_t hop) {
-  const std::uint32_t segment = worm.next[hop];
+/// When the worm's next segment is at the hop.
+std::uint64_t Worms::data_at(const Place& place) {
+  Worm& worm = worms_[place.worm];
+  const std::uint32_t segment = worm.next[place.hop], hop = place.hop;
   if (segment == worm.segments) return kNever;
-  std::uint64_t time = worm.time;
-  if (hop > 0) {
-    if (worm.next[hop - 1] <= segment) return kNever;
-    const Channel& before = channels_.all()[worm.route[hop - 1].channel];
-    time = start_of(worm, hop - 1, segment) + before.delay;
-    // Onto a faster link: its last flit cannot leave before it has come.
-    const std::uint64_t slow = cycles_of(worm, segment, hop - 1),
-                        fast = cycles_of(worm, segment, hop);
-    if (slow > fast) time += slow - fast;
-  }
-  if (hop + 1 < worm.route.size() && segment >= worm.room) {
-    if (worm.next[hop + 1] <= segment - worm.room) return kNever;
-    time = std::max(time, start_of(worm, hop + 1, segment - worm.room) +
-                              channels_.all()[worm.route[hop].channel].latency);
-  }
+  if (hop == 0) return worm.time;
+  const std::uint32_t input = worm.route[hop - 1].channel;
+  if (worm.next[hop - 1] <= segment) return kNever;
+  if (lane(input, worm.lane[hop - 1]).worms.front() != place.worm) return kNever;
+  std::uint64_t time = start_of(worm, hop - 1, segment) + channels_.all()[input].delay;
+  // Onto a faster link: its last flit cannot leave before it has come.
+  const std::uint64_t slow = cycles_of(worm, segment, hop - 1),
+                      fast = cycles_of(worm, segment, hop);
+  if (slow > fast) time += slow - fast;
   return time;
+}
+
+/// When a worm's next segment can start, as far as anyone knows now; kNever: not before something
+/// else starts. If now, `chosen` is its virtual channel.
+std::uint64_t Worms::earliest(std::uint64_t time, const Place& place, std::uint32_t& chosen) {
+  const std::uint64_t data = data_at(place);
+  if (data > time) return data;
+  const Worm& worm = worms_[place.worm];
+  const std::uint32_t segment = worm.next[place.hop];
+  if (segment == 0) return choose_lane(time, place, chosen);
+  chosen = worm.lane[place.hop];
+  if (place.hop + 1 == worm.route.size()) return time;
+  const std::uint32_t channel = worm.route[place.hop].channel;
+  return room_at(channel, lane(channel, chosen), flits_of(worm, segment), time);
 }
 
 void Worms::serve(std::uint64_t time, std::uint32_t channel) {
@@ -129,56 +154,86 @@ void Worms::serve(std::uint64_t time, std::uint32_t channel) {
   constexpr std::size_t kNobody = ~std::size_t{0};
   std::uint64_t next = kNever;
   std::size_t best = kNobody;
+  std::uint32_t into = 0;
   const auto order = [&](const Place& place) {
     return std::tuple(place.input <= server.last_input, place.input, place.served);
   };
-  for (std::size_t i = 0; i < server.active.size(); ++i) {
-    const Place& place = server.active[i];
-    const std::uint64_t ready = earliest(worms_[place.worm], place.hop);
+  for (std::size_t i = 0; i < server.places.size(); ++i) {
+    const Place& place = server.places[i];
+    std::uint32_t chosen = 0;
+    const std::uint64_t ready = earliest(time, place, chosen);
     next = std::min(next, ready);
     if (ready > time) continue;
-    if (best == kNobody || order(place) < order(server.active[best])) best = i;
+    if (best == kNobody || order(place) < order(server.places[best])) {
+      best = i;
+      into = chosen;
+    }
   }
   if (best != kNobody) {
-    send(time, channel, best);
+    send(time, channel, best, into);
   } else if (next != kNever) {
     call(channel, next);
   }
 }
 
-void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number) {
+/// A segment leaves the buffer before a hop: credits go back, and the next worm in it may move up.
+void Worms::leave_buffer(std::uint64_t time, const Place& place, std::uint64_t flits,
+                         bool is_last) {
+  const Worm& worm = worms_[place.worm];
+  const std::uint32_t channel = worm.route[place.hop - 1].channel;
+  Lane& from = lane(channel, worm.lane[place.hop - 1]);
+  from.left += flits;
+  from.departures.push_back({time, from.left});
+  call(channel, time + channels_.all()[channel].latency);
+  if (!is_last) return;
+  from.worms.pop_front();
+  if (from.worms.empty()) return;
+  const Worm& next = worms_[from.worms.front()];
+  const auto hop = std::ranges::find(next.route, channel, &Hop::channel) - next.route.begin();
+  call(next.route[static_cast<std::size_t>(hop) + 1].channel, time);
+}
+
+void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number,
+                 std::uint32_t chosen) {
   Server& server = servers_[channel];
-  const Place place = server.active[number];
+  Place& place = server.places[number];
   Worm& worm = worms_[place.worm];
   const std::uint32_t hop = place.hop, segment = worm.next[hop]++;
-  const std::uint64_t cycles = cycles_of(worm, segment, hop);
+  const std::uint64_t cycles = cycles_of(worm, segment, hop), flits = flits_of(worm, segment);
+  const bool is_ejection = hop + 1 == worm.route.size();
+  const bool is_last = segment + 1 == worm.segments;
   start_of(worm, hop, segment) = time;
+  worm.lane[hop] = chosen;
   server.free_at = time + cycles;
   server.last_input = place.input;
-  server.active[number].served = time + 1;
-  const bool is_last_hop = hop + 1 == worm.route.size();
-  const bool is_last_segment = segment + 1 == worm.segments;
-  if (!is_last_hop) {
+  place.served = time + 1;
+  if (hop > 0) {
+    leave_buffer(time, place, flits, is_last);
+  }
+  Lane& to = lane(channel, chosen);
+  to.taken = !is_last;
+  if (!is_ejection) {
+    to.sent += flits;
     const std::uint32_t following = worm.route[hop + 1].channel;
-    if (segment == 0) attach(following, {.worm = place.worm, .hop = hop + 1, .input = channel});
+    if (segment == 0) {
+      to.worms.push_back(place.worm);
+      servers_[following].places.push_back({.worm = place.worm, .hop = hop + 1, .input = channel});
+    }
     call(following, time + channels_.all()[channel].delay);
   }
-  if (hop > 0 && worm.next[hop - 1] < worm.segments) {
-    const std::uint32_t before = worm.route[hop - 1].channel;
-    call(before, time + channels_.all()[before].latency);
-  }
-  if (is_last_segment) {
+  const Place done = place;
+  if (is_last) {
     if (channel < channels_.num_links()) {
       client_.passed(channel, worm.message, start_of(worm, hop, 0), server.free_at);
     }
-    detach(channel, number);
+    server.places.erase(server.places.begin() + static_cast<std::ptrdiff_t>(number));
     if (hop == 0) client_.left(server.free_at, worm.message);
-    if (is_last_hop) {
+    if (is_ejection) {
       client_.arrived(server.free_at - 1 + channels_.all()[channel].delay, worm.message);
-      free_.push_back(place.worm);
+      free_.push_back(done.worm);
     }
   }
-  if (!server.active.empty()) call(channel, server.free_at);
+  if (!server.places.empty()) call(channel, server.free_at);
 }
 
 }  // namespace multitree::nic

@@ -13,9 +13,9 @@
 namespace multitree::nic {
 
 /// The flit-level network in coarser grains. A message is cut into segments of some dozens of
-/// flits; a link sends one segment at a time, of the worms that have one there in turn; the
-/// buffer behind it holds as many as fit, and a worm keeps a virtual channel of each link from its
-/// first to its last segment there. Times are exact for a worm alone.
+/// flits. A channel sends one segment at a time and lets the virtual channels of its router's
+/// inputs take turns. A worm holds a virtual channel until its last segment has entered the buffer
+/// there, and others may queue behind it. Times are exact for a worm alone.
 class Worms {
  public:
   class Client {
@@ -49,36 +49,52 @@ class Worms {
     std::uint64_t flits = 0;
     std::uint32_t grain = 1;  // flits of a segment, but for the last
     std::uint32_t segments = 1;
-    std::uint32_t room = 1;  // segments that a buffer holds
     std::span<const Hop> route;
     std::vector<std::uint32_t> next;    // [hop]: segment to send
+    std::vector<std::uint32_t> lane;    // [hop]: virtual channel that it takes
     std::vector<std::uint64_t> starts;  // [hop][segment]
   };
-  /// A worm on a channel.
+  /// A worm at a channel that it wants to send on.
   struct Place {
     std::uint32_t worm = 0, hop = 0;
     std::uint32_t input = 0;   // channel that it comes from
     std::uint64_t served = 0;  // when last
   };
+  /// Segments that have left a buffer, and the flits that have in all.
+  struct Departure {
+    std::uint64_t time = 0, flits = 0;
+  };
+  /// A virtual channel and the buffer at its end: worms queue in it.
+  struct Lane {
+    bool taken = false;                // a worm has not sent its tail into it
+    std::deque<std::uint32_t> worms;   // in it, the first is at its end
+    std::uint64_t sent = 0, left = 0;  // flits in all, into it and out of it
+    std::uint64_t credited = 0;        // flits whose credits are back
+    std::deque<Departure> departures;  // whose credits are on the way
+  };
   struct Server {
-    std::uint64_t free_at = 0, called_for = kNever;
-    std::vector<Place> active;         // have a virtual channel
-    std::deque<Place> waiting;         // for one
-    std::vector<std::uint8_t> in_use;  // [class]: virtual channels
-    std::uint32_t last_input = 0;  // served
+    std::uint64_t free_at = 0;  // as an output
+    std::uint64_t called_for = kNever;
+    std::vector<Place> places;
+    std::uint32_t last_input = 0;  // round robin
   };
 
   [[nodiscard]] std::uint64_t& start_of(Worm& worm, std::uint32_t hop, std::uint32_t segment) {
     return worm.starts[std::size_t{hop} * worm.segments + segment];
   }
+  [[nodiscard]] Lane& lane(std::uint32_t channel, std::uint32_t number) {
+    return lanes_[std::size_t{channel} * lanes_of_channel_ + number];
+  }
   [[nodiscard]] std::uint64_t flits_of(const Worm& worm, std::uint32_t segment) const;
   [[nodiscard]] std::uint64_t cycles_of(const Worm& worm, std::uint32_t segment,
                                         std::uint32_t hop) const;
-  std::uint64_t earliest(Worm& worm, std::uint32_t hop);
+  std::uint64_t room_at(std::uint32_t channel, Lane& lane, std::uint64_t flits, std::uint64_t time);
+  std::uint64_t choose_lane(std::uint64_t time, const Place& place, std::uint32_t& chosen);
+  std::uint64_t data_at(const Place& place);
+  std::uint64_t earliest(std::uint64_t time, const Place& place, std::uint32_t& chosen);
   void call(std::uint32_t channel, std::uint64_t time);
-  void attach(std::uint32_t channel, Place place);
-  void detach(std::uint32_t channel, std::size_t number);
-  void send(std::uint64_t time, std::uint32_t channel, std::size_t number);
+  void leave_buffer(std::uint64_t time, const Place& place, std::uint64_t flits, bool is_last);
+  void send(std::uint64_t time, std::uint32_t channel, std::size_t number, std::uint32_t chosen);
 
   const Channels& channels_;
   const Parameters& parameters_;
@@ -86,7 +102,10 @@ class Worms {
   std::vector<Server> servers_;  // [channel]
   std::vector<Worm> worms_;
   std::vector<std::uint32_t> free_;
-  std::vector<std::uint8_t> capacity_;  // [class]: virtual channels
+  std::uint32_t lanes_of_channel_;
+  std::vector<Lane> lanes_;                           // [channel][virtual channel]
+  std::vector<std::vector<std::uint32_t>> of_class_;  // [class]: virtual channels
+  std::vector<std::uint32_t> all_;                    // virtual channels
 };
 
 }  // namespace multitree::nic

@@ -125,7 +125,7 @@ struct Fabric::Hands {
   Channel* const channels;
   std::uint64_t* const ready;
   std::vector<std::uint32_t>* const wheel;
-  const std::uint32_t wheel_mask, shift, depth, vcs, first_ejection;
+  const std::uint32_t wheel_mask, shift, depth, first_ejection;
   const Cycle now;
 
   [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const {
@@ -174,21 +174,18 @@ Fabric::Hands Fabric::hands() {
           .wheel_mask = static_cast<std::uint32_t>(wheel_.size() - 1),
           .shift = shift_,
           .depth = depth_,
-          .vcs = vcs_,
           .first_ejection = first_ejection_,
           .now = now_};
 }
 
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
-  const Hands h = hands();
-  const std::uint32_t first = (links_ + first_port_[index(rank)] + port) << shift_;
-  for (std::uint32_t b = first; b < first + vcs_; ++b) {
-    if (buffers_[b].taken || !h.has_room(b, packets_[packet].room)) continue;
-    buffers_[b].taken = 1;
-    packets_[packet].injected = b;
-    return true;
-  }
-  return false;
+  const std::uint32_t channel = links_ + first_port_[index(rank)] + port;
+  const auto all = static_cast<std::uint8_t>((1U << vcs_) - 1);
+  const std::uint32_t b = next_buffer({channel, all}, packets_[packet].room, hands());
+  if (b == kNone) return false;
+  buffers_[b].taken = 1;
+  packets_[packet].injected = b;
+  return true;
 }
 
 bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
@@ -211,13 +208,6 @@ void Fabric::step() {
     for (std::uint64_t bits = h.ready[w]; bits != 0; bits &= bits - 1) {
       offer(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)), h);
     }
-  }
-  // Inputs that were beaten try for the outputs that nobody has asked for yet.
-  for (std::uint32_t decided = 0; !beaten_.empty();) {
-    for (; decided < wanted_.size(); ++decided) h.channels[wanted_[decided]].decided = true;
-    again_.swap(beaten_);
-    for (const std::uint32_t channel : again_) offer(channel, h);
-    again_.clear();
   }
   for (const std::uint32_t channel : wanted_) move(channel, h);
   wanted_.clear();
@@ -255,28 +245,25 @@ void Fabric::wake(const Hands& h) {
   due.clear();
 }
 
-/// For a header: a virtual channel of its next hop that is free; kNone if there is none now.
+/// For a header: a virtual channel of its next hop that no worm holds, an empty one if there is
+/// one, for behind other worms it may have to wait for them; kNone if there is none now.
 inline std::uint32_t Fabric::next_buffer(const Hop& hop, std::uint32_t room, const Hands& h) const {
+  std::uint32_t best = kNone;
   for (std::uint32_t mask = hop.mask; mask != 0; mask &= mask - 1) {
     const std::uint32_t to =
         hop.channel << h.shift | static_cast<std::uint32_t>(std::countr_zero(mask));
-    if (h.buffers[to].taken == 0 && (hop.channel >= h.first_ejection || h.has_room(to, room))) {
-      return to;
-    }
+    if (h.buffers[to].taken != 0) continue;
+    if (hop.channel >= h.first_ejection || h.has_room(to, h.depth)) return to;
+    if (best == kNone && h.has_room(to, room)) best = to;
   }
-  return kNone;
+  return best;
 }
 
-/// An input offers the next of its flits that can move to the output that it wants.
+/// The virtual channels of an input offer their flits to the outputs that they want.
 inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
   const Channel& in = h.channels[channel];
-  // Rotated so that the pointer's bit comes first.
-  const std::uint32_t ready = in.ready;
-  std::uint32_t order = (ready >> in.next_vc) | (ready << (h.vcs - in.next_vc));
-  order &= (1U << h.vcs) - 1;
-  for (; order != 0; order &= order - 1) {
-    std::uint32_t vc = in.next_vc + static_cast<std::uint32_t>(std::countr_zero(order));
-    if (vc >= h.vcs) vc -= h.vcs;
+  for (std::uint32_t ready = in.ready; ready != 0; ready &= ready - 1) {
+    const std::uint32_t vc = static_cast<std::uint32_t>(std::countr_zero(ready));
     const std::uint32_t b = channel << h.shift | vc;
     const Buffer& buffer = h.buffers[b];
     std::uint32_t out = buffer.out;
@@ -288,27 +275,18 @@ inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
       continue;
     }
     Channel& to = h.channels[out >> h.shift];
-    if (to.decided) continue;
     if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) continue;
+    // Inputs take turns, and of the virtual channels of one input the one that has waited longest.
+    const std::uint64_t rank =
+        std::uint64_t{static_cast<std::uint16_t>(in.input - to.next_input)} << 32 | buffer.served;
     if (to.winner == kNone) {
       wanted_.push_back(out >> h.shift);
-      to.winner = b;
-      to.into = out;
-      return;
+    } else if (rank >= to.rank) {
+      continue;
     }
-    // Of two inputs the one that comes first from the pointer on, round the end.
-    const auto distance = [&](const Channel& from) {
-      return static_cast<std::uint16_t>(from.input - to.next_input);
-    };
-    const std::uint32_t other = to.winner >> h.shift;
-    if (distance(in) < distance(h.channels[other])) {
-      to.winner = b;
-      to.into = out;
-      beaten_.push_back(other);
-    } else {
-      beaten_.push_back(channel);
-    }
-    return;
+    to.winner = b;
+    to.into = out;
+    to.rank = rank;
   }
 }
 
@@ -317,14 +295,12 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   Channel& to = h.channels[channel];
   const std::uint32_t b = to.winner;
   Buffer& from = h.buffers[b];
-  Channel& in = h.channels[b >> h.shift];
+  const Channel& in = h.channels[b >> h.shift];
   const std::uint32_t out = to.into;
   to.winner = kNone;
-  to.decided = false;
   ++to.passed;
   to.next_input = static_cast<std::uint16_t>(in.input + 1);
-  const std::uint32_t vc = h.vc_of(b) + 1;
-  in.next_vc = static_cast<std::uint8_t>(vc == h.vcs ? 0 : vc);
+  from.served = h.now + 1;
 
   // Out of the buffer: the slot is the sender's again when the credit is back.
   std::uint32_t word = h.slots[from.head].word;

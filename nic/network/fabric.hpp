@@ -33,11 +33,11 @@ enum class LinkFault : std::uint8_t { None, Drop, Corrupt, Dead };
 /// at its end. Packets travel as worms: a header that takes a virtual channel of each channel on
 /// its route, flits that follow, and a tail that frees it.
 ///
-/// Each cycle every router lets each input send at most one flit and each output take at most one:
-/// an input offers the next (round robin) of its virtual channels whose flit can move, and an
-/// output takes the next (round robin) of the inputs that offer. Interfaces always take what
-/// arrives. What a router does depends on earlier cycles of its neighbours alone, so results do not
-/// depend on the order in which routers are visited.
+/// Each cycle every output of a router takes at most one flit: inputs that offer one take turns
+/// (round robin), and of an input's virtual channels the one goes first that has waited longest.
+/// Each virtual channel has its own way into the switch. Interfaces always take what arrives. What
+/// a router does depends on earlier cycles of its neighbours alone, so results do not depend on the
+/// order in which routers are visited.
 class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
@@ -116,17 +116,17 @@ class Fabric {
   struct Buffer {
     std::uint32_t out = kNone;         // buffer that the worm at its head goes to
     std::uint32_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
+    Cycle served = 0;                  // one past the cycle in which it gave its last flit
     std::uint32_t count : 31 = 0;      // flits in it or on the way to it
     std::uint32_t taken : 1 = 0;       // by a worm whose tail has not entered it
   };
   struct Channel {
-    std::uint8_t ready = 0;    // virtual channels whose next flit may go on now
-    std::uint8_t next_vc = 0;  // round robin among them
+    std::uint8_t ready = 0;  // virtual channels whose next flit may go on now
     bool faulty = false;
     bool slow = false;             // takes more than a cycle for a flit
-    bool decided = false;          // of this cycle: no more offers
     std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
-    std::uint16_t next_input = 0;  // at the router before it: round robin of the output
+    std::uint16_t next_input = 0;  // of that router, at the one before it: round robin pointer
+    std::uint64_t rank = 0;        // of this cycle: the winner's, the least of all that offer
     std::uint32_t winner = kNone;  // of this cycle: buffer whose flit it takes
     std::uint32_t into = kNone;    // and which of its own buffers that flit enters
     std::uint32_t latency = 1;     // from leaving the router (interface) before it to the next
@@ -182,7 +182,6 @@ class Fabric {
   std::vector<PacketState> packets_;
   std::vector<std::uint32_t> free_packets_;
   std::vector<std::uint32_t> wanted_;  // output channels of this cycle
-  std::vector<std::uint32_t> beaten_, again_;  // input channels whose offer was not taken
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;
