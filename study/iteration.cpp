@@ -4,7 +4,6 @@
 #include "study/iteration.hpp"
 
 #include <algorithm>
-#include <ranges>
 
 #include "study/saturate_internal.hpp"
 
@@ -16,6 +15,8 @@ std::uint64_t cost(std::uint64_t bytes, const AllReduceCycles& all_reduce) {
 }
 
 }  // namespace
+
+std::uint64_t IterationTime::exposed() const { return total - saturating_add(forward, backward); }
 
 std::vector<LayerTask> layer_tasks(const Workload& workload, std::span<const LayerCycles> cycles,
                                    std::uint64_t bytes_per_parameter) {
@@ -49,7 +50,8 @@ IterationTime overlapped_iteration(std::span<const LayerTask> layers,
   IterationTime time;
   for (const LayerTask& layer : layers) time.forward = saturating_add(time.forward, layer.forward);
   std::uint64_t channel_free = 0;
-  for (const LayerTask& layer : layers | std::views::reverse) {
+  for (auto task = layers.rbegin(); task != layers.rend(); ++task) {
+    const LayerTask& layer = *task;
     time.backward = saturating_add(time.backward, layer.backward);
     if (layer.gradient_bytes == 0) continue;
     const std::uint64_t ready = saturating_add(time.forward, time.backward);

@@ -35,7 +35,7 @@ struct IterationTime {
   std::uint64_t communication = 0;  ///< that all-reduces take, hidden or not
   std::uint64_t total = 0;
   /// Communication that nothing was computed beside.
-  [[nodiscard]] std::uint64_t exposed() const { return total - forward - backward; }
+  [[nodiscard]] std::uint64_t exposed() const;
   bool operator==(const IterationTime&) const = default;
 };
 

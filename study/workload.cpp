@@ -74,6 +74,7 @@ const Workload& find_workload(const std::vector<Workload>& workloads, std::strin
   const auto found = std::ranges::find(workloads, name, &Workload::name);
   if (found != workloads.end()) return *found;
   std::vector<std::string_view> names;
+  names.reserve(workloads.size());
   for (const Workload& workload : workloads) names.push_back(workload.name);
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("workload '{}': expected one of {}", name, fmt::join(names, ", ")));

@@ -54,6 +54,14 @@ TEST(Iterations, OfEndlessCommunicationNeverEnd) {
   }
 }
 
+TEST(Iterations, OfEndlessComputingExposeNothing) {
+  const std::vector<LayerTask> endless{{.forward = kMost, .backward = kMost, .gradient_bytes = 1}};
+  for (const auto& iteration : {sequential_iteration, overlapped_iteration}) {
+    EXPECT_EQ(iteration(endless, kAffine).total, kMost);
+    EXPECT_EQ(iteration(endless, kAffine).exposed(), 0U);
+  }
+}
+
 TEST(Iterations, OfOneLayerHideNothing) {
   const std::vector<LayerTask> one{kThree[1]};
   EXPECT_EQ(overlapped_iteration(one, kAffine), sequential_iteration(one, kAffine));
