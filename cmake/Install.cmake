@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Libraries, headers and the program, with a package that find_package(multitree) finds.
+# Libraries, headers, data and the program, with a package that find_package(multitree) finds.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
 install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_report
-                multitree_runtime multitree
+                multitree_runtime multitree_study multitree
         EXPORT multitreeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
 
 # Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.
-foreach(folder topologies algorithms nic report runtime)
+foreach(folder topologies algorithms nic report runtime study)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE)
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE
+          PATTERN workloads EXCLUDE)
 endforeach()
+
+install(DIRECTORY study/workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
 
 configure_package_config_file(cmake/multitreeConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/multitreeConfig.cmake

@@ -9,7 +9,7 @@
 namespace multitree::nic {
 namespace {
 
-static const std::uint64_t kMostGrain = getenv("GR") ? strtoul(getenv("GR"), 0, 10) : 64;
+constexpr std::uint64_t kFineGrain = 16, kCoarseGrain = 64;  // flits of a segment
 
 }  // namespace
 
@@ -51,9 +51,9 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   worm.flits = flits;
   // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
   const std::uint64_t buffer = parameters_.buffer_flits;
-  const std::uint64_t most = std::max<std::uint64_t>(
-      1, std::min<std::uint64_t>(
-             {kMostGrain, buffer / 4, flits / (getenv("GD") ? strtoul(getenv("GD"), 0, 10) : 8)}));
+  const std::uint64_t wanted = std::clamp(flits / 256, kFineGrain, kCoarseGrain);
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, std::min<std::uint64_t>({wanted, buffer / 4, flits / 8}));
   worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
   worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
   worm.route = route;

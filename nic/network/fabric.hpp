@@ -105,6 +105,8 @@ class Fabric {
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  // Bits of a flit's word.
+  static constexpr std::uint32_t kHead = 1, kTail = 2, kCorrupt = 4, kPacketShift = 3;
 
   /// A place in a buffer. Full: a flit that may go on from `time`. Empty: the sender's to fill from
   /// `time`, when the credit has come back. So credits need no counters and no messages.
