@@ -17,7 +17,7 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint32_t kNone = Interface::kNone;
+constexpr std::uint32_t kNone = Endpoints::kNone;
 
 /// What an injection port is sending.
 struct Sender {
@@ -173,7 +173,7 @@ void Machine::open_packet(std::uint32_t port) {
   sender.headers_left = parameters_.header_flits;
   sender.flits_left = static_cast<std::uint32_t>(payload) + sender.headers_left;
   const auto first = static_cast<std::uint32_t>(std::min(packet_flits_, payload));
-  sender.packet = fabric_.open(endpoints_.route_of(sender.message),
+  sender.packet = fabric_.open(endpoints_.message(sender.message).route,
                                parameters_.cut_through ? first + sender.headers_left : 1);
   if (packets_.size() <= sender.packet) packets_.resize(sender.packet + 1);
   const Entry& entry = endpoints_.entry_of(sender.message);
