@@ -117,22 +117,21 @@ class Fabric {
   /// The buffer of a virtual channel: number channel << shift_ | virtual channel.
   struct Buffer {
     std::uint32_t out = kNone;         // buffer that the worm at its head goes to
-    std::uint32_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
     Cycle served = 0;                  // one past the cycle in which it gave its last flit
-    std::uint32_t count : 31 = 0;      // flits in it or on the way to it
-    std::uint32_t taken : 1 = 0;       // by a worm whose tail has not entered it
+    std::uint16_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
+    std::uint16_t count = 0;           // flits in it or on the way to it
+    bool taken = false;                // by a worm whose tail has not entered it
   };
   struct Channel {
-    std::uint8_t ready = 0;  // virtual channels whose next flit may go on now
-    bool faulty = false;
-    bool slow = false;             // takes more than a cycle for a flit
-    std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
-    std::uint16_t next_input = 0;  // of that router, at the one before it: round robin pointer
-    std::uint64_t rank = 0;        // of this cycle: the winner's, the least of all that offer
     std::uint32_t winner = kNone;  // of this cycle: buffer whose flit it takes
     std::uint32_t into = kNone;    // and which of its own buffers that flit enters
     std::uint32_t latency = 1;     // from leaving the router (interface) before it to the next
+    std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
+    std::uint16_t next_input = 0;  // of that router, at the one before it: round robin pointer
     std::uint64_t passed = 0;      // flits
+    bool slow = false;             // takes more than a cycle for a flit
+    bool faulty = false;
+    bool special = false;  // one of these
   };
   /// A channel that takes a flit every `interval` cycles, in units of 2^-16.
   struct Pace {
@@ -159,10 +158,13 @@ class Fabric {
   struct Hands;
   [[nodiscard]] Hands hands();
   void wake(const Hands& hands);
-  void offer(std::uint32_t channel, const Hands& hands);
+  void offer(std::uint32_t buffer, const Hands& hands);
   [[nodiscard]] std::uint32_t next_buffer(const Hop& hop, std::uint32_t room,
                                           const Hands& hands) const;
   void move(std::uint32_t channel, const Hands& hands);
+  std::uint32_t list_ready();
+  void keep_pace(std::uint32_t channel);
+  bool is_lost(std::uint32_t channel, std::uint32_t& word);
   LinkFault fault_now(std::uint32_t channel);
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
@@ -183,7 +185,8 @@ class Fabric {
   std::vector<std::uint32_t> first_hop_;  // [route]
   std::vector<PacketState> packets_;
   std::vector<std::uint32_t> free_packets_;
-  std::vector<std::uint32_t> wanted_;  // output channels of this cycle
+  std::vector<std::uint32_t> candidates_;  // ready buffers of this cycle
+  std::vector<std::uint32_t> wanted_;      // output channels of this cycle
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;
