@@ -15,6 +15,7 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
     : vcs_(parameters.virtual_channels),
       depth_(parameters.buffer_flits),
       router_cycles_(parameters.router_cycles),
+      interface_cycles_(parameters.interface_cycles),
       links_(topology.num_links()) {
   while ((1U << shift_) < vcs_) ++shift_;
   const std::uint64_t clock = clock_of(topology, parameters);
@@ -180,13 +181,15 @@ bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
 }
 
 bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
-  const Hands h = hands();
   const std::uint32_t b = packets_[packet].injected;
-  if (!h.has_room(b)) return false;
-  const Cycle ready = now_ + channels_[b >> shift_].latency;
-  const std::uint32_t word = packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U);
-  if (h.fill(b, word, ready)) h.wake_at(b, ready);
-  if (tail) buffers_[b].taken = false;
+  Buffer& buffer = buffers_[b];
+  Slot& slot = slots_[b * depth_ + buffer.tail];
+  if (slot.word != kNone || slot.time > now_) return false;
+  const Cycle ready = now_ + interface_cycles_;
+  slot = {ready, packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U)};
+  buffer.tail = static_cast<std::uint16_t>(buffer.tail + 1U == depth_ ? 0 : buffer.tail + 1U);
+  if (buffer.count++ == 0) wheel_[ready & (wheel_.size() - 1)].push_back(b);
+  if (tail) buffer.taken = false;
   return true;
 }
 

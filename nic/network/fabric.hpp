@@ -169,7 +169,8 @@ class Fabric {
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
-  std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1, router_cycles_ = 0;
+  std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
+  Cycle router_cycles_ = 0, interface_cycles_ = 1;
   std::uint32_t links_ = 0;                           // channels 0 .. links_-1 are links,
   std::uint32_t first_ejection_ = 0;                  // then injection, then ejection
   std::vector<std::uint32_t> first_port_, ports_of_;  // [rank]
