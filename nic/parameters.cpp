@@ -49,6 +49,7 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"router_cycles", &Parameters::router_cycles, 0, 1000},
     Number<std::uint32_t>{"interface_cycles", &Parameters::interface_cycles, 1, 100'000},
     Number<std::uint32_t>{"issue_cycles", &Parameters::issue_cycles, 0, 100'000},
+    Number<std::uint32_t>{"issue_jitter", &Parameters::issue_jitter, 0, 100'000},
     Choice<bool>{"cut_through", &Parameters::cut_through, kSwitches},
     Choice<FlowControl>{"flow_control", &Parameters::flow_control, kFlowControls},
     Number<std::uint32_t>{"packet_bytes", &Parameters::packet_bytes, 1, 1 << 20},

@@ -157,7 +157,7 @@ bool Machine::begin(std::uint32_t port) {
   if (sender.message == kNone) return false;
   const Entry& entry = endpoints_.entry_of(sender.message);
   sender.payload_left = payload_flits(entry.size, parameters_);
-  sender.not_before = now() + parameters_.issue_cycles;
+  sender.not_before = now() + endpoints_.issue_delay(sender.message);
   sender.opened = false;
   sender.span = kNone;
   flits_left_[sender.message] = sender.payload_left;

@@ -116,7 +116,7 @@ void MessageRun::begin(std::uint32_t port) {
   message_of_port_[port] = message;
   const std::uint64_t payload = endpoints_.message(message).payload;
   const std::uint64_t flits = payload + header_flits(payload, parameters_);
-  const std::uint64_t start = endpoints_.now() + parameters_.issue_cycles;
+  const std::uint64_t start = endpoints_.now() + endpoints_.issue_delay(message);
   const std::uint32_t route = endpoints_.message(message).route;
   const auto hops = channels_.route(route);
   for (const Hop& hop : hops.subspan(1, hops.size() - 2)) flits_on_[hop.channel] += flits;

@@ -285,6 +285,13 @@ std::uint32_t Endpoints::begin(std::uint32_t port) {
   return kNone;
 }
 
+std::uint64_t Endpoints::issue_delay(std::uint32_t message) const {
+  if (parameters_.issue_jitter == 0) return parameters_.issue_cycles;
+  // Fibonacci hashing (Knuth, TAOCP 3, 6.4): spreads numbers that follow each other.
+  const std::uint64_t hash = (message + std::uint64_t{1}) * 0x9e3779b97f4a7c15;
+  return parameters_.issue_cycles + (hash >> 32) % (parameters_.issue_jitter + std::uint64_t{1});
+}
+
 void Endpoints::sent(std::uint32_t port) {
   Port& p = ports_[port];
   ++piece(p.rank, messages_[p.sending].piece).sent;

@@ -83,6 +83,8 @@ class Endpoints {
   /// been taken in and, in lockstep, its step has come. Messages without elements are sent and
   /// arrive at once. \returns the message, or kNone.
   std::uint32_t begin(std::uint32_t port);
+  /// Cycles from there to the message's first flit.
+  [[nodiscard]] std::uint64_t issue_delay(std::uint32_t message) const;
   /// The port has read and sent the last flit of its message.
   void sent(std::uint32_t port);
   /// The message is there whole at that time. It is taken in when its turn has come.
