@@ -86,23 +86,6 @@ class Machine : private Endpoints::Carrier {
   Simulation result_;
 };
 
-std::vector<std::uint32_t> ports_of(const Fabric& fabric, std::uint32_t ranks) {
-  std::vector<std::uint32_t> ports;
-  for (std::uint32_t r = 0; r < ranks; ++r) ports.push_back(fabric.ports(Rank{r}));
-  return ports;
-}
-
-std::vector<std::vector<std::uint32_t>> ports_of_links(const Fabric& fabric,
-                                                       const Topology& topology) {
-  std::vector<std::vector<std::uint32_t>> ports(topology.num_ranks());
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    for (const LinkId link : topology.out_links(topology.node_of(Rank{r}))) {
-      ports[r].push_back(fabric.injection_port(link));
-    }
-  }
-  return ports;
-}
-
 Machine::Machine(const Program& program, const Topology& topology, const Parameters& parameters,
                  const SimulationOptions& options, std::vector<std::vector<float>>* memory)
     : program_(program),
@@ -111,8 +94,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       options_(options),
       packet_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
       fabric_(topology, parameters),
-      endpoints_(program, parameters, options, ports_of(fabric_, topology.num_ranks()),
-                 ports_of_links(fabric_, topology), *this),
+      endpoints_(program, parameters, options, fabric_.ports(), *this),
       senders_(endpoints_.ports().size()),
       flits_left_(endpoints_.num_messages(), 0),
       last_span_(topology.num_links(), kNone) {

@@ -24,8 +24,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
       : parameters_(parameters),
         options_(options),
         channels_(program, topology, parameters),
-        endpoints_(program, parameters, options, channels_.ports(), channels_.port_of_link(),
-                   *this),
+        endpoints_(program, parameters, options, channels_.ports(), *this),
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
         flits_on_(topology.num_links(), 0) {

@@ -16,11 +16,10 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
       depth_(parameters.buffer_flits),
       router_cycles_(parameters.router_cycles),
       interface_cycles_(parameters.interface_cycles),
-      links_(topology.num_links()) {
+      links_(topology.num_links()),
+      ports_(ports_of(topology, parameters)) {
   while ((1U << shift_) < vcs_) ++shift_;
   const std::uint64_t clock = clock_of(topology, parameters);
-  port_out_.resize(links_);
-  port_in_.resize(links_);
   std::uint32_t longest = parameters.interface_cycles;
   for (const Link& link : topology.links()) {
     const LinkCycles cycles = cycles_of(link, clock, parameters);
@@ -32,38 +31,18 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
     names_.push_back(
         fmt::format("{}->{}", topology.node(link.src).name, topology.node(link.dst).name));
   }
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const NodeId node = topology.node_of(Rank{r});
-    const auto out = topology.out_links(node), in = topology.in_links(node);
-    const auto most = static_cast<std::uint32_t>(std::max({out.size(), in.size(), std::size_t{1}}));
-    const std::uint32_t ports = parameters.ports == 0 ? most : std::min(parameters.ports, most);
-    first_port_.push_back(static_cast<std::uint32_t>(channels_.size()) - links_);
-    ports_of_.push_back(ports);
-    for (std::uint32_t i = 0; i < out.size(); ++i) port_out_[index(out[i])] = i % ports;
-    for (std::uint32_t i = 0; i < in.size(); ++i) port_in_[index(in[i])] = i % ports;
-    for (std::uint32_t p = 0; p < ports; ++p) {
-      Channel& channel = channels_.emplace_back();
-      channel.latency = parameters.interface_cycles;
-    }
-  }
-  first_ejection_ = static_cast<std::uint32_t>(channels_.size());
-  const std::uint32_t injections = first_ejection_ - links_;
-  for (std::uint32_t i = 0; i < injections; ++i) {
-    Channel& channel = channels_.emplace_back();
-    channel.latency = parameters.interface_cycles;
-  }
-  rank_of_link_end_.resize(links_);
-  for (std::uint32_t l = 0; l < links_; ++l) {
-    const Node& end = topology.node(topology.link(LinkId{l}).dst);
-    rank_of_link_end_[l] = end.rank ? index(*end.rank) + 1 : 0;
+  first_ejection_ = links_ + ports_.all;
+  channels_.resize(first_ejection_ + std::size_t{ports_.all});
+  for (std::size_t c = links_; c < channels_.size(); ++c) {
+    channels_[c].latency = parameters.interface_cycles;
   }
   // Inputs of each router: its links, then the ports of its interface.
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint16_t input = 0;
     for (const LinkId link : topology.in_links(NodeId{n})) channels_[index(link)].input = input++;
     if (const auto rank = topology.node(NodeId{n}).rank) {
-      for (std::uint32_t p = 0; p < ports_of_[index(*rank)]; ++p) {
-        channels_[links_ + first_port_[index(*rank)] + p].input = input++;
+      for (std::uint32_t p = 0; p < ports_.count[index(*rank)]; ++p) {
+        channels_[links_ + ports_.first[index(*rank)] + p].input = input++;
       }
     }
   }
@@ -75,8 +54,6 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
   candidates_.resize(buffers_.size() + 64);
   wheel_.resize(std::bit_ceil(longest + router_cycles_ + 2));
 }
-
-std::uint32_t Fabric::ports(Rank rank) const { return ports_of_[index(rank)]; }
 
 void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
                         const ChannelClasses& classes) {
@@ -93,9 +70,7 @@ void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
     for (std::size_t i = 0; i < route.size(); ++i) {
       hops_.push_back({index(route[i]), masks[classes.of_route[r][i]]});
     }
-    const std::uint32_t last = index(route.back());
-    const std::uint32_t rank = rank_of_link_end_[last] - 1;
-    hops_.push_back({first_ejection_ + first_port_[rank] + port_in_[last], all});
+    hops_.push_back({first_ejection_ + ports_.in[index(route.back())], all});
   }
 }
 
@@ -171,7 +146,7 @@ Fabric::Hands Fabric::hands() {
 }
 
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
-  const std::uint32_t channel = links_ + first_port_[index(rank)] + port;
+  const std::uint32_t channel = links_ + ports_.first[index(rank)] + port;
   const auto all = static_cast<std::uint8_t>((1U << vcs_) - 1);
   const std::uint32_t b = next_buffer({channel, all}, packets_[packet].room, hands());
   if (b == kNone) return false;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nic/network/channel_classes.hpp"
+#include "nic/network/ports.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
@@ -42,14 +43,11 @@ class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
-  /// Keeps no reference. `ports` of each interface as Parameters says.
+  /// Keeps no reference.
   Fabric(const Topology& topology, const Parameters& parameters);
 
-  /// Ports of a rank's interface, at least one.
-  [[nodiscard]] std::uint32_t ports(Rank rank) const;
-  /// Injection port for messages that start on this link, and ejection port for those that come
-  /// from it: one of each a link, or links share them in turn.
-  [[nodiscard]] std::uint32_t injection_port(LinkId first) const { return port_out_[index(first)]; }
+  /// Ports of all interfaces.
+  [[nodiscard]] const Ports& ports() const { return ports_; }
 
   /// Makes routes known, with the classes of each link out of `classes` in all.
   void set_routes(std::span<const std::vector<LinkId>> routes, const ChannelClasses& classes);
@@ -171,11 +169,9 @@ class Fabric {
 
   std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
   Cycle router_cycles_ = 0, interface_cycles_ = 1;
-  std::uint32_t links_ = 0;                           // channels 0 .. links_-1 are links,
-  std::uint32_t first_ejection_ = 0;                  // then injection, then ejection
-  std::vector<std::uint32_t> first_port_, ports_of_;  // [rank]
-  std::vector<std::uint32_t> port_out_, port_in_;     // [link]
-  std::vector<std::uint32_t> rank_of_link_end_;       // [link]: rank + 1 of the node it enters
+  std::uint32_t links_ = 0;           // channels 0 .. links_-1 are links,
+  std::uint32_t first_ejection_ = 0;  // then injection, then ejection
+  Ports ports_;
   std::vector<Channel> channels_;
   std::vector<Pace> paces_;                        // [channel]
   std::vector<Buffer> buffers_;                    // [channel][vc]

@@ -48,8 +48,8 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
 std::string Fabric::name_of(std::uint32_t buffer) const {
   const std::uint32_t channel = buffer >> shift_;
   const auto port_of = [&](std::uint32_t port, const char* what) {
-    const auto rank = std::ranges::upper_bound(first_port_, port) - first_port_.begin() - 1;
-    return fmt::format("{} {} of rank {}", what, port - first_port_[rank], rank);
+    const auto rank = std::ranges::upper_bound(ports_.first, port) - ports_.first.begin() - 1;
+    return fmt::format("{} {} of rank {}", what, port - ports_.first[rank], rank);
   };
   std::string name = channel < links_ ? "link " + names_[channel]
                      : channel < first_ejection_

@@ -34,8 +34,7 @@ std::uint64_t reach_of(const Program& program, const Parameters& parameters) {
 }  // namespace
 
 Endpoints::Endpoints(const Program& program, const Parameters& parameters,
-                     const SimulationOptions& options, std::span<const std::uint32_t> ports,
-                     std::span<const std::vector<std::uint32_t>> port_of_link, Carrier& carrier)
+                     const SimulationOptions& options, const Ports& ports, Carrier& carrier)
     : program_(program),
       parameters_(parameters),
       carrier_(carrier),
@@ -45,12 +44,12 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   for (const auto& entries : program.tables.of_rank) messages += entries.size();
   messages_.resize(narrow<std::uint32_t>(messages, "messages"));
   std::uint32_t next = 0;
+  first_port_.assign(1, 0);
   for (std::uint32_t r = 0; r < ranks; ++r) {
+    for (std::uint32_t p = 0; p < ports.count[r]; ++p) ports_.push_back({.rank = r, .number = p});
     first_port_.push_back(static_cast<std::uint32_t>(ports_.size()));
-    for (std::uint32_t p = 0; p < ports[r]; ++p) ports_.push_back({.rank = r, .number = p});
-    next = add_messages(r, next, port_of_link[r]);
+    next = add_messages(r, next);
   }
-  first_port_.push_back(static_cast<std::uint32_t>(ports_.size()));
   left_ = messages_.size();
   for (Port& port : ports_) look_ahead(port);
   pieces_.resize(std::size_t{ranks} * program.pieces);
@@ -68,11 +67,11 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
 }
 
 /// A rank's entries as messages from `next` on, port by port. \returns one past the last.
-std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next,
-                                      std::span<const std::uint32_t> port_of_link) {
+std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next) {
   const std::vector<Entry>& entries = program_.tables.of_rank[rank];
   Port* const ports = &ports_[first_port_[rank]];
-  for (const Entry& entry : entries) ++ports[port_of_link[entry.port]].end;
+  const std::uint32_t count = first_port_[rank + 1] - first_port_[rank];
+  for (const Entry& entry : entries) ++ports[entry.port % count].end;
   for (Port* port = ports; port != ports_.data() + ports_.size(); ++port) {
     port->next = next;
     next += port->end;
@@ -80,7 +79,7 @@ std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next,
   }
   for (std::uint32_t e = 0; e < entries.size(); ++e) {
     const Entry& entry = entries[e];
-    messages_[ports[port_of_link[entry.port]].end++] = {
+    messages_[ports[entry.port % count].end++] = {
         .rank = rank,
         .dst = index(entry.peer),
         .entry = e,

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "nic/network/ports.hpp"
 #include "nic/nic/event_wheel.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
@@ -55,12 +56,10 @@ class Endpoints {
     std::uint32_t step = 0;           ///< of the next message, in lockstep
   };
 
-  /// Keeps references. `ports[r]`: of each interface; `port_of_link[r][p]`: the port for entries of
-  /// the node's p-th link.
+  /// Keeps references, but to `ports`.
   /// \throws Error(Unsupported) if messages or counts exceed 32 and 16 bits.
   Endpoints(const Program& program, const Parameters& parameters, const SimulationOptions& options,
-            std::span<const std::uint32_t> ports,
-            std::span<const std::vector<std::uint32_t>> port_of_link, Carrier& carrier);
+            const Ports& ports, Carrier& carrier);
 
   [[nodiscard]] std::uint32_t num_messages() const {
     return static_cast<std::uint32_t>(messages_.size());
@@ -128,8 +127,7 @@ class Endpoints {
     const Piece& p = piece(m.dst, m.piece);
     return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding;
   }
-  std::uint32_t add_messages(std::uint32_t rank, std::uint32_t next,
-                             std::span<const std::uint32_t> port_of_link);
+  std::uint32_t add_messages(std::uint32_t rank, std::uint32_t next);
   void look_ahead(Port& port) const;
   [[nodiscard]] bool is_issuable(const Port& port) const;
   void prefetch() const;
