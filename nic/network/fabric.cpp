@@ -328,11 +328,7 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
     const std::uint64_t since = time - std::min<std::uint64_t>(time, kWholeCycle - 1);
     pace.next_free = std::max(pace.next_free, since) + pace.interval;
   }
-  if (to.faulty) {
-    const LinkFault fault = fault_now(channel);
-    if (fault == LinkFault::Drop || fault == LinkFault::Dead) return;
-    if (fault == LinkFault::Corrupt) word |= kCorrupt;
-  }
+  if (to.faulty && !survives(channel, out, word)) return;
   if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,
                           .time = h.now + to.latency,

@@ -36,6 +36,22 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
   return LinkFault::None;
 }
 
+bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
+  const LinkFault fault = fault_now(channel);
+  if (fault == LinkFault::Corrupt) word |= kCorrupt;
+  bool lost = fault == LinkFault::Drop || fault == LinkFault::Dead;
+  const auto headless = std::ranges::find(headless_, into);
+  if (headless != headless_.end()) {
+    lost = true;
+    if ((word & kTail) != 0) headless_.erase(headless);
+  } else if (lost && (word & kHead) != 0) {
+    if ((word & kTail) == 0) headless_.push_back(into);
+  } else if (lost && (word & kTail) != 0) {
+    buffers_[into].taken = 1;
+  }
+  return !lost;
+}
+
 std::string Fabric::name_of(std::uint32_t buffer) const {
   const std::uint32_t channel = buffer >> shift_;
   const auto port_of = [&](std::uint32_t port, const char* what) {
