@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The message model against the flit model, and against the recurrence where nothing is shared.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "matrix.hpp"
+#include "nic/message/max_plus.hpp"
+#include "nic/program/program.hpp"
+#include "simulation.hpp"
+
+namespace multitree {
+namespace {
+
+using nic::FlowControl;
+using nic::Model;
+using nic::Parameters;
+
+constexpr std::uint64_t kSizes[] = {4'096, 65'536};
+
+/// Whether no link is entered from two others, and each buffer holds what a round trip needs.
+bool is_private(const Schedule& schedule, const Topology& topology) {
+  std::vector<std::uint32_t> from(topology.num_links(), 0);
+  for (const Transfer& transfer : schedule.transfers) {
+    std::uint32_t before = 1;
+    for (const LinkId link : schedule.route(transfer)) {
+      std::uint32_t& of = from[index(link)];
+      if (of != 0 && of != before) return false;
+      of = before;
+      before = index(link) + 2;
+    }
+  }
+  return std::ranges::all_of(topology.links(), [](const Link& link) {
+    return link.bandwidth.bytes_per_second == 16'000'000'000 && link.latency.picoseconds == 150'000;
+  });
+}
+
+double deviation(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                 const Parameters& parameters) {
+  const auto flit = nic::simulate(schedule, topology, bytes, parameters, {.model = Model::Flit});
+  EXPECT_TRUE(flit.errors.empty());
+  const std::uint64_t message = test::message_cycles(schedule, topology, bytes, parameters);
+  if (flit.cycles == 0) return message == 0 ? 0 : 1;
+  return static_cast<double>(message) / static_cast<double>(flit.cycles) - 1;
+}
+
+TEST(Models, AgreeOnAllNetworks) {
+  fmt::print("| network | algorithm | 4 KiB | 64 KiB | 4 KiB in packets | 64 KiB in packets |\n");
+  fmt::print("|---|---|--:|--:|--:|--:|\n");
+  double worst = 0;
+  for (const char* network : test::kNetworks) {
+    const Topology topology = make_topology(network);
+    for (const Schedule& schedule : test::all_schedules(topology)) {
+      std::string row = fmt::format("| {} | {} |", network, schedule.algorithm);
+      const bool alone = is_private(schedule, topology);
+      for (const FlowControl flow_control : {FlowControl::Message, FlowControl::Packet}) {
+        for (const std::uint64_t bytes : kSizes) {
+          const double error = deviation(schedule, topology, bytes, {.flow_control = flow_control});
+          const double limit = 0.03;
+          EXPECT_LE(std::abs(error), alone ? 0 : limit)
+              << network << " " << schedule.algorithm << " " << bytes;
+          row += error == 0 ? " 0 |" : fmt::format(" {:+.2f} % |", 100 * error);
+          worst = std::max(worst, std::abs(error));
+        }
+      }
+      fmt::print("{}\n", row);
+    }
+  }
+  fmt::print("\nworst: {:.2f} %\n", 100 * worst);
+}
+
+// Where each link has one sender the recurrence is the model: each message starts when its port is
+// free and what it needs is there.
+TEST(Models, AgreeWithTheRecurrence) {
+  for (const char* network : {"torus:4x4", "mesh:3x5", "ring:8", "hypercube:4", "torus:2x2x2"}) {
+    const Topology topology = make_topology(network);
+    for (const Schedule& schedule : test::all_schedules(topology)) {
+      if (std::ranges::any_of(schedule.transfers,
+                              [](const Transfer& t) { return t.route_size != 1; })) {
+        continue;
+      }
+      for (const std::uint32_t packet : {0U, 256U}) {
+        const std::uint64_t elements = nic::padded_elements(65'536, 4, schedule.ranks);
+        const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
+        const std::uint64_t cycles =
+            nic::evaluate(tables, topology, {.latency = 151, .packet_bytes = packet}).cycles;
+        Parameters parameters;
+        if (packet != 0) parameters.flow_control = FlowControl::Packet;
+        const std::uint64_t simulated =
+            test::message_cycles(schedule, topology, 65'536, parameters);
+        fmt::print("{} {} {}: {} {}\n", network, schedule.algorithm, packet, cycles, simulated);
+        EXPECT_EQ(simulated, cycles) << network << " " << schedule.algorithm;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace multitree
