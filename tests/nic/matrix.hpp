@@ -14,7 +14,7 @@ namespace multitree::test {
 
 inline constexpr const char* kNetworks[] = {
     "torus:4x4",   "torus:3x5",   "torus:2x2x2", "mesh:3x5", "mesh:4x4", "ring:8",         "ring:2",
-    "hypercube:4", "fattree:4x4", "bigraph:4x4", "star:5",   "dgx2",     "dragonfly:4x1x2"};
+    "hypercube:4", "fattree:4x4", "bigraph:4x4", "star:5",   "dgx2",     "dragonfly:2x1x2"};
 
 /// Schedules by all algorithms that can serve the network, but for `auto`, which is one of them.
 inline std::vector<Schedule> all_schedules(const Topology& topology,
