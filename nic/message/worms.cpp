@@ -59,8 +59,11 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
   const std::uint64_t buffer = parameters_.buffer_flits;
   const std::uint64_t wanted = std::clamp(flits / 256, kFineGrain, kCoarseGrain);
+  // Short ones have segments enough to be on several links at once; those of packets are as fine
+  // as it takes to be as near to the flit model as messages are.
+  const std::uint64_t few = parameters_.flow_control == FlowControl::Packet ? 4 : 8;
   const std::uint64_t most =
-      std::max<std::uint64_t>(1, std::min<std::uint64_t>({wanted, buffer / 4, flits / 8}));
+      std::max<std::uint64_t>(1, std::min({wanted, buffer / 4, flits / few}));
   worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
   worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
   worm.route = route;

@@ -12,10 +12,11 @@
 
 namespace multitree::nic {
 
-/// The flit-level network in coarser grains. A message is cut into segments of some dozens of
-/// flits. A channel sends one segment at a time and lets the virtual channels of its router's
-/// inputs take turns. A worm holds a virtual channel until its last segment has entered the buffer
-/// there, and others may queue behind it. Times are exact for a worm alone.
+/// The flit-level network in coarser grains. A message (or each of its packets) is cut into
+/// segments of some dozens of flits. A channel sends one segment at a time and lets the virtual
+/// channels of its router's inputs take turns. A worm holds a virtual channel until its last
+/// segment has entered the buffer there, and others may queue behind it. Times are exact for a worm
+/// alone.
 class Worms {
  public:
   class Client {
@@ -34,7 +35,8 @@ class Worms {
 
   Worms(const Channels& channels, const Parameters& parameters, Client& client);
 
-  /// A message of that many flits is at its injection port from `time` on.
+  /// A message, or a packet of it, of that many flits is at its injection port from `time` on.
+  /// Packets of a port come one after the other: each when the one before it has left().
   void start(std::uint64_t time, std::uint32_t message, std::uint64_t flits,
              std::span<const Hop> route);
   /// A channel looks for something to send.
