@@ -34,6 +34,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
         packets_(endpoints_.num_messages()),
+        last_span_(topology.num_links(), kNone),
         flits_on_(topology.num_links(), 0) {
     result_.messages = endpoints_.num_messages();
     result_.clock_hz = clock_of(topology, parameters);
@@ -80,6 +81,14 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   void passed(std::uint32_t channel, std::uint32_t message, std::uint64_t begin,
               std::uint64_t end) override {
     if (!options_.trace) return;
+    // Packets of one message that follow each other are one span.
+    std::uint32_t& last = last_span_[channel];
+    if (last != kNone && result_.spans[last].message == message &&
+        result_.spans[last].end == begin) {
+      result_.spans[last].end = end;
+      return;
+    }
+    last = static_cast<std::uint32_t>(result_.spans.size());
     result_.spans.push_back(
         {.kind = Span::Kind::Link, .row = channel, .message = message, .begin = begin, .end = end});
   }
@@ -103,9 +112,10 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   Endpoints endpoints_;
   Worms worms_;
   std::vector<std::uint32_t> message_of_port_;
-  std::vector<Packets> packets_;         // [message]
-  std::vector<std::uint32_t> pending_;   // ports that may have something to send
-  std::vector<std::uint64_t> flits_on_;  // [link]
+  std::vector<Packets> packets_;          // [message]
+  std::vector<std::uint32_t> last_span_;  // [link]
+  std::vector<std::uint32_t> pending_;    // ports that may have something to send
+  std::vector<std::uint64_t> flits_on_;   // [link]
   Simulation result_;
 };
 
