@@ -82,6 +82,7 @@ struct Simulation {
 /// \throws Error(Unsupported): routes that need more virtual channels than there are to be free of
 /// deadlock, links that are too slow or too far for the clock, more than 2^31 cycles, faults that
 /// the model does not have. Error(InvalidArgument): faults of links or ranks that do not exist.
+/// Error(InvalidInput): parameters that read_parameters() would not take.
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options);
 
