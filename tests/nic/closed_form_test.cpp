@@ -170,6 +170,20 @@ TEST(ClosedForm, DimensionsOfSizeTwo) {
   expect_cycles({"torus:2x2", "halving-doubling", 6400}, 101 + 4 * alone(101, 1));
 }
 
+// Two messages at once, each on a link of its own; or one after the other on the same.
+TEST(ClosedForm, ParallelLinks) {
+  const Topology one = make_topology("mesh:2"), two = make_topology("mesh:2?parallel=0-1:2");
+  ASSERT_EQ(two.num_links(), 2 * one.num_links());
+  const std::vector<Hand> copies = {{0, 0, 0, 1}, {0, 1, 0, 1}};
+  Schedule schedule = broadcast_by_hand(one, 2, copies);
+  expect_cycles(schedule, one, 3200, 101 + alone(101, 1));
+  schedule = broadcast_by_hand(two, 2, copies);
+  const auto out = two.out_links(two.node_of(Rank{0}));
+  schedule.routes = {out[0], out[1]};
+  expect_cycles(schedule, two, 3200, alone(101, 1));
+  expect_cycles(schedule, two, 3200, 101 + alone(101, 1), {.ports = 1});
+}
+
 // One port for all links: messages of a rank leave one after the other.
 TEST(ClosedForm, OnePortSendsOneMessageAfterTheOther) {
   const Topology topology = make_topology("ring:3");
