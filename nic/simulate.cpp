@@ -45,6 +45,23 @@ Simulation run_flits(const Schedule& schedule, const Topology& topology, const P
   return result;
 }
 
+void check_faults(const std::vector<Fault>& faults, const Topology& topology, Model model) {
+  for (const Fault& fault : faults) {
+    if (model == Model::AlphaBeta) {
+      throw Error(ErrorCode::Unsupported, "alphabeta model: expected no faults");
+    }
+    if (fault.cycle >= std::uint64_t{1} << 31) {
+      throw Error(ErrorCode::Unsupported, "fault: expected a cycle below 2^31");
+    }
+    const bool is_late = fault.kind == Fault::Kind::LateInterface;
+    const std::uint32_t number = is_late ? index(fault.rank) : index(fault.link);
+    const std::uint32_t count = is_late ? topology.num_ranks() : topology.num_links();
+    if (number < count) continue;
+    throw Error(ErrorCode::InvalidArgument, fmt::format("fault: expected a {} below {}, got {}",
+                                                        is_late ? "rank" : "link", count, number));
+  }
+}
+
 }  // namespace
 
 Model parse_model(std::string_view text) {
@@ -59,6 +76,9 @@ std::string_view to_string(Model model) { return kModels[static_cast<std::size_t
 
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options) {
+  check_faults(options.faults, topology, options.model);
+  // Whatever they were made by: nothing else checks them.
+  (void)read_parameters(write_parameters(parameters), "parameters");
   if (options.model == Model::AlphaBeta) {
     return run_alpha_beta(schedule, topology, bytes, parameters);
   }

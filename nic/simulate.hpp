@@ -25,7 +25,8 @@ enum class Model : std::uint8_t {
 Model parse_model(std::string_view text);
 std::string_view to_string(Model model);
 
-/// What goes wrong, on purpose. Flit model only.
+/// What goes wrong, on purpose. Flit model only, but for LateInterface, which the message model has
+/// as well.
 struct Fault {
   enum class Kind : std::uint8_t { DropFlit, CorruptFlit, DeadLink, LateInterface };
   Kind kind = Kind::DropFlit;
@@ -79,7 +80,9 @@ struct Simulation {
 /// Simulates a collective on `bytes` (nccl-tests' size; padded to whole shards).
 /// \pre the schedule verifies on the topology.
 /// \throws Error(Unsupported): routes that need more virtual channels than there are to be free of
-/// deadlock, links that are too slow or too far for the clock, more than 2^31 cycles.
+/// deadlock, links that are too slow or too far for the clock, more than 2^31 cycles, faults that
+/// the model does not have. Error(InvalidArgument): faults of links or ranks that do not exist.
+/// Error(InvalidInput): parameters that read_parameters() would not take.
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options);
 

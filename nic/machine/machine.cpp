@@ -38,7 +38,6 @@ struct Packet {
   std::uint64_t first = 0;     // payload flit of the message
   std::uint32_t payload = 0;   // payload flits
   std::uint32_t received = 0;  // flits
-  bool headed = false;
 };
 
 class Machine : private Endpoints::Carrier {
@@ -222,7 +221,6 @@ void Machine::work_ports() {
 
 void Machine::receive(const Delivery& flit) {
   Packet& packet = packets_[flit.packet];
-  packet.headed = packet.headed || flit.head;
   const std::uint32_t number = packet.received++, headers = parameters_.header_flits;
   const bool is_payload = number >= headers && number < headers + packet.payload;
   const std::uint64_t place = packet.first + number - headers;
@@ -245,7 +243,7 @@ void Machine::receive(const Delivery& flit) {
 /// The tail of a packet has arrived.
 void Machine::close(const Packet& packet, const Delivery& flit) {
   const std::uint32_t message = packet.message, whole = packet.payload + parameters_.header_flits;
-  if (!packet.headed || packet.received != whole) {
+  if (packet.received != whole) {
     fail(fmt::format("cycle {}: the {} arrived with {} of {} flits", flit.time,
                      endpoints_.describe(message), packet.received, whole));
     return;
@@ -266,10 +264,17 @@ void Machine::fail(std::string what) { result_.errors.push_back(std::move(what))
 
 /// Nothing moves, and something is still to come: says who waits for what.
 void Machine::stall() {
+  std::string what;
+  const auto lost = std::ranges::find_if(flits_left_, [](std::uint64_t left) { return left != 0; });
+  if (lost != flits_left_.end()) {
+    const auto message = static_cast<std::uint32_t>(lost - flits_left_.begin());
+    what =
+        fmt::format("{} flits of the {} have not arrived; ", *lost, endpoints_.describe(message));
+  }
   const std::string waits = endpoints_.who_waits();
-  fail(fmt::format("cycle {}: nothing moves, and {} messages are missing; {}{}network: {}", now(),
-                   endpoints_.left(), waits, waits.empty() ? "" : "; ",
-                   fabric_.describe_blockage()));
+  if (!waits.empty()) what += waits + "; ";
+  fail(fmt::format("cycle {}: nothing moves, and {} messages are missing; {}network: {}", now(),
+                   endpoints_.left(), what, fabric_.describe_blockage()));
 }
 
 /// A flit of the port's message has left.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cmath>
 
 namespace multitree::nic {
 namespace {
@@ -24,8 +25,11 @@ Memory make_inputs(std::uint32_t ranks, std::uint64_t elements) {
   Memory memory(ranks, std::vector<float>(elements));
   for (std::uint32_t r = 0; r < ranks; ++r) {
     for (std::uint64_t e = 0; e < elements; ++e) {
-      const auto bits = static_cast<std::int32_t>(mix(std::uint64_t{r} << 40 | e) >> 40);
-      memory[r][e] = static_cast<float>(bits - (1 << 23)) * 0x1p-23F;
+      const std::uint64_t random = mix(std::uint64_t{r} << 40 | e);
+      const auto bits = static_cast<std::int32_t>(random >> 40);
+      // Of different magnitudes: sums of three equal-sized ones would be the same in any order.
+      memory[r][e] =
+          std::ldexp(static_cast<float>(bits - (1 << 23)), -23 - static_cast<int>(random & 7));
     }
   }
   return memory;

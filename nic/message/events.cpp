@@ -23,10 +23,17 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
              const SimulationOptions& options)
       : parameters_(parameters),
         options_(options),
+        packet_flits_(parameters.flow_control == FlowControl::Packet
+                          ? parameters.header_flits +
+                                (parameters.packet_bytes + parameters.flit_bytes - 1) /
+                                    parameters.flit_bytes
+                          : ~std::uint64_t{0}),
         channels_(program, topology, parameters),
         endpoints_(program, parameters, options, channels_.ports(), *this),
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
+        packets_(channels_.all_private() ? 0 : endpoints_.num_messages()),
+        last_span_(topology.num_links(), kNone),
         flits_on_(topology.num_links(), 0) {
     result_.messages = endpoints_.num_messages();
     result_.clock_hz = clock_of(topology, parameters);
@@ -53,34 +60,59 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
     endpoints_.post(time, static_cast<std::uint32_t>(message_of_port_.size()) + channel);
   }
   void left(std::uint64_t time, std::uint32_t message) override {
-    const auto first = endpoints_.message(message).route;
-    const std::uint32_t port = channels_.route(first)[0].channel - channels_.first_port();
+    const auto hops = channels_.route(endpoints_.message(message).route);
+    if (packets_[message].flits_left > 0) {
+      start_packet(time, message, hops);
+      return;
+    }
+    const std::uint32_t port = hops[0].channel - channels_.first_port();
     if (options_.trace) note(port, message, result_.records[message].issued, time);
     endpoints_.post(time, port);
   }
   void arrived(std::uint64_t time, std::uint32_t message) override {
-    if (options_.trace) result_.records[message].arrived = time;
-    endpoints_.arrive(time, message);
+    Packets& packets = packets_[message];
+    packets.arrived = std::max(packets.arrived, time);  // they may overtake each other
+    if (--packets.under_way == 0 && packets.flits_left == 0) deliver(packets.arrived, message);
   }
   void passed(std::uint32_t channel, std::uint32_t message, std::uint64_t begin,
               std::uint64_t end) override {
     if (!options_.trace) return;
+    // Packets of one message that follow each other are one span.
+    std::uint32_t& last = last_span_[channel];
+    if (last != kNone && result_.spans[last].message == message &&
+        result_.spans[last].end == begin) {
+      result_.spans[last].end = end;
+      return;
+    }
+    last = static_cast<std::uint32_t>(result_.spans.size());
     result_.spans.push_back(
         {.kind = Span::Kind::Link, .row = channel, .message = message, .begin = begin, .end = end});
   }
 
   void begin(std::uint32_t port);
+  void deliver(std::uint64_t time, std::uint32_t message);
+  void start_packet(std::uint64_t time, std::uint32_t message, std::span<const Hop> hops);
   void note(std::uint32_t port, std::uint32_t message, std::uint64_t begin, std::uint64_t end);
   void record(std::uint32_t message, std::uint64_t issued);
 
+  /// Of a message: each packet is a worm. One without packets is one worm.
+  struct Packets {
+    std::uint64_t flits_left = 0;  // of those not yet at the port
+    std::uint32_t under_way = 0;
+    std::uint64_t arrived = 0;  // the last
+  };
+
   const Parameters& parameters_;
   const SimulationOptions& options_;
+  const std::uint64_t packet_flits_;  // of a whole one, with its headers; of any message, if none
   Channels channels_;
   Endpoints endpoints_;
   Worms worms_;
   std::vector<std::uint32_t> message_of_port_;
-  std::vector<std::uint32_t> pending_;   // ports that may have something to send
-  std::vector<std::uint64_t> flits_on_;  // [link]
+  std::vector<Packets> packets_;          // [message]
+  std::vector<std::uint32_t> last_span_;  // [link]
+  std::vector<std::uint32_t> pending_;    // ports that may have something to send
+  std::vector<std::uint64_t> flits_on_;   // [link]
   Simulation result_;
 };
 
@@ -108,6 +140,11 @@ void MessageRun::note(std::uint32_t port, std::uint32_t message, std::uint64_t b
                            .end = end});
 }
 
+void MessageRun::deliver(std::uint64_t time, std::uint32_t message) {
+  if (options_.trace) result_.records[message].arrived = time;
+  endpoints_.arrive(time, message);
+}
+
 void MessageRun::begin(std::uint32_t port) {
   if (message_of_port_[port] != kNone) return;
   const std::uint32_t message = endpoints_.begin(port);
@@ -121,11 +158,12 @@ void MessageRun::begin(std::uint32_t port) {
   for (const Hop& hop : hops.subspan(1, hops.size() - 2)) flits_on_[hop.channel] += flits;
   if (options_.trace) record(message, start);
   if (!channels_.is_private(port)) {
-    worms_.start(start, message, flits, hops);
+    packets_[message].flits_left = flits;
+    start_packet(start, message, hops);
     return;
   }
   endpoints_.post(start + flits, port);
-  arrived(start + flits - 1 + channels_.delay(route), message);
+  deliver(start + flits - 1 + channels_.delay(route), message);
   if (!options_.trace) return;
   note(port, message, start, start + flits);
   std::uint64_t begin = start;
@@ -133,6 +171,15 @@ void MessageRun::begin(std::uint32_t port) {
     begin += channels_.all()[hops[h - 1].channel].delay;
     passed(hops[h].channel, message, begin, begin + flits);
   }
+}
+
+void MessageRun::start_packet(std::uint64_t time, std::uint32_t message,
+                              std::span<const Hop> hops) {
+  Packets& packets = packets_[message];
+  const std::uint64_t flits = std::min(packets.flits_left, packet_flits_);
+  packets.flits_left -= flits;
+  ++packets.under_way;
+  worms_.start(time, message, flits, hops);
 }
 
 Simulation MessageRun::run() {

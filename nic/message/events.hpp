@@ -9,8 +9,8 @@
 namespace multitree::nic {
 
 /// Runs a program. A message whose links nobody else uses is one event at its end. Others are worms
-/// of segments that share links in turn (worms.hpp). \throws as simulate(), and Error(Unsupported)
-/// for faults other than late interfaces.
+/// of segments that share links in turn (worms.hpp), one a packet if there are packets. \throws as
+/// simulate(), and Error(Unsupported) for faults other than late interfaces.
 Simulation run_message_level(const Program& program, const Topology& topology,
                              const Parameters& parameters, const SimulationOptions& options);
 

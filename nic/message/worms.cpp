@@ -32,9 +32,16 @@ std::uint64_t Worms::flits_of(const Worm& worm, std::uint32_t segment) const {
                                      : worm.flits - std::uint64_t{worm.grain} * segment;
 }
 
-std::uint64_t Worms::cycles_of(const Worm& worm, std::uint32_t segment, std::uint32_t hop) const {
-  const std::uint64_t interval = channels_.all()[worm.route[hop].channel].interval;
-  return (flits_of(worm, segment) * interval + kWholeCycle - 1) / kWholeCycle;
+std::uint64_t Worms::occupy(Server& server, std::uint64_t time, std::uint64_t flits,
+                            std::uint32_t interval) {
+  const auto whole = [](std::uint64_t units) { return (units + kWholeCycle - 1) / kWholeCycle; };
+  // As the flit-level network does it: fractions of cycles are made up for while flits follow.
+  const std::uint64_t now = time * kWholeCycle;
+  server.pace = std::max(server.pace, now - std::min<std::uint64_t>(now, kWholeCycle - 1));
+  const std::uint64_t last = whole(server.pace + (flits - 1) * interval);
+  server.pace += flits * interval;
+  server.free_at = whole(server.pace);
+  return last;
 }
 
 void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits,
@@ -52,14 +59,17 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
   const std::uint64_t buffer = parameters_.buffer_flits;
   const std::uint64_t wanted = std::clamp(flits / 256, kFineGrain, kCoarseGrain);
+  // Short ones have segments enough to be on several links at once; those of packets are as fine
+  // as it takes to be as near to the flit model as messages are.
+  const std::uint64_t few = parameters_.flow_control == FlowControl::Packet ? 4 : 8;
   const std::uint64_t most =
-      std::max<std::uint64_t>(1, std::min<std::uint64_t>({wanted, buffer / 4, flits / 8}));
+      std::max<std::uint64_t>(1, std::min({wanted, buffer / 4, flits / few}));
   worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
   worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
   worm.route = route;
   worm.next.assign(route.size(), 0);
   worm.lane.resize(route.size());
-  worm.starts.resize(route.size() * worm.segments);
+  worm.passages.resize(route.size() * worm.segments);
   servers_[route[0].channel].places.push_back({.worm = number});
   call(route[0].channel, time);
 }
@@ -120,12 +130,12 @@ std::uint64_t Worms::data_at(const Place& place) {
   const std::uint32_t input = worm.route[hop - 1].channel;
   if (worm.next[hop - 1] <= segment) return kNever;
   if (lane(input, worm.lane[hop - 1]).worms.front() != place.worm) return kNever;
-  std::uint64_t time = start_of(worm, hop - 1, segment) + channels_.all()[input].delay;
+  const Passage& before = passage(worm, hop - 1, segment);
   // Onto a faster link: its last flit cannot leave before it has come.
-  const std::uint64_t slow = cycles_of(worm, segment, hop - 1),
-                      fast = cycles_of(worm, segment, hop);
-  if (slow > fast) time += slow - fast;
-  return time;
+  const std::uint64_t slow = before.last - before.first;
+  const std::uint64_t interval = channels_.all()[worm.route[hop].channel].interval;
+  const std::uint64_t fast = (flits_of(worm, segment) - 1) * interval / kWholeCycle;
+  return before.first + channels_.all()[input].delay + (slow > fast ? slow - fast : 0);
 }
 
 /// When a worm's next segment can start, as far as anyone knows now; kNever: not before something
@@ -199,12 +209,12 @@ void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number,
   Place& place = server.places[number];
   Worm& worm = worms_[place.worm];
   const std::uint32_t hop = place.hop, segment = worm.next[hop]++;
-  const std::uint64_t cycles = cycles_of(worm, segment, hop), flits = flits_of(worm, segment);
+  const std::uint64_t flits = flits_of(worm, segment);
   const bool is_ejection = hop + 1 == worm.route.size();
   const bool is_last = segment + 1 == worm.segments;
-  start_of(worm, hop, segment) = time;
   worm.lane[hop] = chosen;
-  server.free_at = time + cycles;
+  const std::uint64_t last = occupy(server, time, flits, channels_.all()[channel].interval);
+  passage(worm, hop, segment) = {time, last};
   server.last_input = place.input;
   place.served = time + 1;
   if (hop > 0) {
@@ -224,12 +234,12 @@ void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number,
   const Place done = place;
   if (is_last) {
     if (channel < channels_.num_links()) {
-      client_.passed(channel, worm.message, start_of(worm, hop, 0), server.free_at);
+      client_.passed(channel, worm.message, passage(worm, hop, 0).first, last + 1);
     }
     server.places.erase(server.places.begin() + static_cast<std::ptrdiff_t>(number));
-    if (hop == 0) client_.left(server.free_at, worm.message);
+    if (hop == 0) client_.left(last + 1, worm.message);
     if (is_ejection) {
-      client_.arrived(server.free_at - 1 + channels_.all()[channel].delay, worm.message);
+      client_.arrived(last + channels_.all()[channel].delay, worm.message);
       free_.push_back(done.worm);
     }
   }

@@ -12,10 +12,11 @@
 
 namespace multitree::nic {
 
-/// The flit-level network in coarser grains. A message is cut into segments of some dozens of
-/// flits. A channel sends one segment at a time and lets the virtual channels of its router's
-/// inputs take turns. A worm holds a virtual channel until its last segment has entered the buffer
-/// there, and others may queue behind it. Times are exact for a worm alone.
+/// The flit-level network in coarser grains. A message (or each of its packets) is cut into
+/// segments of some dozens of flits. A channel sends one segment at a time and lets the virtual
+/// channels of its router's inputs take turns. A worm holds a virtual channel until its last
+/// segment has entered the buffer there, and others may queue behind it. Times are exact for a worm
+/// alone.
 class Worms {
  public:
   class Client {
@@ -34,7 +35,8 @@ class Worms {
 
   Worms(const Channels& channels, const Parameters& parameters, Client& client);
 
-  /// A message of that many flits is at its injection port from `time` on.
+  /// A message, or a packet of it, of that many flits is at its injection port from `time` on.
+  /// Packets of a port come one after the other: each when the one before it has left().
   void start(std::uint64_t time, std::uint32_t message, std::uint64_t flits,
              std::span<const Hop> route);
   /// A channel looks for something to send.
@@ -43,6 +45,10 @@ class Worms {
  private:
   static constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
+  /// When the first and the last flit of a segment start on a channel.
+  struct Passage {
+    std::uint64_t first = 0, last = 0;
+  };
   struct Worm {
     std::uint32_t message = 0;
     std::uint64_t time = 0;  // of its start
@@ -50,9 +56,9 @@ class Worms {
     std::uint32_t grain = 1;  // flits of a segment, but for the last
     std::uint32_t segments = 1;
     std::span<const Hop> route;
-    std::vector<std::uint32_t> next;    // [hop]: segment to send
-    std::vector<std::uint32_t> lane;    // [hop]: virtual channel that it takes
-    std::vector<std::uint64_t> starts;  // [hop][segment]
+    std::vector<std::uint32_t> next;  // [hop]: segment to send
+    std::vector<std::uint32_t> lane;  // [hop]: virtual channel that it takes
+    std::vector<Passage> passages;    // [hop][segment]
   };
   /// A worm at a channel that it wants to send on.
   struct Place {
@@ -74,20 +80,22 @@ class Worms {
   };
   struct Server {
     std::uint64_t free_at = 0;  // as an output
+    std::uint64_t pace = 0;     // the same to a fraction, in units of 2^-16
     std::uint64_t called_for = kNever;
     std::vector<Place> places;
     std::uint32_t last_input = 0;  // round robin
   };
 
-  [[nodiscard]] std::uint64_t& start_of(Worm& worm, std::uint32_t hop, std::uint32_t segment) {
-    return worm.starts[std::size_t{hop} * worm.segments + segment];
+  [[nodiscard]] Passage& passage(Worm& worm, std::uint32_t hop, std::uint32_t segment) {
+    return worm.passages[std::size_t{hop} * worm.segments + segment];
   }
   [[nodiscard]] Lane& lane(std::uint32_t channel, std::uint32_t number) {
     return lanes_[std::size_t{channel} * lanes_of_channel_ + number];
   }
   [[nodiscard]] std::uint64_t flits_of(const Worm& worm, std::uint32_t segment) const;
-  [[nodiscard]] std::uint64_t cycles_of(const Worm& worm, std::uint32_t segment,
-                                        std::uint32_t hop) const;
+  /// Sends flits from `time` on: the last one's start.
+  std::uint64_t occupy(Server& server, std::uint64_t time, std::uint64_t flits,
+                       std::uint32_t interval);
   std::uint64_t room_at(std::uint32_t channel, Lane& lane, std::uint64_t flits, std::uint64_t time);
   std::uint64_t choose_lane(std::uint64_t time, const Place& place, std::uint32_t& chosen);
   std::uint64_t data_at(const Place& place);

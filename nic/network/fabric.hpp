@@ -88,7 +88,7 @@ class Fabric {
   [[nodiscard]] std::string describe_blockage() const;
 
   /// From `cycle` on, the `count`-th flit to pass the link (counted from 0 from then on) is dropped
-  /// or corrupted; or all are lost, if dead.
+  /// or corrupted; or all are lost, if dead. Never sends a flit anywhere else than it should go.
   void inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count);
 
   /// When a packet passed a link, for traces: its header in cycle `begin`, its tail in `end` - 1.
@@ -162,8 +162,11 @@ class Fabric {
   void move(std::uint32_t channel, const Hands& hands);
   std::uint32_t list_ready();
   void keep_pace(std::uint32_t channel);
-  bool is_lost(std::uint32_t channel, std::uint32_t& word);
   LinkFault fault_now(std::uint32_t channel);
+  /// Whether a flit gets over a link with faults into that buffer; may mark it as corrupt. Of a
+  /// worm whose header was lost the router at the end discards all flits up to the tail. Where a
+  /// tail was lost, the virtual channel stays taken: its router never sees the worm's end.
+  bool survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
@@ -187,6 +190,7 @@ class Fabric {
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;
+  std::vector<std::uint32_t> headless_;  // buffers whose router discards up to the next tail
   std::vector<Passage> passages_;
   std::vector<Cycle> passing_since_;  // [buffer]
   Cycle now_ = 0;

@@ -23,13 +23,6 @@ void Fabric::inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64
   channels_[index(link)].faulty = channels_[index(link)].special = true;
 }
 
-/// Whether a flit gets lost on a channel; marks it if it is corrupted.
-bool Fabric::is_lost(std::uint32_t channel, std::uint32_t& word) {
-  const LinkFault fault = fault_now(channel);
-  if (fault == LinkFault::Corrupt) word |= kCorrupt;
-  return fault == LinkFault::Drop || fault == LinkFault::Dead;
-}
-
 LinkFault Fabric::fault_now(std::uint32_t channel) {
   for (Fault& fault : faults_) {
     if (index(fault.link) != channel || now_ < fault.cycle || fault.kind == LinkFault::None) {
@@ -43,6 +36,22 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
     }
   }
   return LinkFault::None;
+}
+
+bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
+  const LinkFault fault = fault_now(channel);
+  if (fault == LinkFault::Corrupt) word |= kCorrupt;
+  bool lost = fault == LinkFault::Drop || fault == LinkFault::Dead;
+  const auto headless = std::ranges::find(headless_, into);
+  if (headless != headless_.end()) {
+    lost = true;
+    if ((word & kTail) != 0) headless_.erase(headless);
+  } else if (lost && (word & kHead) != 0) {
+    if ((word & kTail) == 0) headless_.push_back(into);
+  } else if (lost && (word & kTail) != 0) {
+    buffers_[into].taken = true;
+  }
+  return !lost;
 }
 
 std::string Fabric::name_of(std::uint32_t buffer) const {
