@@ -54,7 +54,7 @@ std::uint64_t delay(std::mt19937_64& random) {
 TEST(EventWheel, IsAPriorityQueueThatKeepsTheOrderOfEqualTimes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
-    Wheel wheel;
+    Wheel wheel(5000);
     Model model;
     std::uint64_t now = 0;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
@@ -79,7 +79,7 @@ TEST(EventWheel, IsAPriorityQueueThatKeepsTheOrderOfEqualTimes) {
 
 // Each bucket in turn, so that every bit of the index is used.
 TEST(EventWheel, GoesRound) {
-  Wheel wheel;
+  Wheel wheel(5000);
   std::uint64_t now = 0;
   for (std::uint32_t i = 0; i < 200'000; ++i) {
     wheel.push(now + 1 + i % 3 * 32'766, i);

@@ -90,7 +90,7 @@ const Range kRanges[] = {
     {"flit_bytes", 1, 4096},
     {"element_bytes", 1, 16},
     {"virtual_channels", 1, 8},
-    {"buffer_flits", 1, 65536},
+    {"buffer_flits", 1, 65535},
     {"router_cycles", 0, 1000},
     {"interface_cycles", 1, 100'000},
     {"issue_cycles", 0, 100'000},
