@@ -122,7 +122,8 @@ void Endpoints::assign_ports(std::uint32_t rank) {
     const std::uint32_t port = shared_->assign(rank, now_, is_ready);
     if (port == kNone) return;
     look_ahead(ports_[port]);
-    events_.push(std::max(now_ + 1, shared_->free_at(port)), {Kind::Room, rank});
+    const std::uint64_t room = shared_->free_at(port);
+    if (room != SharedPorts::kNever) events_.push(std::max(now_ + 1, room), {Kind::Room, rank});
   }
 }
 
@@ -321,10 +322,7 @@ std::uint32_t Endpoints::begin(std::uint32_t port) {
   while (p.sending == kNone && is_issuable(p)) {
     const std::uint32_t message = p.next++;
     p.sending = message;
-    if (shared_) {
-      shared_->begin(port, now_);
-      events_.push(std::max(now_ + 1, shared_->free_at(port)), {Kind::Room, p.rank});
-    }
+    if (shared_) shared_->begin(port);
     look_ahead(p);
     if (messages_[message].payload != 0) return message;
     // Nothing to send: both sides know that there is nothing to wait for.
@@ -345,9 +343,14 @@ void Endpoints::sent(std::uint32_t port) {
   Port& p = ports_[port];
   ++piece(p.rank, messages_[p.sending].piece).sent;
   p.sending = kNone;
-  if (shared_) shared_->sent(port);
   if (!parked_[p.rank].empty()) take_in_parked(p.rank);
   if (!steps_.empty()) check_step(p.rank);
+}
+
+void Endpoints::sent_packet(std::uint32_t port) {
+  if (shared_ && shared_->sent_packet(port, now_)) {
+    events_.push(now_ + 1, {Kind::Room, ports_[port].rank});
+  }
 }
 
 std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters) {

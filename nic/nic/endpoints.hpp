@@ -88,6 +88,8 @@ class Endpoints {
   [[nodiscard]] std::uint64_t issue_delay(std::uint32_t message) const;
   /// The port has read and sent the last flit of its message.
   void sent(std::uint32_t port);
+  /// Another `packet_bytes` of it have left, or the rest of it.
+  void sent_packet(std::uint32_t port);
   /// The message is there whole at that time. It is taken in when its turn has come.
   void arrive(std::uint64_t time, std::uint32_t message) {
     events_.push(time, {Kind::Arrive, message});

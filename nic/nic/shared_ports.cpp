@@ -11,9 +11,6 @@ namespace multitree::nic {
 SharedPorts::SharedPorts(const Parameters& parameters, std::vector<std::uint32_t> first_port)
     : most_packets_(parameters.port_queue_packets),
       payload_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
-      packet_cycles_(payload_flits_ + (parameters.flow_control == FlowControl::Packet
-                                           ? parameters.header_flits
-                                           : 0)),
       first_port_(std::move(first_port)),
       ranks_(first_port_.size() - 1),
       ports_(first_port_.back()) {}
@@ -43,29 +40,15 @@ void SharedPorts::take(std::uint32_t port, Waiting& waiting, std::uint64_t now) 
   waiting.is_taken = true;
   p.queue.push_back(waiting);
   p.queued += waiting.packets;
-  if (p.sending == 0 && p.queue.size() == 1) p.begun = now;
-  find_room(p, now);
-  p.free_at = std::max(p.free_at, now + waiting.packets);  // a packet a cycle goes into the queue
+  // A packet a cycle goes into the queue.
+  p.free_at = p.queued > most_packets_ ? kNever : now + waiting.packets;
 }
 
-/// Room there is once all that was taken is in the queue, or has left.
-void SharedPorts::find_room(Port& port, std::uint64_t now) const {
-  const std::uint64_t excess = port.queued - std::min(port.queued, most_packets_);
-  port.free_at = std::max(now, port.begun + excess * packet_cycles_);
-}
-
-void SharedPorts::begin(std::uint32_t port, std::uint64_t now) {
+bool SharedPorts::sent_packet(std::uint32_t port, std::uint64_t now) {
   Port& p = ports_[port];
-  p.sending = p.queue.front().packets;
-  p.queue.pop_front();
-  p.begun = now;
-  if (p.queued > most_packets_) find_room(p, now);
-}
-
-void SharedPorts::sent(std::uint32_t port) {
-  Port& p = ports_[port];
-  p.queued -= p.sending;
-  p.sending = 0;
+  if (--p.queued > most_packets_ || p.free_at != kNever) return false;
+  p.free_at = now + 1;
+  return true;
 }
 
 std::uint32_t SharedPorts::step(std::uint32_t rank) const {

@@ -43,15 +43,17 @@ class SharedPorts {
     }
     return kNone;
   }
-  /// When a port has room again.
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
+  /// When a port has room again; kNever: not before packets have left.
   [[nodiscard]] std::uint64_t free_at(std::uint32_t port) const { return ports_[port].free_at; }
   /// The first message in a port's queue, or kNone.
   [[nodiscard]] std::uint32_t front(std::uint32_t port) const {
     return ports_[port].queue.empty() ? kNone : ports_[port].queue.front().message;
   }
   /// The port begins to send it.
-  void begin(std::uint32_t port, std::uint64_t now);
-  void sent(std::uint32_t port);
+  void begin(std::uint32_t port) { ports_[port].queue.pop_front(); }
+  /// A packet, or so much of a message, has left. \returns whether there is room from now on.
+  bool sent_packet(std::uint32_t port, std::uint64_t now);
   /// The lowest step of which a message was not taken; kNone: all were.
   [[nodiscard]] std::uint32_t step(std::uint32_t rank) const;
 
@@ -68,16 +70,14 @@ class SharedPorts {
   };
   struct Port {
     std::deque<Waiting> queue;  // taken, not begun
-    std::uint64_t sending = 0;  // packets of the message that is being sent
-    std::uint64_t queued = 0;   // packets, those included
-    std::uint64_t begun = 0, free_at = 0;
+    std::uint64_t queued = 0;   // packets that were taken and have not left
+    std::uint64_t free_at = 0;
   };
   [[nodiscard]] std::uint32_t free_port(std::uint32_t rank, std::uint64_t now) const;
   [[nodiscard]] bool all_free(std::uint32_t rank, std::uint64_t now) const;
   void take(std::uint32_t port, Waiting& waiting, std::uint64_t now);
-  void find_room(Port& port, std::uint64_t now) const;
 
-  std::uint64_t most_packets_, payload_flits_, packet_cycles_;
+  std::uint64_t most_packets_, payload_flits_;
   std::vector<std::uint32_t> first_port_;  // [rank], and the number of all
   std::vector<Rank> ranks_;
   std::vector<Port> ports_;
