@@ -59,8 +59,8 @@ same
 
 # Parts share results.
 rm -r here
-study 30 --part bandwidth --max-bytes 64KiB
-study 15 --part bandwidth
+study 32 --part bandwidth --max-bytes 64KiB
+study 16 --part bandwidth
 cp whole here/results.jsonl
 
 # Wrong files.

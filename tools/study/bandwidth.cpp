@@ -142,7 +142,10 @@ void claim_switched(const Comparison& comparison, std::vector<Claim>& claims) {
                     .published = "faster for small data, about equal for large",
                     .unequal = ours,
                     .equal = ours,
-                    .why = "every rank has one port"});
+                    .why = comparison.has("HDRM")
+                               ? "relays wait in the order of the table for what comes over "
+                                 "three links; its simulator: 1.43x on bigraph:4x8 at 64 KiB"
+                               : "every rank has one port"});
 }
 
 void add_claims(const Comparison& comparison, std::vector<Claim>& claims) {
@@ -181,6 +184,13 @@ Section bandwidth_section(const ReportInput& input) {
       "one "
       "header a message\nand the latency of filling the trees make up the rest.\n",
       size, std::ranges::min(shares) * 100, std::ranges::max(shares) * 100);
+  const std::string reached = fmt::format("{:.1f} % to {:.1f} %", std::ranges::min(shares) * 100,
+                                          std::ranges::max(shares) * 100);
+  section.claims.push_back({.what = "our optimal schedules, of the optimum at " + size,
+                            .published = "-",
+                            .unequal = reached,
+                            .equal = reached,
+                            .why = "the optimum counts no header and no latency"});
   return section;
 }
 

@@ -63,12 +63,16 @@ nic::Parameters read_parameters(const std::string& name) {
 }  // namespace
 
 std::vector<WorkloadSet> read_workload_sets(const std::vector<std::string>& paths, bool quick) {
-  if (paths.empty()) return {read_set(data_path("workloads"), "full networks", quick)};
+  constexpr std::string_view kFull = "full networks";
+  const std::string own = data_path("workloads");
+  if (paths.empty()) return {read_set(own, std::string(kFull), quick)};
   std::vector<WorkloadSet> sets;
   for (const std::string& path : paths) {
+    std::error_code error;
     fs::path name = fs::path(path).filename();
     if (name.empty()) name = fs::path(path).parent_path().filename();
-    sets.push_back(read_set(path, name.string(), quick));
+    const bool is_own = fs::equivalent(path, own, error);
+    sets.push_back(read_set(path, is_own ? std::string(kFull) : name.string(), quick));
   }
   return sets;
 }
