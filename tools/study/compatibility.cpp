@@ -57,12 +57,12 @@ constexpr std::string_view kMechanisms =
   direction it goes, and is free again once the packets are in its queues (`port_queue_packets`: 32 + 16 packets and
   80 flits). So messages for different links wait in one queue, most of all where they become ready one after the
   other. This is most of the distance between 2D-ring and MULTITREE there and here.
-* Lockstep waits for an estimate that is 58 packets short (`step_discount`: 928 flits). Chunks of up to 58 packets
+* Lockstep waits for an estimate that is 58 packets short (`step_discount`: 928 flits). Chunks of up to 64 packets
   have no lockstep to speak of: 4x4 up to 256 KiB, 8x8 up to 1 MiB.
 
-What remains: its router matches inputs and outputs once a cycle (iSLIP, one round) and lets one flit of an input
-move; ours finds a match for every virtual channel. Several messages that cross in a router lose more there,
-single packets, which are routed one by one, most. That is the part of packets on 8x8 that is not imitated.
+What remains, up to 28 % for packets on 8x8, was not measured. The likely cause: its router matches inputs and
+outputs once a cycle (iSLIP, one round) and lets one flit of an input move, while ours finds a match for every
+virtual channel; messages that cross in a router lose more there, and packets, which are routed one by one, most.
 Its trees differ from ours too (other tie breaks).
 )";
 

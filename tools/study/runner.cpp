@@ -5,12 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -56,9 +58,13 @@ class Runner {
       if (is_new) groups_.emplace_back();
       groups_[at->second].push_back(point);
     }
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      queue_.emplace_back([this, g] { generate(g); });
-    }
+    // The longest first, so that no thread is left alone with them: the schedules with most
+    // messages, and large networks, which come last.
+    std::vector<std::size_t> order(groups_.size());
+    std::iota(order.rbegin(), order.rend(), std::size_t{0});
+    std::ranges::stable_partition(
+        order, [&](std::size_t g) { return groups_[g].front().algorithm == "allreduce-optimal"; });
+    for (const std::size_t g : order) queue_.emplace_back([this, g] { generate(g); });
   }
 
   std::size_t run(unsigned jobs) {

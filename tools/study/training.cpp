@@ -202,10 +202,10 @@ std::vector<Claim> claims_of(const std::string& label, const std::vector<Trainin
       "the share of communication, which depends on the layer tables");
   add(claim(set, &Training::is_convolutional, kMultitreeMessages, overlapped_of, most),
       "overlapped, convolutional networks, best over ring / 2D-ring", "at most 1.10x",
-      "what computing hides; weights of fully connected layers come last and first");
+      "the fully connected layers of the full AlexNet; tables without shapes compute too little");
   add(claim(set, &Training::is_embedding, kMultitreeMessages, overlapped_of, most),
       "overlapped, NCF and Transformer, best over ring / 2D-ring", "about 2x / 1.37x",
-      "communication dominates, so the ratio nears that of the all-reduces");
+      "many all-reduces of small layers, where a ring of 64 ranks waits for 126 links in a row");
   add(claim(set, &Training::is_averaged, kOptimal, all_reduce_of, mean),
       "all-reduce of our optimal schedules, mean, over ring / 2D-ring", "-",
       "the least load of the busiest link");
