@@ -17,6 +17,8 @@ foreach(folder topologies algorithms nic report runtime study)
 endforeach()
 
 install(DIRECTORY study/workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
+install(FILES study/compatibility-message.json study/compatibility-packet.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
 
 configure_package_config_file(cmake/multitreeConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/multitreeConfig.cmake

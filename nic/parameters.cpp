@@ -55,6 +55,7 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"packet_bytes", &Parameters::packet_bytes, 1, 1 << 20},
     Number<std::uint32_t>{"header_flits", &Parameters::header_flits, 1, 64},
     Number<std::uint32_t>{"ports", &Parameters::ports, 0, 1024},
+    Number<std::uint32_t>{"port_queue_packets", &Parameters::port_queue_packets, 0, kMillion},
     Choice<Issue>{"issue", &Parameters::issue, kIssues},
     Number<std::uint32_t>{"step_discount", &Parameters::step_discount, 0, kMillion},
     Choice<Reduction>{"reduction", &Parameters::reduction, kReductions},

@@ -49,6 +49,10 @@ struct Parameters {
   std::uint32_t packet_bytes = 256;
   std::uint32_t header_flits = 1;
   std::uint32_t ports = 0;  ///< of an interface; 0: one for each link of its node
+  /// 0: a port sends the messages of its links. Otherwise any port sends any message: the lowest
+  /// with room takes the next of the lowest step, and has room again when all but so many packets
+  /// of what it took have left. What the study's released simulator does, with 58. Flit model only.
+  std::uint32_t port_queue_packets = 0;
   Issue issue = Issue::Dependency;
   std::uint32_t step_discount = 0;  ///< lockstep: cycles that the estimate of a step is short
   Reduction reduction = Reduction::Streaming;

@@ -42,6 +42,7 @@ Command add_nic_command(CLI::App& parent);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
+Command add_study_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>

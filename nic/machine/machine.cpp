@@ -185,6 +185,10 @@ bool Machine::send_flit(std::uint32_t port) {
                     packet.first + (packet.payload - sender.flits_left));
   }
   if (--sender.flits_left == 0) sender.opened = false;
+  if (sender.headers_left == 0 && sender.flits_left % packet_flits_ == 0 &&
+      sender.flits_left != packet.payload) {
+    endpoints_.sent_packet(port);
+  }
   return true;
 }
 

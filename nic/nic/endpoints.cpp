@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "topologies/error.hpp"
 
@@ -51,6 +53,7 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
     next = add_messages(r, next);
   }
   left_ = messages_.size();
+  if (parameters.port_queue_packets > 0) share_ports();
   for (Port& port : ports_) look_ahead(port);
   pieces_.resize(std::size_t{ranks} * program.pieces);
   parked_.resize(ranks);
@@ -94,9 +97,44 @@ std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next) {
   return next;
 }
 
+/// No port has messages of its own.
+void Endpoints::share_ports() {
+  shared_.emplace(parameters_, first_port_);
+  std::vector<std::uint32_t> order(messages_.size());
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::sort(
+      order, {}, [&](std::uint32_t m) { return std::pair(messages_[m].rank, messages_[m].entry); });
+  for (const std::uint32_t m : order) {
+    shared_->add(messages_[m].rank, m, entry_of(m).step, messages_[m].op == Opcode::Gather,
+                 messages_[m].payload);
+  }
+  for (Port& port : ports_) port.end = port.next = 0;
+}
+
+/// Shared ports take what they have room for, one message each at a time.
+void Endpoints::assign_ports(std::uint32_t rank) {
+  const auto is_ready = [&](std::uint32_t message) {
+    const Message& m = messages_[message];
+    return piece(rank, m.piece).taken >= m.wait &&
+           (steps_.empty() || entry_of(message).step <= step_of_[rank]);
+  };
+  for (;;) {
+    const std::uint32_t port = shared_->assign(rank, now_, is_ready);
+    if (port == kNone) return;
+    look_ahead(ports_[port]);
+    const std::uint64_t room = shared_->free_at(port);
+    if (room != SharedPorts::kNever) events_.push(std::max(now_ + 1, room), {Kind::Room, rank});
+  }
+}
+
 /// What the port's next message waits for, where it is at hand.
 void Endpoints::look_ahead(Port& port) const {
   port.piece = kNone;
+  if (shared_) {
+    const std::uint32_t front = shared_->front(static_cast<std::uint32_t>(&port - ports_.data()));
+    port.next = front == kNone ? 0 : front;
+    port.end = front == kNone ? 0 : kNone;
+  }
   if (port.next == port.end) return;
   const Message& m = messages_[port.next];
   __builtin_prefetch(&m + 2);  // there are many ports, and each comes back to its own place
@@ -193,6 +231,9 @@ void Endpoints::handle(const Event& event) {
     case Kind::Step:
       check_step(event.what);
       break;
+    case Kind::Room:
+      steps_.empty() ? wake_ports(event.what) : check_step(event.what);
+      break;
     case Kind::Carrier:
       carrier_.happen(event.what);
       break;
@@ -201,6 +242,7 @@ void Endpoints::handle(const Event& event) {
 
 void Endpoints::wake_ports(std::uint32_t rank) {
   if (awake_[rank] == 0) return;
+  if (shared_) assign_ports(rank);
   for (std::uint32_t p = first_port_[rank]; p < first_port_[rank + 1]; ++p) {
     if (ports_[p].sending == kNone && is_issuable(ports_[p])) carrier_.ready(p);
   }
@@ -245,6 +287,7 @@ void Endpoints::complete(std::uint32_t message) {
   --left_;
   finished_at_ = now_;
   if (awake_[m.dst] == 0) return;
+  if (shared_) return wake_ports(m.dst);
   for (std::uint32_t n = first_port_[m.dst]; n < first_port_[m.dst + 1]; ++n) {
     const Port& port = ports_[n];
     if (port.piece == m.piece && port.sending == kNone && is_issuable(port)) carrier_.ready(n);
@@ -252,6 +295,10 @@ void Endpoints::complete(std::uint32_t message) {
 }
 
 bool Endpoints::step_is_done(std::uint32_t rank) const {
+  if (shared_) {
+    const std::uint32_t step = shared_->step(rank);
+    return step == kNone || step > step_of_[rank];
+  }
   for (std::uint32_t p = first_port_[rank]; p < first_port_[rank + 1]; ++p) {
     const Port& port = ports_[p];
     if (port.sending != kNone) return false;
@@ -275,6 +322,7 @@ std::uint32_t Endpoints::begin(std::uint32_t port) {
   while (p.sending == kNone && is_issuable(p)) {
     const std::uint32_t message = p.next++;
     p.sending = message;
+    if (shared_) shared_->begin(port);
     look_ahead(p);
     if (messages_[message].payload != 0) return message;
     // Nothing to send: both sides know that there is nothing to wait for.
@@ -297,6 +345,12 @@ void Endpoints::sent(std::uint32_t port) {
   p.sending = kNone;
   if (!parked_[p.rank].empty()) take_in_parked(p.rank);
   if (!steps_.empty()) check_step(p.rank);
+}
+
+void Endpoints::sent_packet(std::uint32_t port) {
+  if (shared_ && shared_->sent_packet(port, now_)) {
+    events_.push(now_ + 1, {Kind::Room, ports_[port].rank});
+  }
 }
 
 std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters) {

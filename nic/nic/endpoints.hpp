@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "nic/network/ports.hpp"
 #include "nic/nic/event_wheel.hpp"
+#include "nic/nic/shared_ports.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 
@@ -86,6 +88,8 @@ class Endpoints {
   [[nodiscard]] std::uint64_t issue_delay(std::uint32_t message) const;
   /// The port has read and sent the last flit of its message.
   void sent(std::uint32_t port);
+  /// Another `packet_bytes` of it have left, or the rest of it.
+  void sent_packet(std::uint32_t port);
   /// The message is there whole at that time. It is taken in when its turn has come.
   void arrive(std::uint64_t time, std::uint32_t message) {
     events_.push(time, {Kind::Arrive, message});
@@ -105,7 +109,7 @@ class Endpoints {
   [[nodiscard]] std::string who_waits() const;
 
  private:
-  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Carrier };
+  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Carrier };
   struct Event {
     Kind kind = Kind::Arrive;
     std::uint32_t what = 0;
@@ -128,6 +132,8 @@ class Endpoints {
     return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding;
   }
   std::uint32_t add_messages(std::uint32_t rank, std::uint32_t next);
+  void share_ports();
+  void assign_ports(std::uint32_t rank);
   void look_ahead(Port& port) const;
   [[nodiscard]] bool is_issuable(const Port& port) const;
   void prefetch() const;
@@ -144,6 +150,7 @@ class Endpoints {
   Carrier& carrier_;
   std::vector<Message> messages_;
   std::vector<Port> ports_;
+  std::optional<SharedPorts> shared_;               // if ports send any message
   std::vector<std::uint32_t> first_port_;           // [rank], and the number of all
   std::vector<Piece> pieces_;                       // [rank][piece]
   std::vector<std::vector<std::uint32_t>> parked_;  // [rank]: arrived before their turn

@@ -9,7 +9,7 @@ ln -s "$program" "$work/multitree"
 cd "$work"
 export PATH=$work:$PATH
 examples=0
-for command in '' topology bounds schedule verify tune run export import list symmetric replan nic; do
+for command in '' topology bounds schedule verify tune run export import list symmetric replan nic simulate study; do
   multitree $command --help >"$work/help"
   example=$(sed -n 's/^Example: //p' "$work/help")
   [ -n "$example" ] || { echo "multitree $command --help: no example" >&2; exit 1; }
