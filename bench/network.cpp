@@ -145,9 +145,10 @@ int main(int argc, char** argv) {
   fmt::print(
       "{}: offered {} flits/node/cycle in packets of {}, {} cycles, {} classes of channels\n",
       topology.name(), load.flits, load.packet_flits, load.cycles, outcome.classes);
+  // A router that has anything to do moves at least one flit, unless it is blocked.
   fmt::print(
-      "accepted {:.4f} flits/node/cycle, mean latency {:.1f} cycles, {:.1f} % of routers "
-      "active\n",
+      "accepted {:.4f} flits/node/cycle, mean latency {:.1f} cycles, {:.2f} flits moved a "
+      "router and cycle\n",
       static_cast<double>(outcome.delivered) / cycles / topology.num_ranks(), outcome.latency,
       static_cast<double>(outcome.moves) / cycles / routers);
   fmt::print("{:.2f} M router-cycles/s ({:.1f} x the peer), {:.2f} M flit-hops/s\n", rate / 1e6,

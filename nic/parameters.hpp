@@ -40,6 +40,8 @@ struct Parameters {
   std::uint32_t router_cycles = 0;     ///< that a flit stays at least, besides the link's latency
   std::uint32_t interface_cycles = 1;  ///< latency between an interface and its router
   std::uint32_t issue_cycles = 0;      ///< from an entry's last dependence to its first flit
+  /// Jitter: each message is issued up to that many cycles later still, by a hash of its number.
+  std::uint32_t issue_jitter = 0;
   /// Virtual cut-through: a header waits until the next buffer has room for its whole packet (for
   /// a message: its first `packet_bytes`). Otherwise wormhole: for one flit.
   bool cut_through = false;

@@ -105,14 +105,15 @@ std::string_view name_of(nic::Opcode op) {
 
 std::string to_text(const nic::Tables& tables, Rank rank) {
   std::string text =
-      fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>10} {:>10}\n", "step", "flow",
-                  "piece", "op", "peer", "port", "wait", "start", "size");
+      fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>4} {:>5} {:>10} {:>10}\n", "step",
+                  "flow", "piece", "op", "peer", "port", "wait", "turn", "after", "start", "size");
   for (const nic::Entry& e : tables.of_rank[index(rank)]) {
-    text += e.op == nic::Opcode::Nop
-                ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
-                : fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>10} {:>10}\n", e.step,
-                              e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.wait,
-                              e.start, e.size);
+    text +=
+        e.op == nic::Opcode::Nop
+            ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
+            : fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>4} {:>5} {:>10} {:>10}\n",
+                          e.step, e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.wait,
+                          e.turn, e.after, e.start, e.size);
   }
   return text;
 }

@@ -17,7 +17,7 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint32_t kNone = Interface::kNone;
+constexpr std::uint32_t kNone = Endpoints::kNone;
 
 /// What an injection port is sending.
 struct Sender {
@@ -85,23 +85,6 @@ class Machine : private Endpoints::Carrier {
   Simulation result_;
 };
 
-std::vector<std::uint32_t> ports_of(const Fabric& fabric, std::uint32_t ranks) {
-  std::vector<std::uint32_t> ports;
-  for (std::uint32_t r = 0; r < ranks; ++r) ports.push_back(fabric.ports(Rank{r}));
-  return ports;
-}
-
-std::vector<std::vector<std::uint32_t>> ports_of_links(const Fabric& fabric,
-                                                       const Topology& topology) {
-  std::vector<std::vector<std::uint32_t>> ports(topology.num_ranks());
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    for (const LinkId link : topology.out_links(topology.node_of(Rank{r}))) {
-      ports[r].push_back(fabric.injection_port(link));
-    }
-  }
-  return ports;
-}
-
 Machine::Machine(const Program& program, const Topology& topology, const Parameters& parameters,
                  const SimulationOptions& options, std::vector<std::vector<float>>* memory)
     : program_(program),
@@ -110,8 +93,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       options_(options),
       packet_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
       fabric_(topology, parameters),
-      endpoints_(program, parameters, options, ports_of(fabric_, topology.num_ranks()),
-                 ports_of_links(fabric_, topology), *this),
+      endpoints_(program, parameters, options, fabric_.ports(), *this),
       senders_(endpoints_.ports().size()),
       flits_left_(endpoints_.num_messages(), 0),
       last_span_(topology.num_links(), kNone) {
@@ -156,7 +138,7 @@ bool Machine::begin(std::uint32_t port) {
   if (sender.message == kNone) return false;
   const Entry& entry = endpoints_.entry_of(sender.message);
   sender.payload_left = payload_flits(entry.size, parameters_);
-  sender.not_before = now() + parameters_.issue_cycles;
+  sender.not_before = now() + endpoints_.issue_delay(sender.message);
   sender.opened = false;
   sender.span = kNone;
   flits_left_[sender.message] = sender.payload_left;
@@ -172,7 +154,7 @@ void Machine::open_packet(std::uint32_t port) {
   sender.headers_left = parameters_.header_flits;
   sender.flits_left = static_cast<std::uint32_t>(payload) + sender.headers_left;
   const auto first = static_cast<std::uint32_t>(std::min(packet_flits_, payload));
-  sender.packet = fabric_.open(endpoints_.route_of(sender.message),
+  sender.packet = fabric_.open(endpoints_.message(sender.message).route,
                                parameters_.cut_through ? first + sender.headers_left : 1);
   if (packets_.size() <= sender.packet) packets_.resize(sender.packet + 1);
   const Entry& entry = endpoints_.entry_of(sender.message);

@@ -36,8 +36,10 @@ class Payloads {
     const std::uint64_t begin = flit * elements_, end = std::min(begin + elements_, entry.size);
     const float* const from = memory_[rank].data() + entry.start;
     std::copy(from + begin, from + end, messages_[message].values.data() + begin);
-    if (checksums_)
+    // As it leaves: what happens to it on the way is not in the checksum.
+    if (checksums_) {
       messages_[message].sent.process_bytes(from + begin, (end - begin) * sizeof(float));
+    }
   }
   void corrupt(std::uint32_t message, std::uint64_t flit) {
     float& value = messages_[message].values[flit * elements_];
@@ -56,18 +58,14 @@ class Payloads {
   }
   /// Whether its numbers are those that were sent.
   [[nodiscard]] bool is_intact(std::uint32_t message) const {
-    if (!checksums_) return true;
-    boost::crc_32_type crc;
-    const std::vector<float>& values = messages_[message].values;
-    crc.process_bytes(values.data(), values.size() * sizeof(float));
-    return crc.checksum() == messages_[message].sent.checksum();
+    return !checksums_ || messages_[message].sent.checksum() == checksum(message);
   }
 
  private:
   struct Message {
     std::vector<float> values;
     std::uint64_t applied = 0;  // elements
-    boost::crc_32_type sent;    // of what has been read
+    boost::crc_32_type sent;    // checksum of what has left
   };
 
   void apply(std::uint32_t message, std::uint32_t rank, const Entry& entry, std::uint64_t until) {
@@ -77,6 +75,12 @@ class Payloads {
       const float value = m.values[m.applied];
       to[m.applied] = entry.op == Opcode::Reduce ? to[m.applied] + value : value;
     }
+  }
+  [[nodiscard]] std::uint32_t checksum(std::uint32_t message) const {
+    boost::crc_32_type crc;
+    const std::vector<float>& values = messages_[message].values;
+    crc.process_bytes(values.data(), values.size() * sizeof(float));
+    return crc.checksum();
   }
 
   std::vector<std::vector<float>>& memory_;

@@ -10,7 +10,7 @@
 namespace multitree::nic {
 
 Channels::Channels(const Program& program, const Topology& topology, const Parameters& parameters)
-    : links_(topology.num_links()) {
+    : links_(topology.num_links()), ports_(ports_of(topology, parameters)) {
   const std::uint64_t clock = clock_of(topology, parameters);
   for (const Link& link : topology.links()) {
     const LinkCycles cycles = cycles_of(link, clock, parameters);
@@ -18,29 +18,11 @@ Channels::Channels(const Program& program, const Topology& topology, const Param
                          .delay = cycles.latency + parameters.router_cycles,
                          .interval = cycles.interval});
   }
-  add_ports(topology, parameters);
+  first_ejection_ = links_ + ports_.all;
+  channels_.resize(first_ejection_ + std::size_t{ports_.all},
+                   {.latency = parameters.interface_cycles, .delay = parameters.interface_cycles});
   add_routes(program, topology, parameters);
   find_private(program, parameters);
-}
-
-void Channels::add_ports(const Topology& topology, const Parameters& parameters) {
-  port_in_.resize(links_);
-  std::uint32_t all = 0;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const NodeId node = topology.node_of(Rank{r});
-    const auto out = topology.out_links(node), in = topology.in_links(node);
-    const auto most = static_cast<std::uint32_t>(std::max({out.size(), in.size(), std::size_t{1}}));
-    const std::uint32_t ports = parameters.ports == 0 ? most : std::min(parameters.ports, most);
-    first_of_rank_.push_back(all);
-    ports_.push_back(ports);
-    all += ports;
-    std::vector<std::uint32_t>& of_link = port_of_link_.emplace_back();
-    for (std::uint32_t i = 0; i < out.size(); ++i) of_link.push_back(i % ports);
-    for (std::uint32_t i = 0; i < in.size(); ++i) port_in_[index(in[i])] = i % ports;
-  }
-  first_ejection_ = links_ + all;
-  channels_.resize(channels_.size() + std::size_t{2} * all,
-                   {.latency = parameters.interface_cycles, .delay = parameters.interface_cycles});
 }
 
 void Channels::add_routes(const Program& program, const Topology& topology,
@@ -51,17 +33,11 @@ void Channels::add_routes(const Program& program, const Topology& topology,
   for (std::size_t r = 0; r < program.routes.size(); ++r) {
     const std::vector<LinkId>& route = program.routes[r];
     first_hop_.push_back(static_cast<std::uint32_t>(hops_.size()));
-    const NodeId from = topology.link(route.front()).src, to = topology.link(route.back()).dst;
-    const std::uint32_t src = index(*topology.node(from).rank),
-                        dst = index(*topology.node(to).rank);
-    const auto out = topology.out_links(from);
-    const auto first =
-        static_cast<std::size_t>(std::ranges::find(out, route.front()) - out.begin());
-    hops_.push_back({links_ + first_of_rank_[src] + port_of_link_[src][first], 0});
+    hops_.push_back({links_ + ports_.out[index(route.front())], 0});
     for (std::size_t i = 0; i < route.size(); ++i) {
       hops_.push_back({index(route[i]), classes.of_route[r][i]});
     }
-    hops_.push_back({first_ejection_ + first_of_rank_[dst] + port_in_[index(route.back())], 0});
+    hops_.push_back({first_ejection_ + ports_.in[index(route.back())], 0});
     std::uint64_t delay = 0;
     for (std::size_t h = first_hop_.back(); h < hops_.size(); ++h) {
       delay += channels_[hops_[h].channel].delay;

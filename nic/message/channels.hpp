@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "nic/network/ports.hpp"
 #include "nic/parameters.hpp"
 #include "nic/program/program.hpp"
 #include "topologies/topology.hpp"
@@ -34,11 +35,7 @@ class Channels {
   [[nodiscard]] std::span<const Channel> all() const { return channels_; }
   [[nodiscard]] std::uint32_t num_links() const { return links_; }
   [[nodiscard]] std::uint32_t classes() const { return classes_; }
-  /// Of each rank: number of ports, and the port of each link out of its node.
-  [[nodiscard]] std::span<const std::uint32_t> ports() const { return ports_; }
-  [[nodiscard]] std::span<const std::vector<std::uint32_t>> port_of_link() const {
-    return port_of_link_;
-  }
+  [[nodiscard]] const Ports& ports() const { return ports_; }
   [[nodiscard]] std::span<const Hop> route(std::uint32_t route) const {
     return std::span(hops_).subspan(first_hop_[route], first_hop_[route + 1] - first_hop_[route]);
   }
@@ -53,14 +50,12 @@ class Channels {
   [[nodiscard]] std::uint32_t first_port() const { return links_; }
 
  private:
-  void add_ports(const Topology& topology, const Parameters& parameters);
   void add_routes(const Program& program, const Topology& topology, const Parameters& parameters);
   void find_private(const Program& program, const Parameters& parameters);
 
   std::uint32_t links_ = 0, first_ejection_ = 0, classes_ = 1;
   std::vector<Channel> channels_;
-  std::vector<std::uint32_t> ports_, first_of_rank_, port_in_;
-  std::vector<std::vector<std::uint32_t>> port_of_link_;
+  Ports ports_;
   std::vector<Hop> hops_;
   std::vector<std::uint32_t> first_hop_;
   std::vector<std::uint64_t> delays_;

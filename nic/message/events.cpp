@@ -15,7 +15,7 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint32_t kNone = Interface::kNone;
+constexpr std::uint32_t kNone = Endpoints::kNone;
 
 class MessageRun : private Endpoints::Carrier, private Worms::Client {
  public:
@@ -29,8 +29,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
                                     parameters.flit_bytes
                           : ~std::uint64_t{0}),
         channels_(program, topology, parameters),
-        endpoints_(program, parameters, options, channels_.ports(), channels_.port_of_link(),
-                   *this),
+        endpoints_(program, parameters, options, channels_.ports(), *this),
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
         packets_(endpoints_.num_messages()),
@@ -61,7 +60,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
     endpoints_.post(time, static_cast<std::uint32_t>(message_of_port_.size()) + channel);
   }
   void left(std::uint64_t time, std::uint32_t message) override {
-    const auto hops = channels_.route(endpoints_.route_of(message));
+    const auto hops = channels_.route(endpoints_.message(message).route);
     if (packets_[message].flits_left > 0) {
       start_packet(time, message, hops);
       return;
@@ -121,7 +120,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
 
 void MessageRun::record(std::uint32_t message, std::uint64_t issued) {
   const Entry& entry = endpoints_.entry_of(message);
-  result_.records[message] = {.src = Rank{endpoints_.ref_of(message).rank},
+  result_.records[message] = {.src = Rank{endpoints_.message(message).rank},
                               .dst = entry.peer,
                               .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
                               .step = entry.step,
@@ -148,10 +147,10 @@ void MessageRun::begin(std::uint32_t port) {
   const std::uint32_t message = endpoints_.begin(port);
   if (message == kNone) return;
   message_of_port_[port] = message;
-  const std::uint64_t payload = payload_flits(endpoints_.entry_of(message).size, parameters_);
+  const std::uint64_t payload = endpoints_.message(message).payload;
   const std::uint64_t flits = payload + header_flits(payload, parameters_);
-  const std::uint64_t start = endpoints_.now() + parameters_.issue_cycles;
-  const std::uint32_t route = endpoints_.route_of(message);
+  const std::uint64_t start = endpoints_.now() + endpoints_.issue_delay(message);
+  const std::uint32_t route = endpoints_.message(message).route;
   const auto hops = channels_.route(route);
   for (const Hop& hop : hops.subspan(1, hops.size() - 2)) flits_on_[hop.channel] += flits;
   if (options_.trace) record(message, start);

@@ -15,28 +15,6 @@ namespace {
 
 std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return (value + by - 1) / by; }
 
-/// Of each rank's table: how far it is.
-class Cursors {
- public:
-  explicit Cursors(const Tables& tables) : tables_(tables), next_(tables.ranks, 0) {}
-
-  /// Calls `visit(rank, entry)` for all messages of a step. \pre steps ascend from call to call.
-  template <typename Visit>
-  void visit_step(std::uint32_t step, const Visit& visit) {
-    for (std::uint32_t r = 0; r < tables_.ranks; ++r) {
-      const std::vector<Entry>& entries = tables_.of_rank[r];
-      std::size_t& at = next_[r];
-      for (; at < entries.size() && entries[at].step == step; ++at) {
-        if (entries[at].op != Opcode::Nop) visit(r, entries[at]);
-      }
-    }
-  }
-
- private:
-  const Tables& tables_;
-  std::vector<std::size_t> next_;
-};
-
 /// Numbers (flow, piece) from 0 on.
 class Pieces {
  public:
@@ -67,41 +45,104 @@ std::uint64_t flits_of(std::uint64_t elements, const MessageTiming& timing) {
   return divide_up(bytes, timing.flit_bytes) + headers * timing.header_flits;
 }
 
-MessageTimes evaluate(const Tables& tables, const Topology& topology, const MessageTiming& timing) {
+MaxPlus::MaxPlus(const Tables& tables, const Topology& topology, const MessageTiming& timing)
+    : latency_(timing.latency) {
   if (topology.has_switches()) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: expected a network without switches", topology.name()));
   }
+  constexpr std::uint64_t kMost = ~std::uint32_t{0};
   const Pieces pieces(tables);
-  std::vector<std::vector<std::uint64_t>> free_at(tables.ranks);  // by port
-  std::vector<std::vector<std::uint64_t>> busy(tables.ranks);
+  const std::uint64_t states = pieces.size() * tables.ranks;
+  std::vector<std::uint64_t> longest(tables.steps, 0);  // message of each step
+  // Rank by rank and entry by entry, then sorted by step: a stable counting sort.
+  std::vector<std::size_t> begin(tables.steps + std::size_t{1}, 0);
+  std::vector<std::uint32_t> first_port;
   for (std::uint32_t r = 0; r < tables.ranks; ++r) {
-    const std::size_t ports = topology.out_links(topology.node_of(Rank{r})).size();
-    free_at[r].assign(ports, 0);
-    busy[r].assign(ports, 0);
+    first_port.push_back(ports_);
+    ports_ += static_cast<std::uint32_t>(topology.out_links(topology.node_of(Rank{r})).size());
+    for (const Entry& entry : tables.of_rank[r]) {
+      if (entry.op == Opcode::Nop) continue;
+      ++begin[entry.step + std::size_t{1}];
+      longest[entry.step] = std::max(longest[entry.step], flits_of(entry.size, timing));
+    }
   }
-  std::vector<std::uint64_t> arrived(tables.ranks * pieces.size(), 0);  // [rank][piece]
-  MessageTimes times;
-  Cursors cursors(tables);
-  std::vector<std::pair<std::size_t, std::uint64_t>> arrivals;
-  for (std::uint32_t step = 0; step < tables.steps; ++step) {
-    arrivals.clear();  // of this step: nothing sent in it waits for them
-    cursors.visit_step(step, [&](std::uint32_t rank, const Entry& entry) {
+  // One step after the other is an upper bound.
+  std::uint64_t cycles = 0;
+  for (const std::uint64_t flits : longest) cycles += flits + timing.latency;
+  if (states > kMost || cycles > kMost) {
+    throw Error(ErrorCode::Unsupported,
+                "recurrence: expected less than 2^32 cycles and pieces of all ranks");
+  }
+  states_ = static_cast<std::uint32_t>(states);
+  for (std::size_t s = 1; s < begin.size(); ++s) begin[s] += begin[s - 1];
+  terms_.resize(begin.back());
+  steps_ = begin;
+  std::vector<std::uint64_t> busy(ports_, 0);
+  // A piece's states lie together: those of a tree in a step are near each other.
+  const auto state = [&](std::uint32_t rank, const Entry& entry) {
+    return static_cast<std::uint32_t>(pieces(entry) * tables.ranks + rank);
+  };
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    for (const Entry& entry : tables.of_rank[r]) {
+      if (entry.op == Opcode::Nop) continue;
       const std::uint64_t flits = flits_of(entry.size, timing);
-      std::uint64_t& free = free_at[rank][entry.port];
-      const std::uint64_t start = std::max(free, arrived[rank * pieces.size() + pieces(entry)]);
-      free = start + flits;
-      busy[rank][entry.port] += flits;
-      times.busiest_port = std::max(times.busiest_port, busy[rank][entry.port]);
-      ++times.messages;
-      // An empty message takes no time: both sides know that there is nothing to wait for.
-      const std::uint64_t end = flits == 0 ? start : free + timing.latency;
-      arrivals.emplace_back(index(entry.peer) * pieces.size() + pieces(entry), end);
-      times.cycles = std::max(times.cycles, end);
-    });
-    for (const auto& [piece, end] : arrivals) arrived[piece] = std::max(arrived[piece], end);
+      const std::uint32_t port = first_port[r] + entry.port;
+      busy[port] += flits;
+      busiest_port_ = std::max(busiest_port_, busy[port]);
+      terms_[begin[entry.step]++] = {.port = port,
+                                     .from = state(r, entry),
+                                     .to = state(index(entry.peer), entry),
+                                     .flits = static_cast<std::uint32_t>(flits)};
+    }
   }
-  return times;
+  // Does anything sent in a step wait for what arrives in it?
+  std::vector<std::uint32_t> arrives_in(states_, 0);
+  bool any = false;
+  for (std::size_t s = 0; s + 1 < steps_.size() && !any; ++s) {
+    const auto step = static_cast<std::uint32_t>(s + 1);
+    for (std::size_t i = steps_[s]; i < steps_[s + 1]; ++i) arrives_in[terms_[i].to] = step;
+    for (std::size_t i = steps_[s]; i < steps_[s + 1]; ++i) {
+      any = any || arrives_in[terms_[i].from] == step;
+    }
+  }
+  if (!any) steps_.clear();
+}
+
+MessageTimes MaxPlus::evaluate() const {
+  std::vector<std::uint32_t> free_at(ports_, 0), arrived(states_, 0);
+  const auto latency = static_cast<std::uint32_t>(latency_);
+  std::uint32_t last = 0;
+  // \returns when it arrives. An empty message takes no time: both sides know of it.
+  const auto send = [&](const Term& term) {
+    std::uint32_t& free = free_at[term.port];
+    const std::uint32_t start = std::max(free, arrived[term.from]);
+    free = start + term.flits;
+    const std::uint32_t end = term.flits == 0 ? start : free + latency;
+    last = std::max(last, end);
+    return end;
+  };
+  if (steps_.empty()) {
+    for (const Term& term : terms_) {
+      const std::uint32_t end = send(term);
+      arrived[term.to] = std::max(arrived[term.to], end);
+    }
+  } else {
+    std::vector<std::uint32_t> ends;
+    for (std::size_t s = 0; s + 1 < steps_.size(); ++s) {
+      ends.clear();
+      for (std::size_t i = steps_[s]; i < steps_[s + 1]; ++i) ends.push_back(send(terms_[i]));
+      for (std::size_t i = steps_[s]; i < steps_[s + 1]; ++i) {
+        std::uint32_t& at = arrived[terms_[i].to];
+        at = std::max(at, ends[i - steps_[s]]);
+      }
+    }
+  }
+  return {.cycles = last, .busiest_port = busiest_port_, .messages = terms_.size()};
+}
+
+MessageTimes evaluate(const Tables& tables, const Topology& topology, const MessageTiming& timing) {
+  return MaxPlus(tables, topology, timing).evaluate();
 }
 
 }  // namespace multitree::nic

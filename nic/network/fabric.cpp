@@ -15,69 +15,45 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
     : vcs_(parameters.virtual_channels),
       depth_(parameters.buffer_flits),
       router_cycles_(parameters.router_cycles),
-      links_(topology.num_links()) {
+      interface_cycles_(parameters.interface_cycles),
+      links_(topology.num_links()),
+      ports_(ports_of(topology, parameters)) {
   while ((1U << shift_) < vcs_) ++shift_;
   const std::uint64_t clock = clock_of(topology, parameters);
-  port_out_.resize(links_);
-  port_in_.resize(links_);
   std::uint32_t longest = parameters.interface_cycles;
   for (const Link& link : topology.links()) {
     const LinkCycles cycles = cycles_of(link, clock, parameters);
     longest = std::max(longest, cycles.latency);
     Channel& channel = channels_.emplace_back();
     channel.latency = cycles.latency;
-    channel.slow = cycles.interval != kWholeCycle;
+    channel.slow = channel.special = cycles.interval != kWholeCycle;
     paces_.push_back({.interval = cycles.interval});
     names_.push_back(
         fmt::format("{}->{}", topology.node(link.src).name, topology.node(link.dst).name));
   }
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const NodeId node = topology.node_of(Rank{r});
-    const auto out = topology.out_links(node), in = topology.in_links(node);
-    const auto most = static_cast<std::uint32_t>(std::max({out.size(), in.size(), std::size_t{1}}));
-    const std::uint32_t ports = parameters.ports == 0 ? most : std::min(parameters.ports, most);
-    first_port_.push_back(static_cast<std::uint32_t>(channels_.size()) - links_);
-    ports_of_.push_back(ports);
-    for (std::uint32_t i = 0; i < out.size(); ++i) port_out_[index(out[i])] = i % ports;
-    for (std::uint32_t i = 0; i < in.size(); ++i) port_in_[index(in[i])] = i % ports;
-    for (std::uint32_t p = 0; p < ports; ++p) {
-      Channel& channel = channels_.emplace_back();
-      channel.latency = parameters.interface_cycles;
-    }
-  }
-  first_ejection_ = static_cast<std::uint32_t>(channels_.size());
-  const std::uint32_t injections = first_ejection_ - links_;
-  for (std::uint32_t i = 0; i < injections; ++i) {
-    Channel& channel = channels_.emplace_back();
-    channel.latency = parameters.interface_cycles;
-  }
-  rank_of_link_end_.resize(links_);
-  for (std::uint32_t l = 0; l < links_; ++l) {
-    const Node& end = topology.node(topology.link(LinkId{l}).dst);
-    rank_of_link_end_[l] = end.rank ? index(*end.rank) + 1 : 0;
+  first_ejection_ = links_ + ports_.all;
+  channels_.resize(first_ejection_ + std::size_t{ports_.all});
+  for (std::size_t c = links_; c < channels_.size(); ++c) {
+    channels_[c].latency = parameters.interface_cycles;
   }
   // Inputs of each router: its links, then the ports of its interface.
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint16_t input = 0;
     for (const LinkId link : topology.in_links(NodeId{n})) channels_[index(link)].input = input++;
     if (const auto rank = topology.node(NodeId{n}).rank) {
-      for (std::uint32_t p = 0; p < ports_of_[index(*rank)]; ++p) {
-        channels_[links_ + first_port_[index(*rank)] + p].input = input++;
+      for (std::uint32_t p = 0; p < ports_.count[index(*rank)]; ++p) {
+        channels_[links_ + ports_.first[index(*rank)] + p].input = input++;
       }
     }
   }
-  ready_.assign((channels_.size() + 63) / 64, 0);
   buffers_.resize(channels_.size() << shift_);
+  ready_.assign((buffers_.size() + 63) / 64, 0);
   slots_.resize((std::size_t{first_ejection_} << shift_) * depth_);
-  for (std::uint32_t b = 0; b < first_ejection_ << shift_; ++b) {
-    buffers_[b].head = buffers_[b].tail = b * depth_;
-  }
   passing_since_.assign(buffers_.size(), 0);
   wanted_.reserve(channels_.size());
+  candidates_.resize(buffers_.size() + 64);
   wheel_.resize(std::bit_ceil(longest + router_cycles_ + 2));
 }
-
-std::uint32_t Fabric::ports(Rank rank) const { return ports_of_[index(rank)]; }
 
 void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
                         const ChannelClasses& classes) {
@@ -94,9 +70,7 @@ void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
     for (std::size_t i = 0; i < route.size(); ++i) {
       hops_.push_back({index(route[i]), masks[classes.of_route[r][i]]});
     }
-    const std::uint32_t last = index(route.back());
-    const std::uint32_t rank = rank_of_link_end_[last] - 1;
-    hops_.push_back({first_ejection_ + first_port_[rank] + port_in_[last], all});
+    hops_.push_back({first_ejection_ + ports_.in[index(route.back())], all});
   }
 }
 
@@ -122,10 +96,21 @@ struct Fabric::Hands {
   const std::uint32_t wheel_mask, shift, depth, first_ejection;
   const Cycle now;
 
+  [[nodiscard]] Slot& slot(std::uint32_t buffer, std::uint32_t place) const {
+    return slots[buffer * depth + place];
+  }
+  [[nodiscard]] std::uint16_t after(std::uint16_t place) const {
+    return static_cast<std::uint16_t>(place + 1U == depth ? 0 : place + 1U);
+  }
+  [[nodiscard]] bool has_room(std::uint32_t buffer) const {
+    const Slot& next = slot(buffer, buffers[buffer].tail);
+    return next.word == kNone && next.time <= now;
+  }
   [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const {
     std::uint32_t last = buffers[buffer].tail + room - 1;
-    if (last >= (buffer + 1) * depth) last -= depth;
-    return slots[last].word == kNone && slots[last].time <= now;
+    if (last >= depth) last -= depth;
+    const Slot& place = slot(buffer, last);
+    return place.word == kNone && place.time <= now;
   }
 
   void wake_at(std::uint32_t buffer, Cycle time) const {
@@ -135,27 +120,15 @@ struct Fabric::Hands {
   /// \returns whether it is the only flit, so that somebody has to wake the buffer.
   bool fill(std::uint32_t buffer, std::uint32_t word, Cycle time) const {
     Buffer& b = buffers[buffer];
-    slots[b.tail] = {time, word};
-    if (++b.tail == (buffer + 1) * depth) b.tail = buffer * depth;
+    slot(buffer, b.tail) = {time, word};
+    b.tail = after(b.tail);
     return b.count++ == 0;
   }
 
-  [[nodiscard]] std::uint32_t vc_of(std::uint32_t buffer) const {
-    return buffer & ((1U << shift) - 1);
-  }
-  void set_ready(std::uint32_t buffer) const {
-    const std::uint32_t channel = buffer >> shift;
-    channels[channel].ready =
-        static_cast<std::uint8_t>(channels[channel].ready | (1U << vc_of(buffer)));
-    ready[channel / 64] |= std::uint64_t{1} << (channel % 64);
-  }
-  void clear_ready(std::uint32_t buffer) const {
-    const std::uint32_t channel = buffer >> shift;
-    channels[channel].ready =
-        static_cast<std::uint8_t>(channels[channel].ready & ~(1U << vc_of(buffer)));
-    if (channels[channel].ready == 0) {
-      ready[channel / 64] &= ~(std::uint64_t{1} << (channel % 64));
-    }
+  void set_ready(std::uint32_t buffer, bool is_ready) const {
+    const std::uint64_t bit = std::uint64_t{1} << (buffer % 64);
+    std::uint64_t& bits = ready[buffer / 64];
+    bits = (bits & ~bit) | (is_ready ? bit : 0);
   }
 };
 
@@ -173,23 +146,25 @@ Fabric::Hands Fabric::hands() {
 }
 
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
-  const std::uint32_t channel = links_ + first_port_[index(rank)] + port;
+  const std::uint32_t channel = links_ + ports_.first[index(rank)] + port;
   const auto all = static_cast<std::uint8_t>((1U << vcs_) - 1);
   const std::uint32_t b = next_buffer({channel, all}, packets_[packet].room, hands());
   if (b == kNone) return false;
-  buffers_[b].taken = 1;
+  buffers_[b].taken = true;
   packets_[packet].injected = b;
   return true;
 }
 
 bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
-  const Hands h = hands();
   const std::uint32_t b = packets_[packet].injected;
-  if (!h.has_room(b, 1)) return false;
-  const Cycle ready = now_ + channels_[b >> shift_].latency;
-  const std::uint32_t word = packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U);
-  if (h.fill(b, word, ready)) h.wake_at(b, ready);
-  if (tail) buffers_[b].taken = 0;
+  Buffer& buffer = buffers_[b];
+  Slot& slot = slots_[b * depth_ + buffer.tail];
+  if (slot.word != kNone || slot.time > now_) return false;
+  const Cycle ready = now_ + interface_cycles_;
+  slot = {ready, packet << kPacketShift | (tail ? kTail : 0U) | (head ? kHead : 0U)};
+  buffer.tail = static_cast<std::uint16_t>(buffer.tail + 1U == depth_ ? 0 : buffer.tail + 1U);
+  if (buffer.count++ == 0) wheel_[ready & (wheel_.size() - 1)].push_back(b);
+  if (tail) buffer.taken = false;
   return true;
 }
 
@@ -198,16 +173,33 @@ void Fabric::step() {
   const Hands h = hands();
   wake(h);
   // All offers first, so that moves may make buffers ready for the next cycle.
-  for (std::uint32_t w = 0; w < ready_.size(); ++w) {
-    for (std::uint64_t bits = h.ready[w]; bits != 0; bits &= bits - 1) {
-      offer(w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)), h);
-    }
-  }
+  const std::uint32_t count = list_ready();
+  for (std::uint32_t i = 0; i < count; ++i) offer(candidates_[i], h);
   for (const std::uint32_t channel : wanted_) move(channel, h);
   wanted_.clear();
   if (++now_ >= (Cycle{1} << 31)) {
     throw Error(ErrorCode::Unsupported, "simulation: expected less than 2^31 cycles");
   }
+}
+
+/// Writes the numbers of all ready buffers to candidates_. Eight at a time, wanted or not, and then
+/// on by as many as there were: few branches that a processor could guess wrong.
+std::uint32_t Fabric::list_ready() {
+  std::uint32_t* const out = candidates_.data();
+  std::uint32_t count = 0;
+  for (std::uint32_t w = 0; w < ready_.size(); ++w) {
+    std::uint64_t bits = ready_[w];
+    std::uint32_t at = count;
+    count += static_cast<std::uint32_t>(std::popcount(bits));
+    while (bits != 0) {
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        out[at + i] = w * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        bits &= bits - 1;
+      }
+      at += 8;
+    }
+  }
+  return count;
 }
 
 bool Fabric::is_idle() const {
@@ -235,7 +227,7 @@ std::uint64_t Fabric::moves() const {
 
 void Fabric::wake(const Hands& h) {
   std::vector<std::uint32_t>& due = wheel_[h.now & h.wheel_mask];
-  for (const std::uint32_t buffer : due) h.set_ready(buffer);
+  for (const std::uint32_t buffer : due) h.set_ready(buffer, true);
   due.clear();
 }
 
@@ -246,104 +238,95 @@ inline std::uint32_t Fabric::next_buffer(const Hop& hop, std::uint32_t room, con
   for (std::uint32_t mask = hop.mask; mask != 0; mask &= mask - 1) {
     const std::uint32_t to =
         hop.channel << h.shift | static_cast<std::uint32_t>(std::countr_zero(mask));
-    if (h.buffers[to].taken != 0) continue;
+    if (h.buffers[to].taken) continue;
     if (hop.channel >= h.first_ejection || h.has_room(to, h.depth)) return to;
     if (best == kNone && h.has_room(to, room)) best = to;
   }
   return best;
 }
 
-/// The virtual channels of an input offer their flits to the outputs that they want.
-inline void Fabric::offer(std::uint32_t channel, const Hands& h) {
-  const Channel& in = h.channels[channel];
-  for (std::uint32_t ready = in.ready; ready != 0; ready &= ready - 1) {
-    const std::uint32_t vc = static_cast<std::uint32_t>(std::countr_zero(ready));
-    const std::uint32_t b = channel << h.shift | vc;
-    const Buffer& buffer = h.buffers[b];
-    std::uint32_t out = buffer.out;
-    if (out == kNone) {
-      const PacketState& packet = packets_[h.slots[buffer.head].word >> kPacketShift];
-      out = next_buffer(hops_[packet.hop], packet.room, h);
-      if (out == kNone) continue;
-    } else if (out < h.first_ejection << h.shift && !h.has_room(out, 1)) {
-      continue;
-    }
-    Channel& to = h.channels[out >> h.shift];
-    if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) continue;
-    // Inputs take turns, and of the virtual channels of one input the one that has waited longest.
-    const std::uint64_t rank =
-        std::uint64_t{static_cast<std::uint16_t>(in.input - to.next_input)} << 32 | buffer.served;
-    if (to.winner == kNone) {
-      wanted_.push_back(out >> h.shift);
-    } else if (rank >= to.rank) {
-      continue;
-    }
-    to.winner = b;
-    to.into = out;
-    to.rank = rank;
+/// A buffer offers its next flit to the output that it wants.
+inline void Fabric::offer(std::uint32_t b, const Hands& h) {
+  const Buffer& buffer = h.buffers[b];
+  std::uint32_t out = buffer.out;
+  if (out == kNone) {
+    const PacketState& packet = packets_[h.slot(b, buffer.head).word >> kPacketShift];
+    out = next_buffer(hops_[packet.hop], packet.room, h);
+    if (out == kNone) return;
+  } else if (out < h.first_ejection << h.shift && !h.has_room(out)) {
+    return;
   }
+  Channel& to = h.channels[out >> h.shift];
+  if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) return;
+  if (to.winner == kNone) {
+    wanted_.push_back(out >> h.shift);
+  } else {
+    // Inputs take turns, and of the virtual channels of one input the one that has waited longest.
+    const auto rank = [&](std::uint32_t from) {
+      const auto turn =
+          static_cast<std::uint16_t>(h.channels[from >> h.shift].input - to.next_input);
+      return std::uint64_t{turn} << 32 | h.buffers[from].served;
+    };
+    if (rank(b) >= rank(to.winner)) return;
+  }
+  to.winner = b;
+  to.into = out;
 }
 
 /// An output takes the flit that it has chosen.
 inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   Channel& to = h.channels[channel];
-  const std::uint32_t b = to.winner;
+  const std::uint32_t b = to.winner, out = to.into;
   Buffer& from = h.buffers[b];
   const Channel& in = h.channels[b >> h.shift];
-  const std::uint32_t out = to.into;
   to.winner = kNone;
   ++to.passed;
   to.next_input = static_cast<std::uint16_t>(in.input + 1);
   from.served = h.now + 1;
 
   // Out of the buffer: the slot is the sender's again when the credit is back.
-  std::uint32_t word = h.slots[from.head].word;
-  h.slots[from.head] = {h.now + in.latency, kNone};
-  if (++from.head == (b + 1) * h.depth) from.head = b * h.depth;
+  Slot& left = h.slot(b, from.head);
+  std::uint32_t word = left.word;
+  left = {h.now + in.latency, kNone};
+  from.head = h.after(from.head);
   --from.count;
-  if ((word & (kHead | kTail)) != 0) {
-    if ((word & kHead) != 0) {
-      from.out = out;
-      h.buffers[out].taken = 1;
-      ++packets_[word >> kPacketShift].hop;
-      if (recording_) passing_since_[out] = h.now;
-    }
-    if ((word & kTail) != 0) {
-      from.out = kNone;
-      h.buffers[out].taken = 0;
-      if (recording_) record(out, word);
-    }
-  }
-  if (from.count == 0) {
-    h.clear_ready(b);
-  } else if (const Cycle next = h.slots[from.head].time; next > h.now + 1) {
-    h.clear_ready(b);
-    h.wake_at(b, next);
-  }
+  const bool is_tail = (word & kTail) != 0;
+  from.out = is_tail ? kNone : out;
+  h.buffers[out].taken = !is_tail;
+  packets_[word >> kPacketShift].hop += word & kHead;
+  if (recording_) record(out, word);
+  const Cycle next = h.slot(b, from.head).time;
+  const bool is_ready = from.count != 0 && next <= h.now + 1;
+  h.set_ready(b, is_ready);
+  if (from.count != 0 && !is_ready) h.wake_at(b, next);
 
   // Onto the channel.
-  if (to.slow) {
-    Pace& pace = paces_[channel];
-    const std::uint64_t time = std::uint64_t{h.now} << 16;
-    const std::uint64_t since = time - std::min<std::uint64_t>(time, kWholeCycle - 1);
-    pace.next_free = std::max(pace.next_free, since) + pace.interval;
+  if (to.special) {
+    if (to.slow) keep_pace(channel);
+    if (to.faulty && is_lost(channel, out, word)) return;
   }
-  if (to.faulty && !survives(channel, out, word)) return;
   if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,
                           .time = h.now + to.latency,
                           .head = (word & kHead) != 0,
-                          .tail = (word & kTail) != 0,
+                          .tail = is_tail,
                           .corrupt = (word & kCorrupt) != 0});
     return;
   }
   const Cycle ready = h.now + to.latency + router_cycles_;
-  if (!h.fill(out, word, ready)) return;
+  const bool was_empty = h.fill(out, word, ready);
   if (ready == h.now + 1) {
-    h.set_ready(out);
-  } else {
+    h.set_ready(out, true);  // what was in it before is ready too
+  } else if (was_empty) {
     h.wake_at(out, ready);
   }
+}
+
+void Fabric::keep_pace(std::uint32_t channel) {
+  Pace& pace = paces_[channel];
+  const std::uint64_t time = std::uint64_t{now_} << 16;
+  const std::uint64_t since = time - std::min<std::uint64_t>(time, kWholeCycle - 1);
+  pace.next_free = std::max(pace.next_free, since) + pace.interval;
 }
 
 }  // namespace multitree::nic

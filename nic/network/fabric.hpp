@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "nic/network/channel_classes.hpp"
+#include "nic/network/ports.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
@@ -42,14 +43,11 @@ class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
-  /// Keeps no reference. `ports` of each interface as Parameters says.
+  /// Keeps no reference.
   Fabric(const Topology& topology, const Parameters& parameters);
 
-  /// Ports of a rank's interface, at least one.
-  [[nodiscard]] std::uint32_t ports(Rank rank) const;
-  /// Injection port for messages that start on this link, and ejection port for those that come
-  /// from it: one of each a link, or links share them in turn.
-  [[nodiscard]] std::uint32_t injection_port(LinkId first) const { return port_out_[index(first)]; }
+  /// Ports of all interfaces.
+  [[nodiscard]] const Ports& ports() const { return ports_; }
 
   /// Makes routes known, with the classes of each link out of `classes` in all.
   void set_routes(std::span<const std::vector<LinkId>> routes, const ChannelClasses& classes);
@@ -117,22 +115,21 @@ class Fabric {
   /// The buffer of a virtual channel: number channel << shift_ | virtual channel.
   struct Buffer {
     std::uint32_t out = kNone;         // buffer that the worm at its head goes to
-    std::uint32_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
     Cycle served = 0;                  // one past the cycle in which it gave its last flit
-    std::uint32_t count : 31 = 0;      // flits in it or on the way to it
-    std::uint32_t taken : 1 = 0;       // by a worm whose tail has not entered it
+    std::uint16_t head = 0, tail = 0;  // slots in use, from buffer * depth_ on in a ring
+    std::uint16_t count = 0;           // flits in it or on the way to it
+    bool taken = false;                // by a worm whose tail has not entered it
   };
   struct Channel {
-    std::uint8_t ready = 0;  // virtual channels whose next flit may go on now
-    bool faulty = false;
-    bool slow = false;             // takes more than a cycle for a flit
-    std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
-    std::uint16_t next_input = 0;  // of that router, at the one before it: round robin pointer
-    std::uint64_t rank = 0;        // of this cycle: the winner's, the least of all that offer
     std::uint32_t winner = kNone;  // of this cycle: buffer whose flit it takes
     std::uint32_t into = kNone;    // and which of its own buffers that flit enters
     std::uint32_t latency = 1;     // from leaving the router (interface) before it to the next
+    std::uint16_t input = 0;       // at the router that it leads to: which of its inputs
+    std::uint16_t next_input = 0;  // of that router, at the one before it: round robin pointer
     std::uint64_t passed = 0;      // flits
+    bool slow = false;             // takes more than a cycle for a flit
+    bool faulty = false;
+    bool special = false;  // one of these
   };
   /// A channel that takes a flit every `interval` cycles, in units of 2^-16.
   struct Pace {
@@ -159,24 +156,25 @@ class Fabric {
   struct Hands;
   [[nodiscard]] Hands hands();
   void wake(const Hands& hands);
-  void offer(std::uint32_t channel, const Hands& hands);
+  void offer(std::uint32_t buffer, const Hands& hands);
   [[nodiscard]] std::uint32_t next_buffer(const Hop& hop, std::uint32_t room,
                                           const Hands& hands) const;
   void move(std::uint32_t channel, const Hands& hands);
+  std::uint32_t list_ready();
+  void keep_pace(std::uint32_t channel);
   LinkFault fault_now(std::uint32_t channel);
-  /// Whether a flit gets over a link with faults into that buffer; may mark it as corrupt. Of a
-  /// worm whose header was lost the router at the end discards all flits up to the tail. Where a
-  /// tail was lost, the virtual channel stays taken: its router never sees the worm's end.
-  bool survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
+  /// Whether a link with faults loses a flit on its way into that buffer; may mark it as corrupt.
+  /// Of a worm whose header was lost the router at the end discards all flits up to the tail. Where
+  /// a tail was lost, the virtual channel stays taken: its router never sees the worm's end.
+  bool is_lost(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
-  std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1, router_cycles_ = 0;
-  std::uint32_t links_ = 0;                           // channels 0 .. links_-1 are links,
-  std::uint32_t first_ejection_ = 0;                  // then injection, then ejection
-  std::vector<std::uint32_t> first_port_, ports_of_;  // [rank]
-  std::vector<std::uint32_t> port_out_, port_in_;     // [link]
-  std::vector<std::uint32_t> rank_of_link_end_;       // [link]: rank + 1 of the node it enters
+  std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
+  Cycle router_cycles_ = 0, interface_cycles_ = 1;
+  std::uint32_t links_ = 0;           // channels 0 .. links_-1 are links,
+  std::uint32_t first_ejection_ = 0;  // then injection, then ejection
+  Ports ports_;
   std::vector<Channel> channels_;
   std::vector<Pace> paces_;                        // [channel]
   std::vector<Buffer> buffers_;                    // [channel][vc]
@@ -187,7 +185,8 @@ class Fabric {
   std::vector<std::uint32_t> first_hop_;  // [route]
   std::vector<PacketState> packets_;
   std::vector<std::uint32_t> free_packets_;
-  std::vector<std::uint32_t> wanted_;  // output channels of this cycle
+  std::vector<std::uint32_t> candidates_;  // ready buffers of this cycle
+  std::vector<std::uint32_t> wanted_;      // output channels of this cycle
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
   std::vector<Fault> faults_;

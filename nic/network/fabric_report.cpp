@@ -10,17 +10,20 @@
 
 namespace multitree::nic {
 
+/// A flit enters a buffer: of links the first and last of a packet are noted.
 void Fabric::record(std::uint32_t buffer, std::uint32_t word) {
-  if (buffer >> shift_ >= links_) return;
+  if ((word & kHead) != 0) passing_since_[buffer] = now_;
+  if ((word & kTail) == 0 || buffer >> shift_ >= links_) return;
   passages_.push_back(
       {LinkId{buffer >> shift_}, word >> kPacketShift, passing_since_[buffer], now_ + 1});
 }
 
 void Fabric::inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count) {
   faults_.push_back({link, fault, cycle, count});
-  channels_[index(link)].faulty = true;
+  channels_[index(link)].faulty = channels_[index(link)].special = true;
 }
 
+/// Whether a flit gets lost on a channel; marks it if it is corrupted.
 LinkFault Fabric::fault_now(std::uint32_t channel) {
   for (Fault& fault : faults_) {
     if (index(fault.link) != channel || now_ < fault.cycle || fault.kind == LinkFault::None) {
@@ -36,7 +39,7 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
   return LinkFault::None;
 }
 
-bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
+bool Fabric::is_lost(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
   const LinkFault fault = fault_now(channel);
   if (fault == LinkFault::Corrupt) word |= kCorrupt;
   bool lost = fault == LinkFault::Drop || fault == LinkFault::Dead;
@@ -49,14 +52,14 @@ bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& 
   } else if (lost && (word & kTail) != 0) {
     buffers_[into].taken = 1;
   }
-  return !lost;
+  return lost;
 }
 
 std::string Fabric::name_of(std::uint32_t buffer) const {
   const std::uint32_t channel = buffer >> shift_;
   const auto port_of = [&](std::uint32_t port, const char* what) {
-    const auto rank = std::ranges::upper_bound(first_port_, port) - first_port_.begin() - 1;
-    return fmt::format("{} {} of rank {}", what, port - first_port_[rank], rank);
+    const auto rank = std::ranges::upper_bound(ports_.first, port) - ports_.first.begin() - 1;
+    return fmt::format("{} {} of rank {}", what, port - ports_.first[rank], rank);
   };
   std::string name = channel < links_ ? "link " + names_[channel]
                      : channel < first_ejection_
@@ -71,7 +74,7 @@ std::string Fabric::check_drained() const {
     if (buffer.count != 0) {
       return fmt::format("{}: {} flits were not delivered", name_of(b), +buffer.count);
     }
-    if (buffer.taken != 0 || buffer.out != kNone) return name_of(b) + " is still taken";
+    if (buffer.taken || buffer.out != kNone) return name_of(b) + " is still taken";
   }
   Cycle latest = 0;
   for (const Channel& channel : channels_) latest = std::max(latest, channel.latency);
@@ -92,7 +95,8 @@ std::string Fabric::describe_blockage() const {
     if (buffer.count == 0) continue;
     if (buffer.out != kNone) {
       waits_for[b] = buffer.out;
-    } else if (const std::uint32_t word = slots_[buffer.head].word; word != kNone) {
+    } else if (const std::uint32_t word = slots_[std::size_t{b} * depth_ + buffer.head].word;
+               word != kNone) {
       const Hop hop = hops_[packets_[word >> kPacketShift].hop];
       waits_for[b] = hop.channel << shift_ | static_cast<std::uint32_t>(std::countr_zero(hop.mask));
     }

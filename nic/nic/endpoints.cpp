@@ -6,26 +6,55 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+
+#include "topologies/error.hpp"
 
 namespace multitree::nic {
+namespace {
+
+template <typename T>
+T narrow(std::uint64_t value, const char* what) {
+  constexpr T kMost = std::numeric_limits<T>::max() / 2;  // Piece::sent has a bit to spare
+  if (value <= kMost) return static_cast<T>(value);
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("simulation: expected at most {} {}, got {}", kMost, what, value));
+}
+
+/// How far ahead the ends of messages lie.
+std::uint64_t reach_of(const Program& program, const Parameters& parameters) {
+  std::uint64_t most = 0;
+  for (const auto& entries : program.tables.of_rank) {
+    for (const Entry& entry : entries) most = std::max(most, entry.size);
+  }
+  const std::uint64_t payload = payload_flits(most, parameters);
+  return payload + header_flits(payload, parameters) + 1000;
+}
+
+}  // namespace
 
 Endpoints::Endpoints(const Program& program, const Parameters& parameters,
-                     const SimulationOptions& options, std::span<const std::uint32_t> ports,
-                     std::span<const std::vector<std::uint32_t>> port_of_link, Carrier& carrier)
-    : program_(program), parameters_(parameters), carrier_(carrier) {
+                     const SimulationOptions& options, const Ports& ports, Carrier& carrier)
+    : program_(program),
+      parameters_(parameters),
+      carrier_(carrier),
+      events_(reach_of(program, parameters)) {
   const std::uint32_t ranks = program.tables.ranks;
-  std::uint32_t messages = 0;
-  interfaces_.reserve(ranks);
+  std::uint64_t messages = 0;
+  for (const auto& entries : program.tables.of_rank) messages += entries.size();
+  messages_.resize(narrow<std::uint32_t>(messages, "messages"));
+  std::uint32_t next = 0;
+  first_port_.assign(1, 0);
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    first_message_.push_back(messages);
-    messages += static_cast<std::uint32_t>(program.tables.of_rank[r].size());
-    rank_of_.resize(messages, r);
-    interfaces_.emplace_back(program, Rank{r}, port_of_link[r], ports[r], parameters);
+    for (std::uint32_t p = 0; p < ports.count[r]; ++p) ports_.push_back({.rank = r, .number = p});
     first_port_.push_back(static_cast<std::uint32_t>(ports_.size()));
-    for (std::uint32_t p = 0; p < ports[r]; ++p) ports_.push_back({.rank = r, .number = p});
+    next = add_messages(r, next);
   }
-  first_message_.push_back(messages);
-  left_ = messages;
+  left_ = messages_.size();
+  for (Port& port : ports_) look_ahead(port);
+  pieces_.resize(std::size_t{ranks} * program.pieces);
+  parked_.resize(ranks);
+  step_of_.assign(ranks, 0);
   step_ends_.assign(ranks, 0);
   reduction_free_.assign(ranks, 0);
   awake_.assign(ranks, 0);
@@ -37,24 +66,69 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   for (std::uint32_t r = 0; r < ranks; ++r) events_.push(starts[r], {Kind::Start, r});
 }
 
+/// A rank's entries as messages from `next` on, port by port. \returns one past the last.
+std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next) {
+  const std::vector<Entry>& entries = program_.tables.of_rank[rank];
+  Port* const ports = &ports_[first_port_[rank]];
+  const std::uint32_t count = first_port_[rank + 1] - first_port_[rank];
+  for (const Entry& entry : entries) ++ports[entry.port % count].end;
+  for (Port* port = ports; port != ports_.data() + ports_.size(); ++port) {
+    port->next = next;
+    next += port->end;
+    port->end = port->next;
+  }
+  for (std::uint32_t e = 0; e < entries.size(); ++e) {
+    const Entry& entry = entries[e];
+    messages_[ports[entry.port % count].end++] = {
+        .rank = rank,
+        .dst = index(entry.peer),
+        .entry = e,
+        .piece = program_.piece_of(entry),
+        .payload = narrow<std::uint32_t>(payload_flits(entry.size, parameters_), "flits"),
+        .route = program_.route_of[rank][e],
+        .wait = narrow<std::uint16_t>(entry.wait, "messages of a chunk"),
+        .turn = narrow<std::uint16_t>(entry.turn, "messages of a chunk"),
+        .after = narrow<std::uint16_t>(entry.after, "messages of a chunk"),
+        .op = entry.op};
+  }
+  return next;
+}
+
+/// What the port's next message waits for, where it is at hand.
+void Endpoints::look_ahead(Port& port) const {
+  port.piece = kNone;
+  if (port.next == port.end) return;
+  const Message& m = messages_[port.next];
+  __builtin_prefetch(&m + 2);  // there are many ports, and each comes back to its own place
+  port.piece = m.piece;
+  port.wait = m.wait;
+  if (parameters_.issue == Issue::Lockstep) port.step = entry_of(port.next).step;
+}
+
+bool Endpoints::is_issuable(const Port& port) const {
+  if (port.piece == kNone || piece(port.rank, port.piece).taken < port.wait) return false;
+  return steps_.empty() || port.step <= step_of_[port.rank];
+}
+
 std::string Endpoints::describe(std::uint32_t message) const {
   const Entry& e = entry_of(message);
   return fmt::format("{} of flow {} piece {} from rank {} to {} in step {}",
                      e.op == Opcode::Reduce ? "reduce" : "gather", e.flow, e.piece,
-                     ref_of(message).rank, index(e.peer), e.step);
+                     messages_[message].rank, index(e.peer), e.step);
 }
 
 std::string Endpoints::who_waits() const {
   std::string waits;
   for (const Port& port : ports_) {
-    const std::uint32_t head = interfaces_[port.rank].head(port.number);
-    if (head == Interface::kNone) continue;
-    const Entry& entry = interfaces_[port.rank].entry(head);
-    const std::uint32_t taken = interfaces_[port.rank].taken_of(entry);
-    waits = fmt::format(
-        "rank {} port {} has not sent the {}: {} of {} messages it waits for are in", port.rank,
-        port.number, describe(message_of(port.rank, head)), taken, entry.wait);
-    if (taken < entry.wait) break;
+    const bool is_sending = port.sending != kNone;
+    if (!is_sending && port.piece == kNone) continue;
+    const std::uint32_t message = is_sending ? port.sending : port.next;
+    const Message& m = messages_[message];
+    const std::uint32_t taken = piece(port.rank, m.piece).taken;
+    waits =
+        fmt::format("rank {} port {} has not sent the {}: {} of {} messages it waits for are in",
+                    port.rank, port.number, describe(message), taken, m.wait);
+    if (taken < m.wait) break;
   }
   return waits;
 }
@@ -63,9 +137,33 @@ void Endpoints::handle_until(std::uint64_t cycle) {
   while (events_.next_time() <= cycle) {
     const auto [time, event] = events_.pop();
     now_ = time;
+    prefetch();
     handle(event);
   }
   now_ = cycle;
+}
+
+/// Fetches what the next events of this cycle need: with many ranks nothing of it is in a cache.
+void Endpoints::prefetch() const {
+  if (const Event* event = events_.ahead(8); event != nullptr) {
+    if (event->kind == Kind::Arrive) __builtin_prefetch(&messages_[event->what]);
+    if (event->kind == Kind::Carrier && event->what < ports_.size()) {
+      __builtin_prefetch(&ports_[event->what]);
+    }
+  }
+  if (const Event* event = events_.ahead(4); event != nullptr) {
+    if (event->kind == Kind::Arrive) {
+      const Message& m = messages_[event->what];
+      __builtin_prefetch(&piece(m.dst, m.piece));
+      __builtin_prefetch(&ports_[first_port_[m.dst]]);
+    }
+    if (event->kind == Kind::Carrier && event->what < ports_.size()) {
+      const Port& port = ports_[event->what];
+      if (port.sending != kNone) __builtin_prefetch(&messages_[port.sending]);
+      if (port.piece != kNone) __builtin_prefetch(&piece(port.rank, port.piece));
+      if (port.next != port.end) __builtin_prefetch(&messages_[port.next]);
+    }
+  }
 }
 
 void Endpoints::handle(const Event& event) {
@@ -79,15 +177,18 @@ void Endpoints::handle(const Event& event) {
       wake_ports(event.what);
       break;
     case Kind::Arrive: {
-      const Entry& entry = entry_of(event.what);
-      const std::uint32_t rank = index(entry.peer);
-      interfaces_[rank].arrived(ref_of(event.what), entry);
-      take_in(rank);
+      const Message& m = messages_[event.what];
+      if (!has_turn(m)) {
+        parked_[m.dst].push_back(event.what);
+        break;
+      }
+      add(event.what);
+      if (!parked_[m.dst].empty()) take_in_parked(m.dst);
       break;
     }
     case Kind::Reduced:
       complete(event.what);
-      take_in(index(entry_of(event.what).peer));
+      take_in_parked(messages_[event.what].dst);
       break;
     case Kind::Step:
       check_step(event.what);
@@ -100,48 +201,70 @@ void Endpoints::handle(const Event& event) {
 
 void Endpoints::wake_ports(std::uint32_t rank) {
   if (awake_[rank] == 0) return;
-  for (std::uint32_t p = first_port_[rank]; p < first_port_[rank] + interfaces_[rank].ports();
-       ++p) {
-    if (ports_[p].entry == Interface::kNone &&
-        interfaces_[rank].issuable(ports_[p].number) != Interface::kNone) {
-      carrier_.ready(p);
-    }
+  for (std::uint32_t p = first_port_[rank]; p < first_port_[rank + 1]; ++p) {
+    if (ports_[p].sending == kNone && is_issuable(ports_[p])) carrier_.ready(p);
   }
 }
 
-void Endpoints::take_in(std::uint32_t rank) {
-  EntryRef ref;
-  while (interfaces_[rank].take(ref)) {
-    const std::uint32_t message = message_of(ref.rank, ref.entry);
-    const Entry& entry = entry_of(message);
-    if (parameters_.reduction == Reduction::Streaming || entry.op != Opcode::Reduce) {
-      complete(message);
+/// Takes in what has arrived before its turn, where it is due now.
+void Endpoints::take_in_parked(std::uint32_t rank) {
+  std::vector<std::uint32_t>& parked = parked_[rank];
+  for (std::size_t i = 0; i < parked.size();) {
+    if (!has_turn(messages_[parked[i]])) {
+      ++i;
       continue;
     }
-    const std::uint64_t cycles =
-        (entry.size + parameters_.reduction_elements - 1) / parameters_.reduction_elements;
-    reduction_free_[rank] = std::max(reduction_free_[rank], now_) + cycles;
-    events_.push(reduction_free_[rank], {Kind::Reduced, message});
+    const std::uint32_t message = parked[i];
+    parked.erase(parked.begin() + static_cast<std::ptrdiff_t>(i));
+    add(message);
+    i = 0;  // others may have their turn now
   }
+}
+
+/// Takes a message in: at once, or by the rank's one reduction unit.
+void Endpoints::add(std::uint32_t message) {
+  const Message& m = messages_[message];
+  Piece& p = piece(m.dst, m.piece);
+  p.sent |= kAdding;
+  if (parameters_.reduction == Reduction::Streaming || m.op != Opcode::Reduce) {
+    complete(message);
+    return;
+  }
+  const std::uint64_t cycles = (entry_of(message).size + parameters_.reduction_elements - 1) /
+                               parameters_.reduction_elements;
+  reduction_free_[m.dst] = std::max(reduction_free_[m.dst], now_) + cycles;
+  events_.push(reduction_free_[m.dst], {Kind::Reduced, message});
 }
 
 void Endpoints::complete(std::uint32_t message) {
-  const Entry& entry = entry_of(message);
-  const std::uint32_t rank = index(entry.peer);
+  const Message& m = messages_[message];
   carrier_.take(message);
-  interfaces_[rank].taken(entry);
+  Piece& p = piece(m.dst, m.piece);
+  p.sent &= static_cast<std::uint16_t>(~kAdding);
+  ++p.taken;
   --left_;
   finished_at_ = now_;
-  wake_ports(rank);
+  if (awake_[m.dst] == 0) return;
+  for (std::uint32_t n = first_port_[m.dst]; n < first_port_[m.dst + 1]; ++n) {
+    const Port& port = ports_[n];
+    if (port.piece == m.piece && port.sending == kNone && is_issuable(port)) carrier_.ready(n);
+  }
+}
+
+bool Endpoints::step_is_done(std::uint32_t rank) const {
+  for (std::uint32_t p = first_port_[rank]; p < first_port_[rank + 1]; ++p) {
+    const Port& port = ports_[p];
+    if (port.sending != kNone) return false;
+    if (port.piece != kNone && port.step <= step_of_[rank]) return false;
+  }
+  return true;
 }
 
 /// Goes on to the next step once all of this one was sent and its time has passed.
 void Endpoints::check_step(std::uint32_t rank) {
-  Interface& interface = interfaces_[rank];
-  while (interface.step() < steps_.size() && interface.step_is_done() && now_ >= step_ends_[rank]) {
-    interface.next_step();
-    if (interface.step() == steps_.size()) break;
-    step_ends_[rank] = now_ + steps_[interface.step()];
+  while (step_of_[rank] < steps_.size() && step_is_done(rank) && now_ >= step_ends_[rank]) {
+    if (++step_of_[rank] == steps_.size()) break;
+    step_ends_[rank] = now_ + steps_[step_of_[rank]];
     events_.push(step_ends_[rank], {Kind::Step, rank});
   }
   wake_ports(rank);
@@ -149,37 +272,48 @@ void Endpoints::check_step(std::uint32_t rank) {
 
 std::uint32_t Endpoints::begin(std::uint32_t port) {
   Port& p = ports_[port];
-  for (;;) {
-    p.entry = interfaces_[p.rank].issuable(p.number);
-    if (p.entry == Interface::kNone) return Interface::kNone;
-    const std::uint32_t message = message_of(p.rank, p.entry);
-    if (interfaces_[p.rank].entry(p.entry).size != 0) return message;
+  while (p.sending == kNone && is_issuable(p)) {
+    const std::uint32_t message = p.next++;
+    p.sending = message;
+    look_ahead(p);
+    if (messages_[message].payload != 0) return message;
     // Nothing to send: both sides know that there is nothing to wait for.
     arrive(now_, message);
     sent(port);
   }
+  return kNone;
+}
+
+std::uint64_t Endpoints::issue_delay(std::uint32_t message) const {
+  if (parameters_.issue_jitter == 0) return parameters_.issue_cycles;
+  // Fibonacci hashing (Knuth, TAOCP 3, 6.4): spreads numbers that follow each other.
+  const std::uint64_t hash = (message + std::uint64_t{1}) * 0x9e3779b97f4a7c15;
+  return parameters_.issue_cycles + (hash >> 32) % (parameters_.issue_jitter + std::uint64_t{1});
 }
 
 void Endpoints::sent(std::uint32_t port) {
   Port& p = ports_[port];
-  interfaces_[p.rank].sent(p.number);
-  p.entry = Interface::kNone;
-  take_in(p.rank);
+  ++piece(p.rank, messages_[p.sending].piece).sent;
+  p.sending = kNone;
+  if (!parked_[p.rank].empty()) take_in_parked(p.rank);
   if (!steps_.empty()) check_step(p.rank);
 }
 
-void Endpoints::arrive(std::uint64_t time, std::uint32_t message) {
-  events_.push(time, {Kind::Arrive, message});
-}
-
-void Endpoints::post(std::uint64_t time, std::uint32_t what) {
-  events_.push(time, {Kind::Carrier, what});
-}
-
-bool Endpoints::is_open(std::uint32_t message) const {
-  const Entry& entry = entry_of(message);
-  return parameters_.reduction == Reduction::Streaming &&
-         interfaces_[index(entry.peer)].is_open(entry);
+std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters) {
+  std::vector<std::uint64_t> cycles(program.tables.steps, 0);
+  for (const auto& entries : program.tables.of_rank) {
+    for (const Entry& entry : entries) {
+      const std::uint64_t payload = payload_flits(entry.size, parameters);
+      const std::uint64_t flits = payload + header_flits(payload, parameters);
+      const std::uint64_t packets =
+          (entry.size * parameters.element_bytes + parameters.packet_bytes - 1) /
+          parameters.packet_bytes;
+      const std::uint64_t estimate =
+          std::max(packets, flits - std::min<std::uint64_t>(flits, parameters.step_discount));
+      cycles[entry.step] = std::max(cycles[entry.step], estimate);
+    }
+  }
+  return cycles;
 }
 
 }  // namespace multitree::nic

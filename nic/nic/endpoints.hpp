@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The interfaces of all ranks and their events: what the flit-level and the message-level
-/// simulator share.
+/// The interfaces of all ranks: table sequencers, dependences, lockstep counters, reduction units,
+/// and the events of all that. docs/nic-spec.md says what happens in which cycle.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,20 @@
 #include <string>
 #include <vector>
 
+#include "nic/network/ports.hpp"
 #include "nic/nic/event_wheel.hpp"
-#include "nic/nic/interface.hpp"
+#include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 
 namespace multitree::nic {
 
-/// Interfaces, the reduction unit of each rank, lockstep counters, and the queue of what is to
-/// happen. Whoever carries the messages calls arrive() and sent(), and is told by Carrier when a
-/// port has something to send.
+/// What interfaces keep of their tables while they run, whoever carries the messages between them:
+/// the flit-level network or the message-level one. A carrier calls begin(), sent() and arrive(),
+/// and is told when a port has something to send.
 class Endpoints {
  public:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
   class Carrier {
    public:
     virtual ~Carrier() = default;
@@ -32,55 +35,67 @@ class Endpoints {
     virtual void happen(std::uint32_t what) = 0;
   };
 
+  /// An entry as it is needed again and again. Messages are numbered by rank, port and order.
+  struct Message {
+    std::uint32_t rank = 0, dst = 0;
+    std::uint32_t entry = 0;    ///< of the rank's table
+    std::uint32_t piece = 0;    ///< chunk of the schedule
+    std::uint32_t payload = 0;  ///< flits
+    std::uint32_t route = 0;
+    std::uint16_t wait = 0, turn = 0, after = 0;  ///< as in Entry
+    Opcode op = Opcode::Nop;
+  };
+
   /// A port of an interface, numbered through all ranks.
   struct Port {
     std::uint32_t rank = 0, number = 0;
-    std::uint32_t entry = Interface::kNone;  ///< that it is sending
+    std::uint32_t next = 0, end = 0;  ///< messages that it has not begun
+    std::uint32_t sending = kNone;    ///< message
+    std::uint32_t piece = kNone;      ///< of the next message
+    std::uint32_t wait = 0;           ///< of the next message
+    std::uint32_t step = 0;           ///< of the next message, in lockstep
   };
 
-  /// Keeps references. `ports[r]` and `port_of_link[r]` as Interface wants them.
+  /// Keeps references, but to `ports`.
+  /// \throws Error(Unsupported) if messages or counts exceed 32 and 16 bits.
   Endpoints(const Program& program, const Parameters& parameters, const SimulationOptions& options,
-            std::span<const std::uint32_t> ports,
-            std::span<const std::vector<std::uint32_t>> port_of_link, Carrier& carrier);
+            const Ports& ports, Carrier& carrier);
 
-  [[nodiscard]] std::uint32_t num_messages() const { return first_message_.back(); }
-  [[nodiscard]] EntryRef ref_of(std::uint32_t message) const {
-    const std::uint32_t rank = rank_of_[message];
-    return {rank, message - first_message_[rank]};
+  [[nodiscard]] std::uint32_t num_messages() const {
+    return static_cast<std::uint32_t>(messages_.size());
   }
-  [[nodiscard]] std::uint32_t message_of(std::uint32_t rank, std::uint32_t entry) const {
-    return first_message_[rank] + entry;
-  }
+  [[nodiscard]] const Message& message(std::uint32_t number) const { return messages_[number]; }
   [[nodiscard]] const Entry& entry_of(std::uint32_t message) const {
-    const EntryRef ref = ref_of(message);
-    return program_.tables.of_rank[ref.rank][ref.entry];
-  }
-  [[nodiscard]] std::uint32_t route_of(std::uint32_t message) const {
-    const EntryRef ref = ref_of(message);
-    return program_.route_of[ref.rank][ref.entry];
+    const Message& m = messages_[message];
+    return program_.tables.of_rank[m.rank][m.entry];
   }
   /// "reduce of flow 3 piece 0 from rank 1 to 2 in step 4".
   [[nodiscard]] std::string describe(std::uint32_t message) const;
   [[nodiscard]] std::span<const Port> ports() const { return ports_; }
-  [[nodiscard]] const Interface& interface(std::uint32_t rank) const { return interfaces_[rank]; }
 
   [[nodiscard]] std::uint64_t now() const { return now_; }
-  void set_now(std::uint64_t cycle) { now_ = cycle; }
   [[nodiscard]] std::uint64_t next_time() { return events_.next_time(); }
   /// Handles all events until `cycle`, which becomes the present.
   void handle_until(std::uint64_t cycle);
 
-  /// The port takes its next entry, if there is one that it may send now. Entries without elements
-  /// are sent and arrive at once. \returns the message, or Interface::kNone.
+  /// The port begins its next message, if there is one that it may send now: what it waits for has
+  /// been taken in and, in lockstep, its step has come. Messages without elements are sent and
+  /// arrive at once. \returns the message, or kNone.
   std::uint32_t begin(std::uint32_t port);
-  /// The port has sent the last flit of its entry.
+  /// Cycles from there to the message's first flit.
+  [[nodiscard]] std::uint64_t issue_delay(std::uint32_t message) const;
+  /// The port has read and sent the last flit of its message.
   void sent(std::uint32_t port);
-  /// The message is there whole at that time.
-  void arrive(std::uint64_t time, std::uint32_t message);
+  /// The message is there whole at that time. It is taken in when its turn has come.
+  void arrive(std::uint64_t time, std::uint32_t message) {
+    events_.push(time, {Kind::Arrive, message});
+  }
   /// Carrier::happen(what) at that time.
-  void post(std::uint64_t time, std::uint32_t what);
+  void post(std::uint64_t time, std::uint32_t what) { events_.push(time, {Kind::Carrier, what}); }
   /// Whether a message that is arriving could be taken in as it does.
-  [[nodiscard]] bool is_open(std::uint32_t message) const;
+  [[nodiscard]] bool is_open(std::uint32_t message) const {
+    return parameters_.reduction == Reduction::Streaming && has_turn(messages_[message]);
+  }
 
   /// Messages that were not taken in yet.
   [[nodiscard]] std::uint64_t left() const { return left_; }
@@ -95,27 +110,54 @@ class Endpoints {
     Kind kind = Kind::Arrive;
     std::uint32_t what = 0;
   };
+  /// What a rank has of a chunk.
+  struct Piece {
+    std::uint16_t taken = 0;  ///< messages taken in
+    std::uint16_t sent = 0;
+  };
+  static constexpr std::uint16_t kAdding = 1U << 15;  // in Piece::sent: one is being added
 
+  [[nodiscard]] Piece& piece(std::uint32_t rank, std::uint32_t number) {
+    return pieces_[std::size_t{rank} * program_.pieces + number];
+  }
+  [[nodiscard]] const Piece& piece(std::uint32_t rank, std::uint32_t number) const {
+    return pieces_[std::size_t{rank} * program_.pieces + number];
+  }
+  [[nodiscard]] bool has_turn(const Message& m) const {
+    const Piece& p = piece(m.dst, m.piece);
+    return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding;
+  }
+  std::uint32_t add_messages(std::uint32_t rank, std::uint32_t next);
+  void look_ahead(Port& port) const;
+  [[nodiscard]] bool is_issuable(const Port& port) const;
+  void prefetch() const;
   void handle(const Event& event);
   void wake_ports(std::uint32_t rank);
-  void take_in(std::uint32_t rank);
+  void take_in_parked(std::uint32_t rank);
+  void add(std::uint32_t message);
   void complete(std::uint32_t message);
   void check_step(std::uint32_t rank);
+  [[nodiscard]] bool step_is_done(std::uint32_t rank) const;
 
   const Program& program_;
   const Parameters& parameters_;
   Carrier& carrier_;
-  std::vector<std::uint32_t> first_message_;  // [rank], and the number of all
-  std::vector<std::uint32_t> rank_of_;        // [message]
-  std::vector<Interface> interfaces_;
+  std::vector<Message> messages_;
   std::vector<Port> ports_;
-  std::vector<std::uint32_t> first_port_;  // [rank]
+  std::vector<std::uint32_t> first_port_;           // [rank], and the number of all
+  std::vector<Piece> pieces_;                       // [rank][piece]
+  std::vector<std::vector<std::uint32_t>> parked_;  // [rank]: arrived before their turn
   EventWheel<Event> events_;
   std::vector<std::uint64_t> steps_;           // estimates; empty: no lockstep
+  std::vector<std::uint32_t> step_of_;         // [rank]
   std::vector<std::uint64_t> step_ends_;       // [rank]
   std::vector<std::uint64_t> reduction_free_;  // [rank]
   std::vector<std::uint8_t> awake_;            // [rank]: its interface has started
   std::uint64_t left_ = 0, now_ = 0, finished_at_ = 0;
 };
+
+/// Cycles of each step in lockstep: as long as its longest message takes to send, less
+/// Parameters::step_discount, but at least one cycle a packet.
+std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters);
 
 }  // namespace multitree::nic

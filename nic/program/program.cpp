@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "nic/table/entries_internal.hpp"
 
@@ -14,16 +15,32 @@ namespace {
 /// Gives equal routes the same number.
 class RouteNumbers {
  public:
-  explicit RouteNumbers(std::vector<std::vector<LinkId>>& routes) : routes_(routes) {}
+  RouteNumbers(std::vector<std::vector<LinkId>>& routes, std::uint32_t links)
+      : routes_(routes), of_link_(links, kNone) {}
+
   std::uint32_t operator()(std::span<const LinkId> route) {
+    // Most are one link, and there are millions of them.
+    if (route.size() == 1) {
+      std::uint32_t& number = of_link_[index(route.front())];
+      if (number == kNone) number = add(route);
+      return number;
+    }
     std::vector<LinkId> key(route.begin(), route.end());
-    const auto [at, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(routes_.size()));
-    if (is_new) routes_.push_back(std::move(key));
+    const auto [at, is_new] = numbers_.try_emplace(std::move(key), 0);
+    if (is_new) at->second = add(route);
     return at->second;
   }
 
  private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  std::uint32_t add(std::span<const LinkId> route) {
+    routes_.emplace_back(route.begin(), route.end());
+    return static_cast<std::uint32_t>(routes_.size() - 1);
+  }
+
   std::vector<std::vector<LinkId>>& routes_;
+  std::vector<std::uint32_t> of_link_;
   std::map<std::vector<LinkId>, std::uint32_t> numbers_;
 };
 
@@ -49,8 +66,8 @@ Program compile_program(const Schedule& schedule, const Topology& topology,
   program.tables.elements = elements;
   program.pieces = static_cast<std::uint32_t>(schedule.chunks.size());
   program.first_piece = first_pieces(schedule);
-  RouteNumbers number(program.routes);
-  for (const auto& placed : place_entries(schedule, topology, elements)) {
+  RouteNumbers number(program.routes, topology.num_links());
+  for (auto& placed : place_entries(schedule, topology, elements)) {
     std::vector<Entry>& entries = program.tables.of_rank.emplace_back();
     std::vector<std::uint32_t>& routes = program.route_of.emplace_back();
     entries.reserve(placed.size());
@@ -59,6 +76,7 @@ Program compile_program(const Schedule& schedule, const Topology& topology,
       entries.push_back(e.entry);
       routes.push_back(number(schedule.route(schedule.transfers[e.transfer])));
     }
+    std::exchange(placed, {});  // as large as all that is made of it
   }
   return program;
 }

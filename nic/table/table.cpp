@@ -80,7 +80,10 @@ std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
   const std::vector<Place> places = places_of(schedule);
   const auto ranges = chunk_ranges(schedule, elements);
   const auto pieces = pieces_of(schedule), ports = ports_of(topology);
+  std::vector<std::size_t> counts(schedule.ranks, 0);
+  for (const Transfer& t : schedule.transfers) ++counts[index(t.src)];
   std::vector<std::vector<PlacedEntry>> of_rank(schedule.ranks);
+  for (std::uint32_t r = 0; r < schedule.ranks; ++r) of_rank[r].reserve(counts[r]);
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
     const Transfer& t = schedule.transfers[i];
     of_rank[index(t.src)].push_back({{
@@ -98,8 +101,10 @@ std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
                                      },
                                      i});
   }
+  const auto key = [](const PlacedEntry& e) { return order_of(e.entry); };
   for (auto& entries : of_rank) {
-    std::ranges::sort(entries, {}, [](const PlacedEntry& e) { return order_of(e.entry); });
+    // Transfers come sorted by chunk, and chunks are mostly in the order of their trees.
+    if (!std::ranges::is_sorted(entries, {}, key)) std::ranges::sort(entries, {}, key);
   }
   return of_rank;
 }

@@ -45,8 +45,8 @@ TEST(Layout, HasTheWidthsThatTheValuesNeed) {
   EXPECT_EQ(width(Field::Piece), 1);
   EXPECT_EQ(width(Field::Peer), 6);
   EXPECT_EQ(width(Field::Port), 2);
-  EXPECT_EQ(width(Field::Wait), 3);  // up to 4 children
-  EXPECT_EQ(width(Field::Turn), 2);  // at most 4 messages of a piece arrive
+  EXPECT_EQ(width(Field::Wait), 3);   // up to 4 children
+  EXPECT_EQ(width(Field::Turn), 2);   // at most 4 messages of a piece arrive
   EXPECT_EQ(width(Field::After), 1);  // a result comes after the rank's own sum has left
   EXPECT_EQ(width(Field::Start), 17);
   EXPECT_EQ(width(Field::Size), 12);

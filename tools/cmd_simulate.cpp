@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree simulate`: how long schedules take on a simulated network of interfaces.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "algorithms/certificate/certify.hpp"
+#include "algorithms/registry.hpp"
+#include "algorithms/report.hpp"
+#include "algorithms/tuning/plan.hpp"
+#include "algorithms/verify.hpp"
+#include "nic/program/program.hpp"
+#include "nic/simulate.hpp"
+#include "tools/command.hpp"
+#include "tools/progress.hpp"
+#include "tools/run/benchmark.hpp"
+#include "tools/simulate/output.hpp"
+#include "topologies/io/files.hpp"
+
+namespace multitree::tools {
+namespace {
+
+struct Flags {
+  NetworkFlags network;
+  std::string algorithms = "multitree", schedule, collective = "allreduce";
+  std::uint32_t root = 0;
+  std::string first = "32K", last = "64M", increment = "0";
+  std::uint32_t factor = 4;
+  std::string model = "flit", config;
+  std::string flow_control, issue, reduction;
+  std::optional<std::uint32_t> ports;
+  std::string check = "auto";
+  std::vector<std::string> faults;
+  bool json = false, print_config = false;
+  std::string json_file, trace, plot;
+};
+
+/// Moving numbers takes memory: by default it is done up to this much in all ranks' buffers.
+constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 30;
+
+nic::Parameters parameters_of(const Flags& flags) {
+  nic::Parameters p;
+  if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
+  if (!flags.flow_control.empty()) {
+    p.flow_control =
+        flags.flow_control == "packet" ? nic::FlowControl::Packet : nic::FlowControl::Message;
+  }
+  if (!flags.issue.empty()) {
+    p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
+  }
+  if (!flags.reduction.empty()) {
+    p.reduction = flags.reduction == "store" ? nic::Reduction::Store : nic::Reduction::Streaming;
+  }
+  if (flags.ports) p.ports = *flags.ports;
+  return p;
+}
+
+std::uint64_t parse_number(std::string_view flag, std::string_view text, std::uint64_t below) {
+  std::uint64_t value = 0;
+  const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && rest == text.data() + text.size() && value < below) return value;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected a number below {}, got '{}'", flag, below, text));
+}
+
+/// drop:LINK:CYCLE[:COUNT], corrupt:LINK:CYCLE[:COUNT], dead:LINK:CYCLE, late:RANK:CYCLE.
+nic::Fault parse_fault(const std::string& text, const Topology& topology) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  using Kind = nic::Fault::Kind;
+  const std::vector<std::pair<std::string, Kind>> kinds = {{"drop", Kind::DropFlit},
+                                                           {"corrupt", Kind::CorruptFlit},
+                                                           {"dead", Kind::DeadLink},
+                                                           {"late", Kind::LateInterface}};
+  const auto kind = std::ranges::find(kinds, parts[0], &std::pair<std::string, Kind>::first);
+  const bool counts =
+      kind != kinds.end() && (kind->second == Kind::DropFlit || kind->second == Kind::CorruptFlit);
+  if (kind == kinds.end() || parts.size() < 3 || parts.size() > (counts ? 4U : 3U)) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("--fault: expected drop:LINK:CYCLE[:COUNT], corrupt:LINK:CYCLE[:COUNT], "
+                    "dead:LINK:CYCLE or late:RANK:CYCLE, got '{}'",
+                    text));
+  }
+  nic::Fault fault{.kind = kind->second};
+  const bool is_late = kind->second == Kind::LateInterface;
+  const std::uint64_t place =
+      parse_number("--fault", parts[1], is_late ? topology.num_ranks() : topology.num_links());
+  if (is_late) {
+    fault.rank = Rank{static_cast<std::uint32_t>(place)};
+  } else {
+    fault.link = LinkId{static_cast<std::uint32_t>(place)};
+  }
+  fault.cycle = parse_number("--fault", parts[2], std::uint64_t{1} << 31);
+  if (parts.size() == 4) fault.count = parse_number("--fault", parts[3], std::uint64_t{1} << 62);
+  return fault;
+}
+
+/// The schedules to simulate and the network they are for.
+struct Work {
+  Topology topology;
+  std::vector<SizedSchedules> schedules;
+  std::vector<std::string> names;
+  Collective collective = Collective::AllReduce;
+  Rank root{};
+};
+
+Work load_work(const Flags& flags) {
+  if (!flags.schedule.empty()) {
+    PlanFile file = load_plan(flags.schedule);
+    for (const SizedSchedule& sized : file.schedules) {
+      const VerifyReport report = verify(sized.schedule, file.topology, {.max_violations = 1});
+      if (report.ok()) continue;
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
+                              report.violations.front().message));
+    }
+    const Schedule first = file.schedules.front().schedule;
+    return {std::move(file.topology),
+            {std::move(file.schedules)},
+            {first.algorithm},
+            first.collective,
+            first.root};
+  }
+  if (flags.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "simulate: expected --schedule or --topology, got neither");
+  }
+  Work work{.topology = load_network(flags.network), .schedules = {}, .names = {}};
+  work.collective = for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  work.root = check_root(flags.root, work.topology);
+  work.names = for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+  Progress progress("generating schedules");
+  for (const std::string& name : work.names) {
+    progress.update(fmt::format("generating {} on {}", name, work.topology.name()));
+    work.schedules.push_back(for_all_sizes(for_flag("--algorithm", [&] {
+      return make_schedule(name, work.topology, work.collective, work.root);
+    })));
+  }
+  return work;
+}
+
+bool moves_data(const Flags& flags, const Work& work, const nic::Parameters& p,
+                std::uint64_t bytes) {
+  if (flags.check != "auto") return flags.check == "1";
+  return bytes * work.topology.num_ranks() <= kCheckedBytes && p.element_bytes == 4 &&
+         p.flit_bytes % 4 == 0;
+}
+
+class Simulations {
+ public:
+  Simulations(const Flags& flags, const Work& work, const nic::Parameters& parameters)
+      : flags_(flags),
+        work_(work),
+        parameters_(parameters),
+        model_(for_flag("--model", [&] { return nic::parse_model(flags.model); })) {
+    for (const std::string& fault : flags.faults) {
+      faults_.push_back(parse_fault(fault, work.topology));
+    }
+    if (model_ != nic::Model::Flit && !faults_.empty()) {
+      throw Error(ErrorCode::InvalidArgument, "--fault: expected --model flit");
+    }
+    if (model_ != nic::Model::Flit && flags.check == "1") {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--check: expected --model flit, which moves numbers, or 0");
+    }
+    const Bounds bounds = compute_bounds(work.topology);
+    certificate_ = certify(work.topology, bounds, work.collective, work.root).certificate;
+    setup_ = {work.topology.name(), std::string(to_string(work.collective)),
+              work.topology.num_ranks(), model_, parameters};
+  }
+
+  [[nodiscard]] const SimulationSetup& setup() const { return setup_; }
+
+  [[nodiscard]] SimulatedRow run(std::size_t algorithm, std::uint64_t bytes, bool trace) const {
+    const Schedule& schedule = schedule_for(work_.schedules[algorithm], bytes);
+    SimulatedRow row{.algorithm = work_.names[algorithm], .bytes = bytes, .result = {}};
+    const std::string what = fmt::format("simulating {} of {} bytes", row.algorithm, bytes);
+    Progress progress(what);
+    row.result = nic::simulate(
+        schedule, work_.topology, bytes, parameters_,
+        {.model = model_,
+         .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters_, bytes),
+         .faults = faults_,
+         .trace = trace,
+         .progress = [&](double share) {
+           progress.update(fmt::format("{}: {:.0f} %", what, 100 * share));
+         }});
+    row.bytes = nic::padded_elements(bytes, parameters_.element_bytes, schedule.ranks) *
+                parameters_.element_bytes;
+    row.bound_seconds = seconds_of(certificate_.bound, work_.topology, row.bytes);
+    row.bus_factor = busbw_factor(work_.collective, schedule.ranks);
+    return row;
+  }
+
+ private:
+  const Flags& flags_;
+  const Work& work_;
+  const nic::Parameters& parameters_;
+  nic::Model model_;
+  std::vector<nic::Fault> faults_;
+  Certificate certificate_;
+  SimulationSetup setup_;
+};
+
+void check_outputs(const Flags& flags, const Work& work, std::size_t sizes) {
+  for (const std::string& file : {flags.json_file, flags.trace, flags.plot}) {
+    if (!file.empty()) check_writable(file);
+  }
+  if (flags.trace.empty()) return;
+  if (work.schedules.size() * sizes != 1) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--trace: expected one algorithm and one size, got {} and {}",
+                            work.schedules.size(), sizes));
+  }
+  if (flags.model == "alphabeta") {
+    throw Error(ErrorCode::InvalidArgument,
+                "--trace: expected --model message or flit, got alphabeta");
+  }
+}
+
+int run(const Flags& flags) {
+  const nic::Parameters parameters = parameters_of(flags);
+  if (flags.print_config) {
+    print(nic::write_parameters(parameters));
+    return kOk;
+  }
+  const std::vector<std::uint64_t> sizes =
+      sizes_of({for_flag("-b", [&] { return parse_bytes(flags.first); }),
+                for_flag("-e", [&] { return parse_bytes(flags.last); }),
+                for_flag("-i", [&] { return parse_bytes(flags.increment); }), flags.factor});
+  const Work work = load_work(flags);
+  check_outputs(flags, work, sizes.size());
+  const Simulations simulations(flags, work, parameters);
+  std::vector<SimulatedRow> rows;
+  bool failed = false;
+  if (!flags.json) print(simulation_header(simulations.setup()));
+  for (const std::uint64_t bytes : sizes) {
+    for (std::size_t a = 0; a < work.schedules.size(); ++a) {
+      rows.push_back(simulations.run(a, bytes, !flags.trace.empty()));
+      const SimulatedRow& row = rows.back();
+      if (!flags.json) print(simulation_line(row));
+      for (const std::string& error : row.result.errors) print_error("multitree: " + error + "\n");
+      failed = failed || !row.result.errors.empty();
+    }
+  }
+  std::vector<std::pair<std::string, std::string>> files;
+  if (flags.json) print_json(simulation_json(simulations.setup(), rows));
+  if (!flags.json_file.empty()) {
+    files.emplace_back(flags.json_file, simulation_json(simulations.setup(), rows).dump(2) + "\n");
+  }
+  if (!flags.plot.empty()) {
+    files.emplace_back(flags.plot, simulation_plot(simulations.setup(), rows));
+  }
+  if (!flags.trace.empty()) {
+    files.emplace_back(flags.trace, simulation_trace(work.topology, rows.front().result));
+  }
+  write_files({files.begin(), files.end()});
+  return failed ? kNegativeAnswer : kOk;
+}
+
+void add_model_flags(CLI::App& app, Flags& flags) {
+  app.add_option("--model", flags.model,
+                 "flit (every cycle), message (events, within a few percent), alphabeta")
+      ->check(one_of({"alphabeta", "message", "flit"}))
+      ->capture_default_str();
+  app.add_option("--flow-control", flags.flow_control,
+                 "message (one header a chunk, the default) or packet")
+      ->check(one_of({"message", "packet"}));
+  app.add_option("--issue", flags.issue, "dependency (the default) or lockstep")
+      ->check(one_of({"dependency", "lockstep"}));
+  app.add_option("--reduction", flags.reduction, "streaming (the default) or store")
+      ->check(one_of({"streaming", "store"}));
+  app.add_option("--ports", flags.ports, "Ports of an interface; 0: one a link (the default)")
+      ->check(number_from(0, 1024));
+  app.add_option("--config", flags.config, "JSON file with these and all other parameters");
+  app.add_flag("--print-config", flags.print_config, "Print all parameters as JSON and stop");
+  app.add_option("--check", flags.check,
+                 "1: move numbers and compare them bit for bit; auto: if they take up to 1 GiB")
+      ->check(one_of({"0", "1", "auto"}))
+      ->capture_default_str();
+  app.add_option("--fault", flags.faults,
+                 "drop:LINK:CYCLE[:COUNT], corrupt:LINK:CYCLE[:COUNT], dead:LINK:CYCLE or "
+                 "late:RANK:CYCLE; several")
+      ->expected(1);
+}
+
+}  // namespace
+
+Command add_simulate_command(CLI::App& parent) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = parent.add_subcommand(
+      "simulate", "Simulate schedules on a network of interfaces, routers and links");
+  auto* schedule = app->add_option("-s,--schedule", flags->schedule,
+                                   "Simulate this schedule or plan file ('-': standard input)");
+  add_network_flags(*app, flags->network)->required(false)->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->algorithms, "One or several, separated by commas")
+      ->capture_default_str()
+      ->excludes(schedule);
+  app->add_option("-c,--collective", flags->collective,
+                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app->add_option("-b,--minbytes", flags->first, "First size")->capture_default_str();
+  app->add_option("-e,--maxbytes", flags->last, "Last size")->capture_default_str();
+  app->add_option("-i,--stepbytes", flags->increment, "Add this from size to size, instead of -f");
+  app->add_option("-f,--stepfactor", flags->factor, "Multiply by this from size to size")
+      ->check(number_from(2, 999'999))
+      ->capture_default_str();
+  add_model_flags(*app, *flags);
+  app->add_flag("--json", flags->json, "Print JSON instead of the table");
+  app->add_option("-J,--output_file", flags->json_file, "Write the JSON to this file as well");
+  app->add_option("--plot", flags->plot, "Write busbw against size as SVG");
+  app->add_option("--trace", flags->trace,
+                  "Write a timeline of links and interfaces for ui.perfetto.dev");
+  app->footer(
+      "Example: multitree simulate -t torus:4x4 -a ring,multitree -b 32K -e 512K --model message");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools
