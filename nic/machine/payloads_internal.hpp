@@ -58,14 +58,18 @@ class Payloads {
   }
   /// Whether its numbers are those that were sent.
   [[nodiscard]] bool is_intact(std::uint32_t message) const {
-    return !checksums_ || messages_[message].sent.checksum() == checksum(message);
+    if (!checksums_) return true;
+    boost::crc_32_type crc;
+    const std::vector<float>& values = messages_[message].values;
+    crc.process_bytes(values.data(), values.size() * sizeof(float));
+    return crc.checksum() == messages_[message].sent.checksum();
   }
 
  private:
   struct Message {
     std::vector<float> values;
     std::uint64_t applied = 0;  // elements
-    boost::crc_32_type sent;    // checksum of what has left
+    boost::crc_32_type sent;    // of what has been read
   };
 
   void apply(std::uint32_t message, std::uint32_t rank, const Entry& entry, std::uint64_t until) {
@@ -75,12 +79,6 @@ class Payloads {
       const float value = m.values[m.applied];
       to[m.applied] = entry.op == Opcode::Reduce ? to[m.applied] + value : value;
     }
-  }
-  [[nodiscard]] std::uint32_t checksum(std::uint32_t message) const {
-    boost::crc_32_type crc;
-    const std::vector<float>& values = messages_[message].values;
-    crc.process_bytes(values.data(), values.size() * sizeof(float));
-    return crc.checksum();
   }
 
   std::vector<std::vector<float>>& memory_;

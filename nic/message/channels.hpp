@@ -3,6 +3,7 @@
 /// Links, injection and ejection ports as one list of channels, and the routes of messages on them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -46,6 +47,9 @@ class Channels {
   /// of a flit there and of its credit back.
   [[nodiscard]] bool is_private(std::uint32_t injection_port) const {
     return private_[injection_port] != 0;
+  }
+  [[nodiscard]] bool all_private() const {
+    return std::ranges::all_of(private_, [](std::uint8_t is) { return is != 0; });
   }
   [[nodiscard]] std::uint32_t first_port() const { return links_; }
 

@@ -32,7 +32,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
         endpoints_(program, parameters, options, channels_.ports(), *this),
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
-        packets_(endpoints_.num_messages()),
+        packets_(channels_.all_private() ? 0 : endpoints_.num_messages()),
         last_span_(topology.num_links(), kNone),
         flits_on_(topology.num_links(), 0) {
     result_.messages = endpoints_.num_messages();
@@ -72,10 +72,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   void arrived(std::uint64_t time, std::uint32_t message) override {
     Packets& packets = packets_[message];
     packets.arrived = std::max(packets.arrived, time);  // they may overtake each other
-    if (--packets.under_way > 0 || packets.flits_left > 0) return;
-    time = packets.arrived;
-    if (options_.trace) result_.records[message].arrived = time;
-    endpoints_.arrive(time, message);
+    if (--packets.under_way == 0 && packets.flits_left == 0) deliver(packets.arrived, message);
   }
   void passed(std::uint32_t channel, std::uint32_t message, std::uint64_t begin,
               std::uint64_t end) override {
@@ -93,6 +90,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   }
 
   void begin(std::uint32_t port);
+  void deliver(std::uint64_t time, std::uint32_t message);
   void start_packet(std::uint64_t time, std::uint32_t message, std::span<const Hop> hops);
   void note(std::uint32_t port, std::uint32_t message, std::uint64_t begin, std::uint64_t end);
   void record(std::uint32_t message, std::uint64_t issued);
@@ -142,6 +140,11 @@ void MessageRun::note(std::uint32_t port, std::uint32_t message, std::uint64_t b
                            .end = end});
 }
 
+void MessageRun::deliver(std::uint64_t time, std::uint32_t message) {
+  if (options_.trace) result_.records[message].arrived = time;
+  endpoints_.arrive(time, message);
+}
+
 void MessageRun::begin(std::uint32_t port) {
   if (message_of_port_[port] != kNone) return;
   const std::uint32_t message = endpoints_.begin(port);
@@ -159,9 +162,8 @@ void MessageRun::begin(std::uint32_t port) {
     start_packet(start, message, hops);
     return;
   }
-  packets_[message].under_way = 1;
   endpoints_.post(start + flits, port);
-  arrived(start + flits - 1 + channels_.delay(route), message);
+  deliver(start + flits - 1 + channels_.delay(route), message);
   if (!options_.trace) return;
   note(port, message, start, start + flits);
   std::uint64_t begin = start;

@@ -303,7 +303,7 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   // Onto the channel.
   if (to.special) {
     if (to.slow) keep_pace(channel);
-    if (to.faulty && is_lost(channel, out, word)) return;
+    if (to.faulty && !survives(channel, out, word)) return;
   }
   if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,

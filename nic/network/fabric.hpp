@@ -163,10 +163,10 @@ class Fabric {
   std::uint32_t list_ready();
   void keep_pace(std::uint32_t channel);
   LinkFault fault_now(std::uint32_t channel);
-  /// Whether a link with faults loses a flit on its way into that buffer; may mark it as corrupt.
-  /// Of a worm whose header was lost the router at the end discards all flits up to the tail. Where
-  /// a tail was lost, the virtual channel stays taken: its router never sees the worm's end.
-  bool is_lost(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
+  /// Whether a flit gets over a link with faults into that buffer; may mark it as corrupt. Of a
+  /// worm whose header was lost the router at the end discards all flits up to the tail. Where a
+  /// tail was lost, the virtual channel stays taken: its router never sees the worm's end.
+  bool survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
   void record(std::uint32_t channel, std::uint32_t word);
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 

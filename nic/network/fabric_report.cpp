@@ -23,7 +23,6 @@ void Fabric::inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64
   channels_[index(link)].faulty = channels_[index(link)].special = true;
 }
 
-/// Whether a flit gets lost on a channel; marks it if it is corrupted.
 LinkFault Fabric::fault_now(std::uint32_t channel) {
   for (Fault& fault : faults_) {
     if (index(fault.link) != channel || now_ < fault.cycle || fault.kind == LinkFault::None) {
@@ -39,7 +38,7 @@ LinkFault Fabric::fault_now(std::uint32_t channel) {
   return LinkFault::None;
 }
 
-bool Fabric::is_lost(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
+bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
   const LinkFault fault = fault_now(channel);
   if (fault == LinkFault::Corrupt) word |= kCorrupt;
   bool lost = fault == LinkFault::Drop || fault == LinkFault::Dead;
@@ -50,9 +49,9 @@ bool Fabric::is_lost(std::uint32_t channel, std::uint32_t into, std::uint32_t& w
   } else if (lost && (word & kHead) != 0) {
     if ((word & kTail) == 0) headless_.push_back(into);
   } else if (lost && (word & kTail) != 0) {
-    buffers_[into].taken = 1;
+    buffers_[into].taken = true;
   }
-  return lost;
+  return !lost;
 }
 
 std::string Fabric::name_of(std::uint32_t buffer) const {

@@ -185,8 +185,9 @@ class Traffic {
   void add(std::uint32_t route, std::uint32_t flits) {
     const Route& r = routes_[route];
     const Rank src = *topology_.node(topology_.link(r.front()).src).rank;
-    queues_[{src, fabric_.ports().out[index(r.front())] - fabric_.ports().first[index(src)]}]
-        .packets.push({route, flits, *topology_.node(topology_.link(r.back()).dst).rank});
+    const nic::Ports& ports = fabric_.ports();
+    queues_[{src, ports.out[index(r.front())] - ports.first[index(src)]}].packets.push(
+        {route, flits, *topology_.node(topology_.link(r.back()).dst).rank});
     flits_ += flits;
     link_flits_ += flits * r.size();
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 #include "algorithms/registry.hpp"
@@ -25,7 +26,7 @@ auto key_of(const MessageRecord& m) {
   return std::tuple(m.src, m.dst, m.op, m.step, m.flow, m.piece, m.bytes, m.issued, m.arrived);
 }
 
-/// A message as the tables and routes have it.
+/// A message as the tables and routes have it, in the order of the simulation's numbers.
 struct Message {
   std::uint32_t rank = 0;
   const Entry* entry = nullptr;
@@ -33,10 +34,18 @@ struct Message {
   std::uint64_t flits = 0;
 };
 
-std::vector<Message> messages_of(const Program& program, const Parameters& parameters) {
+/// Numbered by rank, port and place in the table.
+std::vector<Message> messages_of(const Program& program, const Topology& topology,
+                                 const Parameters& parameters) {
+  const nic::Ports ports = nic::ports_of(topology, parameters);
   std::vector<Message> messages;
   for (std::uint32_t r = 0; r < program.tables.ranks; ++r) {
-    for (std::size_t e = 0; e < program.tables.of_rank[r].size(); ++e) {
+    std::vector<std::size_t> order(program.tables.of_rank[r].size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t e) {
+      return program.tables.of_rank[r][e].port % ports.count[r];
+    });
+    for (const std::size_t e : order) {
       const Entry& entry = program.tables.of_rank[r][e];
       const std::uint64_t payload = nic::payload_flits(entry.size, parameters);
       messages.push_back({r, &entry, &program.routes[program.route_of[r][e]],
@@ -44,34 +53,6 @@ std::vector<Message> messages_of(const Program& program, const Parameters& param
     }
   }
   return messages;
-}
-
-/// The messages in the order of the simulation's records, which only it knows; those without
-/// elements, which are never sent, at places that are left.
-std::vector<Message> in_order_of(const std::vector<MessageRecord>& records,
-                                 const std::vector<Message>& messages) {
-  using Key = std::tuple<Rank, Rank, Op, std::uint32_t, std::uint32_t, std::uint32_t>;
-  std::map<Key, std::deque<Message>> by_key;
-  std::vector<Message> ordered(records.size());
-  std::size_t sent = 0, found = 0;
-  for (const Message& m : messages) {
-    if (m.flits == 0) continue;
-    const Op op = m.entry->op == nic::Opcode::Reduce ? Op::Reduce : Op::Copy;
-    by_key[{Rank{m.rank}, m.entry->peer, op, m.entry->step, m.entry->flow, m.entry->piece}]
-        .push_back(m);
-    ++sent;
-  }
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    const MessageRecord& r = records[i];
-    if (r.bytes == 0) continue;
-    auto& same = by_key[{r.src, r.dst, r.op, r.step, r.flow, r.piece}];
-    if (same.empty()) continue;
-    ordered[i] = same.front();
-    same.pop_front();
-    ++found;
-  }
-  EXPECT_EQ(found, sent);
-  return ordered;
 }
 
 void check_links(const std::vector<Message>& messages, const Topology& topology,
@@ -103,7 +84,8 @@ void check_messages(const std::vector<Message>& messages, const Topology& topolo
     const auto& [rank, entry, route, flits] = messages[i];
     const MessageRecord& record = result.records[i];
     if (flits == 0) continue;
-    EXPECT_EQ(record.bytes, entry->size * parameters.element_bytes);
+    EXPECT_EQ(index(record.src), rank);
+    EXPECT_EQ(record.dst, entry->peer);
     std::uint64_t light = flits - 1 + std::uint64_t{2} * parameters.interface_cycles;
     for (const LinkId link : *route) {
       light +=
@@ -174,12 +156,11 @@ Simulation simulate_checked(const Schedule& schedule, const Topology& topology, 
   EXPECT_TRUE(result.checked);
   const Program program = nic::compile_program(
       schedule, topology, nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks));
-  const std::vector<Message> messages = messages_of(program, parameters);
+  const std::vector<Message> messages = messages_of(program, topology, parameters);
   EXPECT_EQ(result.messages, messages.size());
   check_links(messages, topology, parameters, result);
-  const std::vector<Message> ordered = in_order_of(result.records, messages);
-  check_messages(ordered, topology, parameters, result);
-  check_ports(ordered, result);
+  check_messages(messages, topology, parameters, result);
+  check_ports(messages, result);
   options.data = false;
   expect_same(result, nic::simulate(schedule, topology, bytes, parameters, options));
   return result;
@@ -198,7 +179,7 @@ std::uint64_t message_cycles(const Schedule& schedule, const Topology& topology,
   for (const std::string& error : result.errors) ADD_FAILURE() << error;
   const Program program = nic::compile_program(
       schedule, topology, nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks));
-  check_links(messages_of(program, parameters), topology, parameters, result);
+  check_links(messages_of(program, topology, parameters), topology, parameters, result);
   return result.cycles;
 }
 
