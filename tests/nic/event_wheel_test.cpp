@@ -33,19 +33,18 @@ class Model {
 };
 
 /// How far ahead events are: now, soon, about a turn of the wheel, far away.
-std::uint64_t delay(std::mt19937_64& random) {
-  constexpr std::uint64_t kTurn = 1 << 15;
+std::uint64_t delay(std::mt19937_64& random, std::uint64_t turn) {
   switch (random() % 8) {
     case 0:
       return 0;
     case 1:
-      return kTurn - 2 + random() % 5;
+      return turn - 2 + random() % 5;
     case 2:
-      return random() % (10 * kTurn);
+      return random() % (10 * turn);
     case 3:
-      return kTurn * (random() % 4);
+      return turn * (random() % 4);
     case 4:
-      return random() % kTurn;
+      return random() % turn;
     default:
       return random() % 200;
   }
@@ -54,14 +53,15 @@ std::uint64_t delay(std::mt19937_64& random) {
 TEST(EventWheel, IsAPriorityQueueThatKeepsTheOrderOfEqualTimes) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
-    Wheel wheel(5000);
+    const std::uint64_t reach = std::uint64_t{1} << (seed % 20);
+    Wheel wheel(reach);
     Model model;
     std::uint64_t now = 0;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
       // More comes than leaves, then the other way round.
       const bool grows = i / 1000 % 2 == 0;
       if (model.empty() || random() % 10 < (grows ? 6U : 4U)) {
-        const std::uint64_t time = now + delay(random);
+        const std::uint64_t time = now + delay(random, seed % 3 == 0 ? reach : 4096);
         wheel.push(time, i);
         model.push(time, i);
       } else {
@@ -79,7 +79,7 @@ TEST(EventWheel, IsAPriorityQueueThatKeepsTheOrderOfEqualTimes) {
 
 // Each bucket in turn, so that every bit of the index is used.
 TEST(EventWheel, GoesRound) {
-  Wheel wheel(5000);
+  Wheel wheel(1 << 15);
   std::uint64_t now = 0;
   for (std::uint32_t i = 0; i < 200'000; ++i) {
     wheel.push(now + 1 + i % 3 * 32'766, i);

@@ -70,6 +70,7 @@ const Parameters kVariants[] = {
     {.buffer_flits = 8, .cut_through = true},
     {.router_cycles = 3},
     {.interface_cycles = 4, .issue_cycles = 9},
+    {.issue_jitter = 300},
     {.issue_cycles = 9, .issue = Issue::Lockstep, .step_discount = 40},
     {.flit_bytes = 4, .header_flits = 3},
     {.flit_bytes = 64, .flow_control = FlowControl::Packet, .packet_bytes = 100},

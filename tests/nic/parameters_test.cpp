@@ -38,6 +38,7 @@ TEST(SimulationParameters, Defaults) {
   EXPECT_EQ(p.router_cycles, 0U);
   EXPECT_EQ(p.interface_cycles, 1U);
   EXPECT_EQ(p.issue_cycles, 0U);
+  EXPECT_EQ(p.issue_jitter, 0U);
   EXPECT_FALSE(p.cut_through);
   EXPECT_EQ(p.flow_control, nic::FlowControl::Message);
   EXPECT_EQ(p.packet_bytes, 256U);
@@ -60,6 +61,7 @@ TEST(SimulationParameters, ComeBackFromJson) {
                        .router_cycles = 3,
                        .interface_cycles = 2,
                        .issue_cycles = 9,
+                       .issue_jitter = 4,
                        .cut_through = true,
                        .flow_control = nic::FlowControl::Packet,
                        .packet_bytes = 1024,
@@ -94,6 +96,7 @@ const Range kRanges[] = {
     {"router_cycles", 0, 1000},
     {"interface_cycles", 1, 100'000},
     {"issue_cycles", 0, 100'000},
+    {"issue_jitter", 0, 100'000},
     {"packet_bytes", 1, 1 << 20},
     {"header_flits", 1, 64},
     {"ports", 0, 1024},

@@ -101,7 +101,7 @@ std::uint32_t buffer_flits(const Topology& topology) {
     const nic::LinkCycles cycles = nic::cycles_of(link, clock, defaults);
     flits = std::max(flits, std::uint64_t{2} * cycles.latency * nic::kWholeCycle / cycles.interval);
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(flits + 2, 1 << 16));
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(flits + 2, 65'535));
 }
 
 nic::Parameters parameters_of(const Topology& topology, const Case& c) {
