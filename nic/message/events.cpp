@@ -15,6 +15,7 @@
 namespace multitree::nic {
 namespace {
 
+constexpr std::uint64_t kMostPackets = 64;  // of a message, each of them a worm
 constexpr std::uint32_t kNone = Endpoints::kNone;
 
 class MessageRun : private Endpoints::Carrier, private Worms::Client {
@@ -176,7 +177,10 @@ void MessageRun::begin(std::uint32_t port) {
 void MessageRun::start_packet(std::uint64_t time, std::uint32_t message,
                               std::span<const Hop> hops) {
   Packets& packets = packets_[message];
-  const std::uint64_t flits = std::min(packets.flits_left, packet_flits_);
+  // Of long messages the packets are one worm: as near to the flit model, and much faster.
+  const bool is_long = packets.under_way == 0 && packets.flits_left / kMostPackets >= packet_flits_;
+  const std::uint64_t flits =
+      is_long ? packets.flits_left : std::min(packets.flits_left, packet_flits_);
   packets.flits_left -= flits;
   ++packets.under_way;
   worms_.start(time, message, flits, hops);
