@@ -15,7 +15,7 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint64_t kMostPackets = 64;  // of a message, each of them a worm
+constexpr std::uint64_t kMostPackets = 256;  // of a message, each of them a worm
 constexpr std::uint32_t kNone = Endpoints::kNone;
 
 class MessageRun : private Endpoints::Carrier, private Worms::Client {
