@@ -178,7 +178,7 @@ void MessageRun::start_packet(std::uint64_t time, std::uint32_t message,
                               std::span<const Hop> hops) {
   Packets& packets = packets_[message];
   // Of long messages the packets are one worm: as near to the flit model, and much faster.
-  const bool is_long = packets.under_way == 0 && packets.flits_left / kMostPackets >= packet_flits_;
+  const bool is_long = packets.under_way == 0 && packets.flits_left / packet_flits_ > kMostPackets;
   const std::uint64_t flits =
       is_long ? packets.flits_left : std::min(packets.flits_left, packet_flits_);
   packets.flits_left -= flits;
