@@ -47,6 +47,7 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"virtual_channels", &Parameters::virtual_channels, 1, 8},
     Number<std::uint32_t>{"buffer_flits", &Parameters::buffer_flits, 1, 65535},
     Number<std::uint32_t>{"router_cycles", &Parameters::router_cycles, 0, 1000},
+    Choice<bool>{"shared_inputs", &Parameters::shared_inputs, kSwitches},
     Number<std::uint32_t>{"interface_cycles", &Parameters::interface_cycles, 1, 100'000},
     Number<std::uint32_t>{"issue_cycles", &Parameters::issue_cycles, 0, 100'000},
     Number<std::uint32_t>{"issue_jitter", &Parameters::issue_jitter, 0, 100'000},

@@ -36,8 +36,11 @@ struct Parameters {
   std::uint32_t flit_bytes = 16;
   std::uint32_t element_bytes = 4;  ///< float
   std::uint32_t virtual_channels = 4;
-  std::uint32_t buffer_flits = 318;    ///< of each virtual channel: twice 150 cycles and some slack
-  std::uint32_t router_cycles = 0;     ///< that a flit stays at least, besides the link's latency
+  std::uint32_t buffer_flits = 318;  ///< of each virtual channel: twice 150 cycles and some slack
+  std::uint32_t router_cycles = 0;   ///< that a flit stays at least, besides the link's latency
+  /// An input of a router moves one flit a cycle, of whichever virtual channel has waited longest
+  /// of those that can; otherwise one of each. Flit model only.
+  bool shared_inputs = false;
   std::uint32_t interface_cycles = 1;  ///< latency between an interface and its router
   std::uint32_t issue_cycles = 0;      ///< from an entry's last dependence to its first flit
   /// Jitter: each message is issued up to that many cycles later still, by a hash of its number.

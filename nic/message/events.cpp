@@ -221,9 +221,11 @@ Simulation run_message_level(const Program& program, const Topology& topology,
     throw Error(ErrorCode::Unsupported,
                 "message model: expected no faults of links, which only the flit model has");
   }
-  if (parameters.port_queue_packets > 0) {
-    throw Error(ErrorCode::Unsupported,
-                "message model: expected port_queue_packets 0, others are for the flit model only");
+  if (parameters.port_queue_packets > 0 || parameters.shared_inputs) {
+    throw Error(
+        ErrorCode::Unsupported,
+        "message model: expected port_queue_packets 0 and shared_inputs false, others are for "
+        "the flit model only");
   }
   return MessageRun(program, topology, parameters, options).run();
 }

@@ -16,6 +16,7 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
       depth_(parameters.buffer_flits),
       router_cycles_(parameters.router_cycles),
       interface_cycles_(parameters.interface_cycles),
+      shared_inputs_(parameters.shared_inputs),
       links_(topology.num_links()),
       ports_(ports_of(topology, parameters)) {
   while ((1U << shift_) < vcs_) ++shift_;
@@ -174,7 +175,11 @@ void Fabric::step() {
   wake(h);
   // All offers first, so that moves may make buffers ready for the next cycle.
   const std::uint32_t count = list_ready();
-  for (std::uint32_t i = 0; i < count; ++i) offer(candidates_[i], h);
+  if (shared_inputs_) {
+    for (std::uint32_t i = 0; i < count;) i = offer_one_of(i, count, h);
+  } else {
+    for (std::uint32_t i = 0; i < count; ++i) offer(candidates_[i], wish(candidates_[i], h), h);
+  }
   for (const std::uint32_t channel : wanted_) move(channel, h);
   wanted_.clear();
   if (++now_ >= (Cycle{1} << 31)) {
@@ -245,17 +250,35 @@ inline std::uint32_t Fabric::next_buffer(const Hop& hop, std::uint32_t room, con
   return best;
 }
 
-/// A buffer offers its next flit to the output that it wants.
-inline void Fabric::offer(std::uint32_t b, const Hands& h) {
+/// The buffer that a buffer's next flit can go to now; kNone if there is none.
+inline std::uint32_t Fabric::wish(std::uint32_t b, const Hands& h) const {
   const Buffer& buffer = h.buffers[b];
-  std::uint32_t out = buffer.out;
+  const std::uint32_t out = buffer.out;
   if (out == kNone) {
     const PacketState& packet = packets_[h.slot(b, buffer.head).word >> kPacketShift];
-    out = next_buffer(hops_[packet.hop], packet.room, h);
-    if (out == kNone) return;
-  } else if (out < h.first_ejection << h.shift && !h.has_room(out)) {
-    return;
+    return next_buffer(hops_[packet.hop], packet.room, h);
   }
+  return out >= h.first_ejection << h.shift || h.has_room(out) ? out : kNone;
+}
+
+/// Of an input whose virtual channels share one way into the switch the one that has waited longest
+/// offers its flit. \returns the first candidate of the next input.
+std::uint32_t Fabric::offer_one_of(std::uint32_t first, std::uint32_t count, const Hands& h) {
+  const std::uint32_t channel = candidates_[first] >> h.shift;
+  std::uint32_t best = kNone, into = kNone;
+  for (; first < count && candidates_[first] >> h.shift == channel; ++first) {
+    const std::uint32_t b = candidates_[first], out = wish(b, h);
+    if (out == kNone || (best != kNone && h.buffers[b].served >= h.buffers[best].served)) continue;
+    best = b;
+    into = out;
+  }
+  if (best != kNone) offer(best, into, h);
+  return first;
+}
+
+/// A buffer offers its next flit to an output.
+inline void Fabric::offer(std::uint32_t b, std::uint32_t out, const Hands& h) {
+  if (out == kNone) return;
   Channel& to = h.channels[out >> h.shift];
   if (to.slow && paces_[out >> h.shift].next_free > std::uint64_t{h.now} << 16) return;
   if (to.winner == kNone) {

@@ -156,7 +156,9 @@ class Fabric {
   struct Hands;
   [[nodiscard]] Hands hands();
   void wake(const Hands& hands);
-  void offer(std::uint32_t buffer, const Hands& hands);
+  [[nodiscard]] std::uint32_t wish(std::uint32_t buffer, const Hands& hands) const;
+  void offer(std::uint32_t buffer, std::uint32_t out, const Hands& hands);
+  std::uint32_t offer_one_of(std::uint32_t first, std::uint32_t count, const Hands& hands);
   [[nodiscard]] std::uint32_t next_buffer(const Hop& hop, std::uint32_t room,
                                           const Hands& hands) const;
   void move(std::uint32_t channel, const Hands& hands);
@@ -172,6 +174,7 @@ class Fabric {
 
   std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
   Cycle router_cycles_ = 0, interface_cycles_ = 1;
+  bool shared_inputs_ = false;
   std::uint32_t links_ = 0;           // channels 0 .. links_-1 are links,
   std::uint32_t first_ejection_ = 0;  // then injection, then ejection
   Ports ports_;
