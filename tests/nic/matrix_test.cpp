@@ -58,6 +58,7 @@ const Parameters kVariants[] = {
     {.ports = 1},
     {.ports = 2},
     {.cut_through = true},
+    {.shared_inputs = true},
     {.cut_through = true, .flow_control = FlowControl::Packet},
     {.reduction = Reduction::Store},
     {.reduction = Reduction::Store, .reduction_elements = 1},

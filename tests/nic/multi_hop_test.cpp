@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "algorithms/registry.hpp"
 #include "nic/simulate.hpp"
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -71,6 +73,25 @@ TEST_P(StrideRing, TakesTheShareOfItsLinks) {
 INSTANTIATE_TEST_SUITE_P(Rings, StrideRing,
                          testing::Values(std::pair(8U, 1U), std::pair(8U, 3U), std::pair(7U, 2U),
                                          std::pair(5U, 2U), std::pair(9U, 4U)));
+
+// On a fat tree the exchange of `forest` loads no link twice at a time. With a way into the switch
+// for each virtual channel it reaches the bound of the links; inputs that share theirs lose some of
+// it.
+TEST(SharedInputs, LoseBandwidthThatNoLinkLimits) {
+  const Topology topology = make_topology("fattree:4x4");
+  const Schedule schedule = make_schedule("forest", topology);
+  const auto cycles = [&](bool shared) {
+    const nic::Simulation result =
+        nic::simulate(schedule, topology, 1 << 18, {.shared_inputs = shared},
+                      {.model = nic::Model::Flit, .data = true});
+    EXPECT_TRUE(result.checked);
+    return result.cycles;
+  };
+  EXPECT_LT(cycles(false), cycles(true));
+  EXPECT_THROW(static_cast<void>(nic::simulate(schedule, topology, 64, {.shared_inputs = true},
+                                               {.model = nic::Model::Message})),
+               Error);
+}
 
 }  // namespace
 }  // namespace multitree
