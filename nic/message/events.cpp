@@ -35,7 +35,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
         message_of_port_(endpoints_.ports().size(), kNone),
         packets_(channels_.all_private() ? 0 : endpoints_.num_messages()),
         last_span_(topology.num_links(), kNone),
-        flits_on_(topology.num_links(), 0) {
+        flits_on_route_(program.routes.size(), 0) {
     result_.messages = endpoints_.num_messages();
     result_.clock_hz = clock_of(topology, parameters);
     if (options.trace) result_.records.resize(endpoints_.num_messages());
@@ -110,10 +110,10 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   Endpoints endpoints_;
   Worms worms_;
   std::vector<std::uint32_t> message_of_port_;
-  std::vector<Packets> packets_;          // [message]
-  std::vector<std::uint32_t> last_span_;  // [link]
-  std::vector<std::uint32_t> pending_;    // ports that may have something to send
-  std::vector<std::uint64_t> flits_on_;   // [link]
+  std::vector<Packets> packets_;               // [message]
+  std::vector<std::uint32_t> last_span_;       // [link]
+  std::vector<std::uint32_t> pending_;         // ports that may have something to send
+  std::vector<std::uint64_t> flits_on_route_;  // [route]
   Simulation result_;
 };
 
@@ -156,7 +156,7 @@ void MessageRun::begin(std::uint32_t port) {
   const std::uint64_t start = endpoints_.now() + endpoints_.issue_delay(message);
   const std::uint32_t route = endpoints_.message(message).route;
   const auto hops = channels_.route(route);
-  for (const Hop& hop : hops.subspan(1, hops.size() - 2)) flits_on_[hop.channel] += flits;
+  flits_on_route_[route] += flits;
   if (options_.trace) record(message, start);
   if (!channels_.is_private(port)) {
     packets_[message].flits_left = flits;
@@ -205,7 +205,14 @@ Simulation MessageRun::run() {
     }
   }
   result_.cycles = endpoints_.finished_at();
-  for (const std::uint64_t flits : flits_on_) {
+  std::vector<std::uint64_t> flits_on(channels_.num_links(), 0);
+  for (std::uint32_t r = 0; r < flits_on_route_.size(); ++r) {
+    const auto hops = channels_.route(r);
+    for (const Hop& hop : hops.subspan(1, hops.size() - 2)) {
+      flits_on[hop.channel] += flits_on_route_[r];
+    }
+  }
+  for (const std::uint64_t flits : flits_on) {
     result_.link_flits += flits;
     result_.busiest_link_flits = std::max(result_.busiest_link_flits, flits);
   }

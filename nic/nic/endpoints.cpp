@@ -15,12 +15,17 @@
 namespace multitree::nic {
 namespace {
 
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(std::uint64_t most, const char* what,
+                                                   std::uint64_t value) {
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("simulation: expected at most {} {}, got {}", most, what, value));
+}
+
 template <typename T>
 T narrow(std::uint64_t value, const char* what) {
   constexpr T kMost = std::numeric_limits<T>::max() / 2;  // Piece::sent has a bit to spare
-  if (value <= kMost) return static_cast<T>(value);
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("simulation: expected at most {} {}, got {}", kMost, what, value));
+  if (value > kMost) refuse(kMost, what, value);
+  return static_cast<T>(value);
 }
 
 /// How far ahead the ends of messages lie.
@@ -42,16 +47,12 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
       carrier_(carrier),
       events_(reach_of(program, parameters)) {
   const std::uint32_t ranks = program.tables.ranks;
-  std::uint64_t messages = 0;
-  for (const auto& entries : program.tables.of_rank) messages += entries.size();
-  messages_.resize(narrow<std::uint32_t>(messages, "messages"));
-  std::uint32_t next = 0;
   first_port_.assign(1, 0);
   for (std::uint32_t r = 0; r < ranks; ++r) {
     for (std::uint32_t p = 0; p < ports.count[r]; ++p) ports_.push_back({.rank = r, .number = p});
     first_port_.push_back(static_cast<std::uint32_t>(ports_.size()));
-    next = add_messages(r, next);
   }
+  add_messages();
   left_ = messages_.size();
   if (parameters.port_queue_packets > 0) share_ports();
   for (Port& port : ports_) look_ahead(port);
@@ -69,32 +70,40 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   for (std::uint32_t r = 0; r < ranks; ++r) events_.push(starts[r], {Kind::Start, r});
 }
 
-/// A rank's entries as messages from `next` on, port by port. \returns one past the last.
-std::uint32_t Endpoints::add_messages(std::uint32_t rank, std::uint32_t next) {
-  const std::vector<Entry>& entries = program_.tables.of_rank[rank];
-  Port* const ports = &ports_[first_port_[rank]];
-  const std::uint32_t count = first_port_[rank + 1] - first_port_[rank];
-  for (const Entry& entry : entries) ++ports[entry.port % count].end;
-  for (Port* port = ports; port != ports_.data() + ports_.size(); ++port) {
-    port->next = next;
-    next += port->end;
-    port->end = port->next;
+/// All entries as messages, each port's linked in the order of the table.
+void Endpoints::add_messages() {
+  const auto& tables = program_.tables.of_rank;
+  std::vector<std::uint64_t> next(program_.tables.steps + std::size_t{1}, 0);  // [step]
+  for (const auto& entries : tables) {
+    for (const Entry& entry : entries) ++next[entry.step + std::size_t{1}];
   }
-  for (std::uint32_t e = 0; e < entries.size(); ++e) {
-    const Entry& entry = entries[e];
-    messages_[ports[entry.port % count].end++] = {
-        .rank = rank,
-        .dst = index(entry.peer),
-        .entry = e,
-        .piece = program_.piece_of(entry),
-        .payload = narrow<std::uint32_t>(payload_flits(entry.size, parameters_), "flits"),
-        .route = program_.route_of[rank][e],
-        .wait = narrow<std::uint16_t>(entry.wait, "messages of a chunk"),
-        .turn = narrow<std::uint16_t>(entry.turn, "messages of a chunk"),
-        .after = narrow<std::uint16_t>(entry.after, "messages of a chunk"),
-        .op = entry.op};
+  for (std::size_t step = 1; step < next.size(); ++step) next[step] += next[step - 1];
+  messages_.resize(narrow<std::uint32_t>(next.back(), "messages"));
+  for (std::uint32_t r = 0; r < tables.size(); ++r) {
+    const std::uint32_t count = first_port_[r + 1] - first_port_[r];
+    for (std::uint32_t e = 0; e < tables[r].size(); ++e) {
+      const Entry& entry = tables[r][e];
+      const auto number = static_cast<std::uint32_t>(next[entry.step]++);
+      messages_[number] = {
+          .rank = r,
+          .dst = index(entry.peer),
+          .entry = e,
+          .piece = program_.piece_of(entry),
+          .payload = narrow<std::uint32_t>(payload_flits(entry.size, parameters_), "flits"),
+          .route = program_.route_of[r][e],
+          .following = first_port_[r] + entry.port % count,  // its port, for now
+          .wait = narrow<std::uint16_t>(entry.wait, "messages of a chunk"),
+          .turn = narrow<std::uint16_t>(entry.turn, "messages of a chunk"),
+          .after = narrow<std::uint16_t>(entry.after, "messages of a chunk"),
+          .op = entry.op};
+    }
   }
-  return next;
+  std::vector<std::uint32_t> last(ports_.size(), kNone);
+  for (std::uint32_t number = 0; number < messages_.size(); ++number) {
+    const std::uint32_t port = std::exchange(messages_[number].following, kNone);
+    (last[port] == kNone ? ports_[port].next : messages_[last[port]].following) = number;
+    last[port] = number;
+  }
 }
 
 /// No port has messages of its own.
@@ -108,7 +117,7 @@ void Endpoints::share_ports() {
     shared_->add(messages_[m].rank, m, entry_of(m).step, messages_[m].op == Opcode::Gather,
                  messages_[m].payload);
   }
-  for (Port& port : ports_) port.end = port.next = 0;
+  for (Port& port : ports_) port.next = kNone;
 }
 
 /// Shared ports take what they have room for, one message each at a time.
@@ -131,13 +140,12 @@ void Endpoints::assign_ports(std::uint32_t rank) {
 void Endpoints::look_ahead(Port& port) const {
   port.piece = kNone;
   if (shared_) {
-    const std::uint32_t front = shared_->front(static_cast<std::uint32_t>(&port - ports_.data()));
-    port.next = front == kNone ? 0 : front;
-    port.end = front == kNone ? 0 : kNone;
+    port.next = shared_->front(static_cast<std::uint32_t>(&port - ports_.data()));
   }
-  if (port.next == port.end) return;
+  if (port.next == kNone) return;
   const Message& m = messages_[port.next];
-  __builtin_prefetch(&m + 2);  // there are many ports, and each comes back to its own place
+  // There are many ports, and each comes back to its own place.
+  if (m.following != kNone) __builtin_prefetch(&messages_[m.following]);
   port.piece = m.piece;
   port.wait = m.wait;
   if (parameters_.issue == Issue::Lockstep) port.step = entry_of(port.next).step;
@@ -172,11 +180,13 @@ std::string Endpoints::who_waits() const {
 }
 
 void Endpoints::handle_until(std::uint64_t cycle) {
-  while (events_.next_time() <= cycle) {
-    const auto [time, event] = events_.pop();
+  Event event;
+  for (std::uint64_t time = events_.next_time(); time <= cycle; time = events_.next_time()) {
     now_ = time;
-    prefetch();
-    handle(event);
+    while (events_.take(time, event)) {
+      prefetch();
+      handle(event);
+    }
   }
   now_ = cycle;
 }
@@ -199,7 +209,7 @@ void Endpoints::prefetch() const {
       const Port& port = ports_[event->what];
       if (port.sending != kNone) __builtin_prefetch(&messages_[port.sending]);
       if (port.piece != kNone) __builtin_prefetch(&piece(port.rank, port.piece));
-      if (port.next != port.end) __builtin_prefetch(&messages_[port.next]);
+      if (port.next != kNone) __builtin_prefetch(&messages_[port.next]);
     }
   }
 }
@@ -320,8 +330,9 @@ void Endpoints::check_step(std::uint32_t rank) {
 std::uint32_t Endpoints::begin(std::uint32_t port) {
   Port& p = ports_[port];
   while (p.sending == kNone && is_issuable(p)) {
-    const std::uint32_t message = p.next++;
+    const std::uint32_t message = p.next;
     p.sending = message;
+    p.next = messages_[message].following;
     if (shared_) shared_->begin(port);
     look_ahead(p);
     if (messages_[message].payload != 0) return message;

@@ -37,13 +37,15 @@ class Endpoints {
     virtual void happen(std::uint32_t what) = 0;
   };
 
-  /// An entry as it is needed again and again. Messages are numbered by rank, port and order.
+  /// An entry as it is needed again and again. Messages are numbered by step, rank and entry, so
+  /// that what is sent at the same time lies together.
   struct Message {
     std::uint32_t rank = 0, dst = 0;
     std::uint32_t entry = 0;    ///< of the rank's table
     std::uint32_t piece = 0;    ///< chunk of the schedule
     std::uint32_t payload = 0;  ///< flits
     std::uint32_t route = 0;
+    std::uint32_t following = kNone;              ///< the port's next one
     std::uint16_t wait = 0, turn = 0, after = 0;  ///< as in Entry
     Opcode op = Opcode::Nop;
   };
@@ -51,11 +53,11 @@ class Endpoints {
   /// A port of an interface, numbered through all ranks.
   struct Port {
     std::uint32_t rank = 0, number = 0;
-    std::uint32_t next = 0, end = 0;  ///< messages that it has not begun
-    std::uint32_t sending = kNone;    ///< message
-    std::uint32_t piece = kNone;      ///< of the next message
-    std::uint32_t wait = 0;           ///< of the next message
-    std::uint32_t step = 0;           ///< of the next message, in lockstep
+    std::uint32_t next = kNone;     ///< message that it has not begun
+    std::uint32_t sending = kNone;  ///< message
+    std::uint32_t piece = kNone;    ///< of the next message
+    std::uint32_t wait = 0;         ///< of the next message
+    std::uint32_t step = 0;         ///< of the next message, in lockstep
   };
 
   /// Keeps references, but to `ports`.
@@ -131,7 +133,7 @@ class Endpoints {
     const Piece& p = piece(m.dst, m.piece);
     return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding;
   }
-  std::uint32_t add_messages(std::uint32_t rank, std::uint32_t next);
+  void add_messages();
   void share_ports();
   void assign_ports(std::uint32_t rank);
   void look_ahead(Port& port) const;

@@ -56,22 +56,30 @@ class EventWheel {
                                                       : nullptr;
   }
 
-  /// \pre not empty.
-  std::pair<std::uint64_t, Event> pop() {
-    advance(next_time());
-    Bucket& bucket = buckets_[now_ & (size_of_wheel_ - 1)];
-    const Event event = bucket.events[bucket.next++];
+  /// Takes the next event of that time; false if it has no more, those that come while it is
+  /// handled included. \pre time is next_time(), or was when the first of them was taken.
+  bool take(std::uint64_t time, Event& event) {
+    if (time != now_) advance(time);
+    const std::uint64_t at = now_ & (size_of_wheel_ - 1);
+    Bucket& bucket = buckets_[at];
+    if (bucket.next == bucket.events.size()) return false;
+    event = bucket.events[bucket.next++];
     --size_;
     if (bucket.next == bucket.events.size()) {
       bucket.events.clear();
       bucket.next = 0;
-      const std::uint64_t at = now_ & (size_of_wheel_ - 1);
       used_[at / 64] &= ~(std::uint64_t{1} << (at % 64));
-      if (used_[at / 64] == 0) {
-        used_words_[at / 4096] &= ~(std::uint64_t{1} << (at / 64 % 64));
-      }
+      if (used_[at / 64] == 0) used_words_[at / 4096] &= ~(std::uint64_t{1} << (at / 64 % 64));
     }
-    return {now_, event};
+    return true;
+  }
+
+  /// \pre not empty.
+  std::pair<std::uint64_t, Event> pop() {
+    Event event;
+    const std::uint64_t time = next_time();
+    take(time, event);
+    return {time, event};
   }
 
  private:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <deque>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "algorithms/registry.hpp"
@@ -34,24 +33,18 @@ struct Message {
   std::uint64_t flits = 0;
 };
 
-/// Numbered by rank, port and place in the table.
-std::vector<Message> messages_of(const Program& program, const Topology& topology,
-                                 const Parameters& parameters) {
-  const nic::Ports ports = nic::ports_of(topology, parameters);
+/// Numbered by step, rank and place in the table.
+std::vector<Message> messages_of(const Program& program, const Parameters& parameters) {
   std::vector<Message> messages;
   for (std::uint32_t r = 0; r < program.tables.ranks; ++r) {
-    std::vector<std::size_t> order(program.tables.of_rank[r].size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::ranges::stable_sort(order, {}, [&](std::size_t e) {
-      return program.tables.of_rank[r][e].port % ports.count[r];
-    });
-    for (const std::size_t e : order) {
+    for (std::size_t e = 0; e < program.tables.of_rank[r].size(); ++e) {
       const Entry& entry = program.tables.of_rank[r][e];
       const std::uint64_t payload = nic::payload_flits(entry.size, parameters);
       messages.push_back({r, &entry, &program.routes[program.route_of[r][e]],
                           payload + nic::header_flits(payload, parameters)});
     }
   }
+  std::ranges::stable_sort(messages, {}, [](const Message& m) { return m.entry->step; });
   return messages;
 }
 
@@ -156,7 +149,7 @@ Simulation simulate_checked(const Schedule& schedule, const Topology& topology, 
   EXPECT_TRUE(result.checked);
   const Program program = nic::compile_program(
       schedule, topology, nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks));
-  const std::vector<Message> messages = messages_of(program, topology, parameters);
+  const std::vector<Message> messages = messages_of(program, parameters);
   EXPECT_EQ(result.messages, messages.size());
   check_links(messages, topology, parameters, result);
   check_messages(messages, topology, parameters, result);
@@ -179,7 +172,7 @@ std::uint64_t message_cycles(const Schedule& schedule, const Topology& topology,
   for (const std::string& error : result.errors) ADD_FAILURE() << error;
   const Program program = nic::compile_program(
       schedule, topology, nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks));
-  check_links(messages_of(program, topology, parameters), topology, parameters, result);
+  check_links(messages_of(program, parameters), topology, parameters, result);
   return result.cycles;
 }
 
