@@ -165,8 +165,13 @@ class Simulations {
     for (const std::string& fault : flags.faults) {
       faults_.push_back(parse_fault(fault, work.topology));
     }
-    if (model_ != nic::Model::Flit && !faults_.empty()) {
-      throw Error(ErrorCode::InvalidArgument, "--fault: expected --model flit");
+    const bool of_links = std::ranges::any_of(faults_, [](const nic::Fault& fault) {
+      return fault.kind != nic::Fault::Kind::LateInterface;
+    });
+    if ((model_ == nic::Model::Message && of_links) ||
+        (model_ == nic::Model::AlphaBeta && !faults_.empty())) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--fault: expected --model flit, or message for an interface that is late");
     }
     if (model_ != nic::Model::Flit && flags.check == "1") {
       throw Error(ErrorCode::InvalidArgument,

@@ -49,7 +49,13 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
   }
   buffers_.resize(channels_.size() << shift_);
   ready_.assign((buffers_.size() + 63) / 64, 0);
-  slots_.resize((std::size_t{first_ejection_} << shift_) * depth_);
+  const std::uint64_t slots = (std::uint64_t{first_ejection_} << shift_) * depth_;
+  if (slots >= (std::uint64_t{1} << 31)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: expected buffers of less than 2^31 flits in all, got {}",
+                            topology.name(), slots));
+  }
+  slots_.resize(slots);
   passing_since_.assign(buffers_.size(), 0);
   wanted_.reserve(channels_.size());
   candidates_.resize(buffers_.size() + 64);
