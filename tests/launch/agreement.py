@@ -9,21 +9,16 @@ Inputs are arbitrary (not small integers), so a result whose bits agree was accu
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
+
+from ports import free_port
 
 NETWORKS = {1: "ring:1", 2: "ring:2", 3: "ring:3", 5: "ring:5", 8: "torus:4x2", 13: "full:13", 16: "torus:4x4"}
 # Fewer elements than chunks, an odd number, and (by the small segment) several segments a chunk.
 FLAGS = ["-a", "multitree", "-b", "56", "-e", "3000", "-f", "50", "-n", "1", "-w", "0", "-d", "all", "-o", "all",
          "--data", "random", "--segment", "256", "--json", "-T", "60"]
 DEADLINE = 240
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def run(command, **kwargs):

@@ -11,10 +11,11 @@ import os
 import random
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
+
+from ports import free_port
 
 RANKS = 8
 TIMEOUT = 10  # of the communicator; a death is noticed long before
@@ -22,12 +23,6 @@ LEAVE = 8  # seconds a survivor may take
 FLAGS = ["run", "-t", "torus:4x2", "-a", "multitree,ring", "-b", "64K", "-e", "16M", "-f", "2", "-n", "100000",
          "-T", str(TIMEOUT)]
 NAMES_THE_DEAD = r"rank {0}( \(coordinator\))? (died|was killed)"
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def fail(what, *outputs):
