@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# SystemVerilog to C++ libraries, at build time: an error in the hardware never stops CMake.
+find_package(verilator 5.006 HINTS /usr/share/verilator /usr/local/share/verilator)
+if(NOT verilator_FOUND)
+  message(STATUS "Verilator not found: no hardware model, no tests of it")
+  return()
+endif()
+find_package(Threads REQUIRED)
+
+# What all verilated models share, compiled once.
+set(verilator_include ${VERILATOR_ROOT}/include)
+add_library(verilated_runtime STATIC
+  ${verilator_include}/verilated.cpp ${verilator_include}/verilated_dpi.cpp
+  ${verilator_include}/verilated_cov.cpp ${verilator_include}/verilated_fst_c.cpp
+  ${verilator_include}/verilated_threads.cpp ${PROJECT_SOURCE_DIR}/rtl/sim/stop.cpp)
+target_include_directories(verilated_runtime PUBLIC ${PROJECT_SOURCE_DIR})
+target_include_directories(verilated_runtime SYSTEM PUBLIC
+  ${verilator_include} ${verilator_include}/vltstd)
+# A failed assertion throws instead of ending the process.
+target_compile_definitions(verilated_runtime PUBLIC
+  VL_USER_STOP VL_USER_FATAL VM_COVERAGE=1 VM_TRACE=1 VM_TRACE_FST=1)
+target_compile_options(verilated_runtime PRIVATE -w)
+find_package(ZLIB REQUIRED)
+target_link_libraries(verilated_runtime PUBLIC Threads::Threads ZLIB::ZLIB)
+
+set(MULTITREE_RTL_DIR ${PROJECT_SOURCE_DIR}/rtl)
+# Assertions always; warnings are errors; waivers are all in one file.
+set(multitree_verilator_flags --cc -Wall -Wpedantic --assert --x-assign fast --x-initial fast
+  -I${MULTITREE_RTL_DIR}/include --no-timing)
+
+# multitree_verilate(name TOP mt_fifo SOURCES rtl/prim/mt_fifo.sv... [PARAMETERS Width=8...]
+#   [FLAGS --coverage-line...] [OPTIMIZE -O3]): a static library `name` with the class V<name>,
+# header V<name>.h. Sources are relative to the project.
+function(multitree_verilate name)
+  cmake_parse_arguments(ARG "" "TOP;OPTIMIZE" "SOURCES;PARAMETERS;FLAGS" ${ARGN})
+  if(NOT ARG_OPTIMIZE)
+    set(ARG_OPTIMIZE -O1)
+  endif()
+  set(directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.verilated)
+  set(archive ${directory}/V${name}__ALL.a)
+  set(sources ${ARG_SOURCES})
+  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  set(parameters ${ARG_PARAMETERS})
+  list(TRANSFORM parameters PREPEND -G)
+  file(GLOB headers CONFIGURE_DEPENDS ${MULTITREE_RTL_DIR}/include/*.svh)
+  add_custom_command(OUTPUT ${archive}
+    COMMAND ${VERILATOR_BIN} ${multitree_verilator_flags} ${ARG_FLAGS} ${parameters}
+            --prefix V${name} --top-module ${ARG_TOP} --Mdir ${directory}
+            ${MULTITREE_RTL_DIR}/lint/waivers.vlt ${sources}
+    COMMAND ${CMAKE_COMMAND} -E env "CXX=${CMAKE_CXX_COMPILER}" "OBJCACHE=$<$<BOOL:${CCACHE}>:${CCACHE}>"
+            make -s -C ${directory} -f V${name}.mk "OPT_FAST=${ARG_OPTIMIZE}" "OPT_SLOW=-O0"
+            "CXXFLAGS=-DVL_USER_STOP -DVL_USER_FATAL -fPIC -w" V${name}__ALL.a
+    DEPENDS ${sources} ${headers} ${MULTITREE_RTL_DIR}/lint/waivers.vlt
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMENT "Verilating ${name}" VERBATIM)
+  add_custom_target(${name}_verilated DEPENDS ${archive})
+  add_library(${name} INTERFACE)
+  add_dependencies(${name} ${name}_verilated)
+  target_include_directories(${name} SYSTEM INTERFACE ${directory})
+  target_link_libraries(${name} INTERFACE ${archive} verilated_runtime)
+endfunction()
