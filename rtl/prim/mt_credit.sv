@@ -52,6 +52,6 @@ module mt_credit #(
 
   `MT_ASSERT(CreditTaken, !take_i || has_o)
   `MT_ASSERT(CreditLoad, !load_i || (!take_i && !give_i))
-  `MT_ASSERT(CreditRange, home_q || count_q < initial_i)
+  `MT_ASSERT(CreditRange, home_q || load_i || count_q < initial_i)
   `MT_ASSERT_NEXT(CreditInitial, 1'b1, load_i || $stable(initial_i))
 endmodule

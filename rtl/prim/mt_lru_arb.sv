@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Grants the request whose last grant is longest ago; those never granted come first, in order of
-// index. A steady request waits for at most N - 1 others, and less than with round robin if few ask.
+// index. A steady request waits for at most N - 1 others.
 `include "mt_assert.svh"
 
 module mt_lru_arb #(

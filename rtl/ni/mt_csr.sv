@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Control and status registers behind AXI4-Lite, docs/nic-spec.md "Registers": configuration, tables
+// (a word at a time), errors, counters. One access at a time; every access is answered with OKAY in
+// the cycle after it was accepted.
+`include "mt_assert.svh"
+
+module mt_csr #(
+  // Ports of the interface.
+  parameter int unsigned NumPorts = 4,
+  // Virtual channels.
+  parameter int unsigned NumVc = 4,
+  // Shape of the interface, as it reports it.
+  parameter int unsigned PieceW = 10,
+  parameter int unsigned ParkSlots = 8,
+  // Bits of a table entry and of a route.
+  parameter int unsigned EntryW = 64,
+  parameter int unsigned RouteBits = 128,
+  // Width of credit counters and step lengths.
+  parameter int unsigned CreditW = 10,
+  parameter int unsigned StepLenW = 20,
+  // 1: with performance counters.
+  parameter int unsigned EnCounters = 1,
+  localparam int unsigned NumErrors = mt_pkg::NumErrors
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  input  logic        s_axil_awvalid_i,
+  output logic        s_axil_awready_o,
+  input  logic [11:0] s_axil_awaddr_i,
+  input  logic        s_axil_wvalid_i,
+  output logic        s_axil_wready_o,
+  input  logic [31:0] s_axil_wdata_i,
+  output logic        s_axil_bvalid_o,
+  input  logic        s_axil_bready_i,
+  input  logic        s_axil_arvalid_i,
+  output logic        s_axil_arready_o,
+  input  logic [11:0] s_axil_araddr_i,
+  output logic        s_axil_rvalid_o,
+  input  logic        s_axil_rready_i,
+  output logic [31:0] s_axil_rdata_o,
+
+  // Configuration.
+  output logic [mt_pkg::SrcW-1:0]   rank_o,
+  output logic [1:0]                dtype_o,
+  output logic                      lockstep_o,
+  output logic                      packets_o,
+  output logic                      uniform_o,
+  output logic [NumVc-1:0]          vc_mask_o,
+  output logic [mt_pkg::LenW-1:0]   packet_flits_o,
+  output logic [mt_pkg::StartW-1:0] size_o,
+  output logic [15:0]               pieces_o,   // of a flow
+  output logic [23:0]               arrivals_o,
+  output logic [23:0]               watchdog_o,
+  output logic                      load_o,
+  output logic [CreditW-1:0]        places_o,
+
+  // Commands: forget tables; get ready for a collective; start it.
+  output logic clear_o,
+  output logic arm_o,
+  output logic go_o,
+
+  // Tables, an entry at a time.
+  output logic                 entry_write_o,
+  output logic [EntryW-1:0]    entry_o,
+  output logic                 route_write_o,
+  output logic [RouteBits-1:0] route_o,
+  output logic                 step_write_o,
+  output logic [StepLenW-1:0]  step_length_o,
+
+  // Status.
+  input  logic                 running_i,
+  input  logic                 armed_i,
+  input  logic                 done_i,
+  input  logic [23:0]          taken_i,
+  input  logic [NumErrors-1:0] error_i,
+  input  logic [3:0]           error_port_i,
+  input  logic [15:0]          error_piece_i,
+  output logic                 failed_o,
+
+  // Events that are counted.
+  input  logic [NumPorts-1:0]  sent_i,
+  input  logic [NumPorts-1:0]  received_i,
+  input  logic [NumPorts-1:0]  no_credit_i,
+  input  logic [NumPorts-1:0]  parked_i
+);
+
+  localparam int unsigned EntryWords = (EntryW + 31) / 32;
+  localparam int unsigned RouteWords = (RouteBits + 31) / 32;
+
+  // ---- AXI4-Lite.
+  logic write, read;
+  logic [31:0] wdata;
+  logic [9:0] waddr, raddr;
+  assign write = s_axil_awvalid_i && s_axil_wvalid_i && (!s_axil_bvalid_o || s_axil_bready_i);
+  assign s_axil_awready_o = write;
+  assign s_axil_wready_o = write;
+  assign waddr = s_axil_awaddr_i[11:2];
+  assign wdata = s_axil_wdata_i;
+  assign read = s_axil_arvalid_i && (!s_axil_rvalid_o || s_axil_rready_i);
+  assign s_axil_arready_o = read;
+  assign raddr = s_axil_araddr_i[11:2];
+  logic unused_addr;
+  assign unused_addr = &{1'b0, s_axil_awaddr_i[1:0], s_axil_araddr_i[1:0]};
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      s_axil_bvalid_o <= 1'b0;
+      s_axil_rvalid_o <= 1'b0;
+    end else begin
+      if (write) s_axil_bvalid_o <= 1'b1;
+      else if (s_axil_bready_i) s_axil_bvalid_o <= 1'b0;
+      if (read) s_axil_rvalid_o <= 1'b1;
+      else if (s_axil_rready_i) s_axil_rvalid_o <= 1'b0;
+    end
+  end
+
+  // ---- Registers, by word address.
+  localparam logic [9:0] RegCtrl = 10'h02;
+  localparam logic [9:0] RegError = 10'h04;
+  localparam logic [9:0] RegMode = 10'h06;
+  localparam logic [9:0] RegRank = 10'h07;
+  localparam logic [9:0] RegPacket = 10'h08;
+  localparam logic [9:0] RegPlaces = 10'h09;
+  localparam logic [9:0] RegSize = 10'h0a;
+  localparam logic [9:0] RegPieces = 10'h0b;
+  localparam logic [9:0] RegArrivals = 10'h0c;
+  localparam logic [9:0] RegWatchdog = 10'h0d;
+  localparam logic [9:0] RegTable = 10'h0e;
+  localparam logic [9:0] RegRoute = 10'h10;
+  localparam logic [9:0] RegStep = 10'h11;
+
+  logic [31:0] mode_q;
+  assign lockstep_o = mode_q[0];
+  assign packets_o = mode_q[1];
+  assign uniform_o = mode_q[2];
+  assign dtype_o = mode_q[5:4];
+  assign vc_mask_o = mode_q[8 +: NumVc];
+
+  logic config_error;  // what must not change while a collective is under way
+  assign config_error = write && (running_i || armed_i) && waddr >= RegMode && waddr <= RegStep;
+
+  // Words are collected from the lowest up.
+  localparam int unsigned CollectW = (EntryWords > RouteWords ? EntryWords : RouteWords) * 32;
+  logic [CollectW-1:32] collected_q;  // without the lowest, which is about to go
+  logic [CollectW-1:0] collected;
+  logic [3:0] words_q;
+  assign collected = {wdata, collected_q};
+  logic collects, whole_entry, whole_route;
+  assign collects = write && (waddr == RegTable || waddr == RegRoute) && !config_error;
+  assign whole_entry = collects && waddr == RegTable && words_q == 4'(EntryWords - 1);
+  assign whole_route = collects && waddr == RegRoute && words_q == 4'(RouteWords - 1);
+  assign entry_write_o = whole_entry;
+  assign route_write_o = whole_route;
+  assign entry_o = collected[CollectW - EntryWords*32 +: EntryW];
+  assign route_o = collected[CollectW - RouteWords*32 +: RouteBits];
+  assign step_write_o = write && waddr == RegStep && !config_error;
+  assign step_length_o = wdata[StepLenW-1:0];
+
+  logic commands;
+  assign commands = write && waddr == RegCtrl;
+  assign go_o = commands && wdata[0] && armed_i && !running_i;
+  assign clear_o = commands && wdata[1] && !running_i;
+  assign arm_o = commands && wdata[2] && !running_i;
+  assign load_o = write && waddr == RegPlaces && !config_error;
+  assign places_o = load_o ? wdata[CreditW-1:0] : places_q;
+  logic [CreditW-1:0] places_q;
+
+  always_ff @(posedge clk_i) begin
+    if (collects) collected_q <= collected[CollectW-1:32];
+    if (!rst_ni || clear_o) words_q <= '0;
+    else if (collects) words_q <= whole_entry || whole_route ? '0 : words_q + 4'd1;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      mode_q <= '0;
+      rank_o <= '0;
+      packet_flits_o <= mt_pkg::LenW'(16);
+      places_q <= '0;
+      size_o <= '0;
+      pieces_o <= 16'd1;
+      arrivals_o <= '0;
+      watchdog_o <= '0;
+    end else if (write && !config_error) begin
+      case (waddr)
+        RegMode: mode_q <= wdata;
+        RegRank: rank_o <= wdata[mt_pkg::SrcW-1:0];
+        RegPacket: packet_flits_o <= wdata[mt_pkg::LenW-1:0];
+        RegPlaces: places_q <= wdata[CreditW-1:0];
+        RegSize: size_o <= wdata[mt_pkg::StartW-1:0];
+        RegPieces: pieces_o <= wdata[15:0];
+        RegArrivals: arrivals_o <= wdata[23:0];
+        RegWatchdog: watchdog_o <= wdata[23:0];
+        default: ;
+      endcase
+    end
+  end
+
+  // ---- Errors stay until they are cleared by a one; the first is kept with its place.
+  logic [NumErrors-1:0] error_q, error;
+  logic [31:0] first_q;
+  assign error = error_i | (NumErrors'(config_error) << mt_pkg::ErrConfig);
+  assign failed_o = error_q != '0;
+  logic [3:0] code;
+  always_comb begin
+    code = '0;
+    for (int unsigned i = NumErrors; i > 0; i--) if (error[i-1]) code = 4'(i - 1);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      error_q <= '0;
+      first_q <= '0;
+    end else begin
+      if (write && waddr == RegError) error_q <= (error_q & ~wdata[NumErrors-1:0]) | error;
+      else if (error != '0) error_q <= error_q | error;
+      if (error != '0 && !failed_o) first_q <= {error_piece_i, 4'b0, error_port_i, 4'b0, code};
+    end
+  end
+
+  // ---- Counters.
+  logic [31:0] counter;
+  if (EnCounters != 0) begin : gen_counters
+    logic [31:0] cycles_q;
+    logic [31:0] sent_q [NumPorts];
+    logic [31:0] received_q [NumPorts];
+    logic [31:0] no_credit_q [NumPorts];
+    logic [31:0] parked_q [NumPorts];
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni || arm_o) begin
+        cycles_q <= '0;
+        for (int unsigned p = 0; p < NumPorts; p++) begin
+          sent_q[p] <= '0;
+          received_q[p] <= '0;
+          no_credit_q[p] <= '0;
+          parked_q[p] <= '0;
+        end
+      end else begin
+        if (running_i && !done_i) cycles_q <= cycles_q + 32'd1;
+        for (int unsigned p = 0; p < NumPorts; p++) begin
+          if (sent_i[p]) sent_q[p] <= sent_q[p] + 32'd1;
+          if (received_i[p]) received_q[p] <= received_q[p] + 32'd1;
+          if (no_credit_i[p]) no_credit_q[p] <= no_credit_q[p] + 32'd1;
+          if (parked_i[p]) parked_q[p] <= parked_q[p] + 32'd1;
+        end
+      end
+    end
+    always_comb begin
+      counter = cycles_q;
+      for (int unsigned p = 0; p < NumPorts; p++) begin
+        if (32'(raddr[9:2]) == 32'h10 + p) begin
+          case (raddr[1:0])
+            2'd0: counter = sent_q[p];
+            2'd1: counter = received_q[p];
+            2'd2: counter = no_credit_q[p];
+            default: counter = parked_q[p];
+          endcase
+        end
+      end
+    end
+  end else begin : gen_no_counters
+    logic unused;
+    assign counter = '0;
+    assign unused = &{1'b0, sent_i, received_i, no_credit_i, parked_i};
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (read) begin
+      case (raddr)
+        10'h00: s_axil_rdata_o <= 32'h4d544e31;  // "MTN1"
+        10'h01: s_axil_rdata_o <= {8'(NumVc), 8'(ParkSlots), 8'(PieceW), 8'(NumPorts)};
+        10'h03: s_axil_rdata_o <= {28'b0, armed_i, failed_o, done_i, running_i};
+        RegError: s_axil_rdata_o <= 32'(error_q);
+        10'h05: s_axil_rdata_o <= first_q;
+        RegMode: s_axil_rdata_o <= mode_q;
+        RegRank: s_axil_rdata_o <= 32'(rank_o);
+        10'h20: s_axil_rdata_o <= 32'(taken_i);
+        default: s_axil_rdata_o <= counter;
+      endcase
+    end
+  end
+
+  `MT_ASSERT_NEXT(BvalidStays, s_axil_bvalid_o && !s_axil_bready_i, s_axil_bvalid_o)
+  `MT_ASSERT_NEXT(RvalidStays, s_axil_rvalid_o && !s_axil_rready_i,
+                  s_axil_rvalid_o && $stable(s_axil_rdata_o))
+  `MT_ASSERT_NEXT(ErrorsStay, failed_o && !write, failed_o)
+
+endmodule

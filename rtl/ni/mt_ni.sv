@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The network interface: executes a schedule table. Send and receive ports, one pair a link, around
+// a scoreboard; docs/nic-spec.md says what happens in which cycle.
+`include "mt_assert.svh"
+
+module mt_ni #(
+  // Send and receive ports, each.
+  parameter int unsigned NumPorts = 4,
+  // Virtual channels, and the width of their credit counters.
+  parameter int unsigned NumVc = 4,
+  parameter int unsigned CreditW = 10,
+  // Widths of the fields of an entry, docs/nic-spec.md.
+  parameter int unsigned StepW = 12,
+  parameter int unsigned FlowW = 8,
+  parameter int unsigned PieceOfFlowW = 4,
+  parameter int unsigned RouteW = 8,
+  parameter int unsigned CntW = 6,
+  parameter int unsigned StartW = 24,
+  parameter int unsigned SizeW = 24,
+  // Entries of each port; steps that have lengths; routes.
+  parameter int unsigned TableDepth = 1024,
+  parameter int unsigned StepDepth = 1024,
+  parameter int unsigned NumRoutes = 256,
+  // Places of each port for early worms.
+  parameter int unsigned ParkSlots = 8,
+  // What is supported: lockstep, packets, exchanges of sums, long routes, counters.
+  parameter int unsigned EnLockstep = 1,
+  parameter int unsigned EnPackets = 1,
+  parameter int unsigned EnExchange = 1,
+  parameter int unsigned LongRoutes = 1,
+  parameter int unsigned EnCounters = 1,
+  // Types that can be added; cycles that it takes; 1: simulation only, by a C function.
+  parameter int unsigned EnInt32 = 1,
+  parameter int unsigned EnFp32 = 1,
+  parameter int unsigned EnBf16 = 1,
+  parameter int unsigned EnFp16 = 1,
+  parameter int unsigned Latency = 3,
+  parameter int unsigned FpImpl = 0,
+  localparam int unsigned P = NumPorts,
+  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned F = mt_pkg::FlitW,
+  localparam int unsigned A = mt_pkg::AddrW,
+  localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Registers.
+  input  logic        s_axil_awvalid_i,
+  output logic        s_axil_awready_o,
+  input  logic [11:0] s_axil_awaddr_i,
+  input  logic        s_axil_wvalid_i,
+  output logic        s_axil_wready_o,
+  input  logic [31:0] s_axil_wdata_i,
+  output logic        s_axil_bvalid_o,
+  input  logic        s_axil_bready_i,
+  input  logic        s_axil_arvalid_i,
+  output logic        s_axil_arready_o,
+  input  logic [11:0] s_axil_araddr_i,
+  output logic        s_axil_rvalid_o,
+  input  logic        s_axil_rready_i,
+  output logic [31:0] s_axil_rdata_o,
+  output logic        irq_o,  // done or failed
+
+  // To and from the router; port p in bits p*W +: W.
+  output logic [P-1:0]     valid_o,
+  output logic [P*VcW-1:0] vc_o,
+  output logic [P*F-1:0]   flit_o,
+  input  logic [P-1:0]     credit_valid_i,
+  input  logic [P*VcW-1:0] credit_vc_i,
+  input  logic [P-1:0]     valid_i,
+  input  logic [P*F-1:0]   flit_i,
+  output logic [P-1:0]     ready_o,
+  // Credits of the router's links that came twice; places, for the router.
+  input  logic             credit_over_i,
+  output logic             load_o,
+  output logic [CreditW-1:0] places_o,
+
+  // Memory, AXI4-Stream: payload to be sent,
+  output logic [P-1:0]   tx_req_tvalid_o,
+  input  logic [P-1:0]   tx_req_tready_i,
+  output logic [P*A-1:0] tx_req_tdata_o,
+  input  logic [P-1:0]   tx_tvalid_i,
+  output logic [P-1:0]   tx_tready_o,
+  input  logic [P*D-1:0] tx_tdata_i,
+  // words to be added to,
+  output logic [P-1:0]   acc_req_tvalid_o,
+  input  logic [P-1:0]   acc_req_tready_i,
+  output logic [P*A-1:0] acc_req_tdata_o,
+  input  logic [P-1:0]   acc_tvalid_i,
+  output logic [P-1:0]   acc_tready_o,
+  input  logic [P*D-1:0] acc_tdata_i,
+  // words beside the buffer,
+  output logic [P-1:0]   stage_req_tvalid_o,
+  input  logic [P-1:0]   stage_req_tready_i,
+  output logic [P*S-1:0] stage_req_tdata_o,
+  input  logic [P-1:0]   stage_tvalid_i,
+  output logic [P-1:0]   stage_tready_o,
+  input  logic [P*D-1:0] stage_tdata_i,
+  output logic [P-1:0]   stage_wr_tvalid_o,
+  input  logic [P-1:0]   stage_wr_tready_i,
+  output logic [P*(S+D)-1:0] stage_wr_tdata_o,
+  // results.
+  output logic [P-1:0]    res_tvalid_o,
+  input  logic [P-1:0]    res_tready_i,
+  output logic [P*A-1:0]  res_taddr_o,
+  output logic [P*16-1:0] res_tkeep_o,
+  output logic [P*D-1:0]  res_tdata_o,
+
+  // What happens, for comparison with the C++ model.
+  output logic             trace_running_o,
+  output logic             trace_done_o,
+  output logic [P-1:0]     trace_begun_o,
+  output logic [P-1:0]     trace_sent_o,
+  output logic [P-1:0]     trace_issued_o,
+  output logic [P*16-1:0]  trace_rx_piece_o,
+  output logic [P*16-1:0]  trace_rx_turn_o,
+  output logic [P*16-1:0]  trace_rx_pos_o,
+  output logic [P-1:0]     trace_taken_o,
+  output logic [P*16-1:0]  trace_taken_piece_o,
+  output logic [15:0]      trace_step_o
+);
+
+  localparam int unsigned PieceW = FlowW + PieceOfFlowW;
+  localparam int unsigned EntryW = 2 + StepW + PieceW + RouteW + 3 * CntW + StartW + SizeW + 1;
+  localparam int unsigned LR = mt_pkg::LongRouteW;
+  localparam int unsigned LenW = mt_pkg::LenW;
+  localparam int unsigned StepLenW = 20;
+  localparam int unsigned NumErrors = mt_pkg::NumErrors;
+
+  // ---- Registers.
+  logic [mt_pkg::SrcW-1:0] rank;
+  logic [1:0] dtype;
+  logic lockstep, packets, uniform, wide;
+  logic [NumVc-1:0] vc_mask;
+  logic [LenW-1:0] packet_flits;
+  logic [mt_pkg::StartW-1:0] size;
+  logic [15:0] pieces;  // as many bits as an entry has for them
+  logic [23:0] arrivals, watchdog;
+  logic clear, arm, go;
+  logic entry_write, route_write, step_write;
+  logic [EntryW-1:0] entry;
+  logic [LR:0] route;
+  logic [StepLenW-1:0] step_length;
+  logic failed;
+  logic [NumErrors-1:0] error;
+  logic [3:0] error_port;
+  logic [15:0] error_piece;
+  logic arming_q, armed_q, starting_q, running_q, done;
+  logic [23:0] taken_count_q;
+  logic [P-1:0] received, no_credit, parked;
+  assign wide = !dtype[1];
+
+  mt_csr #(
+    .NumPorts(P), .NumVc(NumVc), .PieceW(PieceW), .ParkSlots(ParkSlots), .EntryW(EntryW),
+    .RouteBits(LR + 1), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters)
+  ) u_csr (
+    .clk_i, .rst_ni,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
+    .s_axil_wdata_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_arvalid_i, .s_axil_arready_o,
+    .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o,
+    .rank_o(rank), .dtype_o(dtype), .lockstep_o(lockstep), .packets_o(packets),
+    .uniform_o(uniform), .vc_mask_o(vc_mask), .packet_flits_o(packet_flits), .size_o(size),
+    .pieces_o(pieces), .arrivals_o(arrivals), .watchdog_o(watchdog), .load_o, .places_o,
+    .clear_o(clear), .arm_o(arm), .go_o(go),
+    .entry_write_o(entry_write), .entry_o(entry), .route_write_o(route_write), .route_o(route),
+    .step_write_o(step_write), .step_length_o(step_length),
+    .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done), .taken_i(taken_count_q),
+    .error_i(error), .error_port_i(error_port), .error_piece_i(error_piece), .failed_o(failed),
+    .sent_i(valid_o), .received_i(received), .no_credit_i(no_credit), .parked_i(parked));
+
+  // Arming sets the counts of all pieces to 0, one a cycle. Armed: messages may come. Starting
+  // rewinds the tables; then their first entries are read; then it runs.
+  logic [PieceW-1:0] clear_piece_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm) clear_piece_q <= '0;
+    else if (arming_q) clear_piece_q <= clear_piece_q + PieceW'(1);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      arming_q <= 1'b0;
+      armed_q <= 1'b0;
+      starting_q <= 1'b0;
+      running_q <= 1'b0;
+    end else begin
+      if (arm) arming_q <= 1'b1;
+      else if (clear_piece_q == '1) arming_q <= 1'b0;
+      if (arming_q && clear_piece_q == '1) armed_q <= 1'b1;
+      else if (done) armed_q <= 1'b0;
+      starting_q <= go;
+      if (starting_q) running_q <= 1'b1;
+      else if (done) running_q <= 1'b0;
+    end
+  end
+  assign irq_o = (!running_q && !armed_q && taken_count_q != '0) || failed;
+
+  // ---- Routes.
+  localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
+  localparam int unsigned RouteAt = 2 + StepW + PieceW;
+  localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;
+  logic [StoredW-1:0] routes [NumRoutes];
+  logic [RouteIdxW:0] routes_q;
+  logic routes_full;
+  assign routes_full = routes_q == (RouteIdxW + 1)'(NumRoutes);
+  always_ff @(posedge clk_i) begin
+    if (route_write && !routes_full) routes[routes_q[RouteIdxW-1:0]] <= route[StoredW-1:0];
+    if (!rst_ni || clear) routes_q <= '0;
+    else if (route_write && !routes_full) routes_q <= routes_q + (RouteIdxW + 1)'(1);
+  end
+  if (LongRoutes == 0) begin : gen_short
+    logic unused_route;
+    assign unused_route = &{1'b0, route[LR:StoredW]};
+  end
+  // The table that an entry belongs to: the first hop's.
+  logic [mt_pkg::HopPortW-1:0] entry_port;
+  assign entry_port = routes[RouteIdxW'(entry[RouteAt +: RouteW])][mt_pkg::HopPortW-1:0];
+
+  // ---- Step timer.
+  logic [StepW-1:0] step, current_step;
+  logic [P-1:0] idle_in_step;
+  logic steps_full;
+  if (EnLockstep != 0) begin : gen_lockstep
+    mt_step_timer #(.StepW(StepW), .Depth(StepDepth), .LenW(StepLenW)) u_steps (
+      .clk_i, .rst_ni, .clear_i(clear), .write_i(step_write), .length_i(step_length),
+      .full_o(steps_full), .start_i(starting_q), .running_i(running_q),
+      .sent_i(idle_in_step == '1), .step_o(step), .current_o(current_step));
+  end else begin : gen_no_lockstep
+    logic unused_step;
+    assign step = '0;
+    assign current_step = '0;
+    assign steps_full = 1'b0;
+    assign unused_step = &{1'b0, step_write, step_length, idle_in_step};
+  end
+
+  // ---- Scoreboard.
+  logic [P*PieceW-1:0] tx_piece, rx_piece, taken_piece;
+  logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn;
+  logic [P-1:0] tx_sent, rx_claim, taken;
+  mt_scoreboard #(.PieceW(PieceW), .CntW(CntW), .NumPorts(P), .EnExchange(EnExchange)) u_board (
+    .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q),
+    .tx_piece_i(tx_piece), .tx_taken_o(tx_taken), .tx_sent_i(tx_sent),
+    .rx_piece_i(rx_piece), .rx_taken_o(rx_taken), .rx_sent_o(rx_sent), .rx_claimed_o(rx_claimed),
+    .rx_claim_i(rx_claim), .taken_i(taken), .taken_piece_i(taken_piece));
+
+  // ---- Ports.
+  logic [P-1:0] sending, begun, entry_valid, parity_error, opcode_error, table_full, credit_over;
+  logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
+  logic [P*LenW-1:0] sent_flits, wrote_count;
+  logic [P*PieceW-1:0] wrote_piece;
+  logic [P*CntW-1:0] wrote_turn;
+  logic halt;
+  assign halt = failed;
+
+  for (genvar p = 0; p < P; p++) begin : gen_port
+    logic pop, write_entry;
+    logic [EntryW-1:0] next_entry;
+    logic [RouteW-1:0] route_number;
+    logic [StoredW-1:0] stored_route;
+    assign write_entry = entry_write && 32'(entry_port) == p;
+    mt_table #(.EntryW(EntryW), .Depth(TableDepth)) u_table (
+      .clk_i, .rst_ni, .clear_i(clear), .rewind_i(arm || go), .write_i(write_entry),
+      .entry_i(entry), .full_o(table_full[p]), .valid_o(entry_valid[p]), .entry_o(next_entry),
+      .parity_error_o(parity_error[p]), .pop_i(pop));
+    assign stored_route = routes[RouteIdxW'(route_number)];
+
+    mt_tx_port #(
+      .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
+      .StartW(StartW), .SizeW(SizeW), .PieceW(PieceW), .NumVc(NumVc), .CreditW(CreditW),
+      .LongRoutes(LongRoutes), .EnPackets(EnPackets)
+    ) u_tx (
+      .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets),
+      .packet_flits_i(packet_flits), .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size),
+      .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o),
+      .running_i(running_q && !halt), .rewind_i(arm || go),
+      .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
+      .entry_pop_o(pop), .route_o(route_number),
+      .route_i(LR'(stored_route)), .route_long_i(LongRoutes != 0 && stored_route[StoredW-1]),
+      .piece_o(tx_piece[p*PieceW +: PieceW]), .taken_i(tx_taken[p*CntW +: CntW]),
+      .lockstep_i(lockstep && EnLockstep != 0), .step_i(step), .current_step_i(current_step),
+      .sending_o(sending[p]), .sent_flits_o(sent_flits[p*LenW +: LenW]), .sent_o(tx_sent[p]),
+      .begun_o(begun[p]), .idle_in_step_o(idle_in_step[p]), .waits_for_credit_o(no_credit[p]),
+      .opcode_error_o(opcode_error[p]), .credit_over_o(credit_over[p]),
+      .req_tvalid_o(tx_req_tvalid_o[p]), .req_tready_i(tx_req_tready_i[p]),
+      .req_tdata_o(tx_req_tdata_o[p*A +: A]), .data_tvalid_i(tx_tvalid_i[p]),
+      .data_tready_o(tx_tready_o[p]), .data_tdata_i(tx_tdata_i[p*D +: D]),
+      .valid_o(valid_o[p]), .vc_o(vc_o[p*VcW +: VcW]), .flit_o(flit_o[p*F +: F]),
+      .credit_valid_i(credit_valid_i[p]), .credit_vc_i(credit_vc_i[p*VcW +: VcW]));
+
+    // What the other ports have of the message that this one looks at.
+    logic [P-1:0] follows, reads;
+    logic [LenW-1:0] before_count, reading_count;
+    logic reading;
+    for (genvar q = 0; q < P; q++) begin : gen_other
+      assign follows[q] = q != p && wrote_valid[q]
+          && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
+          && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
+      assign reads[q] = EnExchange != 0 && sending[q]
+          && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
+    end
+    always_comb begin
+      before_count = '0;
+      reading_count = '0;
+      for (int unsigned q = 0; q < P; q++) begin
+        if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
+        if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
+      end
+    end
+    assign reading = reads != '0 && (reads & (reads - P'(1))) == '0;
+
+    logic unit_en, unit_valid, unit_copy, unit_done;
+    logic [D-1:0] unit_a, unit_b, unit_result;
+    logic [LenW-1:0] pos;
+    mt_rx_port #(
+      .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
+      .EnExchange(EnExchange), .Latency(Latency)
+    ) u_rx (
+      .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q), .wide_i(wide), .halt_i(halt),
+      .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
+      .piece_o(rx_piece[p*PieceW +: PieceW]), .turn_o(rx_turn[p*CntW +: CntW]),
+      .taken_i(rx_taken[p*CntW +: CntW]), .sent_i(rx_sent[p*CntW +: CntW]),
+      .claimed_i(rx_claimed[p*CntW +: CntW]), .claim_o(rx_claim[p]),
+      .before_valid_i(follows != '0), .before_count_i(before_count),
+      .reading_i(reading), .reading_count_i(reading_count),
+      .wrote_valid_o(wrote_valid[p]), .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]),
+      .wrote_turn_o(wrote_turn[p*CntW +: CntW]), .wrote_count_o(wrote_count[p*LenW +: LenW]),
+      .taken_o(taken[p]), .taken_piece_o(taken_piece[p*PieceW +: PieceW]),
+      .corrupt_o(corrupt[p]), .length_error_o(length_error[p]), .piece_error_o(piece_error[p]),
+      .duplicate_o(duplicate[p]), .parked_full_o(parked_full[p]), .parked_o(parked[p]),
+      .header_o(header[p]), .issued_o(trace_issued_o[p]), .issued_pos_o(pos),
+      .acc_req_tvalid_o(acc_req_tvalid_o[p]), .acc_req_tready_i(acc_req_tready_i[p]),
+      .acc_req_tdata_o(acc_req_tdata_o[p*A +: A]), .acc_tvalid_i(acc_tvalid_i[p]),
+      .acc_tready_o(acc_tready_o[p]), .acc_tdata_i(acc_tdata_i[p*D +: D]),
+      .stage_req_tvalid_o(stage_req_tvalid_o[p]), .stage_req_tready_i(stage_req_tready_i[p]),
+      .stage_req_tdata_o(stage_req_tdata_o[p*S +: S]), .stage_tvalid_i(stage_tvalid_i[p]),
+      .stage_tready_o(stage_tready_o[p]), .stage_tdata_i(stage_tdata_i[p*D +: D]),
+      .stage_wr_tvalid_o(stage_wr_tvalid_o[p]), .stage_wr_tready_i(stage_wr_tready_i[p]),
+      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]),
+      .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]),
+      .res_taddr_o(res_taddr_o[p*A +: A]), .res_tkeep_o(res_tkeep_o[p*16 +: 16]),
+      .res_tdata_o(res_tdata_o[p*D +: D]),
+      .unit_en_o(unit_en), .unit_valid_o(unit_valid), .unit_copy_o(unit_copy),
+      .unit_a_o(unit_a), .unit_b_o(unit_b), .unit_valid_i(unit_done),
+      .unit_result_i(unit_result));
+
+    mt_reduce_unit #(
+      .Latency(Latency), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16),
+      .FpImpl(FpImpl)
+    ) u_unit (
+      .clk_i, .rst_ni, .en_i(unit_en), .valid_i(unit_valid), .dtype_i(dtype), .copy_i(unit_copy),
+      .a_i(unit_a), .b_i(unit_b), .valid_o(unit_done), .r_o(unit_result));
+
+    assign trace_rx_piece_o[p*16 +: 16] = 16'(rx_piece[p*PieceW +: PieceW]);
+    assign trace_rx_turn_o[p*16 +: 16] = 16'(rx_turn[p*CntW +: CntW]);
+    assign trace_rx_pos_o[p*16 +: 16] = pos;
+    assign trace_taken_piece_o[p*16 +: 16] = 16'(taken_piece[p*PieceW +: PieceW]);
+  end
+  assign received = valid_i;
+
+  // ---- Done: all is sent, and all taken in.
+  logic [23:0] taken_now;
+  always_comb begin
+    taken_now = '0;
+    for (int unsigned p = 0; p < P; p++) taken_now += 24'(taken[p]);
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm) taken_count_q <= '0;
+    else if (taken != '0) taken_count_q <= taken_count_q + taken_now;
+  end
+  assign done = running_q && !halt && (entry_valid | sending) == '0 && taken_count_q == arrivals;
+
+  // ---- Watchdog: nothing has moved for so long.
+  logic [23:0] quiet_q;
+  logic moves, expires;
+  assign moves = (valid_o | valid_i | taken) != '0;
+  assign expires = running_q && watchdog != '0 && quiet_q == watchdog;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || !running_q || moves) quiet_q <= '0;
+    else if (quiet_q != watchdog) quiet_q <= quiet_q + 24'd1;
+  end
+
+  // ---- Errors, and the lowest port that has one.
+  logic [P-1:0] late, any;
+  assign late = armed_q || running_q ? '0 : header;
+  always_comb begin
+    error = '0;
+    error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
+    error[mt_pkg::ErrOpcode] = opcode_error != '0;
+    error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full) || (route_write && routes_full)
+                                  || (step_write && steps_full);
+    error[mt_pkg::ErrCorrupt] = corrupt != '0;
+    error[mt_pkg::ErrLength] = length_error != '0;
+    error[mt_pkg::ErrPiece] = piece_error != '0;
+    error[mt_pkg::ErrDuplicate] = duplicate != '0;
+    error[mt_pkg::ErrParked] = parked_full != '0;
+    error[mt_pkg::ErrLate] = late != '0;
+    error[mt_pkg::ErrCreditOver] = credit_over != '0 || credit_over_i;
+    error[mt_pkg::ErrCreditStuck] = expires && no_credit != '0;
+    error[mt_pkg::ErrTimeout] = expires && no_credit == '0;
+  end
+  logic table_of_entry_full;
+  logic [P-1:0] full_hit;
+  for (genvar p = 0; p < P; p++) begin : gen_full
+    assign full_hit[p] = 32'(entry_port) == p && table_full[p];
+  end
+  assign table_of_entry_full = full_hit != '0 || 32'(entry_port) >= P;
+  assign any = (running_q ? parity_error : '0) | opcode_error | corrupt | length_error | piece_error
+               | duplicate | parked_full | late | credit_over | (expires ? no_credit : '0);
+  always_comb begin
+    error_port = '0;
+    error_piece = '0;
+    for (int unsigned p = P; p > 0; p--) begin
+      if (any[p-1]) begin
+        error_port = 4'(p - 1);
+        error_piece = 16'(rx_piece[(p-1)*PieceW +: PieceW]);
+      end
+    end
+  end
+
+  assign trace_running_o = running_q;
+  assign trace_done_o = done;
+  assign trace_begun_o = begun;
+  assign trace_sent_o = tx_sent;
+  assign trace_taken_o = taken;
+  assign trace_step_o = 16'(step);
+
+  `MT_ASSERT(NoWordAfterError, !halt || res_tvalid_o == '0)
+  `MT_ASSERT(DoneOnce, !(done && begun != '0))
+
+endmodule

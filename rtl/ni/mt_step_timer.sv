@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The step counter of lockstep issue. A step lasts as long as it was estimated, and until all of
+// its entries are sent. docs/nic-spec.md, "Issue".
+`include "mt_assert.svh"
+
+module mt_step_timer #(
+  // Width of step numbers.
+  parameter int unsigned StepW = 12,
+  // Steps that lengths can be given for.
+  parameter int unsigned Depth = 1024,
+  // Width of lengths, in cycles.
+  parameter int unsigned LenW = 20
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Lengths of the steps, one after the other, after clear_i.
+  input  logic            clear_i,
+  input  logic            write_i,
+  input  logic [LenW-1:0] length_i,
+  output logic            full_o,
+
+  // In the cycle before the first step.
+  input  logic start_i,
+  input  logic running_i,
+  // No port sends, and none has an entry of this step left.
+  input  logic sent_i,
+  // The step, as it counts in this cycle.
+  output logic [StepW-1:0] step_o,
+  // The step that sent_i is about.
+  output logic [StepW-1:0] current_o
+);
+
+  localparam int unsigned PtrW = $clog2(Depth + 1);
+  localparam int unsigned IdxW = Depth > 1 ? $clog2(Depth) : 1;
+
+  logic [LenW-1:0] mem [Depth];
+  logic [PtrW-1:0] written_q;
+  logic [StepW-1:0] step_q;
+  logic [LenW-1:0] left_q;
+  logic [LenW-1:0] next_length_q;  // of step_q + 1
+
+  logic advance;
+  assign advance = running_i && sent_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q);
+  assign step_o = advance ? step_q + StepW'(1) : step_q;
+  assign current_o = step_q;
+  assign full_o = written_q == PtrW'(Depth);
+
+  // Read ahead, as a memory with a register at its output does.
+  logic [IdxW-1:0] read;
+  assign read = start_i ? IdxW'(1) : IdxW'(step_o + StepW'(1));
+
+  logic [LenW-1:0] first_q;  // length of step 0
+  always_ff @(posedge clk_i) begin
+    if (write_i && !full_o) mem[written_q[IdxW-1:0]] <= length_i;
+    if (write_i && written_q == '0) first_q <= length_i;
+    next_length_q <= mem[read];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      written_q <= '0;
+      step_q <= '0;
+      left_q <= '0;
+    end else begin
+      if (clear_i) written_q <= '0;
+      else if (write_i && !full_o) written_q <= written_q + PtrW'(1);
+      if (start_i) begin
+        step_q <= '0;
+        left_q <= first_q;
+      end else if (advance) begin
+        step_q <= step_o;
+        left_q <= next_length_q - LenW'(1);
+      end else if (running_i && left_q != '0) begin
+        left_q <= left_q - LenW'(1);
+      end
+    end
+  end
+
+  `MT_ASSERT_NEXT(StepsGoUpByOne, running_i && !start_i,
+                  step_q == $past(step_q) || step_q == $past(step_q) + StepW'(1))
+  `MT_ASSERT(NeverEarly, !advance || (sent_i && left_q == '0))
+
+endmodule

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A send port: takes the entries of its table in order, each as soon as what it waits for has been
+// taken in, and sends it as one worm (message) or as several (packets): header, then payload.
+//
+// The payload is read while it is sent: the first word is asked for in the cycle of the header, so
+// a memory that answers in the next cycle keeps the link busy without a gap.
+`include "mt_assert.svh"
+
+module mt_tx_port #(
+  // Widths of the fields of an entry, in the order of the image, docs/nic-spec.md.
+  parameter int unsigned StepW = 12,
+  parameter int unsigned FlowW = 6,
+  parameter int unsigned PieceOfFlowW = 4,
+  parameter int unsigned RouteW = 6,
+  parameter int unsigned CntW = 6,
+  parameter int unsigned StartW = 24,
+  parameter int unsigned SizeW = 24,
+  // Pieces of the collective: 2^PieceW.
+  parameter int unsigned PieceW = 10,
+  // Virtual channels of the way to the router, and the width of their credit counters.
+  parameter int unsigned NumVc = 4,
+  parameter int unsigned CreditW = 10,
+  // 1: routes may be longer than mt_pkg::ShortHops.
+  parameter int unsigned LongRoutes = 1,
+  // 1: packets are supported.
+  parameter int unsigned EnPackets = 1,
+  // Words that may be asked for before they are sent; a power of two.
+  parameter int unsigned MaxOutstanding = 4,
+  localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW
+                                   + SizeW + 1,
+  localparam int unsigned VcW = $clog2(NumVc)
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Configuration: quasi-static.
+  input  logic [mt_pkg::SrcW-1:0]   rank_i,
+  input  logic                      wide_i,     // elements of 4 bytes, else of 2
+  input  logic                      packets_i,
+  input  logic [mt_pkg::LenW-1:0]   packet_flits_i,
+  input  logic [NumVc-1:0]          vc_mask_i,
+  input  logic                      uniform_i,  // chunks of size_i elements, one after the other
+  input  logic [mt_pkg::StartW-1:0] size_i,
+  input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow
+  input  logic                      load_i,
+  input  logic [CreditW-1:0]        places_i,
+
+  // A collective is running; rewind_i goes before it.
+  input  logic                      running_i,
+  input  logic                      rewind_i,
+  // Next entry of the table; its parity is checked there.
+  input  logic                      entry_valid_i,
+  input  logic                      entry_error_i,
+  input  logic [EntryW-1:0]         entry_i,
+  output logic                      entry_pop_o,
+  // Route of that entry.
+  output logic [RouteW-1:0]         route_o,
+  input  logic [mt_pkg::LongRouteW-1:0] route_i,
+  input  logic                      route_long_i,
+  // Messages of that entry's piece that are taken in; the step.
+  output logic [PieceW-1:0]         piece_o,
+  input  logic [CntW-1:0]           taken_i,
+  input  logic                      lockstep_i,
+  input  logic [StepW-1:0]          step_i,
+  input  logic [StepW-1:0]          current_step_i,
+
+  // State: sending a message of piece_o; how many of its payload flits are sent.
+  output logic                      sending_o,
+  output logic [mt_pkg::LenW-1:0]   sent_flits_o,
+  // The last flit leaves in this cycle.
+  output logic                      sent_o,
+  output logic                      begun_o,
+  // No entry of current_step_i or an earlier one is left.
+  output logic                      idle_in_step_o,
+  output logic                      waits_for_credit_o,
+  output logic                      opcode_error_o,
+  output logic                      credit_over_o,
+
+  // AXI4-Stream: byte addresses of words to be read, and the words.
+  output logic                      req_tvalid_o,
+  input  logic                      req_tready_i,
+  output logic [mt_pkg::AddrW-1:0]  req_tdata_o,
+  input  logic                      data_tvalid_i,
+  output logic                      data_tready_o,
+  input  logic [mt_pkg::DataW-1:0]  data_tdata_i,
+
+  // To the router; registered.
+  output logic                      valid_o,
+  output logic [VcW-1:0]            vc_o,
+  output logic [mt_pkg::FlitW-1:0]  flit_o,
+  input  logic                      credit_valid_i,
+  input  logic [VcW-1:0]            credit_vc_i
+);
+
+  localparam int unsigned LenW = mt_pkg::LenW;
+  localparam int unsigned AddrW = mt_pkg::AddrW;
+  localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
+
+  // The entry.
+  localparam int unsigned StepAt = 2;
+  localparam int unsigned FlowAt = StepAt + StepW;
+  localparam int unsigned PieceAt = FlowAt + FlowW;
+  localparam int unsigned RouteAt = PieceAt + PieceOfFlowW;
+  localparam int unsigned WaitAt = RouteAt + RouteW;
+  localparam int unsigned TurnAt = WaitAt + CntW;
+  localparam int unsigned AfterAt = TurnAt + CntW;
+  localparam int unsigned StartAt = AfterAt + CntW;
+  localparam int unsigned SizeAt = StartAt + StartW;
+
+  logic [1:0] op;
+  logic [StepW-1:0] entry_step;
+  logic [CntW-1:0] wait_for;
+  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: its number in the buffer
+  assign chunk = mt_pkg::StartW'(entry_i[FlowAt +: FlowW]) * mt_pkg::StartW'(pieces_i)
+                 + mt_pkg::StartW'(entry_i[PieceAt +: PieceOfFlowW]);
+  assign op = entry_i[1:0];
+  assign entry_step = entry_i[StepAt +: StepW];
+  assign piece_o = PieceW'(entry_i[PieceAt +: PieceOfFlowW])
+                   | PieceW'(PieceW'(entry_i[FlowAt +: FlowW]) << (PieceW - FlowW));
+  assign route_o = entry_i[RouteAt +: RouteW];
+  assign wait_for = entry_i[WaitAt +: CntW];
+  assign start = uniform_i ? mt_pkg::StartW'(chunk * size_i)
+                           : mt_pkg::StartW'(entry_i[StartAt +: StartW]);
+  assign size = uniform_i ? size_i : mt_pkg::StartW'(entry_i[SizeAt +: SizeW]);
+
+  // Flits of the message, elements in its last one less one, first byte.
+  logic [LenW-1:0] total;
+  logic [mt_pkg::LanesW-1:0] lanes;
+  logic [AddrW-1:0] base;
+  assign total = LenW'((size + (wide_i ? mt_pkg::StartW'(3) : mt_pkg::StartW'(7))) >> (wide_i ? 2 : 3));
+  assign lanes = wide_i ? {1'b0, 2'(size[1:0] - 2'd1)} : size[2:0] - 3'd1;
+  assign base = wide_i ? {1'b0, start, 2'b0} : {2'b0, start, 1'b0};
+
+  logic unused_parity;
+  assign unused_parity = entry_i[EntryW-1];
+
+  // What may begin.
+  logic sending_q, ready;
+  assign ready = running_i && entry_valid_i && !entry_error_i && op != mt_pkg::OpNop
+                 && taken_i >= wait_for && (!lockstep_i || entry_step <= step_i);
+  assign opcode_error_o = running_i && entry_valid_i && !entry_error_i && op == 2'd3;
+  assign idle_in_step_o = !sending_q && (!entry_valid_i || entry_step > current_step_i);
+  logic skips, active;
+  assign skips = running_i && entry_valid_i && !entry_error_i && op == mt_pkg::OpNop;
+  assign active = running_i && (sending_q || ready);
+  assign begun_o = active && !sending_q;
+  assign sending_o = sending_q;
+
+  // Worms.
+  logic in_worm_q, route_sent_q;
+  logic [LenW-1:0] sent_q, left_q;   // payload flits of the message, of the worm
+  logic [VcW-1:0] vc_q;
+  logic [LenW-1:0] rest, worm;       // of the message; of the worm that begins
+  assign rest = total - sent_q;
+  assign worm = EnPackets != 0 && packets_i && packet_flits_i < rest ? packet_flits_i : rest;
+  assign sent_flits_o = sent_q;
+
+  logic send, is_route, is_header, is_payload, ends_worm, ends_message;
+  logic [VcW-1:0] vc;
+
+  // Virtual channels of the way to the router: an empty one, or one with a place.
+  logic [NumVc-1:0] has, full, over, usable;
+  logic [VcW-1:0] new_vc;
+  for (genvar v = 0; v < NumVc; v++) begin : gen_credit
+    logic [CreditW-1:0] unused_available;
+    mt_credit #(.CntW(CreditW)) u_credit (
+      .clk_i, .rst_ni, .load_i, .initial_i(places_i),
+      .take_i(send && vc == VcW'(v)), .give_i(credit_valid_i && credit_vc_i == VcW'(v)),
+      .available_o(unused_available), .has_o(has[v]), .full_o(full[v]), .error_o(over[v]));
+  end
+  assign credit_over_o = over != '0;
+  assign usable = (full & has & vc_mask_i) != '0 ? full & has & vc_mask_i : has & vc_mask_i;
+  always_comb begin
+    new_vc = '0;
+    for (int unsigned i = NumVc; i > 0; i--) if (usable[i-1]) new_vc = VcW'(i - 1);
+  end
+
+  // Payload words, asked for ahead.
+  logic [LenW-1:0] asked_q;
+  logic [LvlW-1:0] under_way_q;  // asked for and not sent
+  logic word_valid, word_taken, asks;
+  logic [mt_pkg::DataW-1:0] word;
+  assign req_tvalid_o = active && asked_q != total && under_way_q != LvlW'(MaxOutstanding);
+  assign req_tdata_o = base + {{(AddrW - LenW - 4) {1'b0}}, asked_q, 4'b0};
+  assign asks = req_tvalid_o && req_tready_i;
+  logic [LvlW-1:0] unused_level;
+  mt_fifo #(.Width(mt_pkg::DataW), .Depth(MaxOutstanding), .Bypass(1)) u_words (
+    .clk_i, .rst_ni,
+    .in_valid_i(data_tvalid_i), .in_ready_o(data_tready_o), .in_data_i(data_tdata_i),
+    .out_valid_o(word_valid), .out_ready_i(word_taken), .out_data_o(word),
+    .level_o(unused_level));
+
+  // The flit of this cycle.
+  mt_pkg::header_t header;
+  logic head;
+  logic [mt_pkg::DataW-1:0] data;
+  logic has_place;
+  assign is_route = LongRoutes != 0 && route_long_i && !in_worm_q && !route_sent_q;
+  assign is_header = !in_worm_q && !is_route;
+  assign is_payload = in_worm_q;
+  assign vc = in_worm_q || route_sent_q ? vc_q : new_vc;
+  assign head = !in_worm_q && !route_sent_q;
+  assign has_place = in_worm_q || route_sent_q ? has[vc_q] : usable != '0;
+  assign send = active && has_place && (!is_payload || word_valid);
+  assign word_taken = send && is_payload;
+  assign ends_worm = send && (is_header ? worm == '0 : is_payload && left_q == LenW'(1));
+  assign ends_message = ends_worm && rest == (is_header ? '0 : LenW'(1));
+  assign sent_o = ends_message;
+  assign entry_pop_o = ends_message || skips;
+  assign waits_for_credit_o = active && !has_place;
+
+  always_comb begin
+    header = '0;
+    data = '0;
+    if (send) begin
+      data = word;
+      if (is_route) begin
+        data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
+      end else if (is_header) begin
+        header.gather = op == mt_pkg::OpGather;
+        header.last = worm == rest;
+        header.lanes = lanes;
+        header.src = rank_i;
+        header.turn = mt_pkg::CountW'(entry_i[TurnAt +: CntW]);
+        header.after = mt_pkg::CountW'(entry_i[AfterAt +: CntW]);
+        header.piece = mt_pkg::PieceW'(piece_o);
+        header.flits = worm;
+        header.offset = sent_q;
+        header.start = start;
+        header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
+        data = header;
+      end
+    end
+  end
+  logic [mt_pkg::ParityW-1:0] parity;
+  mt_parity #(.Width(mt_pkg::DataW + 2), .Groups(mt_pkg::ParityW)) u_parity (
+    .data_i({head, ends_worm, data}), .parity_o(parity));
+
+  always_ff @(posedge clk_i) begin
+    if (send) begin
+      vc_o <= vc;
+      flit_o <= {head, ends_worm, parity, data};
+      vc_q <= vc;
+    end
+    if (send && is_header) left_q <= worm;
+    else if (send && is_payload) left_q <= left_q - LenW'(1);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || rewind_i) begin
+      valid_o <= 1'b0;
+      sending_q <= 1'b0;
+      in_worm_q <= 1'b0;
+      route_sent_q <= 1'b0;
+      sent_q <= '0;
+      asked_q <= '0;
+      under_way_q <= '0;
+    end else begin
+      valid_o <= send;
+      sending_q <= active && !ends_message;
+      if (send) begin
+        route_sent_q <= is_route;
+        if (is_header || is_payload) in_worm_q <= !ends_worm;
+        if (ends_message) sent_q <= '0;
+        else if (is_payload) sent_q <= sent_q + LenW'(1);
+      end
+      if (ends_message) asked_q <= '0;
+      else if (asks) asked_q <= asked_q + LenW'(1);
+      under_way_q <= under_way_q + LvlW'(asks) - LvlW'(word_taken);
+    end
+  end
+
+  `MT_ASSERT(AsksNoMoreThanThereIs, asked_q <= total || !sending_q)
+  `MT_ASSERT(SentWhatWasAsked, !sending_q || sent_q <= asked_q)
+  `MT_ASSERT_NEXT(IssuesOnlyWhenDue, begun_o, $past(taken_i >= wait_for))
+  `MT_ASSERT_NEXT(PopsOnce, entry_pop_o, $past(entry_valid_i))
+
+endmodule

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What travels on links, and what goes wrong: the formats that all modules share.
+package mt_pkg;
+
+  // Payload of a flit.
+  localparam int unsigned DataW = 128;
+  // Bit-interleaved parity of a flit: any burst of up to 8 wrong bits is seen.
+  localparam int unsigned ParityW = 8;
+  // A hop of a route: output port of the router and the virtual channels that may be used there.
+  localparam int unsigned HopPortW = 5;
+  localparam int unsigned HopMaskW = 4;
+  localparam int unsigned HopW = HopPortW + HopMaskW;
+  // Hops in a header; longer routes have a flit of their own before it.
+  localparam int unsigned ShortHops = 3;
+  localparam int unsigned LongHops = 14;
+  localparam int unsigned ShortRouteW = ShortHops * HopW;
+  localparam int unsigned LongRouteW = LongHops * HopW;
+
+  // Widths of header fields: limits of any interface that is built.
+  localparam int unsigned PieceW = 14;
+  localparam int unsigned CountW = 6;
+  localparam int unsigned LenW = 16;
+  localparam int unsigned StartW = 24;
+  localparam int unsigned LanesW = 3;
+  localparam int unsigned SrcW = 8;
+  // Byte addresses of a buffer.
+  localparam int unsigned AddrW = StartW + 3;
+
+  // A flit: what a router moves in a cycle.
+  typedef struct packed {
+    logic head;
+    logic tail;
+    logic [ParityW-1:0] parity;  // of data, head and tail, see mt_parity
+    logic [DataW-1:0] data;
+  } flit_t;
+  localparam int unsigned FlitW = 2 + ParityW + DataW;
+
+  // The (last) header flit of a worm.
+  typedef struct packed {
+    logic is_route;              // 1: not a header but the route of a long way, LongHops hops
+    logic [4:0] spare;
+    logic gather;                // copy instead of add
+    logic last;                  // the last worm of its message
+    logic [LanesW-1:0] lanes;    // elements in the message's last flit, less one
+    logic [SrcW-1:0] src;        // rank that sent it
+    logic [CountW-1:0] turn;     // messages of the piece that are taken in before this one
+    logic [CountW-1:0] after;    // messages of the piece that are sent before this one is taken in
+    logic [PieceW-1:0] piece;    // flow and piece of the flow
+    logic [LenW-1:0] flits;      // payload flits of this worm
+    logic [LenW-1:0] offset;     // payload flits of the message before this worm
+    logic [StartW-1:0] start;    // first element of the message in the buffer
+    logic [ShortRouteW-1:0] route;
+  } header_t;
+
+  // Numbers of dtype_i and of the CSR.
+  localparam logic [1:0] DtInt32 = 2'd0;
+  localparam logic [1:0] DtFp32 = 2'd1;
+  localparam logic [1:0] DtBf16 = 2'd2;
+  localparam logic [1:0] DtFp16 = 2'd3;
+
+  // Opcodes of table entries.
+  localparam logic [1:0] OpNop = 2'd0;
+  localparam logic [1:0] OpReduce = 2'd1;
+  localparam logic [1:0] OpGather = 2'd2;
+
+  // Errors: bits of the ERROR register.
+  localparam int unsigned NumErrors = 13;
+  localparam int unsigned ErrTableParity = 0;   // an entry with an odd number of ones
+  localparam int unsigned ErrOpcode = 1;        // an entry with opcode 3
+  localparam int unsigned ErrTableFull = 2;     // more entries, routes or steps than there is room
+  localparam int unsigned ErrConfig = 3;        // tables written while a collective runs
+  localparam int unsigned ErrCorrupt = 4;       // a flit with a wrong parity
+  localparam int unsigned ErrLength = 5;        // a worm that is longer or shorter than it says
+  localparam int unsigned ErrPiece = 6;         // a message for a piece that does not exist
+  localparam int unsigned ErrDuplicate = 7;     // a message that was already taken in or begun
+  localparam int unsigned ErrParked = 8;        // more early worms than slots
+  localparam int unsigned ErrLate = 9;          // a message after the collective was done
+  localparam int unsigned ErrCreditOver = 10;   // more credits than there are places
+  localparam int unsigned ErrCreditStuck = 11;  // no credit came back for too long
+  localparam int unsigned ErrTimeout = 12;      // nothing came for too long
+
+endpackage

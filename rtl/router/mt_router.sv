@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A router with a cycle of latency: routes come with the flits, so it serves any network. The
+// outputs NumLinks and up lead to interfaces and have no credits. docs/nic-spec.md, "Network".
+`include "mt_assert.svh"
+
+module mt_router #(
+  // Links to other routers; inputs and outputs 0 .. NumLinks-1.
+  parameter int unsigned NumLinks = 4,
+  // Ports of the interface at this router; inputs and outputs NumLinks and up. 0: a switch.
+  parameter int unsigned NumLocal = 4,
+  // Virtual channels of each link.
+  parameter int unsigned NumVc = 4,
+  // Places of each virtual channel; a power of two.
+  parameter int unsigned Depth = 512,
+  // Width of credit counters.
+  parameter int unsigned CreditW = 10,
+  localparam int unsigned P = NumLinks + NumLocal,
+  localparam int unsigned L = NumLocal > 0 ? NumLocal : 1,
+  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned F = mt_pkg::FlitW
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+
+  // Places of each virtual channel at the other ends of the links; taken over while load_i.
+  input  logic                load_i,
+  input  logic [CreditW-1:0]  places_i,
+
+  // Flits and, in the other direction, credits; port p in bits p*W +: W.
+  input  logic [P-1:0]        valid_i,
+  input  logic [P*VcW-1:0]    vc_i,
+  input  logic [P*F-1:0]      flit_i,
+  output logic [P-1:0]        credit_valid_o,
+  output logic [P*VcW-1:0]    credit_vc_o,
+
+  output logic [P-1:0]        valid_o,
+  output logic [P*VcW-1:0]    vc_o,
+  output logic [P*F-1:0]      flit_o,
+  input  logic [NumLinks-1:0] credit_valid_i,
+  input  logic [NumLinks*VcW-1:0] credit_vc_i,
+  // The interface takes flits.
+  input  logic [L-1:0]        ready_i,
+  // More credits than places came back on this link.
+  output logic [NumLinks-1:0] credit_over_o
+);
+
+  localparam int unsigned IdxW = P > 1 ? $clog2(P) : 1;
+  localparam int unsigned PortW = mt_pkg::HopPortW;
+
+  logic [P*NumVc-1:0] free, has, empty;
+  logic [P-1:0] req, tail, grant;
+  logic [P*PortW-1:0] req_port;
+  logic [P*VcW-1:0] req_vc;
+  logic [P*F-1:0] flit;
+  logic [P*P-1:0] asks;    // output o is asked by input i: o*P + i
+  logic [P*P-1:0] grants;  // likewise
+
+  for (genvar i = 0; i < P; i++) begin : gen_input
+    mt_rt_input #(.NumPorts(P), .NumVc(NumVc), .Depth(Depth)) u_input (
+      .clk_i, .rst_ni,
+      .valid_i(valid_i[i]), .vc_i(vc_i[i*VcW +: VcW]), .flit_i(flit_i[i*F +: F]),
+      .credit_valid_o(credit_valid_o[i]), .credit_vc_o(credit_vc_o[i*VcW +: VcW]),
+      .out_free_i(free), .out_has_i(has), .out_empty_i(empty),
+      .req_o(req[i]), .req_port_o(req_port[i*PortW +: PortW]), .req_vc_o(req_vc[i*VcW +: VcW]),
+      .flit_o(flit[i*F +: F]), .grant_i(grant[i]));
+    assign tail[i] = flit[i*F + F - 2];
+    logic [P-1:0] granted_by;
+    for (genvar o = 0; o < P; o++) begin : gen_ask
+      assign asks[o*P + i] = req[i] && req_port[i*PortW +: PortW] == PortW'(o);
+      assign granted_by[o] = grants[o*P + i];
+    end
+    assign grant[i] = granted_by != '0;
+  end
+
+  for (genvar o = 0; o < P; o++) begin : gen_output
+    logic [IdxW-1:0] from;
+    logic moves;
+    logic [VcW-1:0] vc;
+    logic over;
+    if (o < NumLinks) begin : gen_link
+      mt_rt_output #(.NumPorts(P), .NumVc(NumVc), .CreditW(CreditW), .Ejection(0)) u_output (
+        .clk_i, .rst_ni, .load_i, .places_i, .ready_i(1'b1),
+        .credit_valid_i(credit_valid_i[o]), .credit_vc_i(credit_vc_i[o*VcW +: VcW]),
+        .credit_over_o(over),
+        .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
+        .empty_o(empty[o*NumVc +: NumVc]),
+        .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
+        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+      assign credit_over_o[o] = over;
+    end else begin : gen_local
+      mt_rt_output #(.NumPorts(P), .NumVc(NumVc), .CreditW(CreditW), .Ejection(1)) u_output (
+        .clk_i, .rst_ni, .load_i, .places_i, .ready_i(ready_i[o - NumLinks]),
+        .credit_valid_i(1'b0), .credit_vc_i('0), .credit_over_o(over),
+        .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
+        .empty_o(empty[o*NumVc +: NumVc]),
+        .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
+        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+      logic unused;
+      assign unused = over;
+    end
+    always_ff @(posedge clk_i) begin
+      if (!rst_ni) valid_o[o] <= 1'b0;
+      else valid_o[o] <= moves;
+      if (moves) begin
+        vc_o[o*VcW +: VcW] <= vc;
+        flit_o[o*F +: F] <= flit[from*F +: F];
+      end
+    end
+  end
+
+endmodule
