@@ -1,3 +1,4 @@
+pkg/mt_pkg.sv
 prim/mt_onehot.sv
 prim/mt_prio_enc.sv
 prim/mt_fifo.sv
@@ -6,3 +7,16 @@ prim/mt_credit.sv
 prim/mt_rr_arb.sv
 prim/mt_lru_arb.sv
 prim/mt_parity.sv
+arith/mt_fp_add.sv
+arith/mt_reduce_unit.sv
+router/mt_rt_input.sv
+router/mt_rt_output.sv
+router/mt_router.sv
+ni/mt_table.sv
+ni/mt_step_timer.sv
+ni/mt_scoreboard.sv
+ni/mt_tx_port.sv
+ni/mt_rx_port.sv
+ni/mt_csr.sv
+ni/mt_ni.sv
+net/mt_node.sv

@@ -2,6 +2,7 @@
 // prove: CntW=1
 // prove: CntW=3
 // prove: CntW=9
+// steps: 5
 
 // What the user promises; credits may come back at any time, also too many.
 `MT_ASSUME(TakesWhatIsThere, !take_i || has_o)

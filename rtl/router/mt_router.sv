@@ -72,6 +72,11 @@ module mt_router #(
     assign grant[i] = granted_by != '0;
   end
 
+  if (NumLocal == 0) begin : gen_switch
+    logic unused_ready;
+    assign unused_ready = ready_i;
+  end
+
   for (genvar o = 0; o < P; o++) begin : gen_output
     logic [IdxW-1:0] from;
     logic moves;

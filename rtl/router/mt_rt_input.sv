@@ -98,10 +98,10 @@ module mt_rt_input #(
     assign want_vc[v*VcW +: VcW] = best;
   end
 
-  logic [NumVc-1:0] chosen;
+  logic [NumVc-1:0] unused_chosen;
   logic [VcW-1:0] vc;
   mt_lru_arb #(.N(NumVc)) u_lru (
-    .clk_i, .rst_ni, .req_i(can), .en_i(grant_i), .gnt_o(chosen), .gnt_idx_o(vc));
+    .clk_i, .rst_ni, .req_i(can), .en_i(grant_i), .gnt_o(unused_chosen), .gnt_idx_o(vc));
 
   assign req_o = can != '0;
   assign req_port_o = want_port[vc*PortW +: PortW];
@@ -175,7 +175,9 @@ module mt_rt_input #(
     end
   end
 
-  `MT_ASSERT(NoOverflow, !(push && count_q[vc_i] == (PtrW + 1)'(Depth)))
+  logic full;
+  assign full = count_q[vc_i] == (PtrW + 1)'(Depth);
+  `MT_ASSERT(NoOverflow, !(push && full))
   `MT_ASSERT(GrantedOnRequest, !grant_i || req_o)
   `MT_ASSERT(WormBeginsWithHead, !(grant_i && is_header && !flit.head))
   `MT_ASSERT(PortExists, !req_o || 32'(req_port_o) < NumPorts)

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From tables to register writes.
+#include "rtl/sim/loader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include "nic/encode/image.hpp"
+#include "rtl/sim/node.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+using nic::Field;
+
+constexpr std::uint32_t kHopPortBits = 5, kHopBits = 9, kShortHops = 3, kLongHops = 14;
+constexpr std::uint32_t kMostRanks = 256;
+constexpr std::uint32_t kNibble = 4, kWordNibbles = 8;
+
+/// The words of a line of a memory file, the lowest first.
+std::vector<std::uint32_t> words_of(const std::string& hex, std::uint32_t bits) {
+  std::vector<std::uint32_t> words((bits + 31) / 32, 0);
+  for (std::size_t i = 0; i < hex.size(); ++i) {
+    const std::size_t nibble = hex.size() - 1 - i;
+    const auto value = static_cast<std::uint32_t>(std::stoul(hex.substr(i, 1), nullptr, 16));
+    words[nibble / kWordNibbles] |= value << (nibble % kWordNibbles * kNibble);
+  }
+  return words;
+}
+
+/// A route as the hardware has it: hops from bit 0 up, the last one to the interface.
+std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint32_t classes,
+                                         std::uint32_t channels) {
+  if (route.hops.size() + 1 > kLongHops) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected routes of at most {} links, got {}",
+                            kLongHops - 1, route.hops.size()));
+  }
+  std::array<std::uint32_t, 4> words{};
+  const auto put = [&](std::size_t hop, std::uint32_t value) {
+    const std::size_t bit = hop * kHopBits;
+    words[bit / 32] |= value << (bit % 32);
+    if (bit % 32 + kHopBits > 32) words[bit / 32 + 1] |= value >> (32 - bit % 32);
+  };
+  for (std::size_t h = 0; h < route.hops.size(); ++h) {
+    std::uint32_t mask = 0;
+    for (std::uint32_t v = 0; v < channels; ++v) {
+      if (v * classes / channels == route.hops[h].vc_class) mask |= 1U << v;
+    }
+    put(h, route.hops[h].port | mask << kHopPortBits);
+  }
+  put(route.hops.size(), (Network::kPorts + route.ejection) | 1U << kHopPortBits);
+  const bool is_long = route.hops.size() + 1 > kShortHops;
+  constexpr std::uint32_t kLongBit = kLongHops * kHopBits;  // the route's own flit
+  if (is_long) words[kLongBit / 32] |= 1U << (kLongBit % 32);
+  return words;
+}
+
+std::uint32_t mode_of(const Collective& c) {
+  const std::uint32_t lockstep = c.step_lengths.empty() ? 0 : 1;
+  const std::uint32_t packets = c.parameters.flow_control == nic::FlowControl::Packet ? 2 : 0;
+  const std::uint32_t channels = (1U << c.parameters.virtual_channels) - 1;
+  return lockstep | packets | static_cast<std::uint32_t>(c.type) << 4 | channels << 8;
+}
+
+}  // namespace
+
+std::uint32_t bytes_of(HardwareType type) {
+  return type == HardwareType::Int32 || type == HardwareType::Fp32 ? 4 : 2;
+}
+
+nic::Layout verilated_layout() {
+  nic::Layout layout;
+  const auto set = [&](Field field, std::uint8_t width) {
+    layout.width[static_cast<std::size_t>(field)] = width;
+  };
+  set(Field::Op, 2);
+  set(Field::Step, 12);
+  set(Field::Flow, 8);
+  set(Field::Piece, 4);
+  set(Field::Route, 8);
+  set(Field::Wait, 6);
+  set(Field::Turn, 6);
+  set(Field::After, 6);
+  set(Field::Start, 24);
+  set(Field::Size, 24);
+  set(Field::Parity, 1);
+  return layout;
+}
+
+std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
+  const nic::Tables& tables = c.tables;
+  if (tables.ranks > kMostRanks) {
+    throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected at most {} ranks, "
+                                                    "got {}",
+                                                    kMostRanks, tables.ranks));
+  }
+  const nic::Layout layout = verilated_layout();
+  std::vector<std::uint32_t> arrivals(tables.ranks, 0);
+  for (const auto& entries : tables.of_rank) {
+    for (const nic::Entry& entry : entries) ++arrivals[index(entry.peer)];
+  }
+  const auto packet_flits =
+      (c.parameters.packet_bytes + c.parameters.flit_bytes - 1) / c.parameters.flit_bytes;
+  std::vector<std::vector<RegisterWrite>> writes(tables.ranks);
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    std::vector<RegisterWrite>& of_rank = writes[r];
+    of_rank = {{reg::kControl, reg::kClear},
+               {reg::kMode, mode_of(c)},
+               {reg::kRank, r},
+               {reg::kPacketFlits, packet_flits},
+               {reg::kArrivals, arrivals[r]},
+               {reg::kWatchdog, c.watchdog}};
+    for (const nic::TableRoute& route : tables.routes[r]) {
+      for (const std::uint32_t word :
+           route_words(route, tables.classes, c.parameters.virtual_channels)) {
+        of_rank.push_back({reg::kRoute, word});
+      }
+    }
+    std::istringstream lines(nic::memory_file(tables, Rank{r}, layout));
+    for (std::string line; lines >> line;) {
+      for (const std::uint32_t word : words_of(line, layout.bits())) {
+        of_rank.push_back({reg::kTable, word});
+      }
+    }
+    for (const std::uint64_t length : c.step_lengths) {
+      of_rank.push_back({reg::kStep, static_cast<std::uint32_t>(length)});
+    }
+  }
+  return writes;
+}
+
+RegisterWrite arm() { return {reg::kControl, reg::kArm}; }
+RegisterWrite go() { return {reg::kControl, reg::kGo}; }
+
+}  // namespace multitree::rtl

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a driver writes to an interface before it runs a collective.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nic/encode/layout.hpp"
+#include "nic/parameters.hpp"
+#include "nic/table/table.hpp"
+#include "rtl/sim/network.hpp"
+
+namespace multitree::rtl {
+
+/// Numbers of types in the mode register.
+enum class HardwareType : std::uint8_t { Int32 = 0, Fp32 = 1, Bf16 = 2, Fp16 = 3 };
+/// 4 or 2.
+std::uint32_t bytes_of(HardwareType type);
+
+/// Widths of entries of the verilated node (defaults of rtl/ni/mt_ni.sv).
+nic::Layout verilated_layout();
+/// Entries of a port, routes and steps that it has room for.
+inline constexpr std::uint32_t kTableDepth = 1024, kStepDepth = 1024, kRouteDepth = 256;
+
+struct Collective {
+  const nic::Tables& tables;
+  const nic::Parameters& parameters;
+  HardwareType type = HardwareType::Fp32;
+  std::vector<std::uint64_t> step_lengths;  ///< as estimate_steps(); empty: no lockstep
+  std::uint32_t watchdog = 100'000;         ///< cycles without any flit
+};
+
+/// All tables, routes, steps and modes, for each rank. Entries are the bits of the image.
+/// \throws Error(Unsupported) as write_image(), and if routes have more than 13 links or ranks more
+/// than 256.
+std::vector<std::vector<RegisterWrite>> load(const Collective& collective);
+
+/// Only what starts another run of what is loaded.
+RegisterWrite arm();
+RegisterWrite go();
+
+}  // namespace multitree::rtl

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Memories by number, and the functions that the memory model calls.
+#include "rtl/sim/memory.hpp"
+
+#include <svdpi.h>
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::size_t kWord = 16;
+
+std::vector<Memory*>& memories() {
+  static std::vector<Memory*> all;
+  return all;
+}
+
+}  // namespace
+
+Memory::Memory(std::size_t bytes)
+    : size_(bytes),
+      handle_(static_cast<std::uint32_t>(memories().size())),
+      buffer_(bytes + kWord) {
+  memories().push_back(this);
+}
+
+Memory::~Memory() {
+  memories()[handle_] = nullptr;
+  while (!memories().empty() && memories().back() == nullptr) memories().pop_back();
+}
+
+std::vector<std::byte>& Memory::space(std::uint32_t turn) {
+  if (turn == 0) return buffer_;
+  if (beside_.size() < turn) beside_.resize(turn);
+  std::vector<std::byte>& space = beside_[turn - 1];
+  if (space.empty()) space.resize(size_ + kWord);
+  return space;
+}
+
+void Memory::read(std::uint32_t turn, std::uint32_t address, void* word) {
+  const std::vector<std::byte>& from = space(turn);
+  if (address + kWord <= from.size()) {
+    std::memcpy(word, from.data() + address, kWord);
+  } else {
+    std::memset(word, 0, kWord);
+  }
+}
+
+void Memory::write(std::uint32_t turn, std::uint32_t address, std::uint32_t keep,
+                   const void* word) {
+  std::byte* const to = space(turn).data() + address;
+  const auto* const from = static_cast<const std::byte*>(word);
+  if (keep == 0xffff && address + kWord <= size_) {
+    std::memcpy(to, from, kWord);
+    return;
+  }
+  // What waits beside the buffer is written in whole words.
+  const std::size_t end = turn == 0 ? size_ : size_ + kWord;
+  for (std::size_t b = 0; b < kWord; ++b) {
+    if ((keep >> b & 1) == 0) continue;
+    if (address + b >= end) {
+      throw std::out_of_range("memory of " + std::to_string(size_) + " bytes: write to " +
+                              std::to_string(address + b));
+    }
+    to[b] = from[b];
+  }
+}
+
+}  // namespace multitree::rtl
+
+extern "C" void mt_memory_read(int handle, int turn, int address, svBitVecVal* data) {
+  multitree::rtl::memories()[static_cast<std::size_t>(handle)]->read(
+      static_cast<std::uint32_t>(turn), static_cast<std::uint32_t>(address), data);
+}
+
+extern "C" void mt_memory_write(int handle, int turn, int address, int keep,
+                                const svBitVecVal* data) {
+  multitree::rtl::memories()[static_cast<std::size_t>(handle)]->write(
+      static_cast<std::uint32_t>(turn), static_cast<std::uint32_t>(address),
+      static_cast<std::uint32_t>(keep), data);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the memory model of a verilated node reads and writes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace multitree::rtl {
+
+/// The memory of one node: a buffer, and what waits beside it, by turn. Known to the hardware by a
+/// number as long as it lives. Not thread safe.
+class Memory {
+ public:
+  explicit Memory(std::size_t bytes);
+  ~Memory();
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  [[nodiscard]] std::uint32_t handle() const { return handle_; }
+  /// The buffer.
+  [[nodiscard]] std::span<std::byte> bytes() { return {buffer_.data(), size_}; }
+
+  /// A word of 16 bytes; what is behind the end is 0. \param turn 0: the buffer.
+  void read(std::uint32_t turn, std::uint32_t address, void* word);
+  /// Those bytes of a word that have a bit in `keep`.
+  /// \throws std::out_of_range if one is behind the end of the buffer.
+  void write(std::uint32_t turn, std::uint32_t address, std::uint32_t keep, const void* word);
+
+ private:
+  std::vector<std::byte>& space(std::uint32_t turn);
+
+  std::size_t size_;
+  std::uint32_t handle_;
+  std::vector<std::byte> buffer_;               // and a word more
+  std::vector<std::vector<std::byte>> beside_;  // [turn - 1], as large, once used
+};
+
+}  // namespace multitree::rtl

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of a node, for simulation: answers in the next cycle; what is written in a cycle is
+// read from the next one on. Its contents are in C++ (memory.cpp).
+module mt_memory_model #(
+  // Ports of the interface.
+  parameter int unsigned NumPorts = 4,
+  localparam int unsigned P = NumPorts,
+  localparam int unsigned A = mt_pkg::AddrW,
+  localparam int unsigned D = mt_pkg::DataW,
+  localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  // Which memory, to the functions in C.
+  input  logic [31:0] handle_i,
+  // Requests that are not accepted in this cycle: of port p in bits 5p +: 5.
+  input  logic [5*P-1:0] stall_i,
+
+  // Memory, AXI4-Stream: payload to be sent,
+  input  logic [P-1:0]   tx_req_tvalid_i,
+  output logic [P-1:0]   tx_req_tready_o,
+  input  logic [P*A-1:0] tx_req_tdata_i,
+  output logic [P-1:0]   tx_tvalid_o,
+  input  logic [P-1:0]   tx_tready_i,
+  output logic [P*D-1:0] tx_tdata_o,
+  // words to be added to,
+  input  logic [P-1:0]   acc_req_tvalid_i,
+  output logic [P-1:0]   acc_req_tready_o,
+  input  logic [P*A-1:0] acc_req_tdata_i,
+  output logic [P-1:0]   acc_tvalid_o,
+  input  logic [P-1:0]   acc_tready_i,
+  output logic [P*D-1:0] acc_tdata_o,
+  // words beside the buffer,
+  input  logic [P-1:0]   stage_req_tvalid_i,
+  output logic [P-1:0]   stage_req_tready_o,
+  input  logic [P*S-1:0] stage_req_tdata_i,
+  output logic [P-1:0]   stage_tvalid_o,
+  input  logic [P-1:0]   stage_tready_i,
+  output logic [P*D-1:0] stage_tdata_o,
+  input  logic [P-1:0]   stage_wr_tvalid_i,
+  output logic [P-1:0]   stage_wr_tready_o,
+  input  logic [P*(S+D)-1:0] stage_wr_tdata_i,
+  // results.
+  input  logic [P-1:0]    res_tvalid_i,
+  output logic [P-1:0]    res_tready_o,
+  input  logic [P*A-1:0]  res_taddr_i,
+  input  logic [P*16-1:0] res_tkeep_i,
+  input  logic [P*D-1:0]  res_tdata_i
+);
+
+  // turn: 0 the buffer, else the words beside it of that turn, plus one.
+  import "DPI-C" function void mt_memory_read(
+      input int handle, input int turn, input int address, output bit [127:0] data);
+  import "DPI-C" function void mt_memory_write(
+      input int handle, input int turn, input int address, input int keep,
+      input bit [127:0] data);
+
+  for (genvar p = 0; p < P; p++) begin : gen_ready
+    assign tx_req_tready_o[p] = !stall_i[5*p];
+    assign acc_req_tready_o[p] = !stall_i[5*p + 1];
+    assign stage_req_tready_o[p] = !stall_i[5*p + 2];
+    assign stage_wr_tready_o[p] = !stall_i[5*p + 3];
+    assign res_tready_o[p] = !stall_i[5*p + 4];
+  end
+  logic unused;
+  assign unused = &{1'b0, tx_tready_i, acc_tready_i, stage_tready_i};  // there is always room
+
+  // All reads of a cycle before all writes.
+  always_ff @(posedge clk_i) begin
+    for (int unsigned p = 0; p < P; p++) begin
+      bit [127:0] word;
+      word = '0;
+      if (tx_req_tvalid_i[p] && tx_req_tready_o[p]) begin
+        mt_memory_read(handle_i, 0, 32'(tx_req_tdata_i[p*A +: A]), word);
+        tx_tdata_o[p*D +: D] <= word;
+      end
+      if (acc_req_tvalid_i[p] && acc_req_tready_o[p]) begin
+        mt_memory_read(handle_i, 0, 32'(acc_req_tdata_i[p*A +: A]), word);
+        acc_tdata_o[p*D +: D] <= word;
+      end
+      if (stage_req_tvalid_i[p] && stage_req_tready_o[p]) begin
+        mt_memory_read(handle_i, 32'(stage_req_tdata_i[p*S + A +: S - A]) + 1,
+                       32'(stage_req_tdata_i[p*S +: A]), word);
+        stage_tdata_o[p*D +: D] <= word;
+      end
+    end
+    for (int unsigned p = 0; p < P; p++) begin
+      if (stage_wr_tvalid_i[p] && stage_wr_tready_o[p]) begin
+        mt_memory_write(handle_i, 32'(stage_wr_tdata_i[p*(S+D) + D + A +: S - A]) + 1,
+                        32'(stage_wr_tdata_i[p*(S+D) + D +: A]), 32'hffff,
+                        stage_wr_tdata_i[p*(S+D) +: D]);
+      end
+      if (res_tvalid_i[p] && res_tready_o[p]) begin
+        mt_memory_write(handle_i, 0, 32'(res_taddr_i[p*A +: A]), 32'(res_tkeep_i[p*16 +: 16]),
+                        res_tdata_i[p*D +: D]);
+      end
+    end
+    if (!rst_ni) begin
+      tx_tvalid_o <= '0;
+      acc_tvalid_o <= '0;
+      stage_tvalid_o <= '0;
+    end else begin
+      tx_tvalid_o <= tx_req_tvalid_i & tx_req_tready_o;
+      acc_tvalid_o <= acc_req_tvalid_i & acc_req_tready_o;
+      stage_tvalid_o <= stage_req_tvalid_i & stage_req_tready_o;
+    end
+  end
+
+endmodule

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A switch for simulation: a router without interface. Lanes as in mt_sim_node.
+module mt_sim_switch #(
+  // Links.
+  parameter int unsigned NumPorts = 8,
+  localparam int unsigned P = NumPorts,
+  localparam int unsigned Lane = 160
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  // Places of each virtual channel at the other ends; taken over while load_i.
+  input  logic              load_i,
+  input  logic [9:0]        places_i,
+  input  logic [P-1:0]      link_valid_i,
+  input  logic [P*2-1:0]    link_vc_i,
+  input  logic [P*Lane-1:0] link_flit_i,
+  output logic [P-1:0]      link_credit_valid_o,
+  output logic [P*2-1:0]    link_credit_vc_o,
+  output logic [P-1:0]      link_valid_o,
+  output logic [P*2-1:0]    link_vc_o,
+  output logic [P*Lane-1:0] link_flit_o,
+  input  logic [P-1:0]      link_credit_valid_i,
+  input  logic [P*2-1:0]    link_credit_vc_i,
+  output logic [P-1:0]      credit_over_o
+);
+
+  localparam int unsigned F = mt_pkg::FlitW;
+
+  logic [P*F-1:0] in_flit, out_flit;
+  for (genvar p = 0; p < P; p++) begin : gen_lane
+    assign in_flit[p*F +: F] = link_flit_i[p*Lane +: F];
+    assign link_flit_o[p*Lane +: Lane] = Lane'(out_flit[p*F +: F]);
+    logic unused;
+    assign unused = &{1'b0, link_flit_i[p*Lane + F +: Lane - F]};
+  end
+
+  mt_router #(.NumLinks(P), .NumLocal(0)) u_router (
+    .clk_i, .rst_ni, .load_i, .places_i,
+    .valid_i(link_valid_i), .vc_i(link_vc_i), .flit_i(in_flit),
+    .credit_valid_o(link_credit_valid_o), .credit_vc_o(link_credit_vc_o),
+    .valid_o(link_valid_o), .vc_o(link_vc_o), .flit_o(out_flit),
+    .credit_valid_i(link_credit_valid_i), .credit_vc_i(link_credit_vc_i),
+    .ready_i(1'b1), .credit_over_o);
+
+endmodule

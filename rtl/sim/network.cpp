@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Nodes and the wires between them.
+#include "rtl/sim/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "rtl/sim/node.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+/// Of all virtual channels, docs/nic-spec.md.
+constexpr std::uint32_t kMostPlaces = 512, kMostChannels = 4;
+constexpr std::uint32_t kResetCycles = 4;
+
+void check(const Topology& topology, const nic::Parameters& parameters) {
+  if (parameters.buffer_flits > kMostPlaces || parameters.virtual_channels > kMostChannels) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected at most {} virtual channels of {} flits, got "
+                            "{} of {}",
+                            kMostChannels, kMostPlaces, parameters.virtual_channels,
+                            parameters.buffer_flits));
+  }
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    const std::size_t links = std::max(topology.out_links(NodeId{n}).size(),
+                                       topology.in_links(NodeId{n}).size());
+    const bool is_rank = topology.node(NodeId{n}).rank.has_value();
+    const std::uint32_t most = is_rank ? Network::kPorts : kMostSwitchLinks;
+    if (links > most) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("hardware model: {}: expected at most {} links at a {}, got {} at {}",
+                              topology.name(), most, is_rank ? "rank" : "switch", links,
+                              topology.node(NodeId{n}).name));
+    }
+  }
+}
+
+}  // namespace
+
+/// A link: what is on its way, both ways. A place for each cycle but the router's own.
+struct Network::Wire {
+  std::uint32_t src = 0, out = 0, dst = 0, in = 0;  // nodes, and their ports
+  std::vector<LinkFlit> flits;
+  std::vector<std::uint8_t> credits;
+  std::uint32_t at = 0;
+  LinkFlit sent;
+};
+
+Network::Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
+                 Adders adders)
+    : topology_(topology) {
+  check(topology, parameters);
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    const auto& node = topology.node(NodeId{n});
+    if (node.rank) {
+      memories_.push_back(std::make_unique<Memory>(bytes));
+      nodes_.push_back(make_rank(memories_.back()->handle(), adders, node.name));
+    } else {
+      nodes_.push_back(make_switch(
+          static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
+                                              topology.in_links(NodeId{n}).size())),
+          node.name));
+    }
+  }
+  const std::uint64_t clock = nic::clock_of(topology, parameters);
+  for (const Link& link : topology.links()) {
+    const nic::LinkCycles cycles = nic::cycles_of(link, clock, parameters);
+    if (cycles.interval != nic::kWholeCycle) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("hardware model: {}: expected links of a flit a cycle, got one of {} "
+                              "cycles a flit",
+                              topology.name(), static_cast<double>(cycles.interval) / 65536));
+    }
+    Wire& wire = wires_.emplace_back();
+    wire.src = index(link.src);
+    wire.dst = index(link.dst);
+    wire.flits.resize(cycles.latency - 1);
+    wire.credits.resize(cycles.latency - 1);
+  }
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    std::uint32_t port = 0;
+    for (const LinkId link : topology.out_links(NodeId{n})) wires_[index(link)].out = port++;
+    port = 0;
+    for (const LinkId link : topology.in_links(NodeId{n})) wires_[index(link)].in = port++;
+  }
+  for (auto& node : nodes_) node->set_reset(true);
+  for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
+  for (auto& node : nodes_) node->set_reset(false);
+  const RegisterWrite places{reg::kPlaces, parameters.buffer_flits};
+  for (auto& node : nodes_) node->put_write(&places);
+  tick();
+  for (auto& node : nodes_) node->put_write(nullptr);
+}
+
+Network::~Network() = default;
+
+void Network::tick() {
+  for (std::uint32_t l = 0; l < wires_.size(); ++l) {
+    Wire& w = wires_[l];
+    Node &src = *nodes_[w.src], &dst = *nodes_[w.dst];
+    src.get_flit(w.out, w.sent);
+    if (w.sent.valid && on_flit) on_flit(LinkId{l}, w.sent);
+    std::uint8_t credit = dst.get_credit(w.in);
+    if (credit != 0 && on_credit && !on_credit(LinkId{l})) credit = 0;
+    if (w.flits.empty()) {
+      dst.put_flit(w.in, w.sent);
+      src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));
+      continue;
+    }
+    LinkFlit& place = w.flits[w.at];
+    dst.put_flit(w.in, place);
+    place.valid = w.sent.valid;
+    if (w.sent.valid) place = w.sent;
+    std::swap(w.credits[w.at], credit);
+    src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));
+    if (++w.at == w.flits.size()) w.at = 0;
+  }
+  if (stalls) {
+    for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
+      nodes_[index(topology_.node_of(Rank{r}))]->put_stalls(stalls(Rank{r}));
+    }
+  }
+  for (auto& node : nodes_) node->tick();
+  ++cycle_;
+}
+
+void Network::write(const std::vector<std::vector<RegisterWrite>>& writes) {
+  std::size_t most = 0;
+  for (const auto& of_rank : writes) most = std::max(most, of_rank.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    for (std::uint32_t r = 0; r < writes.size(); ++r) {
+      nodes_[index(topology_.node_of(Rank{r}))]->put_write(i < writes[r].size() ? &writes[r][i]
+                                                                                 : nullptr);
+    }
+    tick();
+  }
+  for (std::uint32_t r = 0; r < writes.size(); ++r) {
+    nodes_[index(topology_.node_of(Rank{r}))]->put_write(nullptr);
+  }
+}
+
+std::uint32_t Network::read(Rank rank, std::uint32_t address) {
+  Node& node = *nodes_[index(topology_.node_of(rank))];
+  node.put_read(&address);
+  tick();
+  node.put_read(nullptr);
+  std::uint32_t value = 0;
+  if (!node.get_read(value)) {
+    throw std::logic_error("hardware model: a register did not answer");
+  }
+  tick();
+  return value;
+}
+
+Memory& Network::memory(Rank rank) { return *memories_[index(rank)]; }
+
+NodeTrace Network::trace(Rank rank) const {
+  return nodes_[index(topology_.node_of(rank))]->trace();
+}
+
+Network::RxTrace Network::rx_trace(Rank rank, std::uint32_t port) const {
+  return nodes_[index(topology_.node_of(rank))]->rx_trace(port);
+}
+
+const LinkFlit& Network::sent(LinkId link) const { return wires_[index(link)].sent; }
+
+}  // namespace multitree::rtl

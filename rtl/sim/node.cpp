@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Verilated classes have different types with the same members: one template for all.
+#include "rtl/sim/node.hpp"
+
+#include <verilated.h>
+
+#include <cstring>
+
+#include "Vsim_node.h"
+#include "Vsim_node_fast.h"
+#include "Vsim_switch16.h"
+#include "Vsim_switch8.h"
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::uint32_t kLaneWords = 5;
+
+/// What nodes and switches have in common.
+template <typename Model>
+class Base : public Node {
+ public:
+  explicit Base(const std::string& name)
+      : context_(std::make_unique<VerilatedContext>()),
+        model_(std::make_unique<Model>(context_.get(), name.c_str())) {
+    model_->clk_i = 0;
+    model_->link_valid_i = 0;
+    model_->link_credit_valid_i = 0;
+  }
+  ~Base() override { model_->final(); }
+
+  void tick() override {
+    model_->clk_i = 1;
+    model_->eval();
+    model_->clk_i = 0;
+    model_->eval();
+  }
+  void set_reset(bool active) override { model_->rst_ni = !active; }
+
+  void put_flit(std::uint32_t port, const LinkFlit& flit) override {
+    set(model_->link_valid_i, port, flit.valid);
+    if (!flit.valid) return;
+    set_vc(model_->link_vc_i, port, flit.vc);
+    std::memcpy(model_->link_flit_i.data() + port * kLaneWords, flit.bits.data(),
+                sizeof(flit.bits));
+  }
+  void put_credit(std::uint32_t port, bool valid, std::uint8_t vc) override {
+    set(model_->link_credit_valid_i, port, valid);
+    set_vc(model_->link_credit_vc_i, port, vc);
+  }
+  void get_flit(std::uint32_t port, LinkFlit& flit) const override {
+    flit.valid = (model_->link_valid_o >> port & 1) != 0;
+    if (!flit.valid) return;
+    flit.vc = static_cast<std::uint8_t>(model_->link_vc_o >> (2 * port) & 3);
+    std::memcpy(flit.bits.data(), model_->link_flit_o.data() + port * kLaneWords,
+                sizeof(flit.bits));
+  }
+  [[nodiscard]] std::uint8_t get_credit(std::uint32_t port) const override {
+    if ((model_->link_credit_valid_o >> port & 1) == 0) return 0;
+    return static_cast<std::uint8_t>(1 + (model_->link_credit_vc_o >> (2 * port) & 3));
+  }
+
+ protected:
+  template <typename Bits>
+  static void set(Bits& bits, std::uint32_t at, bool value) {
+    bits = static_cast<Bits>((bits & ~(Bits{1} << at)) | (Bits{value} << at));
+  }
+  template <typename Bits>
+  static void set_vc(Bits& bits, std::uint32_t port, std::uint8_t vc) {
+    bits = static_cast<Bits>((bits & ~(Bits{3} << (2 * port))) | (Bits{vc} << (2 * port)));
+  }
+
+  std::unique_ptr<VerilatedContext> context_;
+  std::unique_ptr<Model> model_;
+};
+
+template <typename Model>
+class RankNode : public Base<Model> {
+ public:
+  RankNode(std::uint32_t memory, const std::string& name) : Base<Model>(name) {
+    Model& m = *this->model_;
+    m.handle_i = memory;
+    m.stall_i = 0;
+    m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
+    m.s_axil_bready_i = m.s_axil_rready_i = 1;
+  }
+
+  void put_write(const RegisterWrite* write) override {
+    Model& m = *this->model_;
+    m.s_axil_awvalid_i = m.s_axil_wvalid_i = write != nullptr;
+    if (write == nullptr) return;
+    m.s_axil_awaddr_i = static_cast<SData>(write->address);
+    m.s_axil_wdata_i = write->value;
+  }
+  void put_read(const std::uint32_t* address) override {
+    Model& m = *this->model_;
+    m.s_axil_arvalid_i = address != nullptr;
+    if (address != nullptr) m.s_axil_araddr_i = static_cast<SData>(*address);
+  }
+  [[nodiscard]] bool get_read(std::uint32_t& value) const override {
+    value = this->model_->s_axil_rdata_o;
+    return this->model_->s_axil_rvalid_o != 0;
+  }
+  void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
+
+  [[nodiscard]] NodeTrace trace() const override {
+    const Model& m = *this->model_;
+    return {.running = m.trace_running_o != 0,
+            .done = m.trace_done_o != 0,
+            .begun = m.trace_begun_o,
+            .sent = m.trace_sent_o,
+            .issued = m.trace_issued_o,
+            .taken = m.trace_taken_o,
+            .step = m.trace_step_o};
+  }
+  [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t port) const override {
+    const Model& m = *this->model_;
+    const auto part = [port](std::uint64_t all) {
+      return static_cast<std::uint32_t>(all >> (16 * port) & 0xffff);
+    };
+    return {.piece = part(m.trace_rx_piece_o),
+            .turn = part(m.trace_rx_turn_o),
+            .pos = part(m.trace_rx_pos_o),
+            .taken_piece = part(m.trace_taken_piece_o)};
+  }
+};
+
+template <typename Model>
+class SwitchNode : public Base<Model> {
+ public:
+  explicit SwitchNode(const std::string& name) : Base<Model>(name) { this->model_->load_i = 0; }
+
+  void put_write(const RegisterWrite* write) override {
+    const bool is_places = write != nullptr && write->address == reg::kPlaces;
+    this->model_->load_i = is_places;
+    if (is_places) this->model_->places_i = static_cast<SData>(write->value);
+  }
+  void put_read(const std::uint32_t*) override {}
+  [[nodiscard]] bool get_read(std::uint32_t&) const override { return true; }
+  void put_stalls(std::uint32_t) override {}
+  [[nodiscard]] NodeTrace trace() const override { return {}; }
+  [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }
+};
+
+}  // namespace
+
+std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, const std::string& name) {
+  if (adders == Adders::Hardware) return std::make_unique<RankNode<Vsim_node>>(memory, name);
+  return std::make_unique<RankNode<Vsim_node_fast>>(memory, name);
+}
+
+std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {
+  if (links <= 8) return std::make_unique<SwitchNode<Vsim_switch8>>(name);
+  if (links <= kMostSwitchLinks) return std::make_unique<SwitchNode<Vsim_switch16>>(name);
+  return nullptr;
+}
+
+}  // namespace multitree::rtl

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A verilated node or switch behind one interface.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "rtl/sim/network.hpp"
+
+namespace multitree::rtl {
+
+/// Signals of one cycle. Ports are numbered as the links of the topology's node.
+class Node {
+ public:
+  virtual ~Node() = default;
+
+  /// The clock's rising edge, with the inputs as they have been set.
+  virtual void tick() = 0;
+  virtual void set_reset(bool active) = 0;
+
+  virtual void put_flit(std::uint32_t port, const LinkFlit& flit) = 0;
+  virtual void put_credit(std::uint32_t port, bool valid, std::uint8_t vc) = 0;
+  virtual void get_flit(std::uint32_t port, LinkFlit& flit) const = 0;
+  /// \returns 0, or 1 + the virtual channel.
+  [[nodiscard]] virtual std::uint8_t get_credit(std::uint32_t port) const = 0;
+
+  /// Ranks: a write in this cycle (none: address 0xfff). Switches: only of places.
+  virtual void put_write(const RegisterWrite* write) = 0;
+  virtual void put_read(const std::uint32_t* address) = 0;
+  [[nodiscard]] virtual bool get_read(std::uint32_t& value) const = 0;
+  virtual void put_stalls(std::uint32_t stalls) = 0;
+  [[nodiscard]] virtual NodeTrace trace() const = 0;
+  [[nodiscard]] virtual Network::RxTrace rx_trace(std::uint32_t port) const = 0;
+};
+
+/// A rank with its memory.
+std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, const std::string& name);
+/// A switch for so many links. \returns null if there is none that large.
+std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
+inline constexpr std::uint32_t kMostSwitchLinks = 16;
+
+/// Register addresses, docs/nic-spec.md.
+namespace reg {
+inline constexpr std::uint32_t kId = 0x00, kShape = 0x04, kControl = 0x08, kStatus = 0x0c,
+                               kError = 0x10, kFirstError = 0x14, kMode = 0x18, kRank = 0x1c,
+                               kPacketFlits = 0x20, kPlaces = 0x24, kChunkSize = 0x28,
+                               kPieces = 0x2c, kArrivals = 0x30, kWatchdog = 0x34, kTable = 0x38,
+                               kRoute = 0x40, kStep = 0x44, kCycles = 0x4c, kTaken = 0x80;
+inline constexpr std::uint32_t kGo = 1, kClear = 2, kArm = 4;
+}  // namespace reg
+
+}  // namespace multitree::rtl

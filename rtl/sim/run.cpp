@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The cycles of a collective.
+#include "rtl/sim/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "rtl/sim/node.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::array<std::string_view, 13> kErrors = {
+    "table parity", "opcode",    "table full",       "configured while running",
+    "corrupt flit", "length",    "piece",            "duplicate message",
+    "parked full",  "late",      "too many credits", "stuck credit",
+    "timeout"};
+/// Arming counts through all pieces.
+constexpr std::uint32_t kArmCycles = (1 << 12) + 2;
+constexpr std::uint32_t kDoneMask = 1;
+
+std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrite write) {
+  return std::vector(ranks, std::vector<RegisterWrite>{write});
+}
+
+class Run {
+ public:
+  Run(Network& network, std::uint32_t ranks, std::uint32_t links)
+      : network_(network), done_(ranks, 0), flits_(links, 0) {}
+
+  /// \returns whether all interfaces are done.
+  bool cycle() {
+    network_.tick();
+    bool all = true;
+    for (std::uint32_t r = 0; r < done_.size(); ++r) {
+      const NodeTrace trace = network_.trace(Rank{r});
+      if (trace.running && !is_started_) {
+        is_started_ = true;
+        start_ = network_.cycle();
+      }
+      if (trace.taken != 0) last_taken_ = network_.cycle() + 1;
+      done_[r] |= trace.done ? kDoneMask : 0;
+      all = all && done_[r] != 0;
+    }
+    for (std::uint32_t l = 0; l < flits_.size(); ++l) {
+      flits_[l] += network_.sent(LinkId{l}).valid ? 1 : 0;
+    }
+    return all;
+  }
+
+  [[nodiscard]] bool is_started() const { return is_started_; }
+  [[nodiscard]] std::uint64_t since_start() const { return network_.cycle() - start_; }
+  [[nodiscard]] bool is_done(std::uint32_t rank) const { return done_[rank] != 0; }
+
+  void finish(RunResult& result) const {
+    result.cycles = last_taken_ > start_ ? last_taken_ - start_ : 0;
+    result.simulated = network_.cycle();
+    for (const std::uint64_t flits : flits_) {
+      result.link_flits += flits;
+      result.busiest_link_flits = std::max(result.busiest_link_flits, flits);
+    }
+  }
+
+ private:
+  Network& network_;
+  std::vector<std::uint8_t> done_;
+  std::vector<std::uint64_t> flits_;
+  std::uint64_t start_ = 0, last_taken_ = 0;
+  bool is_started_ = false;
+};
+
+}  // namespace
+
+std::string describe_errors(std::uint32_t bits) {
+  std::string names;
+  for (std::size_t e = 0; e < kErrors.size(); ++e) {
+    if ((bits >> e & 1) != 0) names += (names.empty() ? "" : ", ") + std::string(kErrors[e]);
+  }
+  return names;
+}
+
+RunResult run_collective(Network& network, const Collective& collective, Buffers& buffers,
+                         std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
+  const std::uint32_t ranks = collective.tables.ranks;
+  network.write(load(collective));
+  network.write(to_all(ranks, arm()));
+  for (std::uint32_t c = 0; c < kArmCycles; ++c) network.tick();
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    std::ranges::copy(buffers[r], network.memory(Rank{r}).bytes().begin());
+  }
+  network.write(to_all(ranks, go()));
+
+  Run run(network, ranks, network.num_links());
+  RunResult result;
+  bool all = false;
+  while (!all) {
+    all = run.cycle();
+    if (!run.is_started()) continue;
+    if (observe) observe(run.since_start());
+    if (run.since_start() >= most) break;
+  }
+  run.finish(result);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    const std::uint32_t bits = network.read(Rank{r}, reg::kError);
+    if (bits != 0) {
+      const std::uint32_t first = network.read(Rank{r}, reg::kFirstError);
+      result.errors.push_back(fmt::format("rank {}: {} (first at port {}, piece {})", r,
+                                          describe_errors(bits), first >> 8 & 0xf, first >> 16));
+    } else if (!run.is_done(r)) {
+      result.errors.push_back(
+          fmt::format("rank {}: not done after {} cycles: {} of {} messages taken in", r,
+                      run.since_start(), network.read(Rank{r}, reg::kTaken), "its"));
+    }
+    const auto bytes = network.memory(Rank{r}).bytes();
+    buffers[r].assign(bytes.begin(), bytes.end());
+  }
+  return result;
+}
+
+}  // namespace multitree::rtl

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// mt_reduce_unit as a pipeline, for every latency and both implementations.
+#include <Vreduce_unit.h>
+#include <Vreduce_unit_1.h>
+#include <Vreduce_unit_2.h>
+#include <Vreduce_unit_4.h>
+#include <Vreduce_unit_dpi.h>
+#include <Vreduce_unit_fp32.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "rtl/sim/stop.hpp"
+#include "tests/rtl/arith/reference.hpp"
+#include "tests/rtl/arith/unit.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+Flit expected(const Operands& operands) {
+  Flit result = operands.b;
+  for (std::size_t i = 0; i < result.size() && !operands.copy; ++i) {
+    const std::uint32_t a = operands.a[i];
+    const std::uint32_t b = operands.b[i];
+    const auto halves = [&](const Format& format) {
+      return format.add(a & 0xffff, b & 0xffff) | (format.add(a >> 16, b >> 16) << 16);
+    };
+    switch (operands.type) {
+      case Type::Int32:
+        result[i] = a + b;
+        break;
+      case Type::Fp32:
+        result[i] = kFp32.add(a, b);
+        break;
+      case Type::Bf16:
+        result[i] = halves(kBf16);
+        break;
+      case Type::Fp16:
+        result[i] = halves(kFp16);
+        break;
+    }
+  }
+  return result;
+}
+
+/// Any type, often with NaNs, infinities and close exponents.
+class Stimulus {
+ public:
+  explicit Stimulus(unsigned seed) : random_(seed) {}
+  bool chance(unsigned percent) { return draw() % 100 < percent; }
+  Operands operands() {
+    Operands result{.type = static_cast<Type>(draw() % 4), .copy = chance(20)};
+    for (std::size_t i = 0; i < result.a.size(); ++i) {
+      result.a[i] = draw();
+      result.b[i] = chance(50) ? draw() : result.a[i] ^ 0x80008000 ^ (draw() & 0x01ff01ff);
+      if (chance(10)) result.a[i] |= 0x7f807f80;
+      if (chance(10)) result.b[i] |= 0x7f807f80;
+    }
+    return result;
+  }
+
+ private:
+  std::uint32_t draw() { return static_cast<std::uint32_t>(random_()); }
+  std::mt19937 random_;
+};
+
+template <typename M, int L>
+struct Variant {
+  using Model = M;
+  static constexpr int latency = L;
+};
+
+template <typename V>
+class Pipeline : public testing::Test {
+ protected:
+  using Model = typename V::Model;
+  static constexpr std::size_t latency = V::latency;
+};
+using Variants =
+    testing::Types<Variant<Vreduce_unit, 3>, Variant<Vreduce_unit_1, 1>, Variant<Vreduce_unit_2, 2>,
+                   Variant<Vreduce_unit_4, 4>, Variant<Vreduce_unit_dpi, 3>>;
+TYPED_TEST_SUITE(Pipeline, Variants);
+
+// What comes out, and when, does not depend on stalls, gaps, or what is beside it in the pipeline.
+TYPED_TEST(Pipeline, GivesEachSumAfterLatencyEnabledCycles) {
+  for (const int seed : {1, 2, 3}) {
+    Unit<typename TestFixture::Model> unit{seed};
+    Stimulus stimulus(seed);
+    std::deque<Operands> inside(TestFixture::latency, Operands{.valid = false});
+    for (int i = 0; i < 30'000; ++i) {
+      const bool enable = stimulus.chance(70);
+      Operands operands = stimulus.operands();
+      operands.valid = stimulus.chance(75);
+      unit.cycle(operands, enable);
+      if (enable) {
+        inside.push_back(operands);
+        inside.pop_front();
+      }
+      ASSERT_EQ(unit.valid(), inside.front().valid) << i;
+      if (unit.valid()) {
+        ASSERT_EQ(unit.result(), expected(inside.front())) << i;
+      }
+    }
+  }
+}
+
+TYPED_TEST(Pipeline, TakesAFlitInEveryCycle) {
+  Unit<typename TestFixture::Model> unit;
+  const std::vector<Flit> a(1000, Flit{1, 2, 3, 4});
+  std::vector<Flit> result(a.size());
+  EXPECT_EQ(unit.add(Type::Int32, a, a, result), a.size() + TestFixture::latency - 1);
+  EXPECT_EQ(result, std::vector<Flit>(a.size(), Flit{2, 4, 6, 8}));
+}
+
+TYPED_TEST(Pipeline, IsEmptyAfterReset) {
+  Unit<typename TestFixture::Model> unit;
+  Stimulus stimulus(5);
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i <= round % 6; ++i) unit.cycle(stimulus.operands(), true);
+    unit.reset();
+    for (std::size_t i = 0; i < TestFixture::latency + 2; ++i) {
+      ASSERT_FALSE(unit.valid());
+      unit.cycle({.valid = false}, true);
+    }
+    const Operands operands = stimulus.operands();
+    unit.cycle(operands, true);
+    for (std::size_t i = 1; i < TestFixture::latency; ++i) unit.cycle({.valid = false}, true);
+    ASSERT_TRUE(unit.valid());
+    ASSERT_EQ(unit.result(), expected(operands));
+  }
+}
+
+TEST(Implementations, AgreeInEveryCycle) {
+  Unit<Vreduce_unit> adders;
+  Unit<Vreduce_unit_dpi> function;
+  Stimulus stimulus(6);
+  for (int i = 0; i < 500'000; ++i) {
+    Operands operands = stimulus.operands();
+    operands.valid = stimulus.chance(90);
+    const bool enable = stimulus.chance(90);
+    adders.cycle(operands, enable);
+    function.cycle(operands, enable);
+    ASSERT_EQ(adders.valid(), function.valid());
+    if (adders.valid()) {
+      ASSERT_EQ(adders.result(), function.result());
+    }
+  }
+}
+
+TEST(DisabledTypes, CanBeGatheredAndNotAdded) {
+  Unit<Vreduce_unit_fp32> unit;
+  Operands operands{.type = Type::Bf16, .copy = true, .a = {1, 2, 3, 4}, .b = {5, 6, 7, 8}};
+  for (int i = 0; i < 3; ++i) unit.cycle(operands, true);
+  EXPECT_TRUE(unit.valid());
+  EXPECT_EQ(unit.result(), operands.b);
+  for (const Type type : {Type::Int32, Type::Bf16, Type::Fp16}) {
+    operands.type = type;
+    operands.copy = false;
+    EXPECT_THROW(unit.cycle(operands, true), AssertionFailed);
+  }
+  operands.type = Type::Fp32;
+  EXPECT_NO_THROW(unit.cycle(operands, true));
+}
+
+}  // namespace
+}  // namespace multitree::rtl
