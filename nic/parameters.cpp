@@ -4,10 +4,12 @@
 #include "nic/parameters.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -19,7 +21,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kFlowControls = {"message", "packet"};
 constexpr std::array<std::string_view, 2> kIssues = {"dependency", "lockstep"};
-constexpr std::array<std::string_view, 2> kReductions = {"streaming", "store"};
+constexpr std::array<std::string_view, 3> kReductions = {"streaming", "store", "pipelined"};
 constexpr std::array<std::string_view, 2> kSwitches = {"false", "true"};
 
 /// A number with its range.
@@ -34,8 +36,14 @@ template <typename T>
 struct Choice {
   std::string_view name;
   T Parameters::*member;
-  std::array<std::string_view, 2> words;
+  std::span<const std::string_view> words;
+  [[nodiscard]] bool is_switch() const { return words.data() == kSwitches.data(); }
 };
+
+/// "a or b", "a, b or c".
+std::string list(std::span<const std::string_view> words) {
+  return fmt::format("{} or {}", fmt::join(words.first(words.size() - 1), ", "), words.back());
+}
 
 constexpr std::uint64_t kMillion = 1'000'000;
 
@@ -56,11 +64,14 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"packet_bytes", &Parameters::packet_bytes, 1, 1 << 20},
     Number<std::uint32_t>{"header_flits", &Parameters::header_flits, 1, 64},
     Number<std::uint32_t>{"ports", &Parameters::ports, 0, 1024},
+    Number<std::uint32_t>{"ejection_channels", &Parameters::ejection_channels, 0, 8},
     Number<std::uint32_t>{"port_queue_packets", &Parameters::port_queue_packets, 0, kMillion},
     Choice<Issue>{"issue", &Parameters::issue, kIssues},
     Number<std::uint32_t>{"step_discount", &Parameters::step_discount, 0, kMillion},
     Choice<Reduction>{"reduction", &Parameters::reduction, kReductions},
     Number<std::uint32_t>{"reduction_elements", &Parameters::reduction_elements, 1, kMillion},
+    Number<std::uint32_t>{"reduction_cycles", &Parameters::reduction_cycles, 0, 1000},
+    Number<std::uint32_t>{"park_slots", &Parameters::park_slots, 1, 4096},
     Number<std::uint64_t>{"watchdog_cycles", &Parameters::watchdog_cycles, 1000,
                           kMillion* kMillion});
 
@@ -77,12 +88,11 @@ void read(const Number<T>& member, const JsonValue& value, Parameters& parameter
 template <typename T>
 void read(const Choice<T>& member, const JsonValue& value, Parameters& parameters) {
   std::string word = value.json().is_boolean() ? (value.json().get<bool>() ? "true" : "false")
-                     : value.json().is_string() && member.words != kSwitches ? value.string()
-                                                                             : value.json().dump();
+                     : value.json().is_string() && !member.is_switch() ? value.string()
+                                                                       : value.json().dump();
   const auto found = std::ranges::find(member.words, word);
   if (found == member.words.end()) {
-    value.fail(fmt::format("{}: expected {} or {}, got {}", member.name, member.words[0],
-                           member.words[1], word));
+    value.fail(fmt::format("{}: expected {}, got {}", member.name, list(member.words), word));
   }
   parameters.*member.member = static_cast<T>(found - member.words.begin());
 }
@@ -95,7 +105,7 @@ std::string to_json(const Number<T>& member, const Parameters& parameters) {
 template <typename T>
 std::string to_json(const Choice<T>& member, const Parameters& parameters) {
   const std::string_view word = member.words[static_cast<std::size_t>(parameters.*member.member)];
-  return member.words == kSwitches ? std::string(word) : fmt::format("\"{}\"", word);
+  return member.is_switch() ? std::string(word) : fmt::format("\"{}\"", word);
 }
 
 std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return (value + by - 1) / by; }
@@ -130,10 +140,26 @@ std::uint64_t payload_flits(std::uint64_t elements, const Parameters& parameters
 }
 
 std::uint64_t header_flits(std::uint64_t payload, const Parameters& parameters) {
-  if (payload == 0) return 0;
+  if (payload == 0)
+    return parameters.reduction == Reduction::Pipelined ? parameters.header_flits : 0;
   if (parameters.flow_control == FlowControl::Message) return parameters.header_flits;
   const std::uint64_t packet = divide_up(parameters.packet_bytes, parameters.flit_bytes);
   return divide_up(payload, packet) * parameters.header_flits;
+}
+
+std::uint32_t ejection_channels_of(const Parameters& parameters) {
+  const std::uint32_t channels = parameters.ejection_channels;
+  if (parameters.reduction == Reduction::Pipelined) {
+    if (channels > 1) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("pipelined reduction: expected ejection_channels 0 or 1, for worms "
+                              "come one after the other, got {}",
+                              channels));
+    }
+    return 1;
+  }
+  return channels == 0 ? parameters.virtual_channels
+                       : std::min(channels, parameters.virtual_channels);
 }
 
 std::uint64_t clock_of(const Topology& topology, const Parameters& parameters) {

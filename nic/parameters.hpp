@@ -25,7 +25,8 @@ enum class Issue : std::uint8_t {
 /// What happens to partial sums that arrive.
 enum class Reduction : std::uint8_t {
   Streaming,  ///< added at the rate of the link while they arrive, on every port
-  Store       ///< stored whole, then added one after the other by one unit a rank
+  Store,      ///< stored whole, then added one after the other by one unit a rank
+  Pipelined   ///< added word by word by an engine at each port, as in hardware. Flit model only
 };
 
 /// The defaults are the MULTITREE study's network (ISCA 2021, section V): flits of 16 bytes at
@@ -52,6 +53,9 @@ struct Parameters {
   std::uint32_t packet_bytes = 256;
   std::uint32_t header_flits = 1;
   std::uint32_t ports = 0;  ///< of an interface; 0: one for each link of its node
+  /// Virtual channels of an interface's ejection ports: a worm takes one of the first that many. 0,
+  /// or more than links have: as many as links have. Pipelined: 1 (0 means that). Flit model only.
+  std::uint32_t ejection_channels = 0;
   /// 0: a port sends the messages of its links. Otherwise any port sends any message: the lowest
   /// with room takes the next of the lowest step, and has room again when all but so many packets
   /// of what it took have left. What the study's released simulator does, with 58. Flit model only.
@@ -60,6 +64,8 @@ struct Parameters {
   std::uint32_t step_discount = 0;  ///< lockstep: cycles that the estimate of a step is short
   Reduction reduction = Reduction::Streaming;
   std::uint32_t reduction_elements = 32;      ///< Store: elements that are added in a cycle
+  std::uint32_t reduction_cycles = 3;         ///< Pipelined: cycles that the adders of a port take
+  std::uint32_t park_slots = 8;               ///< Pipelined: worms that can be early at a port
   std::uint64_t watchdog_cycles = 1'000'000;  ///< without any flit moving: deadlock is reported
   bool operator==(const Parameters&) const = default;
 };
@@ -72,8 +78,13 @@ std::string write_parameters(const Parameters& parameters);
 
 /// Flits that carry a payload; 0 for no elements.
 std::uint64_t payload_flits(std::uint64_t elements, const Parameters& parameters);
-/// Headers before that many payload flits: one, or one a packet; 0 for none.
+/// Headers before that many payload flits: one, or one a packet; for none 0, or one if Pipelined,
+/// which sends messages without elements.
 std::uint64_t header_flits(std::uint64_t payload, const Parameters& parameters);
+
+/// Virtual channels of ejection ports that worms may take.
+/// \throws Error(Unsupported) if it is another number than 1 with Reduction::Pipelined.
+std::uint32_t ejection_channels_of(const Parameters& parameters);
 
 /// What a link is in cycles.
 struct LinkCycles {

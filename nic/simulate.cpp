@@ -21,6 +21,11 @@ constexpr std::array<std::string_view, 3> kModels = {"alphabeta", "message", "fl
 
 Simulation run_alpha_beta(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                           const Parameters& parameters) {
+  if (parameters.reduction == Reduction::Pipelined) {
+    throw Error(ErrorCode::Unsupported,
+                "alphabeta model: expected streaming or store reduction, pipelined is for the flit "
+                "model only");
+  }
   const std::uint64_t clock = clock_of(topology, parameters);
   const auto time =
       static_cast<unsigned __int128>(predict_time(schedule, topology, bytes).picoseconds);

@@ -11,6 +11,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "nic/network/fabric.hpp"
+#include "nic/observer.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
@@ -60,6 +61,7 @@ struct SimulationOptions {
   std::vector<Fault> faults = {};
   bool trace = false;                         ///< fill in spans and messages
   std::function<void(double)> progress = {};  ///< called now and then with the share that is done
+  Observer* observer = nullptr;               ///< Flit: told what happens, unless nullptr
 };
 
 struct Simulation {

@@ -53,7 +53,9 @@ nic::Parameters parameters_of(const Flags& flags) {
     p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
   }
   if (!flags.reduction.empty()) {
-    p.reduction = flags.reduction == "store" ? nic::Reduction::Store : nic::Reduction::Streaming;
+    p.reduction = flags.reduction == "store"       ? nic::Reduction::Store
+                  : flags.reduction == "pipelined" ? nic::Reduction::Pipelined
+                                                   : nic::Reduction::Streaming;
   }
   if (flags.ports) p.ports = *flags.ports;
   return p;
@@ -282,8 +284,8 @@ void add_model_flags(CLI::App& app, Flags& flags) {
       ->check(one_of({"message", "packet"}));
   app.add_option("--issue", flags.issue, "dependency (the default) or lockstep")
       ->check(one_of({"dependency", "lockstep"}));
-  app.add_option("--reduction", flags.reduction, "streaming (the default) or store")
-      ->check(one_of({"streaming", "store"}));
+  app.add_option("--reduction", flags.reduction, "streaming (the default), store or pipelined")
+      ->check(one_of({"streaming", "store", "pipelined"}));
   app.add_option("--ports", flags.ports, "Ports of an interface; 0: one a link (the default)")
       ->check(number_from(0, 1024));
   app.add_option("--config", flags.config, "JSON file with these and all other parameters");

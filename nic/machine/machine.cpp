@@ -6,12 +6,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 
 #include "nic/machine/payloads_internal.hpp"
+#include "nic/machine/trace_internal.hpp"
 #include "nic/network/channel_classes.hpp"
 #include "nic/network/fabric.hpp"
 #include "nic/nic/endpoints.hpp"
+#include "nic/nic/receive_engines.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -29,15 +32,16 @@ struct Sender {
   std::uint32_t headers_left = 0;  // of those
   bool opened = false, started = false;
   bool active = false;
-  Cycle next_cycle = 0;        // a flit a cycle: not before
-  std::uint32_t span = kNone;  // of the message in the trace
+  Cycle next_cycle = 0;    // a flit a cycle: not before
+  std::uint64_t sent = 0;  // flits of the message
 };
 
 struct Packet {
   std::uint32_t message = 0;
-  std::uint64_t first = 0;     // payload flit of the message
-  std::uint32_t payload = 0;   // payload flits
-  std::uint32_t received = 0;  // flits
+  std::uint64_t first = 0;         // payload flit of the message
+  std::uint64_t first_number = 0;  // the same, headers of packets before included
+  std::uint32_t payload = 0;       // payload flits
+  std::uint32_t received = 0;      // flits
 };
 
 class Machine : private Endpoints::Carrier {
@@ -60,11 +64,13 @@ class Machine : private Endpoints::Carrier {
   void work_ports();
   void receive(const Delivery& flit);
   void close(const Packet& packet, const Delivery& flit);
+  void run_engines();
   void fail(std::string what);
-  void note_sending(std::uint32_t port);
   void stall();
-  void note_passages();
+  void note_moves(Cycle cycle);
+  [[nodiscard]] std::uint64_t next_event();
   [[nodiscard]] bool skip_quiet_cycles();
+  void check_progress(Cycle cycle);
   void finish();
   [[nodiscard]] Cycle now() const { return fabric_.now(); }
 
@@ -80,9 +86,11 @@ class Machine : private Endpoints::Carrier {
   std::vector<std::uint64_t> flits_left_;  // [message]: payload flits not yet received
   std::vector<Packet> packets_;            // by the fabric's numbers
   std::optional<Payloads> payloads_;
-  std::vector<std::uint32_t> last_span_;  // [link]
+  std::optional<ReceiveEngines> engines_;  // Pipelined
+  std::deque<Delivery> on_the_way_;        // Pipelined: delivered, not yet there
   Cycle last_progress_ = 0;
   Simulation result_;
+  std::optional<Trace> trace_;
 };
 
 Machine::Machine(const Program& program, const Topology& topology, const Parameters& parameters,
@@ -95,15 +103,18 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       fabric_(topology, parameters),
       endpoints_(program, parameters, options, fabric_.ports(), *this),
       senders_(endpoints_.ports().size()),
-      flits_left_(endpoints_.num_messages(), 0),
-      last_span_(topology.num_links(), kNone) {
+      flits_left_(endpoints_.num_messages(), 0) {
   fabric_.set_routes(program.routes, assign_classes(program.routes, topology.num_links(),
                                                     parameters.virtual_channels, topology.name()));
   fabric_.record_passages(options.trace);
   if (memory != nullptr) {
     payloads_.emplace(*memory, endpoints_.num_messages(), parameters, !options.faults.empty());
   }
-  if (options.trace) result_.records.resize(endpoints_.num_messages());
+  if (options.trace) trace_.emplace(endpoints_, parameters, topology.num_links(), result_);
+  fabric_.record_moves(options.observer != nullptr);
+  if (parameters.reduction == Reduction::Pipelined) {
+    engines_.emplace(endpoints_, parameters, fabric_.ports(), options.observer);
+  }
   result_.messages = endpoints_.num_messages();
   result_.clock_hz = clock_of(topology, parameters);
   set_faults();
@@ -140,7 +151,8 @@ bool Machine::begin(std::uint32_t port) {
   sender.payload_left = payload_flits(entry.size, parameters_);
   sender.not_before = now() + endpoints_.issue_delay(sender.message);
   sender.opened = false;
-  sender.span = kNone;
+  sender.sent = 0;
+  if (engines_) engines_->begins(port);
   flits_left_[sender.message] = sender.payload_left;
   if (payloads_) payloads_->open(sender.message, entry);
   return true;
@@ -157,10 +169,11 @@ void Machine::open_packet(std::uint32_t port) {
   sender.packet = fabric_.open(endpoints_.message(sender.message).route,
                                parameters_.cut_through ? first + sender.headers_left : 1);
   if (packets_.size() <= sender.packet) packets_.resize(sender.packet + 1);
-  const Entry& entry = endpoints_.entry_of(sender.message);
-  packets_[sender.packet] = {.message = sender.message,
-                             .first = payload_flits(entry.size, parameters_) - sender.payload_left,
-                             .payload = static_cast<std::uint32_t>(payload)};
+  packets_[sender.packet] = {
+      .message = sender.message,
+      .first = endpoints_.message(sender.message).payload - sender.payload_left,
+      .first_number = sender.sent,
+      .payload = static_cast<std::uint32_t>(payload)};
   sender.payload_left -= payload;
   sender.opened = true;
   sender.started = false;
@@ -178,11 +191,20 @@ bool Machine::send_flit(std::uint32_t port) {
   const Packet& packet = packets_[sender.packet];
   const bool is_head = sender.flits_left == packet.payload + parameters_.header_flits;
   if (!fabric_.inject(sender.packet, is_head, sender.flits_left == 1)) return false;
+  if (options_.observer != nullptr) {
+    options_.observer->injected(
+        now(), place.rank, place.number, fabric_.injection_vc(sender.packet),
+        endpoints_.message(sender.message).entry, sender.sent, is_head, sender.flits_left == 1);
+  }
+  ++sender.sent;
   if (sender.headers_left > 0) {
     --sender.headers_left;
-  } else if (payloads_) {
-    payloads_->read(sender.message, place.rank, endpoints_.entry_of(sender.message),
-                    packet.first + (packet.payload - sender.flits_left));
+  } else {
+    if (engines_) engines_->sends_payload(port);
+    if (payloads_) {
+      payloads_->read(sender.message, place.rank, endpoints_.entry_of(sender.message),
+                      packet.first + (packet.payload - sender.flits_left));
+    }
   }
   if (--sender.flits_left == 0) sender.opened = false;
   if (sender.headers_left == 0 && sender.flits_left % packet_flits_ == 0 &&
@@ -203,10 +225,10 @@ bool Machine::work(std::uint32_t port) {
   if (now() < sender.next_cycle || !send_flit(port)) return true;
   sender.next_cycle = now() + 1;
   last_progress_ = now();
-  if (options_.trace) note_sending(port);
+  if (trace_) trace_->sends(port, sender.message, now());
   if (sender.payload_left != 0 || sender.opened) return true;
   sender.message = kNone;
-  endpoints_.sent(port);
+  endpoints_.sent(port, now() + 1);
   return true;
 }
 
@@ -228,6 +250,11 @@ void Machine::receive(const Delivery& flit) {
   const std::uint32_t number = packet.received++, headers = parameters_.header_flits;
   const bool is_payload = number >= headers && number < headers + packet.payload;
   const std::uint64_t place = packet.first + number - headers;
+  const Endpoints::Message& m = endpoints_.message(packet.message);
+  if (options_.observer != nullptr) {
+    options_.observer->arrived(flit.time, m.dst, endpoints_.ports()[flit.port].number, m.rank,
+                               m.entry, packet.first_number + number);
+  }
   if (flit.corrupt) {
     if (payloads_ && is_payload) {
       payloads_->corrupt(packet.message, place);
@@ -240,6 +267,14 @@ void Machine::receive(const Delivery& flit) {
     const Entry& entry = endpoints_.entry_of(packet.message);
     payloads_->arrived(packet.message, place, index(entry.peer), entry,
                        endpoints_.is_open(packet.message));
+  }
+  if (engines_ && number + 1 == headers) {
+    engines_->header(flit.time, flit.port,
+                     {.message = packet.message,
+                      .offset = static_cast<std::uint32_t>(packet.first),
+                      .length = packet.payload});
+  } else if (engines_ && is_payload) {
+    engines_->payload(flit.time, flit.port);
   }
   if (flit.tail) close(packet, flit);
 }
@@ -260,8 +295,19 @@ void Machine::close(const Packet& packet, const Delivery& flit) {
                      endpoints_.describe(message)));
     return;
   }
-  if (options_.trace) result_.records[message].arrived = flit.time;
-  endpoints_.arrive(flit.time, message);
+  if (trace_) trace_->arrived(message, flit.time);
+  if (!engines_) endpoints_.arrive(flit.time, message);
+}
+
+/// The engines' part of a cycle, before ports send: what is sent now they see in the next.
+void Machine::run_engines() {
+  for (; !on_the_way_.empty() && on_the_way_.front().time <= now(); on_the_way_.pop_front()) {
+    receive(on_the_way_.front());
+    last_progress_ = now();
+  }
+  engines_->step(now());
+  last_progress_ = std::max(last_progress_, static_cast<Cycle>(engines_->last_progress()));
+  if (!engines_->error().empty()) fail(engines_->error());
 }
 
 void Machine::fail(std::string what) { result_.errors.push_back(std::move(what)); }
@@ -277,62 +323,53 @@ void Machine::stall() {
   }
   const std::string waits = endpoints_.who_waits();
   if (!waits.empty()) what += waits + "; ";
+  const std::string adds = engines_ ? engines_->who_waits() : "";
+  if (!adds.empty()) what += adds + "; ";
   fail(fmt::format("cycle {}: nothing moves, and {} messages are missing; {}network: {}", now(),
                    endpoints_.left(), what, fabric_.describe_blockage()));
 }
 
-/// A flit of the port's message has left.
-void Machine::note_sending(std::uint32_t port) {
-  Sender& sender = senders_[port];
-  if (sender.span == kNone) {
-    const Endpoints::Port& place = endpoints_.ports()[port];
-    const Entry& entry = endpoints_.entry_of(sender.message);
-    result_.records[sender.message] = {.src = Rank{place.rank},
-                                       .dst = entry.peer,
-                                       .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
-                                       .step = entry.step,
-                                       .flow = entry.flow,
-                                       .piece = entry.piece,
-                                       .bytes = entry.size * parameters_.element_bytes,
-                                       .issued = now()};
-    sender.span = static_cast<std::uint32_t>(result_.spans.size());
-    result_.spans.push_back({.kind = Span::Kind::Interface,
-                             .row = place.rank,
-                             .port = place.number,
-                             .message = sender.message,
-                             .begin = now()});
+/// Tells of what the network has done in a cycle.
+void Machine::note_moves(Cycle cycle) {
+  if (trace_) {
+    for (const Fabric::Passage& passage : fabric_.passages()) {
+      trace_->passed(index(passage.link), packets_[passage.packet].message, passage.begin,
+                     passage.end);
+    }
+    fabric_.clear_passages();
   }
-  result_.spans[sender.span].end = now() + 1;
+  for (const Fabric::Move& move : fabric_.last_moves()) {
+    const Packet& packet = packets_[move.packet];
+    const Endpoints::Message& m = endpoints_.message(packet.message);
+    options_.observer->passed(cycle, index(move.link), move.vc, m.rank, m.entry,
+                              packet.first_number + move.number);
+  }
 }
 
-/// Packets that have passed links; those of one message that follow each other are one span.
-void Machine::note_passages() {
-  for (const Fabric::Passage& passage : fabric_.passages()) {
-    const std::uint32_t message = packets_[passage.packet].message;
-    std::uint32_t& last = last_span_[index(passage.link)];
-    if (last != kNone && result_.spans[last].message == message &&
-        result_.spans[last].end == passage.begin) {
-      result_.spans[last].end = passage.end;
-      continue;
-    }
-    last = static_cast<std::uint32_t>(result_.spans.size());
-    result_.spans.push_back({.kind = Span::Kind::Link,
-                             .row = index(passage.link),
-                             .message = message,
-                             .begin = passage.begin,
-                             .end = passage.end});
-  }
-  fabric_.clear_passages();
+/// When something happens next, if no port sends and no engine works before.
+std::uint64_t Machine::next_event() {
+  const std::uint64_t arrival = on_the_way_.empty() ? Fabric::kNever : on_the_way_.front().time;
+  return std::min({std::uint64_t{fabric_.next_event()}, endpoints_.next_time(), arrival});
 }
 
 /// \returns false if nothing will ever happen again.
 bool Machine::skip_quiet_cycles() {
-  if (!active_.empty() || !fabric_.is_idle()) return true;
-  const std::uint64_t next = std::min<std::uint64_t>(fabric_.next_event(), endpoints_.next_time());
+  if (!active_.empty() || !fabric_.is_idle() || (engines_ && engines_->is_busy())) return true;
+  const std::uint64_t next = next_event();
   if (next >= Fabric::kNever) return false;
   fabric_.skip_to(static_cast<Cycle>(next));
   last_progress_ = now();
   return true;
+}
+
+/// Nothing has moved for long: a standstill, unless engines wait for what is still to happen.
+void Machine::check_progress(Cycle cycle) {
+  if (cycle - last_progress_ <= parameters_.watchdog_cycles) return;
+  if (active_.empty() && fabric_.is_idle() && next_event() < Fabric::kNever) {
+    last_progress_ = cycle;
+  } else {
+    stall();
+  }
 }
 
 Simulation Machine::run() {
@@ -342,17 +379,22 @@ Simulation Machine::run() {
       stall();
       break;
     }
+    endpoints_.handle_until(now());
+    if (engines_) run_engines();
+    work_ports();
     // What empty messages bring about belongs to the same cycle.
-    do {
+    while (endpoints_.next_time() <= now()) {
       endpoints_.handle_until(now());
       work_ports();
-    } while (endpoints_.next_time() <= now());
+    }
     const Cycle cycle = now();
     fabric_.step();
-    if (options_.trace) note_passages();
-    for (const Delivery& flit : fabric_.delivered()) receive(flit);
+    note_moves(cycle);
+    for (const Delivery& flit : fabric_.delivered()) {
+      engines_ ? on_the_way_.push_back(flit) : receive(flit);
+    }
     if (!fabric_.delivered().empty()) last_progress_ = cycle;
-    if (cycle - last_progress_ > parameters_.watchdog_cycles) stall();
+    check_progress(cycle);
     if (options_.progress && (++rounds & 0xffff) == 0) {
       options_.progress(1 - static_cast<double>(endpoints_.left()) /
                                 static_cast<double>(result_.messages));

@@ -51,7 +51,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
       return;
     }
     message_of_port_[what] = kNone;
-    endpoints_.sent(what);
+    endpoints_.sent(what, endpoints_.now());  // the tail left in the cycle before
     pending_.push_back(what);
   }
   void ready(std::uint32_t port) override { pending_.push_back(port); }
@@ -228,11 +228,16 @@ Simulation run_message_level(const Program& program, const Topology& topology,
     throw Error(ErrorCode::Unsupported,
                 "message model: expected no faults of links, which only the flit model has");
   }
-  if (parameters.port_queue_packets > 0 || parameters.shared_inputs) {
-    throw Error(
-        ErrorCode::Unsupported,
-        "message model: expected port_queue_packets 0 and shared_inputs false, others are for "
-        "the flit model only");
+  if (parameters.port_queue_packets > 0 || parameters.shared_inputs ||
+      parameters.ejection_channels > 0) {
+    throw Error(ErrorCode::Unsupported,
+                "message model: expected port_queue_packets 0, shared_inputs false and "
+                "ejection_channels 0, others are for the flit model only");
+  }
+  if (parameters.reduction == Reduction::Pipelined) {
+    throw Error(ErrorCode::Unsupported,
+                "message model: expected streaming or store reduction, pipelined is for the flit "
+                "model only");
   }
   return MessageRun(program, topology, parameters, options).run();
 }

@@ -14,6 +14,7 @@ namespace multitree::nic {
 Fabric::Fabric(const Topology& topology, const Parameters& parameters)
     : vcs_(parameters.virtual_channels),
       depth_(parameters.buffer_flits),
+      ejection_vcs_(ejection_channels_of(parameters)),
       router_cycles_(parameters.router_cycles),
       interface_cycles_(parameters.interface_cycles),
       shared_inputs_(parameters.shared_inputs),
@@ -57,6 +58,7 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
   }
   slots_.resize(slots);
   passing_since_.assign(buffers_.size(), 0);
+  passed_of_.assign(buffers_.size(), 0);
   wanted_.reserve(channels_.size());
   candidates_.resize(buffers_.size() + 64);
   wheel_.resize(std::bit_ceil(longest + router_cycles_ + 2));
@@ -70,14 +72,14 @@ void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
     std::uint8_t& mask = masks[v * classes.classes / vcs_];
     mask = static_cast<std::uint8_t>(mask | (1U << v));
   }
-  const auto all = static_cast<std::uint8_t>((1U << vcs_) - 1);
+  const auto ejection = static_cast<std::uint8_t>((1U << ejection_vcs_) - 1);
   for (std::size_t r = 0; r < routes.size(); ++r) {
     first_hop_.push_back(static_cast<std::uint32_t>(hops_.size()));
     const std::vector<LinkId>& route = routes[r];
     for (std::size_t i = 0; i < route.size(); ++i) {
       hops_.push_back({index(route[i]), masks[classes.of_route[r][i]]});
     }
-    hops_.push_back({first_ejection_ + ports_.in[index(route.back())], all});
+    hops_.push_back({first_ejection_ + ports_.in[index(route.back())], ejection});
   }
 }
 
@@ -177,6 +179,7 @@ bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
 
 void Fabric::step() {
   delivered_.clear();
+  last_moves_.clear();
   const Hands h = hands();
   wake(h);
   // All offers first, so that moves may make buffers ready for the next cycle.
@@ -227,6 +230,7 @@ Cycle Fabric::next_event() const {
 
 void Fabric::skip_to(Cycle cycle) {
   delivered_.clear();
+  last_moves_.clear();
   now_ = cycle;
 }
 
@@ -323,7 +327,7 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   from.out = is_tail ? kNone : out;
   h.buffers[out].taken = !is_tail;
   packets_[word >> kPacketShift].hop += word & kHead;
-  if (recording_) record(out, word);
+  if (recording_passages_ || recording_moves_) record(out, word);
   const Cycle next = h.slot(b, from.head).time;
   const bool is_ready = from.count != 0 && next <= h.now + 1;
   h.set_ready(b, is_ready);
@@ -336,6 +340,7 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   }
   if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,
+                          .port = channel - h.first_ejection,
                           .time = h.now + to.latency,
                           .head = (word & kHead) != 0,
                           .tail = is_tail,

@@ -22,7 +22,8 @@ using Cycle = std::uint32_t;
 /// A flit that reached an interface.
 struct Delivery {
   std::uint32_t packet = 0;
-  Cycle time = 0;  ///< when it is there
+  std::uint32_t port = 0;  ///< ejection port, among all
+  Cycle time = 0;          ///< when it is there
   bool head = false, tail = false, corrupt = false;
 };
 
@@ -97,9 +98,24 @@ class Fabric {
     std::uint32_t packet = 0;
     Cycle begin = 0, end = 0;
   };
-  void record_passages(bool on) { recording_ = on; }
+  void record_passages(bool on) { recording_passages_ = on; }
   [[nodiscard]] std::span<const Passage> passages() const { return passages_; }
   void clear_passages() { passages_.clear(); }
+
+  /// A flit that a router has put on a link in the last step().
+  struct Move {
+    LinkId link{};
+    std::uint32_t vc = 0;  ///< of that link
+    std::uint32_t packet = 0;
+    std::uint32_t number = 0;  ///< of the packet's flits that came here, from 0
+  };
+  void record_moves(bool on) { recording_moves_ = on; }
+  [[nodiscard]] std::span<const Move> last_moves() const { return last_moves_; }
+
+  /// Virtual channel of its injection port that a packet was given. \pre started.
+  [[nodiscard]] std::uint32_t injection_vc(std::uint32_t packet) const {
+    return packets_[packet].injected & ((1U << shift_) - 1);
+  }
 
  private:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
@@ -173,6 +189,7 @@ class Fabric {
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
   std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
+  std::uint32_t ejection_vcs_ = 1;
   Cycle router_cycles_ = 0, interface_cycles_ = 1;
   bool shared_inputs_ = false;
   std::uint32_t links_ = 0;           // channels 0 .. links_-1 are links,
@@ -196,8 +213,10 @@ class Fabric {
   std::vector<std::uint32_t> headless_;  // buffers whose router discards up to the next tail
   std::vector<Passage> passages_;
   std::vector<Cycle> passing_since_;  // [buffer]
+  std::vector<Move> last_moves_;
+  std::vector<std::uint32_t> passed_of_;  // [buffer]: flits of the worm that have entered it
   Cycle now_ = 0;
-  bool recording_ = false;
+  bool recording_passages_ = false, recording_moves_ = false;
 };
 
 }  // namespace multitree::nic

@@ -10,10 +10,17 @@
 
 namespace multitree::nic {
 
-/// A flit enters a buffer: of links the first and last of a packet are noted.
+/// A flit enters a buffer: of links it is noted, or the first and last of a packet.
 void Fabric::record(std::uint32_t buffer, std::uint32_t word) {
+  if (buffer >> shift_ >= links_) return;
+  if (recording_moves_) {
+    if ((word & kHead) != 0) passed_of_[buffer] = 0;
+    last_moves_.push_back({LinkId{buffer >> shift_}, buffer & ((1U << shift_) - 1),
+                           word >> kPacketShift, passed_of_[buffer]++});
+  }
+  if (!recording_passages_) return;
   if ((word & kHead) != 0) passing_since_[buffer] = now_;
-  if ((word & kTail) == 0 || buffer >> shift_ >= links_) return;
+  if ((word & kTail) == 0) return;
   passages_.push_back(
       {LinkId{buffer >> shift_}, word >> kPacketShift, passing_since_[buffer], now_ + 1});
 }

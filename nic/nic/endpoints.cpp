@@ -44,6 +44,7 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
                      const SimulationOptions& options, const Ports& ports, Carrier& carrier)
     : program_(program),
       parameters_(parameters),
+      observer_(options.observer),
       carrier_(carrier),
       events_(reach_of(program, parameters)) {
   const std::uint32_t ranks = program.tables.ranks;
@@ -218,10 +219,7 @@ void Endpoints::handle(const Event& event) {
   switch (event.kind) {
     case Kind::Start:
       awake_[event.what] = 1;
-      if (!steps_.empty()) {
-        step_ends_[event.what] = now_ + steps_.front();
-        events_.push(step_ends_[event.what], {Kind::Step, event.what});
-      }
+      if (!steps_.empty()) enter_step(event.what);
       wake_ports(event.what);
       break;
     case Kind::Arrive: {
@@ -278,7 +276,7 @@ void Endpoints::add(std::uint32_t message) {
   const Message& m = messages_[message];
   Piece& p = piece(m.dst, m.piece);
   p.sent |= kAdding;
-  if (parameters_.reduction == Reduction::Streaming || m.op != Opcode::Reduce) {
+  if (parameters_.reduction != Reduction::Store || m.op != Opcode::Reduce) {
     complete(message);
     return;
   }
@@ -294,6 +292,7 @@ void Endpoints::complete(std::uint32_t message) {
   Piece& p = piece(m.dst, m.piece);
   p.sent &= static_cast<std::uint16_t>(~kAdding);
   ++p.taken;
+  if (observer_ != nullptr) observer_->taken(now_, m.dst, m.piece, p.taken);
   --left_;
   finished_at_ = now_;
   if (awake_[m.dst] == 0) return;
@@ -321,10 +320,17 @@ bool Endpoints::step_is_done(std::uint32_t rank) const {
 void Endpoints::check_step(std::uint32_t rank) {
   while (step_of_[rank] < steps_.size() && step_is_done(rank) && now_ >= step_ends_[rank]) {
     if (++step_of_[rank] == steps_.size()) break;
-    step_ends_[rank] = now_ + steps_[step_of_[rank]];
-    events_.push(step_ends_[rank], {Kind::Step, rank});
+    enter_step(rank);
   }
   wake_ports(rank);
+}
+
+/// A step begins, and is not over before its estimated time has passed.
+void Endpoints::enter_step(std::uint32_t rank) {
+  const std::uint32_t step = step_of_[rank];
+  if (observer_ != nullptr && step > 0) observer_->step(now_, rank, step);
+  step_ends_[rank] = now_ + steps_[step];
+  events_.push(step_ends_[rank], {Kind::Step, rank});
 }
 
 std::uint32_t Endpoints::begin(std::uint32_t port) {
@@ -335,10 +341,13 @@ std::uint32_t Endpoints::begin(std::uint32_t port) {
     p.next = messages_[message].following;
     if (shared_) shared_->begin(port);
     look_ahead(p);
-    if (messages_[message].payload != 0) return message;
+    if (observer_ != nullptr) observer_->begun(now_, p.rank, p.number, messages_[message].entry);
+    if (messages_[message].payload != 0 || parameters_.reduction == Reduction::Pipelined) {
+      return message;
+    }
     // Nothing to send: both sides know that there is nothing to wait for.
     arrive(now_, message);
-    sent(port);
+    sent(port, now_ + 1);
   }
   return kNone;
 }
@@ -350,12 +359,12 @@ std::uint64_t Endpoints::issue_delay(std::uint32_t message) const {
   return parameters_.issue_cycles + (hash >> 32) % (parameters_.issue_jitter + std::uint64_t{1});
 }
 
-void Endpoints::sent(std::uint32_t port) {
+void Endpoints::sent(std::uint32_t port, std::uint64_t visible) {
   Port& p = ports_[port];
   ++piece(p.rank, messages_[p.sending].piece).sent;
   p.sending = kNone;
   if (!parked_[p.rank].empty()) take_in_parked(p.rank);
-  if (!steps_.empty()) check_step(p.rank);
+  if (!steps_.empty()) events_.push(visible, {Kind::Step, p.rank});
 }
 
 void Endpoints::sent_packet(std::uint32_t port) {
@@ -365,7 +374,7 @@ void Endpoints::sent_packet(std::uint32_t port) {
 }
 
 std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters) {
-  std::vector<std::uint64_t> cycles(program.tables.steps, 0);
+  std::vector<std::uint64_t> cycles(program.tables.steps, 1);
   for (const auto& entries : program.tables.of_rank) {
     for (const Entry& entry : entries) {
       const std::uint64_t payload = payload_flits(entry.size, parameters);

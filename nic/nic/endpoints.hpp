@@ -84,12 +84,14 @@ class Endpoints {
 
   /// The port begins its next message, if there is one that it may send now: what it waits for has
   /// been taken in and, in lockstep, its step has come. Messages without elements are sent and
-  /// arrive at once. \returns the message, or kNone.
+  /// arrive at once, unless they are sent as a header alone (pipelined). \returns the message, or
+  /// kNone.
   std::uint32_t begin(std::uint32_t port);
   /// Cycles from there to the message's first flit.
   [[nodiscard]] std::uint64_t issue_delay(std::uint32_t message) const;
-  /// The port has read and sent the last flit of its message.
-  void sent(std::uint32_t port);
+  /// The port has read and sent the last flit of its message. In lockstep other ports see it from
+  /// cycle `visible` on, the one after that flit's.
+  void sent(std::uint32_t port, std::uint64_t visible);
   /// Another `packet_bytes` of it have left, or the rest of it.
   void sent_packet(std::uint32_t port);
   /// The message is there whole at that time. It is taken in when its turn has come.
@@ -101,6 +103,15 @@ class Endpoints {
   /// Whether a message that is arriving could be taken in as it does.
   [[nodiscard]] bool is_open(std::uint32_t message) const {
     return parameters_.reduction == Reduction::Streaming && has_turn(messages_[message]);
+  }
+
+  /// Messages of a piece that a rank has taken in, and sent: what earlier cycles have left, and for
+  /// `taken` this one's events too.
+  [[nodiscard]] std::uint32_t taken(std::uint32_t rank, std::uint32_t number) const {
+    return piece(rank, number).taken;
+  }
+  [[nodiscard]] std::uint32_t num_sent(std::uint32_t rank, std::uint32_t number) const {
+    return piece(rank, number).sent & (kAdding - 1U);
   }
 
   /// Messages that were not taken in yet.
@@ -145,10 +156,12 @@ class Endpoints {
   void add(std::uint32_t message);
   void complete(std::uint32_t message);
   void check_step(std::uint32_t rank);
+  void enter_step(std::uint32_t rank);
   [[nodiscard]] bool step_is_done(std::uint32_t rank) const;
 
   const Program& program_;
   const Parameters& parameters_;
+  Observer* const observer_;  // or nullptr
   Carrier& carrier_;
   std::vector<Message> messages_;
   std::vector<Port> ports_;
@@ -166,7 +179,7 @@ class Endpoints {
 };
 
 /// Cycles of each step in lockstep: as long as its longest message takes to send, less
-/// Parameters::step_discount, but at least one cycle a packet.
+/// Parameters::step_discount, but at least one cycle a packet, and at least one.
 std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters);
 
 }  // namespace multitree::nic

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Cycles of receive engines.
+#include "nic/nic/receive_engines.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace multitree::nic {
+namespace {
+
+constexpr std::uint32_t kMostNamed = 4;  // of those that wait
+
+}  // namespace
+
+ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameters,
+                               const Ports& ports, Observer* observer)
+    : endpoints_(endpoints),
+      observer_(observer),
+      num_slots_(parameters.park_slots),
+      cycles_to_visible_(2 + parameters.reduction_cycles),
+      first_port_(ports.first),
+      num_ports_(ports.count),
+      engines_(ports.all),
+      slots_(std::size_t{ports.all} * parameters.park_slots),
+      writes_(std::size_t{ports.all} * cycles_to_visible_),
+      payload_sent_(ports.all, 0) {
+  for (std::uint32_t p = 0; p < ports.all; ++p) {
+    engines_[p].rank = endpoints.ports()[p].rank;
+    engines_[p].number = endpoints.ports()[p].number;
+  }
+}
+
+void ReceiveEngines::header(std::uint64_t cycle, std::uint32_t port, const Worm& worm) {
+  work(engines_[port], cycle, &worm);
+}
+
+void ReceiveEngines::payload(std::uint64_t cycle, std::uint32_t port) {
+  Engine& engine = engines_[port];
+  // Counted first: a word of the current worm may be issued in the cycle in which it arrives.
+  ++(engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving)).arrived;
+  work(engine, cycle, nullptr);
+}
+
+void ReceiveEngines::step(std::uint64_t cycle) {
+  for (std::size_t i = 0; i < busy_.size();) {
+    Engine& engine = engines_[busy_[i]];
+    if (engine.stepped != cycle) work(engine, cycle, nullptr);
+    const Load& current = engine.current;
+    const bool waits =
+        current.message != kNone && (current.arrived > current.issued || current.length == 0);
+    if (waits || engine.slots_used > 0) {
+      ++i;
+      continue;
+    }
+    engine.is_busy = false;
+    busy_[i] = busy_.back();
+    busy_.pop_back();
+  }
+}
+
+void ReceiveEngines::note_busy(Engine& engine) {
+  if (engine.is_busy) return;
+  engine.is_busy = true;
+  busy_.push_back(static_cast<std::uint32_t>(&engine - engines_.data()));
+}
+
+/// One cycle of an engine. `header`: that arrives, or nullptr.
+void ReceiveEngines::work(Engine& engine, std::uint64_t cycle, const Worm* header) {
+  engine.stepped = cycle;
+  Load& current = engine.current;
+  const bool was_free = current.message == kNone;
+  if (!was_free && (current.arrived > current.issued || current.length == 0)) {
+    if (may_issue(engine, cycle)) issue(engine, cycle);
+    if (current.message != kNone && current.arrived > current.issued) note_busy(engine);
+  }
+  if (header != nullptr) {
+    if (was_free && may_start(engine, cycle, *header)) {
+      engine.arriving = kInCurrent;
+      start(engine, cycle, {*header});
+    } else {
+      park(engine, cycle, *header);
+    }
+  } else if (was_free && engine.slots_used > 0) {
+    look(engine, cycle);
+  }
+}
+
+/// The next word of the current worm.
+void ReceiveEngines::issue(Engine& engine, std::uint64_t cycle) {
+  Load& current = engine.current;
+  const Endpoints::Message& m = endpoints_.message(current.message);
+  const std::uint32_t pos = current.offset + current.issued;
+  last_progress_ = cycle;
+  if (observer_ != nullptr) {
+    observer_->issued(cycle, engine.rank, engine.number, m.piece, m.turn, pos);
+  }
+  (void)last_write(engine, cycle);  // makes room
+  push_write(
+      engine,
+      {.visible = cycle + cycles_to_visible_, .piece = m.piece, .turn = m.turn, .words = pos + 1});
+  if (current.length > 0) ++current.issued;
+  // With the last word the message is in: its turn has come then, as the one before it was in when
+  // that word could be issued.
+  if (current.offset + current.issued == m.payload) {
+    endpoints_.arrive(cycle + cycles_to_visible_, current.message);
+  }
+  if (current.issued == current.length) current.message = kNone;
+}
+
+void ReceiveEngines::push_write(Engine& engine, const Write& write) {
+  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * cycles_to_visible_;
+  writes_[base + (engine.first_write + engine.writes) % cycles_to_visible_] = write;
+  ++engine.writes;
+}
+
+/// What others see of the engine's last write in a cycle.
+const ReceiveEngines::Write& ReceiveEngines::last_write(Engine& engine, std::uint64_t cycle) {
+  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * cycles_to_visible_;
+  while (engine.writes > 0 && writes_[base + engine.first_write].visible <= cycle) {
+    engine.last_write = writes_[base + engine.first_write];
+    engine.first_write = engine.first_write + 1 == cycles_to_visible_ ? 0 : engine.first_write + 1;
+    --engine.writes;
+  }
+  return engine.last_write;
+}
+
+/// A worm is early, or the engine has another: it is put beside the buffer.
+void ReceiveEngines::park(Engine& engine, std::uint64_t cycle, const Worm& worm) {
+  if (engine.parked_last != kNone) {
+    Load& last = slot(engine, engine.parked_last);
+    if (last.message == worm.message && last.offset + last.length == worm.offset) {
+      last.length += worm.length;
+      engine.arriving = engine.parked_last;
+      return;
+    }
+  }
+  std::uint32_t free = 0;
+  while (free < num_slots_ && slot(engine, free).message != kNone) ++free;
+  if (free == num_slots_) {
+    if (error_.empty()) {
+      error_ = fmt::format(
+          "cycle {}: rank {} port {}: the {} is early, and none of park_slots ({}) is free", cycle,
+          engine.rank, engine.number, endpoints_.describe(worm.message), num_slots_);
+    }
+    return;
+  }
+  slot(engine, free) = {worm};
+  engine.arriving = engine.parked_last = free;
+  ++engine.slots_used;
+  note_busy(engine);
+}
+
+/// One of the parked worms a cycle is looked at, in turn. \pre one is there.
+void ReceiveEngines::look(Engine& engine, std::uint64_t cycle) {
+  std::uint32_t number = engine.pointer;
+  while (slot(engine, number).message == kNone) number = number + 1 == num_slots_ ? 0 : number + 1;
+  engine.pointer = number + 1 == num_slots_ ? 0 : number + 1;
+  Load& load = slot(engine, number);
+  if (!may_start(engine, cycle, load)) return;
+  start(engine, cycle, load);
+  load.message = kNone;
+  --engine.slots_used;
+  if (engine.parked_last == number) engine.parked_last = kNone;
+  if (engine.arriving == number) engine.arriving = kInCurrent;
+}
+
+/// Makes a worm the current one, from the next cycle on, and claims its words.
+void ReceiveEngines::start(Engine& engine, std::uint64_t cycle, const Load& load) {
+  last_progress_ = cycle;
+  engine.current = load;
+  engine.is_clear = false;
+  if (load.arrived > 0 || load.length == 0) note_busy(engine);
+  const Endpoints::Message& m = endpoints_.message(load.message);
+  if (load.length == m.payload) return;
+  const std::uint32_t claimed = load.offset + load.length;
+  const auto claim =
+      std::ranges::find(engine.claims, m.piece, [](const auto& c) { return c.first; });
+  if (claim == engine.claims.end()) {
+    engine.claims.emplace_back(m.piece, claimed);
+  } else if (claimed < m.payload) {
+    claim->second = claimed;
+  } else {
+    engine.claims.erase(claim);
+  }
+}
+
+bool ReceiveEngines::may_start(Engine& engine, std::uint64_t cycle, const Worm& worm) {
+  const Endpoints::Message& m = endpoints_.message(worm.message);
+  const auto claim =
+      std::ranges::find(engine.claims, m.piece, [](const auto& c) { return c.first; });
+  const std::uint32_t claimed = claim == engine.claims.end() ? 0 : claim->second;
+  return claimed == worm.offset && may_add(engine, cycle, m, worm.offset);
+}
+
+/// Whether the current worm's next word may be added.
+bool ReceiveEngines::may_issue(Engine& engine, std::uint64_t cycle) {
+  if (engine.is_clear) return true;
+  const Load& current = engine.current;
+  const Endpoints::Message& m = endpoints_.message(current.message);
+  const bool has_turn = endpoints_.taken(engine.rank, m.piece) == m.turn;
+  // Nothing but this message can end its turn.
+  engine.is_clear = has_turn && endpoints_.num_sent(engine.rank, m.piece) >= m.after;
+  if (current.length == 0) return has_turn;
+  return engine.is_clear || may_add(engine, cycle, m, current.offset + current.issued);
+}
+
+/// Whether word `pos` of a message may be added now: the rules of order and of reading.
+bool ReceiveEngines::may_add(const Engine& engine, std::uint64_t cycle,
+                             const Endpoints::Message& message, std::uint32_t pos) {
+  const std::uint32_t taken = endpoints_.taken(engine.rank, message.piece);
+  if (taken != message.turn &&
+      (taken + 1 != message.turn || !is_written_before(engine, cycle, message, pos))) {
+    return false;
+  }
+  return is_read(engine, message, pos);
+}
+
+/// Whether another port has written that word of the message whose turn is before.
+bool ReceiveEngines::is_written_before(const Engine& engine, std::uint64_t cycle,
+                                       const Endpoints::Message& message, std::uint32_t pos) {
+  const std::uint32_t first = first_port_[engine.rank];
+  for (std::uint32_t p = first; p < first + num_ports_[engine.rank]; ++p) {
+    if (&engines_[p] == &engine) continue;
+    const Write& write = last_write(engines_[p], cycle);
+    if (write.piece == message.piece && write.turn + 1 == message.turn && write.words > pos) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the rank has read that word for all messages that it has to send before.
+bool ReceiveEngines::is_read(const Engine& engine, const Endpoints::Message& message,
+                             std::uint32_t pos) const {
+  const std::uint32_t sent = endpoints_.num_sent(engine.rank, message.piece);
+  if (sent >= message.after) return true;
+  if (sent + 1 != message.after) return false;
+  const std::uint32_t first = first_port_[engine.rank];
+  std::uint32_t sending = 0;
+  bool is_past = false;
+  for (std::uint32_t p = first; p < first + num_ports_[engine.rank]; ++p) {
+    const std::uint32_t other = endpoints_.ports()[p].sending;
+    if (other == kNone || endpoints_.message(other).piece != message.piece) continue;
+    ++sending;
+    is_past = payload_sent_[p] > pos;
+  }
+  return sending == 1 && is_past;
+}
+
+std::string ReceiveEngines::describe(const Engine& engine, const Load& load) const {
+  const Endpoints::Message& m = endpoints_.message(load.message);
+  return fmt::format(
+      "rank {} port {} has added {} of {} flits of the {}: {} of {} messages before it are in, and "
+      "{} of {} sent",
+      engine.rank, engine.number, load.offset + load.issued, m.payload,
+      endpoints_.describe(load.message), endpoints_.taken(engine.rank, m.piece), +m.turn,
+      endpoints_.num_sent(engine.rank, m.piece), +m.after);
+}
+
+std::string ReceiveEngines::who_waits() const {
+  std::string waits;
+  std::uint32_t count = 0;
+  const auto note = [&](const Engine& engine, const Load& load) {
+    if (++count <= kMostNamed) waits += (waits.empty() ? "" : "; ") + describe(engine, load);
+  };
+  for (std::size_t p = 0; p < engines_.size(); ++p) {
+    const Engine& engine = engines_[p];
+    const Load& current = engine.current;
+    if (current.message != kNone && (current.arrived > current.issued || current.length == 0)) {
+      note(engine, current);
+    }
+    for (std::uint32_t s = 0; s < num_slots_; ++s) {
+      const Load& load = slots_[p * num_slots_ + s];
+      if (load.message != kNone) note(engine, load);
+    }
+  }
+  return count <= kMostNamed ? waits : fmt::format("{}; and {} more", waits, count - kMostNamed);
+}
+
+}  // namespace multitree::nic

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Pipelined reduction: the engines that add what arrives at ejection ports, word by word.
+/// docs/nic-spec.md says what each does in a cycle.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nic/network/ports.hpp"
+#include "nic/nic/endpoints.hpp"
+#include "nic/observer.hpp"
+
+namespace multitree::nic {
+
+/// A header and its payload: a message, or a packet of one.
+struct Worm {
+  std::uint32_t message = Endpoints::kNone;
+  std::uint32_t offset = 0;  ///< payload flits of the message before it
+  std::uint32_t length = 0;  ///< payload flits
+};
+
+/// The engines of all ejection ports, and what they know of the messages that ports send. In each
+/// cycle that step() visits they see what earlier cycles have left: so sends are to be reported
+/// after the engines' part of a cycle. An engine costs time in cycles in which a flit arrives for
+/// it, in which words wait beside the buffer, or worms are parked.
+class ReceiveEngines {
+ public:
+  /// Keeps references, but to `ports`. `observer`: or nullptr.
+  ReceiveEngines(Endpoints& endpoints, const Parameters& parameters, const Ports& ports,
+                 Observer* observer);
+
+  /// The (last) header flit of a worm arrives at a port in that cycle. At most one flit a cycle and
+  /// port.
+  void header(std::uint64_t cycle, std::uint32_t port, const Worm& worm);
+  /// A payload flit arrives: of the worm whose header came last.
+  void payload(std::uint64_t cycle, std::uint32_t port);
+  /// Lets the engines work to which no flit has come in that cycle.
+  void step(std::uint64_t cycle);
+
+  /// A port has begun a message.
+  void begins(std::uint32_t port) { payload_sent_[port] = 0; }
+  /// It has sent another payload flit of it.
+  void sends_payload(std::uint32_t port) { ++payload_sent_[port]; }
+
+  /// Whether an engine may do something without a flit that arrives.
+  [[nodiscard]] bool is_busy() const { return !busy_.empty(); }
+  /// The last cycle in which a word was issued or a worm begun.
+  [[nodiscard]] std::uint64_t last_progress() const { return last_progress_; }
+  /// "cycle ...: rank 0 port 1: ..." once a worm has found no free slot; empty before.
+  [[nodiscard]] const std::string& error() const { return error_; }
+  /// Which messages wait for what, for messages about a standstill; empty if none does.
+  [[nodiscard]] std::string who_waits() const;
+
+ private:
+  static constexpr std::uint32_t kNone = Endpoints::kNone;
+  static constexpr std::uint32_t kInCurrent = kNone;  // Engine::arriving
+
+  /// A worm, or some that were put together, on its way through an engine.
+  struct Load : Worm {
+    std::uint32_t arrived = 0;  // payload flits
+    std::uint32_t issued = 0;   // of those
+  };
+  /// The write that a word leads to.
+  struct Write {
+    std::uint64_t visible = 0;  // cycle
+    std::uint32_t piece = kNone;
+    std::uint32_t turn = 0;
+    std::uint32_t words = 0;  // of the message, up to this one
+  };
+  struct Engine {
+    std::uint32_t rank = 0, number = 0;
+    std::uint32_t slots_used = 0;
+    std::uint32_t pointer = 0;            // slot to look at first
+    std::uint32_t parked_last = kNone;    // slot, while it is still there
+    std::uint32_t arriving = kInCurrent;  // slot of the worm whose header came last
+    Load current;
+    bool is_clear = false;  // the current worm need not wait for anybody any more
+    bool is_busy = false;   // in busy_
+    std::uint64_t stepped = ~std::uint64_t{0};  // cycle
+    std::uint32_t first_write = 0, writes = 0;  // that are not visible yet, in writes_
+    Write last_write;                           // that is
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> claims;  // (piece, words), not 0
+  };
+
+  [[nodiscard]] Load& slot(const Engine& engine, std::uint32_t number) {
+    return slots_[static_cast<std::size_t>(&engine - engines_.data()) * num_slots_ + number];
+  }
+  void work(Engine& engine, std::uint64_t cycle, const Worm* header);
+  void note_busy(Engine& engine);
+  void issue(Engine& engine, std::uint64_t cycle);
+  void push_write(Engine& engine, const Write& write);
+  const Write& last_write(Engine& engine, std::uint64_t cycle);
+  void park(Engine& engine, std::uint64_t cycle, const Worm& worm);
+  void look(Engine& engine, std::uint64_t cycle);
+  void start(Engine& engine, std::uint64_t cycle, const Load& load);
+  [[nodiscard]] bool may_issue(Engine& engine, std::uint64_t cycle);
+  [[nodiscard]] bool may_start(Engine& engine, std::uint64_t cycle, const Worm& worm);
+  [[nodiscard]] bool may_add(const Engine& engine, std::uint64_t cycle,
+                             const Endpoints::Message& message, std::uint32_t pos);
+  [[nodiscard]] bool is_written_before(const Engine& engine, std::uint64_t cycle,
+                                       const Endpoints::Message& message, std::uint32_t pos);
+  [[nodiscard]] bool is_read(const Engine& engine, const Endpoints::Message& message,
+                             std::uint32_t pos) const;
+  [[nodiscard]] std::string describe(const Engine& engine, const Load& load) const;
+
+  Endpoints& endpoints_;
+  Observer* const observer_;
+  const std::uint32_t num_slots_, cycles_to_visible_;
+  std::vector<std::uint32_t> first_port_, num_ports_;  // [rank]
+  std::vector<Engine> engines_;                        // [port]
+  std::vector<Load> slots_;                            // [port][slot]
+  std::vector<Write> writes_;                          // [port][cycles_to_visible_]: rings
+  std::vector<std::uint32_t> payload_sent_;            // [port]: of the message being sent
+  std::vector<std::uint32_t> busy_;                    // ports
+  std::uint64_t last_progress_ = 0;
+  std::string error_;
+};
+
+}  // namespace multitree::nic
