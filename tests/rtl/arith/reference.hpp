@@ -42,7 +42,7 @@ struct Format {
     const std::uint32_t negative = std::signbit(value) ? sign() : 0;
     value = std::fabs(value);
     if (std::isinf(value)) return negative | infinity();
-    const int exponent = std::max(value == 0 ? 0 : std::ilogb(value), 1 - bias());
+    const int exponent = value == 0 ? 1 - bias() : std::max(std::ilogb(value), 1 - bias());
     const double scaled = std::ldexp(value, mantissa_bits - exponent);  // in last places, exact
     auto places = static_cast<std::uint64_t>(scaled);
     const double rest = scaled - static_cast<double>(places);

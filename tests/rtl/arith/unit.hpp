@@ -33,6 +33,10 @@ class Unit {
     context_.randSeed(seed);
     reset();
   }
+  /// The model unregisters from the thread's context: by then that of a newer unit may be gone.
+  ~Unit() { Verilated::threadContextp(&context_); }
+  Unit(const Unit&) = delete;
+  Unit& operator=(const Unit&) = delete;
 
   void reset() {
     model_.rst_ni = 0;
