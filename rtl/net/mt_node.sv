@@ -98,6 +98,7 @@ module mt_node #(
   output logic [P-1:0]   stage_wr_tvalid_o,
   input  logic [P-1:0]   stage_wr_tready_i,
   output logic [P*(S+D)-1:0] stage_wr_tdata_o,
+  output logic [P*16-1:0] stage_wr_tkeep_o,
   // results.
   output logic [P-1:0]    res_tvalid_o,
   input  logic [P-1:0]    res_tready_i,
@@ -144,7 +145,7 @@ module mt_node #(
     .tx_req_tvalid_o, .tx_req_tready_i, .tx_req_tdata_o, .tx_tvalid_i, .tx_tready_o, .tx_tdata_i,
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
-    .stage_tready_o, .stage_tdata_i, .stage_wr_tvalid_o, .stage_wr_tready_i, .stage_wr_tdata_o,
+    .stage_tready_o, .stage_tdata_i, .stage_wr_tvalid_o, .stage_wr_tready_i, .stage_wr_tdata_o, .stage_wr_tkeep_o,
     .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o, .res_tdata_o, .trace_running_o,
     .trace_done_o, .trace_begun_o, .trace_sent_o, .trace_issued_o, .trace_rx_piece_o,
     .trace_rx_turn_o, .trace_rx_pos_o, .trace_taken_o, .trace_taken_piece_o, .trace_step_o);

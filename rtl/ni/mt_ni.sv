@@ -101,6 +101,7 @@ module mt_ni #(
   output logic [P-1:0]   stage_wr_tvalid_o,
   input  logic [P-1:0]   stage_wr_tready_i,
   output logic [P*(S+D)-1:0] stage_wr_tdata_o,
+  output logic [P*16-1:0] stage_wr_tkeep_o,
   // results.
   output logic [P-1:0]    res_tvalid_o,
   input  logic [P-1:0]    res_tready_i,
@@ -336,6 +337,7 @@ module mt_ni #(
       .stage_tready_o(stage_tready_o[p]), .stage_tdata_i(stage_tdata_i[p*D +: D]),
       .stage_wr_tvalid_o(stage_wr_tvalid_o[p]), .stage_wr_tready_i(stage_wr_tready_i[p]),
       .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]),
+      .stage_wr_tkeep_o(stage_wr_tkeep_o[p*16 +: 16]),
       .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]),
       .res_taddr_o(res_taddr_o[p*A +: A]), .res_tkeep_o(res_tkeep_o[p*16 +: 16]),
       .res_tdata_o(res_tdata_o[p*D +: D]),

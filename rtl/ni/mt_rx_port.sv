@@ -88,6 +88,7 @@ module mt_rx_port #(
   output logic              stage_wr_tvalid_o,
   input  logic              stage_wr_tready_i,
   output logic [StageW+DataW-1:0] stage_wr_tdata_o,
+  output logic [15:0]       stage_wr_tkeep_o,
   // Results: address, which bytes, word.
   output logic              res_tvalid_o,
   input  logic              res_tready_i,
@@ -187,6 +188,8 @@ module mt_rx_port #(
   logic live_slot_q;              // the flits that arrive are for it
   logic [mt_pkg::CountW-1:0] live_turn_q;
   logic [AddrW-1:0] live_addr_q;  // of the next flit
+  logic live_last_q;              // its last flit is the message's
+  logic [mt_pkg::LanesW-1:0] live_lanes_q;
 
   // ---- What is looked at: the current worm, one that arrives, or a parked one.
   logic looks_at_slot;
@@ -256,11 +259,21 @@ module mt_rx_port #(
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
+  // The bytes of a message's last word: other messages' lie behind it.
+  logic [15:0] live_keep, cur_keep;
+  always_comb begin
+    for (int unsigned b = 0; b < 16; b++) begin
+      live_keep[b] = (wide_i ? b / 4 : b / 2) <= 32'(live_lanes_q);
+      cur_keep[b] = (wide_i ? b / 4 : b / 2) <= 32'(cur_q.lanes);
+    end
+  end
+
   // 2. Other payload goes beside the buffer.
   logic stages;
   assign stages = is_payload && !stops && !(issues && direct && !is_empty_worm);
   assign stage_wr_tvalid_o = stages;
   assign stage_wr_tdata_o = {live_turn_q, live_addr_q, flit.data};
+  assign stage_wr_tkeep_o = live_last_q && flit.tail ? live_keep : '1;
   assign flit_taken = halt_i || !stages || stage_wr_tready_i;
 
   // 3. A header starts or is parked: behind the slot parked last, or in a free one.
@@ -299,6 +312,8 @@ module mt_rx_port #(
     if (parks) slots[park_idx] <= to_park;
     if (is_header) begin
       live_turn_q <= header.turn;
+      live_last_q <= header.last;
+      live_lanes_q <= header.lanes;
       live_addr_q <= arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, header.offset, 4'b0};
     end else if (is_payload && flit_taken) begin
       live_addr_q <= live_addr_q + AddrW'(16);
@@ -383,17 +398,12 @@ module mt_rx_port #(
   localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + LenW;
 
   word_t word;
-  logic [15:0] last_keep;
   always_comb begin
-    last_keep = '0;
-    for (int unsigned b = 0; b < 16; b++) begin
-      last_keep[b] = (wide_i ? b / 4 : b / 2) <= 32'(cur_q.lanes);
-    end
     word.adds = !cur_q.gather && !is_empty_worm;
     word.staged = from_stage;
     word.ends = ends && cur_q.last;
     word.empty = is_empty_worm;
-    word.keep = ends && cur_q.last ? last_keep : '1;
+    word.keep = ends && cur_q.last ? cur_keep : '1;
     word.addr = cur_q.addr + {{(AddrW - LenW - 4) {1'b0}}, pos_q, 4'b0};
     word.piece = cur_q.piece;
     word.turn = cur_q.turn;

@@ -39,7 +39,7 @@ void store(float value, HardwareType type, std::byte* to) {
       const auto bits = __builtin_bit_cast(std::uint32_t, value);
       const std::uint32_t exponent = bits >> 23 & 0xff;
       const std::uint32_t scaled = exponent < 113 ? 0 : exponent - 112;
-      const auto half = static_cast<std::uint16_t>(bits >> 16 & 0x8000 | scaled << 10 |
+      const auto half = static_cast<std::uint16_t>((bits >> 16 & 0x8000) | scaled << 10 |
                                                    (bits >> 13 & 0x3ff));
       std::memcpy(to, &half, sizeof half);
       break;

@@ -40,6 +40,7 @@ module mt_memory_model #(
   input  logic [P-1:0]   stage_wr_tvalid_i,
   output logic [P-1:0]   stage_wr_tready_o,
   input  logic [P*(S+D)-1:0] stage_wr_tdata_i,
+  input  logic [P*16-1:0] stage_wr_tkeep_i,
   // results.
   input  logic [P-1:0]    res_tvalid_i,
   output logic [P-1:0]    res_tready_o,
@@ -87,7 +88,8 @@ module mt_memory_model #(
     for (int unsigned p = 0; p < P; p++) begin
       if (stage_wr_tvalid_i[p] && stage_wr_tready_o[p]) begin
         mt_memory_write(handle_i, 32'(stage_wr_tdata_i[p*(S+D) + D + A +: S - A]) + 1,
-                        32'(stage_wr_tdata_i[p*(S+D) + D +: A]), 32'hffff,
+                        32'(stage_wr_tdata_i[p*(S+D) + D +: A]),
+                        32'(stage_wr_tkeep_i[p*16 +: 16]),
                         stage_wr_tdata_i[p*(S+D) +: D]);
       end
       if (res_tvalid_i[p] && res_tready_o[p]) begin

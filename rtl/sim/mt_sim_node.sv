@@ -95,6 +95,7 @@ module mt_sim_node #(
   logic [P-1:0] stage_wr_tvalid;
   logic [P-1:0] stage_wr_tready;
   logic [P*(S+D)-1:0] stage_wr_tdata;
+  logic [P*16-1:0] stage_wr_tkeep;
   logic [P-1:0] res_tvalid;
   logic [P-1:0] res_tready;
   logic [P*A-1:0] res_taddr;
@@ -127,7 +128,7 @@ module mt_sim_node #(
     .stage_req_tready_i(stage_req_tready), .stage_req_tdata_o(stage_req_tdata),
     .stage_tvalid_i(stage_tvalid), .stage_tready_o(stage_tready), .stage_tdata_i(stage_tdata),
     .stage_wr_tvalid_o(stage_wr_tvalid), .stage_wr_tready_i(stage_wr_tready),
-    .stage_wr_tdata_o(stage_wr_tdata), .res_tvalid_o(res_tvalid), .res_tready_i(res_tready),
+    .stage_wr_tdata_o(stage_wr_tdata), .stage_wr_tkeep_o(stage_wr_tkeep), .res_tvalid_o(res_tvalid), .res_tready_i(res_tready),
     .res_taddr_o(res_taddr), .res_tkeep_o(res_tkeep), .res_tdata_o(res_tdata),
     .trace_running_o(trace_running), .trace_done_o(trace_done), .trace_begun_o(trace_begun),
     .trace_sent_o(trace_sent), .trace_issued_o(trace_issued), .trace_rx_piece_o(trace_rx_piece),
@@ -144,7 +145,7 @@ module mt_sim_node #(
     .stage_req_tready_o(stage_req_tready), .stage_req_tdata_i(stage_req_tdata),
     .stage_tvalid_o(stage_tvalid), .stage_tready_i(stage_tready), .stage_tdata_o(stage_tdata),
     .stage_wr_tvalid_i(stage_wr_tvalid), .stage_wr_tready_o(stage_wr_tready),
-    .stage_wr_tdata_i(stage_wr_tdata), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
+    .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
     .res_taddr_i(res_taddr), .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
 
   always_ff @(posedge clk_i) begin

@@ -31,9 +31,10 @@ class Base : public Node {
   ~Base() override { model_->final(); }
 
   void tick() override {
-    model_->clk_i = 1;
-    model_->eval();
+    // Inputs settle before the edge: assertions see what was there when it came.
     model_->clk_i = 0;
+    model_->eval();
+    model_->clk_i = 1;
     model_->eval();
   }
   void set_reset(bool active) override { model_->rst_ni = !active; }
