@@ -9,6 +9,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "nic/encode/image.hpp"
+#include "nic/encode/route_layout.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/command.hpp"
 #include "topologies/families.hpp"
@@ -103,17 +104,35 @@ std::string_view name_of(nic::Opcode op) {
   return kNames[static_cast<std::size_t>(op)];
 }
 
-std::string to_text(const nic::Tables& tables, Rank rank) {
-  std::string text =
-      fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>4} {:>5} {:>10} {:>10}\n", "step",
-                  "flow", "piece", "op", "peer", "port", "wait", "turn", "after", "start", "size");
+/// The entries of a rank.
+std::string entries_text(const nic::Tables& tables, Rank rank) {
+  std::string text = fmt::format(
+      "{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>5} {:>4} {:>4} {:>5} {:>10} {:>10}\n", "step", "flow",
+      "piece", "op", "peer", "port", "route", "wait", "turn", "after", "start", "size");
   for (const nic::Entry& e : tables.of_rank[index(rank)]) {
-    text +=
-        e.op == nic::Opcode::Nop
-            ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
-            : fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>4} {:>4} {:>5} {:>10} {:>10}\n",
-                          e.step, e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.wait,
-                          e.turn, e.after, e.start, e.size);
+    text += e.op == nic::Opcode::Nop
+                ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
+                : fmt::format(
+                      "{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>5} {:>4} {:>4} {:>5} {:>10} {:>10}\n",
+                      e.step, e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.route,
+                      e.wait, e.turn, e.after, e.start, e.size);
+  }
+  return text;
+}
+
+/// The routes of a rank; hops as port:class.
+std::string routes_text(const nic::Tables& tables, Rank rank) {
+  std::string text =
+      fmt::format("{:>6} {:>5} {:>5} {:>9} hops\n", "route", "peer", "port", "ejection");
+  const std::vector<nic::TableRoute>& routes = tables.routes[index(rank)];
+  for (std::size_t i = 0; i < routes.size(); ++i) {
+    const nic::TableRoute& route = routes[i];
+    text += fmt::format("{:>6} {:>5} {:>5} {:>9}", i, index(route.peer), route.port,
+                        tables.relative ? "-" : fmt::format("{}", route.ejection));
+    for (const nic::TableRoute::Hop& hop : route.hops) {
+      text += fmt::format(" {}:{}", hop.port, hop.vc_class);
+    }
+    text += tables.relative ? " -\n" : "\n";
   }
   return text;
 }
@@ -127,6 +146,15 @@ ordered_json sizes(const nic::Tables& tables) {
     most = std::max(most, entries.size());
     all += entries.size();
   }
+  const nic::RouteLayout route_layout = nic::route_layout_of(tables);
+  std::size_t most_routes = 0;
+  std::uint64_t most_route_bits = 0;
+  for (const auto& routes : tables.routes) {
+    std::uint64_t bits = 0;
+    for (const nic::TableRoute& route : routes) bits += nic::bits_of(route, route_layout);
+    most_routes = std::max(most_routes, routes.size());
+    most_route_bits = std::max(most_route_bits, bits);
+  }
   ordered_json widths;
   for (std::size_t f = 0; f < nic::kFields; ++f) widths[nic::kFieldNames[f]] = layout.width[f];
   return {{"ranks", tables.ranks},
@@ -137,7 +165,10 @@ ordered_json sizes(const nic::Tables& tables) {
           {"entry_bits", layout.bits()},
           {"widths", widths},
           {"table_bytes_most", (most * layout.bits() + 7) / 8},
-          {"paper_bytes_most", (most * kPaperBits + 7) / 8}};
+          {"paper_bytes_most", (most * kPaperBits + 7) / 8},
+          {"classes", tables.classes},
+          {"routes_most", most_routes},
+          {"route_bytes_most", (most_route_bits + 7) / 8}};
 }
 
 std::string to_text(const ordered_json& json) {
@@ -181,7 +212,8 @@ int show(const Flags& flags) {
   print(fmt::format("# {} of {} elements, {} ranks, {} steps; {}\n", to_string(tables.collective),
                     tables.elements, tables.ranks, tables.steps,
                     tables.relative ? "any rank, relative" : fmt::format("rank {}", rank)));
-  print(to_text(tables, Rank{rank}));
+  print(entries_text(tables, Rank{rank}));
+  print(routes_text(tables, Rank{rank}));
   return kOk;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "nic/encode/uniform.hpp"
+
 namespace multitree::nic {
 
 std::uint32_t Layout::bits() const {
@@ -30,10 +32,8 @@ std::uint64_t value_of(const Entry& entry, Field field) {
       return entry.flow;
     case Field::Piece:
       return entry.piece;
-    case Field::Peer:
-      return index(entry.peer);
-    case Field::Port:
-      return entry.port;
+    case Field::Route:
+      return entry.route;
     case Field::Wait:
       return entry.wait;
     case Field::Turn:
@@ -47,11 +47,7 @@ std::uint64_t value_of(const Entry& entry, Field field) {
     case Field::Parity:
       break;
   }
-  int ones = 0;
-  for (std::size_t f = 0; f + 1 < kFields; ++f) {
-    ones += std::popcount(value_of(entry, static_cast<Field>(f)));
-  }
-  return static_cast<std::uint64_t>(ones % 2);
+  return 0;
 }
 
 Layout layout_of(const Tables& tables) {
@@ -65,10 +61,14 @@ Layout layout_of(const Tables& tables) {
   }
   Layout layout;
   for (std::size_t f = 0; f < kFields; ++f) {
-    layout.width[f] =
-        static_cast<std::uint8_t>(std::max(1, static_cast<int>(std::bit_width(most[f]))));
+    layout.width[f] = static_cast<std::uint8_t>(std::bit_width(most[f]));
   }
   layout.width[static_cast<std::size_t>(Field::Op)] = 2;
+  layout.width[static_cast<std::size_t>(Field::Parity)] = 1;
+  if (uniform_pieces(tables)) {
+    layout.width[static_cast<std::size_t>(Field::Start)] = 0;
+    layout.width[static_cast<std::size_t>(Field::Size)] = 0;
+  }
   return layout;
 }
 

@@ -12,14 +12,13 @@
 
 namespace multitree::nic {
 
-/// Fields of an entry from bit 0 up.
+/// Fields of an entry from bit 0 up. Peer and port are those of its route.
 enum class Field : std::uint8_t {
   Op,
   Step,
   Flow,
   Piece,
-  Peer,
-  Port,
+  Route,
   Wait,
   Turn,
   After,
@@ -27,27 +26,31 @@ enum class Field : std::uint8_t {
   Size,
   Parity
 };
-inline constexpr std::size_t kFields = 12;
+inline constexpr std::size_t kFields = 11;
 inline constexpr std::array<std::string_view, kFields> kFieldNames = {
-    "op",   "step", "flow",  "piece", "peer", "port",
-    "wait", "turn", "after", "start", "size", "parity"};
+    "op", "step", "flow", "piece", "route", "wait", "turn", "after", "start", "size", "parity"};
 
-/// Bits of each field, each as many as the largest value in the tables needs and at least one:
-/// op 2, step log2(steps), flow log2(trees), piece log2(chunks of a tree), peer log2(ranks),
-/// port log2(links of a rank), wait and turn log2(arrivals), after log2(messages sent), start and
-/// size log2(elements), parity 1.
+/// Bits of each field: op 2, step log2(steps), flow log2(trees), piece log2(chunks of a tree),
+/// route log2(routes of a rank), wait and turn log2(arrivals), after log2(messages sent), start and
+/// size log2(elements), parity 1. 0 where all values are 0, except for op and parity. At most 128.
 struct Layout {
   std::array<std::uint8_t, kFields> width{};
+  [[nodiscard]] std::uint32_t of(Field field) const {
+    return width[static_cast<std::size_t>(field)];
+  }
   [[nodiscard]] std::uint32_t bits() const;
   [[nodiscard]] std::uint32_t offset(Field field) const;  ///< of its lowest bit
   [[nodiscard]] std::uint32_t bytes() const { return (bits() + 7) / 8; }
+  /// Whether entries say where their piece lies; otherwise its number does, see UniformPieces.
+  [[nodiscard]] bool has_elements() const { return of(Field::Start) + of(Field::Size) > 0; }
   bool operator==(const Layout&) const = default;
 };
 
-/// The least that holds all entries.
+/// The least that holds all entries; start and size have 0 bits if the pieces are uniform.
 Layout layout_of(const Tables& tables);
 
-/// The value of a field; of Parity, what makes the number of ones in the entry even.
+/// The value of a field; 0 for Parity, which depends on the widths: it makes the number of ones
+/// among the bits of the entry even.
 std::uint64_t value_of(const Entry& entry, Field field);
 
 }  // namespace multitree::nic

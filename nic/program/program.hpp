@@ -14,6 +14,8 @@
 namespace multitree::nic {
 
 struct Program {
+  /// Without the routes of interfaces: Tables::routes is empty and Entry::route 0, for simulators
+  /// look at links, and large networks have millions of entries.
   Tables tables;
   std::vector<std::vector<LinkId>> routes;           ///< distinct, in the order of their first use
   std::vector<std::vector<std::uint32_t>> route_of;  ///< [rank][entry]: into routes

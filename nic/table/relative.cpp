@@ -21,6 +21,17 @@ std::uint32_t seen_from(const CayleyGraph& graph, Rank rank, std::uint32_t chunk
   return group.multiply(group.inverse(index(rank)), chunk / chunks) * chunks + chunk % chunks;
 }
 
+/// A route is a generator.
+void number_routes(std::vector<Entry>& entries, std::vector<TableRoute>& routes) {
+  for (Entry& entry : entries) {
+    const auto at = std::ranges::find(routes, entry.port, &TableRoute::port);
+    entry.route = static_cast<std::uint32_t>(at - routes.begin());
+    if (at == routes.end()) {
+      routes.push_back({.peer = entry.peer, .port = entry.port, .hops = {}});
+    }
+  }
+}
+
 }  // namespace
 
 Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOptions& options) {
@@ -36,7 +47,8 @@ Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOpt
                 .steps = schedule.num_steps(),
                 .elements = options.elements,
                 .relative = true,
-                .of_rank = std::vector<std::vector<Entry>>(1)};
+                .of_rank = std::vector<std::vector<Entry>>(1),
+                .routes = std::vector<std::vector<TableRoute>>(1)};
   std::vector<Entry>& entries = tables.of_rank.front();
   std::vector<std::uint32_t> sent(chunks, 0), received(chunks, 0);
   for (std::uint32_t step = 0; step < tables.steps; ++step) {
@@ -66,6 +78,7 @@ Tables compile_relative_tables(const SymmetricSchedule& schedule, const TableOpt
     }
   }
   sort_entries(entries);
+  number_routes(entries, tables.routes.front());
   if (options.nops) entries = with_nops(entries, tables.steps);
   return tables;
 }

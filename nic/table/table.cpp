@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <tuple>
 
+#include "nic/network/channel_classes.hpp"
 #include "nic/table/entries_internal.hpp"
+#include "nic/table/route_numbers_internal.hpp"
 
 namespace multitree::nic {
 namespace {
@@ -46,15 +49,44 @@ std::vector<std::uint32_t> pieces_of(const Schedule& schedule) {
   return pieces;
 }
 
-/// Of each link: its place among those out of its node.
-std::vector<std::uint32_t> ports_of(const Topology& topology) {
-  std::vector<std::uint32_t> ports(topology.num_links(), 0);
+constexpr std::uint32_t kMostClasses = 255;
+
+/// Of each link: its place among those out of its node, or among those into its node.
+std::vector<std::uint32_t> places_of_links(const Topology& topology, bool out) {
+  std::vector<std::uint32_t> places(topology.num_links(), 0);
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    std::uint32_t port = 0;
-    for (const LinkId link : topology.out_links(NodeId{n})) ports[index(link)] = port++;
+    std::uint32_t place = 0;
+    for (const LinkId link : out ? topology.out_links(NodeId{n}) : topology.in_links(NodeId{n})) {
+      places[index(link)] = place++;
+    }
   }
-  return ports;
+  return places;
 }
+
+/// Routes of links as routes of ports.
+class RoutesOfPorts {
+ public:
+  explicit RoutesOfPorts(const Topology& topology)
+      : topology_(topology),
+        out_(places_of_links(topology, true)),
+        in_(places_of_links(topology, false)) {}
+
+  [[nodiscard]] TableRoute operator()(std::span<const LinkId> links,
+                                      const RouteClasses& classes) const {
+    TableRoute route{.peer = *topology_.node(topology_.link(links.back()).dst).rank,
+                     .port = out_[index(links.front())],
+                     .hops = {},
+                     .ejection = in_[index(links.back())]};
+    for (std::size_t i = 0; i < links.size(); ++i) {
+      route.hops.push_back({.port = out_[index(links[i])], .vc_class = classes[i]});
+    }
+    return route;
+  }
+
+ private:
+  const Topology& topology_;
+  std::vector<std::uint32_t> out_, in_;
+};
 
 auto order_of(const Entry& e) { return std::tuple(e.step, e.op, e.flow, e.piece, e.peer, e.port); }
 
@@ -79,7 +111,7 @@ std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
                                                     std::uint64_t elements) {
   const std::vector<Place> places = places_of(schedule);
   const auto ranges = chunk_ranges(schedule, elements);
-  const auto pieces = pieces_of(schedule), ports = ports_of(topology);
+  const auto pieces = pieces_of(schedule), ports = places_of_links(topology, true);
   std::vector<std::size_t> counts(schedule.ranks, 0);
   for (const Transfer& t : schedule.transfers) ++counts[index(t.src)];
   std::vector<std::vector<PlacedEntry>> of_rank(schedule.ranks);
@@ -116,11 +148,29 @@ Tables compile_tables(const Schedule& schedule, const Topology& topology,
                 .ranks = schedule.ranks,
                 .steps = schedule.num_steps(),
                 .elements = options.elements,
-                .of_rank = {}};
+                .of_rank = {},
+                .routes = std::vector<std::vector<TableRoute>>(schedule.ranks)};
+  // A route leaves one rank, so all routes in the order of their first use are each rank's in turn.
+  std::vector<std::vector<LinkId>> routes;
+  std::vector<std::uint32_t> first{0};  // [rank]: number of its first route
+  RouteNumbers number(routes, topology.num_links());
   for (const auto& placed : place_entries(schedule, topology, options.elements)) {
     std::vector<Entry>& entries = tables.of_rank.emplace_back();
-    for (const PlacedEntry& e : placed) entries.push_back(e.entry);
+    for (const PlacedEntry& e : placed) {
+      Entry& entry = entries.emplace_back(e.entry);
+      entry.route = number(schedule.route(schedule.transfers[e.transfer])) - first.back();
+    }
     if (options.nops) entries = with_nops(entries, tables.steps);
+    first.push_back(static_cast<std::uint32_t>(routes.size()));
+  }
+  const ChannelClasses classes =
+      assign_classes(routes, topology.num_links(), kMostClasses, topology.name());
+  tables.classes = classes.classes;
+  const RoutesOfPorts of_ports(topology);
+  for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
+    for (std::uint32_t i = first[r]; i < first[r + 1]; ++i) {
+      tables.routes[r].push_back(of_ports(routes[i], classes.of_route[i]));
+    }
   }
   return tables;
 }

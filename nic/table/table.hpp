@@ -22,6 +22,8 @@ struct Entry {
   std::uint32_t piece = 0;  ///< which of the flow's chunks, in the order of the buffer
   Rank peer{};              ///< Reduce: the parent; Gather: a child
   std::uint32_t port = 0;   ///< link to send on, counted among the rank's own
+  /// Which of its rank's routes it takes; `peer` and `port` are that route's.
+  std::uint32_t route = 0;
   /// Messages of this piece that the rank has to take in first: in a tree the partial sums of all
   /// children; for a Gather of a rank that is not the root also the parent's result.
   std::uint32_t wait = 0;
@@ -37,15 +39,32 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+/// How messages get from a rank to another.
+struct TableRoute {
+  /// One link.
+  struct Hop {
+    std::uint32_t port = 0;  ///< its place among topology.out_links() of the node that it leaves
+    std::uint32_t vc_class = 0;  ///< of virtual channels, as of assign_classes()
+    bool operator==(const Hop&) const = default;
+  };
+  Rank peer{};                 ///< where it ends
+  std::uint32_t port = 0;      ///< of the first hop
+  std::vector<Hop> hops;       ///< every link from the rank to the peer, in order
+  std::uint32_t ejection = 0;  ///< the last link's place among topology.in_links() of the peer
+  bool operator==(const TableRoute&) const = default;
+};
+
 /// The tables of all ranks for one size of buffer.
 struct Tables {
   Collective collective = Collective::AllReduce;
   Rank root{};  ///< of broadcast and reduce; 0 otherwise
   std::uint32_t ranks = 0;
-  std::uint32_t steps = 0;                  ///< of the schedule
-  std::uint64_t elements = 0;               ///< of the buffer (all shards together)
-  bool relative = false;                    ///< one table for all ranks, see relative.hpp
-  std::vector<std::vector<Entry>> of_rank;  ///< sorted by step, op, flow, piece, peer, port
+  std::uint32_t steps = 0;                      ///< of the schedule
+  std::uint64_t elements = 0;                   ///< of the buffer (all shards together)
+  bool relative = false;                        ///< one table for all ranks, see relative.hpp
+  std::vector<std::vector<Entry>> of_rank;      ///< sorted by step, op, flow, piece, peer, port
+  std::vector<std::vector<TableRoute>> routes;  ///< [rank]: distinct, in the order of first use
+  std::uint32_t classes = 1;  ///< of virtual channels that the routes use, at least 1
   bool operator==(const Tables&) const = default;
 };
 
@@ -56,9 +75,12 @@ struct TableOptions {
 };
 
 /// Compiles any schedule. `wait`, `turn` and `after` keep, for each rank and chunk, the order of
-/// the operations that the steps give, whenever messages arrive. O(T log T) for T transfers.
+/// the operations that the steps give, whenever messages arrive. The classes of the hops keep all
+/// routes of the schedule together free of deadlock; they are those of a simulation of it. O(T log
+/// T) for T transfers, and assign_classes() of the distinct routes.
 /// \pre the schedule verifies on the topology.
-/// \throws Error(InvalidArgument) as chunk_ranges().
+/// \throws Error(InvalidArgument) as chunk_ranges(); Error(Unsupported) if the routes need more
+/// than 255 classes of virtual channels.
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options);
 

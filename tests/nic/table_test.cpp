@@ -139,12 +139,20 @@ TEST(RelativeTable, ExpandsToTheTablesOfAllRanks) {
         const Tables one =
             nic::compile_relative_tables(SymmetricSchedule(*graph, chunks, collective), options);
         ASSERT_EQ(one.of_rank.size(), 1U);
+        ASSERT_EQ(one.routes.size(), 1U);
+        EXPECT_EQ(one.classes, 1U);
+        for (const nic::Entry& entry : one.of_rank.front()) {
+          if (entry.op == Opcode::Nop) continue;
+          const nic::TableRoute route{
+              .peer = entry.peer, .port = entry.port, .hops = {}, .ejection = 0};
+          ASSERT_EQ(one.routes.front().at(entry.route), route);
+        }
         EXPECT_EQ(one.steps, tables.steps);
         for (std::uint32_t r = 0; r < tables.ranks; ++r) {
           std::vector<nic::Entry> expanded = nic::entries_of(one, *graph, Rank{r});
           // Ports are links of the topology here, generators there; turns of one step follow them.
           for (auto* entries : {&expanded, &tables.of_rank[r]}) {
-            for (nic::Entry& entry : *entries) entry.port = entry.turn = 0;
+            for (nic::Entry& entry : *entries) entry.port = entry.route = entry.turn = 0;
           }
           ASSERT_EQ(expanded, tables.of_rank[r]) << "rank " << r;
         }
