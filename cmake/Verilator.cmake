@@ -24,17 +24,20 @@ find_package(ZLIB REQUIRED)
 target_link_libraries(verilated_runtime PUBLIC Threads::Threads ZLIB::ZLIB)
 
 set(MULTITREE_RTL_DIR ${PROJECT_SOURCE_DIR}/rtl)
-# Assertions always; warnings are errors; waivers are all in one file.
-set(multitree_verilator_flags --cc -Wall -Wpedantic --assert --x-assign fast --x-initial fast
+# Warnings are errors; waivers are all in one file.
+set(multitree_verilator_flags --cc -Wall -Wpedantic --x-assign fast --x-initial fast
   -I${MULTITREE_RTL_DIR}/include --no-timing)
 
 # multitree_verilate(name TOP mt_fifo SOURCES rtl/prim/mt_fifo.sv... [PARAMETERS Width=8...]
-#   [FLAGS --coverage-line...] [OPTIMIZE -O3]): a static library `name` with the class V<name>,
+#   [FLAGS --coverage-line...] [OPTIMIZE -O3] [NO_ASSERTIONS]): a static library `name` with the class V<name>,
 # header V<name>.h. Sources are relative to the project.
 function(multitree_verilate name)
-  cmake_parse_arguments(ARG "" "TOP;OPTIMIZE" "SOURCES;PARAMETERS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_ASSERTIONS" "TOP;OPTIMIZE" "SOURCES;PARAMETERS;FLAGS" ${ARGN})
   if(NOT ARG_OPTIMIZE)
     set(ARG_OPTIMIZE -O1)
+  endif()
+  if(NOT ARG_NO_ASSERTIONS)
+    list(APPEND ARG_FLAGS --assert)
   endif()
   set(directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.verilated)
   set(archive ${directory}/V${name}__ALL.a)

@@ -247,7 +247,7 @@ module mt_ni #(
   // ---- Ports.
   logic [P-1:0] sending, begun, entry_valid, parity_error, opcode_error, table_full, credit_over;
   logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
-  logic [P*LenW-1:0] sent_flits, wrote_count;
+  logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
   logic [P*CntW-1:0] wrote_turn;
   logic halt;
@@ -290,7 +290,7 @@ module mt_ni #(
 
     // What the other ports have of the message that this one looks at.
     logic [P-1:0] follows, reads;
-    logic [LenW-1:0] before_count, reading_count;
+    logic [LenW-1:0] before_count, before_end, reading_count;
     logic reading;
     for (genvar q = 0; q < P; q++) begin : gen_other
       assign follows[q] = q != p && wrote_valid[q]
@@ -301,9 +301,11 @@ module mt_ni #(
     end
     always_comb begin
       before_count = '0;
+      before_end = '0;
       reading_count = '0;
       for (int unsigned q = 0; q < P; q++) begin
         if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
+        if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
         if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
       end
     end
@@ -322,9 +324,11 @@ module mt_ni #(
       .taken_i(rx_taken[p*CntW +: CntW]), .sent_i(rx_sent[p*CntW +: CntW]),
       .claimed_i(rx_claimed[p*CntW +: CntW]), .claim_o(rx_claim[p]),
       .before_valid_i(follows != '0), .before_count_i(before_count),
+      .before_end_i(before_end),
       .reading_i(reading), .reading_count_i(reading_count),
       .wrote_valid_o(wrote_valid[p]), .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]),
       .wrote_turn_o(wrote_turn[p*CntW +: CntW]), .wrote_count_o(wrote_count[p*LenW +: LenW]),
+      .wrote_end_o(wrote_end[p*LenW +: LenW]),
       .taken_o(taken[p]), .taken_piece_o(taken_piece[p*PieceW +: PieceW]),
       .corrupt_o(corrupt[p]), .length_error_o(length_error[p]), .piece_error_o(piece_error[p]),
       .duplicate_o(duplicate[p]), .parked_full_o(parked_full[p]), .parked_o(parked[p]),

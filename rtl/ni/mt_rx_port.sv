@@ -47,6 +47,7 @@ module mt_rx_port #(
   // Another port has written words of the message before this one in turn: how many.
   input  logic              before_valid_i,
   input  logic [LenW-1:0]   before_count_i,
+  input  logic [LenW-1:0]   before_end_i,  // with the rest of their worm
   // Just one port sends the piece: how many words it has sent.
   input  logic              reading_i,
   input  logic [LenW-1:0]   reading_count_i,
@@ -56,6 +57,7 @@ module mt_rx_port #(
   output logic [PieceW-1:0] wrote_piece_o,
   output logic [CntW-1:0]   wrote_turn_o,
   output logic [LenW-1:0]   wrote_count_o,
+  output logic [LenW-1:0]   wrote_end_o,   // words of the message up to the end of the worm
   // A message is taken in.
   output logic              taken_o,
   output logic [PieceW-1:0] taken_piece_o,
@@ -217,11 +219,30 @@ module mt_rx_port #(
   // May word seen_pos be added now?
   logic in_turn, follows, order_ok, read_ok, may_add;
   assign in_turn = taken_i == seen.turn;
-  assign follows = taken_i + CntW'(1) == seen.turn && before_valid_i && before_count_i > seen_pos;
+  assign follows = written_before > seen_pos;
   assign order_ok = in_turn || follows;
   assign read_ok = EnExchange == 0 || sent_i >= seen.after
                    || (sent_i + CntW'(1) == seen.after && reading_i && reading_count_i > seen_pos);
   assign may_add = order_ok && read_ok;
+
+  // What the other port has written of the message before: it may write others' words meanwhile.
+  logic [LenW-1:0] written_before;
+  if (EnPackets != 0) begin : gen_written
+    logic [LenW-1:0] known_q, now;
+    assign now = before_valid_i ? before_count_i : '0;
+    assign written_before = cur_valid_q && known_q > now ? known_q : now;
+    always_ff @(posedge clk_i) if (cur_valid_q || starts) known_q <= written_before;
+  end else begin : gen_written_now
+    assign written_before = before_valid_i ? before_count_i : '0;
+  end
+
+  // A worm that follows another goes no further than that: what has started never waits for what
+  // has not. The rest stays in its slot. (All messages of a piece are cut alike, so a worm that is
+  // still arriving is never cut.)
+  logic cuts;
+  logic [LenW-1:0] reach;
+  assign reach = before_end_i - seen.offset;
+  assign cuts = EnPackets != 0 && looks_at_slot && !in_turn && reach < seen.len;
 
   // May it start? Worms of a message in their order; each message once.
   logic [LenW-1:0] claimed_words;
@@ -240,7 +261,7 @@ module mt_rx_port #(
     assign claimed_or_one = claimed_words == '0 ? '1 : claimed_words;
     always_ff @(posedge clk_i) begin
       if (clear_i) claims[clear_piece_i] <= '0;
-      else if (starts) claims[seen.piece] <= seen.last ? '0 : seen.offset + seen.len;
+      else if (starts) claims[seen.piece] <= seen.last && !cuts ? '0 : seen.offset + started_len;
     end
   end else begin : gen_no_claims
     assign claimed_words = '0;
@@ -248,6 +269,9 @@ module mt_rx_port #(
     logic unused_clear;
     assign unused_clear = &{1'b0, clear_piece_i};
   end
+
+  logic [LenW-1:0] started_len;
+  assign started_len = cuts ? reach : seen.len;
 
   // 1. Issue: a word beside the buffer, or the one that arrives.
   logic can_ask, from_stage, direct, issues, is_empty_worm;
@@ -302,6 +326,13 @@ module mt_rx_port #(
     end
   end
 
+  worm_t rest_of_slot;
+  always_comb begin
+    rest_of_slot = seen;
+    rest_of_slot.offset = before_end_i;
+    rest_of_slot.len = seen.len - reach;
+  end
+
   // The parked worm's words that are there, with the one that arrives now.
   logic [LenW-1:0] slot_behind;
   logic for_slot;
@@ -310,6 +341,7 @@ module mt_rx_port #(
 
   always_ff @(posedge clk_i) begin
     if (parks) slots[park_idx] <= to_park;
+    else if (starts && cuts) slots[slot_idx] <= rest_of_slot;
     if (is_header) begin
       live_turn_q <= header.turn;
       live_last_q <= header.last;
@@ -320,8 +352,10 @@ module mt_rx_port #(
     end
     if (starts) begin
       cur_q <= seen;
+      cur_q.last <= seen.last && !cuts;
+      cur_q.len <= started_len;
       pos_q <= seen.offset;
-      rest_q <= seen.len;
+      rest_q <= started_len;
     end else if (issues) begin
       pos_q <= pos_q + LenW'(1);
       rest_q <= rest_q - LenW'(1);
@@ -355,8 +389,8 @@ module mt_rx_port #(
       end
       if (starts) begin
         cur_valid_q <= 1'b1;
-        cur_live_q <= is_header || for_slot;
-        behind_q <= is_header ? '0 : slot_behind;
+        cur_live_q <= is_header || (for_slot && !cuts);
+        behind_q <= is_header ? '0 : cuts ? reach : slot_behind;
       end else begin
         if (ends) cur_valid_q <= 1'b0;
         if (ends || is_header) cur_live_q <= 1'b0;
@@ -373,7 +407,7 @@ module mt_rx_port #(
       end else if (is_header) begin
         live_slot_q <= 1'b0;
       end
-      if (starts && looks_at_slot) begin
+      if (starts && looks_at_slot && !cuts) begin
         slot_q[slot_idx] <= 1'b0;
         if (slot_idx == last_slot_q) begin
           last_slot_valid_q <= 1'b0;
@@ -394,8 +428,9 @@ module mt_rx_port #(
     logic [PieceW-1:0] piece;
     logic [CntW-1:0] turn;
     logic [LenW-1:0] count;   // words of the message up to this one
+    logic [LenW-1:0] finish;  // and up to the end of the worm
   } word_t;
-  localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + LenW;
+  localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + 2 * LenW;
 
   word_t word;
   always_comb begin
@@ -408,6 +443,7 @@ module mt_rx_port #(
     word.piece = cur_q.piece;
     word.turn = cur_q.turn;
     word.count = pos_q + LenW'(1);
+    word.finish = EnPackets != 0 ? pos_q + rest_q : '0;
   end
 
   // All of them are asked in the same cycle, so either all are ready or none is asked.
@@ -471,9 +507,10 @@ module mt_rx_port #(
       wrote_piece_o <= done.piece;
       wrote_turn_o <= done.turn;
       wrote_count_o <= done.count;
+      wrote_end_o <= done.finish;
     end
     if (!rst_ni || clear_i) wrote_valid_o <= 1'b0;
-    else if (writes && !done.empty) wrote_valid_o <= 1'b1;
+    else if (writes) wrote_valid_o <= 1'b1;
   end
 
   `MT_ASSERT(FlitHasPlace, !valid_i || level < 3'd4)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A switch for simulation: a router without interface. Lanes as in mt_sim_node.
+// A switch for simulation: a router without interface. Lanes and registers as in
+// mt_sim_node.
 module mt_sim_switch #(
   // Links.
   parameter int unsigned NumPorts = 8,
@@ -26,20 +27,35 @@ module mt_sim_switch #(
 
   localparam int unsigned F = mt_pkg::FlitW;
 
+  logic rst_nq, load_q;
+  logic [9:0] places_q;
+  logic [P-1:0] link_valid_q, link_credit_valid_q;
+  logic [P*2-1:0] link_vc_q, link_credit_vc_q;
   logic [P*F-1:0] in_flit, out_flit;
+  always_ff @(posedge clk_i) begin
+    rst_nq <= rst_ni;
+    load_q <= load_i;
+    places_q <= places_i;
+    link_valid_q <= link_valid_i;
+    link_vc_q <= link_vc_i;
+    link_credit_valid_q <= link_credit_valid_i;
+    link_credit_vc_q <= link_credit_vc_i;
+  end
   for (genvar p = 0; p < P; p++) begin : gen_lane
-    assign in_flit[p*F +: F] = link_flit_i[p*Lane +: F];
+    always_ff @(posedge clk_i) begin
+      if (link_valid_i[p]) in_flit[p*F +: F] <= link_flit_i[p*Lane +: F];
+    end
     assign link_flit_o[p*Lane +: Lane] = Lane'(out_flit[p*F +: F]);
     logic unused;
     assign unused = &{1'b0, link_flit_i[p*Lane + F +: Lane - F]};
   end
 
   mt_router #(.NumLinks(P), .NumLocal(0)) u_router (
-    .clk_i, .rst_ni, .load_i, .places_i,
-    .valid_i(link_valid_i), .vc_i(link_vc_i), .flit_i(in_flit),
+    .clk_i, .rst_ni(rst_nq), .load_i(load_q), .places_i(places_q),
+    .valid_i(link_valid_q), .vc_i(link_vc_q), .flit_i(in_flit),
     .credit_valid_o(link_credit_valid_o), .credit_vc_o(link_credit_vc_o),
     .valid_o(link_valid_o), .vc_o(link_vc_o), .flit_o(out_flit),
-    .credit_valid_i(link_credit_valid_i), .credit_vc_i(link_credit_vc_i),
+    .credit_valid_i(link_credit_valid_q), .credit_vc_i(link_credit_vc_q),
     .ready_i(1'b1), .credit_over_o);
 
 endmodule

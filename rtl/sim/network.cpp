@@ -42,7 +42,7 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
 
 }  // namespace
 
-/// A link: what is on its way, both ways. A place for each cycle but the router's own.
+/// A link: what is on its way, both ways. A place for each cycle but the routers' own.
 struct Network::Wire {
   std::uint32_t src = 0, out = 0, dst = 0, in = 0;  // nodes, and their ports
   std::vector<LinkFlit> flits;
@@ -76,11 +76,16 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                               "cycles a flit",
                               topology.name(), static_cast<double>(cycles.interval) / 65536));
     }
+    if (cycles.latency < 2) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("hardware model: {}: expected links of at least 2 cycles, got one of 1",
+                              topology.name()));
+    }
     Wire& wire = wires_.emplace_back();
     wire.src = index(link.src);
     wire.dst = index(link.dst);
-    wire.flits.resize(cycles.latency - 1);
-    wire.credits.resize(cycles.latency - 1);
+    wire.flits.resize(cycles.latency - 2);
+    wire.credits.resize(cycles.latency - 2);
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t port = 0;

@@ -44,11 +44,11 @@ struct NodeTrace {
 class Node;
 
 /// All nodes of a topology, each a verilated mt_node (ranks) or mt_router (switches), driven by one
-/// clock. Links of L cycles are L - 1 registers, and one in the router.
+/// clock. Links of L cycles are L - 2 registers, and one at each end.
 class Network {
  public:
   /// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, if a
-  /// link is slower than a flit a cycle, or if buffers are larger than the hardware's.
+  /// link is slower than a flit a cycle or shorter than 2 cycles, or if buffers are larger than the hardware's.
   Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
           Adders adders);
   ~Network();
