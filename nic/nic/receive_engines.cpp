@@ -47,10 +47,7 @@ void ReceiveEngines::step(std::uint64_t cycle) {
   for (std::size_t i = 0; i < busy_.size();) {
     Engine& engine = engines_[busy_[i]];
     if (engine.stepped != cycle) work(engine, cycle, nullptr);
-    const Load& current = engine.current;
-    const bool waits =
-        current.message != kNone && (current.arrived > current.issued || current.length == 0);
-    if (waits || engine.slots_used > 0) {
+    if (waits(engine) || engine.slots_used > 0) {
       ++i;
       continue;
     }
@@ -58,6 +55,13 @@ void ReceiveEngines::step(std::uint64_t cycle) {
     busy_[i] = busy_.back();
     busy_.pop_back();
   }
+}
+
+/// Whether the engine's current worm waits for anything but flits.
+bool ReceiveEngines::waits(const Engine& engine) {
+  const Load& current = engine.current;
+  return current.message != kNone &&
+         (current.arrived > current.issued || current.length == 0 || !engine.is_clear);
 }
 
 void ReceiveEngines::note_busy(Engine& engine) {
@@ -71,9 +75,12 @@ void ReceiveEngines::work(Engine& engine, std::uint64_t cycle, const Worm* heade
   engine.stepped = cycle;
   Load& current = engine.current;
   const bool was_free = current.message == kNone;
-  if (!was_free && (current.arrived > current.issued || current.length == 0)) {
-    if (may_issue(engine, cycle)) issue(engine, cycle);
-    if (current.message != kNone && current.arrived > current.issued) note_busy(engine);
+  if (!was_free) {
+    if (!engine.is_clear) look_round(engine, cycle);
+    if ((current.arrived > current.issued || current.length == 0) && may_issue(engine)) {
+      issue(engine, cycle);
+    }
+    if (waits(engine)) note_busy(engine);
   }
   if (header != nullptr) {
     if (was_free && may_start(engine, cycle, *header)) {
@@ -97,9 +104,11 @@ void ReceiveEngines::issue(Engine& engine, std::uint64_t cycle) {
     observer_->issued(cycle, engine.rank, engine.number, m.piece, m.turn, pos);
   }
   (void)last_write(engine, cycle);  // makes room
-  push_write(
-      engine,
-      {.visible = cycle + cycles_to_visible_, .piece = m.piece, .turn = m.turn, .words = pos + 1});
+  push_write(engine, {.visible = cycle + cycles_to_visible_,
+                      .piece = m.piece,
+                      .turn = m.turn,
+                      .words = pos + 1,
+                      .end = current.offset + current.length});
   if (current.length > 0) ++current.issued;
   // With the last word the message is in: its turn has come then, as the one before it was in when
   // that word could be issued.
@@ -159,7 +168,14 @@ void ReceiveEngines::look(Engine& engine, std::uint64_t cycle) {
   engine.pointer = number + 1 == num_slots_ ? 0 : number + 1;
   Load& load = slot(engine, number);
   if (!may_start(engine, cycle, load)) return;
-  start(engine, cycle, load);
+  Load first = load;
+  first.length = std::min(load.length, reach(engine, cycle, load));
+  first.arrived = std::min(load.arrived, first.length);
+  start(engine, cycle, first);
+  load.offset += first.length;
+  load.length -= first.length;
+  load.arrived -= first.arrived;
+  if (load.length > 0) return;
   load.message = kNone;
   --engine.slots_used;
   if (engine.parked_last == number) engine.parked_last = kNone;
@@ -171,8 +187,9 @@ void ReceiveEngines::start(Engine& engine, std::uint64_t cycle, const Load& load
   last_progress_ = cycle;
   engine.current = load;
   engine.is_clear = false;
-  if (load.arrived > 0 || load.length == 0) note_busy(engine);
+  look_round(engine, cycle);
   const Endpoints::Message& m = endpoints_.message(load.message);
+  if (waits(engine)) note_busy(engine);
   if (load.length == m.payload) return;
   const std::uint32_t claimed = load.offset + load.length;
   const auto claim =
@@ -186,49 +203,63 @@ void ReceiveEngines::start(Engine& engine, std::uint64_t cycle, const Load& load
   }
 }
 
-bool ReceiveEngines::may_start(Engine& engine, std::uint64_t cycle, const Worm& worm) {
+bool ReceiveEngines::has_turn(const Engine& engine, const Endpoints::Message& message) const {
+  return endpoints_.taken(engine.rank, message.piece) == message.turn;
+}
+
+/// Whether a worm may start now. One that follows another message stays behind a worm that has
+/// begun and reaches as far, so that worms that have begun never wait for one that has not.
+bool ReceiveEngines::may_start(const Engine& engine, std::uint64_t cycle, const Worm& worm) {
   const Endpoints::Message& m = endpoints_.message(worm.message);
   const auto claim =
       std::ranges::find(engine.claims, m.piece, [](const auto& c) { return c.first; });
   const std::uint32_t claimed = claim == engine.claims.end() ? 0 : claim->second;
-  return claimed == worm.offset && may_add(engine, cycle, m, worm.offset);
+  if (claimed != worm.offset || !is_read(engine, m, worm.offset)) return false;
+  if (has_turn(engine, m)) return true;
+  return write_before(engine, cycle, m).words > worm.offset;
+}
+
+/// How many words of a worm that may start do so: of one that follows another message as many as
+/// have started there, so that worms that have begun never wait for one that has not.
+std::uint32_t ReceiveEngines::reach(const Engine& engine, std::uint64_t cycle, const Worm& worm) {
+  const Endpoints::Message& m = endpoints_.message(worm.message);
+  if (has_turn(engine, m)) return worm.length;
+  return write_before(engine, cycle, m).end - worm.offset;
+}
+
+/// What the current worm sees in this cycle.
+void ReceiveEngines::look_round(Engine& engine, std::uint64_t cycle) {
+  Load& current = engine.current;
+  const Endpoints::Message& m = endpoints_.message(current.message);
+  if (has_turn(engine, m)) {
+    current.seen = m.payload;
+    // Nothing but this message can end its turn.
+    engine.is_clear = endpoints_.num_sent(engine.rank, m.piece) >= m.after;
+  } else if (current.seen < m.payload) {
+    current.seen = std::max(current.seen, write_before(engine, cycle, m).words);
+  }
 }
 
 /// Whether the current worm's next word may be added.
-bool ReceiveEngines::may_issue(Engine& engine, std::uint64_t cycle) {
+bool ReceiveEngines::may_issue(const Engine& engine) const {
   if (engine.is_clear) return true;
   const Load& current = engine.current;
   const Endpoints::Message& m = endpoints_.message(current.message);
-  const bool has_turn = endpoints_.taken(engine.rank, m.piece) == m.turn;
-  // Nothing but this message can end its turn.
-  engine.is_clear = has_turn && endpoints_.num_sent(engine.rank, m.piece) >= m.after;
-  if (current.length == 0) return has_turn;
-  return engine.is_clear || may_add(engine, cycle, m, current.offset + current.issued);
+  if (current.length == 0) return has_turn(engine, m);
+  const std::uint32_t pos = current.offset + current.issued;
+  return current.seen > pos && is_read(engine, m, pos);
 }
 
-/// Whether word `pos` of a message may be added now: the rules of order and of reading.
-bool ReceiveEngines::may_add(const Engine& engine, std::uint64_t cycle,
-                             const Endpoints::Message& message, std::uint32_t pos) {
-  const std::uint32_t taken = endpoints_.taken(engine.rank, message.piece);
-  if (taken != message.turn &&
-      (taken + 1 != message.turn || !is_written_before(engine, cycle, message, pos))) {
-    return false;
-  }
-  return is_read(engine, message, pos);
-}
-
-/// Whether another port has written that word of the message whose turn is before.
-bool ReceiveEngines::is_written_before(const Engine& engine, std::uint64_t cycle,
-                                       const Endpoints::Message& message, std::uint32_t pos) {
+/// Another port's last write, if it is of the message whose turn is before; else none.
+ReceiveEngines::Write ReceiveEngines::write_before(const Engine& engine, std::uint64_t cycle,
+                                                   const Endpoints::Message& message) {
   const std::uint32_t first = first_port_[engine.rank];
   for (std::uint32_t p = first; p < first + num_ports_[engine.rank]; ++p) {
     if (&engines_[p] == &engine) continue;
     const Write& write = last_write(engines_[p], cycle);
-    if (write.piece == message.piece && write.turn + 1 == message.turn && write.words > pos) {
-      return true;
-    }
+    if (write.piece == message.piece && write.turn + 1 == message.turn) return write;
   }
-  return false;
+  return {};
 }
 
 /// Whether the rank has read that word for all messages that it has to send before.

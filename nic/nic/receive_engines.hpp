@@ -62,6 +62,7 @@ class ReceiveEngines {
   struct Load : Worm {
     std::uint32_t arrived = 0;  // payload flits
     std::uint32_t issued = 0;   // of those
+    std::uint32_t seen = 0;     // words written of the message before it, that it has seen so far
   };
   /// The write that a word leads to.
   struct Write {
@@ -69,6 +70,7 @@ class ReceiveEngines {
     std::uint32_t piece = kNone;
     std::uint32_t turn = 0;
     std::uint32_t words = 0;  // of the message, up to this one
+    std::uint32_t end = 0;    // of the worm's words in the message
   };
   struct Engine {
     std::uint32_t rank = 0, number = 0;
@@ -89,6 +91,7 @@ class ReceiveEngines {
     return slots_[static_cast<std::size_t>(&engine - engines_.data()) * num_slots_ + number];
   }
   void work(Engine& engine, std::uint64_t cycle, const Worm* header);
+  [[nodiscard]] static bool waits(const Engine& engine);
   void note_busy(Engine& engine);
   void issue(Engine& engine, std::uint64_t cycle);
   void push_write(Engine& engine, const Write& write);
@@ -96,12 +99,13 @@ class ReceiveEngines {
   void park(Engine& engine, std::uint64_t cycle, const Worm& worm);
   void look(Engine& engine, std::uint64_t cycle);
   void start(Engine& engine, std::uint64_t cycle, const Load& load);
-  [[nodiscard]] bool may_issue(Engine& engine, std::uint64_t cycle);
-  [[nodiscard]] bool may_start(Engine& engine, std::uint64_t cycle, const Worm& worm);
-  [[nodiscard]] bool may_add(const Engine& engine, std::uint64_t cycle,
-                             const Endpoints::Message& message, std::uint32_t pos);
-  [[nodiscard]] bool is_written_before(const Engine& engine, std::uint64_t cycle,
-                                       const Endpoints::Message& message, std::uint32_t pos);
+  void look_round(Engine& engine, std::uint64_t cycle);
+  [[nodiscard]] bool may_issue(const Engine& engine) const;
+  [[nodiscard]] bool may_start(const Engine& engine, std::uint64_t cycle, const Worm& worm);
+  [[nodiscard]] std::uint32_t reach(const Engine& engine, std::uint64_t cycle, const Worm& worm);
+  [[nodiscard]] bool has_turn(const Engine& engine, const Endpoints::Message& message) const;
+  [[nodiscard]] Write write_before(const Engine& engine, std::uint64_t cycle,
+                                   const Endpoints::Message& message);
   [[nodiscard]] bool is_read(const Engine& engine, const Endpoints::Message& message,
                              std::uint32_t pos) const;
   [[nodiscard]] std::string describe(const Engine& engine, const Load& load) const;
