@@ -2,8 +2,8 @@
 // Adds an arriving flit to what memory holds, element by element, one flit per cycle; or hands it
 // through, for a gather. Lane 0 is in the lowest bits.
 //
-// Each stage of each type's adders moves only with operands of that type in it: the others rest,
-// in hardware and in simulation.
+// Each word of 32 bits has two adders: a wide one for fp32 or the upper bf16 or fp16, and a narrow
+// one for the lower. Each stage of them moves only with operands in it that it is for.
 `include "mt_assert.svh"
 
 module mt_reduce_unit #(
@@ -37,7 +37,7 @@ module mt_reduce_unit #(
 );
 
   localparam int unsigned DataW = 128;
-  // What is done: {copy, dtype}; gathers and int32 need no name.
+  // What is done, {copy, dtype}; gathers and int32 need no name.
   localparam logic [2:0] AddFp32 = 3'd1;
   localparam logic [2:0] AddBf16 = 3'd2;
   localparam logic [2:0] AddFp16 = 3'd3;
@@ -45,6 +45,23 @@ module mt_reduce_unit #(
   if (Latency < 1 || Latency > 4) begin : gen_bad_latency
     $error("mt_reduce_unit: Latency is 1 to 4");
   end
+
+  // Needs the adders of halves; any adders.
+  function automatic logic in_half(input logic [2:0] what);
+    in_half = FpImpl == 0 && ((EnBf16 && what == AddBf16) || (EnFp16 && what == AddFp16));
+  endfunction
+  function automatic logic in_adder(input logic [2:0] what);
+    in_adder = in_half(what) || (FpImpl == 0 && EnFp32 && what == AddFp32);
+  endfunction
+
+  // Half of a word as an operand of an adder, and back: fp16's exponent is extended by zeros, or by
+  // ones if it is all ones.
+  function automatic logic [18:0] widen(input logic [15:0] half, input logic fp16);
+    widen = fp16 ? {half[15], {3{&half[14:10]}}, half[14:0]} : {half, 3'd0};
+  endfunction
+  function automatic logic [15:0] narrow(input logic [18:0] sum, input logic fp16);
+    narrow = fp16 ? {sum[18], sum[14:0]} : sum[18:3];
+  endfunction
 
   // What is before stage s, and for s == Latency at the output.
   logic [Latency:0]     valid;
@@ -62,16 +79,19 @@ module mt_reduce_unit #(
     if (en_i) op_q <= op[3*Latency-1:0];
   end
 
-  // Which stages move for which operation; `pass` is everything that is done after one stage.
-  logic [Latency-1:0] en_pass, en_fp32, en_bf16, en_fp16;
-  logic [DataW-1:0]   r_pass, r_fp32, r_bf16, r_fp16;
+  // Which stages of what move: adders of halves, adders of words, and `pass`, for all that takes
+  // but one stage.
+  localparam bit EnHalf = EnBf16 || EnFp16;
+  logic [Latency-1:0] en_half, en_word, en_pass;
+  logic [DataW-1:0]   r_pass;
   for (genvar s = 0; s < Latency; s++) begin : gen_en
     wire moves = en_i && valid[s];
-    assign en_fp32[s] = moves && EnFp32 && FpImpl == 0 && op[3*s+:3] == AddFp32;
-    assign en_bf16[s] = moves && EnBf16 && FpImpl == 0 && op[3*s+:3] == AddBf16;
-    assign en_fp16[s] = moves && EnFp16 && FpImpl == 0 && op[3*s+:3] == AddFp16;
-    assign en_pass[s] = moves && !en_fp32[s] && !en_bf16[s] && !en_fp16[s];
+    assign en_half[s] = moves && in_half(op[3*s+:3]);
+    assign en_word[s] = moves && in_adder(op[3*s+:3]);
+    assign en_pass[s] = moves && !in_adder(op[3*s+:3]);
   end
+  // Which of these have a use depends on the parameters; so below, with the same name.
+  wire unused_en = ^{en_half, en_word, op};
 
   // Gathers and integers; with FpImpl 1, everything.
   for (genvar s = 0; s < Latency; s++) begin : gen_pass
@@ -107,55 +127,70 @@ module mt_reduce_unit #(
   end
   assign r_pass = gen_pass[Latency-1].data_q;
 
-  if (EnFp32 && FpImpl == 0) begin : gen_fp32
-    for (genvar i = 0; i < 4; i++) begin : gen_lane
-      mt_fp_add #(.ExpW(8), .ManW(23), .Latency(Latency)) u_add (
-        .clk_i,
-        .en_i(en_fp32),
-        .a_i(a_i[32*i+:32]),
-        .b_i(b_i[32*i+:32]),
-        .r_o(r_fp32[32*i+:32])
-      );
-    end
-  end else begin : gen_no_fp32
-    assign r_fp32 = r_pass;
-  end
+  if (FpImpl == 0 && (EnFp32 || EnHalf)) begin : gen_adders
+    // As wide as the widest type needs; operands are at the upper end.
+    localparam int unsigned HalfManW = EnFp16 ? 10 : 7;
+    localparam int unsigned HalfW = 9 + HalfManW;
+    localparam int unsigned WordManW = EnFp32 ? 23 : HalfManW;
+    localparam int unsigned WordW = 9 + WordManW;
 
-  if (EnBf16 && FpImpl == 0) begin : gen_bf16
-    for (genvar i = 0; i < 8; i++) begin : gen_lane
-      mt_fp_add #(.ExpW(8), .ManW(7), .Latency(Latency)) u_add (
-        .clk_i,
-        .en_i(en_bf16),
-        .a_i(a_i[16*i+:16]),
-        .b_i(b_i[16*i+:16]),
-        .r_o(r_bf16[16*i+:16])
-      );
-    end
-  end else begin : gen_no_bf16
-    assign r_bf16 = r_pass;
-  end
+    // What is before the first stage, before the last, and at the output.
+    wire       in_word = EnFp32 && (!EnHalf || !dtype_i[1]);
+    wire       in_fp16 = EnFp16 && dtype_i[0];
+    wire [1:0] format = op[3*(Latency-1)+:2];
+    wire       out_pass = !in_adder(op[3*Latency+:3]);
+    wire       out_word = EnFp32 && (!EnHalf || !op[3*Latency+1]);
+    wire       out_fp16 = EnFp16 && op[3*Latency];
+    wire       unused_out = out_word ^ out_fp16;
 
-  if (EnFp16 && FpImpl == 0) begin : gen_fp16
-    for (genvar i = 0; i < 8; i++) begin : gen_lane
-      mt_fp_add #(.ExpW(5), .ManW(10), .Latency(Latency), .CanonicalNan(1'b1)) u_add (
+    for (genvar i = 0; i < 4; i++) begin : gen_word
+      logic [31:0] a, b, word, sums;
+      always_comb begin
+        a = a_i[32*i+:32];
+        b = b_i[32*i+:32];
+        if (!in_word) begin
+          a = {widen(a_i[32*i+16+:16], in_fp16), 13'd0};
+          b = {widen(b_i[32*i+16+:16], in_fp16), 13'd0};
+        end
+      end
+      wire unused_bits = ^{a, b};
+      if (WordW < 32) assign word[31-WordW:0] = '0;
+      mt_fp_add #(
+        .ExpW(8),
+        .ManW(WordManW),
+        .Latency(Latency),
+        .Narrow(EnFp16 || (EnFp32 && EnBf16))
+      ) u_word (
         .clk_i,
-        .en_i(en_fp16),
-        .a_i(a_i[16*i+:16]),
-        .b_i(b_i[16*i+:16]),
-        .r_o(r_fp16[16*i+:16])
+        .en_i(en_word),
+        .format_i(format),
+        .a_i(a[31-:WordW]),
+        .b_i(b[31-:WordW]),
+        .r_o(word[31-:WordW])
       );
-    end
-  end else begin : gen_no_fp16
-    assign r_fp16 = r_pass;
-  end
 
-  always_comb begin
-    unique case (op[3*Latency+:3])
-      AddFp32: r_o = r_fp32;
-      AddBf16: r_o = r_bf16;
-      AddFp16: r_o = r_fp16;
-      default: r_o = r_pass;
-    endcase
+      if (EnHalf) begin : gen_half
+        logic [18:0] half_a, half_b, half;
+        assign half_a = widen(a_i[32*i+:16], in_fp16);
+        assign half_b = widen(b_i[32*i+:16], in_fp16);
+        wire unused_half_bits = ^{half_a, half_b};
+        if (HalfW < 19) assign half[18-HalfW:0] = '0;
+        mt_fp_add #(.ExpW(8), .ManW(HalfManW), .Latency(Latency), .Narrow(EnFp16)) u_half (
+          .clk_i,
+          .en_i(en_half),
+          .format_i(format),
+          .a_i(half_a[18-:HalfW]),
+          .b_i(half_b[18-:HalfW]),
+          .r_o(half[18-:HalfW])
+        );
+        assign sums = out_word ? word : {narrow(word[31:13], out_fp16), narrow(half, out_fp16)};
+      end else begin : gen_no_half
+        assign sums = word;
+      end
+      assign r_o[32*i+:32] = out_pass ? r_pass[32*i+:32] : sums;
+    end
+  end else begin : gen_no_adders
+    assign r_o = r_pass;
   end
 
   `MT_ASSUME(TypeEnabled, !valid_i ||

@@ -23,6 +23,7 @@ module fp_add_proofs #(
   mt_fp_add #(.ExpW(ExpW), .ManW(ManW), .Latency(1)) u_first (
     .clk_i,
     .en_i(1'b1),
+    .format_i(2'd1),
     .a_i(a1),
     .b_i(b1),
     .r_o(r1)
@@ -30,6 +31,7 @@ module fp_add_proofs #(
   mt_fp_add #(.ExpW(ExpW), .ManW(ManW), .Latency(1)) u_second (
     .clk_i,
     .en_i(1'b1),
+    .format_i(2'd1),
     .a_i(a2),
     .b_i(b2),
     .r_o(r2)
