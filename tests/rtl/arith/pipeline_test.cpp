@@ -5,8 +5,12 @@
 #include <Vreduce_unit_1.h>
 #include <Vreduce_unit_2.h>
 #include <Vreduce_unit_4.h>
+#include <Vreduce_unit_bf16.h>
 #include <Vreduce_unit_dpi.h>
+#include <Vreduce_unit_fp16.h>
 #include <Vreduce_unit_fp32.h>
+#include <Vreduce_unit_half.h>
+#include <Vreduce_unit_mixed.h>
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -67,10 +71,12 @@ class Stimulus {
   std::mt19937 random_;
 };
 
-template <typename M, int L>
+/// A model, its latency, and the types that it adds, as bits.
+template <typename M, int L, unsigned T = 0b1111>
 struct Variant {
   using Model = M;
   static constexpr int latency = L;
+  static constexpr unsigned types = T;
 };
 
 template <typename V>
@@ -78,10 +84,20 @@ class Pipeline : public testing::Test {
  protected:
   using Model = typename V::Model;
   static constexpr std::size_t latency = V::latency;
+
+  /// Of a type that the model does not have, a gather.
+  static Operands operands(Stimulus& stimulus) {
+    Operands result = stimulus.operands();
+    if ((V::types >> static_cast<unsigned>(result.type)) % 2 == 0) result.copy = true;
+    return result;
+  }
 };
 using Variants =
     testing::Types<Variant<Vreduce_unit, 3>, Variant<Vreduce_unit_1, 1>, Variant<Vreduce_unit_2, 2>,
-                   Variant<Vreduce_unit_4, 4>, Variant<Vreduce_unit_dpi, 3>>;
+                   Variant<Vreduce_unit_4, 4>, Variant<Vreduce_unit_dpi, 3>,
+                   Variant<Vreduce_unit_fp32, 3, 0b0010>, Variant<Vreduce_unit_bf16, 3, 0b0100>,
+                   Variant<Vreduce_unit_fp16, 3, 0b1000>, Variant<Vreduce_unit_half, 3, 0b1100>,
+                   Variant<Vreduce_unit_mixed, 3, 0b0111>>;
 TYPED_TEST_SUITE(Pipeline, Variants);
 
 // What comes out, and when, does not depend on stalls, gaps, or what is beside it in the pipeline.
@@ -92,7 +108,7 @@ TYPED_TEST(Pipeline, GivesEachSumAfterLatencyEnabledCycles) {
     std::deque<Operands> inside(TestFixture::latency, Operands{.valid = false});
     for (int i = 0; i < 30'000; ++i) {
       const bool enable = stimulus.chance(70);
-      Operands operands = stimulus.operands();
+      Operands operands = TestFixture::operands(stimulus);
       operands.valid = stimulus.chance(75);
       unit.cycle(operands, enable);
       if (enable) {
@@ -109,23 +125,31 @@ TYPED_TEST(Pipeline, GivesEachSumAfterLatencyEnabledCycles) {
 
 TYPED_TEST(Pipeline, TakesAFlitInEveryCycle) {
   Unit<typename TestFixture::Model> unit;
-  const std::vector<Flit> a(1000, Flit{1, 2, 3, 4});
-  std::vector<Flit> result(a.size());
-  EXPECT_EQ(unit.add(Type::Int32, a, a, result), a.size() + TestFixture::latency - 1);
-  EXPECT_EQ(result, std::vector<Flit>(a.size(), Flit{2, 4, 6, 8}));
+  Stimulus stimulus(4);
+  std::vector<Operands> inside;
+  std::size_t out = 0;
+  for (std::size_t i = 0; i < 1000 + TestFixture::latency - 1; ++i) {
+    inside.push_back(TestFixture::operands(stimulus));
+    inside.back().valid = i < 1000;
+    unit.cycle(inside.back(), true);
+    if (unit.valid()) {
+      ASSERT_EQ(unit.result(), expected(inside[out++]));
+    }
+  }
+  EXPECT_EQ(out, 1000U);
 }
 
 TYPED_TEST(Pipeline, IsEmptyAfterReset) {
   Unit<typename TestFixture::Model> unit;
   Stimulus stimulus(5);
   for (int round = 0; round < 100; ++round) {
-    for (int i = 0; i <= round % 6; ++i) unit.cycle(stimulus.operands(), true);
+    for (int i = 0; i <= round % 6; ++i) unit.cycle(TestFixture::operands(stimulus), true);
     unit.reset();
     for (std::size_t i = 0; i < TestFixture::latency + 2; ++i) {
       ASSERT_FALSE(unit.valid());
       unit.cycle({.valid = false}, true);
     }
-    const Operands operands = stimulus.operands();
+    const Operands operands = TestFixture::operands(stimulus);
     unit.cycle(operands, true);
     for (std::size_t i = 1; i < TestFixture::latency; ++i) unit.cycle({.valid = false}, true);
     ASSERT_TRUE(unit.valid());
