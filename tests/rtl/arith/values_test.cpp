@@ -22,6 +22,8 @@ struct Float {
   Type type;
   DataType data_type;
   const char* name;
+
+  friend void PrintTo(const Float& self, std::ostream* out) { *out << self.name; }
 };
 constexpr std::array kFloats{Float{kFp32, Type::Fp32, DataType::Float32, "fp32"},
                              Float{kBf16, Type::Bf16, DataType::BFloat16, "bf16"},
