@@ -25,6 +25,8 @@ using testing::HasSubstr;
 
 constexpr Parameters kParameters{.watchdog_cycles = 5000};
 constexpr Parameters kPackets{.flow_control = FlowControl::Packet, .watchdog_cycles = 5000};
+constexpr Parameters kPipelined{
+    .reduction = nic::Reduction::Pipelined, .park_slots = 64, .watchdog_cycles = 5000};
 
 struct Subject {
   explicit Subject(const char* spec, const char* algorithm = "multitree")
@@ -67,7 +69,7 @@ TEST(Faults, EveryLostFlitIsNoticed) {
   for (const char* network : kNetworks) {
     const Subject subject(network);
     const auto [link, flits] = subject.busy_link();
-    for (const Parameters& parameters : {kParameters, kPackets}) {
+    for (const Parameters& parameters : {kParameters, kPackets, kPipelined}) {
       std::set<std::uint64_t> which;
       for (std::uint64_t f = 0; f < std::min<std::uint64_t>(flits, 20); ++f) which.insert(f);
       for (std::uint64_t f = 20; f < flits; f += 1 + flits / 20) which.insert(f);
@@ -128,7 +130,7 @@ TEST(Faults, CorruptFlitsFailTheChecksum) {
   for (const char* network : kNetworks) {
     const Subject subject(network);
     const auto [link, flits] = subject.busy_link();
-    for (const Parameters& parameters : {kParameters, kPackets}) {
+    for (const Parameters& parameters : {kParameters, kPackets, kPipelined}) {
       for (const std::uint64_t flit : {std::uint64_t{0}, std::uint64_t{1}, flits / 2, flits - 1}) {
         for (const bool data : {false, true}) {
           const Simulation result = subject.run(
@@ -147,7 +149,7 @@ TEST(Faults, DeadLinks) {
     const LinkId link = subject.busy_link().first;
     const std::uint64_t whole =
         nic::simulate(subject.schedule, subject.topology, 16'384, kParameters, {}).cycles;
-    for (const Parameters& parameters : {kParameters, kPackets}) {
+    for (const Parameters& parameters : {kParameters, kPackets, kPipelined}) {
       for (const std::uint64_t cycle : {std::uint64_t{0}, whole / 5, whole / 3, whole / 2}) {
         const Simulation result =
             subject.run({.kind = Fault::Kind::DeadLink, .link = link, .cycle = cycle}, parameters);

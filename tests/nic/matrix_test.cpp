@@ -107,6 +107,28 @@ TEST_P(Matrix, ParametersDoNotChangeResults) {
   RecordProperty("refused", static_cast<int>(refused));
 }
 
+// Engines at ports are never before sums that are added as they come, to the same one virtual
+// channel of each ejection port; but for messages that meet others than before where links are
+// shared.
+TEST_P(Matrix, PipelinedIsNotFasterThanTheIdeal) {
+  const Topology topology = network(GetParam());
+  for (const Schedule& schedule : test::all_schedules(topology)) {
+    const bool shares =
+        std::ranges::any_of(schedule.transfers, [](const Transfer& t) { return t.route_size > 1; });
+    for (const FlowControl flow_control : {FlowControl::Message, FlowControl::Packet}) {
+      for (const std::uint64_t bytes : {0U, 8'192U}) {
+        SCOPED_TRACE(fmt::format("{} flow control {}, {} bytes", schedule.algorithm,
+                                 static_cast<int>(flow_control), bytes));
+        Parameters p{.flow_control = flow_control, .ejection_channels = 1, .park_slots = 4096};
+        const std::uint64_t ideal = nic::simulate(schedule, topology, bytes, p, {}).cycles;
+        p.reduction = Reduction::Pipelined;
+        const std::uint64_t pipelined = simulate_checked(schedule, topology, bytes, p).cycles;
+        EXPECT_GE(pipelined, shares ? ideal - ideal / 10 : ideal);
+      }
+    }
+  }
+}
+
 std::string name_of(const testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
   std::ranges::replace_if(

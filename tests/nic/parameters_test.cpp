@@ -48,6 +48,9 @@ TEST(SimulationParameters, Defaults) {
   EXPECT_EQ(p.step_discount, 0U);
   EXPECT_EQ(p.reduction, nic::Reduction::Streaming);
   EXPECT_EQ(p.reduction_elements, 32U);
+  EXPECT_EQ(p.reduction_cycles, 3U);
+  EXPECT_EQ(p.park_slots, 8U);
+  EXPECT_EQ(p.ejection_channels, 0U);
   EXPECT_EQ(p.watchdog_cycles, 1'000'000U);
 }
 
@@ -67,14 +70,20 @@ TEST(SimulationParameters, ComeBackFromJson) {
                        .packet_bytes = 1024,
                        .header_flits = 2,
                        .ports = 1,
+                       .ejection_channels = 3,
                        .issue = nic::Issue::Lockstep,
                        .step_discount = 5,
                        .reduction = nic::Reduction::Store,
                        .reduction_elements = 8,
+                       .reduction_cycles = 5,
+                       .park_slots = 2,
                        .watchdog_cycles = 5000};
   const std::string text = write_parameters(all);
   EXPECT_EQ(read_parameters(text, "p.json"), all);
   EXPECT_EQ(write_parameters(read_parameters(text, "p.json")), text);
+  const Parameters pipelined{.reduction = nic::Reduction::Pipelined};
+  EXPECT_EQ(read_parameters(R"({"reduction": "pipelined"})", "p.json"), pipelined);
+  EXPECT_EQ(read_parameters(write_parameters(pipelined), "p.json"), pipelined);
 }
 
 TEST(SimulationParameters, SomeMembersAreEnough) {
@@ -100,8 +109,11 @@ const Range kRanges[] = {
     {"packet_bytes", 1, 1 << 20},
     {"header_flits", 1, 64},
     {"ports", 0, 1024},
+    {"ejection_channels", 0, 8},
     {"step_discount", 0, kMillion},
     {"reduction_elements", 1, kMillion},
+    {"reduction_cycles", 0, 1000},
+    {"park_slots", 1, 4096},
     {"watchdog_cycles", 1000, kMillion* kMillion},
 };
 
@@ -133,6 +145,8 @@ TEST(SimulationParameters, WordsAreChosenFromAList) {
       EXPECT_THAT(error, HasSubstr(fmt::format("{}: expected ", name))) << bad;
     }
   }
+  EXPECT_THAT(error_of(R"({"reduction": "fast"})"),
+              HasSubstr("reduction: expected streaming, store or pipelined, got fast"));
   for (const char* bad : {"\"true\"", "1", "\"yes\"", "null"}) {
     EXPECT_THAT(error_of(fmt::format("{{\"cut_through\": {}}}", bad)),
                 HasSubstr("cut_through: expected false or true"))
@@ -161,6 +175,21 @@ TEST(SimulationParameters, FlitsAndHeaders) {
   EXPECT_EQ(nic::header_flits(0, p), 0U);
   EXPECT_EQ(nic::header_flits(16, p), 2U);
   EXPECT_EQ(nic::header_flits(17, p), 4U);
+  p.reduction = nic::Reduction::Pipelined;
+  EXPECT_EQ(nic::header_flits(0, p), 2U);
+}
+
+TEST(SimulationParameters, ChannelsOfEjectionPorts) {
+  Parameters p;
+  EXPECT_EQ(nic::ejection_channels_of(p), 4U);
+  p.ejection_channels = 1;
+  EXPECT_EQ(nic::ejection_channels_of(p), 1U);
+  p.ejection_channels = 8;
+  EXPECT_EQ(nic::ejection_channels_of(p), 4U);
+  p.reduction = nic::Reduction::Pipelined;
+  EXPECT_THROW((void)nic::ejection_channels_of(p), Error);
+  p.ejection_channels = 0;
+  EXPECT_EQ(nic::ejection_channels_of(p), 1U);
 }
 
 TEST(SimulationParameters, LinksInCycles) {

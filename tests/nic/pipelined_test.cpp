@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Receive engines against cycles worked out by hand from docs/nic-spec.md.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "algorithms/registry.hpp"
+#include "recorder.hpp"
+#include "simulation.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+using nic::FlowControl;
+using nic::Parameters;
+using nic::Reduction;
+using nic::Simulation;
+using test::Recorder;
+using testing::HasSubstr;
+
+constexpr std::uint64_t kFlits = 60;  // payload of a piece: whole shards of up to 6 ranks
+constexpr std::uint64_t kLag = 5;     // from the issue of a word to its being visible
+constexpr Parameters kPipelined{.reduction = Reduction::Pipelined, .watchdog_cycles = 5000};
+
+Parameters with(Parameters parameters, std::uint32_t Parameters::*member, std::uint32_t value) {
+  parameters.*member = value;
+  return parameters;
+}
+
+/// A root, rank 0, and children with a link each of so many cycles.
+Topology star(const std::vector<std::uint64_t>& latencies) {
+  TopologyBuilder builder("star of links");
+  const NodeId root = builder.add_endpoint("root");
+  for (std::size_t c = 0; c < latencies.size(); ++c) {
+    builder.add_duplex(root, builder.add_endpoint(fmt::format("child {}", c)),
+                       Bandwidth{16'000'000'000},
+                       Time{static_cast<std::int64_t>(latencies[c]) * 1000});
+  }
+  return std::move(builder).build();
+}
+
+/// All children send their part of each piece to the root, whose sums are in the children's order.
+Schedule sums(const Topology& topology, std::uint32_t pieces) {
+  Schedule schedule;
+  schedule.collective = Collective::Reduce;
+  schedule.algorithm = "by hand";
+  schedule.ranks = topology.num_ranks();
+  schedule.chunks.assign(pieces, {});
+  for (std::uint32_t child = 1; child < schedule.ranks; ++child) {
+    const LinkId up = topology.out_links(topology.node_of(Rank{child})).front();
+    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
+      schedule.add(piece, Op::Reduce, piece, Rank{child}, Rank{0}, std::vector<LinkId>{up});
+    }
+  }
+  schedule.canonicalize();
+  return schedule;
+}
+
+struct Sum {
+  Recorder seen;
+  Simulation result;
+};
+/// Such a sum of so many pieces of `flits`, with data.
+Sum run(const std::vector<std::uint64_t>& latencies, std::uint32_t pieces = 1,
+        const Parameters& parameters = kPipelined, std::uint64_t flits = kFlits) {
+  const Topology topology = star(latencies);
+  Sum run;
+  run.result = nic::simulate(sums(topology, pieces), topology, pieces * flits * 16, parameters,
+                             {.data = true, .observer = &run.seen});
+  EXPECT_EQ(run.result.checked, run.result.errors.empty());
+  return run;
+}
+
+/// Words one after the other, each in a cycle, from `first` on.
+std::vector<std::uint64_t> in_a_row(std::uint64_t first, std::uint64_t count = kFlits) {
+  std::vector<std::uint64_t> cycles(count);
+  for (std::uint64_t i = 0; i < count; ++i) cycles[i] = first + i;
+  return cycles;
+}
+
+/// A message alone: up to the arrival of its header, in cycle latency + 2, then a word a cycle.
+TEST(Pipelined, OneLink) {
+  const Sum one = run({150});
+  EXPECT_EQ(one.seen.issues_of(0, 0, 0), in_a_row(153));
+  EXPECT_EQ(one.seen.taken_at(0, 0, 1), 153 + kFlits - 1 + kLag);
+  EXPECT_EQ(one.result.cycles, 152 + kFlits + kLag);
+}
+
+// Half a buffer one way, the sum back as soon as it is written.
+TEST(Pipelined, ThereAndBack) {
+  for (const std::uint32_t cycles : {0U, 3U, 10U}) {
+    const Parameters p = with(kPipelined, &Parameters::reduction_cycles, cycles);
+    EXPECT_EQ(test::simulate_checked({"mesh:2", "multitree", 8192}, p).cycles,
+              2 * (256 + 152 + 2 + cycles));
+  }
+}
+
+// Children whose messages come together: each is behind the one before it by the adder's lag, and
+// the cycle in which an engine finds that it may start.
+TEST(Pipelined, ChildrenThatComeTogether) {
+  for (const std::uint64_t children : {2U, 3U, 5U}) {
+    const Sum together = run(std::vector<std::uint64_t>(children, 150));
+    for (std::uint32_t turn = 0; turn < children; ++turn) {
+      EXPECT_EQ(together.seen.issues_of(0, 0, turn), in_a_row(153 + turn * (kLag + 1))) << turn;
+    }
+    EXPECT_EQ(together.result.cycles, 152 + kFlits + (children - 1) * (kLag + 1) + kLag);
+  }
+}
+
+// The second's header comes before or after the first's: it follows as soon as the first word of
+// the first is visible, in cycle 158, and not before its own.
+TEST(Pipelined, OneHeaderBeforeTheOther) {
+  for (const std::uint64_t latency : {100U, 149U, 150U, 151U, 155U, 156U, 157U, 200U, 500U}) {
+    const Sum apart = run({150, latency});
+    EXPECT_EQ(apart.seen.issues_of(0, 0, 0), in_a_row(153));
+    EXPECT_EQ(apart.seen.issues_of(0, 0, 1), in_a_row(std::max<std::uint64_t>(159, latency + 3)))
+        << latency;
+  }
+}
+
+// All of it waits beside the buffer, and goes a word a cycle when it is due.
+TEST(Pipelined, LongBeforeItsTurn) {
+  const Sum early = run({1000, 5});
+  EXPECT_EQ(early.seen.issues_of(0, 0, 0), in_a_row(1003));
+  EXPECT_EQ(early.seen.issues_of(0, 0, 1), in_a_row(1003 + kLag + 1));
+  EXPECT_EQ(early.result.cycles, 1002 + kFlits + kLag + 1 + kLag);
+}
+
+// Messages that follow each other on a link: an engine is free in the cycle of the next header.
+TEST(Pipelined, BackToBack) {
+  const Sum three = run({150}, 3);
+  for (std::uint32_t piece = 0; piece < 3; ++piece) {
+    EXPECT_EQ(three.seen.issues_of(0, piece, 0), in_a_row(153 + piece * (kFlits + 1)));
+  }
+  EXPECT_EQ(three.result.cycles, 152 + 3 * kFlits + 2 + kLag);
+}
+
+// Of several pieces from two children the second's engine is always behind: it goes on with what
+// is parked, losing no more than the cycle in which it looks.
+TEST(Pipelined, BehindForSeveralPieces) {
+  const Sum two = run({150, 150}, 3);
+  for (std::uint32_t piece = 0; piece < 3; ++piece) {
+    EXPECT_EQ(two.seen.issues_of(0, piece, 0), in_a_row(153 + piece * (kFlits + 1)));
+    EXPECT_EQ(two.seen.issues_of(0, piece, 1), in_a_row(159 + piece * (kFlits + 1)));
+  }
+}
+
+// Packets of 16 flits: the words of a message stay in order.
+TEST(Pipelined, Packets) {
+  Parameters p = kPipelined;
+  p.flow_control = FlowControl::Packet;
+  const Sum one = run({150}, 1, p);
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t word = 0; word < kFlits; ++word) expected.push_back(153 + word + word / 16);
+  EXPECT_EQ(one.seen.issues_of(0, 0, 0), expected);
+  EXPECT_EQ(one.result.cycles, 152 + kFlits + 3 + kLag);
+  // The second starts a packet when the first's is visible, so it needs one place.
+  p.park_slots = 1;
+  const Sum two = run({150, 150}, 1, p);
+  EXPECT_EQ(two.seen.issues_of(0, 0, 0), expected);
+  for (std::uint64_t& cycle : expected) cycle += kLag + 1;
+  EXPECT_EQ(two.seen.issues_of(0, 0, 1), expected);
+}
+
+// Early packets of one message are put together in one place. They go no further than the message
+// before has begun, so here too the second follows the first packet by packet.
+TEST(Pipelined, EarlyPacketsArePutTogether) {
+  Parameters p = kPipelined;
+  p.flow_control = FlowControl::Packet;
+  p.park_slots = 1;
+  const Sum early = run({1000, 5}, 1, p);
+  std::vector<std::uint64_t> expected;
+  for (std::uint64_t word = 0; word < kFlits; ++word) {
+    expected.push_back(1003 + kLag + 1 + word + word / 16);
+  }
+  EXPECT_EQ(early.seen.issues_of(0, 0, 1), expected);
+}
+
+TEST(Pipelined, PlacesRunOut) {
+  const Sum enough = run({1000, 5}, 2, with(kPipelined, &Parameters::park_slots, 2));
+  EXPECT_TRUE(enough.result.errors.empty());
+  // The second header of the early child: after the first message's flits.
+  const Sum one = run({1000, 5}, 2, with(kPipelined, &Parameters::park_slots, 1));
+  ASSERT_EQ(one.result.errors.size(), 1U);
+  EXPECT_EQ(one.result.errors[0],
+            fmt::format("cycle {}: rank 0 port 1: the reduce of flow 0 piece 1 from rank 2 to 0 in "
+                        "step 1 is early, and none of park_slots (1) is free",
+                        7 + kFlits + 1));
+}
+
+// A header alone, an empty word.
+TEST(Pipelined, MessagesWithoutElements) {
+  const Sum one = run({150}, 1, kPipelined, 0);
+  EXPECT_EQ(one.seen.issues_of(0, 0, 0), in_a_row(153, 1));
+  EXPECT_EQ(one.result.cycles, 153 + kLag);
+  EXPECT_EQ(one.result.link_flits, 1U);
+  const Sum two = run({150, 150}, 1, kPipelined, 0);
+  // The second may start when the first is in.
+  EXPECT_EQ(two.seen.issues_of(0, 0, 1), in_a_row(153 + kLag + 1, 1));
+  EXPECT_EQ(test::simulate_checked({"mesh:2", "multitree", 0}, kPipelined).cycles,
+            2 * (153 + kLag));
+}
+
+// Both send all they have and add what comes: in a ring of 2, and twice on a torus.
+TEST(Pipelined, Exchanges) {
+  EXPECT_EQ(
+      test::simulate_checked({"ring:2", "recursive-doubling", kFlits * 16}, kPipelined).cycles,
+      152 + kFlits + kLag);
+  EXPECT_EQ(
+      test::simulate_checked({"torus:2x2", "recursive-doubling", kFlits * 16}, kPipelined).cycles,
+      2 * (152 + kFlits + kLag));
+}
+
+// Rank 1 begins in cycle 1000. What has come for it may be added as far as it has sent: its first
+// word leaves in cycle 1001, is seen in 1002, and the engine issues from 1003 on.
+TEST(Pipelined, WordsWaitUntilTheOwnAreRead) {
+  const Topology topology = make_topology("ring:2");
+  const Schedule schedule = make_schedule("recursive-doubling", topology);
+  Recorder seen;
+  const Simulation result = nic::simulate(
+      schedule, topology, kFlits * 16, kPipelined,
+      {.data = true,
+       .faults = {{.kind = nic::Fault::Kind::LateInterface, .rank = Rank{1}, .cycle = 1000}},
+       .observer = &seen});
+  EXPECT_TRUE(result.checked);
+  EXPECT_EQ(seen.issues_of(1, 0, 0), in_a_row(1003));
+  EXPECT_EQ(seen.issues_of(0, 0, 0), in_a_row(1153));
+  EXPECT_EQ(result.cycles, 1152 + kFlits + kLag);
+}
+
+// A link of half the speed: words are read every other cycle, and so are those that wait for them.
+TEST(Pipelined, EnginesWaitForFlits) {
+  const Topology topology = make_topology("mesh:2?bw=8GB/s");
+  const Schedule schedule = make_schedule("multitree", topology);
+  Parameters p = kPipelined;
+  EXPECT_EQ(test::simulate_checked(schedule, topology, 8192, p).cycles, 2 * (152 + 256 * 2 + kLag));
+}
+
+// A step that a tail ends is over for all ports in the next cycle, and lasts a cycle at least.
+TEST(Pipelined, StepsEndACycleAfterTheirLastTail) {
+  for (const Reduction reduction : {Reduction::Streaming, Reduction::Pipelined}) {
+    const Topology topology = make_topology("mesh:3");
+    const std::vector<test::Hand> copies = {{0, 0, 1, 0}, {1, 1, 1, 2}, {1, 2, 1, 0}};
+    Recorder seen;
+    const Parameters p{.issue = nic::Issue::Lockstep, .step_discount = 10, .reduction = reduction};
+    Schedule schedule = test::broadcast_by_hand(topology, 3, copies);
+    schedule.root = Rank{1};
+    const auto result = nic::simulate(schedule, topology, 3 * kFlits * 16, p, {.observer = &seen});
+    EXPECT_TRUE(result.errors.empty());
+    const std::uint64_t change = kFlits + 1;  // the first tail leaves in the cycle before
+    const auto of_rank = [](const auto& all) {
+      std::vector<std::uint64_t> cycles;
+      for (const auto& event : all) {
+        if (event.rank == 1) cycles.push_back(event.cycle);
+      }
+      return cycles;
+    };
+    EXPECT_EQ(of_rank(seen.steps), (std::vector<std::uint64_t>{change}));
+    EXPECT_EQ(of_rank(seen.begins), (std::vector<std::uint64_t>{0, change, change}));
+  }
+}
+
+TEST(Pipelined, ChildrenThatAreStuckAreNamed) {
+  const Topology topology = star({150, 150});
+  const Schedule schedule = sums(topology, 1);
+  // The first child's message is lost: the second's stays parked.
+  const auto result = nic::simulate(
+      schedule, topology, kFlits * 16, kPipelined,
+      {.faults = {{.kind = nic::Fault::Kind::DeadLink, .link = LinkId{1}, .cycle = 0}}});
+  ASSERT_EQ(result.errors.size(), 1U);
+  EXPECT_THAT(result.errors[0],
+              HasSubstr("rank 0 port 1 has added 0 of 60 flits of the reduce of flow 0 piece 0 "
+                        "from rank 2 to 0 in step 0: 0 of 1 messages before it are in, and 0 of 0 "
+                        "sent; network: "));
+  EXPECT_THAT(result.errors[0], HasSubstr("60 flits of the reduce of flow 0 piece 0 from rank 1"));
+}
+
+std::string refusal(const Parameters& parameters, nic::Model model = nic::Model::Flit) {
+  const Topology topology = make_topology("mesh:2");
+  try {
+    (void)nic::simulate(make_schedule("multitree", topology), topology, 64, parameters,
+                        {.model = model});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Pipelined, IsForTheFlitModelWithOneEjectionChannel) {
+  EXPECT_THAT(refusal(kPipelined, nic::Model::Message), HasSubstr("message model: expected "));
+  EXPECT_THAT(refusal(kPipelined, nic::Model::AlphaBeta), HasSubstr("alphabeta model: expected "));
+  EXPECT_THAT(refusal({.ejection_channels = 1}, nic::Model::Message),
+              HasSubstr("ejection_channels 0"));
+  EXPECT_THAT(refusal({.ejection_channels = 2, .reduction = Reduction::Pipelined}),
+              HasSubstr("expected ejection_channels 0 or 1"));
+  EXPECT_EQ(refusal({.ejection_channels = 1, .reduction = Reduction::Pipelined}), "no error");
+}
+
+// The figures of docs/plan-rtl.md: a lag of 5 cycles at each of 10 joins.
+TEST(Pipelined, MultitreeIsNearTheIdeal) {
+  const struct {
+    const char* network;
+    std::uint64_t bytes, ideal, pipelined;
+  } cases[] = {{"torus:4x4", 256 << 10, 10'854, 10'904}, {"torus:8x8", 1 << 20, 35'454, 35'504}};
+  for (const auto& [network, bytes, ideal, pipelined] : cases) {
+    const Topology topology = make_topology(network);
+    const Schedule schedule = make_schedule("multitree", topology);
+    Parameters p{.shared_inputs = true, .ejection_channels = 1};
+    EXPECT_EQ(nic::simulate(schedule, topology, bytes, p, {}).cycles, ideal);
+    p.reduction = Reduction::Pipelined;
+    EXPECT_EQ(nic::simulate(schedule, topology, bytes, p, {}).cycles, pipelined);
+    p.flow_control = FlowControl::Packet;
+    const std::uint64_t packets = nic::simulate(schedule, topology, bytes, p, {}).cycles;
+    p.reduction = Reduction::Streaming;
+    const std::uint64_t ideal_packets = nic::simulate(schedule, topology, bytes, p, {}).cycles;
+    EXPECT_GE(packets, ideal_packets);
+    EXPECT_LE(packets, ideal_packets + ideal_packets / 100);
+  }
+}
+
+}  // namespace
+}  // namespace multitree
