@@ -2,7 +2,8 @@
 // prove: CntW=1
 // prove: CntW=3
 // prove: CntW=9
-// steps: 5
+// steps: 4
+// cover: 5
 
 // What the user promises; credits may come back at any time, also too many.
 `MT_ASSUME(TakesWhatIsThere, !take_i || has_o)
@@ -33,7 +34,7 @@ always_ff @(posedge clk_i) begin
 end
 
 // None is lost, none is made.
-`MT_ASSERT(Conserved, load_i || {1'b0, count_q} + {1'b0, under_way_q} == (loaded_q ? {1'b0, initial_i} : '0))
+`MT_ASSERT(Conserved, load_i || 32'(count_q) + 32'(under_way_q) == (loaded_q ? 32'(initial_i) : 0))
 `MT_ASSERT(NoneBeforeLoad, loaded_q || (available_o == '0 && !has_o))
 `MT_ASSERT(Available, load_i || !loaded_q || available_o == initial_i - under_way_q + CntW'(back))
 `MT_ASSERT(NeverMore, load_i || available_o <= initial_i)

@@ -4,7 +4,8 @@
 // prove: N=2
 // prove: N=5
 // prove: N=8
-// steps: 10
+// steps: 3
+// cover: 10
 localparam int unsigned W = $clog2(N + 1) + 1;  // for sums of two numbers up to N
 
 // The pointer as a number.
