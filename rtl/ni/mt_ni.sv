@@ -22,7 +22,7 @@ module mt_ni #(
   parameter int unsigned StepDepth = 1024,
   parameter int unsigned NumRoutes = 256,
   // Places of each port for early worms.
-  parameter int unsigned ParkSlots = 8,
+  parameter int unsigned ParkSlots = 32,
   // What is supported: lockstep, packets, exchanges of sums, long routes, counters.
   parameter int unsigned EnLockstep = 1,
   parameter int unsigned EnPackets = 1,
@@ -34,7 +34,7 @@ module mt_ni #(
   parameter int unsigned EnFp32 = 1,
   parameter int unsigned EnBf16 = 1,
   parameter int unsigned EnFp16 = 1,
-  parameter int unsigned Latency = 3,
+  parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
   localparam int unsigned P = NumPorts,
   localparam int unsigned VcW = $clog2(NumVc),

@@ -35,7 +35,7 @@ std::vector<std::uint32_t> words_of(const std::string& hex, std::uint32_t bits) 
 
 /// A route as the hardware has it: hops from bit 0 up, the last one to the interface.
 std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint32_t classes,
-                                         std::uint32_t channels) {
+                                         std::uint32_t channels, bool is_long) {
   if (route.hops.size() + 1 > kLongHops) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("hardware model: expected routes of at most {} links, got {}",
@@ -55,7 +55,6 @@ std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint
     put(h, route.hops[h].port | mask << kHopPortBits);
   }
   put(route.hops.size(), (Network::kPorts + route.ejection) | 1U << kHopPortBits);
-  const bool is_long = route.hops.size() + 1 > kShortHops;
   constexpr std::uint32_t kLongBit = kLongHops * kHopBits;  // the route's own flit
   if (is_long) words[kLongBit / 32] |= 1U << (kLongBit % 32);
   return words;
@@ -105,6 +104,13 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
   for (const auto& entries : tables.of_rank) {
     for (const nic::Entry& entry : entries) ++arrivals[index(entry.peer)];
   }
+  // If one route does not fit a header, all have a flit of their own: headers are of one size.
+  bool is_long = false;
+  for (const auto& routes : tables.routes) {
+    for (const nic::TableRoute& route : routes) {
+      is_long = is_long || route.hops.size() + 1 > kShortHops;
+    }
+  }
   const auto packet_flits =
       (c.parameters.packet_bytes + c.parameters.flit_bytes - 1) / c.parameters.flit_bytes;
   std::vector<std::vector<RegisterWrite>> writes(tables.ranks);
@@ -118,7 +124,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
                {reg::kWatchdog, c.watchdog}};
     for (const nic::TableRoute& route : tables.routes[r]) {
       for (const std::uint32_t word :
-           route_words(route, tables.classes, c.parameters.virtual_channels)) {
+           route_words(route, tables.classes, c.parameters.virtual_channels, is_long)) {
         of_rank.push_back({reg::kRoute, word});
       }
     }

@@ -22,6 +22,8 @@ std::uint32_t bytes_of(HardwareType type);
 nic::Layout verilated_layout();
 /// Entries of a port, routes and steps that it has room for.
 inline constexpr std::uint32_t kTableDepth = 1024, kStepDepth = 1024, kRouteDepth = 256;
+/// Its adders' cycles, and places of a port for early worms.
+inline constexpr std::uint32_t kReductionCycles = 2, kParkSlots = 32;
 
 struct Collective {
   const nic::Tables& tables;

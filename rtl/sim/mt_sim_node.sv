@@ -7,7 +7,7 @@ module mt_sim_node #(
   // Links.
   parameter int unsigned NumPorts = 4,
   // Cycles of the reduction unit; 1: its sums by a C function.
-  parameter int unsigned Latency = 3,
+  parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
   localparam int unsigned P = NumPorts,
   localparam int unsigned Lane = 160

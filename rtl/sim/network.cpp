@@ -154,6 +154,7 @@ std::uint32_t Network::read(Rank rank, std::uint32_t address) {
   node.put_read(&address);
   tick();
   node.put_read(nullptr);
+  tick();
   std::uint32_t value = 0;
   if (!node.get_read(value)) {
     throw std::logic_error("hardware model: a register did not answer");
@@ -171,6 +172,8 @@ NodeTrace Network::trace(Rank rank) const {
 Network::RxTrace Network::rx_trace(Rank rank, std::uint32_t port) const {
   return nodes_[index(topology_.node_of(rank))]->rx_trace(port);
 }
+
+void Network::trace_to(const std::string&) {}
 
 const LinkFlit& Network::sent(LinkId link) const { return wires_[index(link)].sent; }
 

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Cycle by cycle, event by event.
+#include "rtl/sim/cosim.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "nic/machine/machine.hpp"
+#include "nic/nic/endpoints.hpp"
+#include "nic/program/program.hpp"
+#include "rtl/sim/events.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+/// Cycles that hardware may take beyond what the model has taken, to show how it ends.
+constexpr std::uint64_t kSpareCycles = 200'000;
+constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 31;
+constexpr std::size_t kShortRoute = 2;  // links, for a header without a flit for the route
+
+/// Compares the hardware's events with the model's, until they differ.
+class Comparison {
+ public:
+  Comparison(std::vector<Event> expected, const Topology& topology, const nic::Program& program)
+      : topology_(topology), program_(program), last_begun_(topology.num_ranks(), 0) {
+    for (const Event& e : expected) {
+      if (e.kind == Event::Kind::Begun) last_begun_[e.place] = e.cycle;
+    }
+    std::erase_if(expected, [&](const Event& e) { return is_idle_step(e); });
+    expected_ = std::move(expected);
+  }
+
+  /// All of the hardware's of one cycle. Cycles follow each other.
+  void compare(std::uint32_t cycle, std::span<const Event> all) {
+    if (!difference_.empty()) return;
+    std::vector<Event> got(all.begin(), all.end());
+    std::erase_if(got, [&](const Event& e) { return is_idle_step(e); });
+    const auto begin = expected_.begin() + static_cast<std::ptrdiff_t>(next_);
+    const auto end = std::find_if(begin, expected_.end(),
+                                  [&](const Event& event) { return event.cycle > cycle; });
+    next_ = static_cast<std::size_t>(end - expected_.begin());
+    count_ += got.size();
+    if (std::equal(begin, end, got.begin(), got.end())) return;
+    std::vector<Event> missing, extra;
+    std::set_difference(begin, end, got.begin(), got.end(), std::back_inserter(missing));
+    std::set_difference(got.begin(), got.end(), begin, end, std::back_inserter(extra));
+    difference_ = fmt::format("cycle {}:", cycle);
+    for (const Event& e : missing) {
+      difference_ += fmt::format(" model: {};", describe(e, topology_, program_));
+    }
+    for (const Event& e : extra) {
+      difference_ += fmt::format(" hardware: {};", describe(e, topology_, program_));
+    }
+    difference_.pop_back();
+  }
+
+  [[nodiscard]] const std::string& difference() const { return difference_; }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+
+ private:
+  /// A step in which the rank has nothing left to begin: hardware that is done counts no steps.
+  [[nodiscard]] bool is_idle_step(const Event& e) const {
+    return e.kind == Event::Kind::Step && e.cycle > last_begun_[e.place];
+  }
+
+  const Topology& topology_;
+  const nic::Program& program_;
+  std::vector<std::uint32_t> last_begun_;  // [rank]: cycle
+  std::vector<Event> expected_;
+  std::size_t next_ = 0;
+  std::uint64_t count_ = 0;
+  std::string difference_;
+};
+
+void require(bool fits, const char* what) {
+  if (fits) return;
+  throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected {}", what));
+}
+
+}  // namespace
+
+nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
+                                    HardwareType type) {
+  const nic::Parameters usual;
+  require(parameters.flit_bytes == usual.flit_bytes, "flits of 16 bytes");
+  require(parameters.router_cycles == 0 && parameters.interface_cycles == 1,
+          "router_cycles 0 and interface_cycles 1");
+  require(parameters.issue_cycles == 0 && parameters.issue_jitter == 0,
+          "issue_cycles 0 and issue_jitter 0");
+  require(!parameters.cut_through, "wormhole routers");
+  require(parameters.ports == 0 && parameters.port_queue_packets == 0, "a port for each link");
+  require(parameters.step_discount == 0, "step_discount 0");
+  require(parameters.packet_bytes % usual.flit_bytes == 0, "packets of whole flits");
+  nic::Parameters hardware = parameters;
+  hardware.reduction = nic::Reduction::Pipelined;
+  hardware.reduction_cycles = kReductionCycles;
+  hardware.park_slots = kParkSlots;
+  hardware.ejection_channels = 1;
+  hardware.shared_inputs = true;
+  hardware.element_bytes = bytes_of(type);
+  std::size_t longest = 0;
+  for (const Transfer& t : schedule.transfers) {
+    longest = std::max<std::size_t>(longest, t.route_size);
+  }
+  require(longest <= kShortRoute || hardware.header_flits == 1 || hardware.header_flits == 2,
+          "header_flits 1");
+  // A route that does not fit the header has a flit of its own, in all worms of the collective.
+  hardware.header_flits = longest > kShortRoute ? 2 : 1;
+  return hardware;
+}
+
+CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                       const nic::Parameters& given, const CosimOptions& options) {
+  const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
+  const std::uint64_t elements =
+      nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
+  const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
+  const nic::Program program = nic::compile_program(schedule, topology, elements);
+  Network network(topology, parameters, elements * parameters.element_bytes, options.adders);
+
+  CosimResult result;
+  result.clock_hz = nic::clock_of(topology, parameters);
+  for (const auto& entries : tables.of_rank) result.messages += entries.size();
+  std::uint64_t most = kMostCycles;
+  std::optional<Comparison> comparison;
+  if (options.compare) {
+    Recorder recorder;
+    const nic::Simulation model =
+        nic::run_flit_level(program, topology, parameters, {.observer = &recorder}, nullptr);
+    if (!model.errors.empty()) {
+      throw Error(ErrorCode::Unsupported, "hardware model: " + model.errors.front());
+    }
+    result.model_cycles = model.cycles;
+    most = model.cycles + kSpareCycles;
+    comparison.emplace(recorder.take(), topology, program);
+  }
+  if (!options.wave.empty()) network.trace_to(options.wave);
+
+  Collective collective{.tables = tables, .parameters = parameters, .type = options.type,
+                        .step_lengths = {}};
+  if (parameters.issue == nic::Issue::Lockstep) {
+    collective.step_lengths = nic::estimate_steps(program, parameters);
+  }
+  Buffers buffers = make_inputs(schedule.ranks, elements, options.type), expected = buffers;
+  HardwareEvents events(network, topology, program);
+  const auto begin = std::chrono::steady_clock::now();
+  result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
+    const auto now = static_cast<std::uint32_t>(cycle);
+    if (comparison && now > 0) {
+      comparison->compare(now - 1, events.of(now));
+    } else if (comparison) {
+      (void)events.of(now);
+    }
+    if (options.progress && (cycle & 0xfff) == 0 && result.model_cycles != 0) {
+      options.progress(static_cast<double>(cycle) / static_cast<double>(result.model_cycles));
+    }
+  });
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (comparison) {
+    result.difference = comparison->difference();
+    result.events = comparison->count();
+  }
+  run_schedule(schedule, options.type, expected);
+  result.wrong = find_difference(schedule, options.type, expected, buffers);
+  return result;
+}
+
+}  // namespace multitree::rtl

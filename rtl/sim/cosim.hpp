@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The C++ model and the verilated hardware side by side.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "nic/parameters.hpp"
+#include "rtl/sim/data.hpp"
+#include "rtl/sim/run.hpp"
+
+namespace multitree::rtl {
+
+struct CosimOptions {
+  HardwareType type = HardwareType::Fp32;
+  Adders adders = Adders::Hardware;
+  bool compare = true;  ///< false: the hardware alone
+  std::function<void(double)> progress = {};
+  std::string wave = {};  ///< file for waves; empty: none
+};
+
+struct CosimResult {
+  std::uint64_t model_cycles = 0;  ///< 0 if not compared
+  RunResult hardware;
+  std::uint64_t messages = 0;
+  std::uint64_t events = 0;  ///< that were compared
+  std::uint64_t clock_hz = 0;
+  /// The first difference: cycle, what the one says and the other does not. Empty: none.
+  std::string difference;
+  /// The first number that is not what the schedule gives. Empty: none.
+  std::string wrong;
+  double seconds = 0;  ///< that the hardware took, without loading
+  [[nodiscard]] bool agrees() const {
+    return difference.empty() && wrong.empty() && hardware.errors.empty();
+  }
+};
+
+/// The parameters as the hardware is: pipelined reduction, one virtual channel to interfaces, one
+/// flit an input and cycle, one cycle to and from interfaces, no header flits but its own.
+/// \throws Error(Unsupported) naming a member that is neither the default nor that.
+nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
+                                    HardwareType type);
+
+/// Runs a collective of `bytes` on hardware, compares every begun entry, flit on a link, added
+/// word, message taken in and step with the C++ model's in every cycle, and all sums with the
+/// runtime's.
+/// \throws Error(Unsupported) as Network, load() and hardware_parameters().
+CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                       const nic::Parameters& parameters, const CosimOptions& options);
+
+}  // namespace multitree::rtl

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Events of both sides in one form.
+#include "rtl/sim/events.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::uint32_t kPieceOfFlowBits = 4, kFlowBits = 8;
+constexpr std::uint32_t kTurnShift = 24, kPieceShift = 32;
+
+std::uint64_t issue_detail(std::uint64_t piece, std::uint64_t turn, std::uint64_t pos) {
+  return piece << kPieceShift | turn << kTurnShift | pos;
+}
+
+std::uint32_t narrow(std::uint64_t cycle) { return static_cast<std::uint32_t>(cycle); }
+
+}  // namespace
+
+std::uint32_t hardware_piece(std::uint32_t flow, std::uint32_t piece) {
+  return flow << kPieceOfFlowBits | piece;
+}
+
+std::string describe(const Event& e, const Topology& topology, const nic::Program& program) {
+  const auto piece = [&](std::uint64_t number) {
+    const auto& first = program.first_piece;
+    const auto flow = std::ranges::upper_bound(first, number) - first.begin() - 1;
+    return fmt::format("flow {} piece {}", flow, number - first[static_cast<std::size_t>(flow)]);
+  };
+  switch (e.kind) {
+    case Event::Kind::Begun:
+      return fmt::format("rank {} port {}: begins its next entry", e.place, e.port);
+    case Event::Kind::Flit: {
+      const Link& link = topology.link(LinkId{e.place});
+      return fmt::format("link {} ({}->{}): flit on virtual channel {}", e.place,
+                         topology.node(link.src).name, topology.node(link.dst).name, e.detail);
+    }
+    case Event::Kind::Issued:
+      return fmt::format("rank {} port {}: adds word {} of {}, turn {}", e.place, e.port,
+                         e.detail & ((1U << kTurnShift) - 1), piece(e.detail >> kPieceShift),
+                         e.detail >> kTurnShift & 0xff);
+    case Event::Kind::Taken:
+      return fmt::format("rank {}: has taken in a message of {}", e.place, piece(e.detail));
+    case Event::Kind::Step:
+      return fmt::format("rank {}: step {}", e.place, e.detail);
+  }
+  return {};
+}
+
+void Recorder::begun(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port, std::uint32_t) {
+  events_.push_back({narrow(cycle), Event::Kind::Begun, rank, port, 0});
+}
+void Recorder::passed(std::uint64_t cycle, std::uint32_t link, std::uint32_t vc, std::uint32_t,
+                      std::uint32_t, std::uint64_t) {
+  events_.push_back({narrow(cycle), Event::Kind::Flit, link, 0, vc});
+}
+void Recorder::issued(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port,
+                      std::uint32_t piece, std::uint32_t turn, std::uint32_t pos) {
+  events_.push_back(
+      {narrow(cycle), Event::Kind::Issued, rank, port, issue_detail(piece, turn, pos)});
+}
+void Recorder::taken(std::uint64_t cycle, std::uint32_t rank, std::uint32_t piece, std::uint32_t) {
+  events_.push_back({narrow(cycle), Event::Kind::Taken, rank, 0, piece});
+}
+void Recorder::step(std::uint64_t cycle, std::uint32_t rank, std::uint32_t step) {
+  events_.push_back({narrow(cycle), Event::Kind::Step, rank, 0, step});
+}
+
+std::vector<Event> Recorder::take() {
+  std::ranges::sort(events_);
+  return std::move(events_);
+}
+
+HardwareEvents::HardwareEvents(const Network& network, const Topology& topology,
+                               const nic::Program& program)
+    : network_(network),
+      topology_(topology),
+      piece_of_(std::size_t{1} << (kPieceOfFlowBits + kFlowBits), 0),
+      steps_(topology.num_ranks(), 0) {
+  for (const auto& entries : program.tables.of_rank) {
+    for (const nic::Entry& entry : entries) {
+      piece_of_[hardware_piece(entry.flow, entry.piece)] = program.piece_of(entry);
+    }
+  }
+}
+
+std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
+  events_.swap(next_);
+  next_.clear();
+  using Kind = Event::Kind;
+  for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
+    // In the register behind the router: it was moved the cycle before.
+    const LinkFlit& flit = network_.sent(LinkId{l});
+    if (flit.valid && cycle > 0) events_.push_back({cycle - 1, Kind::Flit, l, 0, flit.vc});
+  }
+  for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
+    const NodeTrace trace = network_.trace(Rank{r});
+    if (trace.running && trace.step != steps_[r]) {
+      steps_[r] = trace.step;
+      next_.push_back({cycle, Kind::Step, r, 0, trace.step});
+    }
+    for (std::uint32_t p = 0; p < Network::kPorts; ++p) {
+      if ((trace.begun >> p & 1) != 0) next_.push_back({cycle, Kind::Begun, r, p, 0});
+      if (((trace.issued | trace.taken) >> p & 1) == 0) continue;
+      const Network::RxTrace rx = network_.rx_trace(Rank{r}, p);
+      if ((trace.issued >> p & 1) != 0) {
+        next_.push_back({cycle, Kind::Issued, r, p,
+                         issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});
+      }
+      // It counts from the next cycle on.
+      if ((trace.taken >> p & 1) != 0) {
+        next_.push_back({cycle + 1, Kind::Taken, r, 0, piece_of_[rx.taken_piece]});
+      }
+    }
+  }
+  // Of cycle - 1: all flits that have come now, and what was told then; what counts later waits.
+  for (auto it = events_.begin(); it != events_.end();) {
+    if (it->cycle >= cycle) {
+      next_.push_back(*it);
+      it = events_.erase(it);
+    } else {
+      ++it;
+    }
+  }
+  std::ranges::sort(events_);
+  return events_;
+}
+
+}  // namespace multitree::rtl
