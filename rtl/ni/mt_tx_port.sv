@@ -5,6 +5,7 @@
 // The payload is read while it is sent: the first word is asked for in the cycle of the header, so
 // a memory that answers in the next cycle keeps the link busy without a gap.
 `include "mt_assert.svh"
+`include "mt_bip.svh"
 
 module mt_tx_port #(
   // Widths of the fields of an entry, in the order of the image, docs/nic-spec.md.
@@ -95,6 +96,7 @@ module mt_tx_port #(
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned AddrW = mt_pkg::AddrW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
+  `MT_BIP_FUNCTION
 
   // The entry.
   localparam int unsigned StepAt = 2;
@@ -232,14 +234,10 @@ module mt_tx_port #(
       end
     end
   end
-  logic [mt_pkg::ParityW-1:0] parity;
-  mt_parity #(.Width(mt_pkg::DataW + 2), .Groups(mt_pkg::ParityW)) u_parity (
-    .data_i({head, ends_worm, data}), .parity_o(parity));
-
   always_ff @(posedge clk_i) begin
     if (send) begin
       vc_o <= vc;
-      flit_o <= {head, ends_worm, parity, data};
+      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip({head, ends_worm, data}), data});
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;

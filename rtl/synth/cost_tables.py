@@ -1,0 +1,1 @@
+def fill(t,r,tb): return t
