@@ -175,6 +175,10 @@ class Simulations {
       throw Error(ErrorCode::InvalidArgument,
                   "--fault: expected --model flit, or message for an interface that is late");
     }
+    if (model_ != nic::Model::Flit && parameters_.reduction == nic::Reduction::Pipelined) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--reduction: expected --model flit for pipelined, or streaming or store");
+    }
     if (model_ != nic::Model::Flit && flags.check == "1") {
       throw Error(ErrorCode::InvalidArgument,
                   "--check: expected --model flit, which moves numbers, or 0");
