@@ -254,8 +254,9 @@ module mt_rx_port #(
   assign issued_pos_o = pos_q;
 
   // 2. Other payload goes beside the buffer.
-  logic stages;
+  logic stages, is_staged;
   assign stages = is_payload && !stops && !(issues && direct && !is_empty_worm);
+  assign is_staged = stages && stage_wr_tready_i;
   assign stage_wr_tvalid_o = stages;
   assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
   assign stage_wr_tkeep_o = live_last_q && tail ? bytes_up_to(live_lanes_q, wide_i) : '1;
@@ -298,7 +299,7 @@ module mt_rx_port #(
   logic [LenW-1:0] slot_behind;
   logic for_slot;
   assign for_slot = live_slot_q && in_worm && last_slot_q == slot_idx;
-  assign slot_behind = seen.len - (for_slot ? left - LenW'(stages) : '0);
+  assign slot_behind = seen.len - (for_slot ? left - LenW'(is_staged) : '0);
 
   always_ff @(posedge clk_i) begin
     if (parks) slots[park_idx] <= to_park;
@@ -346,7 +347,7 @@ module mt_rx_port #(
         if (ends) cur_valid_q <= 1'b0;
         if (ends || is_header) cur_live_q <= 1'b0;
         if (cur_valid_q) begin
-          behind_q <= behind_q + LenW'(stages && cur_live_q) - LenW'(issues && from_stage);
+          behind_q <= behind_q + LenW'(is_staged && cur_live_q) - LenW'(issues && from_stage);
         end
       end
       // Which slot the flits that arrive are for.
