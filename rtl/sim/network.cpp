@@ -109,9 +109,9 @@ void Network::tick() {
     Wire& w = wires_[l];
     Node &src = *nodes_[w.src], &dst = *nodes_[w.dst];
     src.get_flit(w.out, w.sent);
-    if (w.sent.valid && on_flit) on_flit(LinkId{l}, w.sent);
+    if (on_flit) on_flit(LinkId{l}, w.sent);
     std::uint8_t credit = dst.get_credit(w.in);
-    if (credit != 0 && on_credit && !on_credit(LinkId{l})) credit = 0;
+    if (on_credit) on_credit(LinkId{l}, credit);
     if (w.flits.empty()) {
       dst.put_flit(w.in, w.sent);
       src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));

@@ -79,10 +79,10 @@ class Network {
   /// What has just come out of the router at the beginning of the link.
   [[nodiscard]] const LinkFlit& sent(LinkId link) const;
 
-  /// Called for each flit that enters a link, and may change it; and for each credit, which it may
-  /// take away. For faults.
+  /// Called in each cycle for each link with what enters it: a flit or none; and what goes back: 0,
+  /// or 1 + the virtual channel of a credit. May change both. For faults.
   std::function<void(LinkId, LinkFlit&)> on_flit;
-  std::function<bool(LinkId)> on_credit;
+  std::function<void(LinkId, std::uint8_t&)> on_credit;
   /// Requests that the memory of a rank refuses in a cycle: 5 bits a port.
   std::function<std::uint32_t(Rank)> stalls;
 

@@ -85,8 +85,13 @@ std::string describe_errors(std::uint32_t bits) {
 
 RunResult run_collective(Network& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
-  const std::uint32_t ranks = collective.tables.ranks;
   network.write(load(collective));
+  return run_again(network, collective, buffers, most, observe);
+}
+
+RunResult run_again(Network& network, const Collective& collective, Buffers& buffers,
+                    std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
+  const std::uint32_t ranks = collective.tables.ranks;
   network.write(to_all(ranks, arm()));
   for (std::uint32_t c = 0; c < kArmCycles; ++c) network.tick();
   for (std::uint32_t r = 0; r < ranks; ++r) {

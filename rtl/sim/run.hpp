@@ -32,4 +32,8 @@ RunResult run_collective(Network& network, const Collective& collective, Buffers
                          std::uint64_t most,
                          const std::function<void(std::uint64_t)>& observe = {});
 
+/// Another run of what is loaded: the same without loading.
+RunResult run_again(Network& network, const Collective& collective, Buffers& buffers,
+                    std::uint64_t most, const std::function<void(std::uint64_t)>& observe = {});
+
 }  // namespace multitree::rtl
