@@ -262,8 +262,10 @@ Command add_nic_command(CLI::App& parent) {
   CLI::App* sized = app->add_subcommand("size", "Print how large the tables are");
   add_source_flags(*sized, *flags);
   sized->add_flag("--json", flags->json, "Print JSON");
+  Command cosim = add_nic_cosim_command(*app);
   app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
-  return {app, [flags, tables, shown] {
+  return {app, [flags, tables, shown, cosim] {
+            if (cosim.app->parsed()) return cosim.run();
             if (tables->parsed()) return write_tables(*flags);
             return shown->parsed() ? show(*flags) : size(*flags);
           }};

@@ -141,8 +141,8 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
   }
   if (!options.wave.empty()) network.trace_to(options.wave);
 
-  Collective collective{.tables = tables, .parameters = parameters, .type = options.type,
-                        .step_lengths = {}};
+  Collective collective{
+      .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
   if (parameters.issue == nic::Issue::Lockstep) {
     collective.step_lengths = nic::estimate_steps(program, parameters);
   }

@@ -108,8 +108,8 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
       if (((trace.issued | trace.taken) >> p & 1) == 0) continue;
       const Network::RxTrace rx = network_.rx_trace(Rank{r}, p);
       if ((trace.issued >> p & 1) != 0) {
-        next_.push_back({cycle, Kind::Issued, r, p,
-                         issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});
+        next_.push_back(
+            {cycle, Kind::Issued, r, p, issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});
       }
       // It counts from the next cycle on.
       if ((trace.taken >> p & 1) != 0) {

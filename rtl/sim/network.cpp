@@ -27,8 +27,8 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
                             parameters.buffer_flits));
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    const std::size_t links = std::max(topology.out_links(NodeId{n}).size(),
-                                       topology.in_links(NodeId{n}).size());
+    const std::size_t links =
+        std::max(topology.out_links(NodeId{n}).size(), topology.in_links(NodeId{n}).size());
     const bool is_rank = topology.node(NodeId{n}).rank.has_value();
     const std::uint32_t most = is_rank ? Network::kPorts : kMostSwitchLinks;
     if (links > most) {
@@ -61,10 +61,10 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
       memories_.push_back(std::make_unique<Memory>(bytes));
       nodes_.push_back(make_rank(memories_.back()->handle(), adders, node.name));
     } else {
-      nodes_.push_back(make_switch(
-          static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
-                                              topology.in_links(NodeId{n}).size())),
-          node.name));
+      nodes_.push_back(
+          make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
+                                                          topology.in_links(NodeId{n}).size())),
+                      node.name));
     }
   }
   const std::uint64_t clock = nic::clock_of(topology, parameters);
@@ -77,9 +77,10 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                               topology.name(), static_cast<double>(cycles.interval) / 65536));
     }
     if (cycles.latency < 2) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("hardware model: {}: expected links of at least 2 cycles, got one of 1",
-                              topology.name()));
+      throw Error(
+          ErrorCode::Unsupported,
+          fmt::format("hardware model: {}: expected links of at least 2 cycles, got one of 1",
+                      topology.name()));
     }
     Wire& wire = wires_.emplace_back();
     wire.src = index(link.src);
@@ -140,7 +141,7 @@ void Network::write(const std::vector<std::vector<RegisterWrite>>& writes) {
   for (std::size_t i = 0; i < most; ++i) {
     for (std::uint32_t r = 0; r < writes.size(); ++r) {
       nodes_[index(topology_.node_of(Rank{r}))]->put_write(i < writes[r].size() ? &writes[r][i]
-                                                                                 : nullptr);
+                                                                                : nullptr);
     }
     tick();
   }

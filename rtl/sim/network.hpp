@@ -48,7 +48,8 @@ class Node;
 class Network {
  public:
   /// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, if a
-  /// link is slower than a flit a cycle or shorter than 2 cycles, or if buffers are larger than the hardware's.
+  /// link is slower than a flit a cycle or shorter than 2 cycles, or if buffers are larger than the
+  /// hardware's.
   Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
           Adders adders);
   ~Network();
@@ -93,8 +94,8 @@ class Network {
   struct Wire;
 
   const Topology& topology_;
-  std::vector<std::unique_ptr<Node>> nodes_;  // [node]
-  std::vector<Wire> wires_;                   // [link]
+  std::vector<std::unique_ptr<Node>> nodes_;       // [node]
+  std::vector<Wire> wires_;                        // [link]
   std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
   std::uint64_t cycle_ = 0;
 };
