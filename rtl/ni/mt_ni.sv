@@ -250,8 +250,13 @@ module mt_ni #(
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
   logic [P*CntW-1:0] wrote_turn;
-  logic halt;
-  assign halt = failed;
+  // A collective that has failed is over, even if its errors are cleared: words are missing.
+  logic halt, broken_q;
+  assign halt = failed || broken_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm) broken_q <= 1'b0;
+    else if (failed && (armed_q || running_q)) broken_q <= 1'b1;
+  end
 
   for (genvar p = 0; p < P; p++) begin : gen_port
     logic pop, write_entry;
