@@ -50,6 +50,10 @@ Machine::Machine(const Plan& plan, Adders adders)
 
 void Machine::tick() {
   network_.tick();
+  look();
+}
+
+void Machine::look() {
   for (std::uint32_t r = 0; r < done_.size(); ++r) {
     if (network_.trace(Rank{r}).done) done_[r] = true;
   }
@@ -59,6 +63,7 @@ void Machine::write(Rank rank, RegisterWrite write) {
   std::vector<std::vector<RegisterWrite>> writes(plan_.schedule.ranks);
   writes[index(rank)] = {write};
   network_.write(writes);
+  look();
 }
 
 void Machine::arm() {
@@ -70,7 +75,12 @@ void Machine::arm() {
   }
 }
 
-void Machine::go() { network_.write(std::vector(plan_.schedule.ranks, std::vector{rtl::go()})); }
+void Machine::write_all(RegisterWrite write) {
+  network_.write(std::vector(plan_.schedule.ranks, std::vector{write}));
+  look();
+}
+
+void Machine::go() { write_all(rtl::go()); }
 
 void Machine::start() {
   load(plan_.writes);

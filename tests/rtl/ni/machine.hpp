@@ -83,6 +83,7 @@ class Machine {
   void arm();
   void go();
   void write(Rank rank, RegisterWrite write);
+  void write_all(RegisterWrite write);
   /// Loads, arms and starts.
   void start();
 
@@ -101,6 +102,7 @@ class Machine {
 
  private:
   void tick();
+  void look();
 
   const Plan& plan_;
   Network network_;
