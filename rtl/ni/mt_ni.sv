@@ -13,6 +13,8 @@ module mt_ni #(
   parameter int unsigned StepW = 12,
   parameter int unsigned FlowW = 8,
   parameter int unsigned PieceOfFlowW = 4,
+  // Width of a piece's number, flow * (pieces of a flow) + piece.
+  parameter int unsigned PieceW = FlowW + PieceOfFlowW,
   parameter int unsigned RouteW = 8,
   parameter int unsigned CntW = 6,
   parameter int unsigned StartW = 24,
@@ -123,8 +125,7 @@ module mt_ni #(
   output logic [15:0]      trace_step_o
 );
 
-  localparam int unsigned PieceW = FlowW + PieceOfFlowW;
-  localparam int unsigned EntryW = 2 + StepW + PieceW + RouteW + 3 * CntW + StartW + SizeW + 1;
+  localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW + SizeW + 1;
   localparam int unsigned LR = mt_pkg::LongRouteW;
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned StepLenW = 20;
@@ -198,7 +199,7 @@ module mt_ni #(
 
   // ---- Routes.
   localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
-  localparam int unsigned RouteAt = 2 + StepW + PieceW;
+  localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
   localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;
   logic [StoredW-1:0] routes [NumRoutes];
   logic [RouteIdxW:0] routes_q;

@@ -42,7 +42,7 @@ module mt_tx_port #(
   input  logic [NumVc-1:0]          vc_mask_i,
   input  logic                      uniform_i,  // chunks of size_i elements, one after the other
   input  logic [mt_pkg::StartW-1:0] size_i,
-  input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow
+  input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow, at most
   input  logic                      load_i,
   input  logic [CreditW-1:0]        places_i,
 
@@ -112,13 +112,12 @@ module mt_tx_port #(
   logic [1:0] op;
   logic [StepW-1:0] entry_step;
   logic [CntW-1:0] wait_for;
-  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: its number in the buffer
+  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: flow and piece as one number
   assign chunk = mt_pkg::StartW'(entry_i[FlowAt +: FlowW]) * mt_pkg::StartW'(pieces_i)
                  + mt_pkg::StartW'(entry_i[PieceAt +: PieceOfFlowW]);
   assign op = entry_i[1:0];
   assign entry_step = entry_i[StepAt +: StepW];
-  assign piece_o = PieceW'(entry_i[PieceAt +: PieceOfFlowW])
-                   | PieceW'(PieceW'(entry_i[FlowAt +: FlowW]) << (PieceW - FlowW));
+  assign piece_o = PieceW'(chunk);
   assign route_o = entry_i[RouteAt +: RouteW];
   assign wait_for = entry_i[WaitAt +: CntW];
   assign start = uniform_i ? mt_pkg::StartW'(chunk * size_i)

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 13> kErrors = {"table parity",
                                                       "stuck credit",
                                                       "timeout"};
 /// Arming counts through all pieces.
-constexpr std::uint32_t kArmCycles = (1 << 12) + 2;
+constexpr std::uint32_t kArmCycles = kPieces + 3;
 constexpr std::uint32_t kDoneMask = 1;
 
 std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrite write) {
