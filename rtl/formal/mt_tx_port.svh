@@ -13,6 +13,7 @@ logic config_known_q;
 logic [NumVc-1:0] mask_q;
 logic [15:0] packet_q;
 logic [CreditW-1:0] places_q;
+logic [PieceOfFlowW:0] pieces_q;
 logic wide_q, packets_q;
 always_ff @(posedge clk_i) begin
   config_known_q <= rst_ni;
@@ -21,9 +22,10 @@ always_ff @(posedge clk_i) begin
   places_q <= places_i;
   wide_q <= wide_i;
   packets_q <= packets_i;
+  pieces_q <= pieces_i;
 end
 `MT_ASSUME(ConfigStays, !config_known_q || (vc_mask_i == mask_q && packet_flits_i == packet_q &&
-    wide_i == wide_q && packets_i == packets_q))
+    wide_i == wide_q && packets_i == packets_q && pieces_i == pieces_q))
 `MT_ASSUME(PlacesStay, !config_known_q || load_i || places_i == places_q)
 `MT_ASSUME(NotUniform, !uniform_i)
 `MT_ASSUME(PacketIsSome, packet_flits_i != '0)
@@ -140,10 +142,12 @@ always_ff @(posedge clk_i) begin
   route_q <= route_i;
   rank_q <= rank_i;
 end
+logic [PieceW-1:0] number;  // of the piece
+assign number = (entry_q[4] ? pieces_q : 2'd0) + {1'b0, entry_q[5]};
 `MT_ASSERT(HeaderIsEntry, !is_header_flit || (!content[127] &&
     content[121] == (entry_q[1:0] == 2'd2) && content[116:109] == rank_q &&
     content[108:103] == 6'(entry_q[10:9]) && content[102:97] == 6'(entry_q[12:11]) &&
-    content[96:83] == 14'({entry_q[4], entry_q[5]}) &&
+    content[96:83] == {12'b0, number} &&
     content[50:27] == 24'(entry_q[16:13]) && (long_q || content[26:0] == route_q[26:0])))
 `MT_ASSERT(LanesAreRest, !is_header_flit || entry_q[21:17] == '0 ||
     (wide_i ? content[119:117] == 3'((entry_q[21:17] - 5'd1) % 4)
