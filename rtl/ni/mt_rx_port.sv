@@ -217,7 +217,7 @@ module mt_rx_port #(
   // May it start? Worms of a message in their order; each message once.
   logic [LenW-1:0] claimed_words;
   logic starts, may_start, is_claimed;
-  assign is_claimed = seen.offset == '0 ? claimed_i == seen.turn : claimed_words == seen.offset;
+  assign is_claimed = claimed_words == seen.offset && (seen.offset != '0 || claimed_i == seen.turn);
   assign may_start = may_add && is_claimed;
   assign starts = !cur_valid_q && (is_header || looks_at_slot) && may_start && !stops;
   assign claim_o = starts && seen.offset == '0;
