@@ -14,6 +14,7 @@ router/mt_rt_output.sv
 router/mt_router.sv
 ni/mt_table.sv
 ni/mt_step_timer.sv
+ni/mt_watchdog.sv
 ni/mt_scoreboard.sv
 ni/mt_tx_port.sv
 ni/mt_rx_flits.sv

@@ -197,6 +197,15 @@ module mt_ni #(
   end
   assign irq_o = (!running_q && !armed_q && taken_count_q != '0) || failed;
 
+  // Where each uniform chunk starts: counted while arming, so that nothing is multiplied.
+  logic [mt_pkg::StartW-1:0] starts [1 << PieceW];
+  logic [mt_pkg::StartW-1:0] next_start_q;
+  always_ff @(posedge clk_i) begin
+    if (arming_q) starts[clear_piece_q] <= next_start_q;
+    if (arm) next_start_q <= '0;
+    else if (arming_q) next_start_q <= next_start_q + size;
+  end
+
   // ---- Routes.
   localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
   localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
@@ -278,6 +287,7 @@ module mt_ni #(
     ) u_tx (
       .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets),
       .packet_flits_i(packet_flits), .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size),
+      .start_i(starts[tx_piece[p*PieceW +: PieceW]]),
       .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o),
       .running_i(running_q && !halt), .rewind_i(arm || go),
       .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
@@ -381,15 +391,10 @@ module mt_ni #(
   end
   assign done = running_q && !halt && (entry_valid | sending) == '0 && taken_count_q == arrivals;
 
-  // ---- Watchdog: nothing has moved for so long.
-  logic [23:0] quiet_q;
-  logic moves, expires;
-  assign moves = (valid_o | valid_i | taken) != '0;
-  assign expires = running_q && watchdog != '0 && quiet_q == watchdog;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || !running_q || moves) quiet_q <= '0;
-    else if (quiet_q != watchdog) quiet_q <= quiet_q + 24'd1;
-  end
+  logic expires;
+  mt_watchdog #(.Width(24)) u_watchdog (
+    .clk_i, .rst_ni, .running_i(running_q), .limit_i(watchdog),
+    .moves_i((valid_o | valid_i | taken) != '0), .expires_o(expires));
 
   // ---- Errors, and the lowest port that has one.
   logic [P-1:0] late, any;

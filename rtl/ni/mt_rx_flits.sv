@@ -42,6 +42,7 @@ module mt_rx_flits #(
   // A worm is arriving, and so much of its payload is still to come.
   output logic                     in_worm_o,
   output logic [LenW-1:0]          left_o,
+  output logic [LenW-1:0]          next_left_o,  // if a flit of it goes
 
   output logic corrupt_o,
   output logic length_error_o,
@@ -76,6 +77,7 @@ module mt_rx_flits #(
   assign tail_o = flit.tail;
   assign in_worm_o = in_worm_q;
   assign left_o = left_q;
+  assign next_left_o = left_q - LenW'(1);
 
   always_comb begin
     corrupt_o = 1'b0;
@@ -101,16 +103,18 @@ module mt_rx_flits #(
     len_o = '0;
     offset_o = '0;
     addr_o = '0;
-    if (header_o) begin
+    if (header_o || mt_pkg::AnyWord) begin
       gather_o = header.gather;
       last_o = header.last;
       lanes_o = header.lanes;
-      piece_o = header.piece[PieceW-1:0];
-      turn_o = CntW'(header.turn);
       after_o = CntW'(header.after);
       len_o = header.flits;
       offset_o = header.offset;
       addr_o = wide_i ? {1'b0, header.start, 2'b0} : {2'b0, header.start, 1'b0};
+    end
+    if (header_o) begin
+      piece_o = header.piece[PieceW-1:0];
+      turn_o = CntW'(header.turn);
     end
   end
 
@@ -122,7 +126,7 @@ module mt_rx_flits #(
       after_route_q <= is_route;
       if (header_o || payload_o) in_worm_q <= !flit.tail;
     end
-    if (flit_valid && taken_i) left_q <= header_o ? header.flits : left_q - LenW'(1);
+    if (flit_valid && taken_i) left_q <= header_o ? header.flits : next_left_o;
   end
 
   `MT_ASSERT(FlitHasPlace, !valid_i || level < 3'd4)

@@ -128,20 +128,29 @@ module mt_rx_port #(
     logic [LenW-1:0] offset;   // words of the message before it
     logic [AddrW-1:0] addr;    // of the message
   } worm_t;
+  localparam int unsigned WormW = 2 + mt_pkg::LanesW + PieceW + 2 * CntW + 2 * LenW + AddrW;
 
   // ---- Flits, as they come.
   logic is_header, is_payload, tail, flit_taken, in_worm;
   logic [DataW-1:0] data;
-  logic [LenW-1:0] left;
+  logic [LenW-1:0] left, next_left;
   worm_t arriving;
+  logic last;
+  logic [LenW-1:0] offset;
   mt_rx_flits #(.PieceW(PieceW), .CntW(CntW)) u_flits (
     .clk_i, .rst_ni, .clear_i, .wide_i, .valid_i, .flit_i, .ready_o,
     .header_o(is_header), .payload_o(is_payload), .data_o(data), .tail_o(tail),
-    .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(arriving.last),
+    .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(last),
     .lanes_o(arriving.lanes), .piece_o(arriving.piece), .turn_o(arriving.turn),
-    .after_o(arriving.after), .len_o(arriving.len), .offset_o(arriving.offset),
-    .addr_o(arriving.addr), .in_worm_o(in_worm), .left_o(left),
-    .corrupt_o, .length_error_o, .piece_error_o);
+    .after_o(arriving.after), .len_o(arriving.len), .offset_o(offset),
+    .addr_o(arriving.addr), .in_worm_o(in_worm), .left_o(left), .next_left_o(next_left),
+    .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
+  // Without packets, a worm is a message.
+  logic wrong_length;
+  assign arriving.last = EnPackets == 0 || last;
+  assign arriving.offset = EnPackets != 0 ? offset : '0;
+  assign length_error_o = wrong_length
+                          || (EnPackets == 0 && is_header && (!last || offset != '0));
 
   logic bad, stops;
   assign bad = corrupt_o || length_error_o || piece_error_o;
@@ -151,13 +160,14 @@ module mt_rx_port #(
   logic cur_valid_q, cur_live_q;  // its flits are still arriving
   worm_t cur_q;
   logic [LenW-1:0] pos_q;         // of the next word in the message
-  logic [LenW-1:0] rest_q;        // words not yet issued
+  logic [LenW-1:0] end_q;         // words of the message up to the end of the worm
   logic [AddrW-1:0] addr_q;       // of the next word
   logic [LenW-1:0] behind_q;      // words beside the buffer, not yet issued
 
   // ---- Early worms.
   logic [ParkSlots-1:0] slot_q;   // in use
-  worm_t slots [ParkSlots];
+  // Plain words: yosys takes an array of a structure of its own module for one structure.
+  logic [WormW-1:0] slots [ParkSlots];
   logic [SlotW-1:0] last_slot_q;  // parked last
   logic last_slot_valid_q;        // and not started
   logic live_slot_q;              // the flits that arrive are for it
@@ -181,6 +191,7 @@ module mt_rx_port #(
     seen = arriving;
     if (cur_valid_q) seen = cur_q;
     else if (looks_at_slot) seen = slots[slot_idx];
+    if (EnPackets == 0) seen.offset = '0;
     seen_pos = cur_valid_q ? pos_q : seen.offset;
   end
   assign piece_o = seen.piece;
@@ -299,7 +310,7 @@ module mt_rx_port #(
   logic [LenW-1:0] slot_behind;
   logic for_slot;
   assign for_slot = live_slot_q && in_worm && last_slot_q == slot_idx;
-  assign slot_behind = seen.len - (for_slot ? left - LenW'(is_staged) : '0);
+  assign slot_behind = seen.len - (!for_slot ? '0 : is_staged ? next_left : left);
 
   always_ff @(posedge clk_i) begin
     if (parks) slots[park_idx] <= to_park;
@@ -318,16 +329,17 @@ module mt_rx_port #(
       cur_q.len <= started_len;
       pos_q <= seen.offset;
       addr_q <= seen.addr + {{(AddrW - LenW - 4) {1'b0}}, seen.offset, 4'b0};
-      rest_q <= started_len;
+      end_q <= seen.offset + started_len;
     end else if (issues) begin
-      pos_q <= pos_q + LenW'(1);
+      pos_q <= next_pos;
       addr_q <= addr_q + AddrW'(16);
-      rest_q <= rest_q - LenW'(1);
     end
   end
 
   logic ends;  // the last word of the current worm is issued
-  assign ends = issues && (is_empty_worm || rest_q == LenW'(1));
+  logic [LenW-1:0] next_pos;
+  assign next_pos = pos_q + LenW'(1);
+  assign ends = issues && (is_empty_worm || next_pos == end_q);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
@@ -346,8 +358,8 @@ module mt_rx_port #(
       end else begin
         if (ends) cur_valid_q <= 1'b0;
         if (ends || is_header) cur_live_q <= 1'b0;
-        if (cur_valid_q) begin
-          behind_q <= behind_q + LenW'(is_staged && cur_live_q) - LenW'(issues && from_stage);
+        if (cur_valid_q && (is_staged && cur_live_q) != (issues && from_stage)) begin
+          behind_q <= behind_q + (issues && from_stage ? '1 : LenW'(1));
         end
       end
       // Which slot the flits that arrive are for.
@@ -373,12 +385,12 @@ module mt_rx_port #(
   mt_rx_words #(
     .PieceW(PieceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
   ) u_words (
-    .clk_i, .rst_ni, .clear_i, .halt_i,
+    .clk_i, .rst_ni, .clear_i, .halt_i, .wide_i,
     .ready_o(can_ask), .issue_i(issues), .adds_i(!cur_q.gather && !is_empty_worm),
     .staged_i(from_stage), .ends_i(ends && cur_q.last), .empty_i(is_empty_worm),
-    .keep_i(ends && cur_q.last ? bytes_up_to(cur_q.lanes, wide_i) : '1), .addr_i(addr_q),
-    .piece_i(cur_q.piece), .turn_i(cur_q.turn), .count_i(pos_q + LenW'(1)),
-    .finish_i(EnPackets != 0 ? pos_q + rest_q : '0), .data_i(data),
+    .lanes_i(cur_q.lanes), .addr_i(addr_q),
+    .piece_i(cur_q.piece), .turn_i(cur_q.turn), .count_i(next_pos),
+    .finish_i(EnPackets != 0 ? end_q : '0), .data_i(data),
     .wrote_valid_o, .wrote_piece_o, .wrote_turn_o, .wrote_count_o, .wrote_end_o,
     .taken_o, .taken_piece_o,
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
@@ -387,7 +399,7 @@ module mt_rx_port #(
     .res_tdata_o, .unit_en_o, .unit_valid_o, .unit_copy_o, .unit_a_o, .unit_b_o, .unit_valid_i,
     .unit_result_i);
 
-  `MT_ASSERT(BehindWithinRest, !cur_valid_q || behind_q <= rest_q)
+  `MT_ASSERT(BehindWithinRest, !cur_valid_q || behind_q <= end_q - pos_q)
   `MT_ASSERT(IssuesInOrder, !issues || may_add || is_empty_worm)
   `MT_ASSERT(StartsOnce, !starts || !cur_valid_q)
 

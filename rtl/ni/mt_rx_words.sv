@@ -20,6 +20,7 @@ module mt_rx_words #(
   input  logic rst_ni,
   input  logic clear_i,
   input  logic halt_i,  // write no more
+  input  logic wide_i,  // elements of 4 bytes, else of 2
 
   // A word is issued; all that it needs is asked for in this cycle, so only when ready_o.
   output logic              ready_o,
@@ -28,7 +29,7 @@ module mt_rx_words #(
   input  logic              staged_i,  // needs the word beside the buffer instead of data_i
   input  logic              ends_i,    // the last of its message
   input  logic              empty_i,   // there is no word
-  input  logic [15:0]       keep_i,    // its bytes
+  input  logic [mt_pkg::LanesW-1:0] lanes_i,  // elements in the last of a message, less one
   input  logic [AddrW-1:0]  addr_i,
   input  logic [PieceW-1:0] piece_i,
   input  logic [CntW-1:0]   turn_i,
@@ -79,15 +80,21 @@ module mt_rx_words #(
     logic staged;
     logic ends;
     logic empty;
-    logic [15:0] keep;
+    logic [mt_pkg::LanesW-1:0] lanes;
     logic [AddrW-1:0] addr;
     logic [PieceW-1:0] piece;
     logic [CntW-1:0] turn;
     logic [LenW-1:0] count;
     logic [LenW-1:0] finish;
   } word_t;
-  localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + 2 * LenW;
+  localparam int unsigned WordW = 4 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
+
+  // The bytes of a message's last word: other messages' lie behind it.
+  function automatic logic [15:0] last_bytes(input logic [mt_pkg::LanesW-1:0] lane,
+                                              input logic wide);
+    for (int unsigned b = 0; b < 16; b++) last_bytes[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
+  endfunction
 
   // All of them are asked in the same cycle, so either all are ready or none is asked.
   logic way_ready, way_valid, way_taken;
@@ -102,7 +109,7 @@ module mt_rx_words #(
   assign stage_req_tdata_o = {mt_pkg::CountW'(turn_i), addr_i};
   mt_fifo #(.Width(WordW), .Depth(MaxOutstanding)) u_way (
     .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
-    .in_data_i({adds_i, staged_i, ends_i, empty_i, keep_i, addr_i, piece_i, turn_i, count_i,
+    .in_data_i({adds_i, staged_i, ends_i, empty_i, lanes_i, addr_i, piece_i, turn_i, count_i,
                 finish_i}),
     .out_valid_o(way_valid), .out_ready_i(way_taken), .out_data_o(way),
     .level_o(unused_way_level));
@@ -125,7 +132,7 @@ module mt_rx_words #(
 
   // The reduction unit, and what travels beside it.
   logic complete;
-  word_t beside_q [Latency];
+  logic [WordW-1:0] beside_q [Latency];
   assign unit_en_o = !res_tvalid_o || res_tready_i;
   assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
   assign way_taken = complete && unit_en_o;
@@ -134,7 +141,7 @@ module mt_rx_words #(
   always_comb begin
     unit_a_o = '0;
     unit_b_o = '0;
-    if (complete) begin
+    if (complete || mt_pkg::AnyWord) begin
       unit_a_o = acc;
       unit_b_o = way.staged ? staged : way_data;
     end
@@ -154,7 +161,7 @@ module mt_rx_words #(
   assign done = beside_q[Latency-1];
   assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
   assign res_taddr_o = done.addr;
-  assign res_tkeep_o = done.keep;
+  assign res_tkeep_o = done.ends ? last_bytes(done.lanes, wide_i) : '1;
   assign res_tdata_o = unit_result_i;
   assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);
   assign taken_o = writes && done.ends;

@@ -40,7 +40,8 @@ module mt_tx_port #(
   input  logic                      packets_i,
   input  logic [mt_pkg::LenW-1:0]   packet_flits_i,
   input  logic [NumVc-1:0]          vc_mask_i,
-  input  logic                      uniform_i,  // chunks of size_i elements, one after the other
+  input  logic                      uniform_i,  // all chunks have size_i elements,
+  input  logic [mt_pkg::StartW-1:0] start_i,    // and that of piece_o starts here
   input  logic [mt_pkg::StartW-1:0] size_i,
   input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow, at most
   input  logic                      load_i,
@@ -112,17 +113,29 @@ module mt_tx_port #(
   logic [1:0] op;
   logic [StepW-1:0] entry_step;
   logic [CntW-1:0] wait_for;
-  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: flow and piece as one number
-  assign chunk = mt_pkg::StartW'(entry_i[FlowAt +: FlowW]) * mt_pkg::StartW'(pieces_i)
-                 + mt_pkg::StartW'(entry_i[PieceAt +: PieceOfFlowW]);
+  logic [mt_pkg::StartW-1:0] start, size;
   assign op = entry_i[1:0];
   assign entry_step = entry_i[StepAt +: StepW];
-  assign piece_o = PieceW'(chunk);
   assign route_o = entry_i[RouteAt +: RouteW];
   assign wait_for = entry_i[WaitAt +: CntW];
-  assign start = uniform_i ? mt_pkg::StartW'(chunk * size_i)
-                           : mt_pkg::StartW'(entry_i[StartAt +: StartW]);
-  assign size = uniform_i ? size_i : mt_pkg::StartW'(entry_i[SizeAt +: SizeW]);
+  // Fields of no bits are 0, and chunks are uniform without their own start and size.
+  if (PieceOfFlowW > 0) begin : gen_piece
+    assign piece_o = PieceW'(PieceW'(entry_i[FlowAt +: FlowW]) * PieceW'(pieces_i))
+                     + PieceW'(entry_i[PieceAt +: PieceOfFlowW]);
+  end else begin : gen_no_piece
+    logic unused_pieces;
+    assign piece_o = PieceW'(entry_i[FlowAt +: FlowW]);
+    assign unused_pieces = &{1'b0, pieces_i};
+  end
+  if (StartW > 0 && SizeW > 0) begin : gen_own
+    assign start = uniform_i ? start_i : mt_pkg::StartW'(entry_i[StartAt +: StartW]);
+    assign size = uniform_i ? size_i : mt_pkg::StartW'(entry_i[SizeAt +: SizeW]);
+  end else begin : gen_uniform
+    logic unused_uniform;
+    assign start = start_i;
+    assign size = size_i;
+    assign unused_uniform = uniform_i;
+  end
 
   // Flits of the message, elements in its last one less one, first byte.
   logic [LenW-1:0] total;
@@ -152,7 +165,7 @@ module mt_tx_port #(
   logic [LenW-1:0] sent_q, left_q;   // payload flits of the message, of the worm
   logic [VcW-1:0] vc_q;
   logic [LenW-1:0] rest, worm;       // of the message; of the worm that begins
-  assign rest = total - sent_q;
+  assign rest = EnPackets != 0 ? total - sent_q : total;  // at a worm's header
   assign worm = EnPackets != 0 && packets_i && packet_flits_i < rest ? packet_flits_i : rest;
   assign sent_flits_o = sent_q;
 
@@ -205,7 +218,7 @@ module mt_tx_port #(
   assign send = active && has_place && (!is_payload || word_valid);
   assign word_taken = send && is_payload;
   assign ends_worm = send && (is_header ? worm == '0 : is_payload && left_q == LenW'(1));
-  assign ends_message = ends_worm && rest == (is_header ? '0 : LenW'(1));
+  assign ends_message = ends_worm && (EnPackets == 0 || rest == (is_header ? '0 : LenW'(1)));
   assign sent_o = ends_message;
   assign entry_pop_o = ends_message || skips;
   assign waits_for_credit_o = active && !has_place;
@@ -213,7 +226,7 @@ module mt_tx_port #(
   always_comb begin
     header = '0;
     data = '0;
-    if (send) begin
+    if (send || mt_pkg::AnyWord) begin
       data = word;
       if (is_route) begin
         data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
@@ -226,7 +239,7 @@ module mt_tx_port #(
         header.after = mt_pkg::CountW'(entry_i[AfterAt +: CntW]);
         header.piece = mt_pkg::PieceW'(piece_o);
         header.flits = worm;
-        header.offset = sent_q;
+        header.offset = EnPackets != 0 ? sent_q : '0;
         header.start = start;
         header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
         data = header;

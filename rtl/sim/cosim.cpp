@@ -143,6 +143,7 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
 
   Collective collective{
       .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
+  collective.own_chunks = options.own_chunks;
   collective.watchdog = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(parameters.watchdog_cycles, (1U << 24) - 1));
   if (parameters.issue == nic::Issue::Lockstep) {

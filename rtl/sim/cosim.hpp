@@ -18,7 +18,8 @@ namespace multitree::rtl {
 struct CosimOptions {
   HardwareType type = HardwareType::Fp32;
   Adders adders = Adders::Hardware;
-  bool compare = true;  ///< false: the hardware alone
+  bool compare = true;      ///< false: the hardware alone
+  bool own_chunks = false;  ///< as in Collective
   std::function<void(double)> progress = {};
   std::string wave = {};  ///< file for waves; empty: none
 };

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "nic/encode/image.hpp"
+#include "nic/encode/uniform.hpp"
 #include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
@@ -60,11 +61,12 @@ std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint
   return words;
 }
 
-std::uint32_t mode_of(const Collective& c) {
+std::uint32_t mode_of(const Collective& c, bool uniform) {
   const std::uint32_t lockstep = c.step_lengths.empty() ? 0 : 1;
   const std::uint32_t packets = c.parameters.flow_control == nic::FlowControl::Packet ? 2 : 0;
   const std::uint32_t channels = (1U << c.parameters.virtual_channels) - 1;
-  return lockstep | packets | static_cast<std::uint32_t>(c.type) << 4 | channels << 8;
+  return lockstep | packets | (uniform ? 4U : 0U) | static_cast<std::uint32_t>(c.type) << 4 |
+         channels << 8;
 }
 
 }  // namespace
@@ -121,6 +123,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
     for (const nic::Entry& entry : entries) ++arrivals[index(entry.peer)];
   }
   const std::uint32_t pieces = pieces_per_flow(tables);
+  const auto uniform = c.own_chunks ? std::nullopt : nic::uniform_pieces(tables);
   // If one route does not fit a header, all have a flit of their own: headers are of one size.
   bool is_long = false;
   for (const auto& routes : tables.routes) {
@@ -133,10 +136,14 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
   std::vector<std::vector<RegisterWrite>> writes(tables.ranks);
   for (std::uint32_t r = 0; r < tables.ranks; ++r) {
     std::vector<RegisterWrite>& of_rank = writes[r];
-    of_rank = {
-        {reg::kControl, reg::kClear},      {reg::kMode, mode_of(c)}, {reg::kRank, r},
-        {reg::kPacketFlits, packet_flits}, {reg::kPieces, pieces},   {reg::kArrivals, arrivals[r]},
-        {reg::kWatchdog, c.watchdog}};
+    of_rank = {{reg::kControl, reg::kClear},
+               {reg::kMode, mode_of(c, uniform.has_value())},
+               {reg::kChunkSize, uniform ? static_cast<std::uint32_t>(uniform->size) : 0},
+               {reg::kRank, r},
+               {reg::kPacketFlits, packet_flits},
+               {reg::kPieces, pieces},
+               {reg::kArrivals, arrivals[r]},
+               {reg::kWatchdog, c.watchdog}};
     for (const nic::TableRoute& route : tables.routes[r]) {
       for (const std::uint32_t word :
            route_words(route, tables.classes, c.parameters.virtual_channels, is_long)) {

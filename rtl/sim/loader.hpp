@@ -33,6 +33,7 @@ struct Collective {
   HardwareType type = HardwareType::Fp32;
   std::vector<std::uint64_t> step_lengths;  ///< as estimate_steps(); empty: no lockstep
   std::uint32_t watchdog = 100'000;         ///< cycles without any flit
+  bool own_chunks = false;  ///< where chunks lie is taken from the entries, even if it is regular
 };
 
 /// Pieces of the flow that has most; the hardware's number of a piece is flow * that + piece.

@@ -50,6 +50,7 @@ struct Point {
   std::uint64_t bytes = 0;
   nic::Parameters parameters;
   HardwareType type = HardwareType::Fp32;
+  bool own_chunks = false;
 };
 
 template <typename T, std::size_t N>
@@ -84,6 +85,7 @@ Point make_point(std::uint32_t number) {
   p.buffer_flits = pick(kBuffers, random);
   constexpr std::array kChannels = {2U, 4U, 4U};
   p.virtual_channels = pick(kChannels, random);
+  point.own_chunks = random() % 2 == 0;
   // Far fewer places than a link's round trip: right, but slow.
   if (p.buffer_flits < 100) point.bytes = std::min<std::uint64_t>(point.bytes, 1024);
   return point;
@@ -108,8 +110,8 @@ TEST_P(Cosimulation, ModelAndHardwareAgreeInEveryCycle) {
     const Topology topology = make_topology(point.topology);
     try {
       const Schedule schedule = make_schedule(point.algorithm, topology, point.collective, Rank{0});
-      const CosimResult result =
-          cosimulate(schedule, topology, point.bytes, point.parameters, {.type = point.type});
+      const CosimResult result = cosimulate(schedule, topology, point.bytes, point.parameters,
+                                            {.type = point.type, .own_chunks = point.own_chunks});
       EXPECT_EQ(result.difference, "");
       EXPECT_EQ(result.wrong, "");
       for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
