@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kMost = 30'000;
 constexpr std::uint32_t kEntryWords = 4, kRouteWords = 4;
-constexpr std::size_t kEntryBits = 101;
+const std::size_t kEntryBits = verilated_layout().bits();
 constexpr Rank kRank{1};
 
 class Faults : public testing::Test {

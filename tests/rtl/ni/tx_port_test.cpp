@@ -123,6 +123,9 @@ class Sender {
   [[nodiscard]] unsigned size_of(const Message& m) const {
     return config_.uniform ? config_.chunk : m.size;
   }
+  [[nodiscard]] unsigned piece_of(const Message& m) const {
+    return (m.flow * config_.pieces + m.piece) & 0xf;
+  }
   [[nodiscard]] unsigned start_of(const Message& m) const {
     return config_.uniform ? (m.flow * config_.pieces + m.piece) * config_.chunk : m.start;
   }
@@ -153,7 +156,7 @@ class Sender {
                                   .src = kRank,
                                   .turn = m.turn,
                                   .after = m.after,
-                                  .piece = m.flow << 1 | m.piece,
+                                  .piece = piece_of(m),
                                   .flits = flits,
                                   .offset = offset,
                                   .start = start_of(m),
@@ -222,7 +225,7 @@ class Sender {
       EXPECT_EQ(bench_->sent_flits_o, sent_);
     }
     if (has_entry) {
-      EXPECT_EQ(bench_->piece_o, m.flow << 1 | m.piece);
+      EXPECT_EQ(bench_->piece_o, piece_of(m));
       EXPECT_EQ(bench_->route_o, m.route);
     }
     if (bench_->data_tvalid_i) {

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rx_bench.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace multitree::rtl {
+namespace {
+
+enum : unsigned { kFlits, kAccReq, kStageReq, kStageWr, kRes, kAcc, kStage, kOther, kSends };
+constexpr unsigned kWordBytes = 16, kPieceCounts = 8;
+
+FlitWord to_word(const std::uint32_t* words) { return {words[0], words[1], words[2], words[3]}; }
+
+}  // namespace
+
+RxBench::RxBench(const RxConfig& config, std::vector<RxPiece> pieces, std::uint64_t seed)
+    : config_(config),
+      pieces_(std::move(pieces)),
+      random_(seed),
+      bench_(static_cast<int>(seed)),
+      taken_(kPieceCounts),
+      sent_(kPieceCounts),
+      claimed_(kPieceCounts),
+      begun_(kPieceCounts) {
+  for (std::size_t k = 0; k < config.kinds.size(); ++k) {
+    throttles_.emplace_back(config.kinds[k], seed * 16 + k);
+  }
+  make_references();
+  make_link();
+  bench_->wide_i = config.wide;
+  bench_->halt_i = 0;
+  bench_->valid_i = 0;
+  bench_->acc_tvalid_i = bench_->stage_tvalid_i = bench_->unit_valid_i = 0;
+  bench_->acc_req_tready_i = bench_->stage_req_tready_i = 0;
+  bench_->stage_wr_tready_i = bench_->res_tready_i = 0;
+  bench_->taken_i = bench_->sent_i = bench_->claimed_i = 0;
+  bench_->before_valid_i = bench_->reading_i = 0;
+  bench_->clear_i = 0;
+  bench_.reset();
+  bench_->clear_i = 1;
+  for (unsigned p = 0; p < kPieceCounts; ++p) {
+    put(bench_->clear_piece_i, p);
+    bench_.cycle();
+  }
+  bench_->clear_i = 0;
+}
+
+unsigned RxBench::words_of(unsigned piece) const {
+  const unsigned lanes = config_.wide ? 4 : 8;
+  return (pieces_[piece].size + lanes - 1) / lanes;
+}
+
+unsigned RxBench::address_of(unsigned piece, unsigned word) const {
+  return pieces_[piece].start * (config_.wide ? 4 : 2) + kWordBytes * word;
+}
+
+std::uint32_t RxBench::keep_of(unsigned piece, unsigned word) const {
+  if (word + 1 < words_of(piece)) return 0xffff;
+  const unsigned bytes = pieces_[piece].size * (config_.wide ? 4 : 2) - kWordBytes * word;
+  return (1U << bytes) - 1;
+}
+
+FlitWord RxBench::word_at(const Bytes& bytes, std::size_t at) {
+  FlitWord word{};
+  if (at + kWordBytes <= bytes.size()) std::memcpy(word.data(), bytes.data() + at, kWordBytes);
+  return word;
+}
+
+/// Not of a type of numbers: byte by byte, so that every byte shows whether it was added.
+FlitWord RxBench::sum(const FlitWord& a, const FlitWord& b) {
+  std::array<std::uint8_t, kWordBytes> x{}, y{};
+  std::memcpy(x.data(), a.data(), kWordBytes);
+  std::memcpy(y.data(), b.data(), kWordBytes);
+  for (unsigned i = 0; i < kWordBytes; ++i) x[i] = static_cast<std::uint8_t>(3 * x[i] + y[i]);
+  FlitWord word;
+  std::memcpy(word.data(), x.data(), kWordBytes);
+  return word;
+}
+
+std::vector<RxBench::Worm> RxBench::worms_of(unsigned piece, unsigned turn) const {
+  const unsigned total = words_of(piece);
+  const unsigned most = config_.packet_words == 0 ? total : config_.packet_words;
+  std::vector<Worm> worms;
+  unsigned offset = 0;
+  do {
+    const unsigned end = std::min(total, offset + most);
+    worms.push_back({piece, turn, offset, end});
+    offset = end;
+  } while (offset < total);
+  return worms;
+}
+
+HardwareHeader RxBench::header_of(unsigned piece, unsigned turn, unsigned offset) const {
+  const RxPiece& p = pieces_[piece];
+  const unsigned total = words_of(piece);
+  const unsigned most = config_.packet_words == 0 ? total : config_.packet_words;
+  const unsigned flits = std::min(most, total - offset);
+  return {.gather = p.messages[turn].gather,
+          .last = offset + flits == total,
+          .lanes = (p.size - 1) & (config_.wide ? 3U : 7U),
+          .turn = turn,
+          .after = p.messages[turn].after,
+          .piece = piece,
+          .flits = flits,
+          .offset = offset,
+          .start = p.start};
+}
+
+/// Untimed: one message after the other.
+void RxBench::make_references() {
+  std::size_t bytes = kWordBytes;
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    bytes = std::max<std::size_t>(bytes, address_of(p, words_of(p)) + kWordBytes);
+  }
+  memory_.resize(bytes);
+  for (std::uint8_t& byte : memory_) byte = static_cast<std::uint8_t>(random_());
+  prefix_.resize(pieces_.size());
+  versions_.resize(pieces_.size());
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    versions_[p].assign(words_of(p), 0);
+    Bytes words(std::size_t{words_of(p)} * kWordBytes);
+    std::copy_n(memory_.begin() + address_of(p, 0), words.size(), words.begin());
+    prefix_[p].push_back(words);
+    for (RxMessage& message : pieces_[p].messages) {
+      message.payload.resize(words.size());
+      for (std::uint8_t& byte : message.payload) byte = static_cast<std::uint8_t>(random_());
+      for (unsigned w = 0; w < words_of(p); ++w) {
+        const FlitWord in = word_at(message.payload, std::size_t{w} * kWordBytes);
+        const FlitWord out =
+            message.gather ? in : sum(word_at(words, std::size_t{w} * kWordBytes), in);
+        std::memcpy(words.data() + std::size_t{w} * kWordBytes, out.data(), kWordBytes);
+      }
+      prefix_[p].push_back(words);
+    }
+  }
+}
+
+/// All worms of this link, in a random order.
+void RxBench::make_link() {
+  std::vector<std::vector<Worm>> messages;
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    for (unsigned t = 0; t < pieces_[p].messages.size(); ++t) {
+      std::vector<Worm> worms = worms_of(p, t);
+      if (pieces_[p].messages[t].elsewhere) {
+        other_.insert(other_.end(), worms.begin(), worms.end());
+      } else {
+        if (config_.overtakes) std::shuffle(worms.begin(), worms.end(), random_);
+        messages.push_back(std::move(worms));
+      }
+    }
+  }
+  // Few messages at a time, so that packets often follow each other.
+  while (!messages.empty()) {
+    const std::size_t m = random_() % messages.size();
+    const std::size_t count = random_() % 3 == 0 ? 1 : messages[m].size();
+    for (std::size_t i = 0; i < count && !messages[m].empty(); ++i) {
+      const Worm worm = messages[m].front();
+      messages[m].erase(messages[m].begin());
+      const HardwareHeader header = header_of(worm.piece, worm.turn, worm.offset);
+      if (random_() % 4 == 0) {  // a long way
+        FlitWord route{};
+        put_bits(route, 127, 1, 1);
+        link_.push_back(make_flit(route, true, false));
+        link_.push_back(make_flit(header.data(), false, header.flits == 0));
+      } else {
+        link_.push_back(make_flit(header.data(), true, header.flits == 0));
+      }
+      for (unsigned w = worm.offset; w < worm.end; ++w) {
+        link_.push_back(make_flit(
+            word_at(pieces_[worm.piece].messages[worm.turn].payload, std::size_t{w} * kWordBytes),
+            false, w + 1 == worm.end));
+      }
+    }
+    if (messages[m].empty()) messages.erase(messages.begin() + static_cast<std::ptrdiff_t>(m));
+  }
+}
+
+bool RxBench::is_finished() const {
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    if (taken_[p] != pieces_[p].messages.size() || sent_[p] != pieces_[p].sends) return false;
+  }
+  return true;
+}
+
+void RxBench::run() {
+  while (!is_finished() && !testing::Test::HasFailure()) {
+    cycle();
+    if (cycle_ > 50'000) {
+      ADD_FAILURE() << "stands still" << report();
+      return;
+    }
+  }
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    for (unsigned w = 0; w < words_of(p); ++w) {
+      EXPECT_EQ(versions_[p][w], pieces_[p].messages.size()) << "piece " << p << " word " << w;
+    }
+    const std::size_t bytes = std::size_t{pieces_[p].size} * (config_.wide ? 4 : 2);
+    EXPECT_TRUE(std::equal(prefix_[p].back().begin(),
+                           prefix_[p].back().begin() + static_cast<std::ptrdiff_t>(bytes),
+                           memory_.begin() + address_of(p, 0)));
+  }
+  EXPECT_TRUE(link_.empty());
+}
+
+std::string RxBench::report() const {
+  std::string text;
+  for (unsigned p = 0; p < pieces_.size(); ++p) {
+    text += "; piece " + std::to_string(p) + " of " + std::to_string(words_of(p)) + " words: ";
+    text += std::to_string(taken_[p]) + " taken, " + std::to_string(claimed_[p]) + " begun, " +
+            std::to_string(sent_[p]) + " of " + std::to_string(pieces_[p].sends) + " sent; turns ";
+    for (const RxMessage& m : pieces_[p].messages) {
+      text += (m.elsewhere ? "other" : "here") + std::string(m.gather ? " gather" : "") +
+              " after " + std::to_string(m.after) + ", ";
+    }
+  }
+  return text + "; flits left: " + std::to_string(link_.size()) + ", packets of " +
+         std::to_string(config_.packet_words) +
+         (other_busy_
+              ? ", the other port is at piece " + std::to_string(other_worm_.piece) + " turn " +
+                    std::to_string(other_worm_.turn) + " word " + std::to_string(other_worm_.offset)
+              : "") +
+         ", this one at piece " + std::to_string(dut_wrote_.piece) + " turn " +
+         std::to_string(dut_wrote_.turn) + " word " + std::to_string(dut_wrote_.count);
+}
+
+void RxBench::set_inputs() {
+  bench_->valid_i = ready_ && !link_.empty() && throttles_[kFlits]();
+  if (bench_->valid_i) {
+    const auto bits = link_.front().bits();
+    std::copy(bits.begin(), bits.end(), bench_->flit_i.data());
+    link_.pop_front();
+  }
+  bench_->acc_req_tready_i = throttles_[kAccReq]();
+  bench_->stage_req_tready_i = throttles_[kStageReq]();
+  bench_->stage_wr_tready_i = throttles_[kStageWr]();
+  bench_->res_tready_i = throttles_[kRes]();
+  const auto answer = [](std::deque<FlitWord>& words, bool now, auto& valid, auto& data) {
+    valid = !words.empty() && now;
+    if (!valid) return;
+    std::copy(words.front().begin(), words.front().end(), data.data());
+    words.pop_front();
+  };
+  answer(acc_, throttles_[kAcc](), bench_->acc_tvalid_i, bench_->acc_tdata_i);
+  answer(stage_, throttles_[kStage](), bench_->stage_tvalid_i, bench_->stage_tdata_i);
+  bench_->unit_valid_i = unit_[1].valid;
+  std::copy(unit_[1].word.begin(), unit_[1].word.end(), bench_->unit_result_i.data());
+}
+
+/// What the scoreboard and the other ports say of the message that is looked at.
+void RxBench::look_up() {
+  const unsigned piece = bench_->piece_o, turn = bench_->turn_o;
+  put(bench_->taken_i, taken_[piece]);
+  put(bench_->sent_i, sent_[piece]);
+  put(bench_->claimed_i, claimed_[piece]);
+  const bool follows =
+      other_wrote_.valid && other_wrote_.piece == piece && other_wrote_.turn + 1 == turn;
+  bench_->before_valid_i = follows;
+  put(bench_->before_count_i, follows ? other_wrote_.count : 0);
+  put(bench_->before_end_i, follows ? other_wrote_.end : 0);
+  bench_->reading_i = 0;
+  bench_->reading_count_i = 0;
+  for (const Send& s : sends_) {
+    if (!s.active || s.piece != piece) continue;
+    bench_->reading_i = 1;
+    put(bench_->reading_count_i, s.count);
+  }
+}
+
+void RxBench::check_errors() {
+  errors |= static_cast<unsigned>(bench_->corrupt_o | bench_->length_error_o << 1 |
+                                  bench_->piece_error_o << 2 | bench_->duplicate_o << 3 |
+                                  bench_->parked_full_o << 4);
+  if (!expects_errors) {
+    EXPECT_EQ(errors, 0U);
+  }
+}
+
+void RxBench::cycle() {
+  ++cycle_;
+  at_edge_.clear();
+  set_inputs();
+  bench_.settle();
+  look_up();
+  bench_.settle();
+  check_errors();
+  ready_ = bench_->ready_o;
+  dut_wrote_ = {.valid = bench_->wrote_valid_o != 0,
+                .piece = bench_->wrote_piece_o,
+                .turn = bench_->wrote_turn_o,
+                .count = bench_->wrote_count_o,
+                .end = bench_->wrote_end_o};
+  if (bench_->header_o) headers.push_back(cycle_);
+  parked += bench_->parked_o;
+  if (bench_->claim_o) {
+    at_edge_.emplace_back([this, piece = bench_->piece_o] { ++claimed_[piece]; });
+  }
+  if (bench_->taken_o) {
+    at_edge_.emplace_back([this, piece = bench_->taken_piece_o] { ++taken_[piece]; });
+  }
+  memory_and_unit();
+  other_port();
+  send_ports();
+  bench_.rise();
+  for (const auto& change : at_edge_) change();
+}
+
+void RxBench::memory_and_unit() {
+  constexpr unsigned kAddressBits = 27;
+  if (bench_->acc_req_tvalid_o && bench_->acc_req_tready_i) {
+    acc_.push_back(word_at(memory_, bench_->acc_req_tdata_o));
+  }
+  const auto beside = [this](unsigned turn) -> Bytes& {
+    Bytes& bytes = beside_[turn];
+    if (bytes.empty()) bytes.resize(memory_.size() + kWordBytes, 0xee);
+    return bytes;
+  };
+  if (bench_->stage_req_tvalid_o && bench_->stage_req_tready_i) {
+    const std::uint64_t at = bench_->stage_req_tdata_o;
+    stage_.push_back(
+        word_at(beside(static_cast<unsigned>(at >> kAddressBits)), at & low_bits(kAddressBits)));
+  }
+  if (bench_->stage_wr_tvalid_o && bench_->stage_wr_tready_i) {
+    ++staged;
+    const std::uint32_t* const words = bench_->stage_wr_tdata_o.data();
+    const FlitWord word = to_word(words);
+    const std::uint64_t address = get_bits({words, 6}, 128, kAddressBits);
+    const auto turn = static_cast<unsigned>(get_bits({words, 6}, 128 + kAddressBits, 6));
+    const std::uint32_t keep = bench_->stage_wr_tkeep_o;
+    at_edge_.emplace_back([=, this] {
+      std::array<std::uint8_t, kWordBytes> bytes{};
+      std::memcpy(bytes.data(), word.data(), kWordBytes);
+      for (unsigned b = 0; b < kWordBytes; ++b) {
+        if ((keep >> b & 1) != 0) beside_[turn].at(address + b) = bytes[b];
+      }
+    });
+    (void)beside(turn);
+  }
+  result();
+  if (bench_->unit_en_o) {
+    const FlitWord a = to_word(bench_->unit_a_o.data()), b = to_word(bench_->unit_b_o.data());
+    const Stage in{.valid = bench_->unit_valid_o != 0, .word = bench_->unit_copy_o ? b : sum(a, b)};
+    at_edge_.emplace_back([this, in] {
+      unit_[1] = unit_[0];
+      unit_[0] = in;
+    });
+  }
+}
+
+/// Each word is what the messages so far and this one give, and no byte of a neighbour is touched.
+void RxBench::result() {
+  if (!bench_->res_tvalid_o || !bench_->res_tready_i) return;
+  results.push_back(cycle_);
+  const unsigned address = bench_->res_taddr_o;
+  unsigned piece = 0, word = 0;
+  bool found = false;
+  for (unsigned p = 0; p < pieces_.size() && !found; ++p) {
+    for (unsigned w = 0; w < words_of(p) && !found; ++w) {
+      if (address_of(p, w) != address) continue;
+      found = true;
+      piece = p;
+      word = w;
+    }
+  }
+  ASSERT_TRUE(found) << "result at " << address;
+  const unsigned version = ++versions_[piece][word];
+  ASSERT_LE(version, pieces_[piece].messages.size());
+  EXPECT_FALSE(pieces_[piece].messages[version - 1].elsewhere) << "not its turn";
+  EXPECT_EQ(bench_->res_tkeep_o, keep_of(piece, word));
+  std::array<std::uint8_t, kWordBytes> bytes{};
+  std::memcpy(bytes.data(), bench_->res_tdata_o.data(), kWordBytes);
+  for (unsigned b = 0; b < kWordBytes; ++b) {
+    if ((keep_of(piece, word) >> b & 1) == 0) continue;
+    EXPECT_EQ(bytes[b], prefix_[piece][version][word * kWordBytes + b])
+        << "piece " << piece << " word " << word << " turn " << version - 1 << " byte " << b;
+    at_edge_.emplace_back([this, at = address + b, byte = bytes[b]] { memory_[at] = byte; });
+  }
+}
+
+bool RxBench::read_ok(unsigned piece, unsigned after, unsigned pos) const {
+  if (sent_[piece] >= after) return true;
+  return sent_[piece] + 1 == after && std::ranges::any_of(sends_, [&](const Send& s) {
+           return s.active && s.piece == piece && s.count > pos;
+         });
+}
+
+/// Another engine, which adds a word at once and writes it at the end of the cycle.
+void RxBench::other_port() {
+  if (!throttles_[kOther]()) return;
+  const auto behind = [this](const Worm& w) {
+    return dut_wrote_.valid && dut_wrote_.piece == w.piece && dut_wrote_.turn + 1 == w.turn
+               ? dut_wrote_.count
+               : 0;
+  };
+  if (!other_busy_) {
+    if (other_.empty()) return;
+    const std::size_t i = random_() % other_.size();
+    Worm worm = other_[i];
+    const unsigned after = pieces_[worm.piece].messages[worm.turn].after;
+    const bool in_turn = taken_[worm.piece] == worm.turn;
+    const bool is_claimed = other_claims_[worm.piece] == worm.offset &&
+                            (worm.offset != 0 || claimed_[worm.piece] == worm.turn);
+    if (!is_claimed || !(in_turn || behind(worm) > worm.offset) ||
+        !read_ok(worm.piece, after, worm.offset)) {
+      return;
+    }
+    if (worm.offset == 0) {
+      at_edge_.emplace_back([this, piece = worm.piece] { ++claimed_[piece]; });
+    }
+    other_known_ = behind(worm);
+    if (!in_turn && dut_wrote_.end < worm.end) {
+      worm.end = dut_wrote_.end;
+      other_[i].offset = worm.end;
+    } else {
+      other_.erase(other_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    other_claims_[worm.piece] = worm.end == words_of(worm.piece) ? 0 : worm.end;
+    other_busy_ = true;
+    other_worm_ = worm;
+    return;
+  }
+  Worm& worm = other_worm_;
+  const unsigned piece = worm.piece, turn = worm.turn, pos = worm.offset;
+  other_known_ = std::max(other_known_, behind(worm));
+  const bool is_empty = words_of(piece) == 0;
+  const bool in_order = taken_[piece] == turn || (!is_empty && other_known_ > pos);
+  if (!in_order || !read_ok(piece, pieces_[piece].messages[turn].after, pos)) return;
+  if (!is_empty) {
+    EXPECT_EQ(versions_[piece][pos], turn) << "another port's message overtakes this one's";
+    const FlitWord in = word_at(pieces_[piece].messages[turn].payload, pos * kWordBytes);
+    const FlitWord old = word_at(memory_, address_of(piece, pos));
+    const FlitWord out = pieces_[piece].messages[turn].gather ? in : sum(old, in);
+    at_edge_.emplace_back([this, piece, pos, out] {
+      ++versions_[piece][pos];
+      std::array<std::uint8_t, kWordBytes> bytes{};
+      std::memcpy(bytes.data(), out.data(), kWordBytes);
+      for (unsigned b = 0; b < kWordBytes; ++b) {
+        if ((keep_of(piece, pos) >> b & 1) != 0) memory_[address_of(piece, pos) + b] = bytes[b];
+      }
+    });
+  }
+  ++worm.offset;
+  const unsigned total = std::max(1U, words_of(piece));
+  const bool ends = worm.offset >= total;
+  at_edge_.emplace_back([this, piece, turn, pos, ends, end = worm.end] {
+    other_wrote_ = {.valid = true, .piece = piece, .turn = turn, .count = pos + 1, .end = end};
+    if (ends) ++taken_[piece];
+  });
+  if (worm.offset >= worm.end) other_busy_ = false;
+}
+
+/// Send what the messages taken in so far give, and nothing of what must wait.
+void RxBench::send_ports() {
+  for (Send& s : sends_) {
+    if (!throttles_[kSends]()) continue;
+    if (!s.active) {
+      const auto p = static_cast<unsigned>(random_() % pieces_.size());
+      if (begun_[p] == pieces_[p].sends || begun_[p] != sent_[p] || taken_[p] < begun_[p]) continue;
+      at_edge_.emplace_back([&s, p, number = begun_[p]] {
+        s = {.active = true, .piece = p, .number = number, .count = 0};
+      });
+      ++begun_[p];
+      continue;
+    }
+    const unsigned p = s.piece;
+    if (s.count < words_of(p)) {
+      unsigned most = 0;
+      const auto& messages = pieces_[p].messages;
+      while (most < messages.size() && messages[most].after <= s.number) ++most;
+      // A result that is written in this very cycle is not seen: versions_ may be one more.
+      bool fits = false;
+      const FlitWord word = word_at(memory_, address_of(p, s.count));
+      for (unsigned n = s.number; n <= most && !fits; ++n) {
+        const FlitWord want = word_at(prefix_[p][n], std::size_t{s.count} * kWordBytes);
+        const auto bytes = static_cast<unsigned>(std::popcount(keep_of(p, s.count)));
+        fits = std::memcmp(word.data(), want.data(), bytes) == 0;
+      }
+      EXPECT_TRUE(fits) << "piece " << p << ", send " << s.number << ", word " << s.count
+                        << ": reads what it must not";
+    }
+    at_edge_.emplace_back([this, &s] {
+      if (++s.count >= words_of(s.piece)) {
+        s.active = false;
+        ++sent_[s.piece];
+      }
+    });
+  }
+}
+
+}  // namespace multitree::rtl
