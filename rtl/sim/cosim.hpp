@@ -20,7 +20,9 @@ struct CosimOptions {
   Adders adders = Adders::Hardware;
   bool compare = true;  ///< false: the hardware alone
   std::function<void(double)> progress = {};
-  std::string wave = {};  ///< file for waves; empty: none
+  std::string wave =
+      {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none
+  std::vector<Rank> wave_ranks = {};  ///< whose waves; empty: all ranks'
 };
 
 struct CosimResult {

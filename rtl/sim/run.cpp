@@ -29,7 +29,7 @@ std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrit
 
 class Run {
  public:
-  Run(Network& network, std::uint32_t ranks, std::uint32_t links)
+  Run(Hardware& network, std::uint32_t ranks, std::uint32_t links)
       : network_(network), done_(ranks, 0), flits_(links, 0) {}
 
   /// \returns whether all interfaces are done.
@@ -66,7 +66,7 @@ class Run {
   }
 
  private:
-  Network& network_;
+  Hardware& network_;
   std::vector<std::uint8_t> done_;
   std::vector<std::uint64_t> flits_;
   std::uint64_t start_ = 0, last_taken_ = 0;
@@ -83,10 +83,10 @@ std::string describe_errors(std::uint32_t bits) {
   return names;
 }
 
-RunResult run_collective(Network& network, const Collective& collective, Buffers& buffers,
+RunResult run_collective(Hardware& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
   const std::uint32_t ranks = collective.tables.ranks;
-  network.write(load(collective));
+  network.write(load(collective, network.ports()));
   network.write(to_all(ranks, arm()));
   for (std::uint32_t c = 0; c < kArmCycles; ++c) network.tick();
   for (std::uint32_t r = 0; r < ranks; ++r) {
