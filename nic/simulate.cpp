@@ -17,7 +17,7 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::array<std::string_view, 3> kModels = {"alphabeta", "message", "flit"};
+constexpr std::array<std::string_view, 4> kModels = {"alphabeta", "message", "flit", "rtl"};
 
 Simulation run_alpha_beta(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                           const Parameters& parameters) {
@@ -74,13 +74,16 @@ Model parse_model(std::string_view text) {
     if (text == kModels[m]) return static_cast<Model>(m);
   }
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected alphabeta, message or flit, got '{}'", text));
+              fmt::format("expected alphabeta, message, flit or rtl, got '{}'", text));
 }
 
 std::string_view to_string(Model model) { return kModels[static_cast<std::size_t>(model)]; }
 
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options) {
+  if (options.model == Model::Rtl) {
+    throw Error(ErrorCode::Unsupported, "simulation: expected alphabeta, message or flit, got rtl");
+  }
   check_faults(options.faults, topology, options.model);
   // Whatever they were made by: nothing else checks them.
   (void)read_parameters(write_parameters(parameters), "parameters");

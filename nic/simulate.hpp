@@ -20,9 +20,10 @@ namespace multitree::nic {
 enum class Model : std::uint8_t {
   AlphaBeta,  ///< predict_time(): links with latency and bandwidth, no flits
   Message,    ///< event-driven, message by message, with contention
-  Flit        ///< every router, link and interface, cycle by cycle
+  Flit,       ///< every router, link and interface, cycle by cycle
+  Rtl         ///< the verilated hardware, rtl/sim: not by simulate()
 };
-/// \throws Error(InvalidArgument) listing the names: alphabeta, message, flit.
+/// \throws Error(InvalidArgument) listing the names: alphabeta, message, flit, rtl.
 Model parse_model(std::string_view text);
 std::string_view to_string(Model model);
 

@@ -16,6 +16,8 @@ ni/mt_table.sv
 ni/mt_step_timer.sv
 ni/mt_scoreboard.sv
 ni/mt_tx_port.sv
+ni/mt_rx_flits.sv
+ni/mt_rx_words.sv
 ni/mt_rx_port.sv
 ni/mt_csr.sv
 ni/mt_ni.sv

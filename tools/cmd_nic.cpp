@@ -12,7 +12,6 @@
 #include "nic/encode/route_layout.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/command.hpp"
-#include "tools/nic/top.hpp"
 #include "topologies/families.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
@@ -263,9 +262,11 @@ Command add_nic_command(CLI::App& parent) {
   CLI::App* sized = app->add_subcommand("size", "Print how large the tables are");
   add_source_flags(*sized, *flags);
   sized->add_flag("--json", flags->json, "Print JSON");
-  const Command top = add_nic_top_command(*app);
+  Command cosim = add_nic_cosim_command(*app);
+  Command top = add_nic_top_command(*app);
   app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
-  return {app, [flags, tables, shown, top] {
+  return {app, [flags, tables, shown, cosim, top] {
+            if (cosim.app->parsed()) return cosim.run();
             if (top.app->parsed()) return top.run();
             if (tables->parsed()) return write_tables(*flags);
             return shown->parsed() ? show(*flags) : size(*flags);

@@ -16,6 +16,7 @@
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 #include "tools/command.hpp"
+#include "tools/hardware/hardware.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
 #include "tools/simulate/output.hpp"
@@ -175,7 +176,15 @@ class Simulations {
       throw Error(ErrorCode::InvalidArgument,
                   "--fault: expected --model flit, or message for an interface that is late");
     }
-    if (model_ != nic::Model::Flit && flags.check == "1") {
+    if (model_ == nic::Model::Rtl && !faults_.empty()) {
+      throw Error(ErrorCode::InvalidArgument, "--fault: expected --model flit, got rtl");
+    }
+    const bool moves_flits = model_ == nic::Model::Flit || model_ == nic::Model::Rtl;
+    if (!moves_flits && parameters_.reduction == nic::Reduction::Pipelined) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--reduction: expected --model flit for pipelined, or streaming or store");
+    }
+    if (!moves_flits && flags.check == "1") {
       throw Error(ErrorCode::InvalidArgument,
                   "--check: expected --model flit, which moves numbers, or 0");
     }
@@ -192,15 +201,19 @@ class Simulations {
     SimulatedRow row{.algorithm = work_.names[algorithm], .bytes = bytes, .result = {}};
     const std::string what = fmt::format("simulating {} of {} bytes", row.algorithm, bytes);
     Progress progress(what);
-    row.result = nic::simulate(
-        schedule, work_.topology, bytes, parameters_,
-        {.model = model_,
-         .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters_, bytes),
-         .faults = faults_,
-         .trace = trace,
-         .progress = [&](double share) {
-           progress.update(fmt::format("{}: {:.0f} %", what, 100 * share));
-         }});
+    if (model_ == nic::Model::Rtl) {
+      row.result = simulate_hardware(schedule, work_.topology, bytes, parameters_);
+    } else {
+      row.result = nic::simulate(
+          schedule, work_.topology, bytes, parameters_,
+          {.model = model_,
+           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters_, bytes),
+           .faults = faults_,
+           .trace = trace,
+           .progress = [&](double share) {
+             progress.update(fmt::format("{}: {:.0f} %", what, 100 * share));
+           }});
+    }
     row.bytes = nic::padded_elements(bytes, parameters_.element_bytes, schedule.ranks) *
                 parameters_.element_bytes;
     row.bound_seconds = seconds_of(certificate_.bound, work_.topology, row.bytes);
@@ -228,9 +241,9 @@ void check_outputs(const Flags& flags, const Work& work, std::size_t sizes) {
                 fmt::format("--trace: expected one algorithm and one size, got {} and {}",
                             work.schedules.size(), sizes));
   }
-  if (flags.model == "alphabeta") {
+  if (flags.model == "alphabeta" || flags.model == "rtl") {
     throw Error(ErrorCode::InvalidArgument,
-                "--trace: expected --model message or flit, got alphabeta");
+                "--trace: expected --model message or flit, got " + flags.model);
   }
 }
 
@@ -275,9 +288,11 @@ int run(const Flags& flags) {
 }
 
 void add_model_flags(CLI::App& app, Flags& flags) {
-  app.add_option("--model", flags.model,
-                 "flit (every cycle), message (events, within a few percent), alphabeta")
-      ->check(one_of({"alphabeta", "message", "flit"}))
+  app.add_option(
+         "--model", flags.model,
+         "flit (every cycle), message (events, within a few percent), alphabeta, or rtl: the "
+         "hardware")
+      ->check(one_of({"alphabeta", "message", "flit", "rtl"}))
       ->capture_default_str();
   app.add_option("--flow-control", flags.flow_control,
                  "message (one header a chunk, the default) or packet")

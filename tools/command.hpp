@@ -39,6 +39,8 @@ Command add_import_command(CLI::App& parent);
 Command add_replan_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
 Command add_nic_command(CLI::App& parent);
+Command add_nic_cosim_command(CLI::App& nic);
+Command add_nic_top_command(CLI::App& nic);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);

@@ -129,7 +129,10 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_taken_piece;
   logic irq, unused_wready, unused_bvalid;
 
-  mt_node #(.NumPorts(P), .Latency(ReduceLatency), .FpImpl(FpImpl)) u_node (
+  mt_node #(
+    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(ReduceLatency),
+    .FpImpl(FpImpl)
+  ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_wvalid_i(wvalid_i), .s_axil_wready_o(unused_wready),
     .s_axil_wdata_i(wdata_i), .s_axil_bvalid_o(unused_bvalid), .s_axil_bready_i(1'b1),

@@ -10,6 +10,8 @@ module mt_node #(
   parameter int unsigned StepW = 12,
   parameter int unsigned FlowW = 8,
   parameter int unsigned PieceOfFlowW = 4,
+  // Width of a piece's number, flow * (pieces of a flow) + piece.
+  parameter int unsigned PieceW = FlowW + PieceOfFlowW,
   parameter int unsigned RouteW = 8,
   parameter int unsigned CntW = 6,
   parameter int unsigned StartW = 24,
@@ -128,7 +130,7 @@ module mt_node #(
 
   mt_ni #(
     .NumPorts(NumPorts), .NumVc(NumVc), .CreditW(CreditW), .StepW(StepW), .FlowW(FlowW),
-    .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW), .StartW(StartW), .SizeW(SizeW),
+    .PieceOfFlowW(PieceOfFlowW), .PieceW(PieceW), .RouteW(RouteW), .CntW(CntW), .StartW(StartW), .SizeW(SizeW),
     .TableDepth(TableDepth), .StepDepth(StepDepth), .NumRoutes(NumRoutes), .ParkSlots(ParkSlots),
     .EnLockstep(EnLockstep), .EnPackets(EnPackets), .EnExchange(EnExchange),
     .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnInt32(EnInt32), .EnFp32(EnFp32),

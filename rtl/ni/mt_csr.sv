@@ -198,8 +198,9 @@ module mt_csr #(
   end
 
   // ---- Errors stay until they are cleared by a one; the first is kept with its place.
-  logic [NumErrors-1:0] error_q, error;
+  logic [NumErrors-1:0] error_q, error, kept;
   logic [31:0] first_q;
+  assign kept = write && waddr == RegError ? error_q & ~wdata[NumErrors-1:0] : error_q;
   assign error = error_i | (NumErrors'(config_error) << mt_pkg::ErrConfig);
   assign failed_o = error_q != '0;
   logic [3:0] code;
@@ -212,9 +213,8 @@ module mt_csr #(
       error_q <= '0;
       first_q <= '0;
     end else begin
-      if (write && waddr == RegError) error_q <= (error_q & ~wdata[NumErrors-1:0]) | error;
-      else if (error != '0) error_q <= error_q | error;
-      if (error != '0 && !failed_o) first_q <= {error_piece_i, 4'b0, error_port_i, 4'b0, code};
+      error_q <= kept | error;
+      if (error != '0 && kept == '0) first_q <= {error_piece_i, 4'b0, error_port_i, 4'b0, code};
     end
   end
 

@@ -13,6 +13,8 @@ module mt_ni #(
   parameter int unsigned StepW = 12,
   parameter int unsigned FlowW = 8,
   parameter int unsigned PieceOfFlowW = 4,
+  // Width of a piece's number, flow * (pieces of a flow) + piece.
+  parameter int unsigned PieceW = FlowW + PieceOfFlowW,
   parameter int unsigned RouteW = 8,
   parameter int unsigned CntW = 6,
   parameter int unsigned StartW = 24,
@@ -123,8 +125,7 @@ module mt_ni #(
   output logic [15:0]      trace_step_o
 );
 
-  localparam int unsigned PieceW = FlowW + PieceOfFlowW;
-  localparam int unsigned EntryW = 2 + StepW + PieceW + RouteW + 3 * CntW + StartW + SizeW + 1;
+  localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW + SizeW + 1;
   localparam int unsigned LR = mt_pkg::LongRouteW;
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned StepLenW = 20;
@@ -198,7 +199,7 @@ module mt_ni #(
 
   // ---- Routes.
   localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
-  localparam int unsigned RouteAt = 2 + StepW + PieceW;
+  localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
   localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;
   logic [StoredW-1:0] routes [NumRoutes];
   logic [RouteIdxW:0] routes_q;
@@ -250,8 +251,13 @@ module mt_ni #(
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
   logic [P*CntW-1:0] wrote_turn;
-  logic halt;
-  assign halt = failed;
+  // A collective that has failed is over, even if its errors are cleared: words are missing.
+  logic halt, broken_q;
+  assign halt = failed || broken_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm) broken_q <= 1'b0;
+    else if (failed && (armed_q || running_q)) broken_q <= 1'b1;
+  end
 
   for (genvar p = 0; p < P; p++) begin : gen_port
     logic pop, write_entry;

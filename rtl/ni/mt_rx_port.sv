@@ -108,6 +108,12 @@ module mt_rx_port #(
   input  logic [DataW-1:0]  unit_result_i
 );
 
+  // The bytes of a message's last word: other messages' lie behind it.
+  function automatic logic [15:0] bytes_up_to(input logic [mt_pkg::LanesW-1:0] lane,
+                                              input logic wide);
+    for (int unsigned b = 0; b < 16; b++) bytes_up_to[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
+  endfunction
+
   localparam int unsigned SlotW = ParkSlots > 1 ? $clog2(ParkSlots) : 1;
 
   // A worm to be taken in.
@@ -123,63 +129,30 @@ module mt_rx_port #(
     logic [AddrW-1:0] addr;    // of the message
   } worm_t;
 
-  // ---- Flits, as they come. A short queue, in case that memory is slow.
-  logic flit_valid, flit_taken;
-  mt_pkg::flit_t flit;
-  logic [2:0] level;
-  logic unused_ready;
-  mt_fifo #(.Width(mt_pkg::FlitW), .Depth(4), .Bypass(1)) u_flits (
-    .clk_i, .rst_ni,
-    .in_valid_i(valid_i), .in_ready_o(unused_ready), .in_data_i(flit_i),
-    .out_valid_o(flit_valid), .out_ready_i(flit_taken), .out_data_o(flit), .level_o(level));
-  assign ready_o = level <= 3'd1;  // one is on the way, one may leave the router now
-
-  logic [mt_pkg::ParityW-1:0] parity;
-  mt_parity #(.Width(DataW + 2), .Groups(mt_pkg::ParityW)) u_parity (
-    .data_i(flit_valid ? {flit.head, flit.tail, flit.data} : '0), .parity_o(parity));
-  assign corrupt_o = flit_valid && parity != flit.parity;
-
-  mt_pkg::header_t header;
-  logic after_route_q;      // the flit before this one was a route
-  logic in_worm_q;          // payload comes
-  logic [LenW-1:0] left_q;  // flits of it
-  logic is_route, is_header, is_payload;
-  assign header = flit.data;
-  assign is_route = flit_valid && flit.head && header.is_route;
-  assign is_header = flit_valid && ((flit.head && !header.is_route) || after_route_q);
-  assign is_payload = flit_valid && !flit.head && in_worm_q && !after_route_q;
-  assign length_error_o = flit_valid && (
-      flit.head ? in_worm_q || after_route_q || (is_route && flit.tail)
-                : !in_worm_q && !after_route_q)
-    || (is_header && flit.tail != (header.flits == '0))
-    || (is_payload && flit.tail != (left_q == LenW'(1)));
-  assign piece_error_o = is_header && (header.piece >> PieceW) != '0;
+  // ---- Flits, as they come.
+  logic is_header, is_payload, tail, flit_taken, in_worm;
+  logic [DataW-1:0] data;
+  logic [LenW-1:0] left;
+  worm_t arriving;
+  mt_rx_flits #(.PieceW(PieceW), .CntW(CntW)) u_flits (
+    .clk_i, .rst_ni, .clear_i, .wide_i, .valid_i, .flit_i, .ready_o,
+    .header_o(is_header), .payload_o(is_payload), .data_o(data), .tail_o(tail),
+    .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(arriving.last),
+    .lanes_o(arriving.lanes), .piece_o(arriving.piece), .turn_o(arriving.turn),
+    .after_o(arriving.after), .len_o(arriving.len), .offset_o(arriving.offset),
+    .addr_o(arriving.addr), .in_worm_o(in_worm), .left_o(left),
+    .corrupt_o, .length_error_o, .piece_error_o);
 
   logic bad, stops;
   assign bad = corrupt_o || length_error_o || piece_error_o;
   assign stops = halt_i || bad;
-
-  worm_t arriving;
-  always_comb begin
-    arriving = '0;
-    if (is_header) begin
-      arriving.gather = header.gather;
-      arriving.last = header.last;
-      arriving.lanes = header.lanes;
-      arriving.piece = header.piece[PieceW-1:0];
-      arriving.turn = CntW'(header.turn);
-      arriving.after = CntW'(header.after);
-      arriving.len = header.flits;
-      arriving.offset = header.offset;
-      arriving.addr = wide_i ? {1'b0, header.start, 2'b0} : {2'b0, header.start, 1'b0};
-    end
-  end
 
   // ---- The current worm.
   logic cur_valid_q, cur_live_q;  // its flits are still arriving
   worm_t cur_q;
   logic [LenW-1:0] pos_q;         // of the next word in the message
   logic [LenW-1:0] rest_q;        // words not yet issued
+  logic [AddrW-1:0] addr_q;       // of the next word
   logic [LenW-1:0] behind_q;      // words beside the buffer, not yet issued
 
   // ---- Early worms.
@@ -188,7 +161,7 @@ module mt_rx_port #(
   logic [SlotW-1:0] last_slot_q;  // parked last
   logic last_slot_valid_q;        // and not started
   logic live_slot_q;              // the flits that arrive are for it
-  logic [mt_pkg::CountW-1:0] live_turn_q;
+  logic [CntW-1:0] live_turn_q;
   logic [AddrW-1:0] live_addr_q;  // of the next flit
   logic live_last_q;              // its last flit is the message's
   logic [mt_pkg::LanesW-1:0] live_lanes_q;
@@ -205,13 +178,10 @@ module mt_rx_port #(
   worm_t seen;
   logic [LenW-1:0] seen_pos;
   always_comb begin
-    if (cur_valid_q) begin
-      seen = cur_q;
-      seen_pos = pos_q;
-    end else begin
-      seen = looks_at_slot ? slots[slot_idx] : arriving;
-      seen_pos = seen.offset;
-    end
+    seen = arriving;
+    if (cur_valid_q) seen = cur_q;
+    else if (looks_at_slot) seen = slots[slot_idx];
+    seen_pos = cur_valid_q ? pos_q : seen.offset;
   end
   assign piece_o = seen.piece;
   assign turn_o = seen.turn;
@@ -247,7 +217,7 @@ module mt_rx_port #(
   // May it start? Worms of a message in their order; each message once.
   logic [LenW-1:0] claimed_words;
   logic starts, may_start, is_claimed;
-  assign is_claimed = seen.offset == '0 ? claimed_i == seen.turn : claimed_words == seen.offset;
+  assign is_claimed = claimed_words == seen.offset && (seen.offset != '0 || claimed_i == seen.turn);
   assign may_start = may_add && is_claimed;
   assign starts = !cur_valid_q && (is_header || looks_at_slot) && may_start && !stops;
   assign claim_o = starts && seen.offset == '0;
@@ -283,21 +253,13 @@ module mt_rx_port #(
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
-  // The bytes of a message's last word: other messages' lie behind it.
-  logic [15:0] live_keep, cur_keep;
-  always_comb begin
-    for (int unsigned b = 0; b < 16; b++) begin
-      live_keep[b] = (wide_i ? b / 4 : b / 2) <= 32'(live_lanes_q);
-      cur_keep[b] = (wide_i ? b / 4 : b / 2) <= 32'(cur_q.lanes);
-    end
-  end
-
   // 2. Other payload goes beside the buffer.
-  logic stages;
+  logic stages, is_staged;
   assign stages = is_payload && !stops && !(issues && direct && !is_empty_worm);
+  assign is_staged = stages && stage_wr_tready_i;
   assign stage_wr_tvalid_o = stages;
-  assign stage_wr_tdata_o = {live_turn_q, live_addr_q, flit.data};
-  assign stage_wr_tkeep_o = live_last_q && flit.tail ? live_keep : '1;
+  assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
+  assign stage_wr_tkeep_o = live_last_q && tail ? bytes_up_to(live_lanes_q, wide_i) : '1;
   assign flit_taken = halt_i || !stages || stage_wr_tready_i;
 
   // 3. A header starts or is parked: behind the slot parked last, or in a free one.
@@ -336,17 +298,17 @@ module mt_rx_port #(
   // The parked worm's words that are there, with the one that arrives now.
   logic [LenW-1:0] slot_behind;
   logic for_slot;
-  assign for_slot = live_slot_q && in_worm_q && last_slot_q == slot_idx;
-  assign slot_behind = seen.len - (for_slot ? left_q - LenW'(stages) : '0);
+  assign for_slot = live_slot_q && in_worm && last_slot_q == slot_idx;
+  assign slot_behind = seen.len - (for_slot ? left - LenW'(is_staged) : '0);
 
   always_ff @(posedge clk_i) begin
     if (parks) slots[park_idx] <= to_park;
     else if (starts && cuts) slots[slot_idx] <= rest_of_slot;
     if (is_header) begin
-      live_turn_q <= header.turn;
-      live_last_q <= header.last;
-      live_lanes_q <= header.lanes;
-      live_addr_q <= arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, header.offset, 4'b0};
+      live_turn_q <= arriving.turn;
+      live_last_q <= arriving.last;
+      live_lanes_q <= arriving.lanes;
+      live_addr_q <= arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, arriving.offset, 4'b0};
     end else if (is_payload && flit_taken) begin
       live_addr_q <= live_addr_q + AddrW'(16);
     end
@@ -355,9 +317,11 @@ module mt_rx_port #(
       cur_q.last <= seen.last && !cuts;
       cur_q.len <= started_len;
       pos_q <= seen.offset;
+      addr_q <= seen.addr + {{(AddrW - LenW - 4) {1'b0}}, seen.offset, 4'b0};
       rest_q <= started_len;
     end else if (issues) begin
       pos_q <= pos_q + LenW'(1);
+      addr_q <= addr_q + AddrW'(16);
       rest_q <= rest_q - LenW'(1);
     end
   end
@@ -367,8 +331,6 @@ module mt_rx_port #(
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
-      after_route_q <= 1'b0;
-      in_worm_q <= 1'b0;
       cur_valid_q <= 1'b0;
       cur_live_q <= 1'b0;
       live_slot_q <= 1'b0;
@@ -377,16 +339,6 @@ module mt_rx_port #(
       slot_q <= '0;
       behind_q <= '0;
     end else begin
-      if (flit_valid && flit_taken) begin
-        after_route_q <= is_route;
-        if (is_header) begin
-          in_worm_q <= !flit.tail;
-          left_q <= header.flits;
-        end else if (is_payload) begin
-          in_worm_q <= !flit.tail;
-          left_q <= left_q - LenW'(1);
-        end
-      end
       if (starts) begin
         cur_valid_q <= 1'b1;
         cur_live_q <= is_header || (for_slot && !cuts);
@@ -395,7 +347,7 @@ module mt_rx_port #(
         if (ends) cur_valid_q <= 1'b0;
         if (ends || is_header) cur_live_q <= 1'b0;
         if (cur_valid_q) begin
-          behind_q <= behind_q + LenW'(stages && cur_live_q) - LenW'(issues && from_stage);
+          behind_q <= behind_q + LenW'(is_staged && cur_live_q) - LenW'(issues && from_stage);
         end
       end
       // Which slot the flits that arrive are for.
@@ -417,107 +369,26 @@ module mt_rx_port #(
     end
   end
 
-  // ---- Words on their way: what belongs to each, until the words of memory are there.
-  typedef struct packed {
-    logic adds;               // needs the buffer's word
-    logic staged;             // needs the word beside the buffer
-    logic ends;               // the last of its message
-    logic empty;              // there is no word
-    logic [15:0] keep;
-    logic [AddrW-1:0] addr;
-    logic [PieceW-1:0] piece;
-    logic [CntW-1:0] turn;
-    logic [LenW-1:0] count;   // words of the message up to this one
-    logic [LenW-1:0] finish;  // and up to the end of the worm
-  } word_t;
-  localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + 2 * LenW;
+  // ---- The word that is issued.
+  mt_rx_words #(
+    .PieceW(PieceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
+  ) u_words (
+    .clk_i, .rst_ni, .clear_i, .halt_i,
+    .ready_o(can_ask), .issue_i(issues), .adds_i(!cur_q.gather && !is_empty_worm),
+    .staged_i(from_stage), .ends_i(ends && cur_q.last), .empty_i(is_empty_worm),
+    .keep_i(ends && cur_q.last ? bytes_up_to(cur_q.lanes, wide_i) : '1), .addr_i(addr_q),
+    .piece_i(cur_q.piece), .turn_i(cur_q.turn), .count_i(pos_q + LenW'(1)),
+    .finish_i(EnPackets != 0 ? pos_q + rest_q : '0), .data_i(data),
+    .wrote_valid_o, .wrote_piece_o, .wrote_turn_o, .wrote_count_o, .wrote_end_o,
+    .taken_o, .taken_piece_o,
+    .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
+    .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
+    .stage_tready_o, .stage_tdata_i, .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o,
+    .res_tdata_o, .unit_en_o, .unit_valid_o, .unit_copy_o, .unit_a_o, .unit_b_o, .unit_valid_i,
+    .unit_result_i);
 
-  word_t word;
-  always_comb begin
-    word.adds = !cur_q.gather && !is_empty_worm;
-    word.staged = from_stage;
-    word.ends = ends && cur_q.last;
-    word.empty = is_empty_worm;
-    word.keep = ends && cur_q.last ? cur_keep : '1;
-    word.addr = cur_q.addr + {{(AddrW - LenW - 4) {1'b0}}, pos_q, 4'b0};
-    word.piece = cur_q.piece;
-    word.turn = cur_q.turn;
-    word.count = pos_q + LenW'(1);
-    word.finish = EnPackets != 0 ? pos_q + rest_q : '0;
-  end
-
-  // All of them are asked in the same cycle, so either all are ready or none is asked.
-  logic way_ready, way_valid, way_taken;
-  word_t way;
-  logic [DataW-1:0] way_data;
-  logic [$clog2(MaxOutstanding+1)-1:0] unused_way_level, unused_acc_level, unused_stage_level;
-  assign can_ask = way_ready && acc_req_tready_i && stage_req_tready_i;
-  assign acc_req_tvalid_o = issues && word.adds;
-  assign acc_req_tdata_o = word.addr;
-  assign stage_req_tvalid_o = issues && word.staged;
-  assign stage_req_tdata_o = {mt_pkg::CountW'(cur_q.turn), word.addr};
-  mt_fifo #(.Width(WordW + DataW), .Depth(MaxOutstanding)) u_way (
-    .clk_i, .rst_ni,
-    .in_valid_i(issues), .in_ready_o(way_ready), .in_data_i({word, flit.data}),
-    .out_valid_o(way_valid), .out_ready_i(way_taken), .out_data_o({way, way_data}),
-    .level_o(unused_way_level));
-
-  logic acc_valid, stage_valid;
-  logic [DataW-1:0] acc, staged;
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_acc (
-    .clk_i, .rst_ni, .in_valid_i(acc_tvalid_i), .in_ready_o(acc_tready_o), .in_data_i(acc_tdata_i),
-    .out_valid_o(acc_valid), .out_ready_i(way_taken && way.adds), .out_data_o(acc),
-    .level_o(unused_acc_level));
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_stage (
-    .clk_i, .rst_ni,
-    .in_valid_i(stage_tvalid_i), .in_ready_o(stage_tready_o), .in_data_i(stage_tdata_i),
-    .out_valid_o(stage_valid), .out_ready_i(way_taken && way.staged), .out_data_o(staged),
-    .level_o(unused_stage_level));
-
-  // ---- The reduction unit, and what travels beside it.
-  logic complete;
-  word_t beside_q [Latency];
-  assign unit_en_o = !res_tvalid_o || res_tready_i;
-  assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
-  assign way_taken = complete && unit_en_o;
-  assign unit_valid_o = complete && !halt_i;
-  assign unit_copy_o = !way.adds;
-  assign unit_a_o = acc;
-  assign unit_b_o = way.staged ? staged : way_data;
-  always_ff @(posedge clk_i) begin
-    if (unit_en_o) begin
-      if (complete) beside_q[0] <= way;
-      for (int unsigned i = 1; i < Latency; i++) beside_q[i] <= beside_q[i-1];
-    end
-  end
-
-  // ---- Results.
-  word_t done;
-  logic writes;
-  assign done = beside_q[Latency-1];
-  assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
-  assign res_taddr_o = done.addr;
-  assign res_tkeep_o = done.keep;
-  assign res_tdata_o = unit_result_i;
-  assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);
-  assign taken_o = writes && done.ends;
-  assign taken_piece_o = done.piece;
-  always_ff @(posedge clk_i) begin
-    if (writes) begin
-      wrote_piece_o <= done.piece;
-      wrote_turn_o <= done.turn;
-      wrote_count_o <= done.count;
-      wrote_end_o <= done.finish;
-    end
-    if (!rst_ni || clear_i) wrote_valid_o <= 1'b0;
-    else if (writes) wrote_valid_o <= 1'b1;
-  end
-
-  `MT_ASSERT(FlitHasPlace, !valid_i || level < 3'd4)
   `MT_ASSERT(BehindWithinRest, !cur_valid_q || behind_q <= rest_q)
   `MT_ASSERT(IssuesInOrder, !issues || may_add || is_empty_worm)
   `MT_ASSERT(StartsOnce, !starts || !cur_valid_q)
-  `MT_ASSERT_NEXT(ResultStays, res_tvalid_o && !res_tready_i && !halt_i,
-                  halt_i || (res_tvalid_o && $stable(res_taddr_o)))
 
 endmodule

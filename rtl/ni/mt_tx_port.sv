@@ -5,6 +5,7 @@
 // The payload is read while it is sent: the first word is asked for in the cycle of the header, so
 // a memory that answers in the next cycle keeps the link busy without a gap.
 `include "mt_assert.svh"
+`include "mt_bip.svh"
 
 module mt_tx_port #(
   // Widths of the fields of an entry, in the order of the image, docs/nic-spec.md.
@@ -41,7 +42,7 @@ module mt_tx_port #(
   input  logic [NumVc-1:0]          vc_mask_i,
   input  logic                      uniform_i,  // chunks of size_i elements, one after the other
   input  logic [mt_pkg::StartW-1:0] size_i,
-  input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow
+  input  logic [PieceOfFlowW:0]     pieces_i,   // of a flow, at most
   input  logic                      load_i,
   input  logic [CreditW-1:0]        places_i,
 
@@ -95,6 +96,7 @@ module mt_tx_port #(
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned AddrW = mt_pkg::AddrW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
+  `MT_BIP_FUNCTION
 
   // The entry.
   localparam int unsigned StepAt = 2;
@@ -110,13 +112,12 @@ module mt_tx_port #(
   logic [1:0] op;
   logic [StepW-1:0] entry_step;
   logic [CntW-1:0] wait_for;
-  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: its number in the buffer
+  logic [mt_pkg::StartW-1:0] start, size, chunk;  // chunk: flow and piece as one number
   assign chunk = mt_pkg::StartW'(entry_i[FlowAt +: FlowW]) * mt_pkg::StartW'(pieces_i)
                  + mt_pkg::StartW'(entry_i[PieceAt +: PieceOfFlowW]);
   assign op = entry_i[1:0];
   assign entry_step = entry_i[StepAt +: StepW];
-  assign piece_o = PieceW'(entry_i[PieceAt +: PieceOfFlowW])
-                   | PieceW'(PieceW'(entry_i[FlowAt +: FlowW]) << (PieceW - FlowW));
+  assign piece_o = PieceW'(chunk);
   assign route_o = entry_i[RouteAt +: RouteW];
   assign wait_for = entry_i[WaitAt +: CntW];
   assign start = uniform_i ? mt_pkg::StartW'(chunk * size_i)
@@ -232,14 +233,10 @@ module mt_tx_port #(
       end
     end
   end
-  logic [mt_pkg::ParityW-1:0] parity;
-  mt_parity #(.Width(mt_pkg::DataW + 2), .Groups(mt_pkg::ParityW)) u_parity (
-    .data_i({head, ends_worm, data}), .parity_o(parity));
-
   always_ff @(posedge clk_i) begin
     if (send) begin
       vc_o <= vc;
-      flit_o <= {head, ends_worm, parity, data};
+      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip({head, ends_worm, data}), data});
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;

@@ -6,6 +6,9 @@ package mt_pkg;
   localparam int unsigned DataW = 128;
   // Bit-interleaved parity of a flit: any burst of up to 8 wrong bits is seen.
   localparam int unsigned ParityW = 8;
+  // Bits of a flit that are used, and all of its lane.
+  localparam int unsigned FlitBits = 2 + ParityW + DataW;
+  localparam int unsigned LaneW = 160;
   // A hop of a route: output port of the router and the virtual channels that may be used there.
   localparam int unsigned HopPortW = 5;
   localparam int unsigned HopMaskW = 4;
@@ -26,14 +29,16 @@ package mt_pkg;
   // Byte addresses of a buffer.
   localparam int unsigned AddrW = StartW + 3;
 
-  // A flit: what a router moves in a cycle.
+  // A flit: what a router moves in a cycle. Wires have a lane of whole words for it, so that lanes
+  // begin with a word in simulation; the bits that are not used are 0 and cost nothing.
   typedef struct packed {
+    logic [LaneW-FlitBits-1:0] unused;
     logic head;
     logic tail;
-    logic [ParityW-1:0] parity;  // of data, head and tail, see mt_parity
+    logic [ParityW-1:0] parity;  // of data, head and tail, see mt_bip.svh
     logic [DataW-1:0] data;
   } flit_t;
-  localparam int unsigned FlitW = 2 + ParityW + DataW;
+  localparam int unsigned FlitW = LaneW;
 
   // The (last) header flit of a worm.
   typedef struct packed {

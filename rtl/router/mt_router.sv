@@ -63,7 +63,7 @@ module mt_router #(
       .out_free_i(free), .out_has_i(has), .out_empty_i(empty),
       .req_o(req[i]), .req_port_o(req_port[i*PortW +: PortW]), .req_vc_o(req_vc[i*VcW +: VcW]),
       .flit_o(flit[i*F +: F]), .grant_i(grant[i]));
-    assign tail[i] = flit[i*F + F - 2];
+    assign tail[i] = flit[i*F + mt_pkg::FlitBits - 2];
     logic [P-1:0] granted_by;
     for (genvar o = 0; o < P; o++) begin : gen_ask
       assign asks[o*P + i] = req[i] && req_port[i*PortW +: PortW] == PortW'(o);
@@ -103,14 +103,20 @@ module mt_router #(
       logic unused;
       assign unused = over;
     end
+    logic valid_q;
+    logic [VcW-1:0] vc_q;
+    logic [F-1:0] flit_q;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) valid_o[o] <= 1'b0;
-      else valid_o[o] <= moves;
+      if (!rst_ni) valid_q <= 1'b0;
+      else valid_q <= moves;
       if (moves) begin
-        vc_o[o*VcW +: VcW] <= vc;
-        flit_o[o*F +: F] <= flit[from*F +: F];
+        vc_q <= vc;
+        flit_q <= flit[from*F +: F];
       end
     end
+    assign valid_o[o] = valid_q;
+    assign vc_o[o*VcW +: VcW] = vc_q;
+    assign flit_o[o*F +: F] = flit_q;
   end
 
 endmodule

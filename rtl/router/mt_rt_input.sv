@@ -6,6 +6,7 @@
 // headers ask for a free virtual channel of their output, an empty one if there is one (behind
 // other worms they might have to wait for those); other flits need a place where their header went.
 `include "mt_assert.svh"
+`include "mt_bip.svh"
 
 module mt_rt_input #(
   // Outputs of the router.
@@ -43,7 +44,9 @@ module mt_rt_input #(
   localparam int unsigned PtrW = $clog2(Depth);
   localparam int unsigned PortW = mt_pkg::HopPortW;
 
-  logic [mt_pkg::FlitW-1:0] mem [NumVc*Depth];
+  `MT_BIP_FUNCTION
+
+  logic [mt_pkg::FlitBits-1:0] mem [NumVc*Depth];
   logic [PtrW-1:0] rd_q [NumVc];
   logic [PtrW-1:0] wr_q [NumVc];
   logic [PtrW:0] count_q [NumVc];
@@ -110,38 +113,37 @@ module mt_rt_input #(
   // The flit itself. A header leaves without the hop that it has just taken.
   mt_pkg::flit_t flit;
   logic is_header;
-  logic [mt_pkg::ParityW-1:0] parity_change;
-  logic [mt_pkg::LongRouteW-1:0] old_route, new_route;
+  logic [mt_pkg::DataW-1:0] old_data, new_data;
   always_comb begin
-    flit = flit_i;
+    flit = '0;
     is_header = 1'b0;
-    old_route = '0;
-    new_route = '0;
+    old_data = '0;
+    new_data = '0;
     if (req_o) begin
-      if (stored_q[vc]) flit = mem[{vc, rd_q[vc]}];
+      flit = stored_q[vc] ? mt_pkg::FlitW'(mem[{vc, rd_q[vc]}]) : flit_i;
       is_header = !routed_q[vc];
       if (is_header) begin
-        old_route = flit.data[mt_pkg::LongRouteW-1:0];
-        if (flit.data[mt_pkg::DataW-1]) begin
-          new_route = old_route >> mt_pkg::HopW;
+        old_data = flit.data;
+        new_data = old_data;
+        if (old_data[mt_pkg::DataW-1]) begin
+          new_data[mt_pkg::LongRouteW-1:0] = old_data[mt_pkg::LongRouteW-1:0] >> mt_pkg::HopW;
         end else begin
-          new_route = old_route;
-          new_route[mt_pkg::ShortRouteW-1:0] = old_route[mt_pkg::ShortRouteW-1:0] >> mt_pkg::HopW;
+          new_data[mt_pkg::ShortRouteW-1:0] = old_data[mt_pkg::ShortRouteW-1:0] >> mt_pkg::HopW;
         end
-        flit.data[mt_pkg::LongRouteW-1:0] = new_route;
+        flit.data = new_data;
+        // What was wrong before stays wrong.
+        flit.parity ^= bip({2'b0, old_data ^ new_data});
       end
     end
   end
-  mt_parity #(.Width(mt_pkg::LongRouteW), .Groups(mt_pkg::ParityW)) u_parity (
-    .data_i(old_route ^ new_route), .parity_o(parity_change));
-  assign flit_o = {flit.head, flit.tail, flit.parity ^ parity_change, flit.data};
+  assign flit_o = flit;
 
   logic push, pop;
   assign pop = grant_i && stored_q[vc];
   assign push = valid_i && !(grant_i && !stored_q[vc]);
 
   always_ff @(posedge clk_i) begin
-    if (push) mem[{vc_i, wr_q[vc_i]}] <= flit_i;
+    if (push) mem[{vc_i, wr_q[vc_i]}] <= flit_i[mt_pkg::FlitBits-1:0];
     if (grant_i) begin
       port_q[vc] <= req_port_o;
       to_q[vc] <= req_vc_o;

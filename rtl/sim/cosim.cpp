@@ -146,8 +146,10 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
     comparison.emplace(recorder.take(), topology, program);
   }
 
-  Collective collective{.tables = tables, .parameters = parameters, .type = options.type,
-                        .step_lengths = {}};
+  Collective collective{
+      .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
+  collective.watchdog = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(parameters.watchdog_cycles, (1U << 24) - 1));
   if (parameters.issue == nic::Issue::Lockstep) {
     collective.step_lengths = nic::estimate_steps(program, parameters);
   }

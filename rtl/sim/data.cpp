@@ -39,8 +39,8 @@ void store(float value, HardwareType type, std::byte* to) {
       const auto bits = __builtin_bit_cast(std::uint32_t, value);
       const std::uint32_t exponent = bits >> 23 & 0xff;
       const std::uint32_t scaled = exponent < 113 ? 0 : exponent - 112;
-      const auto half = static_cast<std::uint16_t>((bits >> 16 & 0x8000) | scaled << 10 |
-                                                   (bits >> 13 & 0x3ff));
+      const auto half =
+          static_cast<std::uint16_t>((bits >> 16 & 0x8000) | scaled << 10 | (bits >> 13 & 0x3ff));
       std::memcpy(to, &half, sizeof half);
       break;
     }
@@ -75,16 +75,14 @@ Buffers make_inputs(std::uint32_t ranks, std::uint64_t elements, HardwareType ty
 
 void run_schedule(const Schedule& schedule, HardwareType type, Buffers& buffers) {
   const std::uint32_t bytes = bytes_of(type);
-  const auto ranges =
-      chunk_ranges(schedule, buffers.empty() ? 0 : buffers.front().size() / bytes);
+  const auto ranges = chunk_ranges(schedule, buffers.empty() ? 0 : buffers.front().size() / bytes);
   const auto& transfers = schedule.transfers;
   Buffers sent;
   for (std::size_t begin = 0, end = 0; begin < transfers.size(); begin = end) {
     sent.clear();
     for (; end < transfers.size() && transfers[end].step == transfers[begin].step; ++end) {
       const ElementRange range = ranges[transfers[end].chunk];
-      const std::byte* const from =
-          buffers[index(transfers[end].src)].data() + range.begin * bytes;
+      const std::byte* const from = buffers[index(transfers[end].src)].data() + range.begin * bytes;
       sent.emplace_back(from, from + range.count * bytes);
     }
     for (std::size_t i = begin; i < end; ++i) {

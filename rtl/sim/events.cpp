@@ -7,10 +7,11 @@
 
 #include <algorithm>
 
+#include "rtl/sim/loader.hpp"
+
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint32_t kPieceOfFlowBits = 4, kFlowBits = 8;
 constexpr std::uint32_t kTurnShift = 24, kPieceShift = 32;
 
 std::uint64_t issue_detail(std::uint64_t piece, std::uint64_t turn, std::uint64_t pos) {
@@ -20,10 +21,6 @@ std::uint64_t issue_detail(std::uint64_t piece, std::uint64_t turn, std::uint64_
 std::uint32_t narrow(std::uint64_t cycle) { return static_cast<std::uint32_t>(cycle); }
 
 }  // namespace
-
-std::uint32_t hardware_piece(std::uint32_t flow, std::uint32_t piece) {
-  return flow << kPieceOfFlowBits | piece;
-}
 
 std::string describe(const Event& e, const Topology& topology, const nic::Program& program) {
   const auto piece = [&](std::uint64_t number) {
@@ -79,11 +76,12 @@ HardwareEvents::HardwareEvents(const Hardware& network, const Topology& topology
                                const nic::Program& program)
     : network_(network),
       topology_(topology),
-      piece_of_(std::size_t{1} << (kPieceOfFlowBits + kFlowBits), 0),
+      piece_of_(kPieces, 0),
       steps_(topology.num_ranks(), 0) {
+  const std::uint32_t pieces = pieces_per_flow(program.tables);
   for (const auto& entries : program.tables.of_rank) {
     for (const nic::Entry& entry : entries) {
-      piece_of_[hardware_piece(entry.flow, entry.piece)] = program.piece_of(entry);
+      piece_of_[entry.flow * pieces + entry.piece] = program.piece_of(entry);
     }
   }
 }
@@ -108,8 +106,8 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
       if (((trace.issued | trace.taken) >> p & 1) == 0) continue;
       const Hardware::RxTrace rx = network_.rx_trace(Rank{r}, p);
       if ((trace.issued >> p & 1) != 0) {
-        next_.push_back({cycle, Kind::Issued, r, p,
-                         issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});
+        next_.push_back(
+            {cycle, Kind::Issued, r, p, issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});
       }
       // It counts from the next cycle on.
       if ((trace.taken >> p & 1) != 0) {

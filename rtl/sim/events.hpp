@@ -76,7 +76,4 @@ class HardwareEvents {
   std::vector<Event> next_;  // told one cycle later
 };
 
-/// A piece's number in hardware: flow and piece of the flow, side by side.
-std::uint32_t hardware_piece(std::uint32_t flow, std::uint32_t piece);
-
 }  // namespace multitree::rtl

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "nic/encode/image.hpp"
+#include "rtl/sim/network.hpp"
 #include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
@@ -83,7 +84,7 @@ nic::Layout verilated_layout() {
   set(Field::Op, 2);
   set(Field::Step, 12);
   set(Field::Flow, 8);
-  set(Field::Piece, 4);
+  set(Field::Piece, 8);
   set(Field::Route, 8);
   set(Field::Wait, 6);
   set(Field::Turn, 6);
@@ -92,6 +93,22 @@ nic::Layout verilated_layout() {
   set(Field::Size, 24);
   set(Field::Parity, 1);
   return layout;
+}
+
+std::uint32_t pieces_per_flow(const nic::Tables& tables) {
+  std::uint32_t pieces = 1, flows = 1;
+  for (const auto& entries : tables.of_rank) {
+    for (const nic::Entry& entry : entries) {
+      pieces = std::max(pieces, entry.piece + 1);
+      flows = std::max(flows, entry.flow + 1);
+    }
+  }
+  if (std::uint64_t{pieces} * flows > kPieces) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected at most {} pieces, got {} flows of {}",
+                            kPieces, flows, pieces));
+  }
+  return pieces;
 }
 
 std::vector<std::vector<RegisterWrite>> load(const Collective& c,
@@ -107,6 +124,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
   for (const auto& entries : tables.of_rank) {
     for (const nic::Entry& entry : entries) ++arrivals[index(entry.peer)];
   }
+  const std::uint32_t pieces = pieces_per_flow(tables);
   // If one route does not fit a header, all have a flit of their own: headers are of one size.
   bool is_long = false;
   for (const auto& routes : tables.routes) {
@@ -119,16 +137,15 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
   std::vector<std::vector<RegisterWrite>> writes(tables.ranks);
   for (std::uint32_t r = 0; r < tables.ranks; ++r) {
     std::vector<RegisterWrite>& of_rank = writes[r];
-    of_rank = {{reg::kControl, reg::kClear},
-               {reg::kMode, mode_of(c)},
-               {reg::kRank, r},
-               {reg::kPacketFlits, packet_flits},
-               {reg::kArrivals, arrivals[r]},
-               {reg::kWatchdog, c.watchdog}};
+    of_rank = {
+        {reg::kControl, reg::kClear},      {reg::kMode, mode_of(c)}, {reg::kRank, r},
+        {reg::kPacketFlits, packet_flits}, {reg::kPieces, pieces},   {reg::kArrivals, arrivals[r]},
+        {reg::kWatchdog, c.watchdog}};
     for (const nic::TableRoute& route : tables.routes[r]) {
-      for (const std::uint32_t word :
-           route_words(route, tables.classes, c.parameters.virtual_channels,
-                       ports[index(route.peer)] + route.ejection, is_long)) {
+      for (const std::uint32_t word : route_words(
+               route, tables.classes, c.parameters.virtual_channels,
+               (ports.empty() ? Network::kPorts : ports[index(route.peer)]) + route.ejection,
+               is_long)) {
         of_rank.push_back({reg::kRoute, word});
       }
     }

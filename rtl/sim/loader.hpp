@@ -22,6 +22,8 @@ std::uint32_t bytes_of(HardwareType type);
 nic::Layout verilated_layout();
 /// Entries of a port, routes and steps that it has room for.
 inline constexpr std::uint32_t kTableDepth = 1024, kStepDepth = 1024, kRouteDepth = 256;
+/// Pieces of a collective, counted as flows times the most pieces of any.
+inline constexpr std::uint32_t kPieces = 1 << 12;
 /// Its adders' cycles, and places of a port for early worms.
 inline constexpr std::uint32_t kReductionCycles = 2, kParkSlots = 32;
 
@@ -33,12 +35,16 @@ struct Collective {
   std::uint32_t watchdog = 100'000;         ///< cycles without any flit
 };
 
+/// Pieces of the flow that has most; the hardware's number of a piece is flow * that + piece.
+/// \throws Error(Unsupported) if that makes more than kPieces.
+std::uint32_t pieces_per_flow(const nic::Tables& tables);
+
 /// All tables, routes, steps and modes, for each rank. Entries are the bits of the image.
 /// \throws Error(Unsupported) as write_image(), and if routes have more than 13 links or ranks more
 /// than 256.
-/// \param ports of each rank's interface.
+/// \param ports of each rank's interface; empty: those of Network.
 std::vector<std::vector<RegisterWrite>> load(const Collective& collective,
-                                             const std::vector<std::uint32_t>& ports);
+                                             const std::vector<std::uint32_t>& ports = {});
 
 /// Only what starts another run of what is loaded.
 RegisterWrite arm();

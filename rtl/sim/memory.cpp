@@ -22,9 +22,7 @@ std::vector<Memory*>& memories() {
 }  // namespace
 
 Memory::Memory(std::size_t bytes)
-    : size_(bytes),
-      handle_(static_cast<std::uint32_t>(memories().size())),
-      buffer_(bytes + kWord) {
+    : size_(bytes), handle_(static_cast<std::uint32_t>(memories().size())), buffer_(bytes + kWord) {
   memories().push_back(this);
 }
 

@@ -67,32 +67,44 @@ module mt_memory_model #(
   assign unused = &{1'b0, tx_tready_i, acc_tready_i, stage_tready_i};  // there is always room
 
   // All reads of a cycle before all writes.
+  logic [D-1:0] tx_q [P];
+  logic [D-1:0] acc_q [P];
+  logic [D-1:0] stage_q [P];
+  for (genvar p = 0; p < P; p++) begin : gen_data
+    assign tx_tdata_o[p*D +: D] = tx_q[p];
+    assign acc_tdata_o[p*D +: D] = acc_q[p];
+    assign stage_tdata_o[p*D +: D] = stage_q[p];
+  end
+  logic [P-1:0] tx, acc, stage, stage_wr, res;
+  assign tx = tx_req_tvalid_i & tx_req_tready_o;
+  assign acc = acc_req_tvalid_i & acc_req_tready_o;
+  assign stage = stage_req_tvalid_i & stage_req_tready_o;
+  assign stage_wr = stage_wr_tvalid_i & stage_wr_tready_o;
+  assign res = res_tvalid_i & res_tready_o;
   always_ff @(posedge clk_i) begin
     for (int unsigned p = 0; p < P; p++) begin
       bit [127:0] word;
-      word = '0;
-      if (tx_req_tvalid_i[p] && tx_req_tready_o[p]) begin
+      if (tx[p]) begin
         mt_memory_read(handle_i, 0, 32'(tx_req_tdata_i[p*A +: A]), word);
-        tx_tdata_o[p*D +: D] <= word;
+        tx_q[p] <= word;
       end
-      if (acc_req_tvalid_i[p] && acc_req_tready_o[p]) begin
+      if (acc[p]) begin
         mt_memory_read(handle_i, 0, 32'(acc_req_tdata_i[p*A +: A]), word);
-        acc_tdata_o[p*D +: D] <= word;
+        acc_q[p] <= word;
       end
-      if (stage_req_tvalid_i[p] && stage_req_tready_o[p]) begin
+      if (stage[p]) begin
         mt_memory_read(handle_i, 32'(stage_req_tdata_i[p*S + A +: S - A]) + 1,
                        32'(stage_req_tdata_i[p*S +: A]), word);
-        stage_tdata_o[p*D +: D] <= word;
+        stage_q[p] <= word;
       end
     end
     for (int unsigned p = 0; p < P; p++) begin
-      if (stage_wr_tvalid_i[p] && stage_wr_tready_o[p]) begin
+      if (stage_wr[p]) begin
         mt_memory_write(handle_i, 32'(stage_wr_tdata_i[p*(S+D) + D + A +: S - A]) + 1,
                         32'(stage_wr_tdata_i[p*(S+D) + D +: A]),
-                        32'(stage_wr_tkeep_i[p*16 +: 16]),
-                        stage_wr_tdata_i[p*(S+D) +: D]);
+                        32'(stage_wr_tkeep_i[p*16 +: 16]), stage_wr_tdata_i[p*(S+D) +: D]);
       end
-      if (res_tvalid_i[p] && res_tready_o[p]) begin
+      if (res[p]) begin
         mt_memory_write(handle_i, 0, 32'(res_taddr_i[p*A +: A]), 32'(res_tkeep_i[p*16 +: 16]),
                         res_tdata_i[p*D +: D]);
       end
@@ -102,9 +114,9 @@ module mt_memory_model #(
       acc_tvalid_o <= '0;
       stage_tvalid_o <= '0;
     end else begin
-      tx_tvalid_o <= tx_req_tvalid_i & tx_req_tready_o;
-      acc_tvalid_o <= acc_req_tvalid_i & acc_req_tready_o;
-      stage_tvalid_o <= stage_req_tvalid_i & stage_req_tready_o;
+      tx_tvalid_o <= tx;
+      acc_tvalid_o <= acc;
+      stage_tvalid_o <= stage;
     end
   end
 

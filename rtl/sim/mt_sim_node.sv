@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A node with a memory, for simulation: one of these is verilated, and any network is made of as
 // many as it has nodes; what is between them is C++ (network.cpp). Inputs go through a register, the
-// last one of their links', so that no logic has to be evaluated when they change. A lane of a link has
-// 160 bits, so that each begins with a word. Traces are those of the cycle before.
+// last one of their links', so that no logic has to be evaluated when they change. Traces are those of the cycle before.
 module mt_sim_node #(
   // Links.
   parameter int unsigned NumPorts = 4,
   // Cycles of the reduction unit; 1: its sums by a C function.
   parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
+  // 1: with performance counters.
+  parameter int unsigned EnCounters = 1,
   localparam int unsigned P = NumPorts,
-  localparam int unsigned Lane = 160
+  localparam int unsigned F = mt_pkg::FlitW
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -38,12 +39,12 @@ module mt_sim_node #(
 
   input  logic [P-1:0]      link_valid_i,
   input  logic [P*2-1:0]    link_vc_i,
-  input  logic [P*Lane-1:0] link_flit_i,
+  input  logic [P*F-1:0] link_flit_i,
   output logic [P-1:0]      link_credit_valid_o,
   output logic [P*2-1:0]    link_credit_vc_o,
   output logic [P-1:0]      link_valid_o,
   output logic [P*2-1:0]    link_vc_o,
-  output logic [P*Lane-1:0] link_flit_o,
+  output logic [P*F-1:0] link_flit_o,
   input  logic [P-1:0]      link_credit_valid_i,
   input  logic [P*2-1:0]    link_credit_vc_i,
 
@@ -62,7 +63,6 @@ module mt_sim_node #(
 
 );
 
-  localparam int unsigned F = mt_pkg::FlitW;
   localparam int unsigned A = mt_pkg::AddrW;
   localparam int unsigned D = mt_pkg::DataW;
   localparam int unsigned S = mt_pkg::CountW + mt_pkg::AddrW;
@@ -70,12 +70,12 @@ module mt_sim_node #(
   // Inputs of the cycle.
   logic rst_nq;
   logic [5*P-1:0] stall_q;
-  logic s_axil_awvalid_q, s_axil_wvalid_q, s_axil_arvalid_q;
+  logic s_axil_awvalid_q, s_axil_wvalid_q, s_axil_arvalid_q, s_axil_bready_q, s_axil_rready_q;
   logic [11:0] s_axil_awaddr_q, s_axil_araddr_q;
   logic [31:0] s_axil_wdata_q;
   logic [P-1:0] link_valid_q, link_credit_valid_q;
   logic [P*2-1:0] link_vc_q, link_credit_vc_q;
-  logic [P*F-1:0] in_flit, out_flit;
+  logic [P*F-1:0] in_flit;
   always_ff @(posedge clk_i) begin
     rst_nq <= rst_ni;
     stall_q <= stall_i;
@@ -85,18 +85,17 @@ module mt_sim_node #(
     s_axil_wdata_q <= s_axil_wdata_i;
     s_axil_arvalid_q <= s_axil_arvalid_i;
     s_axil_araddr_q <= s_axil_araddr_i;
+    s_axil_bready_q <= s_axil_bready_i;
+    s_axil_rready_q <= s_axil_rready_i;
     link_valid_q <= link_valid_i;
     link_vc_q <= link_vc_i;
     link_credit_valid_q <= link_credit_valid_i;
     link_credit_vc_q <= link_credit_vc_i;
   end
   for (genvar p = 0; p < P; p++) begin : gen_lane
-    always_ff @(posedge clk_i) begin
-      if (link_valid_i[p]) in_flit[p*F +: F] <= link_flit_i[p*Lane +: F];
-    end
-    assign link_flit_o[p*Lane +: Lane] = Lane'(out_flit[p*F +: F]);
-    logic unused;
-    assign unused = &{1'b0, link_flit_i[p*Lane + F +: Lane - F]};
+    logic [F-1:0] flit_q;
+    always_ff @(posedge clk_i) if (link_valid_i[p]) flit_q <= link_flit_i[p*F +: F];
+    assign in_flit[p*F +: F] = flit_q;
   end
 
   logic [P-1:0] tx_req_tvalid;
@@ -138,13 +137,14 @@ module mt_sim_node #(
   logic [P*16-1:0] trace_taken_piece;
   logic [15:0] trace_step;
 
-  mt_node #(.NumPorts(P), .Latency(Latency), .FpImpl(FpImpl)) u_node (
+  mt_node #(
+    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(Latency), .FpImpl(FpImpl), .EnCounters(EnCounters)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
-    .s_axil_wdata_i(s_axil_wdata_q), .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
-    .s_axil_araddr_i(s_axil_araddr_q), .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .irq_o,
+    .s_axil_wdata_i(s_axil_wdata_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
+    .s_axil_araddr_i(s_axil_araddr_q), .s_axil_rvalid_o, .s_axil_rready_i(s_axil_rready_q), .s_axil_rdata_o, .irq_o,
     .link_valid_i(link_valid_q), .link_vc_i(link_vc_q), .link_flit_i(in_flit), .link_credit_valid_o, .link_credit_vc_o,
-    .link_valid_o, .link_vc_o, .link_flit_o(out_flit), .link_credit_valid_i(link_credit_valid_q), .link_credit_vc_i(link_credit_vc_q),
+    .link_valid_o, .link_vc_o, .link_flit_o, .link_credit_valid_i(link_credit_valid_q), .link_credit_vc_i(link_credit_vc_q),
     .tx_req_tvalid_o(tx_req_tvalid), .tx_req_tready_i(tx_req_tready),
     .tx_req_tdata_o(tx_req_tdata), .tx_tvalid_i(tx_tvalid), .tx_tready_o(tx_tready),
     .tx_tdata_i(tx_tdata), .acc_req_tvalid_o(acc_req_tvalid), .acc_req_tready_i(acc_req_tready),

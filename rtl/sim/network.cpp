@@ -30,8 +30,8 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
                             parameters.buffer_flits));
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    const std::size_t links = std::max(topology.out_links(NodeId{n}).size(),
-                                       topology.in_links(NodeId{n}).size());
+    const std::size_t links =
+        std::max(topology.out_links(NodeId{n}).size(), topology.in_links(NodeId{n}).size());
     const bool is_rank = topology.node(NodeId{n}).rank.has_value();
     const std::uint32_t most = is_rank ? Network::kPorts : kMostSwitchLinks;
     if (links > most) {
@@ -68,10 +68,10 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                            ? make_wave_rank(memory, node.name, *waves_)
                            : make_rank(memory, adders, node.name));
     } else {
-      nodes_.push_back(make_switch(
-          static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
-                                              topology.in_links(NodeId{n}).size())),
-          node.name));
+      nodes_.push_back(
+          make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
+                                                          topology.in_links(NodeId{n}).size())),
+                      node.name));
     }
   }
   const std::uint64_t clock = nic::clock_of(topology, parameters);
@@ -84,9 +84,10 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                               topology.name(), static_cast<double>(cycles.interval) / 65536));
     }
     if (cycles.latency < 2) {
-      throw Error(ErrorCode::Unsupported,
-                  fmt::format("hardware model: {}: expected links of at least 2 cycles, got one of 1",
-                              topology.name()));
+      throw Error(
+          ErrorCode::Unsupported,
+          fmt::format("hardware model: {}: expected links of at least 2 cycles, got one of 1",
+                      topology.name()));
     }
     Wire& wire = wires_.emplace_back();
     wire.src = index(link.src);
@@ -118,9 +119,9 @@ void Network::tick() {
     Wire& w = wires_[l];
     Node &src = *nodes_[w.src], &dst = *nodes_[w.dst];
     src.get_flit(w.out, w.sent);
-    if (w.sent.valid && on_flit) on_flit(LinkId{l}, w.sent);
+    if (on_flit) on_flit(LinkId{l}, w.sent);
     std::uint8_t credit = dst.get_credit(w.in);
-    if (credit != 0 && on_credit && !on_credit(LinkId{l})) credit = 0;
+    if (on_credit) on_credit(LinkId{l}, credit);
     if (w.flits.empty()) {
       dst.put_flit(w.in, w.sent);
       src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));
@@ -150,7 +151,7 @@ void Network::write(const std::vector<std::vector<RegisterWrite>>& writes) {
   for (std::size_t i = 0; i < most; ++i) {
     for (std::uint32_t r = 0; r < writes.size(); ++r) {
       nodes_[index(topology_.node_of(Rank{r}))]->put_write(i < writes[r].size() ? &writes[r][i]
-                                                                                 : nullptr);
+                                                                                : nullptr);
     }
     tick();
   }

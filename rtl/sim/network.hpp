@@ -55,10 +55,10 @@ class Network : public Hardware {
   [[nodiscard]] RxTrace rx_trace(Rank rank, std::uint32_t port) const override;
   [[nodiscard]] const LinkFlit& sent(LinkId link) const override;
 
-  /// Called for each flit that enters a link, and may change it; and for each credit, which it may
-  /// take away. For faults.
+  /// Called in each cycle for each link with what enters it: a flit or none; and what goes back: 0,
+  /// or 1 + the virtual channel of a credit. May change both. For faults.
   std::function<void(LinkId, LinkFlit&)> on_flit;
-  std::function<bool(LinkId)> on_credit;
+  std::function<void(LinkId, std::uint8_t&)> on_credit;
   /// Requests that the memory of a rank refuses in a cycle: 5 bits a port.
   std::function<std::uint32_t(Rank)> stalls;
 
@@ -72,7 +72,7 @@ class Network : public Hardware {
 
   const Topology& topology_;
   std::vector<Rank> wave_ranks_;
-  std::unique_ptr<Waves> waves_;  // if there are such ranks
+  std::unique_ptr<Waves> waves_;                   // if there are such ranks
   std::vector<std::unique_ptr<Node>> nodes_;       // [node]
   std::vector<Wire> wires_;                        // [link]
   std::vector<std::unique_ptr<Memory>> memories_;  // [rank]

@@ -33,7 +33,11 @@ class Base : public Node {
     model_->link_valid_i = 0;
     model_->link_credit_valid_i = 0;
   }
-  ~Base() override { model_->final(); }
+  ~Base() override {
+    // The model unregisters from the thread's context, which may be one that is gone.
+    Verilated::threadContextp(model_->contextp());
+    model_->final();
+  }
 
   void tick() override {
     // Inputs settle before the edge: assertions see what was there when it came.

@@ -14,13 +14,21 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::array<std::string_view, 13> kErrors = {
-    "table parity", "opcode",    "table full",       "configured while running",
-    "corrupt flit", "length",    "piece",            "duplicate message",
-    "parked full",  "late",      "too many credits", "stuck credit",
-    "timeout"};
+constexpr std::array<std::string_view, 13> kErrors = {"table parity",
+                                                      "opcode",
+                                                      "table full",
+                                                      "configured while running",
+                                                      "corrupt flit",
+                                                      "length",
+                                                      "piece",
+                                                      "duplicate message",
+                                                      "parked full",
+                                                      "late",
+                                                      "too many credits",
+                                                      "stuck credit",
+                                                      "timeout"};
 /// Arming counts through all pieces.
-constexpr std::uint32_t kArmCycles = (1 << 12) + 2;
+constexpr std::uint32_t kArmCycles = kPieces + 3;
 constexpr std::uint32_t kDoneMask = 1;
 
 std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrite write) {
@@ -85,8 +93,13 @@ std::string describe_errors(std::uint32_t bits) {
 
 RunResult run_collective(Hardware& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
-  const std::uint32_t ranks = collective.tables.ranks;
   network.write(load(collective, network.ports()));
+  return run_again(network, collective, buffers, most, observe);
+}
+
+RunResult run_again(Hardware& network, const Collective& collective, Buffers& buffers,
+                    std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
+  const std::uint32_t ranks = collective.tables.ranks;
   network.write(to_all(ranks, arm()));
   for (std::uint32_t c = 0; c < kArmCycles; ++c) network.tick();
   for (std::uint32_t r = 0; r < ranks; ++r) {

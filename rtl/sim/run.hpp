@@ -32,4 +32,8 @@ RunResult run_collective(Hardware& network, const Collective& collective, Buffer
                          std::uint64_t most,
                          const std::function<void(std::uint64_t)>& observe = {});
 
+/// Another run of what is loaded: the same without loading.
+RunResult run_again(Hardware& network, const Collective& collective, Buffers& buffers,
+                    std::uint64_t most, const std::function<void(std::uint64_t)>& observe = {});
+
 }  // namespace multitree::rtl

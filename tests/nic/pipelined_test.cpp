@@ -177,6 +177,19 @@ TEST(Pipelined, EarlyPacketsArePutTogether) {
   EXPECT_EQ(early.seen.issues_of(0, 0, 1), expected);
 }
 
+// A port that follows another in one piece and is followed in the next: would packets wait for
+// packets that have not started, these trees would come to a standstill.
+TEST(Pipelined, PacketsDoNotWaitInACircle) {
+  const Topology topology = make_topology("torus:4x4");
+  const Parameters p{.flow_control = FlowControl::Packet,
+                     .reduction = Reduction::Pipelined,
+                     .park_slots = 4096,
+                     .watchdog_cycles = 5000};
+  const auto result =
+      nic::simulate(make_schedule("forest", topology), topology, 256 << 10, p, {.data = true});
+  EXPECT_TRUE(result.checked);
+}
+
 TEST(Pipelined, PlacesRunOut) {
   const Sum enough = run({1000, 5}, 2, with(kPipelined, &Parameters::park_slots, 2));
   EXPECT_TRUE(enough.result.errors.empty());

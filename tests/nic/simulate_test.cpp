@@ -48,7 +48,7 @@ TEST(Models, HaveNames) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
-    EXPECT_THAT(error.what(), HasSubstr("alphabeta, message or flit, got 'fast'"));
+    EXPECT_THAT(error.what(), HasSubstr("alphabeta, message, flit or rtl, got 'fast'"));
   }
 }
 

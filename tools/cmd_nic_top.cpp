@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A network's hardware, for simulators and synthesis.
-#include "tools/nic/top.hpp"
+/// `multitree nic top`: a network as one module of hardware.
+#include "tools/command.hpp"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Words on their way into the buffer: what belongs to each waits for the words of memory, goes
+// through the reduction unit, and is written. In order; any memory may take its time.
+`include "mt_assert.svh"
+
+module mt_rx_words #(
+  // Pieces of the collective: 2^PieceW; width of their counts.
+  parameter int unsigned PieceW = 10,
+  parameter int unsigned CntW = 6,
+  // Cycles of the reduction unit.
+  parameter int unsigned Latency = 2,
+  // Words that may be asked for before they are there; a power of two.
+  parameter int unsigned MaxOutstanding = 2,
+  localparam int unsigned LenW = mt_pkg::LenW,
+  localparam int unsigned AddrW = mt_pkg::AddrW,
+  localparam int unsigned DataW = mt_pkg::DataW,
+  localparam int unsigned StageW = mt_pkg::CountW + AddrW
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic clear_i,
+  input  logic halt_i,  // write no more
+
+  // A word is issued; all that it needs is asked for in this cycle, so only when ready_o.
+  output logic              ready_o,
+  input  logic              issue_i,
+  input  logic              adds_i,    // needs the buffer's word
+  input  logic              staged_i,  // needs the word beside the buffer instead of data_i
+  input  logic              ends_i,    // the last of its message
+  input  logic              empty_i,   // there is no word
+  input  logic [15:0]       keep_i,    // its bytes
+  input  logic [AddrW-1:0]  addr_i,
+  input  logic [PieceW-1:0] piece_i,
+  input  logic [CntW-1:0]   turn_i,
+  input  logic [LenW-1:0]   count_i,   // words of the message up to this one
+  input  logic [LenW-1:0]   finish_i,  // and up to the end of its worm
+  input  logic [DataW-1:0]  data_i,
+
+  // The last write, from the cycle after it on; and a message that is taken in by this one.
+  output logic              wrote_valid_o,
+  output logic [PieceW-1:0] wrote_piece_o,
+  output logic [CntW-1:0]   wrote_turn_o,
+  output logic [LenW-1:0]   wrote_count_o,
+  output logic [LenW-1:0]   wrote_end_o,
+  output logic              taken_o,
+  output logic [PieceW-1:0] taken_piece_o,
+
+  // AXI4-Stream, as mt_rx_port.
+  output logic              acc_req_tvalid_o,
+  input  logic              acc_req_tready_i,
+  output logic [AddrW-1:0]  acc_req_tdata_o,
+  input  logic              acc_tvalid_i,
+  output logic              acc_tready_o,
+  input  logic [DataW-1:0]  acc_tdata_i,
+  output logic              stage_req_tvalid_o,
+  input  logic              stage_req_tready_i,
+  output logic [StageW-1:0] stage_req_tdata_o,
+  input  logic              stage_tvalid_i,
+  output logic              stage_tready_o,
+  input  logic [DataW-1:0]  stage_tdata_i,
+  output logic              res_tvalid_o,
+  input  logic              res_tready_i,
+  output logic [AddrW-1:0]  res_taddr_o,
+  output logic [15:0]       res_tkeep_o,
+  output logic [DataW-1:0]  res_tdata_o,
+
+  // The reduction unit: operands, and results `Latency` enabled cycles later.
+  output logic              unit_en_o,
+  output logic              unit_valid_o,
+  output logic              unit_copy_o,
+  output logic [DataW-1:0]  unit_a_o,
+  output logic [DataW-1:0]  unit_b_o,
+  input  logic              unit_valid_i,
+  input  logic [DataW-1:0]  unit_result_i
+);
+
+  typedef struct packed {
+    logic adds;
+    logic staged;
+    logic ends;
+    logic empty;
+    logic [15:0] keep;
+    logic [AddrW-1:0] addr;
+    logic [PieceW-1:0] piece;
+    logic [CntW-1:0] turn;
+    logic [LenW-1:0] count;
+    logic [LenW-1:0] finish;
+  } word_t;
+  localparam int unsigned WordW = 4 + 16 + AddrW + PieceW + CntW + 2 * LenW;
+  localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
+
+  // All of them are asked in the same cycle, so either all are ready or none is asked.
+  logic way_ready, way_valid, way_taken;
+  word_t way;
+  logic [DataW-1:0] way_data;
+  logic unused_data_ready, unused_data_valid;
+  logic [LvlW-1:0] unused_way_level, unused_data_level, unused_acc_level, unused_stage_level;
+  assign ready_o = way_ready && acc_req_tready_i && stage_req_tready_i;
+  assign acc_req_tvalid_o = issue_i && adds_i;
+  assign acc_req_tdata_o = addr_i;
+  assign stage_req_tvalid_o = issue_i && staged_i;
+  assign stage_req_tdata_o = {mt_pkg::CountW'(turn_i), addr_i};
+  mt_fifo #(.Width(WordW), .Depth(MaxOutstanding)) u_way (
+    .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
+    .in_data_i({adds_i, staged_i, ends_i, empty_i, keep_i, addr_i, piece_i, turn_i, count_i,
+                finish_i}),
+    .out_valid_o(way_valid), .out_ready_i(way_taken), .out_data_o(way),
+    .level_o(unused_way_level));
+  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding)) u_data (
+    .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(unused_data_ready), .in_data_i(data_i),
+    .out_valid_o(unused_data_valid), .out_ready_i(way_taken), .out_data_o(way_data),
+    .level_o(unused_data_level));
+
+  logic acc_valid, stage_valid;
+  logic [DataW-1:0] acc, staged;
+  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_acc (
+    .clk_i, .rst_ni, .in_valid_i(acc_tvalid_i), .in_ready_o(acc_tready_o), .in_data_i(acc_tdata_i),
+    .out_valid_o(acc_valid), .out_ready_i(way_taken && way.adds), .out_data_o(acc),
+    .level_o(unused_acc_level));
+  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_stage (
+    .clk_i, .rst_ni,
+    .in_valid_i(stage_tvalid_i), .in_ready_o(stage_tready_o), .in_data_i(stage_tdata_i),
+    .out_valid_o(stage_valid), .out_ready_i(way_taken && way.staged), .out_data_o(staged),
+    .level_o(unused_stage_level));
+
+  // The reduction unit, and what travels beside it.
+  logic complete;
+  word_t beside_q [Latency];
+  assign unit_en_o = !res_tvalid_o || res_tready_i;
+  assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+  assign way_taken = complete && unit_en_o;
+  assign unit_valid_o = complete && !halt_i;
+  assign unit_copy_o = !way.adds;
+  always_comb begin
+    unit_a_o = '0;
+    unit_b_o = '0;
+    if (complete) begin
+      unit_a_o = acc;
+      unit_b_o = way.staged ? staged : way_data;
+    end
+  end
+  logic [Latency-1:0] moves_q;  // stages with something in them
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) moves_q <= '0;
+    else if (unit_en_o) moves_q <= Latency'({moves_q, complete});
+    if (unit_en_o && complete) beside_q[0] <= way;
+    for (int unsigned i = 1; i < Latency; i++) begin
+      if (unit_en_o && moves_q[i-1]) beside_q[i] <= beside_q[i-1];
+    end
+  end
+
+  word_t done;
+  logic writes;
+  assign done = beside_q[Latency-1];
+  assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
+  assign res_taddr_o = done.addr;
+  assign res_tkeep_o = done.keep;
+  assign res_tdata_o = unit_result_i;
+  assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);
+  assign taken_o = writes && done.ends;
+  assign taken_piece_o = done.piece;
+  always_ff @(posedge clk_i) begin
+    if (writes) begin
+      wrote_piece_o <= done.piece;
+      wrote_turn_o <= done.turn;
+      wrote_count_o <= done.count;
+      wrote_end_o <= done.finish;
+    end
+    if (!rst_ni || clear_i) wrote_valid_o <= 1'b0;
+    else if (writes) wrote_valid_o <= 1'b1;
+  end
+
+  `MT_ASSERT(IssuedWhenReady, !issue_i || ready_o)
+  `MT_ASSERT_NEXT(ResultStays, res_tvalid_o && !res_tready_i && !halt_i,
+                  halt_i || (res_tvalid_o && $stable(res_taddr_o)))
+
+endmodule

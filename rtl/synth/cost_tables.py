@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tables of docs/hardware-cost.md, between <!-- NAME --> and <!-- end --> lines."""
+import re
+
+CELLS_WITH_FP32 = 45000
+CELLS_OF_CONTROL = 8000
+CELLS_SHARED = 20000
+TABLE_BYTES = 650
+
+
+def count(row, column):
+    return int(row[column]) if row and str(row.get(column, "")) != "" else None
+
+
+def text(value):
+    return "" if value is None else f"{value:,}"
+
+
+def ratio(value, limit):
+    return "" if value is None else f"{value / limit:.2f}"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(cells) + " |" for cells in rows]
+
+
+def figures(budget, names):
+    columns = ("cells", "flip_flops", "memory_bits", "read_ports", "write_ports", "path")
+    header = ["", "cells", "flip-flops", "memory bits", "read ports", "write ports", "longest path"]
+    return table(header, [[label] + [text(count(budget.get(name), c)) for c in columns]
+                          for label, name in names if name in budget])
+
+
+def targets(budget, tables):
+    fp32, control = (count(budget.get(n), "cells") for n in ("ni64.fp32", "ni64"))
+    rows = [["interface, 4 ports, 64 ranks, 4 x 4 fp32 lanes, without memories", "cells",
+             text(CELLS_WITH_FP32), text(fp32), ratio(fp32, CELLS_WITH_FP32)],
+            ["its control: the same without adders", "cells", text(CELLS_OF_CONTROL), text(control),
+             ratio(control, CELLS_OF_CONTROL)],
+            ["with one unit of 4 lanes for two ports", "cells", text(CELLS_SHARED), "not built", ""]]
+    for network in ("torus:8x8", "mesh:8x8"):
+        if network in tables:
+            size = int(tables[network]["bytes"])
+            rows.append([f"table of a rank, `{network}`", "bytes", text(TABLE_BYTES), text(size),
+                         ratio(size, TABLE_BYTES)])
+    return table(["what", "unit", "at most", "measured", "ratio"], rows)
+
+
+def sizes(budget, _):
+    return figures(budget, [("16 ranks, control", "ni16"), ("64 ranks, control", "ni64"),
+                            ("256 ranks, control", "ni256"),
+                            ("64 ranks, with 4 x 4 fp32 lanes", "ni64.fp32"),
+                            ("64 ranks, all types and options", "ni64.all"),
+                            ("64 ranks, control, registers for small memories",
+                             "ni64.registers"),
+                            ("2 ports, 16 ranks, control (the test)", "small")])
+
+
+def parts(budget, _):
+    rows = [(n[len("ni64.modules."):], r) for n, r in budget.items()
+            if n.startswith("ni64.modules.")]
+    total = sum(count(r, "cells") for _, r in rows)
+    rows.sort(key=lambda item: -count(item[1], "cells"))
+    return table(["module", "instances", "cells of all", "share", "flip-flops of all"],
+                 [[f"`{m}`", str(count(r, "memories")), text(count(r, "cells")),
+                   f"{100 * count(r, 'cells') / total:.0f} %", text(count(r, "flip_flops"))]
+                  for m, r in rows])
+
+
+def options(budget, _):
+    base = budget.get("ni64")
+    rows = []
+    for label, name in (("lockstep left out", "no-lockstep"), ("performance counters", "counters"),
+                        ("packets", "packets"), ("exchanges of sums", "exchange"),
+                        ("long routes", "long-routes"), ("2 places for early worms", "slots2"),
+                        ("8 places for early worms", "slots8"),
+                        ("units of 3 cycles (without adders)", "latency3")):
+        row = budget.get(f"ni64.{name}")
+        if base and row:
+            change = [count(row, c) - count(base, c)
+                      for c in ("cells", "flip_flops", "memory_bits", "path")]
+            rows.append([label] + [f"{d:+,}" for d in change])
+    return table(["64 ranks, control, with", "cells", "flip-flops", "memory bits", "longest path"],
+                 rows)
+
+
+def units(budget, _):
+    rows = []
+    for label, name in (("copies only", "none"), ("int32", "int32"), ("fp32", "fp32"),
+                        ("bf16", "bf16"), ("fp16", "fp16"), ("int32, fp32", "int32-fp32"),
+                        ("fp32, bf16", "fp32-bf16"), ("all four", "all")):
+        cells = [label]
+        for latency in (2, 3):
+            row = budget.get(f"unit.{name}.latency{latency}")
+            cells += [text(count(row, c)) for c in ("cells", "flip_flops", "path")]
+        four = count(budget.get(f"unit.{name}.latency2"), "cells")
+        rows.append(cells + [text(four * 4 if four else None)])
+    return table(["types", "cells", "flip-flops", "path", "cells, 3 cycles", "flip-flops", "path",
+                  "4 ports, 2 cycles"], rows)
+
+
+def routers(budget, _):
+    names = []
+    for kind, ports, label in (("router", 5, "4 links, 1 interface port"),
+                               ("router", 8, "4 links, 4 interface ports"),
+                               ("switch", 8, "switch, 8 links")):
+        for channels in (2, 4):
+            for depth in (8, 512):
+                name = f"{kind}{ports}.vc{channels}.depth{depth}"
+                names.append((f"{label}, {channels} channels of {depth}", name))
+    names.append(("4 links, 1 interface port, 4 channels of 8, all registers",
+                  "router5.vc4.depth8.registers"))
+    return figures(budget, names)
+
+
+def ice40(budget, _):
+    names = (("interface, 64 ranks, control", "ni64.ice40"),
+             ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32.ice40"),
+             ("router, 5 ports, 2 channels of 512", "router5.vc2.depth512.ice40"))
+    return table(["", "LUTs", "flip-flops", "block RAMs (4 Kbit)"],
+                 [[label] + [text(count(budget[name], c))
+                             for c in ("luts", "lut_flip_flops", "block_rams")]
+                  for label, name in names if name in budget])
+
+
+def tables_of(_, tables):
+    rows = []
+    for network, row in tables.items():
+        bits = int(row["entry_bits"])
+        rows.append([f"`{network}`", row["ranks"], row["entries"], row["entry_bits"],
+                     text(int(row["bytes"])),
+                     text(int(row["relative_bytes"])) if row["relative_bytes"] else "",
+                     text(int(row["entries"]) * 200 // 8),
+                     f"{int(row['entries']) * 25 / int(row['bytes']):.1f}",
+                     row["port_entries"], text((4 * int(row["port_entries"]) * bits + 7) // 8)])
+    return table(["network", "ranks", "entries", "bits", "bytes", "bytes, relative",
+                  "at 200 bits", "less by", "entries of a port", "bytes, 4 ports that deep"], rows)
+
+
+SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
+            "routers": routers, "ice40": ice40, "tables": tables_of}
+
+
+def fill(document, budget, tables):
+    for name, section in SECTIONS.items():
+        lines = "\n".join(section(budget, tables))
+        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end -->)", re.S)
+        document = pattern.sub(lambda m, lines=lines: m[1] + lines + "\n" + m[2], document)
+    return document

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Every begun entry, flit, added word, message and step of random points of (topology, algorithm,
+/// collective, flow control, issue, type, size, buffers) in every cycle, and every sum.
+///
+/// MULTITREE_COSIM_POINTS: how many points instead of 240; MULTITREE_COSIM_SEED: others than in CI.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <random>
+
+#include "algorithms/registry.hpp"
+#include "rtl/sim/cosim.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::array kTopologies = {"ring:2",           "ring:3",
+                                    "ring:5",           "mesh:3",
+                                    "mesh:2x3",         "mesh:3x3",
+                                    "mesh:4x4",         "torus:2x2",
+                                    "torus:3x2",        "torus:3x3",
+                                    "torus:4x2",        "torus:4x4",
+                                    "torus:5x3",        "torus:4x1",
+                                    "full:4",           "full:5",
+                                    "hypercube:3",      "hypercube:4",
+                                    "star:3",           "star:6",
+                                    "fattree:2x2",      "fattree:2x3",
+                                    "fattree:4x4",      "fattree3:4",
+                                    "bigraph:2x2",      "bigraph:3x2",
+                                    "dragonfly:2x1x1",  "twisted-torus:4x2",
+                                    "mesh:2x2?lat=2ns", "torus:3x3?lat=7ns",
+                                    "ring:4?lat=40ns",  "circulant:7?offsets=1,2"};
+constexpr std::array kSizes = {8, 64, 200, 1000, 1024, 4096, 4104, 9000, 16384, 32768};
+constexpr std::uint32_t kPointsPerTest = 10;
+
+std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
+}
+
+struct Point {
+  std::string topology, algorithm;
+  multitree::Collective collective = multitree::Collective::AllReduce;
+  std::uint64_t bytes = 0;
+  nic::Parameters parameters;
+  HardwareType type = HardwareType::Fp32;
+};
+
+template <typename T, std::size_t N>
+const T& pick(const std::array<T, N>& all, std::mt19937& random) {
+  return all[random() % N];
+}
+
+/// A number of its own for each point, so that they do not depend on each other.
+Point make_point(std::uint32_t number) {
+  std::mt19937 random(from_environment("MULTITREE_COSIM_SEED", 1) * 1'000'003 + number);
+  constexpr std::array kCollectives = {
+      multitree::Collective::AllReduce, multitree::Collective::AllReduce,
+      multitree::Collective::AllReduce, multitree::Collective::ReduceScatter,
+      multitree::Collective::AllGather, multitree::Collective::Broadcast,
+      multitree::Collective::Reduce};
+  constexpr std::array kTypes = {HardwareType::Fp32, HardwareType::Int32, HardwareType::Bf16,
+                                 HardwareType::Fp16};
+  Point point;
+  // Each topology in turn, so that a few points have them all.
+  point.topology = kTopologies[number % kTopologies.size()];
+  const auto all = algorithms();
+  point.algorithm = all[random() % all.size()].name;
+  point.collective = pick(kCollectives, random);
+  point.bytes = static_cast<std::uint64_t>(pick(kSizes, random));
+  point.type = pick(kTypes, random);
+  nic::Parameters& p = point.parameters;
+  p.flow_control = random() % 2 == 0 ? nic::FlowControl::Message : nic::FlowControl::Packet;
+  p.issue = random() % 2 == 0 ? nic::Issue::Dependency : nic::Issue::Lockstep;
+  constexpr std::array kPackets = {32U, 64U, 256U, 256U, 1024U};
+  p.packet_bytes = pick(kPackets, random);
+  constexpr std::array kBuffers = {2U, 20U, 318U, 318U, 512U};
+  p.buffer_flits = pick(kBuffers, random);
+  constexpr std::array kChannels = {2U, 4U, 4U};
+  p.virtual_channels = pick(kChannels, random);
+  // Far fewer places than a link's round trip: right, but slow.
+  if (p.buffer_flits < 100) point.bytes = std::min<std::uint64_t>(point.bytes, 1024);
+  return point;
+}
+
+std::string describe(const Point& p) {
+  return fmt::format("{} {} {} {} bytes, type {}, {}", p.topology, p.algorithm,
+                     multitree::to_string(p.collective), p.bytes, static_cast<int>(p.type),
+                     nic::write_parameters(p.parameters));
+}
+
+class Cosimulation : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Cosimulation, ModelAndHardwareAgreeInEveryCycle) {
+  std::uint32_t compared = 0, unsupported = 0;
+  std::uint64_t events = 0;
+  // Points that are not possible (an algorithm on a network, a route, too many early worms) do not
+  // count: others take their place.
+  for (std::uint32_t i = 0; compared < kPointsPerTest && i < 40 * kPointsPerTest; ++i) {
+    const Point point = make_point(GetParam() * 1000 + i);
+    SCOPED_TRACE(describe(point));
+    const Topology topology = make_topology(point.topology);
+    try {
+      const Schedule schedule = make_schedule(point.algorithm, topology, point.collective, Rank{0});
+      const CosimResult result =
+          cosimulate(schedule, topology, point.bytes, point.parameters, {.type = point.type});
+      EXPECT_EQ(result.difference, "");
+      EXPECT_EQ(result.wrong, "");
+      for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
+      EXPECT_EQ(result.hardware.cycles, result.model_cycles);
+      events += result.events;
+      ++compared;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.code(), ErrorCode::Unsupported) << error.what();
+      ++unsupported;
+    }
+    if (testing::Test::HasFailure()) break;
+  }
+  EXPECT_EQ(compared, kPointsPerTest);
+  fmt::print("{} points, {} events compared, {} points not possible\n", compared, events,
+             unsupported);
+}
+
+INSTANTIATE_TEST_SUITE_P(Random, Cosimulation,
+                         testing::Range(0U, (from_environment("MULTITREE_COSIM_POINTS", 240) +
+                                             kPointsPerTest - 1) /
+                                                kPointsPerTest));
+
+/// The networks and schedules that results are reported for.
+TEST(CosimulationOf, TheNetworksInTheDocuments) {
+  const std::array networks = {"torus:4x4", "mesh:4x4", "fattree:4x4"};
+  for (const char* network : networks) {
+    const Topology topology = make_topology(network);
+    for (const auto& [algorithm, issue] :
+         {std::pair("multitree", nic::Issue::Dependency), std::pair("ring", nic::Issue::Dependency),
+          std::pair("allreduce-optimal", nic::Issue::Lockstep)}) {
+      SCOPED_TRACE(fmt::format("{} {}", network, algorithm));
+      nic::Parameters parameters;
+      parameters.issue = issue;
+      const CosimResult result =
+          cosimulate(make_schedule(algorithm, topology), topology, 32768, parameters, {});
+      EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+    }
+  }
+}
+
+/// 256 KiB on a 4x4 torus with links of 150 cycles, with the hardware's adders.
+TEST(CosimulationOf, MultitreeIsAsFastAsItIsMeantToBe) {
+  const Topology topology = make_topology("torus:4x4");
+  const CosimResult result =
+      cosimulate(make_schedule("multitree", topology), topology, 256 * 1024, {}, {});
+  EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+  EXPECT_LE(result.hardware.cycles, 10'900U);
+}
+
+TEST(CosimulationOf, SixtyFourRanks) {
+  const Topology topology = make_topology("torus:8x8");
+  const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 64 * 1024,
+                                        {}, {.adders = Adders::Function});
+  EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+}
+
+}  // namespace
+}  // namespace multitree::rtl

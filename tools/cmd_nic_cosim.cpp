@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree nic cosim`: the C++ model and the hardware side by side.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/registry.hpp"
+#include "algorithms/verify.hpp"
+#include "nic/parameters.hpp"
+#include "tools/command.hpp"
+#include "tools/hardware/hardware.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/units.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Flags {
+  NetworkFlags network;
+  std::string schedule, algorithms = "multitree", collective = "allreduce";
+  std::uint32_t root = 0;
+  std::string sizes = "64KiB", config, flow_control, issue;
+  CosimRequest request;
+  bool json = false;
+};
+
+struct Work {
+  Topology topology;
+  std::vector<Schedule> schedules;
+};
+
+Work load_work(const Flags& flags) {
+  if (!flags.schedule.empty()) {
+    SchedulePlan plan = load_schedule(flags.schedule);
+    const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
+    if (!report.ok()) {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
+                              report.violations.front().message));
+    }
+    return {std::move(plan.topology), {std::move(plan.schedule)}};
+  }
+  if (flags.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "nic cosim: expected --schedule or --topology, got neither");
+  }
+  Work work{load_network(flags.network), {}};
+  const Collective collective =
+      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  const Rank root = check_root(flags.root, work.topology);
+  for (const std::string& name :
+       for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
+    work.schedules.push_back(for_flag(
+        "--algorithm", [&] { return make_schedule(name, work.topology, collective, root); }));
+  }
+  return work;
+}
+
+nic::Parameters parameters_of(const Flags& flags) {
+  nic::Parameters p;
+  if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
+  if (!flags.flow_control.empty()) {
+    p.flow_control =
+        flags.flow_control == "packet" ? nic::FlowControl::Packet : nic::FlowControl::Message;
+  }
+  if (!flags.issue.empty()) {
+    p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
+  }
+  return p;
+}
+
+bool is_equal(const CosimRow& row) { return row.difference.empty() && row.errors.empty(); }
+
+std::string line_of(const std::string& algorithm, const CosimRow& row) {
+  return fmt::format("{:>12} {:<24} {:>9} {:>12} {:>12} {:>12} {:>7.3f} {:>11.0f} {:>7}\n",
+                     row.bytes, algorithm, row.messages, row.model_cycles, row.hardware_cycles,
+                     row.events, row.busiest, row.cycles_per_second,
+                     is_equal(row) ? "EQUAL" : "DIFFER");
+}
+
+ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
+  return {{"algorithm", algorithm},
+          {"size", row.bytes},
+          {"messages", row.messages},
+          {"model_cycles", row.model_cycles},
+          {"hardware_cycles", row.hardware_cycles},
+          {"events", row.events},
+          {"busiest_link", row.busiest},
+          {"first_difference", row.difference},
+          {"errors", row.errors}};
+}
+
+std::string header_of(const Flags& flags, const Topology& topology) {
+  return fmt::format(
+      "# {} on {}, {} ranks: C++ model and hardware, every cycle; {}\n"
+      "# link: share of the cycles in which the busiest link carries a flit\n"
+      "{:>12} {:<24} {:>9} {:>12} {:>12} {:>12} {:>7} {:>11} {:>7}\n",
+      flags.collective, topology.name(), topology.num_ranks(), flags.request.data_type, "size",
+      "algorithm", "messages", "model", "hardware", "events", "link", "cycles/s", "cycles");
+}
+
+void check_wave(const Flags& flags, std::size_t runs) {
+  if (flags.request.wave.empty()) return;
+  check_writable(flags.request.wave);
+  if (runs != 1) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--wave: expected one algorithm and one size, got {} runs", runs));
+  }
+}
+
+int run(const Flags& flags) {
+  const nic::Parameters parameters = parameters_of(flags);
+  std::vector<std::uint64_t> sizes;
+  for (const std::string& size : for_flag("--size", [&] { return split_list(flags.sizes); })) {
+    sizes.push_back(for_flag("--size", [&] { return parse_bytes(size); }));
+  }
+  const Work work = load_work(flags);
+  check_wave(flags, sizes.size() * work.schedules.size());
+  if (!flags.json) print(header_of(flags, work.topology));
+  ordered_json results = ordered_json::array();
+  bool all_equal = true;
+  for (const std::uint64_t bytes : sizes) {
+    for (const Schedule& schedule : work.schedules) {
+      const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, flags.request);
+      results.push_back(json_of(schedule.algorithm, row));
+      if (!flags.json) print(line_of(schedule.algorithm, row));
+      if (!row.difference.empty()) print_error("multitree: " + row.difference + "\n");
+      for (const std::string& error : row.errors) print_error("multitree: " + error + "\n");
+      all_equal = all_equal && is_equal(row);
+    }
+  }
+  if (flags.json) {
+    print_json({{"topology", work.topology.name()},
+                {"ranks", work.topology.num_ranks()},
+                {"datatype", flags.request.data_type},
+                {"results", std::move(results)}});
+  }
+  return all_equal ? kOk : kNegativeAnswer;
+}
+
+}  // namespace
+
+Command add_nic_cosim_command(CLI::App& nic) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = nic.add_subcommand(
+      "cosim", "Run the C++ model and the hardware side by side, and compare every cycle");
+  auto* schedule =
+      app->add_option("-s,--schedule", flags->schedule, "Schedule file; '-': standard input");
+  add_network_flags(*app, flags->network)->required(false)->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->algorithms, "One or several, separated by commas")
+      ->capture_default_str()
+      ->excludes(schedule);
+  app->add_option("-c,--collective", flags->collective,
+                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
+      ->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+      ->check(number_from(0))
+      ->capture_default_str();
+  app->add_option("--size", flags->sizes, "Buffer, rounded up to whole shards; several, by commas")
+      ->capture_default_str();
+  app->add_option("-d,--datatype", flags->request.data_type, "float, int32, bfloat16 or half")
+      ->check(one_of({"float", "int32", "bfloat16", "half"}))
+      ->capture_default_str();
+  app->add_option("--flow-control", flags->flow_control, "message (the default) or packet")
+      ->check(one_of({"message", "packet"}));
+  app->add_option("--issue", flags->issue, "dependency (the default) or lockstep")
+      ->check(one_of({"dependency", "lockstep"}));
+  app->add_option("--config", flags->config, "JSON file with parameters, as for simulate");
+  app->add_flag("--fast", flags->request.fast,
+                "Sums by a C function instead of the hardware's adders, no assertions");
+  app->add_option("--wave", flags->request.wave, "Write waves of all nodes (FST, for GTKWave)");
+  app->add_flag("--json", flags->json, "Print JSON instead of the table");
+  app->footer("Example: multitree nic cosim -t torus:4x4 -a multitree,ring --size 64KiB");
+  return {app, [flags] { return run(*flags); }};
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The verilated hardware for commands, if it was built.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "algorithms/schedule.hpp"
+#include "nic/simulate.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree::tools {
+
+struct CosimRequest {
+  std::string data_type = "float";
+  bool fast = false;  ///< sums by a C function, no assertions
+  std::string wave;   ///< file; empty: none
+};
+
+/// A size on both sides.
+struct CosimRow {
+  std::uint64_t bytes = 0;  ///< padded to whole shards
+  std::uint64_t messages = 0, events = 0, model_cycles = 0, hardware_cycles = 0;
+  double cycles_per_second = 0;     ///< simulated
+  double busiest = 0;               ///< share of the cycles in which the busiest link has a flit
+  std::string difference;           ///< of the first cycle that has one; empty: none
+  std::vector<std::string> errors;  ///< wrong sums, errors of interfaces
+};
+
+/// \throws Error(Unsupported) if the program was built without Verilator, and as
+/// rtl::cosimulate().
+CosimRow cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                    const nic::Parameters& parameters, const CosimRequest& request);
+
+/// The hardware alone, on floats whose sums are compared with the runtime's.
+/// \throws as cosimulate().
+nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topology,
+                                  std::uint64_t bytes, const nic::Parameters& parameters);
+
+}  // namespace multitree::tools
