@@ -29,10 +29,10 @@ set(multitree_verilator_flags --cc -Wall -Wpedantic --x-assign fast --x-initial 
   -I${MULTITREE_RTL_DIR}/include --no-timing)
 
 # multitree_verilate(name TOP mt_fifo SOURCES rtl/prim/mt_fifo.sv... [PARAMETERS Width=8...]
-#   [FLAGS --coverage-line...] [OPTIMIZE -O3] [NO_ASSERTIONS]): a static library `name` with the class V<name>,
-# header V<name>.h. Sources are relative to the project.
+#   [FLAGS --coverage-line...] [OPTIMIZE -O3] [NO_ASSERTIONS] [GENERATED /build/x.sv...]): a static library `name` with the class V<name>,
+# header V<name>.h. Sources are relative to the project, but for those that are GENERATED.
 function(multitree_verilate name)
-  cmake_parse_arguments(ARG "NO_ASSERTIONS" "TOP;OPTIMIZE" "SOURCES;PARAMETERS;FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "NO_ASSERTIONS" "TOP;OPTIMIZE" "SOURCES;PARAMETERS;FLAGS;GENERATED" ${ARGN})
   if(NOT ARG_OPTIMIZE)
     set(ARG_OPTIMIZE -O1)
   endif()
@@ -43,6 +43,7 @@ function(multitree_verilate name)
   set(archive ${directory}/V${name}__ALL.a)
   set(sources ${ARG_SOURCES})
   list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
+  list(APPEND sources ${ARG_GENERATED})
   set(parameters ${ARG_PARAMETERS})
   list(TRANSFORM parameters PREPEND -G)
   file(GLOB headers CONFIGURE_DEPENDS ${MULTITREE_RTL_DIR}/include/*.svh)

@@ -23,3 +23,6 @@ ni/mt_rx_port.sv
 ni/mt_csr.sv
 ni/mt_ni.sv
 net/mt_node.sv
+net/mt_link.sv
+net/mt_net_axil.sv
+net/mt_net_rank.sv

@@ -263,9 +263,11 @@ Command add_nic_command(CLI::App& parent) {
   add_source_flags(*sized, *flags);
   sized->add_flag("--json", flags->json, "Print JSON");
   Command cosim = add_nic_cosim_command(*app);
+  Command top = add_nic_top_command(*app);
   app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
-  return {app, [flags, tables, shown, cosim] {
+  return {app, [flags, tables, shown, cosim, top] {
             if (cosim.app->parsed()) return cosim.run();
+            if (top.app->parsed()) return top.run();
             if (tables->parsed()) return write_tables(*flags);
             return shown->parsed() ? show(*flags) : size(*flags);
           }};

@@ -40,6 +40,7 @@ Command add_replan_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
 Command add_nic_command(CLI::App& parent);
 Command add_nic_cosim_command(CLI::App& nic);
+Command add_nic_top_command(CLI::App& nic);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);

@@ -121,7 +121,13 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
       nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
   const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
   const nic::Program program = nic::compile_program(schedule, topology, elements);
-  Network network(topology, parameters, elements * parameters.element_bytes, options.adders);
+  std::vector<Rank> waves = options.wave_ranks;
+  if (options.wave.empty()) {
+    waves.clear();
+  } else if (waves.empty()) {
+    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) waves.push_back(Rank{r});
+  }
+  Network network(topology, parameters, elements * parameters.element_bytes, options.adders, waves);
 
   CosimResult result;
   result.clock_hz = nic::clock_of(topology, parameters);
@@ -139,7 +145,6 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
     most = model.cycles + kSpareCycles;
     comparison.emplace(recorder.take(), topology, program);
   }
-  if (!options.wave.empty()) network.trace_to(options.wave);
 
   Collective collective{
       .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
@@ -154,6 +159,7 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
   const auto begin = std::chrono::steady_clock::now();
   result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
     const auto now = static_cast<std::uint32_t>(cycle);
+    if (now == 0 && !waves.empty()) network.trace_to(options.wave);
     if (comparison && now > 0) {
       comparison->compare(now - 1, events.of(now));
     } else if (comparison) {

@@ -21,7 +21,9 @@ struct CosimOptions {
   bool compare = true;      ///< false: the hardware alone
   bool own_chunks = false;  ///< as in Collective
   std::function<void(double)> progress = {};
-  std::string wave = {};  ///< file for waves; empty: none
+  std::string wave =
+      {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none
+  std::vector<Rank> wave_ranks = {};  ///< whose waves; empty: all ranks'
 };
 
 struct CosimResult {

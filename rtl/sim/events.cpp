@@ -72,7 +72,7 @@ std::vector<Event> Recorder::take() {
   return std::move(events_);
 }
 
-HardwareEvents::HardwareEvents(const Network& network, const Topology& topology,
+HardwareEvents::HardwareEvents(const Hardware& network, const Topology& topology,
                                const nic::Program& program)
     : network_(network),
       topology_(topology),
@@ -101,10 +101,10 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
       steps_[r] = trace.step;
       next_.push_back({cycle, Kind::Step, r, 0, trace.step});
     }
-    for (std::uint32_t p = 0; p < Network::kPorts; ++p) {
+    for (std::uint32_t p = 0; (trace.begun | trace.issued | trace.taken) >> p != 0; ++p) {
       if ((trace.begun >> p & 1) != 0) next_.push_back({cycle, Kind::Begun, r, p, 0});
       if (((trace.issued | trace.taken) >> p & 1) == 0) continue;
-      const Network::RxTrace rx = network_.rx_trace(Rank{r}, p);
+      const Hardware::RxTrace rx = network_.rx_trace(Rank{r}, p);
       if ((trace.issued >> p & 1) != 0) {
         next_.push_back(
             {cycle, Kind::Issued, r, p, issue_detail(piece_of_[rx.piece], rx.turn, rx.pos)});

@@ -11,7 +11,7 @@
 
 #include "nic/observer.hpp"
 #include "nic/program/program.hpp"
-#include "rtl/sim/network.hpp"
+#include "rtl/sim/hardware.hpp"
 
 namespace multitree::rtl {
 
@@ -61,14 +61,14 @@ class Recorder : public nic::Observer {
 /// Tells the hardware's events, cycle by cycle.
 class HardwareEvents {
  public:
-  HardwareEvents(const Network& network, const Topology& topology, const nic::Program& program);
+  HardwareEvents(const Hardware& network, const Topology& topology, const nic::Program& program);
 
   /// Of the cycle `cycle` after the start, sorted. Flits and messages taken in are those of the
   /// cycle before, which is when the model tells them; call once a cycle.
   std::span<const Event> of(std::uint32_t cycle);
 
  private:
-  const Network& network_;
+  const Hardware& network_;
   const Topology& topology_;
   std::vector<std::uint32_t> piece_of_;  // by the number that hardware gives it
   std::vector<std::uint32_t> steps_;     // [rank]

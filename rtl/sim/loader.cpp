@@ -11,6 +11,7 @@
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/uniform.hpp"
+#include "rtl/sim/network.hpp"
 #include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
@@ -35,8 +36,10 @@ std::vector<std::uint32_t> words_of(const std::string& hex, std::uint32_t bits) 
 }
 
 /// A route as the hardware has it: hops from bit 0 up, the last one to the interface.
+/// \param ejection the router's output to it.
 std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint32_t classes,
-                                         std::uint32_t channels, bool is_long) {
+                                         std::uint32_t channels, std::uint32_t ejection,
+                                         bool is_long) {
   if (route.hops.size() + 1 > kLongHops) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("hardware model: expected routes of at most {} links, got {}",
@@ -55,7 +58,7 @@ std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint
     }
     put(h, route.hops[h].port | mask << kHopPortBits);
   }
-  put(route.hops.size(), (Network::kPorts + route.ejection) | 1U << kHopPortBits);
+  put(route.hops.size(), ejection | 1U << kHopPortBits);
   constexpr std::uint32_t kLongBit = kLongHops * kHopBits;  // the route's own flit
   if (is_long) words[kLongBit / 32] |= 1U << (kLongBit % 32);
   return words;
@@ -110,7 +113,8 @@ std::uint32_t pieces_per_flow(const nic::Tables& tables) {
   return pieces;
 }
 
-std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
+std::vector<std::vector<RegisterWrite>> load(const Collective& c,
+                                             const std::vector<std::uint32_t>& ports) {
   const nic::Tables& tables = c.tables;
   if (tables.ranks > kMostRanks) {
     throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected at most {} ranks, "
@@ -145,8 +149,10 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c) {
                {reg::kArrivals, arrivals[r]},
                {reg::kWatchdog, c.watchdog}};
     for (const nic::TableRoute& route : tables.routes[r]) {
-      for (const std::uint32_t word :
-           route_words(route, tables.classes, c.parameters.virtual_channels, is_long)) {
+      for (const std::uint32_t word : route_words(
+               route, tables.classes, c.parameters.virtual_channels,
+               (ports.empty() ? Network::kPorts : ports[index(route.peer)]) + route.ejection,
+               is_long)) {
         of_rank.push_back({reg::kRoute, word});
       }
     }

@@ -9,7 +9,7 @@
 #include "nic/encode/layout.hpp"
 #include "nic/parameters.hpp"
 #include "nic/table/table.hpp"
-#include "rtl/sim/network.hpp"
+#include "rtl/sim/hardware.hpp"
 
 namespace multitree::rtl {
 
@@ -43,7 +43,9 @@ std::uint32_t pieces_per_flow(const nic::Tables& tables);
 /// All tables, routes, steps and modes, for each rank. Entries are the bits of the image.
 /// \throws Error(Unsupported) as write_image(), and if routes have more than 13 links or ranks more
 /// than 256.
-std::vector<std::vector<RegisterWrite>> load(const Collective& collective);
+/// \param ports of each rank's interface; empty: those of Network.
+std::vector<std::vector<RegisterWrite>> load(const Collective& collective,
+                                             const std::vector<std::uint32_t>& ports = {});
 
 /// Only what starts another run of what is loaded.
 RegisterWrite arm();

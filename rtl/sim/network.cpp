@@ -6,10 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <stdexcept>
 
 #include "rtl/sim/node.hpp"
+#include "rtl/sim/waves.hpp"
 #include "topologies/error.hpp"
+#include "topologies/io/files.hpp"
 
 namespace multitree::rtl {
 namespace {
@@ -52,14 +55,18 @@ struct Network::Wire {
 };
 
 Network::Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
-                 Adders adders)
-    : topology_(topology) {
+                 Adders adders, const std::vector<Rank>& waves)
+    : topology_(topology), wave_ranks_(waves) {
   check(topology, parameters);
+  if (!waves.empty()) waves_ = std::make_unique<Waves>();
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const auto& node = topology.node(NodeId{n});
     if (node.rank) {
       memories_.push_back(std::make_unique<Memory>(bytes));
-      nodes_.push_back(make_rank(memories_.back()->handle(), adders, node.name));
+      const std::uint32_t memory = memories_.back()->handle();
+      nodes_.push_back(std::ranges::find(waves, *node.rank) != waves.end()
+                           ? make_wave_rank(memory, node.name, *waves_)
+                           : make_rank(memory, adders, node.name));
     } else {
       nodes_.push_back(
           make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
@@ -103,7 +110,9 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
   for (auto& node : nodes_) node->put_write(nullptr);
 }
 
-Network::~Network() = default;
+Network::~Network() {
+  if (waves_) waves_->close();
+}
 
 void Network::tick() {
   for (std::uint32_t l = 0; l < wires_.size(); ++l) {
@@ -132,6 +141,7 @@ void Network::tick() {
     }
   }
   for (auto& node : nodes_) node->tick();
+  if (waves_ && waves_->is_open()) waves_->write_cycle();
   ++cycle_;
 }
 
@@ -174,7 +184,20 @@ Network::RxTrace Network::rx_trace(Rank rank, std::uint32_t port) const {
   return nodes_[index(topology_.node_of(rank))]->rx_trace(port);
 }
 
-void Network::trace_to(const std::string&) {}
+void Network::trace_to(const std::string& path) {
+  std::vector<WaveRank> shown;
+  for (const Rank rank : wave_ranks_) {
+    const NodeId node = topology_.node_of(rank);
+    const std::size_t ports =
+        std::max(topology_.out_links(node).size(), topology_.in_links(node).size());
+    shown.push_back({scope_name(topology_.node(node).name), index(rank),
+                     static_cast<std::uint32_t>(ports)});
+  }
+  const std::filesystem::path file(path);
+  const std::string save = std::filesystem::path(file).replace_extension(".gtkw").string();
+  write_file(save, gtkwave_save(file.filename().string(), shown));
+  waves_->open(path);
+}
 
 const LinkFlit& Network::sent(LinkId link) const { return wires_[index(link)].sent; }
 

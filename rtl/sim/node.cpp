@@ -4,13 +4,16 @@
 #include "rtl/sim/node.hpp"
 
 #include <verilated.h>
+#include <verilated_fst_c.h>
 
 #include <cstring>
 
 #include "Vsim_node.h"
 #include "Vsim_node_fast.h"
+#include "Vsim_node_wave.h"
 #include "Vsim_switch16.h"
 #include "Vsim_switch8.h"
+#include "rtl/sim/waves.hpp"
 
 namespace multitree::rtl {
 namespace {
@@ -21,16 +24,18 @@ constexpr std::uint32_t kLaneWords = 5;
 template <typename Model>
 class Base : public Node {
  public:
-  explicit Base(const std::string& name)
-      : context_(std::make_unique<VerilatedContext>()),
-        model_(std::make_unique<Model>(context_.get(), name.c_str())) {
+  /// \param context shared with others, or null.
+  explicit Base(const std::string& name, VerilatedContext* context = nullptr)
+      : context_(context != nullptr ? nullptr : std::make_unique<VerilatedContext>()),
+        model_(std::make_unique<Model>(context != nullptr ? context : context_.get(),
+                                       name.c_str())) {
     model_->clk_i = 0;
     model_->link_valid_i = 0;
     model_->link_credit_valid_i = 0;
   }
   ~Base() override {
     // The model unregisters from the thread's context, which may be one that is gone.
-    Verilated::threadContextp(context_.get());
+    Verilated::threadContextp(model_->contextp());
     model_->final();
   }
 
@@ -42,6 +47,7 @@ class Base : public Node {
     model_->eval();
   }
   void set_reset(bool active) override { model_->rst_ni = !active; }
+  void set_clock(bool high) override { model_->clk_i = high; }
 
   void put_flit(std::uint32_t port, const LinkFlit& flit) override {
     set(model_->link_valid_i, port, flit.valid);
@@ -83,7 +89,8 @@ class Base : public Node {
 template <typename Model>
 class RankNode : public Base<Model> {
  public:
-  RankNode(std::uint32_t memory, const std::string& name) : Base<Model>(name) {
+  RankNode(std::uint32_t memory, const std::string& name, VerilatedContext* context = nullptr)
+      : Base<Model>(name, context) {
     Model& m = *this->model_;
     m.handle_i = memory;
     m.stall_i = 0;
@@ -131,6 +138,17 @@ class RankNode : public Base<Model> {
   }
 };
 
+/// With waves.
+class WaveNode : public RankNode<Vsim_node_wave> {
+ public:
+  WaveNode(std::uint32_t memory, const std::string& name, Waves& waves)
+      : RankNode(memory, name, &waves.context()) {
+    constexpr int all_levels = 99;
+    model_->trace(&waves.file(), all_levels);
+    waves.add(*this);
+  }
+};
+
 template <typename Model>
 class SwitchNode : public Base<Model> {
  public:
@@ -153,6 +171,10 @@ class SwitchNode : public Base<Model> {
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, const std::string& name) {
   if (adders == Adders::Hardware) return std::make_unique<RankNode<Vsim_node>>(memory, name);
   return std::make_unique<RankNode<Vsim_node_fast>>(memory, name);
+}
+
+std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& name, Waves& waves) {
+  return std::make_unique<WaveNode>(memory, scope_name(name), waves);
 }
 
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {

@@ -19,6 +19,8 @@ class Node {
   /// The clock's rising edge, with the inputs as they have been set.
   virtual void tick() = 0;
   virtual void set_reset(bool active) = 0;
+  /// The clock between edges, for waves; tick() does not need it.
+  virtual void set_clock(bool high) = 0;
 
   virtual void put_flit(std::uint32_t port, const LinkFlit& flit) = 0;
   virtual void put_credit(std::uint32_t port, bool valid, std::uint8_t vc) = 0;

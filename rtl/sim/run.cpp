@@ -37,7 +37,7 @@ std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrit
 
 class Run {
  public:
-  Run(Network& network, std::uint32_t ranks, std::uint32_t links)
+  Run(Hardware& network, std::uint32_t ranks, std::uint32_t links)
       : network_(network), done_(ranks, 0), flits_(links, 0) {}
 
   /// \returns whether all interfaces are done.
@@ -74,7 +74,7 @@ class Run {
   }
 
  private:
-  Network& network_;
+  Hardware& network_;
   std::vector<std::uint8_t> done_;
   std::vector<std::uint64_t> flits_;
   std::uint64_t start_ = 0, last_taken_ = 0;
@@ -91,13 +91,13 @@ std::string describe_errors(std::uint32_t bits) {
   return names;
 }
 
-RunResult run_collective(Network& network, const Collective& collective, Buffers& buffers,
+RunResult run_collective(Hardware& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
-  network.write(load(collective));
+  network.write(load(collective, network.ports()));
   return run_again(network, collective, buffers, most, observe);
 }
 
-RunResult run_again(Network& network, const Collective& collective, Buffers& buffers,
+RunResult run_again(Hardware& network, const Collective& collective, Buffers& buffers,
                     std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
   const std::uint32_t ranks = collective.tables.ranks;
   network.write(to_all(ranks, arm()));

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "rtl/sim/data.hpp"
+#include "rtl/sim/hardware.hpp"
 #include "rtl/sim/loader.hpp"
-#include "rtl/sim/network.hpp"
 
 namespace multitree::rtl {
 
@@ -28,12 +28,12 @@ std::string describe_errors(std::uint32_t bits);
 /// interfaces are done or one has failed and the others have been given time to notice, at most
 /// `most` cycles; then moves the memories back.
 /// \param observe called after each cycle, with the number of cycles since the start.
-RunResult run_collective(Network& network, const Collective& collective, Buffers& buffers,
+RunResult run_collective(Hardware& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most,
                          const std::function<void(std::uint64_t)>& observe = {});
 
 /// Another run of what is loaded: the same without loading.
-RunResult run_again(Network& network, const Collective& collective, Buffers& buffers,
+RunResult run_again(Hardware& network, const Collective& collective, Buffers& buffers,
                     std::uint64_t most, const std::function<void(std::uint64_t)>& observe = {});
 
 }  // namespace multitree::rtl

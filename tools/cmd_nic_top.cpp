@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree nic top`: a network as one module of hardware.
+#include "tools/command.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "nic/top/top.hpp"
+#include "topologies/io/files.hpp"
+
+namespace multitree::tools {
+namespace {
+
+constexpr std::uint32_t kMostCycles = 1U << 24;  // as nic::cycles_of()
+
+struct Flags {
+  NetworkFlags network;
+  std::uint32_t latency = 0;
+  std::string rtl = "rtl", output;
+};
+
+int write_top(const Flags& flags) {
+  const Topology topology = load_network(flags.network);
+  const nic::Wiring wiring =
+      for_flag("--topology", [&] { return nic::wire(topology, {}, flags.latency); });
+  std::string command = fmt::format("multitree nic top -t '{}'", topology.name());
+  if (flags.latency != 0) command += fmt::format(" --latency {}", flags.latency);
+  std::error_code error;
+  std::filesystem::create_directories(flags.output, error);
+  if (error) {
+    throw Error(ErrorCode::Io,
+                fmt::format("{}: cannot make this directory: {}", flags.output, error.message()));
+  }
+  const std::string top = fmt::format("{}/{}.sv", flags.output, nic::top_name(topology));
+  const std::string text = nic::systemverilog_top(topology, wiring, command);
+  const std::string files = nic::top_file_list(flags.rtl, top);
+  write_files({{top, text}, {flags.output + "/files.f", files}});
+  print(fmt::format("{}\n", top));
+  return kOk;
+}
+
+}  // namespace
+
+Command add_nic_top_command(CLI::App& nic) {
+  auto flags = std::make_shared<Flags>();
+  CLI::App* app = nic.add_subcommand("top", "Write a network's hardware as one module");
+  add_network_flags(*app, flags->network);
+  app->add_option("--latency", flags->latency,
+                  "Cycles of every link (default: those of the network, at 1 GHz)")
+      ->check(number_from(1, kMostCycles));
+  app->add_option("--rtl", flags->rtl, "Where rtl/ is, for the list of files")
+      ->capture_default_str();
+  app->add_option("-o,--output", flags->output,
+                  "Directory, made if need be: mt_net_<network>.sv, files.f")
+      ->required();
+  return {app, [flags] { return write_top(*flags); }};
+}
+
+}  // namespace multitree::tools
