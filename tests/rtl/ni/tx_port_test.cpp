@@ -127,7 +127,7 @@ class Sender {
     return (m.flow * config_.pieces + m.piece) & 0xf;
   }
   [[nodiscard]] unsigned start_of(const Message& m) const {
-    return config_.uniform ? (m.flow * config_.pieces + m.piece) * config_.chunk : m.start;
+    return config_.uniform ? piece_of(m) * config_.chunk : m.start;
   }
   [[nodiscard]] unsigned flits_of(const Message& m) const {
     const unsigned lanes = config_.wide ? 4 : 8;
@@ -176,6 +176,7 @@ class Sender {
     bench_->entry_valid_i = has_entry;
     bench_->entry_i = m.bits();
     std::copy(routes_[m.route].begin(), routes_[m.route].end(), bench_->route_i.data());
+    put(bench_->start_i, piece_of(m) * config_.chunk);
     bench_->route_long_i = config_.is_long[m.route];
     if (sums_()) {
       ++taken_;
