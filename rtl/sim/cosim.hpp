@@ -11,6 +11,7 @@
 #include "algorithms/schedule.hpp"
 #include "nic/parameters.hpp"
 #include "rtl/sim/data.hpp"
+#include "rtl/sim/network.hpp"
 #include "rtl/sim/run.hpp"
 
 namespace multitree::rtl {
