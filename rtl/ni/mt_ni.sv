@@ -168,7 +168,7 @@ module mt_ni #(
     .clear_o(clear), .arm_o(arm), .go_o(go),
     .entry_write_o(entry_write), .entry_o(entry), .route_write_o(route_write), .route_o(route),
     .step_write_o(step_write), .step_length_o(step_length),
-    .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done), .taken_i(taken_count_q),
+    .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done || finished_q), .taken_i(taken_count_q),
     .error_i(error), .error_port_i(error_port), .error_piece_i(error_piece), .failed_o(failed),
     .sent_i(valid_o), .received_i(received), .no_credit_i(no_credit), .parked_i(parked));
 
@@ -190,12 +190,17 @@ module mt_ni #(
       else if (clear_piece_q == '1) arming_q <= 1'b0;
       if (arming_q && clear_piece_q == '1) armed_q <= 1'b1;
       else if (done) armed_q <= 1'b0;
-      starting_q <= go;
+      starting_q <= go && armed_q;
       if (starting_q) running_q <= 1'b1;
       else if (done) running_q <= 1'b0;
     end
   end
-  assign irq_o = (!running_q && !armed_q && taken_count_q != '0) || failed;
+  logic finished_q;  // since it was armed
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni || arm) finished_q <= 1'b0;
+    else if (done) finished_q <= 1'b1;
+  end
+  assign irq_o = finished_q || failed;
 
   // Where each uniform chunk starts: counted while arming, so that nothing is multiplied.
   logic [mt_pkg::StartW-1:0] starts [1 << PieceW];
@@ -226,7 +231,6 @@ module mt_ni #(
   // The table that an entry belongs to: the first hop's.
   logic [mt_pkg::HopPortW-1:0] entry_port;
   assign entry_port = routes[RouteIdxW'(entry[RouteAt +: RouteW])][mt_pkg::HopPortW-1:0];
-
   // ---- Step timer.
   logic [StepW-1:0] step, current_step;
   logic [P-1:0] idle_in_step;
@@ -378,7 +382,6 @@ module mt_ni #(
     assign trace_taken_piece_o[p*16 +: 16] = 16'(taken_piece[p*PieceW +: PieceW]);
   end
   assign received = valid_i;
-
   // ---- Done: all is sent, and all taken in.
   logic [23:0] taken_now;
   always_comb begin
@@ -393,7 +396,7 @@ module mt_ni #(
 
   logic expires;
   mt_watchdog #(.Width(24)) u_watchdog (
-    .clk_i, .rst_ni, .running_i(running_q), .limit_i(watchdog),
+    .clk_i, .rst_ni, .running_i(running_q && !halt), .limit_i(watchdog),
     .moves_i((valid_o | valid_i | taken) != '0), .expires_o(expires));
 
   // ---- Errors, and the lowest port that has one.

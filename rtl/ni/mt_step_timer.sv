@@ -70,7 +70,7 @@ module mt_step_timer #(
         left_q <= first_q;
       end else if (advance) begin
         step_q <= step_o;
-        left_q <= next_length_q - LenW'(1);
+        left_q <= next_length_q == '0 ? '0 : next_length_q - LenW'(1);
       end else if (running_i && left_q != '0) begin
         left_q <= left_q - LenW'(1);
       end

@@ -50,6 +50,8 @@ class Top : public Hardware {
     write(std::vector(ranks_, places));
   }
   ~Top() override { model_->final(); }
+  /// What the model was made in; has its coverage.
+  [[nodiscard]] VerilatedContext& context() { return *context_; }
   Top(const Top&) = delete;
   Top& operator=(const Top&) = delete;
 
