@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// `multitree nic top`: a network as one module of hardware.
-#include "tools/command.hpp"
-
 #include <fmt/format.h>
 
 #include <filesystem>
 
 #include "nic/top/top.hpp"
+#include "tools/command.hpp"
 #include "topologies/io/files.hpp"
 
 namespace multitree::tools {

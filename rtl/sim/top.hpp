@@ -49,7 +49,11 @@ class Top : public Hardware {
     const std::vector<RegisterWrite> places{{reg::kPlaces, parameters.buffer_flits}};
     write(std::vector(ranks_, places));
   }
-  ~Top() override { model_->final(); }
+  ~Top() override {
+    // The model unregisters from the thread's context, which may be one that is gone.
+    Verilated::threadContextp(context_.get());
+    model_->final();
+  }
   /// What the model was made in; has its coverage.
   [[nodiscard]] VerilatedContext& context() { return *context_; }
   Top(const Top&) = delete;

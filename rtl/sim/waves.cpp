@@ -12,16 +12,14 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr int kPicoseconds = -12;
-constexpr std::uint64_t kCycle = 1000, kHalf = kCycle / 2;
+constexpr std::uint64_t kCycle = 1000, kHalf = kCycle / 2;  // picoseconds
 
 }  // namespace
 
 Waves::Waves()
     : context_(std::make_unique<VerilatedContext>()), file_(std::make_unique<VerilatedFstC>()) {
   context_->traceEverOn(true);
-  context_->timeunit(kPicoseconds);
-  context_->timeprecision(kPicoseconds);
+  file_->set_time_resolution("1ps");
 }
 
 Waves::~Waves() { close(); }

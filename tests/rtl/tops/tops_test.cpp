@@ -33,10 +33,10 @@ struct Run {
 };
 
 /// What a collective needs, computed once for both networks.
-struct Setup {
-  explicit Setup(const Case& c)
+struct Prepared {
+  explicit Prepared(const Case& c)
       : topology(make_topology(c.topology)),
-        schedule(make_schedule(c.algorithm, topology, Collective::AllReduce)) {
+        schedule(make_schedule(c.algorithm, topology, multitree::Collective::AllReduce)) {
     nic::Parameters given;
     given.issue = c.issue;
     given.flow_control = c.flow_control;
@@ -82,17 +82,17 @@ struct Setup {
 template <typename Model>
 void compare(const Case& c) {
   SCOPED_TRACE(c.topology + " " + c.algorithm);
-  const Setup setup(c);
-  Top<Model> top(setup.topology, setup.parameters, setup.bytes());
-  const Run whole = setup.run(top);
+  const Prepared prepared(c);
+  Top<Model> top(prepared.topology, prepared.parameters, prepared.bytes());
+  const Run whole = prepared.run(top);
   EXPECT_EQ(whole.wrong, "");
   EXPECT_TRUE(whole.result.errors.empty()) << whole.result.errors.front();
   EXPECT_TRUE(top.done());
   EXPECT_FALSE(top.failed());
   EXPECT_EQ(top.read_any(reg::kError), 0U);
 
-  Network nodes(setup.topology, setup.parameters, setup.bytes(), Adders::Function);
-  const Run single = setup.run(nodes);
+  Network nodes(prepared.topology, prepared.parameters, prepared.bytes(), Adders::Function);
+  const Run single = prepared.run(nodes);
   EXPECT_EQ(single.wrong, "");
   EXPECT_GT(whole.result.cycles, 0U);
   EXPECT_EQ(whole.result.cycles, single.result.cycles);
@@ -115,8 +115,8 @@ TEST(Tops, InLockstepAndInPackets) {
 
 /// A network that has failed says so, and can be used again.
 TEST(Tops, FailAndRecover) {
-  const Setup setup({"torus:2x2"});
-  Top<Vtop_torus_2x2> top(setup.topology, setup.parameters, setup.bytes());
+  const Prepared prepared({"torus:2x2"});
+  Top<Vtop_torus_2x2> top(prepared.topology, prepared.parameters, prepared.bytes());
   EXPECT_FALSE(top.done());
   EXPECT_FALSE(top.failed());
   // An entry more than there is room for, at rank 2.
@@ -130,10 +130,10 @@ TEST(Tops, FailAndRecover) {
   EXPECT_EQ(top.read_any(reg::kError), error);
   top.write(std::vector(4, std::vector<RegisterWrite>{{reg::kError, error}}));
   EXPECT_FALSE(top.failed());
-  EXPECT_EQ(setup.run(top).wrong, "");
+  EXPECT_EQ(prepared.run(top).wrong, "");
   EXPECT_TRUE(top.done());
   // And once more, with what is loaded again.
-  EXPECT_EQ(setup.run(top).wrong, "");
+  EXPECT_EQ(prepared.run(top).wrong, "");
 }
 
 }  // namespace
