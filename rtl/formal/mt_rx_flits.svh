@@ -69,8 +69,6 @@ assign sane = flit_valid && state_q != Broken;
     turn_o == bits[TurnAt +: CntW] && after_o == bits[AfterAt +: CntW] && len_o == says &&
     offset_o == bits[OffsetAt +: 16] &&
     32'(addr_o) == 32'(bits[StartAt +: 24]) << (wide_i ? 2 : 1)))
-`MT_ASSERT(NoFieldsWithoutHeader, header_o || {gather_o, last_o, lanes_o, piece_o, turn_o, after_o,
-                                               len_o, offset_o, addr_o} == '0)
 `MT_ASSERT(DataIsData, !payload_o || data_o == bits[127:0])
 `MT_ASSERT(PieceExists, !header_o || piece_error_o == (32'(bits[PieceAt +: 14]) >= 1 << PieceW))
 

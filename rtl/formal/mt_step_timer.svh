@@ -4,10 +4,9 @@
 // steps: 4
 // cover: 12
 
-// What the user promises: lengths of at least a cycle, before the run; a start, then the run.
+// What the user promises: lengths before the run; a start, then the run.
 logic before_q;
 always_ff @(posedge clk_i) before_q <= rst_ni && (start_i || running_i);
-`MT_ASSUME(LengthIsSome, !write_i || length_i != '0)
 `MT_ASSUME(LoadsBefore, !(write_i || clear_i) || !(start_i || running_i))
 `MT_ASSUME(StartsOnce, !start_i || !running_i)
 `MT_ASSUME(RunFollowsStart, !running_i || before_q)
@@ -40,7 +39,7 @@ assign is_last = 32'(which) + 1 >= 32'(count_q);
 `MT_ASSERT(CurrentIsOfThePast, current_o == step_q)
 `MT_ASSERT_NEXT(StartsAtZero, start_i, current_o == '0)
 `MT_ASSERT_NEXT(StepStays, !start_i, current_o == $past(step_o))
-// A step is over exactly when its time is and all is sent.
+// A step is over exactly when its time is and all is sent; each but the first lasts a cycle.
 `MT_ASSERT(NotBeforeItsTime, !running_i || step_q != which || step_o == step_q || over)
 `MT_ASSERT(NotBeforeAllIsSent, sent_i || step_o == step_q)
 `MT_ASSERT(NeverMissed, !running_i || step_q != which || !over || !sent_i || is_last ||
@@ -52,7 +51,6 @@ assign is_last = 32'(which) + 1 >= 32'(count_q);
 `MT_ASSERT(FirstStored, which != '0 || count_q == '0 || first_q == length_q)
 `MT_ASSERT(NextReadAhead, !running_i || 32'(step_q) + 1 != 32'(which) ||
                           32'(which) >= 32'(count_q) || next_length_q == length_q)
-`MT_ASSERT(LengthNotZero, 32'(which) >= 32'(count_q) || length_q != '0)
 `MT_ASSERT(LeftIsRest, !running_i || step_q != which ||
            32'(left_q) == (over ? 0 : 32'(length_q) - 32'(lasted_q)))
 

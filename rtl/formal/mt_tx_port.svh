@@ -7,14 +7,14 @@
 // What the user promises. Configuration stays; a run begins at rest, and one that stops
 // (after an error) does not go on; the table keeps an entry until
 // it is popped; memory answers what it was asked, in order, at any time; a credit comes back for a
-// flit that was sent. Chunks are not uniform (a product of two wide numbers; the lint and the
-// co-simulation have it).
+// flit that was sent. Uniform chunks start where the port is told, which stays as the entry does.
 logic config_known_q;
 logic [NumVc-1:0] mask_q;
 logic [15:0] packet_q;
 logic [CreditW-1:0] places_q;
 logic [PieceOfFlowW:0] pieces_q;
-logic wide_q, packets_q;
+logic wide_q, packets_q, uniform_q;
+logic [mt_pkg::StartW-1:0] size_q;
 always_ff @(posedge clk_i) begin
   config_known_q <= rst_ni;
   mask_q <= vc_mask_i;
@@ -23,11 +23,14 @@ always_ff @(posedge clk_i) begin
   wide_q <= wide_i;
   packets_q <= packets_i;
   pieces_q <= pieces_i;
+  uniform_q <= uniform_i;
+  size_q <= size_i;
 end
 `MT_ASSUME(ConfigStays, !config_known_q || (vc_mask_i == mask_q && packet_flits_i == packet_q &&
-    wide_i == wide_q && packets_i == packets_q && pieces_i == pieces_q))
+    wide_i == wide_q && packets_i == packets_q && pieces_i == pieces_q &&
+    uniform_i == uniform_q && size_i == size_q))
 `MT_ASSUME(PlacesStay, !config_known_q || load_i || places_i == places_q)
-`MT_ASSUME(NotUniform, !uniform_i)
+`MT_ASSUME(SizesAsInEntries, size_i[mt_pkg::StartW-1:5] == '0)
 `MT_ASSUME(PacketIsSome, packet_flits_i != '0)
 `MT_ASSUME(LoadsBefore, !load_i || (!running_i && !busy_q && out_q == '0 && !credit_valid_i))
 `MT_ASSUME(StopsForGood, !running_i || !stopped_q)
@@ -35,15 +38,18 @@ end
 logic kept_q, kept_long_q, kept_error_q;
 logic [EntryW-1:0] kept_entry_q;
 logic [mt_pkg::LongRouteW-1:0] kept_route_q;
+logic [mt_pkg::StartW-1:0] kept_start_q;
 always_ff @(posedge clk_i) begin
   kept_q <= rst_ni && !rewind_i && entry_valid_i && !entry_pop_o;
   kept_entry_q <= entry_i;
   kept_route_q <= route_i;
+  kept_start_q <= start_i;
   kept_long_q <= route_long_i;
   kept_error_q <= entry_error_i;
 end
 `MT_ASSUME(EntryKept, !kept_q || (entry_valid_i && entry_i == kept_entry_q &&
-    route_i == kept_route_q && route_long_i == kept_long_q && entry_error_i == kept_error_q))
+    route_i == kept_route_q && route_long_i == kept_long_q && entry_error_i == kept_error_q &&
+    start_i == kept_start_q))
 `MT_ASSUME(OpcodeExists, !entry_valid_i || entry_i[1:0] != 2'd3)
 
 // The entry, by where its fields lie.
@@ -54,7 +60,9 @@ logic [15:0] words;
 assign opcode = entry_i[1:0];
 assign due_step = entry_i[3:2];
 assign due_count = entry_i[8:7];
-assign elements = entry_i[21:17];
+assign elements = uniform_i ? size_i[4:0] : entry_i[21:17];
+logic [23:0] first;
+assign first = uniform_i ? start_i : 24'(entry_i[16:13]);
 assign words = wide_i ? (16'(elements) + 3) / 4 : (16'(elements) + 7) / 8;
 
 // busy_q: a message is under way. What was sent of it, by what is seen at the outputs.
@@ -137,10 +145,14 @@ assign in_packet = packets_i && packet_flits_i < words_q - seen_q ? packet_flits
 logic [EntryW-1:0] entry_q;
 logic [mt_pkg::LongRouteW-1:0] route_q;
 logic [mt_pkg::SrcW-1:0] rank_q;
+logic [23:0] first_q;
+logic [4:0] elements_q;
 always_ff @(posedge clk_i) begin
   entry_q <= entry_i;
   route_q <= route_i;
   rank_q <= rank_i;
+  first_q <= first;
+  elements_q <= elements;
 end
 logic [PieceW-1:0] number;  // of the piece
 assign number = (entry_q[4] ? pieces_q : 2'd0) + {1'b0, entry_q[5]};
@@ -148,10 +160,10 @@ assign number = (entry_q[4] ? pieces_q : 2'd0) + {1'b0, entry_q[5]};
     content[121] == (entry_q[1:0] == 2'd2) && content[116:109] == rank_q &&
     content[108:103] == 6'(entry_q[10:9]) && content[102:97] == 6'(entry_q[12:11]) &&
     content[96:83] == {12'b0, number} &&
-    content[50:27] == 24'(entry_q[16:13]) && (long_q || content[26:0] == route_q[26:0])))
-`MT_ASSERT(LanesAreRest, !is_header_flit || entry_q[21:17] == '0 ||
-    (wide_i ? content[119:117] == 3'((entry_q[21:17] - 5'd1) % 4)
-            : content[119:117] == 3'((entry_q[21:17] - 5'd1) % 8)))
+    content[50:27] == first_q && (long_q || content[26:0] == route_q[26:0])))
+`MT_ASSERT(LanesAreRest, !is_header_flit || elements_q == '0 ||
+    (wide_i ? content[119:117] == 3'((elements_q - 5'd1) % 4)
+            : content[119:117] == 3'((elements_q - 5'd1) % 8)))
 `MT_ASSERT(RouteIsRoute, !is_route_flit || content[125:0] == route_q)
 logic [7:0] parity;
 always_comb begin
@@ -182,7 +194,7 @@ end
 `MT_ASSERT(WordIsSent, !is_payload_flit || content == word_q)
 `MT_ASSERT(WordIsTaken, word_taken == (send && next_state == Payload))
 `MT_ASSERT(AsksInOrder, !req_tvalid_o || 32'(req_tdata_o) ==
-           (32'(entry_i[16:13]) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
 `MT_ASSERT(AsksAllOfIt, !pops || asked_ref_q == words)
 `MT_ASSERT(AskedIsSent, !pops || 32'(waits_q) + 32'(came) == 32'(is_payload))
 `MT_ASSERT(AsksAhead, !(begins || (busy_q && running_i)) || asked_ref_q == words ||
