@@ -190,8 +190,8 @@ void Network::trace_to(const std::string& path) {
     const NodeId node = topology_.node_of(rank);
     const std::size_t ports =
         std::max(topology_.out_links(node).size(), topology_.in_links(node).size());
-    shown.push_back({scope_name(topology_.node(node).name), index(rank),
-                     static_cast<std::uint32_t>(ports)});
+    shown.push_back(
+        {scope_name(topology_.node(node).name), index(rank), static_cast<std::uint32_t>(ports)});
   }
   const std::filesystem::path file(path);
   const std::string save = std::filesystem::path(file).replace_extension(".gtkw").string();

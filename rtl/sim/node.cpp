@@ -27,8 +27,8 @@ class Base : public Node {
   /// \param context shared with others, or null.
   explicit Base(const std::string& name, VerilatedContext* context = nullptr)
       : context_(context != nullptr ? nullptr : std::make_unique<VerilatedContext>()),
-        model_(std::make_unique<Model>(context != nullptr ? context : context_.get(),
-                                       name.c_str())) {
+        model_(
+            std::make_unique<Model>(context != nullptr ? context : context_.get(), name.c_str())) {
     model_->clk_i = 0;
     model_->link_valid_i = 0;
     model_->link_credit_valid_i = 0;
