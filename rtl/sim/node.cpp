@@ -27,8 +27,8 @@ class Base : public Node {
   /// \param context shared with others, or null.
   explicit Base(const std::string& name, VerilatedContext* context = nullptr)
       : context_(context != nullptr ? nullptr : std::make_unique<VerilatedContext>()),
-        model_(std::make_unique<Model>(context != nullptr ? context : context_.get(),
-                                       name.c_str())) {
+        model_(
+            std::make_unique<Model>(context != nullptr ? context : context_.get(), name.c_str())) {
     model_->clk_i = 0;
     model_->link_valid_i = 0;
     model_->link_credit_valid_i = 0;
@@ -47,7 +47,10 @@ class Base : public Node {
     model_->eval();
   }
   void set_reset(bool active) override { model_->rst_ni = !active; }
-  void set_clock(bool high) override { model_->clk_i = high; }
+  void set_clock(bool high) override {
+    model_->clk_i = high;
+    model_->eval();
+  }
 
   void put_flit(std::uint32_t port, const LinkFlit& flit) override {
     set(model_->link_valid_i, port, flit.valid);
