@@ -120,12 +120,13 @@ int run(const Flags& flags) {
   }
   const Work work = load_work(flags);
   check_wave(flags, sizes.size() * work.schedules.size());
-  if (!flags.json) print(header_of(flags, work.topology));
   ordered_json results = ordered_json::array();
   bool all_equal = true;
   for (const std::uint64_t bytes : sizes) {
     for (const Schedule& schedule : work.schedules) {
       const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, flags.request);
+      // Not before it is known that the network can be run.
+      if (!flags.json && results.empty()) print(header_of(flags, work.topology));
       results.push_back(json_of(schedule.algorithm, row));
       if (!flags.json) print(line_of(schedule.algorithm, row));
       if (!row.difference.empty()) print_error("multitree: " + row.difference + "\n");
