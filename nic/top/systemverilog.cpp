@@ -147,6 +147,8 @@ class Writer {
         "  // Cycles of the reduction unit; 1: its sums by a C function.\n"
         "  parameter int unsigned ReduceLatency = 2,\n"
         "  parameter int unsigned FpImpl = 0,\n"
+        "  // 1: interfaces with performance counters.\n"
+        "  parameter int unsigned EnCounters = 1,\n"
         "  // 1: memory of rank r is that of C++ with the number memory_i + r.\n"
         "  parameter int unsigned Simulate = 0,\n"
         "  localparam int unsigned R = {},  // ranks\n"
@@ -304,7 +306,7 @@ class Writer {
   void rank_instance(std::uint32_t n, std::uint32_t rank) {
     put("\n  mt_net_rank #(\n"
         "    .NumPorts({}), .MaxPorts(M), .ReduceLatency(ReduceLatency), .FpImpl(FpImpl),\n"
-        "    .Simulate(Simulate)\n"
+        "    .EnCounters(EnCounters), .Simulate(Simulate)\n"
         "  ) u_rank_{} (\n",
         wiring_.ports[n], rank);
     std::vector<std::string> pins = {

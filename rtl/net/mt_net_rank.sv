@@ -9,6 +9,8 @@ module mt_net_rank #(
   // Cycles of the reduction unit; 1: its sums by a C function.
   parameter int unsigned ReduceLatency = 2,
   parameter int unsigned FpImpl = 0,
+  // 1: with performance counters.
+  parameter int unsigned EnCounters = 1,
   // 1: memory is that of C++ with the number handle_i; the memory streams are 0.
   parameter int unsigned Simulate = 0,
   localparam int unsigned P = NumPorts,
@@ -129,9 +131,10 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_taken_piece;
   logic irq, unused_wready, unused_bvalid;
 
+  // Widths of entries: those of verilated_layout(), rtl/sim/loader.hpp.
   mt_node #(
     .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(ReduceLatency),
-    .FpImpl(FpImpl)
+    .FpImpl(FpImpl), .EnCounters(EnCounters)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_wvalid_i(wvalid_i), .s_axil_wready_o(unused_wready),

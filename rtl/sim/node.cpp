@@ -47,7 +47,10 @@ class Base : public Node {
     model_->eval();
   }
   void set_reset(bool active) override { model_->rst_ni = !active; }
-  void set_clock(bool high) override { model_->clk_i = high; }
+  void set_clock(bool high) override {
+    model_->clk_i = high;
+    model_->eval();
+  }
 
   void put_flit(std::uint32_t port, const LinkFlit& flit) override {
     set(model_->link_valid_i, port, flit.valid);
