@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Few points, small and quick, that have every rule of the interface in them: what bugs in the
+/// hardware are held against. tests/rtl/cosim has the many.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "algorithms/registry.hpp"
+#include "rtl/sim/cosim.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+struct Point {
+  const char* topology;
+  const char* algorithm;
+  std::uint64_t bytes;
+  std::uint32_t packet = 0;  ///< bytes; 0: messages
+  bool lockstep = false;
+  HardwareType type = HardwareType::Fp32;
+  std::uint32_t buffer = 318;
+};
+
+constexpr Point kPoints[] = {
+    {"torus:2x2?lat=10ns", "multitree", 1000},
+    {"ring:3?lat=4ns", "multitree", 3000, 64, true},
+    {"mesh:2x3?lat=5ns", "multitree", 2048, 0, true, HardwareType::Int32},
+    {"hypercube:3?lat=10ns", "recursive-doubling", 2048, 0, false, HardwareType::Fp16},
+    {"hypercube:2?lat=10ns", "recursive-doubling", 2048, 64},
+    {"fattree:2x2?lat=4ns", "ring", 2004, 32, false, HardwareType::Bf16},
+    {"star:5?lat=4ns", "multitree", 2000, 64, false, HardwareType::Fp32, 20},
+    {"mesh:3x3?lat=10ns", "multitree", 9000, 64},
+    {"torus:4x4?lat=10ns", "multitree", 8192, 0, true, HardwareType::Bf16},
+    {"torus:4x4?lat=30ns", "multitree", 16384, 128},
+};
+/// A run that takes so many times what the model takes does not end.
+constexpr double kTooLong = 3;
+
+class Mutation : public testing::TestWithParam<Point> {};
+
+TEST_P(Mutation, ModelAndHardwareAgree) {
+  const Point& point = GetParam();
+  const Topology topology = make_topology(point.topology);
+  nic::Parameters parameters;
+  parameters.buffer_flits = point.buffer;
+  parameters.issue = point.lockstep ? nic::Issue::Lockstep : nic::Issue::Dependency;
+  if (point.packet != 0) {
+    parameters.flow_control = nic::FlowControl::Packet;
+    parameters.packet_bytes = point.packet;
+  }
+  CosimOptions options{.type = point.type, .adders = Adders::Function};
+  options.progress = [](double part) {
+    if (part > kTooLong) throw std::runtime_error("it takes too long");
+  };
+  const CosimResult result = cosimulate(make_schedule(point.algorithm, topology), topology,
+                                        point.bytes, parameters, options);
+  EXPECT_EQ(result.difference, "");
+  EXPECT_EQ(result.wrong, "");
+  for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
+}
+
+INSTANTIATE_TEST_SUITE_P(Small, Mutation, testing::ValuesIn(kPoints), [](const auto& parameter) {
+  const Point& p = parameter.param;
+  std::string name = fmt::format("{}_{}{}{}", p.topology, p.algorithm,
+                                 p.packet == 0 ? "" : "_packets", p.lockstep ? "_lockstep" : "");
+  for (char& c : name) {
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return name;
+});
+
+}  // namespace
+}  // namespace multitree::rtl
