@@ -2,6 +2,7 @@
 // The network interface: executes a schedule table. Send and receive ports, one pair a link, around
 // a scoreboard; docs/nic-spec.md says what happens in which cycle.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_ni #(
   // Send and receive ports, each.
@@ -323,10 +324,16 @@ module mt_ni #(
       before_count = '0;
       before_end = '0;
       reading_count = '0;
-      for (int unsigned q = 0; q < P; q++) begin
-        if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
-        if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
-        if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
+      if (`MT_WORK(follows != '0)) begin
+        for (int unsigned q = 0; q < P; q++) begin
+          if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
+          if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
+        end
+      end
+      if (`MT_WORK(reads != '0)) begin
+        for (int unsigned q = 0; q < P; q++) begin
+          if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
+        end
       end
     end
     assign reading = reads != '0 && (reads & (reads - P'(1))) == '0;
@@ -386,7 +393,9 @@ module mt_ni #(
   logic [23:0] taken_now;
   always_comb begin
     taken_now = '0;
-    for (int unsigned p = 0; p < P; p++) taken_now += 24'(taken[p]);
+    if (`MT_WORK(taken != '0)) begin
+      for (int unsigned p = 0; p < P; p++) taken_now += 24'(taken[p]);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni || arm) taken_count_q <= '0;
@@ -404,19 +413,25 @@ module mt_ni #(
   assign late = armed_q || running_q ? '0 : header;
   always_comb begin
     error = '0;
-    error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
-    error[mt_pkg::ErrOpcode] = opcode_error != '0;
-    error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full) || (route_write && routes_full)
-                                  || (step_write && steps_full);
-    error[mt_pkg::ErrCorrupt] = corrupt != '0;
-    error[mt_pkg::ErrLength] = length_error != '0;
-    error[mt_pkg::ErrPiece] = piece_error != '0;
-    error[mt_pkg::ErrDuplicate] = duplicate != '0;
-    error[mt_pkg::ErrParked] = parked_full != '0;
-    error[mt_pkg::ErrLate] = late != '0;
+    if (`MT_WORK(any != '0)) begin
+      error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
+      error[mt_pkg::ErrOpcode] = opcode_error != '0;
+      error[mt_pkg::ErrCorrupt] = corrupt != '0;
+      error[mt_pkg::ErrLength] = length_error != '0;
+      error[mt_pkg::ErrPiece] = piece_error != '0;
+      error[mt_pkg::ErrDuplicate] = duplicate != '0;
+      error[mt_pkg::ErrParked] = parked_full != '0;
+      error[mt_pkg::ErrLate] = late != '0;
+    end
+    if (`MT_WORK(entry_write || route_write || step_write)) begin
+      error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full)
+                                    || (route_write && routes_full) || (step_write && steps_full);
+    end
     error[mt_pkg::ErrCreditOver] = credit_over != '0 || credit_over_i;
-    error[mt_pkg::ErrCreditStuck] = expires && no_credit != '0;
-    error[mt_pkg::ErrTimeout] = expires && no_credit == '0;
+    if (`MT_WORK(expires)) begin
+      error[mt_pkg::ErrCreditStuck] = expires && no_credit != '0;
+      error[mt_pkg::ErrTimeout] = expires && no_credit == '0;
+    end
   end
   logic table_of_entry_full;
   logic [P-1:0] full_hit;
@@ -429,10 +444,12 @@ module mt_ni #(
   always_comb begin
     error_port = '0;
     error_piece = '0;
-    for (int unsigned p = P; p > 0; p--) begin
-      if (any[p-1]) begin
-        error_port = 4'(p - 1);
-        error_piece = 16'(rx_piece[(p-1)*PieceW +: PieceW]);
+    if (`MT_WORK(any != '0)) begin
+      for (int unsigned p = P; p > 0; p--) begin
+        if (any[p-1]) begin
+          error_port = 4'(p - 1);
+          error_piece = 16'(rx_piece[(p-1)*PieceW +: PieceW]);
+        end
       end
     end
   end

@@ -161,7 +161,10 @@ module mt_rx_words #(
   assign done = beside_q[Latency-1];
   assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
   assign res_taddr_o = done.addr;
-  assign res_tkeep_o = done.ends ? last_bytes(done.lanes, wide_i) : '1;
+  always_comb begin
+    res_tkeep_o = '1;
+    if (done.ends) res_tkeep_o = last_bytes(done.lanes, wide_i);
+  end
   assign res_tdata_o = unit_result_i;
   assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);
   assign taken_o = writes && done.ends;

@@ -175,13 +175,11 @@ module mt_tx_port #(
   // Virtual channels of the way to the router: an empty one, or one with a place.
   logic [NumVc-1:0] has, full, over, usable;
   logic [VcW-1:0] new_vc;
-  for (genvar v = 0; v < NumVc; v++) begin : gen_credit
-    logic [CreditW-1:0] unused_available;
-    mt_credit #(.CntW(CreditW)) u_credit (
-      .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-      .take_i(send && vc == VcW'(v)), .give_i(credit_valid_i && credit_vc_i == VcW'(v)),
-      .available_o(unused_available), .has_o(has[v]), .full_o(full[v]), .error_o(over[v]));
-  end
+  logic [NumVc*CreditW-1:0] unused_available;
+  mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
+    .clk_i, .rst_ni, .load_i, .initial_i(places_i),
+    .take_i(send ? NumVc'(1) << vc : '0), .give_i(credit_valid_i ? NumVc'(1) << credit_vc_i : '0),
+    .available_o(unused_available), .has_o(has), .full_o(full), .error_o(over));
   assign credit_over_o = over != '0;
   assign usable = (full & has & vc_mask_i) != '0 ? full & has & vc_mask_i : has & vc_mask_i;
   always_comb begin

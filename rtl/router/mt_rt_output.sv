@@ -66,14 +66,12 @@ module mt_rt_output #(
     logic [NumVc-1:0] over;
     logic unused;
     assign unused = ready_i;
-    for (genvar v = 0; v < NumVc; v++) begin : gen_credit
-      logic [CreditW-1:0] unused_available;
-      mt_credit #(.CntW(CreditW)) u_credit (
-        .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-        .take_i(valid_o && vc_o == VcW'(v)),
-        .give_i(credit_valid_i && credit_vc_i == VcW'(v)),
-        .available_o(unused_available), .has_o(has_o[v]), .full_o(empty_o[v]), .error_o(over[v]));
-    end
+    logic [NumVc*CreditW-1:0] unused_available;
+    mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
+      .clk_i, .rst_ni, .load_i, .initial_i(places_i),
+      .take_i(valid_o ? NumVc'(1) << vc_o : '0),
+      .give_i(credit_valid_i ? NumVc'(1) << credit_vc_i : '0),
+      .available_o(unused_available), .has_o, .full_o(empty_o), .error_o(over));
     assign credit_over_o = over != '0;
   end
 
