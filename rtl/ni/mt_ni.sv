@@ -283,7 +283,11 @@ module mt_ni #(
       .clk_i, .rst_ni, .clear_i(clear), .rewind_i(arm || go), .write_i(write_entry),
       .entry_i(entry), .full_o(table_full[p]), .valid_o(entry_valid[p]), .entry_o(next_entry),
       .parity_error_o(parity_error[p]), .pop_i(pop));
-    assign stored_route = routes[RouteIdxW'(route_number)];
+    logic takes_route;
+    always_comb begin
+      stored_route = '0;
+      if (`MT_WORK(takes_route)) stored_route = routes[RouteIdxW'(route_number)];
+    end
 
     mt_tx_port #(
       .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
@@ -296,7 +300,7 @@ module mt_ni #(
       .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o),
       .running_i(running_q && !halt), .rewind_i(arm || go),
       .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
-      .entry_pop_o(pop), .route_o(route_number),
+      .entry_pop_o(pop), .route_o(route_number), .takes_route_o(takes_route),
       .route_i(LR'(stored_route)), .route_long_i(LongRoutes != 0 && stored_route[StoredW-1]),
       .piece_o(tx_piece[p*PieceW +: PieceW]), .taken_i(tx_taken[p*CntW +: CntW]),
       .lockstep_i(lockstep && EnLockstep != 0), .step_i(step), .current_step_i(current_step),
@@ -313,25 +317,28 @@ module mt_ni #(
     logic [P-1:0] follows, reads;
     logic [LenW-1:0] before_count, before_end, reading_count;
     logic reading;
-    for (genvar q = 0; q < P; q++) begin : gen_other
-      assign follows[q] = q != p && wrote_valid[q]
-          && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
-          && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
-      assign reads[q] = EnExchange != 0 && sending[q]
-          && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
-    end
+    logic not_in_turn, not_read;  // who asks
     always_comb begin
+      follows = '0;
       before_count = '0;
       before_end = '0;
-      reading_count = '0;
-      if (`MT_WORK(follows != '0)) begin
+      if (`MT_WORK(not_in_turn)) begin
         for (int unsigned q = 0; q < P; q++) begin
+          follows[q] = q != p && wrote_valid[q]
+              && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
+              && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
           if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
           if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
         end
       end
-      if (`MT_WORK(reads != '0)) begin
+    end
+    always_comb begin
+      reads = '0;
+      reading_count = '0;
+      if (`MT_WORK(not_read)) begin
         for (int unsigned q = 0; q < P; q++) begin
+          reads[q] = EnExchange != 0 && sending[q]
+              && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
           if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
         end
       end
@@ -353,6 +360,7 @@ module mt_ni #(
       .before_valid_i(follows != '0), .before_count_i(before_count),
       .before_end_i(before_end),
       .reading_i(reading), .reading_count_i(reading_count),
+      .not_in_turn_o(not_in_turn), .not_read_o(not_read),
       .wrote_valid_o(wrote_valid[p]), .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]),
       .wrote_turn_o(wrote_turn[p*CntW +: CntW]), .wrote_count_o(wrote_count[p*LenW +: LenW]),
       .wrote_end_o(wrote_end[p*LenW +: LenW]),

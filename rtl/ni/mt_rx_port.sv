@@ -52,6 +52,9 @@ module mt_rx_port #(
   // Just one port sends the piece: how many words it has sent.
   input  logic              reading_i,
   input  logic [LenW-1:0]   reading_count_i,
+  // Whether these two are looked at.
+  output logic              not_in_turn_o,
+  output logic              not_read_o,
 
   // The port's last write.
   output logic              wrote_valid_o,
@@ -202,11 +205,13 @@ module mt_rx_port #(
   // May word seen_pos be added now?
   logic in_turn, follows, order_ok, read_ok, may_add;
   assign in_turn = taken_i == seen.turn;
+  assign not_in_turn_o = !in_turn;
+  assign not_read_o = EnExchange != 0 && sent_i < seen.after;
   assign follows = written_before > seen_pos;
   assign order_ok = in_turn || follows;
   always_comb begin
-    read_ok = EnExchange == 0 || sent_i >= seen.after;
-    if (`MT_WORK(!read_ok)) begin
+    read_ok = !not_read_o;
+    if (`MT_WORK(not_read_o)) begin
       read_ok = read_ok || (sent_i + CntW'(1) == seen.after && reading_i
                             && reading_count_i > seen_pos);
     end
@@ -282,8 +287,13 @@ module mt_rx_port #(
   assign is_empty_worm = cur_q.len == '0;
   assign from_stage = cur_valid_q && behind_q != '0;
   assign direct = cur_valid_q && cur_live_q && is_payload && behind_q == '0;
-  assign issues = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
-                                                      : (from_stage || direct) && may_add);
+  always_comb begin
+    issues = 1'b0;
+    if (`MT_WORK(cur_valid_q)) begin
+      issues = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
+                                                   : (from_stage || direct) && may_add);
+    end
+  end
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
@@ -308,7 +318,6 @@ module mt_rx_port #(
     .req_i(`MT_WORK(parks) ? ~slot_q : '0), .any_o(any_free), .onehot_o(unused_free),
     .idx_o(free_idx));
   assign parks = is_header && !stops && !starts && !duplicate_o;
-  assign parked_full_o = parks && !joins && !any_free;
   assign park_idx = joins ? last_slot_q : free_idx;
   assign header_o = is_header;
   assign parked_o = parks;
@@ -318,6 +327,7 @@ module mt_rx_port #(
     parked_last = '0;
     joins = 1'b0;
     to_park = '0;
+    parked_full_o = 1'b0;
     if (`MT_WORK(parks)) begin
       parked_last = slots[last_slot_q];
       joins = EnPackets != 0 && last_slot_valid_q && parked_last.piece == arriving.piece
@@ -328,6 +338,7 @@ module mt_rx_port #(
         to_park.offset = parked_last.offset;
         to_park.len = parked_last.len + arriving.len;
       end
+      parked_full_o = parks && !joins && !any_free;
     end
   end
 

@@ -2,6 +2,7 @@
 // Words on their way into the buffer: what belongs to each waits for the words of memory, goes
 // through the reduction unit, and is written. In order; any memory may take its time.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rx_words #(
   // Pieces of the collective: 2^PieceW; width of their counts.
@@ -134,7 +135,12 @@ module mt_rx_words #(
   logic complete;
   logic [WordW-1:0] beside_q [Latency];
   assign unit_en_o = !res_tvalid_o || res_tready_i;
-  assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+  always_comb begin
+    complete = 1'b0;
+    if (`MT_WORK(way_valid)) begin
+      complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+    end
+  end
   assign way_taken = complete && unit_en_o;
   assign unit_valid_o = complete && !halt_i;
   assign unit_copy_o = !way.adds;

@@ -59,6 +59,8 @@ module mt_tx_port #(
   output logic [RouteW-1:0]         route_o,
   input  logic [mt_pkg::LongRouteW-1:0] route_i,
   input  logic                      route_long_i,
+  // It is looked at.
+  output logic                      takes_route_o,
   // Messages of that entry's piece that are taken in; the step.
   output logic [PieceW-1:0]         piece_o,
   input  logic [CntW-1:0]           taken_i,
@@ -209,6 +211,7 @@ module mt_tx_port #(
   logic has_place;
   assign is_route = LongRoutes != 0 && route_long_i && !in_worm_q && !route_sent_q;
   assign is_header = !in_worm_q && !is_route;
+  assign takes_route_o = !in_worm_q && active;
   assign is_payload = in_worm_q;
   assign vc = in_worm_q || route_sent_q ? vc_q : new_vc;
   assign head = !in_worm_q && !route_sent_q;

@@ -80,9 +80,15 @@ module mt_router #(
     assign unused_ready = ready_i;
   end
 
+  logic [P-1:0] moves, valid_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= moves;
+  end
+  assign valid_o = valid_q;
+
   for (genvar o = 0; o < P; o++) begin : gen_output
     logic [IdxW-1:0] from;
-    logic moves;
     logic [VcW-1:0] vc;
     logic over;
     if (o < NumLinks) begin : gen_link
@@ -93,7 +99,7 @@ module mt_router #(
         .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
         .empty_o(empty[o*NumVc +: NumVc]),
         .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
-        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+        .gnt_idx_o(from), .valid_o(moves[o]), .vc_o(vc));
       assign credit_over_o[o] = over;
     end else begin : gen_local
       mt_rt_output #(.NumPorts(P), .NumVc(NumVc), .CreditW(CreditW), .Ejection(1)) u_output (
@@ -102,22 +108,18 @@ module mt_router #(
         .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
         .empty_o(empty[o*NumVc +: NumVc]),
         .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
-        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+        .gnt_idx_o(from), .valid_o(moves[o]), .vc_o(vc));
       logic unused;
       assign unused = over;
     end
-    logic valid_q;
     logic [VcW-1:0] vc_q;
     logic [F-1:0] flit_q;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= moves;
-      if (moves) begin
+      if (moves[o]) begin
         vc_q <= vc;
         flit_q <= flit[from];
       end
     end
-    assign valid_o[o] = valid_q;
     assign vc_o[o*VcW +: VcW] = vc_q;
     assign flit_o[o*F +: F] = flit_q;
   end

@@ -173,15 +173,17 @@ module mt_rt_input #(
     end else begin
       credit_valid_o <= grant_i;
       if (grant_i) routed_q[vc] <= !flit.tail;
-      if (push) wr_q[vc_i] <= wr_q[vc_i] + PtrW'(1);
-      if (pop) rd_q[vc] <= rd_q[vc] + PtrW'(1);
-      if (push && !(pop && vc == vc_i)) begin
-        count_q[vc_i] <= count_q[vc_i] + (PtrW + 1)'(1);
-        stored_q[vc_i] <= 1'b1;
-      end
-      if (pop && !(push && vc == vc_i)) begin
-        count_q[vc] <= count_q[vc] - (PtrW + 1)'(1);
-        stored_q[vc] <= count_q[vc] != (PtrW + 1)'(1);
+      if (`MT_WORK(push || pop)) begin
+        if (push) wr_q[vc_i] <= wr_q[vc_i] + PtrW'(1);
+        if (pop) rd_q[vc] <= rd_q[vc] + PtrW'(1);
+        if (push && !(pop && vc == vc_i)) begin
+          count_q[vc_i] <= count_q[vc_i] + (PtrW + 1)'(1);
+          stored_q[vc_i] <= 1'b1;
+        end
+        if (pop && !(push && vc == vc_i)) begin
+          count_q[vc] <= count_q[vc] - (PtrW + 1)'(1);
+          stored_q[vc] <= count_q[vc] != (PtrW + 1)'(1);
+        end
       end
     end
   end

@@ -2,6 +2,7 @@
 // An output of a router: which virtual channels of its link are held by worms, how many places the
 // other end has left, and which input sends the next flit (they take turns).
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rt_output #(
   // Inputs of the router.
@@ -47,7 +48,10 @@ module mt_rt_output #(
     .clk_i, .rst_ni, .req_i, .en_i(valid_o), .gnt_o, .gnt_idx_o);
 
   assign valid_o = req_i != '0;
-  assign vc_o = req_vc_i[gnt_idx_o*VcW +: VcW];
+  always_comb begin
+    vc_o = '0;
+    if (`MT_WORK(valid_o)) vc_o = req_vc_i[gnt_idx_o*VcW +: VcW];
+  end
 
   logic [NumVc-1:0] taken_q;
   assign free_o = ~taken_q;

@@ -50,7 +50,8 @@ struct Network::Wire {
   std::uint32_t src = 0, out = 0, dst = 0, in = 0;  // nodes, and their ports
   std::vector<LinkFlit> flits;
   std::vector<std::uint8_t> credits;
-  std::uint32_t at = 0;
+  std::uint32_t length = 0, at = 0;
+  std::uint32_t flying = 0;  // flits and credits in these
   LinkFlit sent;
 };
 
@@ -99,6 +100,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     wire.dst = index(link.dst);
     wire.flits.resize(cycles.latency - 2);
     wire.credits.resize(cycles.latency - 2);
+    wire.length = cycles.latency - 2;
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t port = 0;
@@ -135,10 +137,13 @@ void Network::tick() {
       credit = static_cast<std::uint8_t>(1 + nodes_[w.dst]->get_credit(w.in));
     }
     if (on_credit) on_credit(LinkId{l}, credit);
+    if (!w.sent.valid && credit == 0 && w.flying == 0) continue;
     const LinkFlit* arrives = &w.sent;
-    if (!w.flits.empty()) {
+    if (w.length != 0) {
       arrives = &w.flits[w.at];
+      w.flying += (w.sent.valid ? 1 : 0) + (credit != 0 ? 1 : 0);
       std::swap(w.credits[w.at], credit);
+      w.flying -= (arrives->valid ? 1 : 0) + (credit != 0 ? 1 : 0);
     }
     if (arrives->valid) {
       nodes_[w.dst]->put_flit(w.in, *arrives);
@@ -148,11 +153,11 @@ void Network::tick() {
       nodes_[w.src]->put_credit(w.out, static_cast<std::uint8_t>(credit - 1));
       src.inputs.credits |= 1U << w.out;
     }
-    if (w.flits.empty()) continue;
+    if (w.length == 0) continue;
     LinkFlit& place = w.flits[w.at];
     place.valid = w.sent.valid;
     if (w.sent.valid) place = w.sent;
-    if (++w.at == w.flits.size()) w.at = 0;
+    if (++w.at == w.length) w.at = 0;
   }
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n]->set_inputs(sides_[n].inputs);
   if (stalls) {
