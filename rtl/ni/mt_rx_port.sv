@@ -112,12 +112,6 @@ module mt_rx_port #(
   input  logic [DataW-1:0]  unit_result_i
 );
 
-  // The bytes of a message's last word: other messages' lie behind it.
-  function automatic logic [15:0] bytes_up_to(input logic [mt_pkg::LanesW-1:0] lane,
-                                              input logic wide);
-    for (int unsigned b = 0; b < 16; b++) bytes_up_to[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
-  endfunction
-
   localparam int unsigned SlotW = ParkSlots > 1 ? $clog2(ParkSlots) : 1;
 
   // A worm to be taken in.
@@ -305,7 +299,12 @@ module mt_rx_port #(
   assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
   always_comb begin
     stage_wr_tkeep_o = '1;
-    if (live_last_q && tail) stage_wr_tkeep_o = bytes_up_to(live_lanes_q, wide_i);
+    // The bytes of a message's last word: other messages' lie behind it.
+    if (live_last_q && tail) begin
+      for (int unsigned k = 0; k < 16; k++) begin
+        stage_wr_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(live_lanes_q);
+      end
+    end
   end
   assign flit_taken = halt_i || !stages || stage_wr_tready_i;
 

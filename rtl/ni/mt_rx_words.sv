@@ -91,12 +91,6 @@ module mt_rx_words #(
   localparam int unsigned WordW = 4 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
 
-  // The bytes of a message's last word: other messages' lie behind it.
-  function automatic logic [15:0] last_bytes(input logic [mt_pkg::LanesW-1:0] lane,
-                                              input logic wide);
-    for (int unsigned b = 0; b < 16; b++) last_bytes[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
-  endfunction
-
   // All of them are asked in the same cycle, so either all are ready or none is asked.
   logic way_ready, way_valid, way_taken;
   word_t way;
@@ -169,7 +163,12 @@ module mt_rx_words #(
   assign res_taddr_o = done.addr;
   always_comb begin
     res_tkeep_o = '1;
-    if (done.ends) res_tkeep_o = last_bytes(done.lanes, wide_i);
+    // The bytes of a message's last word: other messages' lie behind it.
+    if (done.ends) begin
+      for (int unsigned k = 0; k < 16; k++) begin
+        res_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(done.lanes);
+      end
+    end
   end
   assign res_tdata_o = unit_result_i;
   assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);

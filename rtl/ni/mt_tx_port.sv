@@ -99,7 +99,7 @@ module mt_tx_port #(
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned AddrW = mt_pkg::AddrW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
-  `MT_BIP_FUNCTION
+  `MT_BIP_SIGNALS
 
   // The entry.
   localparam int unsigned StepAt = 2;
@@ -224,7 +224,10 @@ module mt_tx_port #(
   assign entry_pop_o = ends_message || skips;
   assign waits_for_credit_o = active && !has_place;
 
+  logic [mt_pkg::ParityW-1:0] parity;
   always_comb begin
+    `MT_BIP_NONE
+    parity = '0;
     header = '0;
     data = '0;
     if (send || mt_pkg::AnyWord) begin
@@ -245,12 +248,13 @@ module mt_tx_port #(
         header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
         data = header;
       end
+      `MT_BIP(parity, {head, ends_worm, data})
     end
   end
   always_ff @(posedge clk_i) begin
     if (send) begin
       vc_o <= vc;
-      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip({head, ends_worm, data}), data});
+      flit_o <= mt_pkg::FlitW'({head, ends_worm, parity, data});
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;

@@ -45,7 +45,7 @@ module mt_rt_input #(
   localparam int unsigned PtrW = $clog2(Depth);
   localparam int unsigned PortW = mt_pkg::HopPortW;
 
-  `MT_BIP_FUNCTION
+  `MT_BIP_SIGNALS
 
   logic [mt_pkg::FlitBits-1:0] mem [NumVc*Depth];
   logic [PtrW-1:0] rd_q [NumVc];
@@ -119,7 +119,10 @@ module mt_rt_input #(
   mt_pkg::flit_t flit;
   logic is_header;
   logic [mt_pkg::DataW-1:0] old_data, new_data;
+  logic [mt_pkg::ParityW-1:0] changes;
   always_comb begin
+    `MT_BIP_NONE
+    changes = '0;
     flit = '0;
     is_header = 1'b0;
     old_data = '0;
@@ -141,7 +144,8 @@ module mt_rt_input #(
         end
         flit.data = new_data;
         // What was wrong before stays wrong.
-        flit.parity ^= bip({2'b0, old_data ^ new_data});
+        `MT_BIP(changes, {2'b0, old_data ^ new_data})
+        flit.parity ^= changes;
       end
     end
   end
