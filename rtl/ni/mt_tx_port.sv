@@ -177,10 +177,13 @@ module mt_tx_port #(
   // Virtual channels of the way to the router: an empty one, or one with a place.
   logic [NumVc-1:0] has, full, over, usable;
   logic [VcW-1:0] new_vc;
+  logic [NumVc-1:0] takes, gives;
+  assign takes = send ? NumVc'(1) << vc : '0;
+  assign gives = credit_valid_i ? NumVc'(1) << credit_vc_i : '0;
   logic [NumVc*CreditW-1:0] unused_available;
   mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
     .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-    .take_i(send ? NumVc'(1) << vc : '0), .give_i(credit_valid_i ? NumVc'(1) << credit_vc_i : '0),
+    .take_i(takes), .give_i(gives),
     .available_o(unused_available), .has_o(has), .full_o(full), .error_o(over));
   assign credit_over_o = over != '0;
   assign usable = (full & has & vc_mask_i) != '0 ? full & has & vc_mask_i : has & vc_mask_i;
@@ -224,10 +227,10 @@ module mt_tx_port #(
   assign entry_pop_o = ends_message || skips;
   assign waits_for_credit_o = active && !has_place;
 
-  logic [mt_pkg::ParityW-1:0] parity;
+  logic [mt_pkg::ParityW-1:0] bip;
   always_comb begin
     `MT_BIP_NONE
-    parity = '0;
+    bip = '0;
     header = '0;
     data = '0;
     if (send || mt_pkg::AnyWord) begin
@@ -248,13 +251,13 @@ module mt_tx_port #(
         header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
         data = header;
       end
-      `MT_BIP(parity, {head, ends_worm, data})
+      `MT_BIP(bip, {head, ends_worm, data})
     end
   end
   always_ff @(posedge clk_i) begin
     if (send) begin
       vc_o <= vc;
-      flit_o <= mt_pkg::FlitW'({head, ends_worm, parity, data});
+      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip, data});
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;

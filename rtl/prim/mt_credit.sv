@@ -72,10 +72,14 @@ module mt_credit #(
     end
   end
 
-  for (genvar v = 0; v < NumVc; v++) begin : gen_check
-    `MT_ASSERT(CreditTaken, !take_i[v] || has_o[v])
-    `MT_ASSERT(CreditRange, home_q[v] || load_i || count_q[v*CntW +: CntW] < initial_i)
+`ifndef SYNTHESIS
+  logic [NumVc-1:0] below;
+  for (genvar v = 0; v < NumVc; v++) begin : gen_below
+    assign below[v] = count_q[v*CntW +: CntW] < initial_i;
   end
+  `MT_ASSERT(CreditRange, load_i || (home_q | below) == '1)
+`endif
+  `MT_ASSERT(CreditTaken, (take_i & ~has_o) == '0)
   `MT_ASSERT(CreditLoad, !load_i || (take_i == '0 && give_i == '0))
   `MT_ASSERT_NEXT(CreditInitial, 1'b1, load_i || $stable(initial_i))
 endmodule

@@ -70,11 +70,13 @@ module mt_rt_output #(
     logic [NumVc-1:0] over;
     logic unused;
     assign unused = ready_i;
+    logic [NumVc-1:0] takes, gives;
+    assign takes = valid_o ? NumVc'(1) << vc_o : '0;
+    assign gives = credit_valid_i ? NumVc'(1) << credit_vc_i : '0;
     logic [NumVc*CreditW-1:0] unused_available;
     mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
       .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-      .take_i(valid_o ? NumVc'(1) << vc_o : '0),
-      .give_i(credit_valid_i ? NumVc'(1) << credit_vc_i : '0),
+      .take_i(takes), .give_i(gives),
       .available_o(unused_available), .has_o, .full_o(empty_o), .error_o(over));
     assign credit_over_o = over != '0;
   end

@@ -91,7 +91,7 @@ BUGS = [
     ('length-unchecked', 'ni/mt_rx_flits.sv', "(payload_o && flit.tail != (left_q == LenW'(1)))",
      "(payload_o && flit.tail && left_q != LenW'(1))", 'a worm that is too long is taken in', FLITS,
      'ci'),
-    ('corrupt-unseen', 'ni/mt_rx_flits.sv', 'corrupt_o = parity !=', "corrupt_o = 1'b0 && parity !=",
+    ('corrupt-unseen', 'ni/mt_rx_flits.sv', 'corrupt_o = bip !=', "corrupt_o = 1'b0 && bip !=",
      'wrong bits are added', FLITS),
     ('ready-too-long', 'ni/mt_rx_flits.sv', "ready_o = level <= 3'd1", "ready_o = level <= 3'd3",
      'the queue before memory overflows', FLITS),
