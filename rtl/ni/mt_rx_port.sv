@@ -241,11 +241,7 @@ module mt_rx_port #(
   logic [LenW-1:0] claimed_words;
   logic starts, may_start, is_claimed;
   always_comb begin
-    is_claimed = 1'b0;
-    may_start = 1'b0;
-    starts = 1'b0;
-    claim_o = 1'b0;
-    duplicate_o = 1'b0;
+    {is_claimed, may_start, starts, claim_o, duplicate_o} = '0;
     if (`MT_WORK(!cur_valid_q && (is_header || looks_at_slot))) begin
       is_claimed = claimed_words == seen.offset
                    && (seen.offset != '0 || claimed_i == seen.turn);

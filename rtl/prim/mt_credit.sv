@@ -65,7 +65,8 @@ module mt_credit #(
       for (int unsigned v = 0; v < NumVc; v++) begin
         // One more or one less.
         if (gain[v] != take_i[v]) begin
-          count_q[v*CntW +: CntW] <= count_q[v*CntW +: CntW] + (take_i[v] ? '1 : CntW'(1));
+          count_q[v*CntW +: CntW] <= take_i[v] ? count_q[v*CntW +: CntW] - CntW'(1)
+                                               : count_q[v*CntW +: CntW] + CntW'(1);
         end
       end
       home_q <= full_o & ~take_i;

@@ -24,8 +24,8 @@ BUGS = [
     # Primitives.
     ('credit-twice', 'prim/mt_credit.sv', 'gain = give_i & ~home_q', 'gain = give_i',
      'a credit that was never taken counts', CREDIT, 'ci'),
-    ('credit-kept', 'prim/mt_credit.sv', "take_i[v] ? '1 : CntW'(1)",
-     "take_i[v] ? '0 : CntW'(1)", 'a credit can be used again and again', CREDIT),
+    ('credit-kept', 'prim/mt_credit.sv', "CntW +: CntW] - CntW'(1)", 'CntW +: CntW]',
+     'a credit can be used again and again', CREDIT),
     ('fifo-short', 'prim/mt_fifo.sv', "in_ready_o = level_q != LevelW'(Depth)",
      "in_ready_o = level_q < LevelW'(Depth - 1)", 'a queue is one place short',
      'proof mt_fifo Width=2 Depth=3 Bypass=1'),
