@@ -33,7 +33,7 @@ end
 always_comb begin
   behind_who = '0;
   for (int unsigned i = 0; i < N; i++) begin
-    if (who[i]) behind_who = behind_who | behind[i*N+:N];
+    if (who[i]) behind_who = behind_who | rows[i*N+:N];
   end
   ahead = '0;
   for (int unsigned i = 0; i < N; i++) ahead = ahead + W'(behind_who[i]);

@@ -75,8 +75,8 @@ end
 
 // Where it goes: a header where its route says, on a channel that is free and has a place, an empty
 // one if there is one; the rest of the worm behind it.
-logic [mt_pkg::HopW-1:0] hop;
-assign hop = stored_q[vc] ? mem[{vc, rd_q[vc]}][mt_pkg::HopW-1:0] : flit_i[mt_pkg::HopW-1:0];
+logic [mt_pkg::HopW-1:0] taken_hop;
+assign taken_hop = stored_q[vc] ? mem[{vc, rd_q[vc]}][mt_pkg::HopW-1:0] : flit_i[mt_pkg::HopW-1:0];
 logic [31:0] at;
 assign at = 32'(req_port_o) * NumVc + 32'(req_vc_o);
 logic any_empty;
@@ -84,13 +84,13 @@ logic [NumVc-1:0] allowed;
 always_comb begin
   any_empty = 1'b0;
   for (int unsigned v = 0; v < NumVc; v++) begin
-    allowed[v] = hop[PortW + v] && out_free_i[32'(req_port_o) * NumVc + v] && out_has_i[32'(req_port_o) * NumVc + v];
+    allowed[v] = taken_hop[PortW + v] && out_free_i[32'(req_port_o) * NumVc + v] && out_has_i[32'(req_port_o) * NumVc + v];
     if (allowed[v] && out_empty_i[32'(req_port_o) * NumVc + v]) any_empty = 1'b1;
   end
 end
 `MT_ASSERT(AsksWithPlace, !req_o || out_has_i[at])
-`MT_ASSERT(HeaderAsRouted, !req_o || routed_q[vc] || req_port_o == hop[PortW-1:0])
-`MT_ASSERT(HeaderToFree, !req_o || routed_q[vc] || (hop[32'(PortW) + 32'(req_vc_o)] && out_free_i[at]))
+`MT_ASSERT(HeaderAsRouted, !req_o || routed_q[vc] || req_port_o == taken_hop[PortW-1:0])
+`MT_ASSERT(HeaderToFree, !req_o || routed_q[vc] || (taken_hop[32'(PortW) + 32'(req_vc_o)] && out_free_i[at]))
 `MT_ASSERT(HeaderToEmpty, !req_o || routed_q[vc] || !any_empty || out_empty_i[at])
 `MT_ASSERT(RestBehindHeader, !req_o || vc != which || !moving_q ||
                              (req_port_o == to_port_q && req_vc_o == to_vc_q))

@@ -222,9 +222,9 @@ logic [CreditW-1:0] out;  // with this cycle's
 logic [NumVc*CreditW-1:0] available;
 assign out = out_q - CreditW'(credit_valid_i && credit_vc_i == which);
 for (genvar v = 0; v < NumVc; v++) begin : gen_look
-  assign available[v*CreditW +: CreditW] = gen_credit[v].unused_available;
-  assign in_range[v] = full[v] ? gen_credit[v].unused_available == (loaded_q ? places_i : '0)
-                               : loaded_q && gen_credit[v].unused_available < places_i;
+  assign available[v*CreditW +: CreditW] = unused_available[v*CreditW +: CreditW];
+  assign in_range[v] = full[v] ? unused_available[v*CreditW +: CreditW] == (loaded_q ? places_i : '0)
+                               : loaded_q && unused_available[v*CreditW +: CreditW] < places_i;
 end
 logic [NumVc-1:0] in_range;
 `MT_ASSERT(NeverMoreThanPlaces, load_i || in_range == '1)

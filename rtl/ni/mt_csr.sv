@@ -3,6 +3,7 @@
 // (a word at a time), errors, counters. One access at a time; every access is answered with OKAY in
 // the cycle after it was accepted.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_csr #(
   // Ports of the interface.
@@ -206,7 +207,9 @@ module mt_csr #(
   logic [3:0] code;
   always_comb begin
     code = '0;
-    for (int unsigned i = NumErrors; i > 0; i--) if (error[i-1]) code = 4'(i - 1);
+    if (`MT_WORK(error != '0)) begin
+      for (int unsigned i = NumErrors; i > 0; i--) if (error[i-1]) code = 4'(i - 1);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin

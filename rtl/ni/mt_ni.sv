@@ -2,6 +2,7 @@
 // The network interface: executes a schedule table. Send and receive ports, one pair a link, around
 // a scoreboard; docs/nic-spec.md says what happens in which cycle.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_ni #(
   // Send and receive ports, each.
@@ -139,7 +140,7 @@ module mt_ni #(
   logic [LenW-1:0] packet_flits;
   logic [mt_pkg::StartW-1:0] size;
   logic [15:0] pieces;  // as many bits as an entry has for them
-  logic [23:0] arrivals, watchdog;
+  logic [23:0] arrivals, watchdog, taken_count_q;
   logic clear, arm, go;
   logic entry_write, route_write, step_write;
   logic [EntryW-1:0] entry;
@@ -150,7 +151,6 @@ module mt_ni #(
   logic [3:0] error_port;
   logic [15:0] error_piece;
   logic arming_q, armed_q, starting_q, running_q, done;
-  logic [23:0] taken_count_q;
   logic [P-1:0] received, no_credit, parked;
   assign wide = !dtype[1];
 
@@ -273,7 +273,7 @@ module mt_ni #(
   end
 
   for (genvar p = 0; p < P; p++) begin : gen_port
-    logic pop, write_entry;
+    logic pop, write_entry, takes_route;
     logic [EntryW-1:0] next_entry;
     logic [RouteW-1:0] route_number;
     logic [StoredW-1:0] stored_route;
@@ -282,7 +282,7 @@ module mt_ni #(
       .clk_i, .rst_ni, .clear_i(clear), .rewind_i(arm || go), .write_i(write_entry),
       .entry_i(entry), .full_o(table_full[p]), .valid_o(entry_valid[p]), .entry_o(next_entry),
       .parity_error_o(parity_error[p]), .pop_i(pop));
-    assign stored_route = routes[RouteIdxW'(route_number)];
+    assign stored_route = `MT_WORK(takes_route) ? routes[RouteIdxW'(route_number)] : '0;
 
     mt_tx_port #(
       .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
@@ -295,7 +295,7 @@ module mt_ni #(
       .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o),
       .running_i(running_q && !halt), .rewind_i(arm || go),
       .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
-      .entry_pop_o(pop), .route_o(route_number),
+      .entry_pop_o(pop), .route_o(route_number), .takes_route_o(takes_route),
       .route_i(LR'(stored_route)), .route_long_i(LongRoutes != 0 && stored_route[StoredW-1]),
       .piece_o(tx_piece[p*PieceW +: PieceW]), .taken_i(tx_taken[p*CntW +: CntW]),
       .lockstep_i(lockstep && EnLockstep != 0), .step_i(step), .current_step_i(current_step),
@@ -310,30 +310,29 @@ module mt_ni #(
 
     // What the other ports have of the message that this one looks at.
     logic [P-1:0] follows, reads;
-    logic [LenW-1:0] before_count, before_end, reading_count;
-    logic reading;
-    for (genvar q = 0; q < P; q++) begin : gen_other
-      assign follows[q] = q != p && wrote_valid[q]
-          && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
-          && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
-      assign reads[q] = EnExchange != 0 && sending[q]
-          && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
-    end
+    logic [LenW-1:0] before_count, before_end, reading_count, pos;
+    logic reading, not_in_turn, not_read;
     always_comb begin
-      before_count = '0;
-      before_end = '0;
-      reading_count = '0;
+      {follows, before_count, before_end, reads, reading_count} = '0;
       for (int unsigned q = 0; q < P; q++) begin
-        if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
-        if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
-        if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
+        if (`MT_WORK(not_in_turn)) begin
+          follows[q] = q != p && wrote_valid[q]
+              && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
+              && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
+          if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
+          if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
+        end
+        if (`MT_WORK(not_read)) begin
+          reads[q] = EnExchange != 0 && sending[q]
+              && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
+          if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
+        end
       end
     end
     assign reading = reads != '0 && (reads & (reads - P'(1))) == '0;
 
     logic unit_en, unit_valid, unit_copy, unit_done;
     logic [D-1:0] unit_a, unit_b, unit_result;
-    logic [LenW-1:0] pos;
     mt_rx_port #(
       .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
       .EnExchange(EnExchange), .Latency(Latency)
@@ -346,6 +345,7 @@ module mt_ni #(
       .before_valid_i(follows != '0), .before_count_i(before_count),
       .before_end_i(before_end),
       .reading_i(reading), .reading_count_i(reading_count),
+      .not_in_turn_o(not_in_turn), .not_read_o(not_read),
       .wrote_valid_o(wrote_valid[p]), .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]),
       .wrote_turn_o(wrote_turn[p*CntW +: CntW]), .wrote_count_o(wrote_count[p*LenW +: LenW]),
       .wrote_end_o(wrote_end[p*LenW +: LenW]),
@@ -400,26 +400,27 @@ module mt_ni #(
     .moves_i((valid_o | valid_i | taken) != '0), .expires_o(expires));
 
   // ---- Errors, and the lowest port that has one.
-  logic [P-1:0] late, any;
+  logic [P-1:0] late, any, full_hit;
   assign late = armed_q || running_q ? '0 : header;
   always_comb begin
     error = '0;
-    error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
-    error[mt_pkg::ErrOpcode] = opcode_error != '0;
-    error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full) || (route_write && routes_full)
-                                  || (step_write && steps_full);
-    error[mt_pkg::ErrCorrupt] = corrupt != '0;
-    error[mt_pkg::ErrLength] = length_error != '0;
-    error[mt_pkg::ErrPiece] = piece_error != '0;
-    error[mt_pkg::ErrDuplicate] = duplicate != '0;
-    error[mt_pkg::ErrParked] = parked_full != '0;
-    error[mt_pkg::ErrLate] = late != '0;
+    if (`MT_WORK(any != '0)) begin
+      error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
+      error[mt_pkg::ErrOpcode] = opcode_error != '0;
+      error[mt_pkg::ErrCorrupt] = corrupt != '0;
+      error[mt_pkg::ErrLength] = length_error != '0;
+      error[mt_pkg::ErrPiece] = piece_error != '0;
+      error[mt_pkg::ErrDuplicate] = duplicate != '0;
+      error[mt_pkg::ErrParked] = parked_full != '0;
+      error[mt_pkg::ErrLate] = late != '0;
+    end
+    error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full)
+                                  || (route_write && routes_full) || (step_write && steps_full);
     error[mt_pkg::ErrCreditOver] = credit_over != '0 || credit_over_i;
     error[mt_pkg::ErrCreditStuck] = expires && no_credit != '0;
     error[mt_pkg::ErrTimeout] = expires && no_credit == '0;
   end
   logic table_of_entry_full;
-  logic [P-1:0] full_hit;
   for (genvar p = 0; p < P; p++) begin : gen_full
     assign full_hit[p] = 32'(entry_port) == p && table_full[p];
   end
@@ -427,8 +428,7 @@ module mt_ni #(
   assign any = (running_q ? parity_error : '0) | opcode_error | corrupt | length_error | piece_error
                | duplicate | parked_full | late | credit_over | (expires ? no_credit : '0);
   always_comb begin
-    error_port = '0;
-    error_piece = '0;
+    {error_port, error_piece} = '0;
     for (int unsigned p = P; p > 0; p--) begin
       if (any[p-1]) begin
         error_port = 4'(p - 1);

@@ -49,7 +49,7 @@ module mt_rx_flits #(
   output logic piece_error_o
 );
 
-  `MT_BIP_FUNCTION
+  `MT_BIP_SIGNALS
 
   logic flit_valid, unused_ready;
   mt_pkg::flit_t flit;
@@ -79,12 +79,16 @@ module mt_rx_flits #(
   assign left_o = left_q;
   assign next_left_o = left_q - LenW'(1);
 
+  logic [mt_pkg::ParityW-1:0] bip;
   always_comb begin
+    `MT_BIP_NONE
+    bip = '0;
     corrupt_o = 1'b0;
     length_error_o = 1'b0;
     piece_error_o = 1'b0;
     if (flit_valid) begin
-      corrupt_o = bip({flit.head, flit.tail, flit.data}) != flit.parity;
+      `MT_BIP(bip, {flit.head, flit.tail, flit.data})
+      corrupt_o = bip != flit.parity;
       length_error_o = (flit.head ? in_worm_q || after_route_q || (is_route && flit.tail)
                                   : !in_worm_q && !after_route_q)
                        || (header_o && flit.tail != (header.flits == '0))

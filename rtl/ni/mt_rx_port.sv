@@ -3,6 +3,7 @@
 // the schedule, and puts beside the buffer what comes too early. docs/nic-spec.md, "Pipelined
 // reduction", says what happens in which cycle; the numbers below are of its list.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rx_port #(
   // Pieces of the collective: 2^PieceW; width of their counts.
@@ -51,6 +52,9 @@ module mt_rx_port #(
   // Just one port sends the piece: how many words it has sent.
   input  logic              reading_i,
   input  logic [LenW-1:0]   reading_count_i,
+  // Whether these two are looked at.
+  output logic              not_in_turn_o,
+  output logic              not_read_o,
 
   // The port's last write.
   output logic              wrote_valid_o,
@@ -107,12 +111,6 @@ module mt_rx_port #(
   input  logic              unit_valid_i,
   input  logic [DataW-1:0]  unit_result_i
 );
-
-  // The bytes of a message's last word: other messages' lie behind it.
-  function automatic logic [15:0] bytes_up_to(input logic [mt_pkg::LanesW-1:0] lane,
-                                              input logic wide);
-    for (int unsigned b = 0; b < 16; b++) bytes_up_to[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
-  endfunction
 
   localparam int unsigned SlotW = ParkSlots > 1 ? $clog2(ParkSlots) : 1;
 
@@ -182,7 +180,8 @@ module mt_rx_port #(
   logic [SlotW-1:0] slot_idx;
   assign looks_at_slot = !cur_valid_q && !is_header && slot_q != '0;
   mt_rr_arb #(.N(ParkSlots)) u_slot (
-    .clk_i, .rst_ni, .req_i(slot_q), .en_i(looks_at_slot && !stops), .gnt_o(unused_chosen),
+    .clk_i, .rst_ni, .req_i(`MT_WORK(looks_at_slot) ? slot_q : '0),
+    .en_i(looks_at_slot && !stops), .gnt_o(unused_chosen),
     .gnt_idx_o(slot_idx));
 
   worm_t seen;
@@ -200,10 +199,17 @@ module mt_rx_port #(
   // May word seen_pos be added now?
   logic in_turn, follows, order_ok, read_ok, may_add;
   assign in_turn = taken_i == seen.turn;
+  assign not_in_turn_o = !in_turn;
+  assign not_read_o = EnExchange != 0 && sent_i < seen.after;
   assign follows = written_before > seen_pos;
   assign order_ok = in_turn || follows;
-  assign read_ok = EnExchange == 0 || sent_i >= seen.after
-                   || (sent_i + CntW'(1) == seen.after && reading_i && reading_count_i > seen_pos);
+  always_comb begin
+    read_ok = !not_read_o;
+    if (`MT_WORK(not_read_o)) begin
+      read_ok = read_ok || (sent_i + CntW'(1) == seen.after && reading_i
+                            && reading_count_i > seen_pos);
+    end
+  end
   assign may_add = order_ok && read_ok;
 
   // What the other port has written of the message before: it may write others' words meanwhile.
@@ -222,19 +228,31 @@ module mt_rx_port #(
   // still arriving is never cut.)
   logic cuts;
   logic [LenW-1:0] reach;
-  assign reach = before_end_i - seen.offset;
-  assign cuts = EnPackets != 0 && looks_at_slot && !in_turn && reach < seen.len;
+  always_comb begin
+    reach = '0;
+    cuts = 1'b0;
+    if (`MT_WORK(looks_at_slot)) begin
+      reach = before_end_i - seen.offset;
+      cuts = EnPackets != 0 && looks_at_slot && !in_turn && reach < seen.len;
+    end
+  end
 
   // May it start? Worms of a message in their order; each message once.
   logic [LenW-1:0] claimed_words;
   logic starts, may_start, is_claimed;
-  assign is_claimed = claimed_words == seen.offset && (seen.offset != '0 || claimed_i == seen.turn);
-  assign may_start = may_add && is_claimed;
-  assign starts = !cur_valid_q && (is_header || looks_at_slot) && may_start && !stops;
-  assign claim_o = starts && seen.offset == '0;
-  assign duplicate_o = !cur_valid_q && (is_header || looks_at_slot)
-                       && (taken_i > seen.turn || (in_turn && claimed_i > seen.turn
-                                                   && seen.offset < claimed_or_one));
+  always_comb begin
+    {is_claimed, may_start, starts, claim_o, duplicate_o} = '0;
+    if (`MT_WORK(!cur_valid_q && (is_header || looks_at_slot))) begin
+      is_claimed = claimed_words == seen.offset
+                   && (seen.offset != '0 || claimed_i == seen.turn);
+      may_start = may_add && is_claimed;
+      starts = !cur_valid_q && (is_header || looks_at_slot) && may_start && !stops;
+      claim_o = starts && seen.offset == '0;
+      duplicate_o = !cur_valid_q && (is_header || looks_at_slot)
+                    && (taken_i > seen.turn || (in_turn && claimed_i > seen.turn
+                                                && seen.offset < claimed_or_one));
+    end
+  end
   logic [LenW-1:0] claimed_or_one;
   if (EnPackets != 0) begin : gen_claims
     logic [LenW-1:0] claims [1 << PieceW];
@@ -259,8 +277,13 @@ module mt_rx_port #(
   assign is_empty_worm = cur_q.len == '0;
   assign from_stage = cur_valid_q && behind_q != '0;
   assign direct = cur_valid_q && cur_live_q && is_payload && behind_q == '0;
-  assign issues = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
-                                                      : (from_stage || direct) && may_add);
+  always_comb begin
+    issues = 1'b0;
+    if (`MT_WORK(cur_valid_q)) begin
+      issues = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
+                                                   : (from_stage || direct) && may_add);
+    end
+  end
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
@@ -270,7 +293,15 @@ module mt_rx_port #(
   assign is_staged = stages && stage_wr_tready_i;
   assign stage_wr_tvalid_o = stages;
   assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
-  assign stage_wr_tkeep_o = live_last_q && tail ? bytes_up_to(live_lanes_q, wide_i) : '1;
+  always_comb begin
+    stage_wr_tkeep_o = '1;
+    // The bytes of a message's last word: other messages' lie behind it.
+    if (live_last_q && tail) begin
+      for (int unsigned k = 0; k < 16; k++) begin
+        stage_wr_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(live_lanes_q);
+      end
+    end
+  end
   assign flit_taken = halt_i || !stages || stage_wr_tready_i;
 
   // 3. A header starts or is parked: behind the slot parked last, or in a free one.
@@ -278,32 +309,42 @@ module mt_rx_port #(
   logic [SlotW-1:0] free_idx, park_idx;
   logic any_free;
   worm_t parked_last;  // some of it is not looked at
-  assign parked_last = slots[last_slot_q];
-  assign joins = EnPackets != 0 && last_slot_valid_q && parked_last.piece == arriving.piece
-                   && parked_last.turn == arriving.turn
-                   && parked_last.offset + parked_last.len == arriving.offset;
   mt_prio_enc #(.N(ParkSlots)) u_free (
-    .req_i(~slot_q), .any_o(any_free), .onehot_o(unused_free), .idx_o(free_idx));
+    .req_i(`MT_WORK(parks) ? ~slot_q : '0), .any_o(any_free), .onehot_o(unused_free),
+    .idx_o(free_idx));
   assign parks = is_header && !stops && !starts && !duplicate_o;
-  assign parked_full_o = parks && !joins && !any_free;
   assign park_idx = joins ? last_slot_q : free_idx;
   assign header_o = is_header;
   assign parked_o = parks;
 
   worm_t to_park;
   always_comb begin
-    to_park = arriving;
-    if (joins) begin
-      to_park.offset = parked_last.offset;
-      to_park.len = parked_last.len + arriving.len;
+    parked_last = '0;
+    joins = 1'b0;
+    to_park = '0;
+    parked_full_o = 1'b0;
+    if (`MT_WORK(parks)) begin
+      parked_last = slots[last_slot_q];
+      joins = EnPackets != 0 && last_slot_valid_q && parked_last.piece == arriving.piece
+              && parked_last.turn == arriving.turn
+              && parked_last.offset + parked_last.len == arriving.offset;
+      to_park = arriving;
+      if (joins) begin
+        to_park.offset = parked_last.offset;
+        to_park.len = parked_last.len + arriving.len;
+      end
+      parked_full_o = parks && !joins && !any_free;
     end
   end
 
   worm_t rest_of_slot;
   always_comb begin
-    rest_of_slot = seen;
-    rest_of_slot.offset = before_end_i;
-    rest_of_slot.len = seen.len - reach;
+    rest_of_slot = '0;
+    if (`MT_WORK(cuts)) begin
+      rest_of_slot = seen;
+      rest_of_slot.offset = before_end_i;
+      rest_of_slot.len = seen.len - reach;
+    end
   end
 
   // The parked worm's words that are there, with the one that arrives now.

@@ -2,6 +2,7 @@
 // Words on their way into the buffer: what belongs to each waits for the words of memory, goes
 // through the reduction unit, and is written. In order; any memory may take its time.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rx_words #(
   // Pieces of the collective: 2^PieceW; width of their counts.
@@ -90,12 +91,6 @@ module mt_rx_words #(
   localparam int unsigned WordW = 4 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
 
-  // The bytes of a message's last word: other messages' lie behind it.
-  function automatic logic [15:0] last_bytes(input logic [mt_pkg::LanesW-1:0] lane,
-                                              input logic wide);
-    for (int unsigned b = 0; b < 16; b++) last_bytes[b] = (wide ? b / 4 : b / 2) <= 32'(lane);
-  endfunction
-
   // All of them are asked in the same cycle, so either all are ready or none is asked.
   logic way_ready, way_valid, way_taken;
   word_t way;
@@ -134,7 +129,12 @@ module mt_rx_words #(
   logic complete;
   logic [WordW-1:0] beside_q [Latency];
   assign unit_en_o = !res_tvalid_o || res_tready_i;
-  assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+  always_comb begin
+    complete = 1'b0;
+    if (`MT_WORK(way_valid)) begin
+      complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+    end
+  end
   assign way_taken = complete && unit_en_o;
   assign unit_valid_o = complete && !halt_i;
   assign unit_copy_o = !way.adds;
@@ -161,7 +161,15 @@ module mt_rx_words #(
   assign done = beside_q[Latency-1];
   assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
   assign res_taddr_o = done.addr;
-  assign res_tkeep_o = done.ends ? last_bytes(done.lanes, wide_i) : '1;
+  always_comb begin
+    res_tkeep_o = '1;
+    // The bytes of a message's last word: other messages' lie behind it.
+    if (done.ends) begin
+      for (int unsigned k = 0; k < 16; k++) begin
+        res_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(done.lanes);
+      end
+    end
+  end
   assign res_tdata_o = unit_result_i;
   assign writes = unit_valid_i && !halt_i && (done.empty || res_tready_i);
   assign taken_o = writes && done.ends;

@@ -2,6 +2,7 @@
 // What an interface knows of each piece: messages taken in, sent, and begun to be taken in. All
 // counts are those that earlier cycles have left.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_scoreboard #(
   // Pieces: 2^PieceW.
@@ -56,12 +57,17 @@ module mt_scoreboard #(
     always_comb begin
       sent_before[p*CntW +: CntW] = CntW'(1);
       taken_before[p*CntW +: CntW] = CntW'(1);
-      for (int q = 0; q < p; q++) begin
-        if (tx_sent_i[q] && tx_piece_i[q*PieceW +: PieceW] == tx_piece_i[p*PieceW +: PieceW]) begin
-          sent_before[p*CntW +: CntW] += CntW'(1);
+      if (`MT_WORK((tx_sent_i | taken_i) != '0)) begin
+        for (int q = 0; q < p; q++) begin
+          if (tx_sent_i[q]
+              && tx_piece_i[q*PieceW +: PieceW] == tx_piece_i[p*PieceW +: PieceW]) begin
+            sent_before[p*CntW +: CntW] += CntW'(1);
+          end
+          if (taken_i[q]
+              && taken_piece_i[q*PieceW +: PieceW] == taken_piece_i[p*PieceW +: PieceW]) begin
+            taken_before[p*CntW +: CntW] += CntW'(1);
+          end
         end
-        if (taken_i[q] && taken_piece_i[q*PieceW +: PieceW] == taken_piece_i[p*PieceW +: PieceW])
-          taken_before[p*CntW +: CntW] += CntW'(1);
       end
     end
   end

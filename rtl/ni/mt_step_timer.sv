@@ -2,6 +2,7 @@
 // The step counter of lockstep issue. A step lasts as long as it was estimated, and until all of
 // its entries are sent. docs/nic-spec.md, "Issue".
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_step_timer #(
   // Width of step numbers.
@@ -41,7 +42,12 @@ module mt_step_timer #(
   logic [LenW-1:0] next_length_q;  // of step_q + 1
 
   logic advance;
-  assign advance = running_i && sent_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q);
+  always_comb begin
+    advance = 1'b0;
+    if (`MT_WORK(running_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q))) begin
+      advance = running_i && sent_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q);
+    end
+  end
   assign step_o = advance ? step_q + StepW'(1) : step_q;
   assign current_o = step_q;
   assign full_o = written_q == PtrW'(Depth);

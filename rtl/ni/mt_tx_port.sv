@@ -59,6 +59,8 @@ module mt_tx_port #(
   output logic [RouteW-1:0]         route_o,
   input  logic [mt_pkg::LongRouteW-1:0] route_i,
   input  logic                      route_long_i,
+  // It is looked at.
+  output logic                      takes_route_o,
   // Messages of that entry's piece that are taken in; the step.
   output logic [PieceW-1:0]         piece_o,
   input  logic [CntW-1:0]           taken_i,
@@ -97,7 +99,7 @@ module mt_tx_port #(
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned AddrW = mt_pkg::AddrW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
-  `MT_BIP_FUNCTION
+  `MT_BIP_SIGNALS
 
   // The entry.
   localparam int unsigned StepAt = 2;
@@ -175,13 +177,14 @@ module mt_tx_port #(
   // Virtual channels of the way to the router: an empty one, or one with a place.
   logic [NumVc-1:0] has, full, over, usable;
   logic [VcW-1:0] new_vc;
-  for (genvar v = 0; v < NumVc; v++) begin : gen_credit
-    logic [CreditW-1:0] unused_available;
-    mt_credit #(.CntW(CreditW)) u_credit (
-      .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-      .take_i(send && vc == VcW'(v)), .give_i(credit_valid_i && credit_vc_i == VcW'(v)),
-      .available_o(unused_available), .has_o(has[v]), .full_o(full[v]), .error_o(over[v]));
-  end
+  logic [NumVc-1:0] takes, gives;
+  assign takes = send ? NumVc'(1) << vc : '0;
+  assign gives = credit_valid_i ? NumVc'(1) << credit_vc_i : '0;
+  logic [NumVc*CreditW-1:0] unused_available;
+  mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
+    .clk_i, .rst_ni, .load_i, .initial_i(places_i),
+    .take_i(takes), .give_i(gives),
+    .available_o(unused_available), .has_o(has), .full_o(full), .error_o(over));
   assign credit_over_o = over != '0;
   assign usable = (full & has & vc_mask_i) != '0 ? full & has & vc_mask_i : has & vc_mask_i;
   always_comb begin
@@ -211,6 +214,7 @@ module mt_tx_port #(
   logic has_place;
   assign is_route = LongRoutes != 0 && route_long_i && !in_worm_q && !route_sent_q;
   assign is_header = !in_worm_q && !is_route;
+  assign takes_route_o = !in_worm_q && active;
   assign is_payload = in_worm_q;
   assign vc = in_worm_q || route_sent_q ? vc_q : new_vc;
   assign head = !in_worm_q && !route_sent_q;
@@ -223,7 +227,10 @@ module mt_tx_port #(
   assign entry_pop_o = ends_message || skips;
   assign waits_for_credit_o = active && !has_place;
 
+  logic [mt_pkg::ParityW-1:0] bip;
   always_comb begin
+    `MT_BIP_NONE
+    bip = '0;
     header = '0;
     data = '0;
     if (send || mt_pkg::AnyWord) begin
@@ -244,12 +251,13 @@ module mt_tx_port #(
         header.route = LongRoutes != 0 && route_long_i ? '0 : route_i[mt_pkg::ShortRouteW-1:0];
         data = header;
       end
+      `MT_BIP(bip, {head, ends_worm, data})
     end
   end
   always_ff @(posedge clk_i) begin
     if (send) begin
       vc_o <= vc;
-      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip({head, ends_worm, data}), data});
+      flit_o <= mt_pkg::FlitW'({head, ends_worm, bip, data});
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;

@@ -3,6 +3,7 @@
 // soon as it is stored. No path leads from out_ready_i to in_ready_o, so a full queue of one word
 // takes the next one the cycle after it was emptied.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_fifo #(
   // Bits of a word.
@@ -58,7 +59,7 @@ module mt_fifo #(
       write_q <= '0;
       read_q <= '0;
       level_q <= '0;
-    end else begin
+    end else if (`MT_WORK(push || pop)) begin
       if (push) write_q <= write_q == Last ? '0 : write_q + 1'b1;
       if (pop) read_q <= read_q == Last ? '0 : read_q + 1'b1;
       if (push && !pop) level_q <= level_q + 1'b1;

@@ -2,6 +2,7 @@
 // Grants the request whose last grant is longest ago; those never granted come first, in order of
 // index. A steady request waits for at most N - 1 others.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_lru_arb #(
   // Requesters.
@@ -18,24 +19,41 @@ module mt_lru_arb #(
   // 0 without a request.
   output logic [IdxW-1:0] gnt_idx_o
 );
-  // Bit j of row i: i goes behind j. Only the half above the diagonal is stored, the other is its
-  // complement; all zero, the lower index goes first.
+  // Of each pair (i, j), i < j: i was granted after j. All zero, the lower index goes first.
+  localparam int unsigned Pairs = N > 1 ? N * (N - 1) / 2 : 1;
+  logic [Pairs-1:0] later_q;
+  function automatic int unsigned pair(input int unsigned i, input int unsigned j);
+    pair = i * N - i * (i + 1) / 2 + j - i - 1;
+  endfunction
+
+  // Bit j of row i: i goes behind j.
   logic [N*N-1:0] behind;
 
-  for (genvar i = 0; i < N; i++) begin : gen_row
-    assign behind[i*N+i] = 1'b0;
-    assign gnt_o[i] = req_i[i] && (req_i & behind[i*N+:N]) == '0;
-
-    for (genvar j = i + 1; j < N; j++) begin : gen_pair
-      logic later_q;  // i was granted after j
-
-      always_ff @(posedge clk_i) begin
-        if (!rst_ni) later_q <= 1'b0;
-        else if (en_i && (gnt_o[i] || gnt_o[j])) later_q <= gnt_o[i];
+  always_comb begin
+    behind = '0;
+    gnt_o = req_i;
+    // A request that is alone needs no choice.
+    if (`MT_WORK((req_i & (req_i - 1'b1)) != '0)) begin
+      for (int unsigned i = 0; i < N; i++) begin
+        for (int unsigned j = i + 1; j < N; j++) begin
+          behind[i*N+j] = later_q[pair(i, j)];
+          behind[j*N+i] = !later_q[pair(i, j)];
+        end
       end
+      for (int unsigned i = 0; i < N; i++) begin
+        gnt_o[i] = req_i[i] && (req_i & behind[i*N+:N]) == '0;
+      end
+    end
+  end
 
-      assign behind[i*N+j] = later_q;
-      assign behind[j*N+i] = !later_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) later_q <= '0;
+    else if (en_i) begin
+      for (int unsigned i = 0; i < N; i++) begin
+        for (int unsigned j = i + 1; j < N; j++) begin
+          if (gnt_o[i] || gnt_o[j]) later_q[pair(i, j)] <= gnt_o[i];
+        end
+      end
     end
   end
 
@@ -59,7 +77,18 @@ module mt_lru_arb #(
       end
     end
   endfunction
-  `MT_ASSERT(LruOrder, transitive(behind))
+  // The same without the shortcut.
+  logic [N*N-1:0] rows;
+  always_comb begin
+    rows = '0;
+    for (int unsigned i = 0; i < N; i++) begin
+      for (int unsigned j = i + 1; j < N; j++) begin
+        rows[i*N+j] = later_q[pair(i, j)];
+        rows[j*N+i] = !later_q[pair(i, j)];
+      end
+    end
+  end
+  `MT_ASSERT(LruOrder, transitive(rows))
 `endif
   `MT_ASSERT(LruGrant, (gnt_o & ~req_i) == '0 && (gnt_o & (gnt_o - 1'b1)) == '0 &&
                        (gnt_o != '0) == (req_i != '0))

@@ -2,6 +2,7 @@
 // Round robin: grants the first request at or after a pointer, cyclically. A steady request waits
 // for at most N - 1 others.
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rr_arb #(
   // Requesters.
@@ -22,8 +23,14 @@ module mt_rr_arb #(
   logic [N-1:0] after_q, ahead, from;
   logic any;
 
-  assign ahead = req_i & after_q;
-  assign from = ahead != '0 ? ahead : req_i;
+  always_comb begin
+    ahead = '0;
+    from = '0;
+    if (`MT_WORK(req_i != '0)) begin
+      ahead = req_i & after_q;
+      from = ahead != '0 ? ahead : req_i;
+    end
+  end
 
   mt_prio_enc #(.N(N)) u_first (
     .req_i(from),

@@ -2,6 +2,7 @@
 // A router with a cycle of latency: routes come with the flits, so it serves any network. The
 // outputs NumLinks and up lead to interfaces and have no credits. docs/nic-spec.md, "Network".
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_router #(
   // Links to other routers; inputs and outputs 0 .. NumLinks-1.
@@ -51,7 +52,7 @@ module mt_router #(
   logic [P-1:0] req, tail, grant;
   logic [P*PortW-1:0] req_port;
   logic [P*VcW-1:0] req_vc;
-  logic [P*F-1:0] flit;
+  logic [F-1:0] flit [P];
   logic [P*P-1:0] asks;    // output o is asked by input i: o*P + i
   logic [P*P-1:0] grants;  // likewise
 
@@ -62,14 +63,16 @@ module mt_router #(
       .credit_valid_o(credit_valid_o[i]), .credit_vc_o(credit_vc_o[i*VcW +: VcW]),
       .out_free_i(free), .out_has_i(has), .out_empty_i(empty),
       .req_o(req[i]), .req_port_o(req_port[i*PortW +: PortW]), .req_vc_o(req_vc[i*VcW +: VcW]),
-      .flit_o(flit[i*F +: F]), .grant_i(grant[i]));
-    assign tail[i] = flit[i*F + mt_pkg::FlitBits - 2];
-    logic [P-1:0] granted_by;
-    for (genvar o = 0; o < P; o++) begin : gen_ask
-      assign asks[o*P + i] = req[i] && req_port[i*PortW +: PortW] == PortW'(o);
-      assign granted_by[o] = grants[o*P + i];
+      .flit_o(flit[i]), .grant_i(grant[i]));
+    assign tail[i] = flit[i][mt_pkg::FlitBits - 2];
+  end
+  always_comb begin
+    asks = '0;
+    for (int unsigned i = 0; i < P; i++) begin
+      if (`MT_WORK(req[i])) asks[32'(req_port[i*PortW +: PortW]) * P + i] = req[i];
     end
-    assign grant[i] = granted_by != '0;
+    grant = '0;
+    for (int unsigned o = 0; o < P; o++) grant |= grants[o*P +: P];
   end
 
   if (NumLocal == 0) begin : gen_switch
@@ -77,9 +80,15 @@ module mt_router #(
     assign unused_ready = ready_i;
   end
 
+  logic [P-1:0] moves, valid_q;
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) valid_q <= '0;
+    else valid_q <= moves;
+  end
+  assign valid_o = valid_q;
+
   for (genvar o = 0; o < P; o++) begin : gen_output
     logic [IdxW-1:0] from;
-    logic moves;
     logic [VcW-1:0] vc;
     logic over;
     if (o < NumLinks) begin : gen_link
@@ -90,7 +99,7 @@ module mt_router #(
         .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
         .empty_o(empty[o*NumVc +: NumVc]),
         .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
-        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+        .gnt_idx_o(from), .valid_o(moves[o]), .vc_o(vc));
       assign credit_over_o[o] = over;
     end else begin : gen_local
       mt_rt_output #(.NumPorts(P), .NumVc(NumVc), .CreditW(CreditW), .Ejection(1)) u_output (
@@ -99,22 +108,18 @@ module mt_router #(
         .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),
         .empty_o(empty[o*NumVc +: NumVc]),
         .req_i(asks[o*P +: P]), .gnt_o(grants[o*P +: P]), .req_vc_i(req_vc), .req_tail_i(tail),
-        .gnt_idx_o(from), .valid_o(moves), .vc_o(vc));
+        .gnt_idx_o(from), .valid_o(moves[o]), .vc_o(vc));
       logic unused;
       assign unused = over;
     end
-    logic valid_q;
     logic [VcW-1:0] vc_q;
     logic [F-1:0] flit_q;
     always_ff @(posedge clk_i) begin
-      if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= moves;
-      if (moves) begin
+      if (moves[o]) begin
         vc_q <= vc;
-        flit_q <= flit[from*F +: F];
+        flit_q <= flit[from];
       end
     end
-    assign valid_o[o] = valid_q;
     assign vc_o[o*VcW +: VcW] = vc_q;
     assign flit_o[o*F +: F] = flit_q;
   end

@@ -7,6 +7,7 @@
 // other worms they might have to wait for those); other flits need a place where their header went.
 `include "mt_assert.svh"
 `include "mt_bip.svh"
+`include "mt_work.svh"
 
 module mt_rt_input #(
   // Outputs of the router.
@@ -44,7 +45,7 @@ module mt_rt_input #(
   localparam int unsigned PtrW = $clog2(Depth);
   localparam int unsigned PortW = mt_pkg::HopPortW;
 
-  `MT_BIP_FUNCTION
+  `MT_BIP_SIGNALS
 
   logic [mt_pkg::FlitBits-1:0] mem [NumVc*Depth];
   logic [PtrW-1:0] rd_q [NumVc];
@@ -65,40 +66,46 @@ module mt_rt_input #(
   logic [NumVc*PortW-1:0] want_port;
   logic [NumVc*VcW-1:0] want_vc;
 
-  for (genvar v = 0; v < NumVc; v++) begin : gen_vc
-    logic [mt_pkg::HopW-1:0] hop;
-    logic [NumVc-1:0] mask, free, with_place, with_empty, usable;
-    logic [PortW-1:0] port;
-    logic [VcW-1:0] best;
-    always_comb begin
-      hop = '0;
-      mask = '0;
-      free = '0;
-      with_place = '0;
-      with_empty = '0;
-      usable = '0;
-      best = to_q[v];
-      port = port_q[v];
-      can[v] = 1'b0;
-      if (has[v]) begin
-        if (routed_q[v]) begin
-          can[v] = out_has_i[32'(port) * NumVc + 32'(to_q[v])];
-        end else begin
-          hop = stored_q[v] ? mem[{VcW'(v), rd_q[v]}][mt_pkg::HopW-1:0]
-                            : flit_i[mt_pkg::HopW-1:0];
-          port = hop[PortW-1:0];
-          mask = hop[PortW +: NumVc];
-          free = mask & out_free_i[32'(port) * NumVc +: NumVc];
-          with_place = free & out_has_i[32'(port) * NumVc +: NumVc];
-          with_empty = free & out_empty_i[32'(port) * NumVc +: NumVc];
-          usable = with_empty != '0 ? with_empty : with_place;
-          for (int unsigned i = NumVc; i > 0; i--) if (usable[i-1]) best = VcW'(i - 1);
-          can[v] = usable != '0;
+  logic [mt_pkg::HopW-1:0] hop;
+  logic [NumVc-1:0] mask, free, with_place, with_empty, usable;
+  logic [PortW-1:0] port;
+  logic [VcW-1:0] best;
+  always_comb begin
+    hop = '0;
+    mask = '0;
+    free = '0;
+    with_place = '0;
+    with_empty = '0;
+    usable = '0;
+    best = '0;
+    port = '0;
+    can = '0;
+    want_port = '0;
+    want_vc = '0;
+    if (`MT_WORK(has != '0)) begin
+      for (int unsigned v = 0; v < NumVc; v++) begin
+        if (`MT_WORK(has[v])) begin
+          best = to_q[v];
+          port = port_q[v];
+          if (routed_q[v]) begin
+            can[v] = has[v] && out_has_i[32'(port) * NumVc + 32'(to_q[v])];
+          end else begin
+            hop = stored_q[v] ? mem[{VcW'(v), rd_q[v]}][mt_pkg::HopW-1:0]
+                              : flit_i[mt_pkg::HopW-1:0];
+            port = hop[PortW-1:0];
+            mask = hop[PortW +: NumVc];
+            free = mask & out_free_i[32'(port) * NumVc +: NumVc];
+            with_place = free & out_has_i[32'(port) * NumVc +: NumVc];
+            with_empty = free & out_empty_i[32'(port) * NumVc +: NumVc];
+            usable = with_empty != '0 ? with_empty : with_place;
+            for (int unsigned c = NumVc; c > 0; c--) if (usable[c-1]) best = VcW'(c - 1);
+            can[v] = has[v] && usable != '0;
+          end
+          want_port[v*PortW +: PortW] = port;
+          want_vc[v*VcW +: VcW] = best;
         end
       end
     end
-    assign want_port[v*PortW +: PortW] = port;
-    assign want_vc[v*VcW +: VcW] = best;
   end
 
   logic [NumVc-1:0] unused_chosen;
@@ -107,19 +114,24 @@ module mt_rt_input #(
     .clk_i, .rst_ni, .req_i(can), .en_i(grant_i), .gnt_o(unused_chosen), .gnt_idx_o(vc));
 
   assign req_o = can != '0;
-  assign req_port_o = want_port[vc*PortW +: PortW];
-  assign req_vc_o = want_vc[vc*VcW +: VcW];
 
   // The flit itself. A header leaves without the hop that it has just taken.
   mt_pkg::flit_t flit;
   logic is_header;
   logic [mt_pkg::DataW-1:0] old_data, new_data;
+  logic [mt_pkg::ParityW-1:0] changes;
   always_comb begin
+    `MT_BIP_NONE
+    changes = '0;
     flit = '0;
     is_header = 1'b0;
     old_data = '0;
     new_data = '0;
-    if (req_o) begin
+    req_port_o = '0;
+    req_vc_o = '0;
+    if (`MT_WORK(req_o)) begin
+      req_port_o = want_port[vc*PortW +: PortW];
+      req_vc_o = want_vc[vc*VcW +: VcW];
       flit = stored_q[vc] ? mt_pkg::FlitW'(mem[{vc, rd_q[vc]}]) : flit_i;
       is_header = !routed_q[vc];
       if (is_header) begin
@@ -132,7 +144,8 @@ module mt_rt_input #(
         end
         flit.data = new_data;
         // What was wrong before stays wrong.
-        flit.parity ^= bip({2'b0, old_data ^ new_data});
+        `MT_BIP(changes, {2'b0, old_data ^ new_data})
+        flit.parity ^= changes;
       end
     end
   end
@@ -164,15 +177,17 @@ module mt_rt_input #(
     end else begin
       credit_valid_o <= grant_i;
       if (grant_i) routed_q[vc] <= !flit.tail;
-      if (push) wr_q[vc_i] <= wr_q[vc_i] + PtrW'(1);
-      if (pop) rd_q[vc] <= rd_q[vc] + PtrW'(1);
-      if (push && !(pop && vc == vc_i)) begin
-        count_q[vc_i] <= count_q[vc_i] + (PtrW + 1)'(1);
-        stored_q[vc_i] <= 1'b1;
-      end
-      if (pop && !(push && vc == vc_i)) begin
-        count_q[vc] <= count_q[vc] - (PtrW + 1)'(1);
-        stored_q[vc] <= count_q[vc] != (PtrW + 1)'(1);
+      if (`MT_WORK(push || pop)) begin
+        if (push) wr_q[vc_i] <= wr_q[vc_i] + PtrW'(1);
+        if (pop) rd_q[vc] <= rd_q[vc] + PtrW'(1);
+        if (push && !(pop && vc == vc_i)) begin
+          count_q[vc_i] <= count_q[vc_i] + (PtrW + 1)'(1);
+          stored_q[vc_i] <= 1'b1;
+        end
+        if (pop && !(push && vc == vc_i)) begin
+          count_q[vc] <= count_q[vc] - (PtrW + 1)'(1);
+          stored_q[vc] <= count_q[vc] != (PtrW + 1)'(1);
+        end
       end
     end
   end

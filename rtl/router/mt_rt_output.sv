@@ -2,6 +2,7 @@
 // An output of a router: which virtual channels of its link are held by worms, how many places the
 // other end has left, and which input sends the next flit (they take turns).
 `include "mt_assert.svh"
+`include "mt_work.svh"
 
 module mt_rt_output #(
   // Inputs of the router.
@@ -47,7 +48,10 @@ module mt_rt_output #(
     .clk_i, .rst_ni, .req_i, .en_i(valid_o), .gnt_o, .gnt_idx_o);
 
   assign valid_o = req_i != '0;
-  assign vc_o = req_vc_i[gnt_idx_o*VcW +: VcW];
+  always_comb begin
+    vc_o = '0;
+    if (`MT_WORK(valid_o)) vc_o = req_vc_i[gnt_idx_o*VcW +: VcW];
+  end
 
   logic [NumVc-1:0] taken_q;
   assign free_o = ~taken_q;
@@ -66,14 +70,14 @@ module mt_rt_output #(
     logic [NumVc-1:0] over;
     logic unused;
     assign unused = ready_i;
-    for (genvar v = 0; v < NumVc; v++) begin : gen_credit
-      logic [CreditW-1:0] unused_available;
-      mt_credit #(.CntW(CreditW)) u_credit (
-        .clk_i, .rst_ni, .load_i, .initial_i(places_i),
-        .take_i(valid_o && vc_o == VcW'(v)),
-        .give_i(credit_valid_i && credit_vc_i == VcW'(v)),
-        .available_o(unused_available), .has_o(has_o[v]), .full_o(empty_o[v]), .error_o(over[v]));
-    end
+    logic [NumVc-1:0] takes, gives;
+    assign takes = valid_o ? NumVc'(1) << vc_o : '0;
+    assign gives = credit_valid_i ? NumVc'(1) << credit_vc_i : '0;
+    logic [NumVc*CreditW-1:0] unused_available;
+    mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
+      .clk_i, .rst_ni, .load_i, .initial_i(places_i),
+      .take_i(takes), .give_i(gives),
+      .available_o(unused_available), .has_o, .full_o(empty_o), .error_o(over));
     assign credit_over_o = over != '0;
   end
 

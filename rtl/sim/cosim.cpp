@@ -129,6 +129,7 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
   }
   Network network(topology, parameters, elements * parameters.element_bytes, options.adders, waves);
 
+  network.set_traced(options.compare);
   CosimResult result;
   result.clock_hz = nic::clock_of(topology, parameters);
   for (const auto& entries : tables.of_rank) result.messages += entries.size();

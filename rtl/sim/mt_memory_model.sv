@@ -75,6 +75,23 @@ module mt_memory_model #(
     assign acc_tdata_o[p*D +: D] = acc_q[p];
     assign stage_tdata_o[p*D +: D] = stage_q[p];
   end
+  // Plain arrays: nothing has to be shifted to its place for the functions.
+  logic [A-1:0] tx_address [P];
+  logic [A-1:0] acc_address [P];
+  logic [S-1:0] stage_address [P];
+  logic [S-1:0] stage_wr_address [P];
+  logic [D-1:0] stage_wr_data [P];
+  logic [A-1:0] res_address [P];
+  logic [D-1:0] res_data [P];
+  for (genvar p = 0; p < P; p++) begin : gen_port
+    assign tx_address[p] = tx_req_tdata_i[p*A +: A];
+    assign acc_address[p] = acc_req_tdata_i[p*A +: A];
+    assign stage_address[p] = stage_req_tdata_i[p*S +: S];
+    assign stage_wr_address[p] = stage_wr_tdata_i[p*(S+D) + D +: S];
+    assign stage_wr_data[p] = stage_wr_tdata_i[p*(S+D) +: D];
+    assign res_address[p] = res_taddr_i[p*A +: A];
+    assign res_data[p] = res_tdata_i[p*D +: D];
+  end
   logic [P-1:0] tx, acc, stage, stage_wr, res;
   assign tx = tx_req_tvalid_i & tx_req_tready_o;
   assign acc = acc_req_tvalid_i & acc_req_tready_o;
@@ -85,28 +102,28 @@ module mt_memory_model #(
     for (int unsigned p = 0; p < P; p++) begin
       bit [127:0] word;
       if (tx[p]) begin
-        mt_memory_read(handle_i, 0, 32'(tx_req_tdata_i[p*A +: A]), word);
+        mt_memory_read(handle_i, 0, 32'(tx_address[p]), word);
         tx_q[p] <= word;
       end
       if (acc[p]) begin
-        mt_memory_read(handle_i, 0, 32'(acc_req_tdata_i[p*A +: A]), word);
+        mt_memory_read(handle_i, 0, 32'(acc_address[p]), word);
         acc_q[p] <= word;
       end
       if (stage[p]) begin
-        mt_memory_read(handle_i, 32'(stage_req_tdata_i[p*S + A +: S - A]) + 1,
-                       32'(stage_req_tdata_i[p*S +: A]), word);
+        mt_memory_read(handle_i, 32'(stage_address[p][S-1:A]) + 1, 32'(stage_address[p][A-1:0]),
+                       word);
         stage_q[p] <= word;
       end
     end
     for (int unsigned p = 0; p < P; p++) begin
       if (stage_wr[p]) begin
-        mt_memory_write(handle_i, 32'(stage_wr_tdata_i[p*(S+D) + D + A +: S - A]) + 1,
-                        32'(stage_wr_tdata_i[p*(S+D) + D +: A]),
-                        32'(stage_wr_tkeep_i[p*16 +: 16]), stage_wr_tdata_i[p*(S+D) +: D]);
+        mt_memory_write(handle_i, 32'(stage_wr_address[p][S-1:A]) + 1,
+                        32'(stage_wr_address[p][A-1:0]), 32'(stage_wr_tkeep_i[p*16 +: 16]),
+                        stage_wr_data[p]);
       end
       if (res[p]) begin
-        mt_memory_write(handle_i, 0, 32'(res_taddr_i[p*A +: A]), 32'(res_tkeep_i[p*16 +: 16]),
-                        res_tdata_i[p*D +: D]);
+        mt_memory_write(handle_i, 0, 32'(res_address[p]), 32'(res_tkeep_i[p*16 +: 16]),
+                        res_data[p]);
       end
     end
     if (!rst_ni) begin

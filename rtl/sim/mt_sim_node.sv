@@ -48,7 +48,9 @@ module mt_sim_node #(
   input  logic [P-1:0]      link_credit_valid_i,
   input  logic [P*2-1:0]    link_credit_vc_i,
 
-  // What happens, for comparison with the C++ model.
+  // What happens, for comparison with the C++ model; no more than what runs, is done
+  // and is taken in unless trace_i.
+  input  logic             trace_i,
   output logic             trace_running_o,
   output logic             trace_done_o,
   output logic [P-1:0]     trace_begun_o,
@@ -176,15 +178,17 @@ module mt_sim_node #(
   always_ff @(posedge clk_i) begin
     trace_running_o <= trace_running;
     trace_done_o <= trace_done;
-    trace_begun_o <= trace_begun;
-    trace_sent_o <= trace_sent;
-    trace_issued_o <= trace_issued;
-    trace_rx_piece_o <= trace_rx_piece;
-    trace_rx_turn_o <= trace_rx_turn;
-    trace_rx_pos_o <= trace_rx_pos;
     trace_taken_o <= trace_taken;
-    trace_taken_piece_o <= trace_taken_piece;
-    trace_step_o <= trace_step;
+    if (trace_i) begin
+      trace_begun_o <= trace_begun;
+      trace_sent_o <= trace_sent;
+      trace_issued_o <= trace_issued;
+      trace_rx_piece_o <= trace_rx_piece;
+      trace_rx_turn_o <= trace_rx_turn;
+      trace_rx_pos_o <= trace_rx_pos;
+      trace_taken_piece_o <= trace_taken_piece;
+      trace_step_o <= trace_step;
+    end
   end
 
 endmodule

@@ -50,8 +50,14 @@ struct Network::Wire {
   std::uint32_t src = 0, out = 0, dst = 0, in = 0;  // nodes, and their ports
   std::vector<LinkFlit> flits;
   std::vector<std::uint8_t> credits;
-  std::uint32_t at = 0;
+  std::uint32_t length = 0, at = 0;
+  std::uint32_t flying = 0;  // flits and credits in these
   LinkFlit sent;
+};
+
+/// Which ports of a node have something, this cycle.
+struct Network::Sides {
+  Node::Active outputs, inputs;
 };
 
 Network::Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
@@ -94,6 +100,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     wire.dst = index(link.dst);
     wire.flits.resize(cycles.latency - 2);
     wire.credits.resize(cycles.latency - 2);
+    wire.length = cycles.latency - 2;
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t port = 0;
@@ -101,6 +108,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     port = 0;
     for (const LinkId link : topology.in_links(NodeId{n})) wires_[index(link)].in = port++;
   }
+  sides_.resize(nodes_.size());
   for (auto& node : nodes_) node->set_reset(true);
   for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
   for (auto& node : nodes_) node->set_reset(false);
@@ -115,26 +123,43 @@ Network::~Network() {
 }
 
 void Network::tick() {
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    sides_[n] = {.outputs = nodes_[n]->outputs(), .inputs = {}};
+  }
   for (std::uint32_t l = 0; l < wires_.size(); ++l) {
     Wire& w = wires_[l];
-    Node &src = *nodes_[w.src], &dst = *nodes_[w.dst];
-    src.get_flit(w.out, w.sent);
+    Sides &src = sides_[w.src], &dst = sides_[w.dst];
+    w.sent.valid = (src.outputs.flits >> w.out & 1) != 0;
+    if (w.sent.valid) nodes_[w.src]->get_flit(w.out, w.sent);
     if (on_flit) on_flit(LinkId{l}, w.sent);
-    std::uint8_t credit = dst.get_credit(w.in);
-    if (on_credit) on_credit(LinkId{l}, credit);
-    if (w.flits.empty()) {
-      dst.put_flit(w.in, w.sent);
-      src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));
-      continue;
+    std::uint8_t credit = 0;  // or 1 + virtual channel
+    if ((dst.outputs.credits >> w.in & 1) != 0) {
+      credit = static_cast<std::uint8_t>(1 + nodes_[w.dst]->get_credit(w.in));
     }
+    if (on_credit) on_credit(LinkId{l}, credit);
+    if (!w.sent.valid && credit == 0 && w.flying == 0) continue;
+    const LinkFlit* arrives = &w.sent;
+    if (w.length != 0) {
+      arrives = &w.flits[w.at];
+      w.flying += (w.sent.valid ? 1 : 0) + (credit != 0 ? 1 : 0);
+      std::swap(w.credits[w.at], credit);
+      w.flying -= (arrives->valid ? 1 : 0) + (credit != 0 ? 1 : 0);
+    }
+    if (arrives->valid) {
+      nodes_[w.dst]->put_flit(w.in, *arrives);
+      dst.inputs.flits |= 1U << w.in;
+    }
+    if (credit != 0) {
+      nodes_[w.src]->put_credit(w.out, static_cast<std::uint8_t>(credit - 1));
+      src.inputs.credits |= 1U << w.out;
+    }
+    if (w.length == 0) continue;
     LinkFlit& place = w.flits[w.at];
-    dst.put_flit(w.in, place);
     place.valid = w.sent.valid;
     if (w.sent.valid) place = w.sent;
-    std::swap(w.credits[w.at], credit);
-    src.put_credit(w.out, credit != 0, static_cast<std::uint8_t>(credit - (credit != 0)));
-    if (++w.at == w.flits.size()) w.at = 0;
+    if (++w.at == w.length) w.at = 0;
   }
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n]->set_inputs(sides_[n].inputs);
   if (stalls) {
     for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
       nodes_[index(topology_.node_of(Rank{r}))]->put_stalls(stalls(Rank{r}));
@@ -182,6 +207,10 @@ NodeTrace Network::trace(Rank rank) const {
 
 Network::RxTrace Network::rx_trace(Rank rank, std::uint32_t port) const {
   return nodes_[index(topology_.node_of(rank))]->rx_trace(port);
+}
+
+void Network::set_traced(bool traced) {
+  for (auto& node : nodes_) node->set_traced(traced);
 }
 
 void Network::trace_to(const std::string& path) {

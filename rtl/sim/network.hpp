@@ -62,6 +62,10 @@ class Network : public Hardware {
   /// Requests that the memory of a rank refuses in a cycle: 5 bits a port.
   std::function<std::uint32_t(Rank)> stalls;
 
+  /// Whether trace() and rx_trace() say all, as they do at first, or only what runs, is done and is
+  /// taken in, which is faster.
+  void set_traced(bool traced);
+
   /// Writes all signals of the ranks with waves to an FST file, from now on, which is its time 0;
   /// and beside it what of that GTKWave is to show: the same name, with .gtkw. \pre There are such
   /// ranks, and it has not been called before. \throws Error(Io).
@@ -69,11 +73,13 @@ class Network : public Hardware {
 
  private:
   struct Wire;
+  struct Sides;
 
   const Topology& topology_;
   std::vector<Rank> wave_ranks_;
   std::unique_ptr<Waves> waves_;                   // if there are such ranks
   std::vector<std::unique_ptr<Node>> nodes_;       // [node]
+  std::vector<Sides> sides_;                       // [node]
   std::vector<Wire> wires_;                        // [link]
   std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
   std::uint64_t cycle_ = 0;

@@ -52,33 +52,34 @@ class Base : public Node {
     model_->eval();
   }
 
+  [[nodiscard]] Node::Active outputs() const override {
+    return {.flits = model_->link_valid_o, .credits = model_->link_credit_valid_o};
+  }
+  void set_inputs(Node::Active inputs) override {
+    set(model_->link_valid_i, inputs.flits);
+    set(model_->link_credit_valid_i, inputs.credits);
+  }
   void put_flit(std::uint32_t port, const LinkFlit& flit) override {
-    set(model_->link_valid_i, port, flit.valid);
-    if (!flit.valid) return;
     set_vc(model_->link_vc_i, port, flit.vc);
     std::memcpy(model_->link_flit_i.data() + port * kLaneWords, flit.bits.data(),
                 sizeof(flit.bits));
   }
-  void put_credit(std::uint32_t port, bool valid, std::uint8_t vc) override {
-    set(model_->link_credit_valid_i, port, valid);
+  void put_credit(std::uint32_t port, std::uint8_t vc) override {
     set_vc(model_->link_credit_vc_i, port, vc);
   }
   void get_flit(std::uint32_t port, LinkFlit& flit) const override {
-    flit.valid = (model_->link_valid_o >> port & 1) != 0;
-    if (!flit.valid) return;
     flit.vc = static_cast<std::uint8_t>(model_->link_vc_o >> (2 * port) & 3);
     std::memcpy(flit.bits.data(), model_->link_flit_o.data() + port * kLaneWords,
                 sizeof(flit.bits));
   }
   [[nodiscard]] std::uint8_t get_credit(std::uint32_t port) const override {
-    if ((model_->link_credit_valid_o >> port & 1) == 0) return 0;
-    return static_cast<std::uint8_t>(1 + (model_->link_credit_vc_o >> (2 * port) & 3));
+    return static_cast<std::uint8_t>(model_->link_credit_vc_o >> (2 * port) & 3);
   }
 
  protected:
   template <typename Bits>
-  static void set(Bits& bits, std::uint32_t at, bool value) {
-    bits = static_cast<Bits>((bits & ~(Bits{1} << at)) | (Bits{value} << at));
+  static void set(Bits& bits, std::uint32_t value) {
+    bits = static_cast<Bits>(value);
   }
   template <typename Bits>
   static void set_vc(Bits& bits, std::uint32_t port, std::uint8_t vc) {
@@ -97,6 +98,7 @@ class RankNode : public Base<Model> {
     Model& m = *this->model_;
     m.handle_i = memory;
     m.stall_i = 0;
+    m.trace_i = 1;
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
   }
@@ -118,6 +120,7 @@ class RankNode : public Base<Model> {
     return this->model_->s_axil_rvalid_o != 0;
   }
   void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
+  void set_traced(bool traced) override { this->model_->trace_i = traced; }
 
   [[nodiscard]] NodeTrace trace() const override {
     const Model& m = *this->model_;
@@ -165,6 +168,7 @@ class SwitchNode : public Base<Model> {
   void put_read(const std::uint32_t*) override {}
   [[nodiscard]] bool get_read(std::uint32_t&) const override { return true; }
   void put_stalls(std::uint32_t) override {}
+  void set_traced(bool) override {}
   [[nodiscard]] NodeTrace trace() const override { return {}; }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }
 };

@@ -22,10 +22,18 @@ class Node {
   /// The clock between edges, for waves; tick() does not need it.
   virtual void set_clock(bool high) = 0;
 
+  /// Ports by bits: those with a flit or a credit.
+  struct Active {
+    std::uint32_t flits = 0, credits = 0;
+  };
+  [[nodiscard]] virtual Active outputs() const = 0;
+  /// What comes in this cycle, and of which virtual channels: put_flit() and put_credit().
+  virtual void set_inputs(Active inputs) = 0;
   virtual void put_flit(std::uint32_t port, const LinkFlit& flit) = 0;
-  virtual void put_credit(std::uint32_t port, bool valid, std::uint8_t vc) = 0;
+  virtual void put_credit(std::uint32_t port, std::uint8_t vc) = 0;
+  /// Without `valid`. \pre There is one.
   virtual void get_flit(std::uint32_t port, LinkFlit& flit) const = 0;
-  /// \returns 0, or 1 + the virtual channel.
+  /// \returns The virtual channel. \pre There is one.
   [[nodiscard]] virtual std::uint8_t get_credit(std::uint32_t port) const = 0;
 
   /// Ranks: a write in this cycle (none: address 0xfff). Switches: only of places.
@@ -33,6 +41,8 @@ class Node {
   virtual void put_read(const std::uint32_t* address) = 0;
   [[nodiscard]] virtual bool get_read(std::uint32_t& value) const = 0;
   virtual void put_stalls(std::uint32_t stalls) = 0;
+  /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at first.
+  virtual void set_traced(bool traced) = 0;
   [[nodiscard]] virtual NodeTrace trace() const = 0;
   [[nodiscard]] virtual Network::RxTrace rx_trace(std::uint32_t port) const = 0;
 };
