@@ -166,7 +166,7 @@ class Ports {
       }
       if (!takes) {
         // Only a stall, or the other port's sum, is a reason to wait.
-        if (port.is_there && moves) ASSERT_FALSE(port.in_memory.front().copy);
+        ASSERT_FALSE(port.is_there && moves && port.in_memory.front().copy);
         continue;
       }
       ASSERT_TRUE(moves);
