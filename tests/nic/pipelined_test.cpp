@@ -215,7 +215,7 @@ Sum run_own_pieces(const std::vector<std::pair<Op, std::uint64_t>>& children,
   schedule.chunks.assign(children.size(), {});
   for (std::uint32_t c = 0; c < children.size(); ++c) {
     const LinkId up = topology.out_links(topology.node_of(Rank{c + 1})).front();
-    schedule.add(c, children[c].first, 0, Rank{c + 1}, Rank{0}, std::vector<LinkId>{up});
+    schedule.add(0, children[c].first, c, Rank{c + 1}, Rank{0}, std::vector<LinkId>{up});
   }
   schedule.canonicalize();
   Sum run;
@@ -264,22 +264,22 @@ TEST(Pipelined, WhoWasNotServedLastGoesFirst) {
 
 TEST(Pipelined, CopiesDoNotWaitForAUnit) {
   const Parameters p = with(kPipelined, &Parameters::ports_per_unit, 2);
-  const Sum two = run_own_pieces({{Op::Gather, 150}, {Op::Reduce, 150}}, p);
+  const Sum two = run_own_pieces({{Op::Copy, 150}, {Op::Reduce, 150}}, p);
   EXPECT_EQ(two.seen.issues_of(0, 0, 0), in_a_row(153));
   EXPECT_EQ(two.seen.issues_of(0, 1, 0), in_a_row(153));
 }
 
 // The sums of many trees, whose order is the schedule's whoever gets the unit.
 TEST(Pipelined, SharedUnitsHaveTheSameSums) {
-  for (const char* network : {"torus:4x4", "mesh:3x3", "fattree:4x4", "hypercube:3"}) {
+  for (const char* network : {"torus:3x3", "mesh:3x3", "fattree:2x2"}) {
     for (const FlowControl flow_control : {FlowControl::Message, FlowControl::Packet}) {
       Parameters p{.flow_control = flow_control,
                    .reduction = Reduction::Pipelined,
                    .park_slots = 4096,
                    .watchdog_cycles = 5000};
-      const std::uint64_t own = test::simulate_checked({network, "multitree", 65'536}, p).cycles;
+      const std::uint64_t own = test::simulate_checked({network, "multitree", 8192}, p).cycles;
       p.ports_per_unit = 2;
-      const std::uint64_t shared = test::simulate_checked({network, "multitree", 65'536}, p).cycles;
+      const std::uint64_t shared = test::simulate_checked({network, "multitree", 8192}, p).cycles;
       EXPECT_GE(shared, own) << network;
       EXPECT_LE(shared, 2 * own) << network;
     }
