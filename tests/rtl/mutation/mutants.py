@@ -192,7 +192,7 @@ BUGS = [
      'words are issued without the unit', SHARED),
     ('copies-ask', 'ni/mt_rx_port.sv', 'unit_ask_o = could && adds', 'unit_ask_o = could',
      'copies take the unit from sums', SHARED),
-    ('unit-order-kept', 'arith/mt_units.sv', '.clk_i, .rst_ni, .clear_i, .dtype_i, .ask_i',
+    ('unit-forgets', 'arith/mt_units.sv', '.clk_i, .rst_ni, .clear_i, .dtype_i, .ask_i',
      ".clk_i, .rst_ni, .clear_i(1'b1), .dtype_i, .ask_i", 'who was served last is forgotten',
      SHARED),
     # Arithmetic.
