@@ -72,6 +72,7 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"reduction_elements", &Parameters::reduction_elements, 1, kMillion},
     Number<std::uint32_t>{"reduction_cycles", &Parameters::reduction_cycles, 0, 1000},
     Number<std::uint32_t>{"park_slots", &Parameters::park_slots, 1, 4096},
+    Number<std::uint32_t>{"ports_per_unit", &Parameters::ports_per_unit, 1, 2},
     Number<std::uint64_t>{"watchdog_cycles", &Parameters::watchdog_cycles, 1000,
                           kMillion* kMillion});
 

@@ -9,6 +9,8 @@ prim/mt_lru_arb.sv
 prim/mt_parity.sv
 arith/mt_fp_add.sv
 arith/mt_reduce_unit.sv
+arith/mt_unit_share.sv
+arith/mt_units.sv
 router/mt_rt_input.sv
 router/mt_rt_output.sv
 router/mt_router.sv

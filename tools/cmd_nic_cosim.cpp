@@ -24,6 +24,7 @@ struct Flags {
   std::string schedule, algorithms = "multitree", collective = "allreduce";
   std::uint32_t root = 0;
   std::string sizes = "64KiB", config, flow_control, issue;
+  std::uint32_t ports_per_unit = 0;  // 0: as the configuration says
   CosimRequest request;
   bool json = false;
 };
@@ -70,6 +71,7 @@ nic::Parameters parameters_of(const Flags& flags) {
   if (!flags.issue.empty()) {
     p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
   }
+  if (flags.ports_per_unit != 0) p.ports_per_unit = flags.ports_per_unit;
   return p;
 }
 
@@ -170,6 +172,9 @@ Command add_nic_cosim_command(CLI::App& nic) {
       ->check(one_of({"message", "packet"}));
   app->add_option("--issue", flags->issue, "dependency (the default) or lockstep")
       ->check(one_of({"dependency", "lockstep"}));
+  app->add_option("--ports-per-unit", flags->ports_per_unit,
+                  "Ports that share a reduction unit: 1 (the default) or 2")
+      ->check(CLI::Range(1, 2));
   app->add_option("--config", flags->config, "JSON file with parameters, as for simulate");
   app->add_flag("--fast", flags->request.fast,
                 "Sums by a C function instead of the hardware's adders, no assertions");

@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace multitree::nic {
 namespace {
 
 constexpr std::uint32_t kMostNamed = 4;  // of those that wait
+constexpr std::uint32_t kPortsOfUnit = 2;
 
 }  // namespace
 
@@ -20,12 +22,14 @@ ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameter
       observer_(observer),
       num_slots_(parameters.park_slots),
       cycles_to_visible_(2 + parameters.reduction_cycles),
+      shares_units_(parameters.ports_per_unit > 1),
       first_port_(ports.first),
       num_ports_(ports.count),
       engines_(ports.all),
       slots_(std::size_t{ports.all} * parameters.park_slots),
       writes_(std::size_t{ports.all} * cycles_to_visible_),
-      payload_sent_(ports.all, 0) {
+      payload_sent_(ports.all, 0),
+      served_last_(ports.all, kNone) {
   for (std::uint32_t p = 0; p < ports.all; ++p) {
     engines_[p].rank = endpoints.ports()[p].rank;
     engines_[p].number = endpoints.ports()[p].number;
@@ -33,20 +37,71 @@ ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameter
 }
 
 void ReceiveEngines::header(std::uint64_t cycle, std::uint32_t port, const Worm& worm) {
-  work(engines_[port], cycle, &worm);
+  Engine& engine = engines_[port];
+  if (!shares_units_) return work(engine, cycle, &worm);
+  engine.header = worm;
+  note_busy(engine);
 }
 
 void ReceiveEngines::payload(std::uint64_t cycle, std::uint32_t port) {
   Engine& engine = engines_[port];
   // Counted first: a word of the current worm may be issued in the cycle in which it arrives.
   ++(engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving)).arrived;
-  work(engine, cycle, nullptr);
+  if (!shares_units_) return work(engine, cycle, nullptr);
+  note_busy(engine);
 }
 
 void ReceiveEngines::step(std::uint64_t cycle) {
+  if (shares_units_) {
+    step_sharing(cycle);
+  } else {
+    for (std::size_t i = 0; i < busy_.size(); ++i) {
+      Engine& engine = engines_[busy_[i]];
+      if (engine.stepped != cycle) work(engine, cycle, nullptr);
+    }
+  }
+  drop_idle();
+}
+
+/// A cycle of all engines with something to do: first all say what they want, then it is decided
+/// who gets the units, then all go on.
+void ReceiveEngines::step_sharing(std::uint64_t cycle) {
+  for (const std::uint32_t port : busy_) {
+    Engine& engine = engines_[port];
+    engine.issues = is_ready(engine, cycle);
+    // Copies, and empty words, need no unit.
+    engine.asks = engine.issues && engine.current.length > 0 &&
+                  endpoints_.message(engine.current.message).op == Opcode::Reduce;
+  }
+  for (const std::uint32_t port : busy_) {
+    Engine& engine = engines_[port];
+    if (engine.asks) engine.issues = gets_unit(engine);
+  }
+  for (const std::uint32_t port : busy_) {
+    Engine& engine = engines_[port];
+    if (engine.asks && engine.issues) {
+      served_last_[port - engine.number % kPortsOfUnit] = engine.number;
+    }
+    engine.asks = false;
+    const Worm header = std::exchange(engine.header, {});
+    proceed(engine, cycle, engine.issues, header.message == kNone ? nullptr : &header);
+  }
+}
+
+/// Of two ports that ask for their unit, the one gets it that did not get it last; the lower one if
+/// nobody did. \pre It asks.
+bool ReceiveEngines::gets_unit(const Engine& engine) const {
+  const auto port = static_cast<std::uint32_t>(&engine - engines_.data());
+  const bool is_upper = engine.number % kPortsOfUnit != 0;
+  if (!is_upper && engine.number + 1 == num_ports_[engine.rank]) return true;
+  if (!engines_[is_upper ? port - 1 : port + 1].asks) return true;
+  const std::uint32_t last = served_last_[is_upper ? port - 1 : port];
+  return last == kNone ? !is_upper : last != engine.number;
+}
+
+void ReceiveEngines::drop_idle() {
   for (std::size_t i = 0; i < busy_.size();) {
     Engine& engine = engines_[busy_[i]];
-    if (engine.stepped != cycle) work(engine, cycle, nullptr);
     if (waits(engine) || engine.slots_used > 0) {
       ++i;
       continue;
@@ -73,13 +128,23 @@ void ReceiveEngines::note_busy(Engine& engine) {
 /// One cycle of an engine. `header`: that arrives, or nullptr.
 void ReceiveEngines::work(Engine& engine, std::uint64_t cycle, const Worm* header) {
   engine.stepped = cycle;
-  Load& current = engine.current;
-  const bool was_free = current.message == kNone;
+  proceed(engine, cycle, is_ready(engine, cycle), header);
+}
+
+/// Whether it has a word that may be issued in this cycle.
+bool ReceiveEngines::is_ready(Engine& engine, std::uint64_t cycle) {
+  const Load& current = engine.current;
+  if (current.message == kNone) return false;
+  if (!engine.is_clear) look_round(engine, cycle);
+  return (current.arrived > current.issued || current.length == 0) && may_issue(engine);
+}
+
+/// The rest of its cycle: the word, if it is issued, and the header that arrives, or a look at what
+/// is parked.
+void ReceiveEngines::proceed(Engine& engine, std::uint64_t cycle, bool issues, const Worm* header) {
+  const bool was_free = engine.current.message == kNone;
   if (!was_free) {
-    if (!engine.is_clear) look_round(engine, cycle);
-    if ((current.arrived > current.issued || current.length == 0) && may_issue(engine)) {
-      issue(engine, cycle);
-    }
+    if (issues) issue(engine, cycle);
     if (waits(engine)) note_busy(engine);
   }
   if (header != nullptr) {

@@ -25,7 +25,8 @@ struct Worm {
 /// The engines of all ejection ports, and what they know of the messages that ports send. In each
 /// cycle that step() visits they see what earlier cycles have left: so sends are to be reported
 /// after the engines' part of a cycle. An engine costs time in cycles in which a flit arrives for
-/// it, in which words wait beside the buffer, or worms are parked.
+/// it, in which words wait beside the buffer, or worms are parked. Where ports share units, engines
+/// work in step() only, for who gets a unit depends on all flits of the cycle.
 class ReceiveEngines {
  public:
   /// Keeps references, but to `ports`. `observer`: or nullptr.
@@ -37,7 +38,7 @@ class ReceiveEngines {
   void header(std::uint64_t cycle, std::uint32_t port, const Worm& worm);
   /// A payload flit arrives: of the worm whose header came last.
   void payload(std::uint64_t cycle, std::uint32_t port);
-  /// Lets the engines work to which no flit has come in that cycle.
+  /// Lets the engines work to which no flit has come in that cycle; all, where units are shared.
   void step(std::uint64_t cycle);
 
   /// A port has begun a message.
@@ -81,6 +82,9 @@ class ReceiveEngines {
     Load current;
     bool is_clear = false;  // the current worm need not wait for anybody any more
     bool is_busy = false;   // in busy_
+    bool issues = false;    // in this cycle; shared units only, as all to `header`
+    bool asks = false;      // for the unit
+    Worm header;            // that arrives in this cycle
     std::uint64_t stepped = ~std::uint64_t{0};  // cycle
     std::uint32_t first_write = 0, writes = 0;  // that are not visible yet, in writes_
     Write last_write;                           // that is
@@ -91,6 +95,11 @@ class ReceiveEngines {
     return slots_[static_cast<std::size_t>(&engine - engines_.data()) * num_slots_ + number];
   }
   void work(Engine& engine, std::uint64_t cycle, const Worm* header);
+  void step_sharing(std::uint64_t cycle);
+  void drop_idle();
+  [[nodiscard]] bool is_ready(Engine& engine, std::uint64_t cycle);
+  [[nodiscard]] bool gets_unit(const Engine& engine) const;
+  void proceed(Engine& engine, std::uint64_t cycle, bool issues, const Worm* header);
   [[nodiscard]] static bool waits(const Engine& engine);
   void note_busy(Engine& engine);
   void issue(Engine& engine, std::uint64_t cycle);
@@ -113,12 +122,14 @@ class ReceiveEngines {
   Endpoints& endpoints_;
   Observer* const observer_;
   const std::uint32_t num_slots_, cycles_to_visible_;
+  const bool shares_units_;
   std::vector<std::uint32_t> first_port_, num_ports_;  // [rank]
   std::vector<Engine> engines_;                        // [port]
   std::vector<Load> slots_;                            // [port][slot]
   std::vector<Write> writes_;                          // [port][cycles_to_visible_]: rings
   std::vector<std::uint32_t> payload_sent_;            // [port]: of the message being sent
   std::vector<std::uint32_t> busy_;                    // ports
+  std::vector<std::uint32_t> served_last_;             // [port, the lower of a unit's]: its number
   std::uint64_t last_progress_ = 0;
   std::string error_;
 };

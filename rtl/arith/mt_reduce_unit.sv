@@ -9,6 +9,8 @@
 module mt_reduce_unit #(
   // Enabled cycles from operands to result, 1 to 4.
   parameter int unsigned Latency = 3,
+  // 1: gathers too.
+  parameter bit          EnCopy = 1'b1,
   // The types that can be added. Others cost nothing, and may only be gathered.
   parameter bit          EnInt32 = 1'b1,
   parameter bit          EnFp32 = 1'b1,
@@ -94,7 +96,8 @@ module mt_reduce_unit #(
   wire unused_en = ^{en_half, en_word, op};
 
   // Gathers and integers; with FpImpl 1, everything.
-  for (genvar s = 0; s < Latency; s++) begin : gen_pass
+  localparam bit EnPass = EnCopy || EnInt32 || FpImpl != 0;
+  for (genvar s = 0; EnPass && s < Latency; s++) begin : gen_pass
     logic [DataW-1:0] data_q;
     if (s > 0) begin : gen_delay
       always_ff @(posedge clk_i) begin
@@ -125,7 +128,13 @@ module mt_reduce_unit #(
 `endif
     end
   end
-  assign r_pass = gen_pass[Latency-1].data_q;
+  if (EnPass) begin : gen_passed
+    assign r_pass = gen_pass[Latency-1].data_q;
+  end else begin : gen_not_passed
+    logic unused_pass;
+    assign r_pass = '0;
+    assign unused_pass = ^en_pass;
+  end
 
   if (FpImpl == 0 && (EnFp32 || EnHalf)) begin : gen_adders
     // As wide as the widest type needs; operands are at the upper end.
@@ -187,14 +196,14 @@ module mt_reduce_unit #(
       end else begin : gen_no_half
         assign sums = word;
       end
-      assign r_o[32*i+:32] = out_pass ? r_pass[32*i+:32] : sums;
+      assign r_o[32*i+:32] = EnPass && out_pass ? r_pass[32*i+:32] : sums;
     end
   end else begin : gen_no_adders
     assign r_o = r_pass;
   end
 
   `MT_ASSUME(TypeEnabled, !valid_i ||
-      ({4'b1111, EnFp16, EnBf16, EnFp32, EnInt32} & (8'd1 << {copy_i, dtype_i})) != '0)
+      ({{4{EnCopy}}, EnFp16, EnBf16, EnFp32, EnInt32} & (8'd1 << {copy_i, dtype_i})) != '0)
   `MT_ASSERT_NEXT(ResultHolds, !en_i && valid_o, valid_o && r_o == $past(r_o))
 
 endmodule

@@ -35,6 +35,8 @@ module mt_node #(
   parameter int unsigned EnFp16 = 1,
   parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
+  // Ports that take turns at a reduction unit, 1 or 2.
+  parameter int unsigned PortsPerUnit = 1,
   // Places of each virtual channel; a power of two.
   parameter int unsigned Depth = 512,
   localparam int unsigned P = NumPorts,
@@ -134,7 +136,8 @@ module mt_node #(
     .TableDepth(TableDepth), .StepDepth(StepDepth), .NumRoutes(NumRoutes), .ParkSlots(ParkSlots),
     .EnLockstep(EnLockstep), .EnPackets(EnPackets), .EnExchange(EnExchange),
     .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnInt32(EnInt32), .EnFp32(EnFp32),
-    .EnBf16(EnBf16), .EnFp16(EnFp16), .Latency(Latency), .FpImpl(FpImpl)
+    .EnBf16(EnBf16), .EnFp16(EnFp16), .Latency(Latency), .FpImpl(FpImpl),
+    .PortsPerUnit(PortsPerUnit)
   ) u_ni (
     .clk_i, .rst_ni,
     .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,

@@ -39,6 +39,8 @@ module mt_ni #(
   parameter int unsigned EnFp16 = 1,
   parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
+  // Ports that take turns at a reduction unit, 1 or 2.
+  parameter int unsigned PortsPerUnit = 1,
   localparam int unsigned P = NumPorts,
   localparam int unsigned VcW = $clog2(NumVc),
   localparam int unsigned F = mt_pkg::FlitW,
@@ -264,6 +266,8 @@ module mt_ni #(
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
   logic [P*CntW-1:0] wrote_turn;
+  logic [P-1:0] unit_ask, unit_go, unit_ready, unit_en, unit_take, unit_valid, unit_copy, unit_done;
+  logic [P*D-1:0] unit_a, unit_b, unit_result;
   // A collective that has failed is over, even if its errors are cleared: words are missing.
   logic halt, broken_q;
   assign halt = failed || broken_q;
@@ -331,8 +335,6 @@ module mt_ni #(
     end
     assign reading = reads != '0 && (reads & (reads - P'(1))) == '0;
 
-    logic unit_en, unit_valid, unit_copy, unit_done;
-    logic [D-1:0] unit_a, unit_b, unit_result;
     mt_rx_port #(
       .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
       .EnExchange(EnExchange), .Latency(Latency)
@@ -342,13 +344,11 @@ module mt_ni #(
       .piece_o(rx_piece[p*PieceW +: PieceW]), .turn_o(rx_turn[p*CntW +: CntW]),
       .taken_i(rx_taken[p*CntW +: CntW]), .sent_i(rx_sent[p*CntW +: CntW]),
       .claimed_i(rx_claimed[p*CntW +: CntW]), .claim_o(rx_claim[p]),
-      .before_valid_i(follows != '0), .before_count_i(before_count),
-      .before_end_i(before_end),
-      .reading_i(reading), .reading_count_i(reading_count),
+      .before_valid_i(follows != '0), .before_count_i(before_count), .before_end_i(before_end),
       .not_in_turn_o(not_in_turn), .not_read_o(not_read),
-      .wrote_valid_o(wrote_valid[p]), .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]),
-      .wrote_turn_o(wrote_turn[p*CntW +: CntW]), .wrote_count_o(wrote_count[p*LenW +: LenW]),
-      .wrote_end_o(wrote_end[p*LenW +: LenW]),
+      .reading_i(reading), .reading_count_i(reading_count), .wrote_valid_o(wrote_valid[p]),
+      .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]), .wrote_turn_o(wrote_turn[p*CntW +: CntW]),
+      .wrote_count_o(wrote_count[p*LenW +: LenW]), .wrote_end_o(wrote_end[p*LenW +: LenW]),
       .taken_o(taken[p]), .taken_piece_o(taken_piece[p*PieceW +: PieceW]),
       .corrupt_o(corrupt[p]), .length_error_o(length_error[p]), .piece_error_o(piece_error[p]),
       .duplicate_o(duplicate[p]), .parked_full_o(parked_full[p]), .parked_o(parked[p]),
@@ -360,21 +360,13 @@ module mt_ni #(
       .stage_req_tdata_o(stage_req_tdata_o[p*S +: S]), .stage_tvalid_i(stage_tvalid_i[p]),
       .stage_tready_o(stage_tready_o[p]), .stage_tdata_i(stage_tdata_i[p*D +: D]),
       .stage_wr_tvalid_o(stage_wr_tvalid_o[p]), .stage_wr_tready_i(stage_wr_tready_i[p]),
-      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]),
-      .stage_wr_tkeep_o(stage_wr_tkeep_o[p*16 +: 16]),
-      .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]),
-      .res_taddr_o(res_taddr_o[p*A +: A]), .res_tkeep_o(res_tkeep_o[p*16 +: 16]),
-      .res_tdata_o(res_tdata_o[p*D +: D]),
-      .unit_en_o(unit_en), .unit_valid_o(unit_valid), .unit_copy_o(unit_copy),
-      .unit_a_o(unit_a), .unit_b_o(unit_b), .unit_valid_i(unit_done),
-      .unit_result_i(unit_result));
-
-    mt_reduce_unit #(
-      .Latency(Latency), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16),
-      .FpImpl(FpImpl)
-    ) u_unit (
-      .clk_i, .rst_ni, .en_i(unit_en), .valid_i(unit_valid), .dtype_i(dtype), .copy_i(unit_copy),
-      .a_i(unit_a), .b_i(unit_b), .valid_o(unit_done), .r_o(unit_result));
+      .stage_wr_tdata_o(stage_wr_tdata_o[p*(S+D) +: S+D]), .stage_wr_tkeep_o(stage_wr_tkeep_o[p*16 +: 16]),
+      .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]), .res_taddr_o(res_taddr_o[p*A +: A]),
+      .res_tkeep_o(res_tkeep_o[p*16 +: 16]), .res_tdata_o(res_tdata_o[p*D +: D]),
+      .unit_ask_o(unit_ask[p]), .unit_go_i(unit_go[p]), .unit_ready_o(unit_ready[p]),
+      .unit_en_i(unit_en[p]), .unit_take_i(unit_take[p]), .unit_valid_o(unit_valid[p]),
+      .unit_copy_o(unit_copy[p]), .unit_a_o(unit_a[p*D +: D]), .unit_b_o(unit_b[p*D +: D]),
+      .unit_valid_i(unit_done[p]), .unit_result_i(unit_result[p*D +: D]));
 
     assign trace_rx_piece_o[p*16 +: 16] = 16'(rx_piece[p*PieceW +: PieceW]);
     assign trace_rx_turn_o[p*16 +: 16] = 16'(rx_turn[p*CntW +: CntW]);
@@ -382,6 +374,15 @@ module mt_ni #(
     assign trace_taken_piece_o[p*16 +: 16] = 16'(taken_piece[p*PieceW +: PieceW]);
   end
   assign received = valid_i;
+
+  mt_units #(
+    .NumPorts(P), .PortsPerUnit(PortsPerUnit), .Latency(Latency), .EnInt32(EnInt32),
+    .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16), .FpImpl(FpImpl)
+  ) u_units (
+    .clk_i, .rst_ni, .clear_i(arming_q), .dtype_i(dtype), .ask_i(unit_ask), .go_o(unit_go),
+    .valid_i(unit_valid), .copy_i(unit_copy), .a_i(unit_a), .b_i(unit_b), .take_o(unit_take),
+    .en_o(unit_en), .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
+
   // ---- Done: all is sent, and all taken in.
   logic [23:0] taken_now;
   always_comb begin
@@ -437,8 +438,7 @@ module mt_ni #(
     end
   end
 
-  assign trace_running_o = running_q;
-  assign trace_done_o = done;
+  assign {trace_running_o, trace_done_o} = {running_q, done};
   assign trace_begun_o = begun;
   assign trace_sent_o = tx_sent;
   assign trace_taken_o = taken;

@@ -102,8 +102,14 @@ module mt_rx_port #(
   output logic [15:0]       res_tkeep_o,
   output logic [DataW-1:0]  res_tdata_o,
 
-  // The reduction unit: operands, and results `Latency` enabled cycles later.
-  output logic              unit_en_o,
+  // The reduction unit. It is asked for a word that is added, which is issued only if it may go.
+  output logic              unit_ask_o,
+  input  logic              unit_go_i,
+  // Operands, which go when they are taken; results `Latency` enabled cycles later, and whether
+  // there is nothing in their way.
+  output logic              unit_ready_o,
+  input  logic              unit_en_i,
+  input  logic              unit_take_i,
   output logic              unit_valid_o,
   output logic              unit_copy_o,
   output logic [DataW-1:0]  unit_a_o,
@@ -273,17 +279,20 @@ module mt_rx_port #(
   assign started_len = cuts ? reach : seen.len;
 
   // 1. Issue: a word beside the buffer, or the one that arrives.
-  logic can_ask, from_stage, direct, issues, is_empty_worm;
+  logic can_ask, from_stage, direct, could, adds, issues, is_empty_worm;
   assign is_empty_worm = cur_q.len == '0;
   assign from_stage = cur_valid_q && behind_q != '0;
   assign direct = cur_valid_q && cur_live_q && is_payload && behind_q == '0;
   always_comb begin
-    issues = 1'b0;
+    could = 1'b0;
     if (`MT_WORK(cur_valid_q)) begin
-      issues = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
-                                                   : (from_stage || direct) && may_add);
+      could = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
+                                                  : (from_stage || direct) && may_add);
     end
   end
+  assign adds = !cur_q.gather && !is_empty_worm;
+  assign unit_ask_o = could && adds;
+  assign issues = could && unit_go_i;
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
@@ -427,7 +436,7 @@ module mt_rx_port #(
     .PieceW(PieceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
   ) u_words (
     .clk_i, .rst_ni, .clear_i, .halt_i, .wide_i,
-    .ready_o(can_ask), .issue_i(issues), .adds_i(!cur_q.gather && !is_empty_worm),
+    .ready_o(can_ask), .issue_i(issues), .adds_i(adds),
     .staged_i(from_stage), .ends_i(ends && cur_q.last), .empty_i(is_empty_worm),
     .lanes_i(cur_q.lanes), .addr_i(addr_q),
     .piece_i(cur_q.piece), .turn_i(cur_q.turn), .count_i(next_pos),
@@ -437,8 +446,8 @@ module mt_rx_port #(
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
     .stage_tready_o, .stage_tdata_i, .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o,
-    .res_tdata_o, .unit_en_o, .unit_valid_o, .unit_copy_o, .unit_a_o, .unit_b_o, .unit_valid_i,
-    .unit_result_i);
+    .res_tdata_o, .unit_ready_o, .unit_en_i, .unit_take_i, .unit_valid_o, .unit_copy_o, .unit_a_o,
+    .unit_b_o, .unit_valid_i, .unit_result_i);
 
   `MT_ASSERT(BehindWithinRest, !cur_valid_q || behind_q <= end_q - pos_q)
   `MT_ASSERT(IssuesInOrder, !issues || may_add || is_empty_worm)

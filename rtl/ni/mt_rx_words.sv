@@ -66,8 +66,10 @@ module mt_rx_words #(
   output logic [15:0]       res_tkeep_o,
   output logic [DataW-1:0]  res_tdata_o,
 
-  // The reduction unit: operands, and results `Latency` enabled cycles later.
-  output logic              unit_en_o,
+  // The reduction unit, as mt_rx_port.
+  output logic              unit_ready_o,
+  input  logic              unit_en_i,
+  input  logic              unit_take_i,
   output logic              unit_valid_o,
   output logic              unit_copy_o,
   output logic [DataW-1:0]  unit_a_o,
@@ -128,14 +130,14 @@ module mt_rx_words #(
   // The reduction unit, and what travels beside it.
   logic complete;
   logic [WordW-1:0] beside_q [Latency];
-  assign unit_en_o = !res_tvalid_o || res_tready_i;
+  assign unit_ready_o = !res_tvalid_o || res_tready_i;
   always_comb begin
     complete = 1'b0;
     if (`MT_WORK(way_valid)) begin
       complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
     end
   end
-  assign way_taken = complete && unit_en_o;
+  assign way_taken = complete && unit_take_i;
   assign unit_valid_o = complete && !halt_i;
   assign unit_copy_o = !way.adds;
   always_comb begin
@@ -149,10 +151,10 @@ module mt_rx_words #(
   logic [Latency-1:0] moves_q;  // stages with something in them
   always_ff @(posedge clk_i) begin
     if (!rst_ni) moves_q <= '0;
-    else if (unit_en_o) moves_q <= Latency'({moves_q, complete});
-    if (unit_en_o && complete) beside_q[0] <= way;
+    else if (unit_en_i) moves_q <= Latency'({moves_q, way_taken});
+    if (unit_en_i && complete) beside_q[0] <= way;
     for (int unsigned i = 1; i < Latency; i++) begin
-      if (unit_en_o && moves_q[i-1]) beside_q[i] <= beside_q[i-1];
+      if (unit_en_i && moves_q[i-1]) beside_q[i] <= beside_q[i-1];
     end
   end
 

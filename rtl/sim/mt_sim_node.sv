@@ -8,6 +8,8 @@ module mt_sim_node #(
   // Cycles of the reduction unit; 1: its sums by a C function.
   parameter int unsigned Latency = 2,
   parameter int unsigned FpImpl = 0,
+  // Ports that take turns at a reduction unit.
+  parameter int unsigned PortsPerUnit = 1,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
   localparam int unsigned P = NumPorts,
@@ -140,7 +142,7 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(Latency), .FpImpl(FpImpl), .EnCounters(EnCounters)) u_node (
+    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,

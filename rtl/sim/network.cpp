@@ -64,6 +64,9 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                  Adders adders, const std::vector<Rank>& waves)
     : topology_(topology), wave_ranks_(waves) {
   check(topology, parameters);
+  if (!waves.empty() && parameters.ports_per_unit > 1) {
+    throw Error(ErrorCode::Unsupported, "hardware model: expected ports_per_unit 1 with waves");
+  }
   if (!waves.empty()) waves_ = std::make_unique<Waves>();
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const auto& node = topology.node(NodeId{n});
@@ -72,7 +75,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
       const std::uint32_t memory = memories_.back()->handle();
       nodes_.push_back(std::ranges::find(waves, *node.rank) != waves.end()
                            ? make_wave_rank(memory, node.name, *waves_)
-                           : make_rank(memory, adders, node.name));
+                           : make_rank(memory, adders, parameters.ports_per_unit, node.name));
     } else {
       nodes_.push_back(
           make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),

@@ -47,8 +47,9 @@ class Node {
   [[nodiscard]] virtual Network::RxTrace rx_trace(std::uint32_t port) const = 0;
 };
 
-/// A rank with its memory.
-std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, const std::string& name);
+/// A rank with its memory. Where two ports share a unit, its sums are always made by a function.
+std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, std::uint32_t ports_per_unit,
+                                const std::string& name);
 /// A switch for so many links. \returns null if there is none that large.
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
 inline constexpr std::uint32_t kMostSwitchLinks = 16;

@@ -33,12 +33,14 @@ def figures(budget, names):
 
 
 def targets(budget, tables):
-    fp32, control = (count(budget.get(n), "cells") for n in ("ni64.fp32", "ni64"))
+    fp32, control, shared = (count(budget.get(n), "cells")
+                             for n in ("ni64.fp32", "ni64", "ni64.shared"))
     rows = [["interface, 4 ports, 64 ranks, 4 x 4 fp32 lanes, without memories", "cells",
              text(CELLS_WITH_FP32), text(fp32), ratio(fp32, CELLS_WITH_FP32)],
             ["its control: the same without adders", "cells", text(CELLS_OF_CONTROL), text(control),
              ratio(control, CELLS_OF_CONTROL)],
-            ["with one unit of 4 lanes for two ports", "cells", text(CELLS_SHARED), "not built", ""]]
+            ["the first with one unit of 4 lanes for two ports", "cells", text(CELLS_SHARED),
+             text(shared), ratio(shared, CELLS_SHARED)]]
     for network in ("torus:8x8", "mesh:8x8"):
         if network in tables:
             size = int(tables[network]["bytes"])
@@ -51,6 +53,7 @@ def sizes(budget, _):
     return figures(budget, [("16 ranks, control", "ni16"), ("64 ranks, control", "ni64"),
                             ("256 ranks, control", "ni256"),
                             ("64 ranks, with 4 x 4 fp32 lanes", "ni64.fp32"),
+                            ("64 ranks, with 2 x 4 fp32 lanes, each for two ports", "ni64.shared"),
                             ("64 ranks, all types and options", "ni64.all"),
                             ("64 ranks, control, registers for small memories",
                              "ni64.registers"),

@@ -50,6 +50,7 @@ TEST(SimulationParameters, Defaults) {
   EXPECT_EQ(p.reduction_elements, 32U);
   EXPECT_EQ(p.reduction_cycles, 3U);
   EXPECT_EQ(p.park_slots, 8U);
+  EXPECT_EQ(p.ports_per_unit, 1U);
   EXPECT_EQ(p.ejection_channels, 0U);
   EXPECT_EQ(p.watchdog_cycles, 1'000'000U);
 }
@@ -77,6 +78,7 @@ TEST(SimulationParameters, ComeBackFromJson) {
                        .reduction_elements = 8,
                        .reduction_cycles = 5,
                        .park_slots = 2,
+                       .ports_per_unit = 2,
                        .watchdog_cycles = 5000};
   const std::string text = write_parameters(all);
   EXPECT_EQ(read_parameters(text, "p.json"), all);
@@ -114,6 +116,7 @@ const Range kRanges[] = {
     {"reduction_elements", 1, kMillion},
     {"reduction_cycles", 0, 1000},
     {"park_slots", 1, 4096},
+    {"ports_per_unit", 1, 2},
     {"watchdog_cycles", 1000, kMillion* kMillion},
 };
 

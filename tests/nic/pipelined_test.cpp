@@ -202,6 +202,90 @@ TEST(Pipelined, PlacesRunOut) {
                         7 + kFlits + 1));
 }
 
+/// A root whose children each send a piece of their own.
+Sum run_own_pieces(const std::vector<std::pair<Op, std::uint64_t>>& children,
+                   const Parameters& parameters) {
+  std::vector<std::uint64_t> latencies;
+  for (const auto& child : children) latencies.push_back(child.second);
+  const Topology topology = star(latencies);
+  Schedule schedule;
+  schedule.collective = Collective::Reduce;
+  schedule.algorithm = "by hand";
+  schedule.ranks = topology.num_ranks();
+  schedule.chunks.assign(children.size(), {});
+  for (std::uint32_t c = 0; c < children.size(); ++c) {
+    const LinkId up = topology.out_links(topology.node_of(Rank{c + 1})).front();
+    schedule.add(0, children[c].first, c, Rank{c + 1}, Rank{0}, std::vector<LinkId>{up});
+  }
+  schedule.canonicalize();
+  Sum run;
+  run.result = nic::simulate(schedule, topology, children.size() * kFlits * 16, parameters,
+                             {.data = true, .observer = &run.seen});
+  EXPECT_TRUE(run.result.checked);
+  return run;
+}
+
+/// Words every other cycle.
+std::vector<std::uint64_t> in_turn(std::uint64_t first, std::uint64_t count) {
+  std::vector<std::uint64_t> cycles(count);
+  for (std::uint64_t i = 0; i < count; ++i) cycles[i] = first + 2 * i;
+  return cycles;
+}
+
+// Ports 0 and 1 share a unit, ports 2 and 3, and port 4 has one for itself.
+TEST(Pipelined, PortsThatShareAUnitTakeTurns) {
+  const Parameters p = with(kPipelined, &Parameters::ports_per_unit, 2);
+  const Sum five = run_own_pieces({{Op::Reduce, 150},
+                                   {Op::Reduce, 150},
+                                   {Op::Reduce, 150},
+                                   {Op::Reduce, 150},
+                                   {Op::Reduce, 150}},
+                                  p);
+  for (std::uint32_t port = 0; port < 4; ++port) {
+    EXPECT_EQ(five.seen.issues_of(0, port, 0), in_turn(153 + port % 2, kFlits)) << port;
+  }
+  EXPECT_EQ(five.seen.issues_of(0, 4, 0), in_a_row(153));
+  EXPECT_EQ(five.result.cycles, 153 + 2 * kFlits - 1 + kLag);
+}
+
+// The upper port is alone for 10 cycles, then the lower one is served first, for it was not last;
+// then they take turns until the upper one has caught up.
+TEST(Pipelined, WhoWasNotServedLastGoesFirst) {
+  const Parameters p = with(kPipelined, &Parameters::ports_per_unit, 2);
+  const Sum two = run_own_pieces({{Op::Reduce, 160}, {Op::Reduce, 150}}, p);
+  std::vector<std::uint64_t> upper = in_a_row(153, 10);
+  for (std::uint64_t i = 0; i < kFlits - 10; ++i) upper.push_back(164 + 2 * i);
+  EXPECT_EQ(two.seen.issues_of(0, 1, 0), upper);
+  // The upper one's last word, then a word in each cycle from beside the buffer.
+  std::vector<std::uint64_t> lower = in_turn(163, kFlits - 10);
+  for (std::uint64_t i = 0; i < 10; ++i) lower.push_back(upper.back() + 1 + i);
+  EXPECT_EQ(two.seen.issues_of(0, 0, 0), lower);
+}
+
+TEST(Pipelined, CopiesDoNotWaitForAUnit) {
+  const Parameters p = with(kPipelined, &Parameters::ports_per_unit, 2);
+  const Sum two = run_own_pieces({{Op::Copy, 150}, {Op::Reduce, 150}}, p);
+  EXPECT_EQ(two.seen.issues_of(0, 0, 0), in_a_row(153));
+  EXPECT_EQ(two.seen.issues_of(0, 1, 0), in_a_row(153));
+}
+
+// The sums of many trees, whose order is the schedule's whoever gets the unit.
+TEST(Pipelined, SharedUnitsHaveTheSameSums) {
+  for (const char* network : {"torus:3x3", "mesh:3x3", "fattree:2x2"}) {
+    for (const FlowControl flow_control : {FlowControl::Message, FlowControl::Packet}) {
+      Parameters p{.flow_control = flow_control,
+                   .reduction = Reduction::Pipelined,
+                   .park_slots = 4096,
+                   .watchdog_cycles = 5000};
+      const std::uint64_t own = test::simulate_checked({network, "multitree", 8192}, p).cycles;
+      p.ports_per_unit = 2;
+      const std::uint64_t shared = test::simulate_checked({network, "multitree", 8192}, p).cycles;
+      EXPECT_GE(shared, own) << network;
+      EXPECT_LE(shared, 2 * own) << network;
+    }
+  }
+}
+
 // A header alone, an empty word.
 TEST(Pipelined, MessagesWithoutElements) {
   const Sum one = run({150}, 1, kPipelined, 0);

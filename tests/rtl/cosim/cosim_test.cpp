@@ -38,6 +38,7 @@ constexpr std::array kTopologies = {"ring:2",           "ring:3",
                                     "ring:4?lat=40ns",  "circulant:7?offsets=1,2"};
 constexpr std::array kSizes = {8, 64, 200, 1000, 1024, 4096, 4104, 9000, 16384, 32768};
 constexpr std::uint32_t kPointsPerTest = 10;
+constexpr std::uint32_t kFirstShared = 500'000;  // of the points with shared units
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -99,13 +100,15 @@ std::string describe(const Point& p) {
 
 class Cosimulation : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(Cosimulation, ModelAndHardwareAgreeInEveryCycle) {
+/// Ten points from `first` on, with so many ports a reduction unit.
+void compare_points(std::uint32_t first, std::uint32_t ports_per_unit) {
   std::uint32_t compared = 0, unsupported = 0;
   std::uint64_t events = 0;
   // Points that are not possible (an algorithm on a network, a route, too many early worms) do not
   // count: others take their place.
   for (std::uint32_t i = 0; compared < kPointsPerTest && i < 40 * kPointsPerTest; ++i) {
-    const Point point = make_point(GetParam() * 1000 + i);
+    Point point = make_point(first + i);
+    point.parameters.ports_per_unit = ports_per_unit;
     SCOPED_TRACE(describe(point));
     const Topology topology = make_topology(point.topology);
     try {
@@ -129,10 +132,26 @@ TEST_P(Cosimulation, ModelAndHardwareAgreeInEveryCycle) {
              unsupported);
 }
 
+TEST_P(Cosimulation, ModelAndHardwareAgreeInEveryCycle) { compare_points(GetParam() * 1000, 1); }
+
+std::uint32_t tests_of(std::uint32_t points) {
+  return (points + kPointsPerTest - 1) / kPointsPerTest;
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, Cosimulation,
-                         testing::Range(0U, (from_environment("MULTITREE_COSIM_POINTS", 240) +
-                                             kPointsPerTest - 1) /
-                                                kPointsPerTest));
+                         testing::Range(0U,
+                                        tests_of(from_environment("MULTITREE_COSIM_POINTS", 240))));
+
+/// A fourth as many, others: two ports a reduction unit.
+class SharedUnits : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(SharedUnits, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstShared + GetParam() * 1000, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, SharedUnits,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 4)));
 
 /// The networks and schedules that results are reported for.
 TEST(CosimulationOf, TheNetworksInTheDocuments) {
@@ -159,6 +178,15 @@ TEST(CosimulationOf, MultitreeIsAsFastAsItIsMeantToBe) {
       cosimulate(make_schedule("multitree", topology), topology, 256 * 1024, {}, {});
   EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
   EXPECT_LE(result.hardware.cycles, 10'900U);
+}
+
+/// The same with two ports a reduction unit.
+TEST(CosimulationOf, SharedUnitsCostNoMoreThanTheyAreMeantTo) {
+  const Topology topology = make_topology("torus:4x4");
+  const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 256 * 1024,
+                                        {.ports_per_unit = 2}, {});
+  EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+  EXPECT_LE(result.hardware.cycles, 17'800U);
 }
 
 TEST(CosimulationOf, SixtyFourRanks) {

@@ -5,9 +5,11 @@ The text is there exactly once; run says so if it no longer is. With 'ci', CI ru
 """
 
 COSIM = 'test rtl_mutation_test * sim_node_fast'
+SHARED = 'test rtl_mutation_test *shared_units sim_node_share'
 NETWORK = 'test rtl_network_test *torus_2x2*:*hypercube*:*ring_3* sim_node_fast'
 FAULTS = 'test rtl_fault_test {} sim_node_fast'
 CSR = 'test rtl_ni_test Csr.* csr'
+SHARE = 'proof mt_unit_share Latency=2 EnFp32=0 EnBf16=0 EnFp16=0'
 SUMS = 'test rtl_reduce_pipeline_test Implementations.AgreeInEveryCycle reduce_unit'
 CREDIT = 'proof mt_credit CntW=3'
 TABLE = 'proof mt_table EntryW=3 Depth=4'
@@ -124,8 +126,8 @@ BUGS = [
      "wrote_count_o <= done.count + LenW'(1)", 'others believe that a word more is written', COSIM),
     ('gather-adds', 'ni/mt_rx_words.sv', 'unit_copy_o = !way.adds', "unit_copy_o = 1'b0",
      'results are added, not copied', COSIM),
-    ('result-lost', 'ni/mt_rx_words.sv', 'unit_en_o = !res_tvalid_o || res_tready_i',
-     "unit_en_o = 1'b1", 'a result is lost when memory is slow', NETWORK),
+    ('result-lost', 'ni/mt_rx_words.sv', 'unit_ready_o = !res_tvalid_o || res_tready_i',
+     "unit_ready_o = 1'b1", 'a result is lost when memory is slow', NETWORK),
     ('turn-before', 'ni/mt_ni.sv', "wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn",
      'wrote_turn[q*CntW +: CntW] == rx_turn', 'a message follows itself', COSIM),
     # The interface.
@@ -176,6 +178,24 @@ BUGS = [
      'all flits say that they are of channel 0', COSIM, 'ci'),
     ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, link_credit_valid_o})',
      'credit_valid_o({link_credit_valid_o, in_credit})', 'credits go to the wrong side', COSIM),
+    # A unit for two ports.
+    ('unit-kept', 'arith/mt_unit_share.sv', 'upper_goes_first_q <= goes[0]',
+     'upper_goes_first_q <= goes[1]', 'a port keeps the unit that the other asks for', SHARE, 'ci'),
+    ('unit-entered-first', 'arith/mt_unit_share.sv', 'upper_enters_first_q <= enters[0]',
+     "upper_enters_first_q <= 1'b0", 'with slow memory the lower port always goes first', SHARE),
+    ('unit-twice', 'arith/mt_unit_share.sv', 'asks[0] && !(upper_first && asks[1])', 'asks[0]',
+     'both ports use the unit in one cycle', SHARE),
+    ('word-left', 'arith/mt_unit_share.sv', 'take_o = {N{en_o}} & (~adds | enters)',
+     'take_o = {N{en_o}}', 'a word that has to wait before the unit is lost', SHARE),
+    ('result-again', 'arith/mt_unit_share.sv', 'valid_o = there & ~sent_q', 'valid_o = there',
+     'a result is written twice while the other port waits', SHARE),
+    ('unit-unasked', 'ni/mt_rx_port.sv', 'issues = could && unit_go_i', 'issues = could',
+     'words are issued without the unit', SHARED),
+    ('copies-ask', 'ni/mt_rx_port.sv', 'unit_ask_o = could && adds', 'unit_ask_o = could',
+     'copies take the unit from sums', SHARED),
+    ('unit-forgets', 'arith/mt_units.sv', '.clk_i, .rst_ni, .clear_i, .dtype_i, .ask_i',
+     ".clk_i, .rst_ni, .clear_i(1'b1), .dtype_i, .ask_i", 'who was served last is forgotten',
+     SHARED),
     # Arithmetic.
     ('ties-up', 'arith/mt_fp_add.sv', "up = |(fraction & half) && |(fraction & ((half << 1) | (rest >> 1)))",
      'up = |(fraction & half)', 'ties are not rounded to even', SUMS, 'ci'),

@@ -23,6 +23,7 @@ struct Point {
   bool lockstep = false;
   HardwareType type = HardwareType::Fp32;
   std::uint32_t buffer = 318;
+  bool shares = false;  ///< two ports a reduction unit
 };
 
 constexpr Point kPoints[] = {
@@ -36,6 +37,12 @@ constexpr Point kPoints[] = {
     {"mesh:3x3?lat=10ns", "multitree", 9000, 64},
     {"torus:4x4?lat=10ns", "multitree", 8192, 0, true, HardwareType::Bf16},
     {"torus:4x4?lat=30ns", "multitree", 16384, 128},
+    {.topology = "mesh:2x3?lat=5ns", .algorithm = "multitree", .bytes = 2048, .shares = true},
+    {.topology = "torus:4x4?lat=10ns",
+     .algorithm = "multitree",
+     .bytes = 8192,
+     .packet = 64,
+     .shares = true},
 };
 /// A run that takes so many times what the model takes does not end.
 constexpr double kTooLong = 3;
@@ -47,6 +54,7 @@ TEST_P(Mutation, ModelAndHardwareAgree) {
   const Topology topology = make_topology(point.topology);
   nic::Parameters parameters;
   parameters.buffer_flits = point.buffer;
+  parameters.ports_per_unit = point.shares ? 2 : 1;
   parameters.issue = point.lockstep ? nic::Issue::Lockstep : nic::Issue::Dependency;
   if (point.packet != 0) {
     parameters.flow_control = nic::FlowControl::Packet;
@@ -65,8 +73,9 @@ TEST_P(Mutation, ModelAndHardwareAgree) {
 
 INSTANTIATE_TEST_SUITE_P(Small, Mutation, testing::ValuesIn(kPoints), [](const auto& parameter) {
   const Point& p = parameter.param;
-  std::string name = fmt::format("{}_{}{}{}", p.topology, p.algorithm,
-                                 p.packet == 0 ? "" : "_packets", p.lockstep ? "_lockstep" : "");
+  std::string name =
+      fmt::format("{}_{}{}{}{}", p.topology, p.algorithm, p.packet == 0 ? "" : "_packets",
+                  p.lockstep ? "_lockstep" : "", p.shares ? "_shared_units" : "");
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   }

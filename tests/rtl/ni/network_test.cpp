@@ -51,6 +51,7 @@ struct Case {
   const char* topology;
   const char* algorithm;
   bool packets, lockstep;
+  bool shares = false;  ///< two ports a reduction unit
 };
 
 class Networks : public testing::TestWithParam<Case> {
@@ -61,6 +62,7 @@ class Networks : public testing::TestWithParam<Case> {
     s.parameters.flow_control = c.packets ? nic::FlowControl::Packet : nic::FlowControl::Message;
     s.parameters.issue = c.lockstep ? nic::Issue::Lockstep : nic::Issue::Dependency;
     s.parameters.packet_bytes = 64;
+    s.parameters.ports_per_unit = c.shares ? 2 : 1;
     return s;
   }
 };
@@ -143,11 +145,15 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"star:4?lat=10ns", "multitree", true, false},
                     Case{"hypercube:3?lat=10ns", "recursive-doubling", false, false},
                     Case{"hypercube:2?lat=30ns", "recursive-doubling", true, false},
-                    Case{"torus:4x4?lat=10ns", "multitree", true, false}),
+                    Case{"torus:4x4?lat=10ns", "multitree", true, false},
+                    Case{"torus:2x2?lat=10ns", "multitree", false, false, true},
+                    Case{"mesh:2x3?lat=5ns", "multitree", true, true, true},
+                    Case{"hypercube:2?lat=30ns", "recursive-doubling", true, false, true}),
     [](const auto& test) {
       std::string name = std::string(test.param.topology) + "_" + test.param.algorithm;
       if (test.param.packets) name += "_packets";
       if (test.param.lockstep) name += "_lockstep";
+      if (test.param.shares) name += "_shared_units";
       for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
       return name;
     });

@@ -9,7 +9,19 @@
 namespace multitree::rtl {
 namespace {
 
-enum : unsigned { kFlits, kAccReq, kStageReq, kStageWr, kRes, kAcc, kStage, kOther, kSends };
+enum : unsigned {
+  kFlits,
+  kAccReq,
+  kStageReq,
+  kStageWr,
+  kRes,
+  kAcc,
+  kStage,
+  kOther,
+  kSends,
+  kUnitGo,
+  kUnitTake
+};
 constexpr unsigned kWordBytes = 16, kPieceCounts = 8;
 
 FlitWord to_word(const std::uint32_t* words) { return {words[0], words[1], words[2], words[3]}; }
@@ -126,6 +138,8 @@ void RxBench::set_inputs() {
   };
   answer(acc_, throttles_[kAcc](), bench_->acc_tvalid_i, bench_->acc_tdata_i);
   answer(stage_, throttles_[kStage](), bench_->stage_tvalid_i, bench_->stage_tdata_i);
+  unit_goes_ = throttles_[kUnitGo]();
+  unit_takes_ = throttles_[kUnitTake]();
   bench_->unit_valid_i = unit_[1].valid;
   std::copy(unit_[1].word.begin(), unit_[1].word.end(), bench_->unit_result_i.data());
 }
@@ -165,6 +179,12 @@ void RxBench::cycle() {
   set_inputs();
   bench_.settle();
   look_up();
+  // As of a unit that another port has too: what it does in a cycle depends on the port.
+  bench_.settle();
+  bench_->unit_go_i = !bench_->unit_ask_o || unit_goes_;
+  bench_->unit_en_i = bench_->unit_ready_o;
+  bench_->unit_take_i =
+      bench_->unit_ready_o && (!bench_->unit_valid_o || bench_->unit_copy_o || unit_takes_);
   bench_.settle();
   check_errors();
   ready_ = bench_->ready_o;
@@ -220,9 +240,10 @@ void RxBench::memory_and_unit() {
     (void)beside(turn);
   }
   result();
-  if (bench_->unit_en_o) {
+  if (bench_->unit_en_i) {
     const FlitWord a = to_word(bench_->unit_a_o.data()), b = to_word(bench_->unit_b_o.data());
-    const Stage in{.valid = bench_->unit_valid_o != 0, .word = bench_->unit_copy_o ? b : sum(a, b)};
+    const Stage in{.valid = bench_->unit_valid_o && bench_->unit_take_i,
+                   .word = bench_->unit_copy_o ? b : sum(a, b)};
     at_edge_.emplace_back([this, in] {
       unit_[1] = unit_[0];
       unit_[0] = in;

@@ -39,7 +39,7 @@ struct RxConfig {
   unsigned packet_words = 0;  ///< 0: messages
   bool overtakes = false;     ///< packets of a message may come in any order
   /// Gaps between flits; the five streams; words read; the other port; the send ports.
-  std::array<Throttle::Kind, 10> kinds{};
+  std::array<Throttle::Kind, 11> kinds{};
 };
 
 class RxBench {
@@ -106,6 +106,7 @@ class RxBench {
   std::vector<std::vector<unsigned>> versions_;  // [piece][word]
   std::deque<HardwareFlit> link_;
   bool ready_ = false;
+  bool unit_goes_ = true, unit_takes_ = true;
   std::deque<FlitWord> acc_, stage_;
   struct Stage {
     bool valid = false;
