@@ -15,7 +15,7 @@ always @(posedge clk_i) begin
 end
 
 // Credits under way since the last load.
-logic loaded_q;
+logic known_q;
 logic [CntW-1:0] under_way_q;
 logic back;
 
@@ -23,10 +23,10 @@ assign back = give_i && under_way_q != '0;
 
 always_ff @(posedge clk_i) begin
   if (!rst_ni) begin
-    loaded_q <= 1'b0;
+    known_q <= 1'b0;
     under_way_q <= '0;
   end else if (load_i) begin
-    loaded_q <= 1'b1;
+    known_q <= 1'b1;
     under_way_q <= '0;
   end else begin
     under_way_q <= under_way_q + CntW'(take_i) - CntW'(back);
@@ -34,15 +34,16 @@ always_ff @(posedge clk_i) begin
 end
 
 // None is lost, none is made.
-`MT_ASSERT(Conserved, load_i || 32'(count_q) + 32'(under_way_q) == (loaded_q ? 32'(initial_i) : 0))
-`MT_ASSERT(NoneBeforeLoad, loaded_q || (available_o == '0 && !has_o))
-`MT_ASSERT(Available, load_i || !loaded_q || available_o == initial_i - under_way_q + CntW'(back))
+`MT_ASSERT(Conserved, out_q == under_way_q)
+`MT_ASSERT(Loaded, loaded_q == known_q)
+`MT_ASSERT(NoneUnderWayBeforeLoad, loaded_q || out_q == '0)
+`MT_ASSERT(NoneBeforeLoad, known_q || (available_o == '0 && !has_o))
+`MT_ASSERT(Available, load_i || !known_q || available_o == initial_i - under_way_q + CntW'(back))
 `MT_ASSERT(NeverMore, load_i || available_o <= initial_i)
 `MT_ASSERT(HasIsAvailable, has_o == (available_o != '0))
 `MT_ASSERT(FullIsNoneUnderWay, load_i || full_o == (under_way_q == CntW'(back)))
-`MT_ASSERT(HomeIsNoneUnderWay, load_i || home_q == (under_way_q == '0))
 `MT_ASSERT(SurplusIsError, error_o == (give_i && under_way_q == '0))
 
-`MT_COVER(AllUnderWay, loaded_q && under_way_q == initial_i && initial_i != '0 && !give_i)
-`MT_COVER(AllBack, loaded_q && under_way_q == 1 && give_i && full_o && !load_i)
-`MT_COVER(Surplus, loaded_q && error_o)
+`MT_COVER(AllUnderWay, known_q && under_way_q == initial_i && initial_i != '0 && !give_i)
+`MT_COVER(AllBack, known_q && under_way_q == 1 && give_i && full_o && !load_i)
+`MT_COVER(Surplus, known_q && error_o)

@@ -101,7 +101,7 @@ module mt_rx_words #(
   word_t way;
   logic [DataW-1:0] way_data;
   logic unused_data_ready, unused_data_valid;
-  logic [LvlW-1:0] unused_way_level, unused_data_level, unused_acc_level, unused_stage_level;
+  logic [LvlW-1:0] unused_way_level, unused_data_level;
   assign ready_o = way_ready && acc_req_tready_i && stage_req_tready_i;
   assign acc_req_tvalid_o = issue_i && adds_i;
   assign acc_req_tdata_o = addr_i;
@@ -118,23 +118,15 @@ module mt_rx_words #(
     .out_valid_o(unused_data_valid), .out_ready_i(way_taken), .out_data_o(way_data),
     .level_o(unused_data_level));
 
-  logic acc_valid, stage_valid;
-  logic [DataW-1:0] acc, staged;
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_acc (
-    .clk_i, .rst_ni, .in_valid_i(acc_tvalid_i), .in_ready_o(acc_tready_o), .in_data_i(acc_tdata_i),
-    .out_valid_o(acc_valid), .out_ready_i(way_taken && way.adds), .out_data_o(acc),
-    .level_o(unused_acc_level));
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_stage (
-    .clk_i, .rst_ni,
-    .in_valid_i(stage_tvalid_i), .in_ready_o(stage_tready_o), .in_data_i(stage_tdata_i),
-    .out_valid_o(stage_valid), .out_ready_i(way_taken && way.staged), .out_data_o(staged),
-    .level_o(unused_stage_level));
+  // Memory keeps its words until they are taken.
+  assign acc_tready_o = way_taken && way.adds;
+  assign stage_tready_o = way_taken && way.staged;
 
   // The reduction unit, and what travels beside it.
   logic complete;
   logic [WordW-1:0] beside_q [Latency];
   assign unit_en_o = !res_tvalid_o || res_tready_i;
-  assign complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+  assign complete = way_valid && (!way.adds || acc_tvalid_i) && (!way.staged || stage_tvalid_i);
   assign way_taken = complete && unit_en_o;
   assign unit_valid_o = complete && !halt_i;
   assign unit_copy_o = !way.adds;
@@ -142,8 +134,8 @@ module mt_rx_words #(
     unit_a_o = '0;
     unit_b_o = '0;
     if (complete || mt_pkg::AnyWord) begin
-      unit_a_o = acc;
-      unit_b_o = way.staged ? staged : way_data;
+      unit_a_o = acc_tdata_i;
+      unit_b_o = way.staged ? stage_tdata_i : way_data;
     end
   end
   logic [Latency-1:0] moves_q;  // stages with something in them

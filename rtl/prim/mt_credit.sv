@@ -27,31 +27,36 @@ module mt_credit #(
   // More came back than was taken (in this cycle); the surplus does not count.
   output logic            error_o
 );
-  logic [CntW-1:0] count_q;
-  logic home_q, gain;  // home_q: no credit was under way at the start of the cycle
+  logic [CntW-1:0] out_q;  // credits under way: counted from 0, so that a load sets no counter
+  logic [CntW-1:0] next;
+  logic loaded_q, some, gain;
 
-  assign gain = give_i && !home_q;
+  // Up by what is taken, down by what comes back; both together leave it as it is.
+  assign some = out_q != '0;
+  assign gain = give_i && some;
+  always_comb begin
+    logic carry;
+    carry = 1'b1;
+    for (int unsigned i = 0; i < CntW; i++) begin
+      next[i] = out_q[i] ^ carry;
+      carry = carry && out_q[i] != gain;
+    end
+  end
 
-  assign available_o = count_q + CntW'(gain);
-  assign has_o = gain || count_q != '0;
-  assign full_o = home_q || (gain && available_o == initial_i);
-  assign error_o = give_i && home_q;
+  assign available_o = loaded_q ? initial_i - out_q + CntW'(gain) : '0;
+  assign has_o = gain || (loaded_q && out_q != initial_i);
+  assign full_o = !some || (give_i && out_q == CntW'(1));
+  assign error_o = give_i && !some;
 
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      count_q <= '0;
-      home_q <= 1'b1;
-    end else if (load_i) begin
-      count_q <= initial_i;
-      home_q <= 1'b1;
-    end else begin
-      count_q <= available_o - CntW'(take_i);
-      home_q <= full_o && !take_i;
-    end
+    if (!rst_ni) loaded_q <= 1'b0;
+    else if (load_i) loaded_q <= 1'b1;
+    if (!rst_ni || load_i) out_q <= '0;
+    else if (take_i != gain) out_q <= next;
   end
 
   `MT_ASSERT(CreditTaken, !take_i || has_o)
   `MT_ASSERT(CreditLoad, !load_i || (!take_i && !give_i))
-  `MT_ASSERT(CreditRange, home_q || load_i || count_q < initial_i)
+  `MT_ASSERT(CreditRange, load_i || out_q == '0 || (loaded_q && out_q <= initial_i))
   `MT_ASSERT_NEXT(CreditInitial, 1'b1, load_i || $stable(initial_i))
 endmodule
