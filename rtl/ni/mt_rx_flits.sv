@@ -122,7 +122,7 @@ module mt_rx_flits #(
       after_route_q <= is_route;
       if (header_o || payload_o) in_worm_q <= !flit.tail;
     end
-    if (flit_valid && taken_i) left_q <= header_o ? header.flits : left_q - LenW'(1);
+    if (flit_valid && taken_i) left_q <= header_o ? header.flits : ~(~left_q + LenW'(1));  // cheaper than - 1
   end
 
   `MT_ASSERT(FlitHasPlace, !valid_i || level < 3'd4)

@@ -255,9 +255,9 @@ module mt_tx_port #(
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;
-    else if (word_taken) left_q <= left_q - LenW'(1);
+    else if (word_taken) left_q <= ~(~left_q + LenW'(1));  // cheaper than - 1
     if (!sending_q) rest_q <= total;
-    else if (word_taken) rest_q <= rest_q - LenW'(1);
+    else if (word_taken) rest_q <= ~(~rest_q + LenW'(1));
   end
 
   always_ff @(posedge clk_i) begin

@@ -107,6 +107,7 @@ class RxBench {
   std::deque<HardwareFlit> link_;
   bool ready_ = false;
   std::deque<FlitWord> acc_, stage_;
+  bool acc_stays_ = false, stage_stays_ = false;
   struct Stage {
     bool valid = false;
     FlitWord word{};
