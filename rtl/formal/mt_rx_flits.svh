@@ -61,7 +61,7 @@ assign sane = flit_valid && state_q != Broken;
 `MT_ASSERT(PayloadIsPayload, !sane || wrong || payload_o == (state_q == Payload))
 `MT_ASSERT(TailIsTail, !sane || tail_o == is_tail)
 `MT_ASSERT(InWorm, state_q == Broken || in_worm_o == (state_q == Payload))
-`MT_ASSERT(LeftIsRest, state_q != Payload || (left_o == rest_q && rest_q != '0))
+`MT_ASSERT(LeftIsRest, state_q != Payload || (left_q == rest_q && rest_q != '0))
 `MT_ASSERT(AfterRoute, state_q == Broken || after_route_q == (state_q == Route))
 // What a header says.
 `MT_ASSERT(Fields, !header_o || (gather_o == bits[GatherAt] && last_o == bits[LastAt] &&

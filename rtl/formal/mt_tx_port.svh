@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: pkg/mt_pkg.sv prim/mt_fifo.sv prim/mt_credit.sv
+// with: pkg/mt_pkg.sv prim/mt_credit.sv
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // steps: 3
 // cover: 14
@@ -92,7 +92,7 @@ end
 // What leaves, a cycle later: a reader of worms that knows only the flits.
 typedef enum logic [1:0] {Between, Route, Payload} state_t;
 state_t state_q;
-logic [15:0] rest_q, seen_q, flits_q;  // of the worm; of the message: payload; headers
+logic [15:0] to_come_q, seen_q, flits_q;  // of the worm; of the message: payload; headers
 logic [VcW-1:0] worm_vc_q;
 logic is_head, is_tail, is_route_flit, is_header_flit, is_payload_flit, last_pop_q;
 logic [127:0] content;
@@ -119,8 +119,8 @@ always_ff @(posedge clk_i) begin
     if (is_route_flit) state_q <= Route;
     else if (is_tail) state_q <= Between;
     else state_q <= Payload;
-    if (is_header_flit) rest_q <= says;
-    if (is_payload_flit) rest_q <= rest_q - 1'b1;
+    if (is_header_flit) to_come_q <= says;
+    if (is_payload_flit) to_come_q <= to_come_q - 1'b1;
     if (ended_q) seen_q <= '0;
     else if (is_payload_flit) seen_q <= seen_q + 1'b1;
     worm_vc_q <= vc_o;
@@ -131,7 +131,7 @@ assign in_packet = packets_i && packet_flits_i < words_q - seen_q ? packet_flits
 `MT_ASSERT(HeadFirst, !valid_o || is_head == (state_q == Between))
 `MT_ASSERT(RouteIfLong, !valid_o || state_q != Between || content[127] == long_q)
 `MT_ASSERT(TailLast, !valid_o || is_tail == (is_header_flit ? says == '0 :
-                                             is_payload_flit && rest_q == 16'd1))
+                                             is_payload_flit && to_come_q == 16'd1))
 `MT_ASSERT(LengthIsPacket, !is_header_flit || says == in_packet)
 `MT_ASSERT(OffsetIsSent, !is_header_flit || says_offset == seen_q)
 `MT_ASSERT(LastIsLast, !is_header_flit || content[120] == (says_offset + says == words_q))
@@ -172,34 +172,35 @@ always_comb begin
 end
 `MT_ASSERT(ParityIsRight, !valid_o || parity == flit_o[135:128])
 
-// Memory. The queue of words keeps their order (mt_fifo.svh); at most two are under way.
+// Memory. At most two words are under way; an answer stays until it is taken.
 logic [15:0] asked_ref_q;         // of the message
-logic [1:0] waits_q;              // asked and not answered
+logic [1:0] waits_q;              // asked and not taken
 logic [127:0] word_q;
-logic [1:0] came;                 // answered and not sent
-assign came = unused_level;
+logic stays_q;
 always_ff @(posedge clk_i) begin
-  word_q <= word;
+  word_q <= data_tdata_i;
+  stays_q <= rst_ni && data_tvalid_i && !data_tready_o;
   if (!rst_ni) begin
     waits_q <= '0;
     asked_ref_q <= '0;
   end else begin
-    waits_q <= waits_q + 2'(req_tvalid_o && req_tready_i) - 2'(data_tvalid_i);
+    waits_q <= waits_q + 2'(req_tvalid_o && req_tready_i) - 2'(data_tvalid_i && data_tready_o);
     if (pops || rewind_i) asked_ref_q <= '0;
     else asked_ref_q <= asked_ref_q + 16'(req_tvalid_o && req_tready_i);
   end
 end
 `MT_ASSUME(AnswersWhatWasAsked, !data_tvalid_i || waits_q != '0)
-`MT_ASSERT(RoomForAnswers, !data_tvalid_i || data_tready_o)
+`MT_ASSUME(AnswerStays, !stays_q || (data_tvalid_i && data_tdata_i == word_q))
+`MT_ASSERT(TakesAnAnswer, !data_tready_o || data_tvalid_i)
 `MT_ASSERT(WordIsSent, !is_payload_flit || content == word_q)
 `MT_ASSERT(WordIsTaken, word_taken == (send && next_state == Payload))
 `MT_ASSERT(AsksInOrder, !req_tvalid_o || 32'(req_tdata_o) ==
            (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
 `MT_ASSERT(AsksAllOfIt, !pops || asked_ref_q == words)
-`MT_ASSERT(AskedIsSent, !pops || 32'(waits_q) + 32'(came) == 32'(is_payload))
+`MT_ASSERT(AskedIsSent, !pops || 32'(waits_q) == 32'(is_payload))
 `MT_ASSERT(AsksAhead, !(begins || (busy_q && running_i)) || asked_ref_q == words ||
-           32'(waits_q) + 32'(came) == MaxOutstanding || req_tvalid_o)
-`MT_ASSERT(NoneAtRest, busy_q || (waits_q == '0 && came == '0))
+           32'(waits_q) == MaxOutstanding || req_tvalid_o)
+`MT_ASSERT(NoneAtRest, busy_q || waits_q == '0)
 
 // Credits, for any virtual channel.
 (* anyconst *) logic [VcW-1:0] which;
@@ -237,24 +238,26 @@ logic [NumVc-1:0] in_range;
 logic can_which;
 assign can_which = loaded_q && out < places_i;
 `MT_ASSERT(GoesOn, !(begins || (busy_q && running_i)) || !can_which ||
-    (head ? !vc_mask_i[which] : vc_q != which) || (is_payload && came == '0 && !data_tvalid_i) || send)
+    (head ? !vc_mask_i[which] : vc_q != which) || (is_payload && !data_tvalid_i) || send)
 
 // What is behind that: the reader is a cycle behind the sender.
 state_t next_state;
 assign next_state = !valid_o ? state_q : is_route_flit ? Route : is_tail ? Between : Payload;
 logic [15:0] next_seen, next_rest;
 assign next_seen = valid_o && ended_q ? '0 : seen_q + 16'(is_payload_flit);
-assign next_rest = is_header_flit ? says : is_payload_flit ? rest_q - 1'b1 : rest_q;
+assign next_rest = is_header_flit ? says : is_payload_flit ? to_come_q - 1'b1 : to_come_q;
 `MT_ASSERT(InWormIsPayload, in_worm_q == (next_state == Payload))
 `MT_ASSERT(RouteIsSent, route_sent_q == (next_state == Route) && state_q <= Payload)
 `MT_ASSERT(SentIsSeen, sent_q == next_seen)
 `MT_ASSERT(LeftIsRest, next_state != Payload || (left_q == next_rest && left_q != '0 &&
                        32'(next_seen) + 32'(left_q) <= 32'(words)))
 `MT_ASSERT(VcIsWorms, next_state == Between || (busy_q && vc_q == (valid_o ? vc_o : worm_vc_q)))
-`MT_ASSERT(RestAtRest, busy_q || (next_state == Between && next_seen == '0 && asked_q == '0))
-`MT_ASSERT(AskedIsAsked, asked_q == asked_ref_q && asked_q <= words)
-`MT_ASSERT(UnderWay, 32'(under_way_q) == 32'(waits_q) + 32'(came) &&
-                     32'(asked_q) == 32'(sent_q) + 32'(under_way_q) && under_way_q <= 2'd2)
+`MT_ASSERT(RestAtRest, busy_q || (next_state == Between && next_seen == '0 && asked_ref_q == '0))
+`MT_ASSERT(NextAddress, !sending_o || 32'(addr_q) ==
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
+`MT_ASSERT(RestIsNotSent, !sending_o || 32'(rest_q) + 32'(sent_q) == 32'(words))
+`MT_ASSERT(UnderWay, under_way_q == waits_q && asked_ref_q <= words &&
+                     32'(asked_ref_q) == 32'(sent_q) + 32'(under_way_q) && under_way_q <= 2'd2)
 `MT_ASSERT(MoreToSend, !busy_q || (words == '0 ? next_seen == '0 && next_state != Payload
                                                : next_seen < words))
 

@@ -13,9 +13,11 @@ module mt_csr #(
   // Shape of the interface, as it reports it.
   parameter int unsigned PieceW = 10,
   parameter int unsigned ParkSlots = 8,
-  // Bits of a table entry and of a route.
+  // Bits of a table entry; of a route, from the lowest up, those that are looked at.
   parameter int unsigned EntryW = 64,
   parameter int unsigned RouteBits = 128,
+  // Width of the number of messages to be taken in.
+  parameter int unsigned TakenW = 24,
   // Width of credit counters and step lengths.
   parameter int unsigned CreditW = 10,
   parameter int unsigned StepLenW = 20,
@@ -51,7 +53,7 @@ module mt_csr #(
   output logic [mt_pkg::LenW-1:0]   packet_flits_o,
   output logic [mt_pkg::StartW-1:0] size_o,
   output logic [15:0]               pieces_o,   // of a flow
-  output logic [23:0]               arrivals_o,
+  output logic [TakenW-1:0]         arrivals_o,
   output logic [23:0]               watchdog_o,
   output logic                      load_o,
   output logic [CreditW-1:0]        places_o,
@@ -73,7 +75,7 @@ module mt_csr #(
   input  logic                 running_i,
   input  logic                 armed_i,
   input  logic                 done_i,
-  input  logic [23:0]          taken_i,
+  input  logic [TakenW-1:0]    taken_i,
   input  logic [NumErrors-1:0] error_i,
   input  logic [3:0]           error_port_i,
   input  logic [15:0]          error_piece_i,
@@ -87,7 +89,8 @@ module mt_csr #(
 );
 
   localparam int unsigned EntryWords = (EntryW + 31) / 32;
-  localparam int unsigned RouteWords = (RouteBits + 31) / 32;
+  localparam int unsigned RouteWords = (mt_pkg::LongRouteW + 32) / 32;
+  localparam int unsigned KeptWords = (RouteBits + 31) / 32;
 
   // ---- AXI4-Lite.
   logic write, read;
@@ -131,30 +134,41 @@ module mt_csr #(
   localparam logic [9:0] RegRoute = 10'h10;
   localparam logic [9:0] RegStep = 10'h11;
 
-  logic [31:0] mode_q;
+  localparam int unsigned ModeW = 8 + NumVc;
+  localparam logic [31:0] UsedMode = 32'hffffff37;  // others are 0
+  logic [ModeW-1:0] mode_q;
   assign lockstep_o = mode_q[0];
   assign packets_o = mode_q[1];
   assign uniform_o = mode_q[2];
   assign dtype_o = mode_q[5:4];
   assign vc_mask_o = mode_q[8 +: NumVc];
+  logic unused_mode;
+  assign unused_mode = &{1'b0, mode_q[3], mode_q[7:6]};
 
   logic config_error;  // what must not change while a collective is under way
   assign config_error = write && (running_i || armed_i) && waddr >= RegMode && waddr <= RegStep;
 
-  // Words are collected from the lowest up.
-  localparam int unsigned CollectW = (EntryWords > RouteWords ? EntryWords : RouteWords) * 32;
-  logic [CollectW-1:32] collected_q;  // without the lowest, which is about to go
+  // Words are collected from the lowest up. Routes that are kept in part go on with the last word
+  // that is kept.
+  localparam int unsigned CollectW = (EntryWords > KeptWords ? EntryWords : KeptWords) * 32;
   logic [CollectW-1:0] collected;
   logic [3:0] words_q;
-  assign collected = {wdata, collected_q};
-  logic collects, whole_entry, whole_route;
+  logic collects, last_word, whole_entry, whole_route;
   assign collects = write && (waddr == RegTable || waddr == RegRoute) && !config_error;
   assign whole_entry = collects && waddr == RegTable && words_q == 4'(EntryWords - 1);
-  assign whole_route = collects && waddr == RegRoute && words_q == 4'(RouteWords - 1);
+  assign whole_route = collects && waddr == RegRoute && words_q == 4'(KeptWords - 1);
+  assign last_word = whole_entry || (waddr == RegRoute && words_q == 4'(RouteWords - 1));
   assign entry_write_o = whole_entry;
   assign route_write_o = whole_route;
   assign entry_o = collected[CollectW - EntryWords*32 +: EntryW];
-  assign route_o = collected[CollectW - RouteWords*32 +: RouteBits];
+  assign route_o = collected[CollectW - KeptWords*32 +: RouteBits];
+  if (CollectW > 32) begin : gen_collect
+    logic [CollectW-1:32] collected_q;  // without the lowest word, which is about to go
+    assign collected = {wdata, collected_q};
+    always_ff @(posedge clk_i) if (collects) collected_q <= collected[CollectW-1:32];
+  end else begin : gen_one_word
+    assign collected = wdata;
+  end
   assign step_write_o = write && waddr == RegStep && !config_error;
   assign step_length_o = wdata[StepLenW-1:0];
 
@@ -168,9 +182,8 @@ module mt_csr #(
   logic [CreditW-1:0] places_q;
 
   always_ff @(posedge clk_i) begin
-    if (collects) collected_q <= collected[CollectW-1:32];
     if (!rst_ni || clear_o) words_q <= '0;
-    else if (collects) words_q <= whole_entry || whole_route ? '0 : words_q + 4'd1;
+    else if (collects) words_q <= last_word ? '0 : words_q + 4'd1;
   end
 
   always_ff @(posedge clk_i) begin
@@ -185,13 +198,13 @@ module mt_csr #(
       watchdog_o <= '0;
     end else if (write && !config_error) begin
       case (waddr)
-        RegMode: mode_q <= wdata;
+        RegMode: mode_q <= ModeW'(wdata & UsedMode);
         RegRank: rank_o <= wdata[mt_pkg::SrcW-1:0];
         RegPacket: packet_flits_o <= wdata[mt_pkg::LenW-1:0];
         RegPlaces: places_q <= wdata[CreditW-1:0];
         RegSize: size_o <= wdata[mt_pkg::StartW-1:0];
         RegPieces: pieces_o <= wdata[15:0];
-        RegArrivals: arrivals_o <= wdata[23:0];
+        RegArrivals: arrivals_o <= wdata[TakenW-1:0];
         RegWatchdog: watchdog_o <= wdata[23:0];
         default: ;
       endcase
@@ -221,46 +234,40 @@ module mt_csr #(
     end
   end
 
-  // ---- Counters.
+  // ---- Counters. A few events of each are counted beside a memory, into which they are put in turn
+  // by the only wide adder: what is read is behind by as many cycles as there are counters, at most.
   logic [31:0] counter;
   if (EnCounters != 0) begin : gen_counters
+    localparam int unsigned Num = 4 * NumPorts;
+    localparam int unsigned NumW = $clog2(Num);
     logic [31:0] cycles_q;
-    logic [31:0] sent_q [NumPorts];
-    logic [31:0] received_q [NumPorts];
-    logic [31:0] no_credit_q [NumPorts];
-    logic [31:0] parked_q [NumPorts];
+    logic [31:0] counts [Num];
+    logic [Num-1:0] events;
+    logic [Num*NumW-1:0] few_q;
+    logic [NumW-1:0] turn_q;
+    logic clears_q;  // the first turn of each since it was armed
+    for (genvar p = 0; p < NumPorts; p++) begin : gen_events
+      assign events[4*p +: 4] = {parked_i[p], no_credit_i[p], received_i[p], sent_i[p]};
+    end
     always_ff @(posedge clk_i) begin
       if (!rst_ni || arm_o) begin
         cycles_q <= '0;
-        for (int unsigned p = 0; p < NumPorts; p++) begin
-          sent_q[p] <= '0;
-          received_q[p] <= '0;
-          no_credit_q[p] <= '0;
-          parked_q[p] <= '0;
-        end
+        few_q <= '0;
+        turn_q <= '0;
+        clears_q <= 1'b1;
       end else begin
         if (running_i && !done_i) cycles_q <= cycles_q + 32'd1;
-        for (int unsigned p = 0; p < NumPorts; p++) begin
-          if (sent_i[p]) sent_q[p] <= sent_q[p] + 32'd1;
-          if (received_i[p]) received_q[p] <= received_q[p] + 32'd1;
-          if (no_credit_i[p]) no_credit_q[p] <= no_credit_q[p] + 32'd1;
-          if (parked_i[p]) parked_q[p] <= parked_q[p] + 32'd1;
+        turn_q <= turn_q == NumW'(Num - 1) ? '0 : turn_q + NumW'(1);
+        if (turn_q == NumW'(Num - 1)) clears_q <= 1'b0;
+        for (int unsigned i = 0; i < Num; i++) begin
+          if (turn_q == NumW'(i)) few_q[i*NumW +: NumW] <= '0;
+          else if (events[i]) few_q[i*NumW +: NumW] <= few_q[i*NumW +: NumW] + NumW'(1);
         end
       end
+      counts[turn_q] <= (clears_q ? '0 : counts[turn_q])
+                        + 32'(few_q[turn_q*NumW +: NumW]) + 32'(events[turn_q]);
     end
-    always_comb begin
-      counter = cycles_q;
-      for (int unsigned p = 0; p < NumPorts; p++) begin
-        if (32'(raddr[9:2]) == 32'h10 + p) begin
-          case (raddr[1:0])
-            2'd0: counter = sent_q[p];
-            2'd1: counter = received_q[p];
-            2'd2: counter = no_credit_q[p];
-            default: counter = parked_q[p];
-          endcase
-        end
-      end
-    end
+    assign counter = raddr == 10'h13 ? cycles_q : counts[raddr[NumW-1:0]];
   end else begin : gen_no_counters
     logic unused;
     assign counter = '0;
@@ -275,7 +282,7 @@ module mt_csr #(
         10'h03: s_axil_rdata_o <= {28'b0, armed_i, failed_o, done_i, running_i};
         RegError: s_axil_rdata_o <= 32'(error_q);
         10'h05: s_axil_rdata_o <= first_q;
-        RegMode: s_axil_rdata_o <= mode_q;
+        RegMode: s_axil_rdata_o <= 32'(mode_q);
         RegRank: s_axil_rdata_o <= 32'(rank_o);
         10'h20: s_axil_rdata_o <= 32'(taken_i);
         default: s_axil_rdata_o <= counter;

@@ -32,7 +32,8 @@ module mt_ni #(
   parameter int unsigned EnExchange = 1,
   parameter int unsigned LongRoutes = 1,
   parameter int unsigned EnCounters = 1,
-  // Types that can be added; cycles that it takes; 1: simulation only, by a C function.
+  // Types that can be added (without bf16 and fp16, types of 2 bytes cannot be copied either, but as
+  // pairs); cycles that it takes; 1: simulation only, by a C function.
   parameter int unsigned EnInt32 = 1,
   parameter int unsigned EnFp32 = 1,
   parameter int unsigned EnBf16 = 1,
@@ -130,6 +131,7 @@ module mt_ni #(
 
   localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW + SizeW + 1;
   localparam int unsigned LR = mt_pkg::LongRouteW;
+  localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;  // of a route
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned StepLenW = 20;
   localparam int unsigned NumErrors = mt_pkg::NumErrors;
@@ -142,11 +144,13 @@ module mt_ni #(
   logic [LenW-1:0] packet_flits;
   logic [mt_pkg::StartW-1:0] size;
   logic [15:0] pieces;  // as many bits as an entry has for them
-  logic [23:0] arrivals, watchdog, taken_count_q;
+  localparam int unsigned TakenW = PieceW + CntW;  // all messages of all pieces
+  logic [TakenW-1:0] arrivals, taken_count_q;
+  logic [23:0] watchdog;
   logic clear, arm, go;
   logic entry_write, route_write, step_write;
   logic [EntryW-1:0] entry;
-  logic [LR:0] route;
+  logic [StoredW-1:0] route;
   logic [StepLenW-1:0] step_length;
   logic failed;
   logic [NumErrors-1:0] error;
@@ -154,11 +158,12 @@ module mt_ni #(
   logic [15:0] error_piece;
   logic arming_q, armed_q, starting_q, running_q, done;
   logic [P-1:0] received, no_credit, parked;
-  assign wide = !dtype[1];
+  // Without adders for elements of 2 bytes all are of 4.
+  assign wide = (EnBf16 == 0 && EnFp16 == 0) || !dtype[1];
 
   mt_csr #(
     .NumPorts(P), .NumVc(NumVc), .PieceW(PieceW), .ParkSlots(ParkSlots), .EntryW(EntryW),
-    .RouteBits(LR + 1), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters)
+    .RouteBits(StoredW), .TakenW(TakenW), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters)
   ) u_csr (
     .clk_i, .rst_ni,
     .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
@@ -216,19 +221,14 @@ module mt_ni #(
   // ---- Routes.
   localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
   localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
-  localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;
   logic [StoredW-1:0] routes [NumRoutes];
   logic [RouteIdxW:0] routes_q;
   logic routes_full;
   assign routes_full = routes_q == (RouteIdxW + 1)'(NumRoutes);
   always_ff @(posedge clk_i) begin
-    if (route_write && !routes_full) routes[routes_q[RouteIdxW-1:0]] <= route[StoredW-1:0];
+    if (route_write && !routes_full) routes[routes_q[RouteIdxW-1:0]] <= route;
     if (!rst_ni || clear) routes_q <= '0;
     else if (route_write && !routes_full) routes_q <= routes_q + (RouteIdxW + 1)'(1);
-  end
-  if (LongRoutes == 0) begin : gen_short
-    logic unused_route;
-    assign unused_route = &{1'b0, route[LR:StoredW]};
   end
   // The table that an entry belongs to: the first hop's.
   logic [mt_pkg::HopPortW-1:0] entry_port;
@@ -384,10 +384,10 @@ module mt_ni #(
     .en_o(unit_en), .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
 
   // ---- Done: all is sent, and all taken in.
-  logic [23:0] taken_now;
+  logic [TakenW-1:0] taken_now;
   always_comb begin
     taken_now = '0;
-    for (int unsigned p = 0; p < P; p++) taken_now += 24'(taken[p]);
+    for (int unsigned p = 0; p < P; p++) taken_now += TakenW'(taken[p]);
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni || arm) taken_count_q <= '0;

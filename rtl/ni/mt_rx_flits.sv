@@ -39,10 +39,8 @@ module mt_rx_flits #(
   output logic [LenW-1:0]          len_o,
   output logic [LenW-1:0]          offset_o,
   output logic [AddrW-1:0]         addr_o,
-  // A worm is arriving, and so much of its payload is still to come.
+  // Payload of a worm is still to come.
   output logic                     in_worm_o,
-  output logic [LenW-1:0]          left_o,
-  output logic [LenW-1:0]          next_left_o,  // if a flit of it goes
 
   output logic corrupt_o,
   output logic length_error_o,
@@ -76,8 +74,6 @@ module mt_rx_flits #(
   assign data_o = flit.data;
   assign tail_o = flit.tail;
   assign in_worm_o = in_worm_q;
-  assign left_o = left_q;
-  assign next_left_o = left_q - LenW'(1);
 
   logic [mt_pkg::ParityW-1:0] bip;
   always_comb begin
@@ -130,7 +126,7 @@ module mt_rx_flits #(
       after_route_q <= is_route;
       if (header_o || payload_o) in_worm_q <= !flit.tail;
     end
-    if (flit_valid && taken_i) left_q <= header_o ? header.flits : next_left_o;
+    if (flit_valid && taken_i) left_q <= header_o ? header.flits : ~(~left_q + LenW'(1));  // cheaper than - 1
   end
 
   `MT_ASSERT(FlitHasPlace, !valid_i || level < 3'd4)

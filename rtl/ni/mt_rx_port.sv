@@ -137,7 +137,6 @@ module mt_rx_port #(
   // ---- Flits, as they come.
   logic is_header, is_payload, tail, flit_taken, in_worm;
   logic [DataW-1:0] data;
-  logic [LenW-1:0] left, next_left;
   worm_t arriving;
   logic last;
   logic [LenW-1:0] offset;
@@ -147,8 +146,7 @@ module mt_rx_port #(
     .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(last),
     .lanes_o(arriving.lanes), .piece_o(arriving.piece), .turn_o(arriving.turn),
     .after_o(arriving.after), .len_o(arriving.len), .offset_o(offset),
-    .addr_o(arriving.addr), .in_worm_o(in_worm), .left_o(left), .next_left_o(next_left),
-    .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
+    .addr_o(arriving.addr), .in_worm_o(in_worm), .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
   // Without packets, a worm is a message.
   logic wrong_length;
   assign arriving.last = EnPackets == 0 || last;
@@ -162,11 +160,13 @@ module mt_rx_port #(
 
   // ---- The current worm.
   logic cur_valid_q, cur_live_q;  // its flits are still arriving
-  worm_t cur_q;
+  logic cur_gather_q, cur_last_q, cur_empty_q;
+  logic [mt_pkg::LanesW-1:0] cur_lanes_q;
+  logic [PieceW-1:0] cur_piece_q;
+  logic [CntW-1:0] cur_turn_q, cur_after_q;
   logic [LenW-1:0] pos_q;         // of the next word in the message
   logic [LenW-1:0] end_q;         // words of the message up to the end of the worm
   logic [AddrW-1:0] addr_q;       // of the next word
-  logic [LenW-1:0] behind_q;      // words beside the buffer, not yet issued
 
   // ---- Early worms.
   logic [ParkSlots-1:0] slot_q;   // in use
@@ -190,32 +190,31 @@ module mt_rx_port #(
     .en_i(looks_at_slot && !stops), .gnt_o(unused_chosen),
     .gnt_idx_o(slot_idx));
 
-  worm_t seen;
+  worm_t seen;   // of those that may start
+  logic [PieceW-1:0] piece;
+  logic [CntW-1:0] turn, after;
   logic [LenW-1:0] seen_pos;
   always_comb begin
     seen = arriving;
-    if (cur_valid_q) seen = cur_q;
-    else if (looks_at_slot) seen = slots[slot_idx];
+    if (looks_at_slot) seen = slots[slot_idx];
     if (EnPackets == 0) seen.offset = '0;
+    piece = cur_valid_q ? cur_piece_q : seen.piece;
+    turn = cur_valid_q ? cur_turn_q : seen.turn;
+    after = cur_valid_q ? cur_after_q : seen.after;
     seen_pos = cur_valid_q ? pos_q : seen.offset;
   end
-  assign piece_o = seen.piece;
-  assign turn_o = seen.turn;
+  assign piece_o = piece;
+  assign turn_o = turn;
 
   // May word seen_pos be added now?
   logic in_turn, follows, order_ok, read_ok, may_add;
-  assign in_turn = taken_i == seen.turn;
+  assign in_turn = taken_i == turn;
   assign not_in_turn_o = !in_turn;
-  assign not_read_o = EnExchange != 0 && sent_i < seen.after;
+  assign not_read_o = EnExchange != 0 && sent_i < after;
   assign follows = written_before > seen_pos;
   assign order_ok = in_turn || follows;
-  always_comb begin
-    read_ok = !not_read_o;
-    if (`MT_WORK(not_read_o)) begin
-      read_ok = read_ok || (sent_i + CntW'(1) == seen.after && reading_i
-                            && reading_count_i > seen_pos);
-    end
-  end
+  assign read_ok = !not_read_o || (sent_i + CntW'(1) == after && reading_i
+                                   && reading_count_i > seen_pos);
   assign may_add = order_ok && read_ok;
 
   // What the other port has written of the message before: it may write others' words meanwhile.
@@ -279,27 +278,24 @@ module mt_rx_port #(
   assign started_len = cuts ? reach : seen.len;
 
   // 1. Issue: a word beside the buffer, or the one that arrives.
-  logic can_ask, from_stage, direct, could, adds, issues, is_empty_worm;
-  assign is_empty_worm = cur_q.len == '0;
-  assign from_stage = cur_valid_q && behind_q != '0;
-  assign direct = cur_valid_q && cur_live_q && is_payload && behind_q == '0;
-  always_comb begin
-    could = 1'b0;
-    if (`MT_WORK(cur_valid_q)) begin
-      could = !stops && can_ask && (is_empty_worm ? cur_valid_q && in_turn && read_ok
-                                                  : (from_stage || direct) && may_add);
-    end
-  end
-  assign adds = !cur_q.gather && !is_empty_worm;
+  // While its flits arrive, words of the worm are beside the buffer if the next flit is not for the
+  // next word; afterwards all that are left are.
+  logic can_ask, behind, from_stage, direct, could, adds, issues;
+  assign behind = !cur_live_q || live_addr_q[4 +: LenW] != addr_q[4 +: LenW];
+  assign from_stage = cur_valid_q && behind && !cur_empty_q;
+  assign direct = cur_valid_q && !behind && is_payload;
+  assign could = `MT_WORK(cur_valid_q) && !stops && can_ask
+                 && (cur_empty_q ? cur_valid_q && in_turn && read_ok
+                                 : (from_stage || direct) && may_add);
+  assign adds = !cur_gather_q && !cur_empty_q;
   assign unit_ask_o = could && adds;
   assign issues = could && unit_go_i;
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
   // 2. Other payload goes beside the buffer.
-  logic stages, is_staged;
-  assign stages = is_payload && !stops && !(issues && direct && !is_empty_worm);
-  assign is_staged = stages && stage_wr_tready_i;
+  logic stages;
+  assign stages = is_payload && !stops && !(issues && direct && !cur_empty_q);
   assign stage_wr_tvalid_o = stages;
   assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
   always_comb begin
@@ -356,11 +352,9 @@ module mt_rx_port #(
     end
   end
 
-  // The parked worm's words that are there, with the one that arrives now.
-  logic [LenW-1:0] slot_behind;
+  // The flits that arrive are for the slot that is looked at, and the last one is not there yet.
   logic for_slot;
   assign for_slot = live_slot_q && in_worm && last_slot_q == slot_idx;
-  assign slot_behind = seen.len - (!for_slot ? '0 : is_staged ? next_left : left);
 
   always_ff @(posedge clk_i) begin
     if (parks) slots[park_idx] <= to_park;
@@ -374,9 +368,13 @@ module mt_rx_port #(
       live_addr_q <= live_addr_q + AddrW'(16);
     end
     if (starts) begin
-      cur_q <= seen;
-      cur_q.last <= seen.last && !cuts;
-      cur_q.len <= started_len;
+      cur_gather_q <= seen.gather;
+      cur_last_q <= seen.last && !cuts;
+      cur_empty_q <= started_len == '0;
+      cur_lanes_q <= seen.lanes;
+      cur_piece_q <= seen.piece;
+      cur_turn_q <= seen.turn;
+      cur_after_q <= seen.after;
       pos_q <= seen.offset;
       addr_q <= seen.addr + {{(AddrW - LenW - 4) {1'b0}}, seen.offset, 4'b0};
       end_q <= seen.offset + started_len;
@@ -389,7 +387,7 @@ module mt_rx_port #(
   logic ends;  // the last word of the current worm is issued
   logic [LenW-1:0] next_pos;
   assign next_pos = pos_q + LenW'(1);
-  assign ends = issues && (is_empty_worm || next_pos == end_q);
+  assign ends = issues && (cur_empty_q || next_pos == end_q);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_i) begin
@@ -399,18 +397,13 @@ module mt_rx_port #(
       last_slot_valid_q <= 1'b0;
       last_slot_q <= '0;
       slot_q <= '0;
-      behind_q <= '0;
     end else begin
       if (starts) begin
         cur_valid_q <= 1'b1;
         cur_live_q <= is_header || (for_slot && !cuts);
-        behind_q <= is_header ? '0 : cuts ? reach : slot_behind;
       end else begin
         if (ends) cur_valid_q <= 1'b0;
         if (ends || is_header) cur_live_q <= 1'b0;
-        if (cur_valid_q && (is_staged && cur_live_q) != (issues && from_stage)) begin
-          behind_q <= behind_q + (issues && from_stage ? '1 : LenW'(1));
-        end
       end
       // Which slot the flits that arrive are for.
       if (parks) begin
@@ -437,9 +430,9 @@ module mt_rx_port #(
   ) u_words (
     .clk_i, .rst_ni, .clear_i, .halt_i, .wide_i,
     .ready_o(can_ask), .issue_i(issues), .adds_i(adds),
-    .staged_i(from_stage), .ends_i(ends && cur_q.last), .empty_i(is_empty_worm),
-    .lanes_i(cur_q.lanes), .addr_i(addr_q),
-    .piece_i(cur_q.piece), .turn_i(cur_q.turn), .count_i(next_pos),
+    .staged_i(from_stage), .ends_i(ends && cur_last_q), .empty_i(cur_empty_q),
+    .lanes_i(cur_lanes_q), .addr_i(addr_q),
+    .piece_i(cur_piece_q), .turn_i(cur_turn_q), .count_i(next_pos),
     .finish_i(EnPackets != 0 ? end_q : '0), .data_i(data),
     .wrote_valid_o, .wrote_piece_o, .wrote_turn_o, .wrote_count_o, .wrote_end_o,
     .taken_o, .taken_piece_o,
@@ -449,8 +442,9 @@ module mt_rx_port #(
     .res_tdata_o, .unit_ready_o, .unit_en_i, .unit_take_i, .unit_valid_o, .unit_copy_o, .unit_a_o,
     .unit_b_o, .unit_valid_i, .unit_result_i);
 
-  `MT_ASSERT(BehindWithinRest, !cur_valid_q || behind_q <= end_q - pos_q)
-  `MT_ASSERT(IssuesInOrder, !issues || may_add || is_empty_worm)
+  `MT_ASSERT(BehindWithinRest, !cur_valid_q || !cur_live_q ||
+             LenW'(live_addr_q[4 +: LenW] - addr_q[4 +: LenW]) <= end_q - pos_q)
+  `MT_ASSERT(IssuesInOrder, !issues || may_add || cur_empty_q)
   `MT_ASSERT(StartsOnce, !starts || !cur_valid_q)
 
 endmodule

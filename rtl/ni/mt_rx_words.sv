@@ -79,8 +79,6 @@ module mt_rx_words #(
 );
 
   typedef struct packed {
-    logic adds;
-    logic staged;
     logic ends;
     logic empty;
     logic [mt_pkg::LanesW-1:0] lanes;
@@ -90,77 +88,67 @@ module mt_rx_words #(
     logic [LenW-1:0] count;
     logic [LenW-1:0] finish;
   } word_t;
-  localparam int unsigned WordW = 4 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
+  localparam int unsigned WordW = 2 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
 
   // All of them are asked in the same cycle, so either all are ready or none is asked.
-  logic way_ready, way_valid, way_taken;
-  word_t way;
+  logic way_ready, way_valid, way_taken, adds, staged;
   logic [DataW-1:0] way_data;
-  logic unused_data_ready, unused_data_valid;
-  logic [LvlW-1:0] unused_way_level, unused_data_level, unused_acc_level, unused_stage_level;
+  logic [LvlW-1:0] unused_level;
   assign ready_o = way_ready && acc_req_tready_i && stage_req_tready_i;
   assign acc_req_tvalid_o = issue_i && adds_i;
   assign acc_req_tdata_o = addr_i;
   assign stage_req_tvalid_o = issue_i && staged_i;
   assign stage_req_tdata_o = {mt_pkg::CountW'(turn_i), addr_i};
-  mt_fifo #(.Width(WordW), .Depth(MaxOutstanding)) u_way (
+  mt_fifo #(.Width(2 + DataW), .Depth(MaxOutstanding)) u_data (
     .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
-    .in_data_i({adds_i, staged_i, ends_i, empty_i, lanes_i, addr_i, piece_i, turn_i, count_i,
-                finish_i}),
-    .out_valid_o(way_valid), .out_ready_i(way_taken), .out_data_o(way),
-    .level_o(unused_way_level));
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding)) u_data (
-    .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(unused_data_ready), .in_data_i(data_i),
-    .out_valid_o(unused_data_valid), .out_ready_i(way_taken), .out_data_o(way_data),
-    .level_o(unused_data_level));
+    .in_data_i({adds_i, staged_i, data_i}), .out_valid_o(way_valid), .out_ready_i(way_taken),
+    .out_data_o({adds, staged, way_data}), .level_o(unused_level));
 
-  logic acc_valid, stage_valid;
-  logic [DataW-1:0] acc, staged;
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_acc (
-    .clk_i, .rst_ni, .in_valid_i(acc_tvalid_i), .in_ready_o(acc_tready_o), .in_data_i(acc_tdata_i),
-    .out_valid_o(acc_valid), .out_ready_i(way_taken && way.adds), .out_data_o(acc),
-    .level_o(unused_acc_level));
-  mt_fifo #(.Width(DataW), .Depth(MaxOutstanding), .Bypass(1)) u_stage (
-    .clk_i, .rst_ni,
-    .in_valid_i(stage_tvalid_i), .in_ready_o(stage_tready_o), .in_data_i(stage_tdata_i),
-    .out_valid_o(stage_valid), .out_ready_i(way_taken && way.staged), .out_data_o(staged),
-    .level_o(unused_stage_level));
+  // What belongs to each word stays here until it is written.
+  localparam int unsigned PlaceW = $clog2(MaxOutstanding + Latency);
+  logic [WordW-1:0] places [1 << PlaceW];
+  logic [PlaceW-1:0] issue_q, done_q;
+  word_t done;
+  assign done = places[done_q];
+  always_ff @(posedge clk_i) begin
+    if (issue_i) begin
+      places[issue_q] <= {ends_i, empty_i, lanes_i, addr_i, piece_i, turn_i, count_i, finish_i};
+    end
+    if (!rst_ni) begin
+      issue_q <= '0;
+      done_q <= '0;
+    end else begin
+      if (issue_i) issue_q <= issue_q + PlaceW'(1);
+      if (unit_valid_i && unit_en_i) done_q <= done_q + PlaceW'(1);
+    end
+  end
 
-  // The reduction unit, and what travels beside it.
+  // Memory keeps its words until they are taken.
+  assign acc_tready_o = way_taken && adds;
+  assign stage_tready_o = way_taken && staged;
+
+  // The reduction unit.
   logic complete;
-  logic [WordW-1:0] beside_q [Latency];
   assign unit_ready_o = !res_tvalid_o || res_tready_i;
   always_comb begin
     complete = 1'b0;
     if (`MT_WORK(way_valid)) begin
-      complete = way_valid && (!way.adds || acc_valid) && (!way.staged || stage_valid);
+      complete = way_valid && (!adds || acc_tvalid_i) && (!staged || stage_tvalid_i);
     end
   end
   assign way_taken = complete && unit_take_i;
   assign unit_valid_o = complete && !halt_i;
-  assign unit_copy_o = !way.adds;
+  assign unit_copy_o = !adds;
   always_comb begin
     unit_a_o = '0;
     unit_b_o = '0;
     if (complete || mt_pkg::AnyWord) begin
-      unit_a_o = acc;
-      unit_b_o = way.staged ? staged : way_data;
+      unit_a_o = acc_tdata_i;
+      unit_b_o = staged ? stage_tdata_i : way_data;
     end
   end
-  logic [Latency-1:0] moves_q;  // stages with something in them
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) moves_q <= '0;
-    else if (unit_en_i) moves_q <= Latency'({moves_q, way_taken});
-    if (unit_en_i && complete) beside_q[0] <= way;
-    for (int unsigned i = 1; i < Latency; i++) begin
-      if (unit_en_i && moves_q[i-1]) beside_q[i] <= beside_q[i-1];
-    end
-  end
-
-  word_t done;
   logic writes;
-  assign done = beside_q[Latency-1];
   assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
   assign res_taddr_o = done.addr;
   always_comb begin

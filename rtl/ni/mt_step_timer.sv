@@ -21,7 +21,7 @@ module mt_step_timer #(
   input  logic [LenW-1:0] length_i,
   output logic            full_o,
 
-  // In the cycle before the first step.
+  // In the cycle before the first step, at least two after the last length.
   input  logic start_i,
   input  logic running_i,
   // No port sends, and none has an entry of this step left.
@@ -38,14 +38,16 @@ module mt_step_timer #(
   logic [LenW-1:0] mem [Depth];
   logic [PtrW-1:0] written_q;
   logic [StepW-1:0] step_q;
-  logic [LenW-1:0] left_q;
-  logic [LenW-1:0] next_length_q;  // of step_q + 1
+  logic [LenW-1:0] left_q;         // cycles, with this one
+  logic begins_q;                  // the first step's time begins with the next cycle
+  logic [LenW-1:0] next_length_q;  // of step_q + 1; before the run, of the first
 
-  logic advance;
+  logic over, advance;
+  assign over = left_q[LenW-1:1] == '0 && !(begins_q && left_q[0]);
   always_comb begin
     advance = 1'b0;
-    if (`MT_WORK(running_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q))) begin
-      advance = running_i && sent_i && left_q == '0 && 32'(step_q) + 1 < 32'(written_q);
+    if (`MT_WORK(running_i && over)) begin
+      advance = running_i && sent_i && over && 32'(step_q) + 1 < 32'(written_q);
     end
   end
   assign step_o = advance ? step_q + StepW'(1) : step_q;
@@ -54,12 +56,14 @@ module mt_step_timer #(
 
   // Read ahead, as a memory with a register at its output does.
   logic [IdxW-1:0] read;
-  assign read = start_i ? IdxW'(1) : IdxW'(step_o + StepW'(1));
+  always_comb begin
+    read = '0;
+    if (start_i) read = IdxW'(1);
+    else if (running_i) read = IdxW'(step_o + StepW'(1));
+  end
 
-  logic [LenW-1:0] first_q;  // length of step 0
   always_ff @(posedge clk_i) begin
     if (write_i && !full_o) mem[written_q[IdxW-1:0]] <= length_i;
-    if (write_i && written_q == '0) first_q <= length_i;
     next_length_q <= mem[read];
   end
 
@@ -68,23 +72,20 @@ module mt_step_timer #(
       written_q <= '0;
       step_q <= '0;
       left_q <= '0;
+      begins_q <= 1'b0;
     end else begin
       if (clear_i) written_q <= '0;
       else if (write_i && !full_o) written_q <= written_q + PtrW'(1);
-      if (start_i) begin
-        step_q <= '0;
-        left_q <= first_q;
-      end else if (advance) begin
-        step_q <= step_o;
-        left_q <= next_length_q == '0 ? '0 : next_length_q - LenW'(1);
-      end else if (running_i && left_q != '0) begin
-        left_q <= left_q - LenW'(1);
-      end
+      begins_q <= start_i;
+      if (start_i) step_q <= '0;
+      else step_q <= step_o;
+      if (start_i || advance) left_q <= next_length_q;
+      else if (running_i && !over && !begins_q) left_q <= ~(~left_q + LenW'(1));  // cheaper than - 1
     end
   end
 
   `MT_ASSERT_NEXT(StepsGoUpByOne, running_i && !start_i,
                   step_q == $past(step_q) || step_q == $past(step_q) + StepW'(1))
-  `MT_ASSERT(NeverEarly, !advance || (sent_i && left_q == '0))
+  `MT_ASSERT(NeverEarly, !advance || (sent_i && left_q <= LenW'(1)))
 
 endmodule

@@ -25,7 +25,7 @@ module mt_tx_port #(
   parameter int unsigned LongRoutes = 1,
   // 1: packets are supported.
   parameter int unsigned EnPackets = 1,
-  // Words that may be asked for before they are sent; a power of two.
+  // Words that may be asked for before they are sent.
   parameter int unsigned MaxOutstanding = 4,
   localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW
                                    + SizeW + 1,
@@ -164,10 +164,11 @@ module mt_tx_port #(
 
   // Worms.
   logic in_worm_q, route_sent_q;
-  logic [LenW-1:0] sent_q, left_q;   // payload flits of the message, of the worm
+  logic [LenW-1:0] rest_q, sent_q;   // payload flits of the message that are not sent, that are
+  logic [LenW-1:0] left_q;           // that are not sent of the worm
   logic [VcW-1:0] vc_q;
   logic [LenW-1:0] rest, worm;       // of the message; of the worm that begins
-  assign rest = EnPackets != 0 ? total - sent_q : total;  // at a worm's header
+  assign rest = EnPackets != 0 && sending_q ? rest_q : total;  // at a worm's header
   assign worm = EnPackets != 0 && packets_i && packet_flits_i < rest ? packet_flits_i : rest;
   assign sent_flits_o = sent_q;
 
@@ -192,26 +193,27 @@ module mt_tx_port #(
     for (int unsigned i = NumVc; i > 0; i--) if (usable[i-1]) new_vc = VcW'(i - 1);
   end
 
-  // Payload words, asked for ahead.
-  logic [LenW-1:0] asked_q;
+  // Payload words, asked for ahead: as many as are left without those that are under way.
+  logic [AddrW-1:0] addr_q;
   logic [LvlW-1:0] under_way_q;  // asked for and not sent
-  logic word_valid, word_taken, asks;
-  logic [mt_pkg::DataW-1:0] word;
-  assign req_tvalid_o = active && asked_q != total && under_way_q != LvlW'(MaxOutstanding);
-  assign req_tdata_o = base + {{(AddrW - LenW - 4) {1'b0}}, asked_q, 4'b0};
+  logic word_taken, asks, more;
+  assign more = sending_q ? rest_q > LenW'(under_way_q) : total != '0;
+  assign req_tvalid_o = active && more && under_way_q != LvlW'(MaxOutstanding);
+  assign req_tdata_o = sending_q ? addr_q : base;
   assign asks = req_tvalid_o && req_tready_i;
-  logic [LvlW-1:0] unused_level;
-  mt_fifo #(.Width(mt_pkg::DataW), .Depth(MaxOutstanding), .Bypass(1)) u_words (
-    .clk_i, .rst_ni,
-    .in_valid_i(data_tvalid_i), .in_ready_o(data_tready_o), .in_data_i(data_tdata_i),
-    .out_valid_o(word_valid), .out_ready_i(word_taken), .out_data_o(word),
-    .level_o(unused_level));
+  assign data_tready_o = word_taken;
+  always_ff @(posedge clk_i) begin
+    if (asks) addr_q <= req_tdata_o + AddrW'(16);
+    else if (!sending_q) addr_q <= base;
+  end
 
   // The flit of this cycle.
   mt_pkg::header_t header;
   logic head;
   logic [mt_pkg::DataW-1:0] data;
   logic has_place;
+  logic [LenW-1:0] left;
+  assign left = EnPackets != 0 ? left_q : rest_q;
   assign is_route = LongRoutes != 0 && route_long_i && !in_worm_q && !route_sent_q;
   assign is_header = !in_worm_q && !is_route;
   assign takes_route_o = !in_worm_q && active;
@@ -219,10 +221,10 @@ module mt_tx_port #(
   assign vc = in_worm_q || route_sent_q ? vc_q : new_vc;
   assign head = !in_worm_q && !route_sent_q;
   assign has_place = in_worm_q || route_sent_q ? has[vc_q] : usable != '0;
-  assign send = active && has_place && (!is_payload || word_valid);
+  assign send = active && has_place && (!is_payload || data_tvalid_i);
   assign word_taken = send && is_payload;
-  assign ends_worm = send && (is_header ? worm == '0 : is_payload && left_q == LenW'(1));
-  assign ends_message = ends_worm && (EnPackets == 0 || rest == (is_header ? '0 : LenW'(1)));
+  assign ends_worm = send && (is_header ? worm == '0 : is_payload && left == LenW'(1));
+  assign ends_message = ends_worm && (EnPackets == 0 || is_header || rest_q == LenW'(1));
   assign sent_o = ends_message;
   assign entry_pop_o = ends_message || skips;
   assign waits_for_credit_o = active && !has_place;
@@ -234,7 +236,7 @@ module mt_tx_port #(
     header = '0;
     data = '0;
     if (send || mt_pkg::AnyWord) begin
-      data = word;
+      data = data_tdata_i;
       if (is_route) begin
         data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
       end else if (is_header) begin
@@ -261,7 +263,9 @@ module mt_tx_port #(
       vc_q <= vc;
     end
     if (send && is_header) left_q <= worm;
-    else if (send && is_payload) left_q <= left_q - LenW'(1);
+    else if (word_taken) left_q <= ~(~left_q + LenW'(1));  // cheaper than - 1
+    if (!sending_q) rest_q <= total;
+    else if (word_taken) rest_q <= ~(~rest_q + LenW'(1));
   end
 
   always_ff @(posedge clk_i) begin
@@ -271,7 +275,6 @@ module mt_tx_port #(
       in_worm_q <= 1'b0;
       route_sent_q <= 1'b0;
       sent_q <= '0;
-      asked_q <= '0;
       under_way_q <= '0;
     end else begin
       valid_o <= send;
@@ -282,14 +285,12 @@ module mt_tx_port #(
         if (ends_message) sent_q <= '0;
         else if (is_payload) sent_q <= sent_q + LenW'(1);
       end
-      if (ends_message) asked_q <= '0;
-      else if (asks) asked_q <= asked_q + LenW'(1);
       under_way_q <= under_way_q + LvlW'(asks) - LvlW'(word_taken);
     end
   end
 
-  `MT_ASSERT(AsksNoMoreThanThereIs, asked_q <= total || !sending_q)
-  `MT_ASSERT(SentWhatWasAsked, !sending_q || sent_q <= asked_q)
+  `MT_ASSERT(AsksNoMoreThanThereIs, !sending_q || LenW'(under_way_q) <= rest_q)
+  `MT_ASSERT(SendsAllOfIt, !sending_q || sent_q + rest_q == total)
   `MT_ASSERT_NEXT(IssuesOnlyWhenDue, begun_o, $past(taken_i >= wait_for))
   `MT_ASSERT_NEXT(PopsOnce, entry_pop_o, $past(entry_valid_i))
 

@@ -15,11 +15,13 @@ module mt_watchdog #(
   output logic expires_o
 );
 
-  logic [Width-1:0] quiet_q;
-  assign expires_o = running_i && limit_i != '0 && quiet_q == limit_i;
+  // Cycles that are left, less one: it expires in the cycle in which there are none. A limit of 0
+  // stays there.
+  logic [Width-1:0] left_q;
+  assign expires_o = running_i && left_q == '0 && limit_i != '0;
   always_ff @(posedge clk_i) begin
-    if (!rst_ni || !running_i || moves_i) quiet_q <= '0;
-    else if (quiet_q != limit_i) quiet_q <= quiet_q + Width'(1);
+    if (!running_i || moves_i) left_q <= limit_i;
+    else if (left_q != '0) left_q <= ~(~left_q + Width'(1));  // cheaper than - 1
   end
 
   `MT_ASSERT_NEXT(OnlyInQuiet, moves_i, !expires_o)

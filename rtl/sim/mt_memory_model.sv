@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a node, for simulation: answers in the next cycle; what is written in a cycle is
-// read from the next one on. Its contents are in C++ (memory.cpp).
+// The memory of a node, for simulation: answers in the next cycle and keeps the answer until it is
+// taken; what is written in a cycle is read from the next one on. Its contents are in C++ (memory.cpp).
 module mt_memory_model #(
   // Ports of the interface.
   parameter int unsigned NumPorts = 4,
@@ -57,14 +57,12 @@ module mt_memory_model #(
       input bit [127:0] data);
 
   for (genvar p = 0; p < P; p++) begin : gen_ready
-    assign tx_req_tready_o[p] = !stall_i[5*p];
-    assign acc_req_tready_o[p] = !stall_i[5*p + 1];
-    assign stage_req_tready_o[p] = !stall_i[5*p + 2];
+    assign tx_req_tready_o[p] = !stall_i[5*p] && (!tx_tvalid_o[p] || tx_tready_i[p]);
+    assign acc_req_tready_o[p] = !stall_i[5*p + 1] && (!acc_tvalid_o[p] || acc_tready_i[p]);
+    assign stage_req_tready_o[p] = !stall_i[5*p + 2] && (!stage_tvalid_o[p] || stage_tready_i[p]);
     assign stage_wr_tready_o[p] = !stall_i[5*p + 3];
     assign res_tready_o[p] = !stall_i[5*p + 4];
   end
-  logic unused;
-  assign unused = &{1'b0, tx_tready_i, acc_tready_i, stage_tready_i};  // there is always room
 
   // All reads of a cycle before all writes.
   logic [D-1:0] tx_q [P];
@@ -131,9 +129,9 @@ module mt_memory_model #(
       acc_tvalid_o <= '0;
       stage_tvalid_o <= '0;
     end else begin
-      tx_tvalid_o <= tx;
-      acc_tvalid_o <= acc;
-      stage_tvalid_o <= stage;
+      tx_tvalid_o <= tx | (tx_tvalid_o & ~tx_tready_i);
+      acc_tvalid_o <= acc | (acc_tvalid_o & ~acc_tready_i);
+      stage_tvalid_o <= stage | (stage_tvalid_o & ~stage_tready_i);
     end
   end
 

@@ -6,6 +6,11 @@ CELLS_WITH_FP32 = 45000
 CELLS_OF_CONTROL = 8000
 CELLS_SHARED = 20000
 TABLE_BYTES = 650
+# Cells of a port through which words go, but for the unit: the register of flits to the router, header
+# or word, the word beside the buffer or the one that came, the queue of flits passed by, parity made
+# and checked.
+DATA_PATH = 138 + 128 + 128 + 138 + 122 + 137
+PORTS = 4
 
 
 def count(row, column):
@@ -35,10 +40,14 @@ def figures(budget, names):
 def targets(budget, tables):
     fp32, control, shared = (count(budget.get(n), "cells")
                              for n in ("ni64.fp32", "ni64", "ni64.shared"))
+    unit = count(budget.get("unit.none.latency2"), "cells")
+    alone = control - PORTS * (DATA_PATH + unit) if control and unit else None
     rows = [["interface, 4 ports, 64 ranks, 4 x 4 fp32 lanes, without memories", "cells",
              text(CELLS_WITH_FP32), text(fp32), ratio(fp32, CELLS_WITH_FP32)],
             ["its control: the same without adders", "cells", text(CELLS_OF_CONTROL), text(control),
              ratio(control, CELLS_OF_CONTROL)],
+            ["control without the data path", "cells", text(CELLS_OF_CONTROL), text(alone),
+              ratio(alone, CELLS_OF_CONTROL)],
             ["the first with one unit of 4 lanes for two ports", "cells", text(CELLS_SHARED),
              text(shared), ratio(shared, CELLS_SHARED)]]
     for network in ("torus:8x8", "mesh:8x8"):

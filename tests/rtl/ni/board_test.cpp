@@ -139,6 +139,7 @@ TEST(StepTimer, StepsLastAsLongAsSaidAndUntilAllIsSent) {
         bench.rise();
       }
       bench->write_i = 0;
+      bench.cycle();
       bench->start_i = 1;
       bench.settle();
       EXPECT_EQ(bench->full_o, lengths.size() == 12);

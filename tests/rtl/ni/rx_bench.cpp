@@ -130,14 +130,15 @@ void RxBench::set_inputs() {
   bench_->stage_req_tready_i = throttles_[kStageReq]();
   bench_->stage_wr_tready_i = throttles_[kStageWr]();
   bench_->res_tready_i = throttles_[kRes]();
-  const auto answer = [](std::deque<FlitWord>& words, bool now, auto& valid, auto& data) {
-    valid = !words.empty() && now;
-    if (!valid) return;
-    std::copy(words.front().begin(), words.front().end(), data.data());
-    words.pop_front();
+  // An answer stays until it is taken.
+  const auto answer = [](const std::deque<FlitWord>& words, bool now, bool& stays, auto& valid,
+                         auto& data) {
+    stays = stays || (!words.empty() && now);
+    valid = stays;
+    if (stays) std::copy(words.front().begin(), words.front().end(), data.data());
   };
-  answer(acc_, throttles_[kAcc](), bench_->acc_tvalid_i, bench_->acc_tdata_i);
-  answer(stage_, throttles_[kStage](), bench_->stage_tvalid_i, bench_->stage_tdata_i);
+  answer(acc_, throttles_[kAcc](), acc_stays_, bench_->acc_tvalid_i, bench_->acc_tdata_i);
+  answer(stage_, throttles_[kStage](), stage_stays_, bench_->stage_tvalid_i, bench_->stage_tdata_i);
   unit_goes_ = throttles_[kUnitGo]();
   unit_takes_ = throttles_[kUnitTake]();
   bench_->unit_valid_i = unit_[1].valid;
@@ -210,6 +211,14 @@ void RxBench::cycle() {
 
 void RxBench::memory_and_unit() {
   constexpr unsigned kAddressBits = 27;
+  if (acc_stays_ && bench_->acc_tready_o) {
+    acc_.pop_front();
+    acc_stays_ = false;
+  }
+  if (stage_stays_ && bench_->stage_tready_o) {
+    stage_.pop_front();
+    stage_stays_ = false;
+  }
   if (bench_->acc_req_tvalid_o && bench_->acc_req_tready_i) {
     acc_.push_back(word_at(memory_, bench_->acc_req_tdata_o));
   }

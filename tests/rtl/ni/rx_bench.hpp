@@ -108,6 +108,7 @@ class RxBench {
   bool ready_ = false;
   bool unit_goes_ = true, unit_takes_ = true;
   std::deque<FlitWord> acc_, stage_;
+  bool acc_stays_ = false, stage_stays_ = false;
   struct Stage {
     bool valid = false;
     FlitWord word{};
