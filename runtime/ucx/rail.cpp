@@ -66,7 +66,7 @@ void modify(ucp_config_t* config, const char* name, const char* value) {
 void apply(ucp_config_t* config, const RailSettings& settings) {
   if (!settings.device.empty()) {
     modify(config, "NET_DEVICES", settings.device.c_str());
-    modify(config, "TLS", "tcp");  // a wire has nothing else, and shared memory costs memory
+    modify(config, "TLS", "^shm");  // another host is at the other end
   }
   // Large messages by rendezvous cost a round trip each, and UCX 1.13 emulates the zero-copy part
   // over TCP by reads: half the bandwidth of a slow link is lost.
