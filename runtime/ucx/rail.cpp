@@ -100,7 +100,7 @@ void open_rail(Rail& rail, const RailSettings& settings) {
   rail.settings = settings;
   // UCX tells of a dead peer only through transports that can detect one. Shared memory can, but
   // not by default, and would silently be left out for TCP.
-  if (wants_shared_memory()) ::setenv("UCX_MM_ERROR_HANDLING", "y", 0);
+  if (settings.device.empty() && wants_shared_memory()) ::setenv("UCX_MM_ERROR_HANDLING", "y", 0);
   Environment environment;
   if (settings.slow) {
     environment.set("UCX_TCP_SNDBUF", std::to_string(kSocketBufferBytes));
