@@ -31,7 +31,7 @@ def case_results(netlab):
                    "-n", "1", "-w", "0", "--data", "random", "--json"]
         here = subprocess.run([netlab.environment["MULTITREE"], *command], stdout=subprocess.PIPE, text=True,
                               check=True, timeout=DEADLINE)
-        there = netlab.run(spec, "--deadline", str(DEADLINE), "--", "multitree", *command)
+        there = netlab.output(spec, "--deadline", str(DEADLINE), "--", "multitree", *command)
         expect(digests(here.stdout) == digests(there), f"{spec}: other results than on one host")
 
 
@@ -41,7 +41,7 @@ def case_neighbours(netlab):
     with Up(netlab, spec) as name:
         netlab.run("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t", spec, "-a", "symmetric",
                    "-b", str(size), "-e", str(size), "-n", "1", "-w", "0")
-        crossed = [row["bytes"] for row in json.loads(netlab.run("stats", name, "--json"))]
+        crossed = [row["bytes"] for row in json.loads(netlab.output("stats", name, "--json"))]
     payload = runs * 2 * (ranks - 1) * size
     expect(payload < sum(crossed) < 1.2 * payload, f"expected {payload} bytes and headers on all links, found "
            f"{sum(crossed)}: {sum(crossed) / payload:.2f} times")

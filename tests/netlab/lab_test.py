@@ -34,6 +34,13 @@ class Netlab:
                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
 
     def run(self, *arguments, code=0):
+        return "".join(self.both(*arguments, code=code))
+
+    def output(self, *arguments):
+        """Standard output alone."""
+        return self.both(*arguments)[0]
+
+    def both(self, *arguments, code=0):
         process = self.start(*arguments)
         try:
             output, errors = process.communicate(timeout=DEADLINE)
@@ -41,7 +48,7 @@ class Netlab:
             process.kill()
         expect(process.returncode == code, f"{' '.join(arguments)}: expected exit code {code}, got "
                f"{process.returncode}\n{output}{errors}")
-        return output + errors
+        return output, errors
 
 
 class Up:
@@ -141,7 +148,7 @@ def case_rate(netlab):
         size = 2_000_000
         rate = measured_rate(netlab, name, size)
         expect(rate < 21e6, f"expected at most 20 Mbit/s and a burst, measured {rate / 1e6:.1f}")
-        rows = json.loads(netlab.run("stats", name, "--json"))
+        rows = json.loads(netlab.output("stats", name, "--json"))
         crossed = {(row["src"], row["dst"]): row["bytes"] for row in rows}
         expect(size < crossed["n0", "n1"] < 1.2 * size, f"{crossed}: expected {size} and headers from n0 to n1")
         expect(crossed["n0", "n2"] < size / 10, f"{crossed}: nothing goes the long way around")
