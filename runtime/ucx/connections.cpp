@@ -8,6 +8,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 #include "runtime/ucx_check_internal.hpp"
@@ -19,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest that abort() and the destructor progress the workers for the endpoints to close.
 constexpr std::chrono::milliseconds kCloseTime{50};
+/// Rails that can be waited for together; with more (a rank of a large full graph) we poll.
+constexpr std::size_t kMaxAwaited = 64;
 
 void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(user)->status = status;
@@ -46,10 +49,28 @@ Peer& Connections::peer_of(std::uint32_t rank) {
                            [](const Peer& peer, std::uint32_t r) { return peer.rank < r; });
 }
 
+void Connections::disarm_ready(std::chrono::milliseconds time) {
+  std::array<pollfd, kMaxAwaited> events;
+  std::array<Rail*, kMaxAwaited> of;
+  nfds_t count = 0;
+  for (Rail& rail : rails) {
+    if (!rail.armed) continue;
+    of[count] = &rail;
+    events[count++] = {rail.event_fd, POLLIN, 0};
+  }
+  if (count == 0 || ::poll(events.data(), count, static_cast<int>(time.count())) <= 0) return;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (events[i].revents != 0) of[i]->armed = false;
+  }
+}
+
+/// One system call tells which of the sleeping rails have something to do; asking each of their
+/// workers costs several.
 bool Connections::progress() {
+  disarm_ready(std::chrono::milliseconds{0});
   bool moved = false;
   for (const Rail& rail : rails) {
-    if (rail.worker != nullptr) moved |= ucp_worker_progress(rail.worker) != 0;
+    if (rail.worker != nullptr && !rail.armed) moved |= ucp_worker_progress(rail.worker) != 0;
   }
   return moved;
 }
@@ -58,22 +79,23 @@ void Connections::cancel_receives(const Peer* only) {
   for (Posted& posted : pool) {
     if (posted.active && posted.receive && posted.status == UCS_INPROGRESS &&
         posted.request != nullptr && (only == nullptr || posted.peer == only->rank)) {
-      ucp_request_cancel(peer_of(posted.peer).rail->worker, posted.request);
+      Rail& rail = *peer_of(posted.peer).rail;
+      touch(rail);
+      ucp_request_cancel(rail.worker, posted.request);
     }
   }
 }
 
 bool Connections::sleep(std::chrono::milliseconds time) {
-  std::vector<pollfd> events;
-  for (const Rail& rail : rails) {
-    if (rail.event_fd < 0) return false;
-    events.push_back({rail.event_fd, POLLIN, 0});
-  }
-  for (const Rail& rail : rails) {
+  if (rails.size() > kMaxAwaited) return false;
+  if (std::ranges::any_of(rails, [](const Rail& rail) { return rail.event_fd < 0; })) return false;
+  for (Rail& rail : rails) {
+    if (rail.armed) continue;
     // Anything but OK means that there is something to do first.
     if (ucp_worker_arm(rail.worker) != UCS_OK) return true;
+    rail.armed = true;
   }
-  ::poll(events.data(), events.size(), static_cast<int>(time.count()));
+  disarm_ready(time);
   return true;
 }
 
@@ -96,6 +118,7 @@ bool close_endpoints(Connections& connections, const std::function<bool()>& prog
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    Connections::touch(*peer.rail);
     const ucs_status_ptr_t request = ucp_ep_close_nbx(peer.endpoint, &param);
     if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
     peer.endpoint = nullptr;

@@ -48,11 +48,17 @@ struct Connections {
   [[nodiscard]] Peer& peer_of(std::uint32_t rank);
   /// Moves data on all rails; true if anything happened.
   bool progress();
+  /// To be called where something is posted on it: it needs progress again.
+  static void touch(Rail& rail) { rail.armed = false; }
   /// Makes outstanding receives complete as cancelled: all, or those from one rank.
   void cancel_receives(const Peer* only = nullptr);
   /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them
   /// cannot be waited for.
   bool sleep(std::chrono::milliseconds time);
+
+ private:
+  /// Disarms the rails whose descriptors are ready; waits for one of them at most for `time`.
+  void disarm_ready(std::chrono::milliseconds time);
 };
 
 /// Opens the connection of a peer whose rail is known. \throws Error(Transport)

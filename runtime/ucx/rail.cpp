@@ -122,6 +122,7 @@ void close_rail(Rail& rail) {
   rail.worker = nullptr;
   rail.context = nullptr;
   rail.event_fd = -1;
+  rail.armed = false;
 }
 
 std::string address_of(const Rail& rail) {

@@ -23,6 +23,8 @@ struct Rail {
   ucp_context_h context = nullptr;
   ucp_worker_h worker = nullptr;
   int event_fd = -1;  ///< the worker's own; -1 without wake-up
+  /// There is nothing to progress until the descriptor says so or something new is posted.
+  bool armed = false;
 };
 
 /// Fills `rail`, which then needs close_rail() even if this throws. \throws Error(Transport) with

@@ -191,15 +191,16 @@ Posted& Ucx::post(std::uint32_t peer, bool receive, std::size_t bytes, Completio
 void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
                Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
+  const Peer& to = ucx_->peer_of(peer);
+  Connections::touch(*to.rail);
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   param.cb.send = &on_sent;
   param.user_data = &posted;
   param.memory_type = UCS_MEMORY_TYPE_HOST;
-  const ucs_status_ptr_t request =
-      ucp_tag_send_nbx(ucx_->peer_of(peer).endpoint, data, bytes,
-                       (static_cast<std::uint64_t>(rank_) << kTagBits) | tag, &param);
+  const ucs_status_ptr_t request = ucp_tag_send_nbx(
+      to.endpoint, data, bytes, (static_cast<std::uint64_t>(rank_) << kTagBits) | tag, &param);
   // Without a request there was no callback.
   if (!UCS_PTR_IS_PTR(request)) {
     posted.status = UCS_PTR_STATUS(request);
@@ -212,6 +213,8 @@ void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::siz
 void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                   Completion& completion) {
   Posted& posted = post(peer, true, bytes, completion);
+  Rail& rail = *ucx_->peer_of(peer).rail;
+  Connections::touch(rail);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                        UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
@@ -219,8 +222,8 @@ void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t
   param.user_data = &posted;
   param.memory_type = UCS_MEMORY_TYPE_HOST;
   const ucs_status_ptr_t request = ucp_tag_recv_nbx(
-      ucx_->peer_of(peer).rail->worker, data, bytes,
-      (static_cast<std::uint64_t>(peer) << kTagBits) | tag, ~std::uint64_t{0}, &param);
+      rail.worker, data, bytes, (static_cast<std::uint64_t>(peer) << kTagBits) | tag,
+      ~std::uint64_t{0}, &param);
   if (!UCS_PTR_IS_PTR(request)) {
     posted.status = UCS_PTR_STATUS(request);
     ucx_->done.push_back(&posted);
@@ -272,8 +275,9 @@ void Ucx::report_failed_peers() {
 void Ucx::drain(Deadline deadline) {
   if (ucx_ == nullptr) return;
   const auto until = Clock::now() + deadline;
-  for (const Rail& rail : ucx_->rails) {
+  for (Rail& rail : ucx_->rails) {
     ucp_request_param_t param{};
+    Connections::touch(rail);
     const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
     if (!UCS_PTR_IS_PTR(request)) continue;
     while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < until) {
