@@ -7,6 +7,7 @@ usage: cluster_test.py NETLAB MULTITREE [CASE...]     exit code 77: skipped, wit
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +47,20 @@ def case_neighbours(netlab):
     expect(payload < sum(crossed) < 1.2 * payload, f"expected {payload} bytes and headers on all links, found "
            f"{sum(crossed)}: {sum(crossed) / payload:.2f} times")
     expect(max(crossed) < 1.2 * payload / len(crossed) * 1.34, f"expected the load of the schedule on each link: {crossed}")
+
+
+def case_mpirun(netlab):
+    """Open MPI's mpirun on node 0 starts its daemons on the others."""
+    mpirun = shutil.which("mpirun.openmpi")
+    if not mpirun:
+        print("mpirun: Open MPI is not installed")
+        return
+    with Up(netlab, "torus:2x2") as name:
+        words = netlab.run("exec", name, "n0", "--", mpirun, "--allow-run-as-root", "-n", "4", "--host", "n0,n1,n2,n3",
+                           "--mca", "plm_rsh_agent", f"{netlab.script} rsh", "--mca", "plm_rsh_no_tree_spawn", "1",
+                           "--mca", "oob_tcp_if_include", "10.200.0.0/16",
+                           "multitree", "run", "-t", "torus:2x2", "-b", "64K", "-e", "64K", "-n", "2")
+    expect("Out of bounds values : 0 OK" in words, words)
 
 
 def start_endless(netlab, name, timeout):
