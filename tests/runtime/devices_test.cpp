@@ -62,7 +62,9 @@ TEST(Devices, BothEndsAgree) {
     for (std::uint32_t b = 0; b < hosts.size(); ++b) {
       const auto there = choose_ways(hosts, a).wires[b], back = choose_ways(hosts, b).wires[a];
       ASSERT_EQ(there.has_value(), back.has_value()) << a << " " << b;
-      if (there) EXPECT_EQ(there->subnet, back->subnet) << a << " " << b;
+      if (there) {
+        EXPECT_EQ(there->subnet, back->subnet) << a << " " << b;
+      }
     }
   }
   EXPECT_EQ(choose_ways(hosts, 2).wires[3]->subnet, (Subnet{address(10, 0, 0, 8), 30}));
