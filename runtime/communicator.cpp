@@ -186,8 +186,10 @@ std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call&
       call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
   const std::vector<ElementRange> ranges =
       chunk_ranges(schedule, sharded ? call.count * schedule.ranks : call.count);
+  const TransportLimits limits = engine->transport().limits();
+  const std::size_t segment = std::min(options.segment_bytes, limits.segment_bytes);
   loaded->program =
-      compile(loaded->source->plan, schedule, ranges, {element, options.segment_bytes});
+      compile(loaded->source->plan, schedule, ranges, {element, segment, limits.window_bytes});
   if (programs.size() >= kMaxPrograms) programs.clear();
   programs.emplace(key, loaded);
   return loaded;

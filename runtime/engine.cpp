@@ -20,6 +20,8 @@ constexpr std::uint32_t kSpins = 64;
 constexpr std::uint32_t kSpinsWhenCrowded = 2;
 constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
+/// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
+constexpr std::chrono::milliseconds kNap{10};
 constexpr std::chrono::milliseconds kCausePatience{200};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
 /// computing, and then nothing could have moved.
@@ -100,7 +102,7 @@ void Engine::on_idle() {
     check_failure();
   }
   if (idle_ >= timeout_) time_out();
-  ::sched_yield();
+  if (!transport_->sleep(kNap)) ::sched_yield();
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 

@@ -14,10 +14,8 @@
 namespace multitree::runtime {
 namespace {
 
-/// Receive buffers and outstanding sends: enough to hide the latency of a hop, few enough to stay
-/// in cache.
+/// Receive buffers: enough to hide the latency of a hop, few enough to stay in cache.
 constexpr std::uint64_t kScratchBytes = 4U << 20;
-constexpr std::uint64_t kSendBytesPerPeer = 2U << 20;
 
 std::uint32_t blocks_for(std::uint64_t budget, std::uint64_t bytes, std::uint64_t low,
                          std::uint64_t high) {
@@ -192,7 +190,7 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
   }
   program.scratch_blocks =
       std::max(plan.scratch_floor, blocks_for(kScratchBytes, program.scratch_bytes, 8, 64));
-  program.sends_in_flight = blocks_for(kSendBytesPerPeer, longest, 4, 64);
+  program.sends_in_flight = blocks_for(shape.window_bytes, longest, 4, 64);
   return program;
 }
 

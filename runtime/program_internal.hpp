@@ -82,6 +82,7 @@ struct Program {
 struct ProgramShape {
   std::size_t element_bytes = 0;
   std::size_t segment_bytes = 0;  ///< wanted; grows where the message numbers would not fit 32 bits
+  std::size_t window_bytes = std::size_t{2} << 20;  ///< outstanding sends to one peer
 };
 
 /// `ranges`: elements of each chunk (chunk_ranges()). All ranks must pass the same shape.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -44,6 +45,13 @@ inline constexpr unsigned kTagBits = 48;
 /// What is left of 64 bits for the sender.
 inline constexpr std::uint32_t kMaxRanks = 1U << 16;
 
+/// How messages should be cut for a transport. The same at all ranks.
+struct TransportLimits {
+  std::size_t segment_bytes = std::numeric_limits<std::size_t>::max();  ///< of one message
+  /// On their way to one peer; what is more waits at the sender, where it can be overtaken.
+  std::size_t window_bytes = std::size_t{2} << 20;
+};
+
 /// Point-to-point messages, matched by (sender, tag) in posting order. All calls come from one
 /// thread.
 class Transport {
@@ -67,6 +75,10 @@ class Transport {
   /// Cancels everything outstanding and drops the peers without waiting for them: no completion is
   /// touched after it returns. After an error.
   virtual void abort() = 0;
+  /// Waits for something to progress, at most for `time`, without using the processor. False, at
+  /// once, where only polling finds out.
+  virtual bool sleep(std::chrono::milliseconds /*time*/) { return false; }
+  [[nodiscard]] virtual TransportLimits limits() const { return {}; }
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 

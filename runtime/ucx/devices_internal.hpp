@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which network interface leads to which rank: where two hosts share a wire of their own, messages
+/// between them should use it, whatever else they could be routed over.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace multitree::runtime {
+
+/// An IPv4 network: all addresses that begin like `address`, of which bits beyond `prefix` are 0.
+struct Subnet {
+  std::uint32_t address = 0, prefix = 0;
+  auto operator<=>(const Subnet&) const = default;
+};
+
+struct Interface {
+  std::string name;
+  std::uint32_t address = 0;  ///< IPv4, in the order of this host
+  std::uint32_t prefix = 0;   ///< bits of the address that name the subnet
+  std::uint32_t mbits = 0;    ///< speed in Mbit/s as its driver says, 0 if it does not
+  [[nodiscard]] Subnet subnet() const;
+  bool operator==(const Interface&) const = default;
+};
+
+/// What a rank tells the others about where it runs.
+struct Host {
+  std::string id;  ///< equal for ranks that share interfaces
+  /// Whether interfaces may be chosen here: not where the user has chosen, UCX_TLS excludes TCP, or
+  /// there is RDMA, whose fabrics route by themselves.
+  bool free_choice = false;
+  std::vector<Interface> interfaces;  ///< up, with an IPv4 address, not the loopback
+  bool operator==(const Host&) const = default;
+};
+
+/// This process's. What cannot be found out is left out.
+Host describe_host();
+
+std::string pack(const Host& host);
+/// \throws Error(Transport) if the text is not of pack().
+Host unpack_host(const std::string& text);
+
+/// An own interface and the wire behind it.
+struct Wire {
+  std::string device;
+  Subnet subnet;
+  bool operator==(const Wire&) const = default;
+};
+
+/// How a rank reaches the others. All but `alone` and `wires` is the same at every rank.
+struct Ways {
+  /// By rank: the wire that leads to it and to no third host; empty where UCX is to choose.
+  std::vector<std::optional<Wire>> wires;
+  bool any_wires = false;  ///< somewhere in the job
+  bool alone = false;      ///< no other rank runs on this host: nothing to share memory with
+  /// No host holds two ranks, and no interface is faster than 10 Gbit/s: TCP whose buffers and
+  /// protocols can be chosen for that.
+  bool slow_network = false;
+};
+
+/// `hosts`: by rank. A pure function, so that the two ends of a wire agree to use it: of several
+/// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
+/// there UCX may as well use all interfaces.
+Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank);
+
+/// Socket buffers that keep a link of up to 10 Gbit/s busy on a cluster's round trips (50 us), and
+/// no more: what is queued in the kernel overflows switches and cannot be overtaken.
+inline constexpr std::uint32_t kSocketBufferBytes = 64 * 1024;
+inline constexpr std::uint32_t kSlowMbits = 10'000;
+
+}  // namespace multitree::runtime

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A UCX context with its worker: one for each wire, and one for everything else.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <string>
+
+namespace multitree::runtime {
+
+/// What UCX is told before it opens devices. What the user has set by UCX_* variables stays.
+struct RailSettings {
+  std::string device;   ///< the only one to use; empty: all
+  bool slow = false;    ///< over TCP of up to 10 Gbit/s: small socket buffers, no rendezvous
+  bool wakeup = false;  ///< can be waited for by file descriptor
+};
+
+/// Open contexts and workers; moving it moves the ownership. Not closed by a destructor: see
+/// Connections.
+struct Rail {
+  RailSettings settings;
+  ucp_context_h context = nullptr;
+  ucp_worker_h worker = nullptr;
+  int event_fd = -1;  ///< the worker's own; -1 without wake-up
+  /// There is nothing to progress until the descriptor says so or something new is posted.
+  bool armed = false;
+};
+
+/// Fills `rail`, which then needs close_rail() even if this throws. \throws Error(Transport) with
+/// UCX's words.
+void open_rail(Rail& rail, const RailSettings& settings);
+/// \pre no endpoint is left
+void close_rail(Rail& rail);
+
+/// What a peer needs to connect. \throws Error(Transport)
+std::string address_of(const Rail& rail);
+
+}  // namespace multitree::runtime

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An emulated cluster: see docs/netlab.md."""
+
+
+class LabError(Exception):
+    """What a user can be told in one line."""

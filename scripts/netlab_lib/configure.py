@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Links, addresses, rates and routes, by batches of `ip` and `tc` inside the nodes."""
+import subprocess
+
+from . import LabError, linux
+from .network import neighbours, next_hops
+
+MASK = 30
+NOBODY = "02:00:00:00:00:01"
+
+
+def run_batch(tool, lines, pid=None):
+    """Starts `ip -batch` or `tc -batch`, in the network of process `pid`; to be given to finish()."""
+    process = subprocess.Popen([tool, "-batch", "-"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True,
+                               preexec_fn=(lambda: linux.enter(pid, ["net"])) if pid else None)
+    process.stdin.write("".join(line + "\n" for line in lines))
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def finish(processes):
+    for process in processes:
+        _, errors = process.communicate(timeout=60)
+        if process.returncode != 0:
+            raise LabError(f"{process.args[0]}: {' '.join(errors.split())}")
+
+
+def shaper(verb, device, rate, options):
+    return (f"qdisc {verb} dev {device} root tbf rate {rate}bit burst {options['burst']} "
+            f"latency {options['queue']}")
+
+
+def route_lines(network, table, i, through=None):
+    """Routes of node i, to the host and link addresses of all others; only those `through` an interface if given."""
+    adjacent = neighbours(network)
+    own = network.nodes[i].address
+    addresses = [[node.address] for node in network.nodes]
+    for link in network.links:
+        addresses[link.a].append(link.address_a)
+        addresses[link.b].append(link.address_b)
+    lines = []
+    for j, hop in enumerate(table[i]):
+        if j == i or hop is None:
+            continue
+        device, gateway = adjacent[i][hop]
+        if through not in (None, device):
+            continue
+        onlink = {link.address_b if link.a == i else link.address_a for link in network.links if i in (link.a, link.b)}
+        for address in addresses[j]:
+            if address not in onlink:
+                lines.append(f"route replace {address}/32 via {gateway} dev {device} src {own}")
+    return lines
+
+
+def _node_lines(network, table, i, options):
+    lines = ["link set lo up", "link add host0 type bridge", "link set host0 up",
+             f"address add {network.nodes[i].address}/32 dev host0"]
+    shapers = []
+    for link in network.links:
+        for end, device, address, rate in ((link.a, link.dev_a, link.address_a, link.rate_ab),
+                                           (link.b, link.dev_b, link.address_b, link.rate_ba)):
+            if end == i:
+                lines += [f"link set {device} mtu {options['mtu']} up", f"address add {address}/{MASK} dev {device}"]
+                shapers.append(shaper("replace", device, rate, options))
+    return lines + route_lines(network, table, i), shapers
+
+
+def configure(network, pids, options):
+    """Makes the network between the processes that hold the nodes."""
+    finish([run_batch("ip", [
+        f"link add name {link.dev_a} netns {pids[link.a]} type veth peer name {link.dev_b} netns {pids[link.b]}"
+        for link in network.links])])
+    table = next_hops(network)
+    batches = [_node_lines(network, table, i, options) for i in range(len(network.nodes))]
+    finish([run_batch("ip", lines, pid) for (lines, _), pid in zip(batches, pids)])
+    finish([run_batch("tc", shapers, pid) for (_, shapers), pid in zip(batches, pids)])
+
+
+def _ends(link):
+    """Of each end: its node, its interface, the address of the other end, and its rate."""
+    return (link.a, link.dev_a, link.address_b, link.rate_ab), (link.b, link.dev_b, link.address_a, link.rate_ba)
+
+
+def set_down(lab, link):
+    """Both ends without carrier, as when a cable is pulled; the kernel forgets the routes over it."""
+    finish([run_batch("ip", [f"link set {device} down"], lab.pids[i]) for i, device, _, _ in _ends(link)])
+
+
+def set_up(lab, link):
+    """Undoes set_down() and set_drop()."""
+    table = next_hops(lab.network)
+    # First both ends, as a gateway is reachable only then.
+    finish([run_batch("ip", [f"link set {device} up", f"neighbour flush dev {device} nud permanent"], lab.pids[i])
+            for i, device, _, _ in _ends(link)])
+    finish([run_batch("ip", route_lines(lab.network, table, i, device), lab.pids[i])
+            for i, device, _, _ in _ends(link)])
+
+
+def set_drop(lab, link):
+    """Every packet vanishes silently, both ways, as it is addressed to nobody; the carrier stays."""
+    finish([run_batch("ip", [f"neighbour replace {other} lladdr {NOBODY} dev {device} nud permanent"], lab.pids[i])
+            for i, device, other, _ in _ends(link)])
+
+
+def set_rate(lab, link, rate):
+    """Both ways."""
+    finish([run_batch("tc", [shaper("replace", device, rate, lab.options)], lab.pids[i])
+            for i, device, _, _ in _ends(link)])

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The runtime on emulated clusters: right results, traffic on the links of the schedule, and an end to everything.
+
+usage: cluster_test.py NETLAB MULTITREE [CASE...]     exit code 77: skipped, with the reason
+"""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.dont_write_bytecode = True
+from lab_test import DEADLINE, SKIPPED, Failed, Netlab, Up, can_emulate, expect, processes_of  # noqa: E402
+
+
+def digests(text):
+    runs = json.loads(text)["runs"]
+    rows = [row[mode] for run in runs for row in run["results"] for mode in ("out_of_place", "in_place")]
+    expect(all(row["nwrong"] == 0 for row in rows), f"wrong elements: {[row['nwrong'] for row in rows]}")
+    return [row["digest"] for row in rows]
+
+
+def case_results(netlab):
+    """The same bits as on one host, with and without switches and neighbours."""
+    for spec in ("torus:3x2", "mesh:3x2", "star:4", "torus:3x3?without=0-1"):
+        command = ["run", "-t", spec, "-a", "multitree,ring,allreduce-optimal", "-b", "40", "-e", "400K", "-f", "100",
+                   "-n", "1", "-w", "0", "--data", "random", "--json"]
+        here = subprocess.run([netlab.environment["MULTITREE"], *command], stdout=subprocess.PIPE, text=True,
+                              check=True, timeout=DEADLINE)
+        there = netlab.output(spec, "--deadline", str(DEADLINE), "--", "multitree", *command)
+        expect(digests(here.stdout) == digests(there), f"{spec}: other results than on one host")
+
+
+def case_neighbours(netlab):
+    """Messages between neighbours cross the link between them and no other."""
+    spec, size, ranks, runs = "torus:3x3", 1 << 20, 9, 4  # in and out of place, each timed once and checked once
+    with Up(netlab, spec) as name:
+        netlab.run("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t", spec, "-a", "symmetric",
+                   "-b", str(size), "-e", str(size), "-n", "1", "-w", "0")
+        crossed = [row["bytes"] for row in json.loads(netlab.output("stats", name, "--json"))]
+    payload = runs * 2 * (ranks - 1) * size
+    expect(payload < sum(crossed) < 1.2 * payload, f"expected {payload} bytes and headers on all links, found "
+           f"{sum(crossed)}: {sum(crossed) / payload:.2f} times")
+    expect(max(crossed) < 1.2 * payload / len(crossed) * 1.34, f"expected the load of the schedule on each link: {crossed}")
+
+
+def case_mpirun(netlab):
+    """Open MPI's mpirun on node 0 starts its daemons on the others."""
+    mpirun = shutil.which("mpirun.openmpi")
+    if not mpirun:
+        print("mpirun: Open MPI is not installed")
+        return
+    with Up(netlab, "torus:2x2") as name:
+        words = netlab.run("exec", name, "n0", "--", mpirun, "--allow-run-as-root", "-n", "4", "--host", "n0,n1,n2,n3",
+                           "--mca", "plm_rsh_agent", f"{netlab.script} rsh", "--mca", "plm_rsh_no_tree_spawn", "1",
+                           "--mca", "oob_tcp_if_include", "10.200.0.0/16",
+                           "multitree", "run", "-t", "torus:2x2", "-b", "64K", "-e", "64K", "-n", "2")
+    expect("Out of bounds values : 0 OK" in words, words)
+
+
+def start_endless(netlab, name, timeout):
+    return netlab.start("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t", "torus:3x2", "-a",
+                        "multitree", "-b", "64K", "-e", "4M", "-f", "2", "-n", "100000", "-T", str(timeout))
+
+
+def leave(process):
+    try:
+        _, errors = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    expect(process.returncode in (4, 137), f"expected exit code 4, got {process.returncode}\n{errors}")
+    return errors
+
+
+def case_death(netlab):
+    """A rank is killed: all others say so and leave."""
+    with Up(netlab, "torus:3x2") as name:
+        process = start_endless(netlab, name, 60)
+        time.sleep(4)
+        ranks = {}
+        for pid in processes_of(name):
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                found = re.search(rb"MULTITREE_RANK=(\d+)", environ.read())
+            ranks[int(found.group(1))] = pid
+        expect(sorted(ranks) == list(range(6)), f"expected 6 ranks, found {ranks}")
+        os.kill(ranks[3], signal.SIGKILL)
+        errors = leave(process)
+        survivors = {int(rank) for rank in re.findall(r"rank (\d+): ", errors)} - {3}
+        expect(len(survivors) == 5 and "rank 3 died" in errors, f"expected 5 survivors to name rank 3, got\n{errors}")
+
+
+def case_lost_link(netlab):
+    """A link loses everything without a word: the deadline ends the job and names the two ends."""
+    for how in ("--drop", "--down"):
+        with Up(netlab, "torus:3x2") as name:
+            process = start_endless(netlab, name, 3)
+            time.sleep(4)
+            netlab.run("set", name, "n1-n4", how)
+            errors = leave(process)
+            named = re.findall(r"no progress for 3000 ms while waiting to \w+ chunk \d+ segment \d+ (?:to|from) rank",
+                               errors)
+            expect(named, f"{how}: expected a rank to say what it waited for, got\n{errors}")
+
+
+def main():
+    reason = can_emulate()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    netlab = Netlab(sys.argv[1], sys.argv[2])
+    cases = {name[5:]: case for name, case in globals().items() if name.startswith("case_")}
+    for name in sys.argv[3:] or cases:
+        start = time.monotonic()
+        try:
+            cases[name](netlab)
+        except (Failed, subprocess.TimeoutExpired) as error:
+            sys.exit(f"{name}: {error}")
+        print(f"{name}: ok, {time.monotonic() - start:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which interface leads to which rank, on hosts that are made up.
+#include "runtime/ucx/devices_internal.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+using ::testing::Each;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+constexpr std::uint32_t address(std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                std::uint32_t d) {
+  return a << 24 | b << 16 | c << 8 | d;
+}
+
+/// A host that has an address of its own and no wire.
+Host host(std::uint32_t number) {
+  return {
+      fmt::format("host {}", number), true, {{"host0", address(10, 200, 0, number + 1), 32, 0}}};
+}
+
+void add(Host& host, std::uint32_t at, std::uint32_t prefix, std::uint32_t mbits = 10'000) {
+  host.interfaces.push_back({fmt::format("l{}", host.interfaces.size()), at, prefix, mbits});
+}
+
+/// Hosts in a ring, each with a wire to the next.
+std::vector<Host> ring(std::uint32_t ranks) {
+  std::vector<Host> hosts;
+  for (std::uint32_t r = 0; r < ranks; ++r) hosts.push_back(host(r));
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    add(hosts[r], address(10, 0, 0, 4 * r + 1), 30);
+    add(hosts[(r + 1) % ranks], address(10, 0, 0, 4 * r + 2), 30);
+  }
+  return hosts;
+}
+
+TEST(Devices, NeighboursOnARingHaveWiresAndOthersHaveNone) {
+  const std::vector<Host> hosts = ring(5);
+  const Ways ways = choose_ways(hosts, 1);
+  EXPECT_EQ(ways.wires[0], (Wire{"l1", {address(10, 0, 0, 0), 30}}));
+  EXPECT_EQ(ways.wires[2], (Wire{"l2", {address(10, 0, 0, 4), 30}}));
+  for (const std::uint32_t rank : {1U, 3U, 4U}) EXPECT_EQ(ways.wires[rank], std::nullopt) << rank;
+  EXPECT_TRUE(ways.any_wires);
+  EXPECT_TRUE(ways.alone);
+  EXPECT_TRUE(ways.slow_network);
+}
+
+TEST(Devices, BothEndsAgree) {
+  std::vector<Host> hosts = ring(6);
+  add(hosts[2], address(10, 0, 9, 1), 30);  // a second wire between 2 and 3, and a chord
+  add(hosts[3], address(10, 0, 9, 2), 30);
+  add(hosts[1], address(9, 0, 0, 1), 24);
+  add(hosts[4], address(9, 0, 0, 2), 24);
+  for (std::uint32_t a = 0; a < hosts.size(); ++a) {
+    for (std::uint32_t b = 0; b < hosts.size(); ++b) {
+      const auto there = choose_ways(hosts, a).wires[b], back = choose_ways(hosts, b).wires[a];
+      ASSERT_EQ(there.has_value(), back.has_value()) << a << " " << b;
+      if (there) {
+        EXPECT_EQ(there->subnet, back->subnet) << a << " " << b;
+      }
+    }
+  }
+  EXPECT_EQ(choose_ways(hosts, 2).wires[3]->subnet, (Subnet{address(10, 0, 0, 8), 30}));
+  EXPECT_EQ(choose_ways(hosts, 4).wires[1]->subnet, (Subnet{address(9, 0, 0, 0), 24}));
+}
+
+TEST(Devices, ASwitchedNetworkIsNoWire) {
+  std::vector<Host> hosts{host(0), host(1), host(2)};
+  for (std::uint32_t r = 0; r < 3; ++r) add(hosts[r], address(192, 168, 0, r + 1), 24);
+  const Ways ways = choose_ways(hosts, 0);
+  EXPECT_THAT(ways.wires, Each(std::nullopt));
+  EXPECT_FALSE(ways.any_wires);
+  EXPECT_TRUE(ways.slow_network);
+}
+
+TEST(Devices, EqualAddressesAreBridgesOfEachHost) {
+  std::vector<Host> hosts{host(0), host(1), host(2)};
+  add(hosts[0], address(172, 17, 0, 1), 16);
+  add(hosts[1], address(172, 17, 0, 1), 16);
+  EXPECT_THAT(choose_ways(hosts, 0).wires, Each(std::nullopt));
+}
+
+TEST(Devices, TwoHostsLeaveTheChoiceToUcx) {
+  std::vector<Host> hosts{host(0), host(1)};
+  add(hosts[0], address(10, 0, 0, 1), 30);
+  add(hosts[1], address(10, 0, 0, 2), 30);
+  EXPECT_THAT(choose_ways(hosts, 0).wires, Each(std::nullopt));
+}
+
+TEST(Devices, RanksOfOneHostShareItsWires) {
+  std::vector<Host> hosts;
+  for (const Host& one : ring(3)) hosts.insert(hosts.end(), {one, one});
+  const Ways ways = choose_ways(hosts, 0);
+  EXPECT_EQ(ways.wires[1], std::nullopt);
+  EXPECT_EQ(ways.wires[2], ways.wires[3]);
+  EXPECT_TRUE(ways.wires[2].has_value());
+  EXPECT_FALSE(ways.alone);
+  EXPECT_FALSE(ways.slow_network) << "shared memory is in play";
+}
+
+TEST(Devices, AFastInterfaceAnywhereMakesAFastNetwork) {
+  std::vector<Host> hosts = ring(4);
+  add(hosts[2], address(10, 1, 0, 1), 24, 25'000);
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    EXPECT_FALSE(choose_ways(hosts, rank).slow_network);
+    EXPECT_TRUE(choose_ways(hosts, rank).any_wires);
+  }
+}
+
+TEST(Devices, OneRankWithoutFreeChoiceDecidesForAll) {
+  std::vector<Host> hosts = ring(4);
+  hosts[3].free_choice = false;
+  const Ways ways = choose_ways(hosts, 0);
+  EXPECT_THAT(ways.wires, Each(std::nullopt));
+  EXPECT_FALSE(ways.slow_network);
+}
+
+TEST(Devices, DescriptionsSurviveTheExchange) {
+  const Host sent = ring(3)[1];
+  EXPECT_EQ(unpack_host(pack(sent)), sent);
+  const Host own = describe_host();
+  EXPECT_EQ(unpack_host(pack(own)), own);
+  EXPECT_FALSE(own.id.empty());
+  EXPECT_THAT([] { unpack_host("x"); }, ThrowsMessage<Error>(HasSubstr("description of a host")));
+  Host wrong = sent;
+  wrong.interfaces[0].prefix = 33;
+  EXPECT_THAT([&] { unpack_host(pack(wrong)); },
+              ThrowsMessage<Error>(HasSubstr("description of a host's interface")));
+}
+
+}  // namespace
+}  // namespace multitree::runtime
