@@ -14,6 +14,14 @@ namespace multitree::runtime {
 
 using Deadline = std::chrono::milliseconds;
 
+class Bootstrap;
+
+/// A job made of what is left of another.
+struct Shrunk {
+  std::shared_ptr<Bootstrap> job;
+  std::vector<std::uint32_t> survivors;  ///< by new rank: the rank in the old job; ascending
+};
+
 /// Out-of-band exchange between the ranks of one job. Calls are collective unless said otherwise.
 class Bootstrap {
  public:
@@ -33,6 +41,11 @@ class Bootstrap {
   virtual std::optional<std::string> failure() = 0;
   /// Not collective: tells the other ranks why this one gives up (best effort).
   virtual void report_failure(const std::string& reason) = 0;
+  /// Collective over the ranks that are still there, after a failure or without one: a job of just
+  /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
+  /// told so. This bootstrap is of no use afterwards. \throws Error(Transport) if this rank was
+  /// left out or the coordinator is gone, Error(Timeout).
+  virtual Shrunk shrink(Deadline deadline) = 0;
   /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "in-process".
   [[nodiscard]] virtual std::string describe() const = 0;
 };

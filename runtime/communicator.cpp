@@ -13,6 +13,7 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/checksum_internal.hpp"
 #include "runtime/operation_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -226,6 +227,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   if (job.size() == 1) impl_->fill_in_for_one_rank();
   const TransportOptions wanted{impl_->peers(), options.timeout};
   std::unique_ptr<Transport> transport = open_transport(options.transport, job, wanted);
+  if (options.checksums) transport = with_checksums(std::move(transport));
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
   impl_->engine =
@@ -250,9 +252,26 @@ Communicator::~Communicator() {
   }
 }
 
+std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
+  Engine& engine = *impl_->engine;
+  if (engine.usable()) {
+    try {
+      engine.wait_all();
+      engine.transport().drain(impl_->options.timeout);
+    } catch (const Error&) {  // what could not be finished is given up, as after any other failure
+    }
+  }
+  // Not earlier: a rank that gives up cancels what others may still be waiting for.
+  Shrunk shrunk = engine.bootstrap().shrink(deadline);
+  engine.give_up("it was shrunk to another");
+  return std::make_unique<Communicator>(std::move(shrunk.job), replan(shrunk.survivors),
+                                        impl_->options);
+}
+
 std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().rank(); }
 std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
 std::string Communicator::describe() const { return impl_->description; }
+std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
 void Communicator::barrier() { impl_->engine->barrier(); }
 
 Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,7 @@ struct CommunicatorOptions {
   std::string transport = "ucx";           ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
+  bool checksums = false;                  ///< every message is checked on arrival; all ranks alike
 };
 
 /// Schedules by size, at most one list a collective.
@@ -30,6 +33,10 @@ struct PlansBySize {
   explicit PlansBySize(std::vector<SizedSchedules> lists) : plans(std::move(lists)) {}
   std::vector<SizedSchedules> plans;
 };
+
+/// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
+/// rank, the rank that it had.
+using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivors)>;
 
 class Operation;  // internal: one started collective
 
@@ -71,6 +78,8 @@ class Communicator {
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t size() const;
   [[nodiscard]] std::string describe() const;
+  /// The job that it runs in: after shrink(), that of the survivors.
+  [[nodiscard]] std::shared_ptr<Bootstrap> bootstrap() const;
 
   void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
   /// send: count*size() elements; recv: count.
@@ -92,6 +101,14 @@ class Communicator {
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
 
   void barrier();
+
+  /// Collective over the ranks that are still there, after an error or without one: a communicator
+  /// of just them, with the same options. What was outstanding here is given up (or, without an
+  /// error, finished first). Ranks that do not call it within `deadline` of the first that does are
+  /// left out. This communicator is of no use afterwards. \throws Error(Transport) if this rank was
+  /// left out, the coordinator is gone or another rank dies meanwhile (shrink again),
+  /// Error(Timeout).
+  [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
 
  private:
   struct Impl;

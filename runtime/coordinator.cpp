@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <numeric>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -29,11 +30,12 @@ constexpr std::chrono::seconds kIntroduction{10};
 constexpr std::chrono::seconds kGoodbye{1};
 constexpr std::size_t kMaxStrangers = 256;
 
-/// A connection; a stranger until it has a rank.
+/// A connection; a stranger until it has a rank, which is its seat.
 struct Guest {
   Channel channel;
   std::optional<std::uint32_t> rank;
   std::optional<std::string> blob;  ///< of the gathering under way
+  bool shrinks = false;             ///< wants to go on without those who do not
   bool leaving = false;             ///< has said goodbye or was refused
   Clock::time_point since = Clock::now();
 };
@@ -47,6 +49,7 @@ class Coordinator::Server {
         wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         token_(std::move(token)),
         seats_(ranks),
+        members_(all_of(ranks)),
         thread_([this] { run(); }) {}
 
   ~Server() {
@@ -58,14 +61,24 @@ class Coordinator::Server {
  private:
   enum class Seat : std::uint8_t { Empty, Present, Left, Dead };
 
+  static std::vector<std::uint32_t> all_of(std::uint32_t ranks) {
+    std::vector<std::uint32_t> all(ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+  }
+
   void run();
   bool wait();
+  [[nodiscard]] int patience() const;
   void accept_all();
   void serve(Guest& guest);
   void handle(Guest& guest, const Frame& frame);
   void admit(Guest& guest, const Frame& frame);
   void refuse(Guest& guest, const std::string& why);
   void try_gather();
+  void ask_to_shrink(Guest& guest, const Frame& frame);
+  void try_shrink();
+  [[nodiscard]] std::uint32_t number_of(std::uint32_t seat) const;
   void broadcast_failure(const std::string& what, const Guest* except);
   void lost(Guest& guest, const std::string& how);
   void say_goodbye();
@@ -73,8 +86,10 @@ class Coordinator::Server {
 
   Socket listener_, wake_;
   std::string token_;
-  std::vector<Seat> seats_;  ///< by rank
+  std::vector<Seat> seats_;             ///< by the rank with which a process came
+  std::vector<std::uint32_t> members_;  ///< by the rank that it has now: its seat
   std::list<Guest> guests_;
+  std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   std::string failure_;
   std::thread thread_;
 };
@@ -88,6 +103,7 @@ void Coordinator::Server::run() {
       if (late || (guest.leaving && guest.channel.flushed() && !guest.rank)) guest.channel.close();
     }
     guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
+    try_shrink();
   }
   say_goodbye();
 }
@@ -95,15 +111,26 @@ void Coordinator::Server::run() {
 /// False when it is time to stop.
 bool Coordinator::Server::wait() {
   std::vector<pollfd> events{{wake_.fd(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
-  bool strangers = false;
   for (const Guest& guest : guests_) {
     const bool output = !guest.channel.flushed();
     events.push_back(
         {guest.channel.fd(), static_cast<short>(output ? POLLIN | POLLOUT : POLLIN), 0});
-    strangers |= !guest.rank;
   }
-  ::poll(events.data(), events.size(), strangers ? 500 : -1);
+  ::poll(events.data(), events.size(), patience());
   return (events[0].revents & POLLIN) == 0;
+}
+
+/// Milliseconds until something is due without anybody saying anything; -1: nothing is.
+int Coordinator::Server::patience() const {
+  const bool strangers =
+      std::any_of(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.rank; });
+  int wait = strangers ? 500 : -1;
+  if (shrink_by_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
+    const int due = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 500));
+    wait = wait < 0 ? due : std::min(wait, due);
+  }
+  return wait;
 }
 
 void Coordinator::Server::accept_all() {
@@ -113,7 +140,7 @@ void Coordinator::Server::accept_all() {
     const auto strangers = static_cast<std::size_t>(
         std::count_if(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.rank; }));
     if (strangers >= kMaxStrangers) continue;  // closes it
-    guests_.push_back({Channel(std::move(socket)), {}, {}, false, Clock::now()});
+    guests_.push_back({.channel = Channel(std::move(socket)), .rank = {}, .blob = {}});
     guests_.back().channel.set_limit(kStrangerBytes);
   }
 }
@@ -141,12 +168,14 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
     case FrameType::WhoIsMissing:
       return guest.channel.send(FrameType::Missing, missing());
     case FrameType::Failure:
-      return broadcast_failure(fmt::format("rank {} gave up: {}", *guest.rank, frame.payload),
-                               &guest);
+      return broadcast_failure(
+          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest);
     case FrameType::Bye:
       seats_[*guest.rank] = Seat::Left;
       guest.leaving = true;
       return try_gather();
+    case FrameType::Shrink:
+      return ask_to_shrink(guest, frame);
     default:
       return lost(guest, "sent an invalid message");
   }
@@ -163,6 +192,9 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
     return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", seats_.size(),
                                      *rank, *size));
   }
+  if (!std::binary_search(members_.begin(), members_.end(), *rank)) {
+    return refuse(guest, fmt::format("the job has gone on without rank {}", *rank));
+  }
   if (seats_[*rank] != Seat::Empty) {
     return refuse(guest, fmt::format("another process is or was rank {} already", *rank));
   }
@@ -178,26 +210,34 @@ void Coordinator::Server::refuse(Guest& guest, const std::string& why) {
   guest.channel.send(FrameType::Refused, why);
 }
 
+/// The rank that whoever sits there has now.
+std::uint32_t Coordinator::Server::number_of(std::uint32_t seat) const {
+  return static_cast<std::uint32_t>(std::lower_bound(members_.begin(), members_.end(), seat) -
+                                    members_.begin());
+}
+
 void Coordinator::Server::try_gather() {
-  std::vector<const std::string*> blobs(seats_.size());
+  std::vector<const std::string*> blobs(members_.size());
   std::size_t waiting = 0;
   for (const Guest& guest : guests_) {
     if (!guest.rank || !guest.blob) continue;
-    blobs[*guest.rank] = &*guest.blob;
+    blobs[number_of(*guest.rank)] = &*guest.blob;
     ++waiting;
   }
   if (waiting == 0) return;
-  if (const auto gone = std::find(seats_.begin(), seats_.end(), Seat::Left); gone != seats_.end()) {
+  const auto gone = std::find_if(members_.begin(), members_.end(),
+                                 [&](std::uint32_t seat) { return seats_[seat] == Seat::Left; });
+  if (gone != members_.end()) {
     // Not a failure unless somebody still counts on that rank, as here.
     for (Guest& guest : guests_) {
       if (guest.blob) {
         guest.channel.send(FrameType::Failure,
-                           fmt::format("rank {} has left the job", gone - seats_.begin()));
+                           fmt::format("rank {} has left the job", gone - members_.begin()));
       }
     }
     return;
   }
-  if (waiting < seats_.size()) return;
+  if (waiting < members_.size()) return;
   Writer all;
   for (const std::string* blob : blobs) all.text(*blob);
   for (Guest& guest : guests_) {
@@ -205,6 +245,46 @@ void Coordinator::Server::try_gather() {
     guest.blob.reset();
     guest.channel.send(FrameType::Gathered, all.bytes());
   }
+}
+
+void Coordinator::Server::ask_to_shrink(Guest& guest, const Frame& frame) {
+  const auto milliseconds = Reader(frame.payload).number();
+  if (!milliseconds) return lost(guest, "sent an invalid message");
+  guest.shrinks = true;
+  guest.blob.reset();
+  const auto end = Clock::now() + std::chrono::milliseconds(*milliseconds);
+  shrink_by_ = std::min(shrink_by_.value_or(end), end);
+  try_shrink();
+}
+
+/// Once everybody who is there has asked, or time is up. What a rank said before it asked was about
+/// the old job, and what it is told from here on is about the new one: no frame can be mistaken.
+void Coordinator::Server::try_shrink() {
+  if (!shrink_by_) return;
+  const auto stays = [](const Guest& guest) { return guest.rank && !guest.leaving; };
+  const bool late = Clock::now() >= *shrink_by_;
+  std::vector<std::uint32_t> survivors;
+  for (const Guest& guest : guests_) {
+    if (!stays(guest) || !guest.channel.open()) continue;
+    if (!guest.shrinks && !late) return;
+    if (guest.shrinks) survivors.push_back(*guest.rank);
+  }
+  std::sort(survivors.begin(), survivors.end());
+  Writer numbers;
+  for (const std::uint32_t seat : survivors) numbers.number(number_of(seat));
+  for (Guest& guest : guests_) {
+    if (!stays(guest)) continue;
+    if (guest.shrinks) {
+      guest.shrinks = false;
+      guest.channel.send(FrameType::Shrunk, numbers.bytes());
+    } else {
+      seats_[*guest.rank] = Seat::Dead;
+      refuse(guest, "left out: the others have gone on without this rank");
+    }
+  }
+  shrink_by_.reset();
+  failure_.clear();
+  members_ = std::move(survivors);
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except) {
@@ -222,13 +302,13 @@ void Coordinator::Server::lost(Guest& guest, const std::string& how) {
   guest.blob.reset();
   if (!guest.rank || guest.leaving) return;
   seats_[*guest.rank] = Seat::Dead;
-  broadcast_failure(fmt::format("rank {} died ({})", *guest.rank, how), &guest);
+  broadcast_failure(fmt::format("rank {} died ({})", number_of(*guest.rank), how), &guest);
 }
 
 std::string Coordinator::Server::missing() const {
-  std::vector<bool> here(seats_.size());
+  std::vector<bool> here(members_.size());
   for (const Guest& guest : guests_) {
-    if (guest.rank && guest.blob) here[*guest.rank] = true;
+    if (guest.rank && guest.blob) here[number_of(*guest.rank)] = true;
   }
   std::vector<std::uint32_t> ranks;
   for (std::uint32_t r = 0; r < here.size(); ++r) {

@@ -35,6 +35,7 @@ class Engine {
          Deadline timeout);
 
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
+  [[nodiscard]] std::shared_ptr<Bootstrap> job() const { return bootstrap_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
   ScratchPool& scratch() { return scratch_; }
   ScratchPool& work() { return work_; }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -14,8 +15,11 @@
 namespace multitree::runtime {
 namespace {
 
+constexpr const char* kLeftOut = "left out: the others have gone on without this rank";
+
 struct Meeting {
-  explicit Meeting(std::uint32_t ranks) : blobs(ranks), result(ranks) {}
+  explicit Meeting(std::uint32_t ranks)
+      : blobs(ranks), result(ranks), present(ranks, true), shrinks(ranks) {}
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::optional<std::string>> blobs;  ///< of the gathering under way
@@ -23,12 +27,34 @@ struct Meeting {
   std::uint64_t generation = 0;
   std::optional<std::string> failure;
   std::uint32_t reporter = 0;
+  std::vector<bool> present, shrinks;    ///< still there; wants to go on without those who do not
+  std::shared_ptr<Meeting> next;         ///< of the survivors, once they are known
+  std::vector<std::uint32_t> survivors;  ///< ascending
+
+  [[nodiscard]] bool all_shrink() const {
+    for (std::size_t r = 0; r < present.size(); ++r) {
+      if (present[r] && !shrinks[r]) return false;
+    }
+    return true;
+  }
+  void move_on() {
+    for (std::uint32_t r = 0; r < shrinks.size(); ++r) {
+      if (shrinks[r]) survivors.push_back(r);
+    }
+    next = std::make_shared<Meeting>(static_cast<std::uint32_t>(survivors.size()));
+    changed.notify_all();
+  }
 };
 
 class InProcess final : public Bootstrap {
  public:
   InProcess(std::shared_ptr<Meeting> meeting, std::uint32_t rank)
       : meeting_(std::move(meeting)), rank_(rank) {}
+  ~InProcess() override {
+    const std::scoped_lock lock(meeting_->mutex);
+    meeting_->present[rank_] = false;
+    meeting_->changed.notify_all();
+  }
 
   [[nodiscard]] std::uint32_t rank() const override { return rank_; }
   [[nodiscard]] std::uint32_t size() const override {
@@ -62,8 +88,28 @@ class InProcess final : public Bootstrap {
 
   std::optional<std::string> failure() override {
     const std::scoped_lock lock(meeting_->mutex);
+    if (meeting_->next && !meeting_->shrinks[rank_]) return kLeftOut;
     if (!meeting_->failure || meeting_->reporter == rank_) return std::nullopt;
     return meeting_->failure;
+  }
+
+  Shrunk shrink(Deadline deadline) override {
+    std::unique_lock lock(meeting_->mutex);
+    Meeting& m = *meeting_;
+    if (m.next == nullptr) {
+      m.shrinks[rank_] = true;
+      m.changed.notify_all();
+      m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline,
+                           [&] { return m.next != nullptr || m.all_shrink(); });
+      if (m.next == nullptr) m.move_on();
+    }
+    const auto self = std::ranges::find(m.survivors, rank_);
+    if (self == m.survivors.end()) {
+      throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", rank_, kLeftOut));
+    }
+    return {
+        std::make_shared<InProcess>(m.next, static_cast<std::uint32_t>(self - m.survivors.begin())),
+        m.survivors};
   }
 
   void report_failure(const std::string& reason) override {

@@ -131,6 +131,9 @@ pid_t start(const std::string& program, const Image& image, const sigset_t& mask
 /// The running ranks.
 class Family {
  public:
+  explicit Family(bool survive_deaths) : survive_deaths_(survive_deaths) {}
+  Family(const Family&) = delete;
+  Family& operator=(const Family&) = delete;
   ~Family() {
     kill_all(SIGKILL);
     for (Child& child : children_) {
@@ -162,6 +165,10 @@ class Family {
       } else {
         child.exit = WEXITSTATUS(status);
       }
+      if (WIFSIGNALED(status) && survive_deaths_ && !quiet) {
+        ++deaths_;
+        continue;
+      }
       failed |= *child.exit != 0;
       note(*child.exit);
     }
@@ -171,7 +178,9 @@ class Family {
   [[nodiscard]] bool all_ended() const {
     return std::all_of(children_.begin(), children_.end(), [](const Child& c) { return c.exit; });
   }
-  [[nodiscard]] int result() const { return result_; }
+  [[nodiscard]] int result() const {
+    return deaths_ == children_.size() ? kTransportExit : result_;
+  }
 
  private:
   /// Ranks that fail because of others exit with 4, so any other code is nearer to the cause.
@@ -182,7 +191,9 @@ class Family {
     }
   }
 
+  bool survive_deaths_;
   std::vector<Child> children_;
+  std::size_t deaths_ = 0;  ///< that do not matter
   int result_ = 0;
   bool own_ = false;
 };
@@ -220,7 +231,7 @@ int launch_local(std::uint32_t ranks, const std::vector<std::string>& argv,
   const SignalGuard signals;  // before the coordinator's thread, which inherits the mask
   const std::string token = make_token();
   const Coordinator coordinator(listen_at(0, true), ranks, token);
-  Family family;
+  Family family(options.survive_deaths);
   std::vector<std::string> variables{
       fmt::format("MULTITREE_SIZE={}", ranks),
       fmt::format("MULTITREE_RENDEZVOUS=127.0.0.1:{}", coordinator.port()),

@@ -17,6 +17,9 @@ struct LaunchOptions {
   Deadline grace{35'000};
   /// What to run; empty: this very program.
   std::string program;
+  /// The ranks go on without one that dies by a signal: that alone neither ends the job nor shows
+  /// in its exit code, unless no rank is left.
+  bool survive_deaths = false;
 };
 
 /// Runs `ranks` copies of a program with arguments `argv` (argv[0] included) and waits for all of

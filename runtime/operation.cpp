@@ -23,7 +23,7 @@ Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const Loade
                      const Call& call, std::uint64_t sequence)
     : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
   const Execution::Context context{engine_->transport(), engine_->scratch(),
-                                   (sequence & 0xffffU) << 32, call.type, call.op};
+                                   (sequence & 0x7fffU) << 32, call.type, call.op};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});

@@ -28,6 +28,12 @@ class Tcp final : public Bootstrap {
     barrier(until(end));
   }
 
+  /// The same connection for another job. `failure`: what is known of the new one already.
+  Tcp(TcpOptions options, Channel channel, std::string failure)
+      : options_(std::move(options)), channel_(std::move(channel)), failure_(std::move(failure)) {
+    welcome_ = true;
+  }
+
   ~Tcp() override {
     if (!channel_.open()) return;
     channel_.send(FrameType::Bye, {});
@@ -39,6 +45,7 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return options_.description; }
 
   std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+    check_failure();
     const auto end = Clock::now() + deadline;
     gathered_.reset();
     channel_.send(FrameType::Gather, blob);
@@ -68,6 +75,8 @@ class Tcp final : public Bootstrap {
     channel_.send(FrameType::Failure, reason);
   }
 
+  Shrunk shrink(Deadline deadline) override;
+
  private:
   void join(Clock::time_point end);
   bool say_hello(Clock::time_point end);
@@ -80,7 +89,7 @@ class Tcp final : public Bootstrap {
 
   TcpOptions options_;
   Channel channel_;
-  std::optional<std::string> gathered_, missing_, refused_;
+  std::optional<std::string> gathered_, missing_, refused_, shrunk_;
   bool welcome_ = false;
   bool coordinator_left_ = false;
   std::string failure_;
@@ -149,6 +158,7 @@ void Tcp::receive() {
         break;
       case FrameType::Refused:
         refused_ = frame->payload;
+        if (welcome_) fail_with(frame->payload);
         break;
       case FrameType::Gathered:
         gathered_ = frame->payload;
@@ -161,6 +171,10 @@ void Tcp::receive() {
         break;
       case FrameType::Bye:
         coordinator_left_ = true;
+        break;
+      case FrameType::Shrunk:
+        shrunk_ = frame->payload;
+        failure_.clear();  // what comes behind is of the new job
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
@@ -179,6 +193,40 @@ void Tcp::check_failure() {
   if (!failure_.empty()) {
     throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, failure_));
   }
+}
+
+Shrunk Tcp::shrink(Deadline deadline) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, why));
+  };
+  if (!channel_.open()) refuse(failure_);
+  channel_.send(FrameType::Shrink,
+                Writer().number(static_cast<std::uint32_t>(deadline.count())).bytes());
+  // The coordinator leaves out who is late; the rest is for its answer to arrive.
+  const auto end = Clock::now() + deadline + std::chrono::seconds(2);
+  while (!shrunk_) {
+    receive();
+    if (shrunk_) break;
+    if (refused_) refuse(*refused_);
+    if (!channel_.open()) refuse(options_.coordinator_name + " is gone: nobody can be met again");
+    if (Clock::now() >= end) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: {} did not name the survivors within {} ms", options_.rank,
+                              options_.coordinator_name, deadline.count()));
+    }
+    channel_.wait(until(end));
+  }
+  Shrunk shrunk;
+  Reader reader(*shrunk_);
+  while (const auto rank = reader.number()) shrunk.survivors.push_back(*rank);
+  const auto self = std::ranges::find(shrunk.survivors, options_.rank);
+  if (self == shrunk.survivors.end()) refuse("not among the survivors it was told of");
+  TcpOptions next = std::move(options_);  // numbers stay
+  next.rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
+  next.size = static_cast<std::uint32_t>(shrunk.survivors.size());
+  shrunk.job = std::make_shared<Tcp>(std::move(next), std::exchange(channel_, Channel(Socket())),
+                                     std::exchange(failure_, "the job has been shrunk to another"));
+  return shrunk;
 }
 
 void Tcp::time_out(Deadline deadline) {

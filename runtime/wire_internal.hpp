@@ -69,6 +69,8 @@ enum class FrameType : std::uint8_t {
   Missing,       ///< <- "2, 5"
   Failure,       ///< both ways: why
   Bye,           ///< both ways: leaves in order
+  Shrink,        ///< -> go on with those who ask for it too within this many milliseconds
+  Shrunk,        ///< <- the ranks that do, by their numbers so far
 };
 
 struct Frame {

@@ -39,11 +39,12 @@ struct Flags {
   std::string first = "1K", last = "64M", increment = "0", factor = "4";
   std::string types = "float", ops = "sum";
   std::string check_or_collective, collective = "allreduce", check = "1";
+  std::string on_failure = "stop";
   std::string transport = "ucx", data = "exact", segment = "256K", json_file;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
   double timeout = 30;
-  bool json = false, digest = false;
+  bool json = false, digest = false, checksums = false;
 };
 
 constexpr std::uint32_t kDefaultIterations = 20;
@@ -53,12 +54,25 @@ constexpr Time kMessageOverhead{1'000'000};
 
 /// What is going to be run: known in full before any process is started.
 struct Plan {
-  std::string topology_name;
+  std::vector<Topology> network;  ///< one
   std::uint32_t ranks = 0;
   std::vector<SizedSchedules> schedules;
   std::vector<AlgorithmRun> runs;  // without rows
   BenchmarkOptions options;
 };
+
+OnFailure on_failure_of(const Flags& flags) {
+  return flags.on_failure == "shrink" ? OnFailure::Shrink : OnFailure::Stop;
+}
+
+/// Beside the table, which may be read by a program: where there is none, to standard error.
+void print_note(const std::string& text, bool json) {
+  if (json) {
+    fmt::print(stderr, "{}", text);
+  } else {
+    print(text);
+  }
+}
 
 /// -c is nccl-tests' check (0 or 1) or, as in the other commands, a collective.
 void resolve_check_or_collective(Flags& flags) {
@@ -116,6 +130,7 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
   options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
   options.seed = flags.seed;
   options.communicator.transport = flags.transport;
+  options.communicator.checksums = flags.checksums;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
   options.communicator.segment_bytes =
       for_flag("--segment", [&] { return parse_bytes(flags.segment); });
@@ -182,7 +197,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     const Schedule& first = file.schedules.front().schedule;
     plan.options.collective = first.collective;
     plan.options.root = first.root;
-    plan.topology_name = file.topology.name();
+    plan.network.push_back(file.topology);
     plan.ranks = first.ranks;
     const Bounds bounds = compute_bounds(file.topology);
     const Certified certified = certify(file.topology, bounds, first.collective, first.root);
@@ -193,7 +208,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
       network.topology = fmt::format("full:{}", free_rank_count(flags, job_size));
     }
     const Topology topology = load_network(network);
-    plan.topology_name = topology.name();
+    plan.network.push_back(topology);
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);
     const Bounds bounds = compute_bounds(topology);
@@ -207,29 +222,32 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
   if (wanted > 0 && wanted != plan.ranks) {
-    throw Error(
-        ErrorCode::InvalidArgument,
-        fmt::format("{}: expected {} processes, one for each rank of {}, got {}",
-                    job_size > 0 ? "the job" : "--np", plan.ranks, plan.topology_name, wanted));
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected {} processes, one for each rank of {}, got {}",
+                            job_size > 0 ? "the job" : "--np", plan.ranks,
+                            plan.network.front().name(), wanted));
   }
   return plan;
 }
 
 /// One rank's part. Rank 0 prints. Returns the exit code.
-int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
-  const bool prints = bootstrap->rank() == 0;
+int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
+  const auto prints = [&] { return crew.job()->rank() == 0; };
+  const auto on_loss = [&] { print_note(crew.words(), flags.json); };
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
     AlgorithmRun& run = plan.runs[i];
-    if (prints && !flags.json) print(table_header(run, plan.options, flags.digest));
-    run.rows = run_benchmark(plan.schedules[i], bootstrap, plan.options, [&](const Row& row) {
+    if (prints() && !flags.json) print(table_header(run, plan.options, flags.digest));
+    const auto on_row = [&](const Row& row) {
       if (!flags.json) print(table_row(row, plan.options, flags.digest));
-    });
-    if (prints && !flags.json) print(table_footer(run));
+    };
+    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, on_row, on_loss);
+    if (prints() && !flags.json) print(table_footer(run));
     wrong += run.wrong();
   }
-  if (prints) {
-    const auto json = run_json(plan.runs, plan.options, plan.ranks, bootstrap->describe());
+  if (prints()) {
+    auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
+    if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
@@ -237,12 +255,13 @@ int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags
   return wrong == 0 ? kOk : kNegativeAnswer;
 }
 
-/// The same, and tells the other ranks if it fails, so that they do not wait for this one.
-int run_rank_or_report(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+  Crew crew(bootstrap, plan.network.front(), on_failure_of(flags));
   try {
-    return run_rank(std::move(plan), bootstrap, flags);
+    return run_crew(plan, crew, flags);
   } catch (const std::exception& error) {
-    bootstrap->report_failure(error.what());
+    // The other ranks are not to wait for this one.
+    crew.job()->report_failure(error.what());
     throw;
   }
 }
@@ -261,7 +280,6 @@ int run_threads(const Plan& plan, const Flags& flags) {
       } catch (const std::exception& error) {
         const std::lock_guard lock(mutex);
         if (!first_error) first_error = std::current_exception();
-        bootstraps[r]->report_failure(error.what());
       }
     });
   }
@@ -299,7 +317,7 @@ int run(Flags flags) {
   if (runtime::started_by_launcher()) {
     const auto bootstrap = runtime::make_bootstrap(
         {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
-    return run_rank_or_report(make_plan(flags, bootstrap->size()), bootstrap, flags);
+    return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.
   const std::vector<std::string> arguments = child_arguments(command_line(), flags);
@@ -311,7 +329,9 @@ int run(Flags flags) {
   }
   if (plan.ranks == 1) return run_rank(std::move(plan), runtime::make_bootstrap(), flags);
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
-  return runtime::launch_local(plan.ranks, arguments, {.grace = grace, .program = {}});
+  return runtime::launch_local(
+      plan.ranks, arguments,
+      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags) == OnFailure::Shrink});
 }
 
 std::string check_seconds(const std::string& text) {
@@ -339,6 +359,11 @@ void add_job_flags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")
       ->check(CLI::Validator(check_seconds, "", "seconds"))
+      ->capture_default_str();
+  app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
+  app.add_option("--on-failure", flags.on_failure,
+                 "What to do when a rank dies or falls silent: stop, or shrink (go on without it)")
+      ->check(one_of({"stop", "shrink"}))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();

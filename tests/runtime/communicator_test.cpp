@@ -3,6 +3,7 @@
 /// Collectives over threads: every collective, type, operator, size and way of passing buffers.
 #include "runtime/communicator.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -257,6 +258,65 @@ TEST(Communicator, OneRankNeedsNoSchedule) {
   for (const Collective collective : all_collectives()) {
     check_collective(communicator, collective, Rank{0}, 100, DataType::Int32, ReduceOp::Avg, false);
   }
+}
+
+PlansBySize rings_for(std::span<const std::uint32_t> survivors) {
+  std::vector<SizedSchedules> plans;
+  for (Schedule& schedule : ring_schedules(static_cast<std::uint32_t>(survivors.size()))) {
+    plans.push_back(for_all_sizes(std::move(schedule)));
+  }
+  return PlansBySize(std::move(plans));
+}
+
+/// Ranks leave one after the other in the middle of an all-reduce, until one is left.
+TEST(Shrink, GoesOnWithTheSurvivors) {
+  constexpr std::uint32_t kRanks = 5;
+  constexpr std::size_t kCount = 3000;
+  run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const std::uint32_t self = bootstrap->rank();
+    auto communicator =
+        std::make_unique<Communicator>(bootstrap, ring_schedules(kRanks), loopback());
+    for (std::uint32_t left = kRanks; left > 1; --left) {
+      check_collective(*communicator, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
+                       ReduceOp::Sum, true);
+      // Of the first job, ranks 4, 3, 2, 1 leave in this order.
+      try {
+        if (self == left - 1) throw std::runtime_error("enough");
+        std::vector<float> data(kCount, 1.0F);
+        communicator->all_reduce(data.data(), data.data(), kCount, DataType::Float32,
+                                 ReduceOp::Sum);
+        throw std::logic_error("an all-reduce without one of its ranks has ended");
+      } catch (const std::runtime_error& error) {
+        if (self == left - 1) {
+          bootstrap->report_failure("enough");
+          return;
+        }
+        EXPECT_THAT(error.what(), HasSubstr(fmt::format("rank {}", left - 1)));
+      }
+      communicator = communicator->shrink(rings_for, Deadline(10'000));
+      EXPECT_EQ(communicator->size(), left - 1);
+      EXPECT_EQ(communicator->rank(), self);
+    }
+    check_collective(*communicator, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
+                     ReduceOp::Sum, false);
+  });
+}
+
+/// Nobody failed: what is outstanding ends well, and the old communicator says what it is.
+TEST(Shrink, WithoutAFailureKeepsEverybody) {
+  run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator before(bootstrap, ring_schedules(3), loopback());
+    std::vector<std::int32_t> data(2000, 1);
+    const Request request = before.start_all_reduce(data.data(), data.data(), data.size(),
+                                                    DataType::Int32, ReduceOp::Sum);
+    const auto after = before.shrink(rings_for, Deadline(10'000));
+    EXPECT_EQ(after->size(), 3U);
+    EXPECT_EQ(std::count(data.begin(), data.end(), 3), 2000);
+    check_collective(*after, Collective::AllGather, Rank{0}, 11, DataType::Int32, ReduceOp::Sum,
+                     false);
+    EXPECT_THAT([&] { before.barrier(); },
+                ::testing::ThrowsMessage<Error>(HasSubstr("it was shrunk to another")));
+  });
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <optional>
+#include <type_traits>
 
 #include "algorithms/bounds.hpp"
 #include "tools/progress.hpp"
@@ -194,6 +195,80 @@ void check_agreement(const SizedSchedules& schedules, runtime::Bootstrap& bootst
   }
 }
 
+/// What a row measures.
+struct RowKey {
+  runtime::DataType type{};
+  runtime::ReduceOp op{};
+  std::uint64_t bytes = 0;
+};
+
+std::vector<RowKey> keys_of(const BenchmarkOptions& options) {
+  std::vector<RowKey> keys;
+  for (const runtime::DataType type : options.types) {
+    for (const runtime::ReduceOp op : options.ops) {
+      for (const std::uint64_t bytes : options.sizes) keys.push_back({type, op, bytes});
+    }
+  }
+  return keys;
+}
+
+/// How far a run has come.
+struct Done {
+  std::size_t keys = 0;
+  std::vector<Row> rows;  ///< sizes that rounding (to whole elements and shards) makes equal: one
+};
+
+void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedules,
+                  const Crew& crew, const BenchmarkOptions& options,
+                  const std::function<void(const Row&)>& on_row, Done& done) {
+  const std::shared_ptr<runtime::Bootstrap> job = crew.job();
+  const SizedSchedules fitting = crew.fit(schedules);
+  const Rank root = has_root(options.collective) ? crew.now(options.root) : Rank{0};
+  check_agreement(fitting, *job, options.communicator.timeout);
+  std::vector<SizedSchedules> plans;
+  if (!fitting.empty()) plans.push_back(fitting);
+  Communicator communicator(job, runtime::PlansBySize(std::move(plans)), options.communicator);
+  for (; done.keys < keys.size(); ++done.keys) {
+    const RowKey& key = keys[done.keys];
+    const CheckCase check{options.collective, key.type,    key.op, job->size(), root,
+                          options.seed,       options.data};
+    Case test(check, job->rank(), key.bytes);
+    if (!done.rows.empty()) {
+      const Row& last = done.rows.back();
+      if (last.type == key.type && last.op == key.op && last.bytes == test.bytes()) continue;
+    }
+    done.rows.push_back(measure_row(test, communicator, *job, options, check));
+    if (job->rank() == 0) on_row(done.rows.back());
+  }
+}
+
+/// Ranks that were told of the failure earlier than others may lack the last row.
+void catch_up(Done& done, runtime::Bootstrap& job, runtime::Deadline deadline) {
+  static_assert(std::is_trivially_copyable_v<Row>);
+  const auto bytes_of = [](auto& value) { return reinterpret_cast<char*>(&value); };
+  std::uint64_t keys = done.rows.empty() ? 0 : done.keys;
+  std::string blob(bytes_of(keys), sizeof keys);
+  if (keys != 0) blob.append(bytes_of(done.rows.back()), sizeof(Row));
+  for (const std::string& other : job.all_gather(blob, deadline)) {
+    std::memcpy(&keys, other.data(), std::min(other.size(), sizeof keys));
+    if (keys <= done.keys || other.size() != sizeof keys + sizeof(Row)) continue;
+    done.keys = keys;
+    std::memcpy(&done.rows.emplace_back(), other.data() + sizeof keys, sizeof(Row));
+  }
+}
+
+/// The next rank may be lost while the crew gets over the last one.
+void recover(Error error, Crew& crew, Done& done, runtime::Deadline deadline) {
+  while (true) {
+    crew.go_on_after(error, deadline);
+    try {
+      return catch_up(done, *crew.job(), deadline);
+    } catch (const Error& next) {
+      error = next;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
@@ -219,29 +294,21 @@ std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
   return sizes;
 }
 
-std::vector<Row> run_benchmark(const SizedSchedules& schedules,
-                               const std::shared_ptr<runtime::Bootstrap>& bootstrap,
+std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
                                const BenchmarkOptions& options,
-                               const std::function<void(const Row&)>& on_row) {
-  check_agreement(schedules, *bootstrap, options.communicator.timeout);
-  Communicator communicator(bootstrap, runtime::PlansBySize({schedules}), options.communicator);
-  std::vector<Row> rows;
-  for (const runtime::DataType type : options.types) {
-    for (const runtime::ReduceOp op : options.ops) {
-      std::optional<std::uint64_t> last;
-      for (const std::uint64_t bytes : options.sizes) {
-        const CheckCase check{options.collective, type,         op,          bootstrap->size(),
-                              options.root,       options.seed, options.data};
-        Case test(check, bootstrap->rank(), bytes);
-        // Sizes are rounded to whole elements (and shards): do not measure one twice.
-        if (last == test.bytes()) continue;
-        last = test.bytes();
-        rows.push_back(measure_row(test, communicator, *bootstrap, options, check));
-        if (bootstrap->rank() == 0) on_row(rows.back());
-      }
+                               const std::function<void(const Row&)>& on_row,
+                               const std::function<void()>& on_loss) {
+  Done done;
+  const std::vector<RowKey> keys = keys_of(options);
+  while (true) {
+    try {
+      measure_rows(keys, schedules, crew, options, on_row, done);
+      return std::move(done.rows);
+    } catch (const Error& error) {
+      recover(error, crew, done, options.communicator.timeout);
+      if (crew.job()->rank() == 0) on_loss();
     }
   }
-  return rows;
 }
 
 }  // namespace multitree::tools

@@ -15,6 +15,7 @@
 #include "runtime/communicator.hpp"
 #include "runtime/data_type.hpp"
 #include "tools/run/check.hpp"
+#include "tools/run/crew.hpp"
 
 namespace multitree::tools {
 
@@ -59,11 +60,12 @@ struct Row {
   Measurement out_of_place, in_place;
 };
 
-/// Collective over the bootstrap: runs every type, operator and size, calls `on_row` at rank 0 as
-/// rows come, and returns them (the same at every rank). \throws as Communicator.
-std::vector<Row> run_benchmark(const SizedSchedules& schedules,
-                               const std::shared_ptr<runtime::Bootstrap>& bootstrap,
+/// Collective over the crew: runs every type, operator and size, calls `on_row` at rank 0 as rows
+/// come, and returns them (the same at every rank). If ranks are lost on the way and the crew goes
+/// on, calls `on_loss` at its rank 0, and the row under way starts again. \throws as Communicator.
+std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
                                const BenchmarkOptions& options,
-                               const std::function<void(const Row&)>& on_row);
+                               const std::function<void(const Row&)>& on_row,
+                               const std::function<void()>& on_loss);
 
 }  // namespace multitree::tools

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Going on without those who are lost.
+#include "tools/run/crew.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "algorithms/replan.hpp"
+#include "topologies/degrade.hpp"
+#include "topologies/group.hpp"
+
+namespace multitree::tools {
+namespace {
+
+/// A host whose process died may forward no longer, so its node is taken out. Where the others
+/// could not reach each other any more, it is believed to forward still.
+Topology without(const Topology& whole, const std::vector<std::uint32_t>& members,
+                 const std::vector<std::uint32_t>& lost) {
+  try {
+    return change_network(whole, {.dead = fmt::format("{}", fmt::join(lost, ","))});
+  } catch (const Error&) {
+    std::vector<Rank> ranks;
+    for (const std::uint32_t rank : members) ranks.push_back(Rank{rank});
+    return restrict_to(whole, ranks);
+  }
+}
+
+}  // namespace
+
+Crew::Crew(std::shared_ptr<runtime::Bootstrap> job, const Topology& network, OnFailure on_failure)
+    : job_(std::move(job)),
+      whole_(network),
+      network_(network),
+      on_failure_(on_failure),
+      members_(network.num_ranks()) {
+  std::iota(members_.begin(), members_.end(), 0U);
+}
+
+std::vector<std::uint32_t> Crew::lost() const {
+  std::vector<std::uint32_t> lost;
+  for (std::uint32_t rank = 0; rank < whole_.num_ranks(); ++rank) {
+    if (!std::ranges::binary_search(members_, rank)) lost.push_back(rank);
+  }
+  return lost;
+}
+
+SizedSchedules Crew::fit(const SizedSchedules& schedules) const {
+  if (members_.size() == whole_.num_ranks()) return schedules;
+  SizedSchedules fitting;
+  if (members_.size() == 1) return fitting;
+  for (const SizedSchedule& sized : schedules) {
+    fitting.push_back({replan(sized.schedule, whole_, network_).schedule, sized.max_bytes});
+  }
+  return fitting;
+}
+
+Rank Crew::now(Rank rank) const {
+  const auto it = std::ranges::lower_bound(members_, index(rank));
+  if (it == members_.end() || *it != index(rank)) {
+    throw Error(ErrorCode::Transport,
+                fmt::format("rank {}, the root of the collective, is lost", index(rank)));
+  }
+  return Rank{static_cast<std::uint32_t>(it - members_.begin())};
+}
+
+void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
+  const bool lost_contact =
+      error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout;
+  if (on_failure_ == OnFailure::Stop || !lost_contact) throw error;
+  cause_ = job_->failure().value_or(error.what());
+  runtime::Shrunk shrunk = job_->shrink(deadline);
+  job_ = std::move(shrunk.job);
+  std::vector<std::uint32_t> members;
+  for (const std::uint32_t rank : shrunk.survivors) members.push_back(members_[rank]);
+  // All are there, and yet something does not work: going on would be going round in circles.
+  if (members.size() == members_.size()) throw error;
+  members_ = std::move(members);
+  if (members_.size() > 1) network_ = without(whole_, members_, lost());
+}
+
+std::string Crew::words() const {
+  const std::vector<std::uint32_t> gone = lost();
+  return fmt::format("# rank{} {} lost ({}): going on with {} of {} ranks{}\n",
+                     gone.size() == 1 ? "" : "s", fmt::join(gone, ", "), cause_, members_.size(),
+                     whole_.num_ranks(),
+                     members_.size() > 1 ? fmt::format(" on {}", network_.name()) : "");
+}
+
+}  // namespace multitree::tools

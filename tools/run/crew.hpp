@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The ranks of a run: those that are still there, and the network that they are on.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "algorithms/tuning/plan.hpp"
+#include "runtime/bootstrap.hpp"
+#include "topologies/error.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree::tools {
+
+/// What `multitree run` does when a rank dies or falls silent.
+enum class OnFailure : std::uint8_t { Stop, Shrink };
+
+class Crew {
+ public:
+  /// `network`: what the schedules of the run are for; must outlive the crew.
+  Crew(std::shared_ptr<runtime::Bootstrap> job, const Topology& network, OnFailure on_failure);
+
+  [[nodiscard]] const std::shared_ptr<runtime::Bootstrap>& job() const { return job_; }
+  /// By rank: the rank it had at the beginning.
+  [[nodiscard]] const std::vector<std::uint32_t>& members() const { return members_; }
+  /// Those that are not there any more, ascending.
+  [[nodiscard]] std::vector<std::uint32_t> lost() const;
+
+  /// Schedules of the whole network, repaired for those that are still there. None for a rank that
+  /// is alone. \throws Error as replan().
+  [[nodiscard]] SizedSchedules fit(const SizedSchedules& schedules) const;
+  /// The number that a rank of the whole network has now. \throws Error(Transport) if it is gone.
+  [[nodiscard]] Rank now(Rank rank) const;
+
+  /// Collective over those that are still there, after `error`: goes on without the others, or
+  /// rethrows it if that is not wanted or of no use.
+  void go_on_after(const Error& error, runtime::Deadline deadline);
+  /// "# rank 3 is lost (rank 3 died): going on with 7 of 8 ranks on torus:4x2,dead=3"
+  [[nodiscard]] std::string words() const;
+
+ private:
+  std::shared_ptr<runtime::Bootstrap> job_;
+  const Topology& whole_;
+  Topology network_;
+  OnFailure on_failure_;
+  std::vector<std::uint32_t> members_;
+  std::string cause_;
+};
+
+}  // namespace multitree::tools
