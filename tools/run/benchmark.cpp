@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "algorithms/bounds.hpp"
+#include "runtime/agreement.hpp"
 #include "tools/progress.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
@@ -171,29 +172,6 @@ Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& boot
   return row;
 }
 
-/// Ranks that disagree about the schedule would wait for each other until the deadline: say so
-/// instead.
-void check_agreement(const SizedSchedules& schedules, runtime::Bootstrap& bootstrap,
-                     runtime::Deadline deadline) {
-  std::uint64_t mine = kDigestStart;
-  for (const auto& [schedule, max_bytes] : schedules) {
-    mine = digest(mine, &max_bytes, sizeof max_bytes);
-    for (const Transfer& t : schedule.transfers) {
-      const std::uint32_t row[] = {t.step, static_cast<std::uint32_t>(t.op), t.chunk, index(t.src),
-                                   index(t.dst)};
-      mine = digest(mine, row, sizeof row);
-    }
-  }
-  const auto all = bootstrap.all_gather(std::to_string(mine), deadline);
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r] != all[0]) {
-      throw Error(
-          ErrorCode::InvalidArgument,
-          fmt::format("rank {} runs another schedule than rank 0: give all the same flags", r));
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
@@ -223,7 +201,7 @@ std::vector<Row> run_benchmark(const SizedSchedules& schedules,
                                const std::shared_ptr<runtime::Bootstrap>& bootstrap,
                                const BenchmarkOptions& options,
                                const std::function<void(const Row&)>& on_row) {
-  check_agreement(schedules, *bootstrap, options.communicator.timeout);
+  runtime::check_agreement({schedules}, *bootstrap, options.communicator.timeout);
   Communicator communicator(bootstrap, runtime::PlansBySize({schedules}), options.communicator);
   std::vector<Row> rows;
   for (const runtime::DataType type : options.types) {
