@@ -173,7 +173,7 @@ void Ucx::open_worker() {
   ucx_check(status, "start");
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // one thread at a time, not always the same
   ucx_check(ucp_worker_create(ucx_->context, &worker, &ucx_->worker), "worker");
 }
 
