@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 
-def run(mpirun, ranks, program, library, **variables):
+def run(mpirun, ranks, program, library, mode="digest", **variables):
     """Standard output of the program under `mpirun`, and its standard error."""
     environment = [f"{name}={value}" for name, value in variables.items()]
     if library:
@@ -20,7 +20,7 @@ def run(mpirun, ranks, program, library, **variables):
     options = ["--oversubscribe"] if is_open_mpi else []
     if is_open_mpi and os.geteuid() == 0:
         options.append("--allow-run-as-root")
-    command = [mpirun, *options, "-n", str(ranks), "env", *environment, program]
+    command = [mpirun, *options, "-n", str(ranks), "env", *environment, program, mode]
     result = subprocess.run(command, capture_output=True, text=True, timeout=240)
     if result.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit code {result.returncode}\n{result.stdout[-500:]}\n{result.stderr[-2000:]}")
@@ -45,7 +45,7 @@ def main():
         return
     for ranks in (4, 3, 1):
         plain, _ = run(mpirun, ranks, program, "")
-        with_log, log = run(mpirun, ranks, program, library, MULTITREE_MPI_LOG=1)
+        with_log, log = run(mpirun, ranks, program, library, MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
         if plain != with_log:
             different = [pair for pair in zip(plain.splitlines(), with_log.splitlines()) if pair[0] != pair[1]]
             sys.exit(f"{name}, {ranks} ranks: without and with the library: {different[:5]}\n{log}")
@@ -64,7 +64,7 @@ def main():
         print(f"{name}, {ranks} ranks: {len(plain.splitlines())} digests agree")
     # Whatever is wished, the program runs.
     plain, _ = run(mpirun, 4, program, "")
-    for variables in ({"MULTITREE_MPI_DISABLE": "allreduce,allgather"}, {"MULTITREE_MPI_MIN_BYTES": 1000},
+    for variables in ({}, {"MULTITREE_MPI_DISABLE": "allreduce,allgather"}, {"MULTITREE_MPI_MIN_BYTES": 1000},
                       {"MULTITREE_MPI_MAX_COMMS": 0}, {"MULTITREE_MPI_AT_INIT": 0},
                       {"MULTITREE_MPI_TOPOLOGY": "torus:2x2", "MULTITREE_MPI_ALGORITHM": "multitree"}):
         text, log = run(mpirun, 4, program, library, MULTITREE_MPI_LOG=1, **variables)
@@ -76,6 +76,15 @@ def main():
             expect(served(log, "MPI_Allreduce")[0] == 0 and served(log, "MPI_Reduce_scatter")[0] > 0,
                    "only reductions to shards served", log)
         print(f"{name}, {variables}: digests agree")
+    threads, _ = run(mpirun, 4, program, "", "threads")
+    text, log = run(mpirun, 4, program, library, "threads", MULTITREE_MPI_LOG=1)
+    if text != threads:
+        sys.exit(f"{name}, two threads: results differ: {text} instead of {threads}\n{log}")
+    if text:  # MPI_THREAD_MULTIPLE is there
+        # A thread's first call makes its communicator.
+        expect(served(log, "MPI_Allreduce") == (100, 0) and served(log, "MPI_Iallreduce") == (100, 0),
+               "all calls of two threads served", log)
+    print(f"{name}, two threads: {'digests agree' if text else 'skipped: no MPI_THREAD_MULTIPLE'}")
 
 
 if __name__ == "__main__":

@@ -6,9 +6,11 @@
  * all ranks' results a line; all results are exact, so every correct MPI prints the same.
  *
  *     program [digest]      the collectives
+ *     program threads       two threads, a communicator each, with MPI_THREAD_MULTIPLE
  *     program latency       OSU-like: microseconds of MPI_Allreduce by size
  */
 #include <mpi.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +237,39 @@ static void passed_on(void) {
   MPI_Type_free(&every_other);
 }
 
+struct of_thread {
+  MPI_Comm comm;
+  double in[5000], out[5000], later[5000];
+};
+
+static void* run_thread(void* argument) {
+  struct of_thread* own = argument;
+  MPI_Request request;
+  int turn, i;
+  for (turn = 0; turn < 50; ++turn) {
+    for (i = 0; i < 5000; ++i) own->in[i] = rank + turn + i % 10;
+    MPI_Allreduce(own->in, own->out, 5000, MPI_DOUBLE, MPI_SUM, own->comm);
+    MPI_Iallreduce(own->in, own->later, 5000, MPI_DOUBLE, MPI_MAX, own->comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  return NULL;
+}
+
+static void threads(void) {
+  static struct of_thread own[2];
+  pthread_t thread;
+  int i;
+  for (i = 0; i < 2; ++i) MPI_Comm_dup(MPI_COMM_WORLD, &own[i].comm);
+  if (pthread_create(&thread, NULL, &run_thread, &own[0]) != 0) MPI_Abort(MPI_COMM_WORLD, 3);
+  run_thread(&own[1]);
+  pthread_join(thread, NULL);
+  for (i = 0; i < 2; ++i) {
+    print_digest("thread: sums", own[i].out, sizeof own[i].out);
+    print_digest("thread: maxima", own[i].later, sizeof own[i].later);
+    MPI_Comm_free(&own[i].comm);
+  }
+}
+
 static void latency(void) {
   size_t count;
   for (count = 2; count <= 1 << 20; count *= 4) {
@@ -266,11 +301,18 @@ int main(int argc, char** argv) {
   const size_t counts[] = {0, 1, 13, 20000};
   MPI_Comm half, copy;
   size_t t, c;
-  MPI_Init(&argc, &argv);
+  int level = MPI_THREAD_SINGLE;
+  const char* mode = argc > 1 ? argv[1] : "digest";
+  if (strcmp(mode, "threads") == 0) {
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+  } else {
+    MPI_Init(&argc, &argv);
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc > 1 && strcmp(argv[1], "latency") == 0) {
-    latency();
+  if (strcmp(mode, "digest") != 0) {
+    if (strcmp(mode, "latency") == 0) latency();
+    if (level == MPI_THREAD_MULTIPLE) threads();
     MPI_Finalize();
     return 0;
   }
