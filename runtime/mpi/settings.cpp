@@ -14,8 +14,9 @@
 namespace multitree::mpi {
 namespace {
 
-/// Below, MPI's own shared memory took a twentieth of our time on one host (4 ranks, Open MPI 4.1).
-constexpr long kMinBytes = 512;
+/// Below, Open MPI's own all-reduce is faster between 4 ranks of one host; docs/c-api.md has the
+/// measurement.
+constexpr long kMinBytes = 65'536;
 
 std::string text(const char* name) {
   const char* value = std::getenv(name);

@@ -77,7 +77,7 @@ def main():
                    "only reductions to shards served", log)
         print(f"{name}, {variables}: digests agree")
     threads, _ = run(mpirun, 4, program, "", "threads")
-    text, log = run(mpirun, 4, program, library, "threads", MULTITREE_MPI_LOG=1)
+    text, log = run(mpirun, 4, program, library, "threads", MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
     if text != threads:
         sys.exit(f"{name}, two threads: results differ: {text} instead of {threads}\n{log}")
     if text:  # MPI_THREAD_MULTIPLE is there
