@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -192,15 +193,20 @@ TEST(CApi, NamesTheRanksThatDoNotCome) {
 TEST(CApi, RefusesRanksThatAreNoneOfTheJob) {
   const mtConfig_t config = loopback();
   const mtUniqueId id = new_id();
+  std::atomic<int> joined{0};
+  std::atomic<bool> refused{false};
   in_threads(3, [&](int rank) {
     // Rank 0 says that they are two, rank 2 comes as one of three.
     mtComm_t comm = nullptr;
-    if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    while (rank == 2 && joined < 2) std::this_thread::yield();
     const mtResult_t result = mtCommInitRankConfig(&comm, rank == 2 ? 3 : 2, id, rank, &config);
     EXPECT_EQ(result, rank == 2 ? mtInvalidArgument : mtSuccess) << mtGetLastError(nullptr);
     if (rank == 2) {
       EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("this job has 2 ranks, found rank 2 of 3"));
+      refused = true;
     } else {
+      ++joined;
+      while (!refused) std::this_thread::yield();
       EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
     }
   });
