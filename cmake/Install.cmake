@@ -4,9 +4,10 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
 install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_report
-                multitree_runtime multitree_study multitree
+                multitree_runtime multitree_study multitree_c multitree
         EXPORT multitreeTargets
-        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+        ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
 
 # Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.

@@ -3,6 +3,7 @@
 /// How the ranks of a job find each other and learn that one has died.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -13,6 +14,16 @@
 namespace multitree::runtime {
 
 using Deadline = std::chrono::milliseconds;
+
+/// A wish to give up, shared by all copies of it; may be made and seen by any thread.
+class Cancellation {
+ public:
+  void request() const { *requested_ = true; }
+  [[nodiscard]] bool requested() const { return *requested_; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
+};
 
 class Bootstrap;
 
@@ -52,6 +63,10 @@ class Bootstrap {
 
 struct BootstrapOptions {
   Deadline deadline{60'000};  ///< for all ranks to arrive
+  /// Once requested, joining and every later wait of the bootstrap end in Error(Transport)
+  /// "aborted" within moments (not while a process manager is asked for addresses: that ends in
+  /// time).
+  Cancellation cancellation{};
 };
 
 /// Collective: joins the job that this process was started in, and waits until all ranks have. How

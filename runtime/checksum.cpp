@@ -60,6 +60,9 @@ class Checksummed final : public Transport {
     finished_.clear();
   }
 
+  bool sleep(std::chrono::milliseconds time) override { return inner_->sleep(time); }
+  [[nodiscard]] TransportLimits limits() const override { return inner_->limits(); }
+
   [[nodiscard]] std::string describe() const override {
     return inner_->describe() + ", with checksums";
   }

@@ -95,6 +95,15 @@ struct Communicator::Impl {
   std::unique_ptr<Operation> start(const Call& call);
 };
 
+struct Prepared::State {
+  Call call;
+  std::shared_ptr<const LoadedProgram> program;
+};
+Prepared::Prepared() = default;
+Prepared::Prepared(Prepared&&) noexcept = default;
+Prepared& Prepared::operator=(Prepared&&) noexcept = default;
+Prepared::~Prepared() = default;
+
 void Communicator::Impl::load(SizedSchedules plan, const Bootstrap& bootstrap) {
   check_sized(plan);
   const Collective collective = plan.front().schedule.collective;
@@ -273,6 +282,29 @@ std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().siz
 std::string Communicator::describe() const { return impl_->description; }
 std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
 void Communicator::barrier() { impl_->engine->barrier(); }
+void Communicator::abort(const std::string& reason) { impl_->engine->give_up(reason); }
+
+Prepared Communicator::prepare(Collective collective, const void* send, void* recv,
+                               std::size_t count, DataType type, ReduceOp op) {
+  const Call call{
+      collective, static_cast<const std::byte*>(send), static_cast<std::byte*>(recv), count, type,
+      op};
+  impl_->engine->check_usable();
+  impl_->validate(call);
+  Prepared prepared;
+  prepared.state_ =
+      std::make_shared<const Prepared::State>(Prepared::State{call, impl_->program_for(call)});
+  return prepared;
+}
+
+Request Communicator::start(const Prepared& prepared) {
+  impl_->engine->check_usable();
+  Request request;
+  request.operation_ = std::make_unique<Operation>(impl_->engine, prepared.state_->program,
+                                                   prepared.state_->call, impl_->sequence++);
+  request.operation_->start();
+  return request;
+}
 
 Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
                                        DataType type, ReduceOp op) {

@@ -56,6 +56,21 @@ class Request {
   std::unique_ptr<Operation> operation_;
 };
 
+/// A collective with its arguments checked and its plan made: starts again and again without
+/// either.
+class Prepared {
+ public:
+  Prepared();
+  Prepared(Prepared&&) noexcept;
+  Prepared& operator=(Prepared&&) noexcept;
+  ~Prepared();
+
+ private:
+  friend class Communicator;
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
 /// A group of ranks that execute schedules together. Not thread-safe; every rank makes the same
 /// calls in the same order. Buffers are host memory; `count` is in elements. send == recv (or, for
 /// reduce-scatter and all-gather, the shard inside the whole) is in place.
@@ -100,7 +115,15 @@ class Communicator {
   Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type);
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
 
+  /// Not collective: checks and plans a collective, to be started any number of times, one at a
+  /// time. `op` matters where there is one.
+  Prepared prepare(Collective collective, const void* send, void* recv, std::size_t count,
+                   DataType type, ReduceOp op = ReduceOp::Sum);
+  Request start(const Prepared& prepared);
+
   void barrier();
+  /// Not collective: gives up, tells the other ranks `reason`, and makes every later call fail.
+  void abort(const std::string& reason);
 
   /// Collective over the ranks that are still there, after an error or without one: a communicator
   /// of just them, with the same options. What was outstanding here is given up (or, without an

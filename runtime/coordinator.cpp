@@ -105,6 +105,11 @@ void Coordinator::Server::run() {
     guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
     try_shrink();
   }
+  // The host may leave because it has failed: the others are to hear why.
+  for (Guest& guest : guests_) {
+    if (guest.channel.open()) serve(guest);
+  }
+  guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
   say_goodbye();
 }
 

@@ -148,6 +148,8 @@ void Engine::wait_all() {
 void Engine::barrier() {
   check_usable();
   wait_all();
+  // Nothing makes progress in the barrier: what was sent has to have left.
+  transport_->drain(timeout_);
   try {
     bootstrap_->barrier(timeout_);
   } catch (const Error& error) {

@@ -91,6 +91,7 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   spdlog::debug("started by: {}", job.description);
   TcpOptions tcp;
   tcp.deadline = options.deadline;
+  tcp.cancellation = options.cancellation;
   tcp.description = job.description;
   tcp.coordinator_name = job.launcher_hosts ? "the launcher" : "rank 0 (coordinator)";
   if (job.kind == JobKind::Single) return make_in_process_bootstraps(1)[0];

@@ -15,6 +15,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// How often a wait looks whether it was cancelled.
+constexpr std::chrono::milliseconds kLook{20};
+
 std::chrono::milliseconds until(Clock::time_point end) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
   return std::max(left, std::chrono::milliseconds(0));
@@ -54,7 +57,7 @@ class Tcp final : public Bootstrap {
       if (gathered_) break;
       check_failure();
       if (Clock::now() >= end) time_out(deadline);
-      channel_.wait(until(end));
+      channel_.wait(std::min(until(end), kLook));
     }
     Reader reader(*gathered_);
     std::vector<std::string> all(options_.size);
@@ -64,6 +67,7 @@ class Tcp final : public Bootstrap {
 
   std::optional<std::string> failure() override {
     receive();
+    if (options_.cancellation.requested() && failure_.empty()) return "aborted";
     return failure_.empty() || own_failure_ ? std::nullopt : std::optional(failure_);
   }
 
@@ -82,6 +86,7 @@ class Tcp final : public Bootstrap {
   bool say_hello(Clock::time_point end);
   void receive();
   void check_failure();
+  void check_cancelled() const;
   [[noreturn]] void time_out(Deadline deadline);
   void fail_with(std::string what) {
     if (failure_.empty()) failure_ = std::move(what);
@@ -100,6 +105,7 @@ void Tcp::join(Clock::time_point end) {
   std::string error = "no address";
   while (true) {
     for (const Address& address : options_.addresses) {
+      check_cancelled();
       const auto patience =
           std::clamp(until(end), std::chrono::milliseconds(1), std::chrono::milliseconds(2000));
       Connected connected = connect_to(address, patience);
@@ -112,8 +118,9 @@ void Tcp::join(Clock::time_point end) {
       channel_.close();
       error = fmt::format("{}:{}: {}", address.host, address.port,
                           refused_.value_or("does not answer as a rendezvous"));
-      // With several addresses it may be another host's: an address that exists on every host.
-      if (refused_ && options_.addresses.size() == 1) {
+      // With several addresses it may be another host's, where an address exists on every host; but
+      // whoever knows the token is ours.
+      if (refused_ && (options_.addresses.size() == 1 || !refused_->starts_with("wrong token"))) {
         throw Error(ErrorCode::InvalidArgument,
                     fmt::format("rank {}: {} refused: {}", options_.rank, options_.coordinator_name,
                                 *refused_));
@@ -141,7 +148,8 @@ bool Tcp::say_hello(Clock::time_point end) {
     receive();
     if (welcome_) return true;
     if (refused_) break;
-    if (channel_.open()) channel_.wait(until(enough));
+    check_cancelled();
+    if (channel_.open()) channel_.wait(std::min(until(enough), kLook));
   }
   failure_.clear();
   return false;
@@ -186,7 +194,13 @@ void Tcp::receive() {
   if (!coordinator_left_) fail_with(options_.coordinator_name + " died (connection closed)");
 }
 
+void Tcp::check_cancelled() const {
+  if (!options_.cancellation.requested()) return;
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: aborted", options_.rank));
+}
+
 void Tcp::check_failure() {
+  check_cancelled();
   if (failure_.empty() && coordinator_left_) {
     fail_with(options_.coordinator_name + " has left the job");
   }

@@ -24,6 +24,7 @@ struct TcpOptions {
   std::string description;       ///< Bootstrap::describe()
   std::string coordinator_name;  ///< in messages: "rank 0 (coordinator)", "the launcher"
   Deadline deadline{60'000};
+  Cancellation cancellation{};
   /// Of rank 0 where it is the host; ends with the bootstrap.
   std::unique_ptr<Coordinator> coordinator;
   /// Kept as long as the bootstrap: the session with the process manager.

@@ -18,7 +18,7 @@
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
-#include "algorithms/tuning/tune.hpp"
+#include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/launcher.hpp"
 #include "tools/command.hpp"
@@ -48,9 +48,6 @@ struct Flags {
 };
 
 constexpr std::uint32_t kDefaultIterations = 20;
-/// What a message costs a host's processor, about: without it, `auto` would cut small vectors into
-/// many pieces.
-constexpr Time kMessageOverhead{1'000'000};
 
 /// What is going to be run: known in full before any process is started.
 struct Plan {
@@ -176,19 +173,6 @@ void add_run(Plan& plan, SizedSchedules schedules, const Topology& topology, con
   plan.schedules.push_back(std::move(schedules));
 }
 
-/// The schedules of one algorithm; `auto` is a choice for each of the sizes to run.
-SizedSchedules generate(const std::string& algorithm, const Topology& topology,
-                        const BenchmarkOptions& options) {
-  if (algorithm == "auto") {
-    TuneOptions wanted;
-    wanted.first = options.sizes.front();
-    wanted.last = options.sizes.back();
-    wanted.cost.message_overhead = kMessageOverhead;
-    return tune(topology, options.collective, options.root, wanted).plan();
-  }
-  return for_all_sizes(generate_schedule(algorithm, topology, options.collective, options.root));
-}
-
 Plan make_plan(const Flags& flags, std::uint32_t job_size) {
   Plan plan;
   plan.options = benchmark_options(flags);
@@ -216,8 +200,12 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
         certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
-      add_run(plan, for_flag("--algorithm", [&] { return generate(name, topology, plan.options); }),
-              topology, bounds, certified.certificate);
+      SizedSchedules schedules = for_flag("--algorithm", [&] {
+        const std::vector<std::uint64_t>& sizes = plan.options.sizes;
+        return choose_schedules(name, topology, plan.options.collective, plan.options.root,
+                                {.first = sizes.front(), .last = sizes.back()});
+      });
+      add_run(plan, std::move(schedules), topology, bounds, certified.certificate);
     }
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;

@@ -109,7 +109,7 @@ void open_rail(Rail& rail, const RailSettings& settings) {
   open_context(rail);
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucx_check(ucp_worker_create(rail.context, &worker, &rail.worker), "worker");
   if (settings.wakeup) {
     ucx_check(ucp_worker_get_efd(rail.worker, &rail.event_fd), "wake-up descriptor");

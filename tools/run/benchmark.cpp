@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "algorithms/bounds.hpp"
+#include "runtime/agreement.hpp"
 #include "tools/progress.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
@@ -172,29 +173,6 @@ Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& boot
   return row;
 }
 
-/// Ranks that disagree about the schedule would wait for each other until the deadline: say so
-/// instead.
-void check_agreement(const SizedSchedules& schedules, runtime::Bootstrap& bootstrap,
-                     runtime::Deadline deadline) {
-  std::uint64_t mine = kDigestStart;
-  for (const auto& [schedule, max_bytes] : schedules) {
-    mine = digest(mine, &max_bytes, sizeof max_bytes);
-    for (const Transfer& t : schedule.transfers) {
-      const std::uint32_t row[] = {t.step, static_cast<std::uint32_t>(t.op), t.chunk, index(t.src),
-                                   index(t.dst)};
-      mine = digest(mine, row, sizeof row);
-    }
-  }
-  const auto all = bootstrap.all_gather(std::to_string(mine), deadline);
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (all[r] != all[0]) {
-      throw Error(
-          ErrorCode::InvalidArgument,
-          fmt::format("rank {} runs another schedule than rank 0: give all the same flags", r));
-    }
-  }
-}
-
 /// What a row measures.
 struct RowKey {
   runtime::DataType type{};
@@ -224,9 +202,9 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   const std::shared_ptr<runtime::Bootstrap> job = crew.job();
   const SizedSchedules fitting = crew.fit(schedules);
   const Rank root = has_root(options.collective) ? crew.now(options.root) : Rank{0};
-  check_agreement(fitting, *job, options.communicator.timeout);
   std::vector<SizedSchedules> plans;
   if (!fitting.empty()) plans.push_back(fitting);
+  runtime::check_agreement(plans, *job, options.communicator.timeout);
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), options.communicator);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From the name of an algorithm to what is run.
+#include "algorithms/tuning/choose.hpp"
+
+#include "algorithms/registry.hpp"
+#include "algorithms/tuning/tune.hpp"
+
+namespace multitree {
+namespace {
+
+/// What a message costs a host's processor, about: without it, `auto` would cut small vectors into
+/// many pieces.
+constexpr Time kMessageOverhead{1'000'000};
+/// Above, generating and pricing every candidate takes seconds, which starting a job must not.
+constexpr std::uint32_t kRanksForAll = 16;
+
+}  // namespace
+
+SizedSchedules choose_schedules(const std::string& algorithm, const Topology& topology,
+                                Collective collective, Rank root, const ChooseOptions& options) {
+  if (algorithm != "auto") {
+    return for_all_sizes(generate_schedule(algorithm, topology, collective, root));
+  }
+  TuneOptions wanted;
+  wanted.first = options.first;
+  wanted.last = options.last;
+  wanted.cost.message_overhead = kMessageOverhead;
+  if (options.quick && topology.num_ranks() > kRanksForAll) {
+    wanted.algorithms = {
+        "exchange", "halving-doubling",   "multitree",    "recursive-doubling", "ring", "swing",
+        "bine",     "double-binary-tree", "breadth-first"};
+  }
+  return tune(topology, collective, root, wanted).plan();
+}
+
+}  // namespace multitree

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The schedules that an algorithm's name stands for when they are run: one, or with `auto` one for
+/// every range of sizes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "algorithms/tuning/plan.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+struct ChooseOptions {
+  /// Sizes of interest, in bytes of the whole vector, both included.
+  std::uint64_t first = 8, last = std::uint64_t{1} << 30;
+  /// Above 16 ranks only algorithms whose generation takes little time: for starting a job.
+  bool quick = false;
+};
+
+/// `auto` chooses by predicted time, a processor's cost of a message included. Any other name gives
+/// its one schedule, which is not verified. Deterministic.
+/// \throws Error as generate_schedule() and tune().
+SizedSchedules choose_schedules(const std::string& algorithm, const Topology& topology,
+                                Collective collective, Rank root,
+                                const ChooseOptions& options = {});
+
+}  // namespace multitree

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The collectives: blocking, non-blocking and persistent.
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "runtime/c/group_internal.hpp"
+
+struct mtRequest {
+  std::shared_ptr<multitree::runtime::c::Job> job;
+};
+
+namespace multitree::runtime::c {
+namespace {
+
+enum class Mode : std::uint8_t { Blocking, NonBlocking, Persistent };
+
+DataType type_of(mtDataType_t type) {
+  switch (type) {
+    case mtInt8:
+      return DataType::Int8;
+    case mtUint8:
+      return DataType::Uint8;
+    case mtInt32:
+      return DataType::Int32;
+    case mtInt64:
+      return DataType::Int64;
+    case mtFloat16:
+      return DataType::Float16;
+    case mtFloat32:
+      return DataType::Float32;
+    case mtFloat64:
+      return DataType::Float64;
+    case mtBfloat16:
+      return DataType::BFloat16;
+  }
+  throw Failure(mtInvalidArgument,
+                fmt::format("type: expected an mtDataType_t, found {}", static_cast<int>(type)));
+}
+
+ReduceOp op_of(mtRedOp_t op) {
+  switch (op) {
+    case mtSum:
+      return ReduceOp::Sum;
+    case mtProd:
+      return ReduceOp::Prod;
+    case mtMax:
+      return ReduceOp::Max;
+    case mtMin:
+      return ReduceOp::Min;
+    case mtAvg:
+      return ReduceOp::Avg;
+  }
+  throw Failure(mtInvalidArgument,
+                fmt::format("op: expected an mtRedOp_t, found {}", static_cast<int>(op)));
+}
+
+/// The arguments of a collective as they come.
+struct Arguments {
+  Collective collective{};
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  mtDataType_t type{};
+  mtRedOp_t op = mtSum;
+  int root = 0;
+  mtComm_t comm = nullptr;
+  mtStream_t stream = nullptr;
+};
+
+std::shared_ptr<Job> make_job(const Arguments& a, bool persistent) {
+  const std::shared_ptr<Comm> comm = find(a.comm);
+  comm->check_usable();
+  check_stream(a.stream);
+  if (a.root < 0) {
+    throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", a.root));
+  }
+  const CallSpec spec{a.collective,
+                      a.send,
+                      a.recv,
+                      a.count,
+                      type_of(a.type),
+                      op_of(a.op),
+                      static_cast<std::uint32_t>(a.root)};
+  return std::make_shared<Job>(comm, spec, persistent);
+}
+
+/// Checks at once what can be; what connects first, when the group ends.
+void enqueue(const std::shared_ptr<Job>& job, bool blocks) {
+  if (!job->comm->must_connect(job->spec)) job->comm->prepare(*job);
+  Group::of_this_thread().add(job, blocks);
+}
+
+void run(const std::shared_ptr<Job>& job, Mode mode) {
+  if (mode != Mode::Persistent && Group::of_this_thread().open()) {
+    return enqueue(job, mode == Mode::Blocking);
+  }
+  job->comm->prepare(*job);
+  if (mode != Mode::Persistent) job->comm->start(job);
+  if (mode == Mode::Blocking) job->comm->wait(*job);
+}
+
+mtResult_t call(const Arguments& arguments, Mode mode, mtRequest_t* request) {
+  return guarded([&] {
+    try {
+      if (mode != Mode::Blocking) {
+        require(request, "request");
+        *request = nullptr;
+      }
+      const std::shared_ptr<Job> job = make_job(arguments, mode == Mode::Persistent);
+      auto handle = std::make_unique<mtRequest>(mtRequest{job});
+      run(job, mode);
+      if (mode != Mode::Blocking) *request = handle.release();
+    } catch (...) {
+      if (Group::of_this_thread().open()) Group::of_this_thread().note_in_flight();
+      throw;
+    }
+  });
+}
+
+Job& job_of(mtRequest_t request) {
+  require(request, "request");
+  return *request->job;
+}
+
+void check_not_queued(const Job& job) {
+  if (job.state != Job::State::Queued) return;
+  throw Failure(mtInvalidUsage, "request: its group has not ended");
+}
+
+[[noreturn]] void throw_failure(const Job& job) {
+  const mtResult_t result = job.comm->result();
+  if (result == mtSuccess) throw Failure(mtInvalidUsage, "request: it could not be started");
+  throw Failure(result, job.comm->words());
+}
+
+}  // namespace
+}  // namespace multitree::runtime::c
+
+using namespace multitree::runtime::c;
+using multitree::Collective;
+
+// The five collectives in their three modes differ in the mode alone: each is written once.
+#define MULTITREE_ALL_REDUCE(mode, request) \
+  call({Collective::AllReduce, send, recv, count, type, op, 0, comm, stream}, mode, request)
+#define MULTITREE_REDUCE_SCATTER(mode, request) \
+  call({Collective::ReduceScatter, send, recv, count, type, op, 0, comm, stream}, mode, request)
+#define MULTITREE_ALL_GATHER(mode, request) \
+  call({Collective::AllGather, send, recv, count, type, mtSum, 0, comm, stream}, mode, request)
+#define MULTITREE_BROADCAST(mode, request) \
+  call({Collective::Broadcast, send, recv, count, type, mtSum, root, comm, stream}, mode, request)
+#define MULTITREE_REDUCE(mode, request) \
+  call({Collective::Reduce, send, recv, count, type, op, root, comm, stream}, mode, request)
+
+mtResult_t mtAllReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
+                       mtComm_t comm, mtStream_t stream) {
+  return MULTITREE_ALL_REDUCE(Mode::Blocking, nullptr);
+}
+mtResult_t mtIAllReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
+                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_ALL_REDUCE(Mode::NonBlocking, request);
+}
+mtResult_t mtAllReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                           mtRedOp_t op, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_ALL_REDUCE(Mode::Persistent, request);
+}
+
+mtResult_t mtReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
+                           mtRedOp_t op, mtComm_t comm, mtStream_t stream) {
+  return MULTITREE_REDUCE_SCATTER(Mode::Blocking, nullptr);
+}
+mtResult_t mtIReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
+                            mtRedOp_t op, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_REDUCE_SCATTER(Mode::NonBlocking, request);
+}
+mtResult_t mtReduceScatterInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                               mtRedOp_t op, mtComm_t comm, mtStream_t stream,
+                               mtRequest_t* request) {
+  return MULTITREE_REDUCE_SCATTER(Mode::Persistent, request);
+}
+
+mtResult_t mtAllGather(const void* send, void* recv, size_t count, mtDataType_t type, mtComm_t comm,
+                       mtStream_t stream) {
+  return MULTITREE_ALL_GATHER(Mode::Blocking, nullptr);
+}
+mtResult_t mtIAllGather(const void* send, void* recv, size_t count, mtDataType_t type,
+                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_ALL_GATHER(Mode::NonBlocking, request);
+}
+mtResult_t mtAllGatherInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                           mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_ALL_GATHER(Mode::Persistent, request);
+}
+
+mtResult_t mtBroadcast(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                       mtComm_t comm, mtStream_t stream) {
+  return MULTITREE_BROADCAST(Mode::Blocking, nullptr);
+}
+mtResult_t mtIBroadcast(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_BROADCAST(Mode::NonBlocking, request);
+}
+mtResult_t mtBroadcastInit(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                           mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_BROADCAST(Mode::Persistent, request);
+}
+
+mtResult_t mtReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
+                    int root, mtComm_t comm, mtStream_t stream) {
+  return MULTITREE_REDUCE(Mode::Blocking, nullptr);
+}
+mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
+                     int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_REDUCE(Mode::NonBlocking, request);
+}
+mtResult_t mtReduceInit(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
+                        int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
+  return MULTITREE_REDUCE(Mode::Persistent, request);
+}
+
+mtResult_t mtBarrier(mtComm_t comm) {
+  return guarded([&] {
+    if (Group::of_this_thread().open()) {
+      throw Failure(mtInvalidUsage, "mtBarrier() in a group");
+    }
+    const std::shared_ptr<Comm> found = find(comm);
+    found->check_usable();
+    found->barrier();
+  });
+}
+
+mtResult_t mtStart(mtRequest_t request) {
+  return guarded([&] {
+    Job& job = job_of(request);
+    job.comm->check_usable();
+    const bool idle = job.state == Job::State::Idle || job.state == Job::State::Done;
+    if (!job.persistent || !idle) {
+      throw Failure(mtInvalidUsage, job.persistent
+                                        ? "request: started already, and not complete"
+                                        : "request: expected one of an mt...Init() function");
+    }
+    if (Group::of_this_thread().open()) return Group::of_this_thread().add(request->job, false);
+    job.comm->start(request->job);
+  });
+}
+
+mtResult_t mtRequestTest(mtRequest_t request, int* done) {
+  return guarded([&] {
+    require(done, "done");
+    *done = 0;
+    const Job& job = job_of(request);
+    check_not_queued(job);
+    if (job.state == Job::State::Running) job.comm->progress();
+    if (job.state == Job::State::Failed) throw_failure(job);
+    *done = job.state == Job::State::Running ? 0 : 1;
+  });
+}
+
+mtResult_t mtRequestWait(mtRequest_t request) {
+  return guarded([&] {
+    const Job& job = job_of(request);
+    check_not_queued(job);
+    job.comm->wait(job);
+    if (job.state == Job::State::Failed) throw_failure(job);
+  });
+}
+
+mtResult_t mtRequestFree(mtRequest_t* request) {
+  return guarded([&] {
+    require(request, "request");
+    const std::unique_ptr<mtRequest> owner(*request);
+    *request = nullptr;
+    if (owner != nullptr && owner->job->state == Job::State::Running) {
+      owner->job->comm->wait(*owner->job);
+    }
+  });
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The functions that make, ask and end communicators.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/c/group_internal.hpp"
+#include "runtime/unique_id.hpp"
+
+namespace multitree::runtime::c {
+namespace {
+
+/// Makes a communicator by `join`: now, in the background, or when the group ends.
+mtResult_t make(mtComm_t* handle, const mtConfig_t* config, const Comm::Join& join) {
+  Settings settings = read_config(config);
+  const auto comm = std::make_shared<Comm>(std::move(settings));
+  if (Group::of_this_thread().open()) {
+    *handle = enlist(comm);
+    Group::of_this_thread().add([comm, join, handle] {
+      try {
+        comm->set_up(join);
+      } catch (...) {
+        delist(*handle, false);
+        *handle = nullptr;
+        throw;
+      }
+    });
+    return mtSuccess;
+  }
+  if (!comm->blocking()) {
+    *handle = enlist(comm);
+    comm->set_up_in_background(join);
+    return mtInProgress;
+  }
+  comm->set_up(join);
+  *handle = enlist(comm);
+  return mtSuccess;
+}
+
+mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
+                     const mtConfig_t* config) {
+  return guarded([&] {
+    require(comm, "comm");
+    *comm = nullptr;
+    if (nranks < 1 || rank < 0 || rank >= nranks) {
+      throw Failure(
+          mtInvalidArgument,
+          fmt::format("expected 1 rank or more and a rank below that, found rank {} of {}", rank,
+                      nranks));
+    }
+    UniqueId bytes;
+    static_assert(sizeof bytes == sizeof id);
+    std::memcpy(bytes.data(), id.internal, sizeof id);
+    return make(comm, config, [bytes, rank, nranks](const BootstrapOptions& options) {
+      return join_by_id(bytes, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(nranks),
+                        options);
+    });
+  });
+}
+
+void destroy(const std::shared_ptr<Comm>& comm) {
+  comm->settle();
+  if (comm->result() == mtSuccess) comm->finalize();
+  // A failed one is dropped as it is; its failure was reported when it happened.
+}
+
+}  // namespace
+}  // namespace multitree::runtime::c
+
+using namespace multitree::runtime::c;
+
+mtResult_t mtGetUniqueId(mtUniqueId* id) {
+  return guarded([&] {
+    require(id, "id");
+    try {
+      const auto bytes = multitree::runtime::make_unique_id();
+      std::memcpy(id->internal, bytes.data(), sizeof id->internal);
+    } catch (const multitree::Error& error) {
+      throw Failure(mtSystemError, error.what());  // of this host: no other rank is involved
+    }
+  });
+}
+
+mtResult_t mtCommInitRank(mtComm_t* comm, int nranks, mtUniqueId id, int rank) {
+  return init_rank(comm, nranks, id, rank, nullptr);
+}
+
+mtResult_t mtCommInitRankConfig(mtComm_t* comm, int nranks, mtUniqueId id, int rank,
+                                const mtConfig_t* config) {
+  return init_rank(comm, nranks, id, rank, config);
+}
+
+mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* config) {
+  return guarded([&] {
+    require(comm, "comm");
+    *comm = nullptr;
+    return make(comm, config, &multitree::runtime::make_bootstrap);
+  });
+}
+
+mtResult_t mtCommFinalize(mtComm_t comm) {
+  return guarded([&] {
+    const std::shared_ptr<Comm> found = find(comm);
+    found->check_usable();
+    if (Group::of_this_thread().open()) {
+      Group::of_this_thread().add([found] { found->finalize(); });
+      return mtSuccess;
+    }
+    if (!found->blocking()) {
+      found->finalize_in_background();
+      return mtInProgress;
+    }
+    found->finalize();
+    return mtSuccess;
+  });
+}
+
+mtResult_t mtCommDestroy(mtComm_t comm) {
+  return guarded([&] {
+    const std::shared_ptr<Comm> found = delist(comm, false);
+    if (Group::of_this_thread().open()) {
+      Group::of_this_thread().add([found] { destroy(found); });
+    } else {
+      destroy(found);
+    }
+  });
+}
+
+mtResult_t mtCommAbort(mtComm_t comm) {
+  return guarded([&] { delist(comm, true)->abort("aborted by mtCommAbort()"); });
+}
+
+mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result) {
+  return guarded([&] {
+    require(result, "result");
+    *result = find(comm)->look();
+  });
+}
+
+mtResult_t mtCommCount(mtComm_t comm, int* count) {
+  return guarded([&] {
+    require(count, "count");
+    *count = static_cast<int>(find(comm)->size());
+  });
+}
+
+mtResult_t mtCommUserRank(mtComm_t comm, int* rank) {
+  return guarded([&] {
+    require(rank, "rank");
+    *rank = static_cast<int>(find(comm)->rank());
+  });
+}
+
+const char* mtGetLastError(mtComm_t comm) {
+  static thread_local std::string words;
+  if (comm == nullptr) return thread_words().c_str();
+  const mtResult_t result = guarded([&] { words = find(comm)->words(); });
+  return result == mtSuccess ? words.c_str() : thread_words().c_str();
+}

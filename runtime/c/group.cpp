@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Starting many calls together.
+#include "runtime/c/group_internal.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace multitree::runtime::c {
+namespace {
+
+/// The first of several exceptions.
+class FirstError {
+ public:
+  template <typename Body>
+  void run(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void keep(std::exception_ptr error) {
+    if (!error_) error_ = std::move(error);
+  }
+  [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
+
+/// Each in a thread of its own, as they may wait for each other.
+void run_together(const std::vector<std::function<void()>>& work, FirstError& error) {
+  if (work.size() == 1) return error.run(work.front());
+  std::vector<std::exception_ptr> errors(work.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        work[i]();
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (std::exception_ptr& one : errors) {
+    if (one) error.keep(std::move(one));
+  }
+}
+
+}  // namespace
+
+Group& Group::of_this_thread() {
+  static thread_local Group group;
+  return group;
+}
+
+void Group::add(const std::shared_ptr<Job>& job, bool blocks) {
+  job->state = Job::State::Queued;
+  entries_.push_back({job, blocks});
+}
+
+void Group::end() {
+  if (depth_ == 0) throw Failure(mtInvalidUsage, "mtGroupEnd() without mtGroupStart()");
+  if (--depth_ > 0) return;
+  const std::vector<Entry> entries = std::exchange(entries_, {});
+  const std::vector<std::function<void()>> work = std::exchange(work_, {});
+  FirstError error;
+  error.keep(std::exchange(error_, nullptr));
+
+  // Connecting waits for other ranks, which may be of this very thread: a thread for each of its
+  // communicators.
+  std::vector<Comm*> comms;
+  for (const Entry& entry : entries) {
+    Comm* const comm = entry.job->comm.get();
+    if (std::ranges::find(comms, comm) == comms.end()) comms.push_back(comm);
+  }
+  std::vector<std::function<void()>> connecting;
+  for (Comm* const comm : comms) {
+    connecting.emplace_back([&entries, comm] {
+      for (const Entry& entry : entries) {
+        if (entry.job->comm.get() == comm && entry.job->where == nullptr) comm->prepare(*entry.job);
+      }
+    });
+  }
+  if (!error && !connecting.empty()) run_together(connecting, error);
+  for (const Entry& entry : entries) {
+    if (error) {
+      entry.job->state = entry.job->persistent ? Job::State::Idle : Job::State::Failed;
+    } else {
+      error.run([&] { entry.job->comm->start(entry.job); });
+    }
+  }
+  const auto running = [&](const Comm* comm) {
+    return std::ranges::any_of(entries, [&](const Entry& entry) {
+      return entry.blocks && entry.job->comm.get() == comm &&
+             entry.job->state == Job::State::Running;
+    });
+  };
+  // Round and round, as one rank of this thread may need another's progress.
+  while (!comms.empty()) {
+    std::erase_if(comms, [&](Comm* comm) {
+      if (!running(comm)) return true;
+      bool failed = true;
+      error.run([&] {
+        comm->progress();
+        failed = false;
+      });
+      return failed;
+    });
+  }
+  if (!work.empty()) run_together(work, error);
+  error.rethrow();
+}
+
+}  // namespace multitree::runtime::c
+
+using namespace multitree::runtime::c;
+
+mtResult_t mtGroupStart(void) {
+  return guarded([] { Group::of_this_thread().begin(); });
+}
+
+mtResult_t mtGroupEnd(void) {
+  return guarded([] { Group::of_this_thread().end(); });
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * multitree for C and everything that calls C: collectives on the schedules of multitree, in the
+ * shape of NCCL's interface. C99. docs/c-api.md has a complete example.
+ *
+ * Words used below:
+ *   collective    all ranks of the communicator make the call, in the same order with each other
+ *   blocking      returns when its work is done, or failed, at the latest when nothing has moved for
+ *                 the communicator's deadline
+ *   thread-safe   may be called from any thread at any time
+ * Unless said otherwise a function is neither collective nor blocking. Calls on one communicator
+ * from several threads are safe and take turns; the order of collectives among them is the caller's
+ * to keep equal at all ranks. Everything a communicator has outstanding makes progress in any call
+ * on it that tests or waits; nothing progresses while no thread is in a call.
+ *
+ * Every function returns an mtResult_t and never throws. mtGetLastError() has the words. A failure
+ * of the network, a peer or a deadline is final for its communicator: all later calls on it return
+ * the same result, buffers hold unspecified values, and mtCommDestroy() or mtCommAbort() frees it.
+ * Wrong arguments change nothing.
+ */
+#ifndef MULTITREE_H_
+#define MULTITREE_H_
+
+#include <limits.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define MT_API __attribute__((visibility("default")))
+#else
+#define MT_API
+#endif
+
+#define MT_MAJOR 0
+#define MT_MINOR 1
+#define MT_PATCH 0
+#define MT_VERSION(major, minor, patch) ((major)*10000 + (minor)*100 + (patch))
+#define MT_VERSION_CODE MT_VERSION(MT_MAJOR, MT_MINOR, MT_PATCH)
+
+typedef struct mtComm* mtComm_t;       /**< a communicator: one rank's end of a group */
+typedef struct mtRequest* mtRequest_t; /**< a collective that was started, or can be */
+typedef void* mtStream_t; /**< NULL: host semantics. Else a CUDA stream, in builds with GPU support */
+
+/** Results; the first eight as in NCCL. */
+typedef enum {
+  mtSuccess = 0,
+  mtCudaError = 1,       /**< the accelerator failed */
+  mtSystemError = 2,     /**< memory, files, the operating system, or the local network */
+  mtInternalError = 3,   /**< a bug of ours */
+  mtInvalidArgument = 4, /**< an argument is wrong */
+  mtInvalidUsage = 5,    /**< the call is wrong here and now */
+  mtRemoteError = 6,     /**< another rank died, gave up or cannot be reached; the words name it */
+  mtInProgress = 7,      /**< a communicator is still being set up or finalized */
+  mtTimeout = 8,         /**< nothing moved for the deadline; the words say what was waited for */
+  mtAborted = 9,         /**< mtCommAbort() was called for this communicator by this process */
+  mtUnsupported = 10,    /**< valid, but not served by this build, network or algorithm */
+  mtNumResults = 11
+} mtResult_t;
+
+/** Element types, numbered as in NCCL. */
+typedef enum {
+  mtInt8 = 0,
+  mtChar = 0,
+  mtUint8 = 1,
+  mtInt32 = 2,
+  mtInt = 2,
+  mtInt64 = 4,
+  mtFloat16 = 6,
+  mtHalf = 6,
+  mtFloat32 = 7,
+  mtFloat = 7,
+  mtFloat64 = 8,
+  mtDouble = 8,
+  mtBfloat16 = 9
+} mtDataType_t;
+
+/** Operators, numbered as in NCCL. Integers wrap. mtAvg divides the sum by the number of ranks at
+ * the end; integers truncate. The order of accumulation is the schedule's: equal in every run, and
+ * equal at all ranks. */
+typedef enum { mtSum = 0, mtProd = 1, mtMax = 2, mtMin = 3, mtAvg = 4 } mtRedOp_t;
+
+#define MT_UNIQUE_ID_BYTES 128
+/** Plain bytes, to be sent to the other ranks by any means. */
+typedef struct {
+  char internal[MT_UNIQUE_ID_BYTES];
+} mtUniqueId;
+
+#define MT_CONFIG_UNDEF_INT INT_MIN
+#define MT_CONFIG_MAGIC 0x6d744366U
+
+/** How to set up a communicator; start from MT_CONFIG_INITIALIZER. All ranks must agree. */
+typedef struct {
+  size_t size;           /**< set by the initializer, as the next two: which of the fields exist */
+  unsigned int magic;
+  unsigned int version;
+  /** 1 (default): set-up and mtCommFinalize() block. 0: they return mtInProgress and go on in the
+   * background; mtCommGetAsyncError() tells when they are done. */
+  int blocking;
+  int deadlineMs;        /**< longest wait without progress; default 30000, 1 or more */
+  int initDeadlineMs;    /**< for all ranks to arrive; default 60000, 1 or more */
+  const char* transport; /**< "ucx" (default), "loopback" (ranks are threads of one process) */
+  /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
+   * full mesh. Rank i is the i-th of the topology. */
+  const char* topology;
+  const char* algorithm; /**< as "multitree"; default "auto": by predicted time for each size */
+  /** A file of `multitree tune -o` or `multitree schedule -o`. Its network is the topology (which
+   * then must be NULL), its schedules serve their collective, `algorithm` serves the others. */
+  const char* planFile;
+  size_t segmentBytes;   /**< largest message, longer ones are pipelined; default 262144 (given as 0) */
+} mtConfig_t;
+
+#define MT_CONFIG_INITIALIZER                                                               \
+  {sizeof(mtConfig_t), MT_CONFIG_MAGIC,     MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,           \
+   MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL,           NULL,                          \
+   NULL,                NULL,                0}
+
+/* ---- version and errors; thread-safe ---- */
+
+/** The library's version as MT_VERSION(). Errors: mtInvalidArgument (NULL). */
+MT_API mtResult_t mtGetVersion(int* version);
+/** What a result means, in a few words. Never NULL; static. */
+MT_API const char* mtGetErrorString(mtResult_t result);
+/** With NULL, the words of the last failure of any call of this thread; with a communicator, those of
+ * the failure that made it unusable. "" if there was none. Valid until the next call of this thread. */
+MT_API const char* mtGetLastError(mtComm_t comm);
+
+/* ---- communicators ---- */
+
+/** Thread-safe. Makes an id, and opens a port of this host where the ranks will meet. This process
+ * must also call mtCommInitRank() with it, by custom as rank 0. An id serves one communicator.
+ * Errors: mtInvalidArgument (NULL), mtSystemError (no port). */
+MT_API mtResult_t mtGetUniqueId(mtUniqueId* id);
+/** Collective, blocking, thread-safe: joins as `rank` of `nranks`, with the default configuration.
+ * On failure *comm is NULL. In a group: returns at once, and mtGroupEnd() waits, so that one thread
+ * can make several ranks.
+ * Errors: mtInvalidArgument, mtTimeout (names the ranks that did not come), mtRemoteError (names the
+ * rank that failed meanwhile), mtSystemError, mtUnsupported (algorithm on this topology). */
+MT_API mtResult_t mtCommInitRank(mtComm_t* comm, int nranks, mtUniqueId id, int rank);
+/** The same as configured; NULL for the defaults. Blocking unless config->blocking is 0; then
+ * mtInProgress, and mtCommGetAsyncError() has the outcome. */
+MT_API mtResult_t mtCommInitRankConfig(mtComm_t* comm, int nranks, mtUniqueId id, int rank,
+                                       const mtConfig_t* config);
+/** The same for the job that this process was started in: by mpirun of Open MPI or MPICH, srun,
+ * torchrun, the local launcher, or with MULTITREE_RANK, _SIZE and _RENDEZVOUS set; else a single
+ * rank. Once in the life of a process; further communicators by id (mtBroadcast() can carry it). */
+MT_API mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* config);
+/** Collective, blocking (but see mtConfig_t): completes what is outstanding, waits for all ranks, and
+ * closes the connections. Afterwards only mtCommDestroy(), mtCommCount() and mtCommUserRank().
+ * Errors: as a collective. */
+MT_API mtResult_t mtCommFinalize(mtComm_t comm);
+/** Frees a communicator. Where it is neither finalized nor failed, finalizes it first: then
+ * collective and blocking. The handle is freed in any case. Requests stay to be freed.
+ * Errors: mtInvalidArgument, those of mtCommFinalize(). */
+MT_API mtResult_t mtCommDestroy(mtComm_t comm);
+/** Thread-safe, meant for another thread than the one that is blocked. Frees a communicator without
+ * waiting for anybody: calls that are blocked on it return mtAborted, as does every later call with
+ * this handle; the other ranks get mtRemoteError, which names this rank. Returns within 3 seconds
+ * (much less where nobody is connecting), or, under mtCommInitFromEnvironment(), when the process
+ * manager has answered. Errors: mtInvalidArgument. */
+MT_API mtResult_t mtCommAbort(mtComm_t comm);
+/** Thread-safe, never waits: mtSuccess, mtInProgress, or why the communicator cannot be used any
+ * more, also when a peer has died while no call was under way. Errors: mtInvalidArgument. */
+MT_API mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result);
+/** Thread-safe. Number of ranks. Errors: mtInvalidArgument, mtInProgress (not known yet). */
+MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
+/** Thread-safe. This rank. Errors: as mtCommCount(). */
+MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
+
+/* ---- collectives: collective, blocking ----
+ *
+ * `count` is in elements. In place as in NCCL: send == recv; for mtReduceScatter() recv is the rank's
+ * shard inside send, for mtAllGather() send the rank's shard inside recv. Other overlaps are errors.
+ * Buffers may be NULL where they are not used, or count is 0. In a group: return at once, and
+ * mtGroupEnd() starts and waits. The first call with a root makes its connections.
+ *
+ * Errors: mtInvalidArgument (communicator, buffers, count, type, op, root), mtInvalidUsage (stream
+ * without GPU support; communicator finalized), mtRemoteError, mtTimeout, mtAborted, mtSystemError.
+ */
+
+/** send, recv: count. */
+MT_API mtResult_t mtAllReduce(const void* send, void* recv, size_t count, mtDataType_t type,
+                              mtRedOp_t op, mtComm_t comm, mtStream_t stream);
+/** send: count * ranks; recv: count. */
+MT_API mtResult_t mtReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
+                                  mtRedOp_t op, mtComm_t comm, mtStream_t stream);
+/** send: count; recv: count * ranks. */
+MT_API mtResult_t mtAllGather(const void* send, void* recv, size_t count, mtDataType_t type,
+                              mtComm_t comm, mtStream_t stream);
+/** send is read at the root only. */
+MT_API mtResult_t mtBroadcast(const void* send, void* recv, size_t count, mtDataType_t type,
+                              int root, mtComm_t comm, mtStream_t stream);
+/** recv is written at the root only. */
+MT_API mtResult_t mtReduce(const void* send, void* recv, size_t count, mtDataType_t type,
+                           mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream);
+/** Waits until all ranks are here and all that was started is complete. Not in a group. */
+MT_API mtResult_t mtBarrier(mtComm_t comm);
+
+/** Between the two, this thread's collectives (of one communicator or several) are only noted down;
+ * the outermost mtGroupEnd() starts them all, waits for those that block, and returns the first
+ * error. A wrong argument is returned at once and by mtGroupEnd(), which then starts nothing. */
+MT_API mtResult_t mtGroupStart(void);
+MT_API mtResult_t mtGroupEnd(void);
+
+/* ---- non-blocking: collective ----
+ *
+ * As above, but return when the collective is started (in a group: noted down). Buffers belong to the
+ * library until mtRequestTest() or mtRequestWait() says that it is complete. Many may be outstanding.
+ * On failure *request is NULL. mtIBroadcast() and mtIReduce() block in the first call with a root. */
+
+MT_API mtResult_t mtIAllReduce(const void* send, void* recv, size_t count, mtDataType_t type,
+                               mtRedOp_t op, mtComm_t comm, mtStream_t stream,
+                               mtRequest_t* request);
+MT_API mtResult_t mtIReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
+                                   mtRedOp_t op, mtComm_t comm, mtStream_t stream,
+                                   mtRequest_t* request);
+MT_API mtResult_t mtIAllGather(const void* send, void* recv, size_t count, mtDataType_t type,
+                               mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtIBroadcast(const void* send, void* recv, size_t count, mtDataType_t type,
+                               int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataType_t type,
+                            mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream,
+                            mtRequest_t* request);
+
+/* ---- persistent: planned once, started many times ----
+ *
+ * The ...Init() functions check and plan, and start nothing; the first with a root is collective and
+ * blocking, as it makes its connections. mtStart() is collective and starts it, as the non-blocking
+ * functions do. One start at a time: mtInvalidUsage while it is outstanding. */
+
+MT_API mtResult_t mtAllReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                                  mtRedOp_t op, mtComm_t comm, mtStream_t stream,
+                                  mtRequest_t* request);
+MT_API mtResult_t mtReduceScatterInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                                      mtRedOp_t op, mtComm_t comm, mtStream_t stream,
+                                      mtRequest_t* request);
+MT_API mtResult_t mtAllGatherInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                                  mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtBroadcastInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                                  int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                               mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream,
+                               mtRequest_t* request);
+MT_API mtResult_t mtStart(mtRequest_t request);
+
+/* ---- requests ---- */
+
+/** Makes progress; *done is 1 if the collective is complete (or not started), else 0.
+ * Errors: mtInvalidArgument, mtInvalidUsage (its group has not ended), those of the collective. */
+MT_API mtResult_t mtRequestTest(mtRequest_t request, int* done);
+/** Blocking. Errors: as mtRequestTest(). */
+MT_API mtResult_t mtRequestWait(mtRequest_t request);
+/** Frees every kind of request and sets it to NULL; an unfinished one is waited for. A NULL request is
+ * nothing to do. Errors: those of the wait; it is freed in any case. */
+MT_API mtResult_t mtRequestFree(mtRequest_t* request);
+
+/* ---- memory ---- */
+
+/** Collective: `bytes` of memory (all ranks the same) that the collectives of this communicator may
+ * handle without copies; any memory may be used for buffers. Aligned to 4096 bytes. 0 bytes give NULL.
+ * Errors: mtInvalidArgument, mtSystemError (no memory). */
+MT_API mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm);
+/** Frees it; mtCommDestroy() and mtCommAbort() free what is left. NULL is nothing to do.
+ * Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator). */
+MT_API mtResult_t mtMemFree(void* pointer, mtComm_t comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MULTITREE_H_ */

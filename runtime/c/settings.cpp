@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From mtConfig_t to schedules.
+#include "runtime/c/settings_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+#include <tuple>
+
+#include "algorithms/tuning/choose.hpp"
+#include "algorithms/verify.hpp"
+#include "runtime/c/result_internal.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/io/io.hpp"
+
+namespace multitree::runtime::c {
+namespace {
+
+/// Plans kept in the process; jobs have a handful of communicator sizes.
+constexpr std::size_t kMaxPlans = 64;
+
+int checked(const char* field, int value, int otherwise, int least, int most) {
+  if (value == MT_CONFIG_UNDEF_INT) return otherwise;
+  if (value >= least && value <= most) return value;
+  throw Failure(mtInvalidArgument,
+                fmt::format("config.{}: expected {} to {}, found {}", field, least, most, value));
+}
+
+std::string text(const char* value, const char* otherwise) {
+  return value == nullptr ? otherwise : value;
+}
+
+void check_verified(const SizedSchedules& schedules, const Topology& topology) {
+  for (const SizedSchedule& sized : schedules) {
+    const VerifyReport report = verify(sized.schedule, topology);
+    if (report.ok()) continue;
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("schedule {} does not verify: {}", sized.schedule.algorithm,
+                            report.violations.front().message));
+  }
+}
+
+using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, std::uint32_t>;
+
+/// What generate() gave for this network, algorithm, ranks, collective and root the last time.
+template <typename Generate>
+SizedSchedules remembered(const Key& key, const Generate& generate) {
+  static std::mutex mutex;
+  static std::map<Key, SizedSchedules> plans;
+  {
+    const std::scoped_lock lock(mutex);
+    if (const auto it = plans.find(key); it != plans.end()) return it->second;
+  }
+  SizedSchedules made = generate();
+  const std::scoped_lock lock(mutex);
+  if (plans.size() >= kMaxPlans) plans.clear();
+  plans.emplace(key, made);
+  return made;
+}
+
+}  // namespace
+
+Settings read_config(const mtConfig_t* config) {
+  Settings settings;
+  if (config == nullptr) return settings;
+  // Later versions append fields; a smaller size is of an earlier one, of which there is none yet.
+  if (config->magic != MT_CONFIG_MAGIC || config->size != sizeof(mtConfig_t)) {
+    throw Failure(
+        mtInvalidArgument,
+        fmt::format("config: expected {} bytes from MT_CONFIG_INITIALIZER, found {} bytes "
+                    "of version {}",
+                    sizeof(mtConfig_t), config->size, config->version));
+  }
+  settings.blocking = checked("blocking", config->blocking, 1, 0, 1) == 1;
+  settings.options.timeout =
+      Deadline(checked("deadlineMs", config->deadlineMs, 30'000, 1, INT_MAX));
+  settings.init_deadline =
+      Deadline(checked("initDeadlineMs", config->initDeadlineMs, 60'000, 1, INT_MAX));
+  settings.options.transport = text(config->transport, "ucx");
+  settings.topology = text(config->topology, "");
+  settings.algorithm = text(config->algorithm, "auto");
+  settings.plan_file = text(config->planFile, "");
+  if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
+  if (!settings.plan_file.empty() && !settings.topology.empty()) {
+    throw Failure(mtInvalidArgument,
+                  "config: expected topology or planFile, which has its own, found both");
+  }
+  return settings;
+}
+
+Planner::Planner(Settings settings, std::uint32_t ranks) : settings_(std::move(settings)) {
+  if (!settings_.plan_file.empty()) {
+    file_ = parse_plan_json(read_file(settings_.plan_file), settings_.plan_file);
+    check_verified(file_->schedules, file_->topology);
+    topology_ = file_->topology;
+  } else if (!settings_.topology.empty()) {
+    topology_ = load_topology(settings_.topology);
+  } else if (ranks > 1) {
+    topology_ = load_topology(fmt::format("full:{}", ranks));
+  }
+  if (topology_ && topology_->num_ranks() != ranks) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected a network of {} ranks, as the communicator, found {}",
+                            topology_->name(), ranks, topology_->num_ranks()));
+  }
+}
+
+SizedSchedules Planner::plan(Collective collective, Rank root) const {
+  if (file_) {
+    const Schedule& first = file_->schedules.front().schedule;
+    if (first.collective == collective && first.root == root) return file_->schedules;
+  }
+  const auto generate = [&] {
+    // A network that somebody describes is worth the time of all algorithms.
+    const ChooseOptions options{.quick = settings_.topology.empty() && !file_};
+    SizedSchedules made =
+        choose_schedules(settings_.algorithm, *topology_, collective, root, options);
+    if (settings_.algorithm != "auto") check_verified(made, *topology_);
+    return made;
+  };
+  // A file may change between two communicators; specs mean the same for ever.
+  const bool full_mesh = settings_.topology.empty() && !file_;
+  if (!full_mesh) return generate();
+  return remembered(
+      {settings_.topology, settings_.algorithm, topology_->num_ranks(), collective, index(root)},
+      generate);
+}
+
+std::vector<SizedSchedules> Planner::unrooted() const {
+  std::vector<SizedSchedules> plans;
+  for (const Collective collective : all_collectives()) {
+    if (topology_ && !has_root(collective)) plans.push_back(plan(collective, Rank{0}));
+  }
+  return plans;
+}
+
+std::vector<SizedSchedules> Planner::rooted(Rank root) const {
+  std::vector<SizedSchedules> plans;
+  for (const Collective collective : all_collectives()) {
+    if (topology_ && has_root(collective)) plans.push_back(plan(collective, root));
+  }
+  return plans;
+}
+
+}  // namespace multitree::runtime::c

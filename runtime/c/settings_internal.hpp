@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A configuration, checked, and the schedules that it asks for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "algorithms/io/io.hpp"
+#include "algorithms/tuning/plan.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/c/multitree.h"
+#include "runtime/communicator.hpp"
+
+namespace multitree::runtime::c {
+
+struct Settings {
+  bool blocking = true;
+  Deadline init_deadline{60'000};
+  std::string topology;  ///< empty: full:N
+  std::string algorithm = "auto";
+  std::string plan_file;
+  CommunicatorOptions options;
+};
+
+/// \throws Failure(mtInvalidArgument) naming the field. nullptr gives the defaults.
+Settings read_config(const mtConfig_t* config);
+
+/// The network of a communicator, and what runs on it. Schedules are kept for the next communicator
+/// with the same settings.
+class Planner {
+ public:
+  /// \throws Error for the topology or the file.
+  Planner(Settings settings, std::uint32_t ranks);
+  /// Of all-reduce, reduce-scatter and all-gather. All verified.
+  [[nodiscard]] std::vector<SizedSchedules> unrooted() const;
+  /// Of broadcast and reduce. All verified.
+  [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const;
+
+ private:
+  [[nodiscard]] SizedSchedules plan(Collective collective, Rank root) const;
+
+  Settings settings_;
+  std::optional<Topology> topology_;  ///< none for a single rank, which needs no schedules
+  std::optional<PlanFile> file_;
+};
+
+}  // namespace multitree::runtime::c

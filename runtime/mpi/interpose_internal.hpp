@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the interposed MPI functions share. Compiled once for each MPI, whose mpi.h decides the
+/// ABI.
+#pragma once
+
+#define OMPI_SKIP_MPICXX 1
+#define MPICH_SKIP_MPICXX 1
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "runtime/c/multitree.h"
+
+namespace multitree::mpi {
+
+/// The environment variables MULTITREE_MPI_...; docs/c-api.md says what they mean.
+struct Settings {
+  bool log = false, log_all = false;
+  bool at_init = true;
+  std::size_t min_bytes = 0;
+  std::set<std::string> disabled;  ///< "allreduce", ...
+  int max_communicators = 64;
+  int deadline_ms = 86'400'000;
+  std::string topology, algorithm, plan_file, transport;
+};
+const Settings& settings();
+
+/// Why a call is passed on; empty: it is served.
+using Reason = std::string;
+
+/// Counts a call. `call` as "MPI_Allreduce".
+void count(const char* call, const Reason& reason);
+/// What was counted, on standard error, if wanted. At rank 0, or at all.
+void print_log(int rank);
+
+/// Element type and operator of a reduction; none if multitree has not got them.
+struct Reduction {
+  mtDataType_t type{};
+  std::size_t bytes = 0;  ///< of an element
+  mtRedOp_t op{};
+};
+std::optional<Reduction> reduction_of(MPI_Datatype type, MPI_Op op);
+
+/// The multitree communicator of an MPI communicator, or why there is none.
+struct Peer {
+  mtComm_t comm = nullptr;
+  int rank = 0, size = 1;
+  Reason why_not;
+};
+/// Makes it in the first call for `comm`, and keeps it as an attribute of it: collective.
+Peer* peer_of(MPI_Comm comm);
+/// Only looks; nullptr if none was made.
+Peer* known_peer_of(MPI_Comm comm);
+/// Ends it where `comm` has one; collective.
+void end_peer(MPI_Comm comm);
+/// Ends all; collective over MPI_COMM_WORLD.
+void end_all_peers();
+
+/// Waits for a started collective while MPI goes on as well: peers may wait for messages of this
+/// rank before they come here. Frees the request.
+mtResult_t finish(mtRequest_t request);
+/// Raises an MPI error on `comm` for a failure of multitree, `words`. Returns the error code.
+int raise(const char* call, MPI_Comm comm, const char* words);
+
+/// Gives an MPI request for a started collective.
+int make_request(const char* call, MPI_Comm comm, mtRequest_t started, MPI_Request* request);
+/// Whether any such request is unfinished.
+bool any_pending();
+/// Moves them on, and completes those that are done.
+void advance_pending();
+/// Completes all; for MPI_Finalize.
+void finish_pending();
+
+}  // namespace multitree::mpi

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a compiled program knows of the C API besides names: sizes, offsets and values. */
+#include <multitree.h>
+#include <stdio.h>
+
+#define VALUE(name) printf("value %s %d\n", #name, (int)(name))
+#define FIELD(type, name)                                                                 \
+  printf("field %s.%s at %u of %u bytes\n", #type, #name, (unsigned)offsetof(type, name), \
+         (unsigned)sizeof(((type*)0)->name))
+#define SIZE(type) printf("size %s %u\n", #type, (unsigned)sizeof(type))
+
+int main(void) {
+  SIZE(mtUniqueId);
+  SIZE(mtConfig_t);
+  SIZE(mtComm_t);
+  SIZE(mtRequest_t);
+  SIZE(mtResult_t);
+  SIZE(mtDataType_t);
+  SIZE(mtRedOp_t);
+  FIELD(mtConfig_t, size);
+  FIELD(mtConfig_t, magic);
+  FIELD(mtConfig_t, version);
+  FIELD(mtConfig_t, blocking);
+  FIELD(mtConfig_t, deadlineMs);
+  FIELD(mtConfig_t, initDeadlineMs);
+  FIELD(mtConfig_t, transport);
+  FIELD(mtConfig_t, topology);
+  FIELD(mtConfig_t, algorithm);
+  FIELD(mtConfig_t, planFile);
+  FIELD(mtConfig_t, segmentBytes);
+  VALUE(mtSuccess);
+  VALUE(mtCudaError);
+  VALUE(mtSystemError);
+  VALUE(mtInternalError);
+  VALUE(mtInvalidArgument);
+  VALUE(mtInvalidUsage);
+  VALUE(mtRemoteError);
+  VALUE(mtInProgress);
+  VALUE(mtTimeout);
+  VALUE(mtAborted);
+  VALUE(mtUnsupported);
+  VALUE(mtInt8);
+  VALUE(mtUint8);
+  VALUE(mtInt32);
+  VALUE(mtInt64);
+  VALUE(mtFloat16);
+  VALUE(mtFloat32);
+  VALUE(mtFloat64);
+  VALUE(mtBfloat16);
+  VALUE(mtSum);
+  VALUE(mtProd);
+  VALUE(mtMax);
+  VALUE(mtMin);
+  VALUE(mtAvg);
+  VALUE(MT_CONFIG_MAGIC);
+  return 0;
+}

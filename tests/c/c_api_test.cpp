@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The C API between threads of this process: arguments, handles, groups, configurations.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/c/multitree.h"
+
+namespace {
+
+using ::testing::HasSubstr;
+
+mtConfig_t loopback() {
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  config.transport = "loopback";
+  config.deadlineMs = 10'000;
+  config.initDeadlineMs = 10'000;
+  return config;
+}
+
+mtUniqueId new_id() {
+  mtUniqueId id;
+  EXPECT_EQ(mtGetUniqueId(&id), mtSuccess) << mtGetLastError(nullptr);
+  return id;
+}
+
+/// Runs `body(rank)` in a thread for each rank.
+void in_threads(int ranks, const std::function<void(int)>& body) {
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) threads.emplace_back(body, r);
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// A communicator of one rank.
+struct Alone {
+  Alone() { EXPECT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess); }
+  ~Alone() { EXPECT_EQ(mtCommDestroy(comm), mtSuccess); }
+  Alone(const Alone&) = delete;
+  Alone& operator=(const Alone&) = delete;
+  mtComm_t comm = nullptr;
+};
+
+/// `ranks` communicators, all made by this thread.
+struct Together {
+  explicit Together(int ranks, mtConfig_t config = loopback()) : comms(ranks) {
+    const mtUniqueId id = new_id();
+    EXPECT_EQ(mtGroupStart(), mtSuccess);
+    for (int r = 0; r < ranks; ++r) {
+      EXPECT_EQ(mtCommInitRankConfig(&comms[r], ranks, id, r, &config), mtSuccess);
+    }
+    EXPECT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+  }
+  ~Together() {
+    EXPECT_EQ(mtGroupStart(), mtSuccess);
+    for (const mtComm_t comm : comms) EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+    EXPECT_EQ(mtGroupEnd(), mtSuccess);
+  }
+  Together(const Together&) = delete;
+  Together& operator=(const Together&) = delete;
+  std::vector<mtComm_t> comms;
+};
+
+TEST(CApi, SaysItsVersionAndWords) {
+  int version = 0;
+  EXPECT_EQ(mtGetVersion(&version), mtSuccess);
+  EXPECT_EQ(version, MT_VERSION_CODE);
+  EXPECT_EQ(mtGetVersion(nullptr), mtInvalidArgument);
+  EXPECT_STREQ(mtGetLastError(nullptr), "version is NULL");
+  std::vector<std::string> words;
+  for (int r = 0; r < mtNumResults; ++r) {
+    words.emplace_back(mtGetErrorString(static_cast<mtResult_t>(r)));
+  }
+  EXPECT_THAT(words, ::testing::Each(::testing::Not("")));
+  EXPECT_EQ(words[mtSuccess], "success");
+  EXPECT_STREQ(mtGetErrorString(mtNumResults), "unknown result");
+}
+
+TEST(CApi, OneRankCopies) {
+  const Alone alone;
+  const float in[3] = {1, 2, 3};
+  float out[3] = {};
+  EXPECT_EQ(mtAllReduce(in, out, 3, mtFloat32, mtAvg, alone.comm, nullptr), mtSuccess);
+  EXPECT_THAT(out, ::testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(mtBroadcast(in, out, 2, mtFloat32, 0, alone.comm, nullptr), mtSuccess);
+}
+
+TEST(CApi, WrongArgumentsChangeNothing) {
+  const Alone alone;
+  float data[4] = {1, 2, 3, 4};
+  const auto words = [](mtResult_t result, mtResult_t expected) {
+    EXPECT_EQ(result, expected);
+    return std::string(mtGetLastError(nullptr));
+  };
+  const auto type = static_cast<mtDataType_t>(3);
+  const auto op = static_cast<mtRedOp_t>(7);
+  EXPECT_EQ(words(mtAllReduce(data, data, 4, type, mtSum, alone.comm, nullptr), mtInvalidArgument),
+            "type: expected an mtDataType_t, found 3");
+  EXPECT_EQ(words(mtAllReduce(data, data, 4, mtFloat, op, alone.comm, nullptr), mtInvalidArgument),
+            "op: expected an mtRedOp_t, found 7");
+  EXPECT_EQ(
+      words(mtReduce(data, data, 4, mtFloat, mtSum, 1, alone.comm, nullptr), mtInvalidArgument),
+      "root: expected a rank below 1, found 1");
+  EXPECT_EQ(
+      words(mtAllReduce(nullptr, data, 4, mtFloat, mtSum, alone.comm, nullptr), mtInvalidArgument),
+      "allreduce: send is null");
+  EXPECT_EQ(
+      words(mtAllReduce(data, data + 1, 3, mtFloat, mtSum, alone.comm, nullptr), mtInvalidArgument),
+      "allreduce: send and recv overlap without being in place");
+  EXPECT_EQ(words(mtAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, data), mtInvalidUsage),
+            "stream: expected NULL, as this build has no GPU support");
+  EXPECT_EQ(words(mtIAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, nullptr, nullptr),
+                  mtInvalidArgument),
+            "request is NULL");
+  EXPECT_EQ(words(mtAllReduce(data, data, std::numeric_limits<std::size_t>::max(), mtFloat, mtSum,
+                              alone.comm, nullptr),
+                  mtInvalidArgument),
+            "allreduce: 18446744073709551615 elements do not fit the address space");
+  mtResult_t state = mtInternalError;
+  EXPECT_EQ(mtCommGetAsyncError(alone.comm, &state), mtSuccess);
+  EXPECT_EQ(state, mtSuccess);
+  EXPECT_EQ(mtAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, nullptr), mtSuccess);
+}
+
+TEST(CApi, KnowsItsHandles) {
+  mtComm_t comm = nullptr;
+  ASSERT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess);
+  const mtComm_t stale = comm;
+  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  EXPECT_EQ(mtCommDestroy(stale), mtInvalidArgument);
+  EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("found a handle that is none or was destroyed"));
+  EXPECT_EQ(mtBarrier(nullptr), mtInvalidArgument);
+  ASSERT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess);
+  EXPECT_EQ(mtCommAbort(comm), mtSuccess);
+  EXPECT_EQ(mtBarrier(comm), mtAborted);
+  EXPECT_EQ(mtCommAbort(comm), mtAborted);
+}
+
+TEST(CApi, RefusesWrongJobs) {
+  mtComm_t comm = nullptr;
+  EXPECT_EQ(mtCommInitRank(&comm, 0, new_id(), 0), mtInvalidArgument);
+  EXPECT_EQ(mtCommInitRank(&comm, 2, new_id(), 2), mtInvalidArgument);
+  EXPECT_STREQ(mtGetLastError(nullptr),
+               "expected 1 rank or more and a rank below that, found rank 2 of 2");
+  EXPECT_EQ(mtCommInitRank(nullptr, 1, new_id(), 0), mtInvalidArgument);
+  const mtUniqueId nonsense = {};
+  EXPECT_EQ(mtCommInitRank(&comm, 2, nonsense, 0), mtInvalidArgument);
+  EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("unique id: expected the bytes"));
+  EXPECT_EQ(comm, nullptr);
+}
+
+TEST(CApi, ChecksConfigurations) {
+  mtComm_t comm = nullptr;
+  const auto words = [&](mtConfig_t config, mtResult_t expected) {
+    EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), expected);
+    return std::string(mtGetLastError(nullptr));
+  };
+  mtConfig_t config = loopback();
+  config.magic = 1;
+  EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("from MT_CONFIG_INITIALIZER"));
+  config = loopback();
+  config.deadlineMs = 0;
+  EXPECT_EQ(words(config, mtInvalidArgument),
+            "config.deadlineMs: expected 1 to 2147483647, found 0");
+  config = loopback();
+  config.topology = "torus:2x2";
+  EXPECT_EQ(words(config, mtInvalidArgument),
+            "torus:2x2: expected a network of 1 ranks, as the communicator, found 4");
+  config = loopback();
+  config.planFile = "/does/not/exist";
+  EXPECT_THAT(words(config, mtSystemError), HasSubstr("/does/not/exist"));
+  config.topology = "full:1";
+  EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("found both"));
+}
+
+TEST(CApi, NamesTheRanksThatDoNotCome) {
+  mtConfig_t config = loopback();
+  config.initDeadlineMs = 300;
+  mtComm_t comm = nullptr;
+  EXPECT_EQ(mtCommInitRankConfig(&comm, 3, new_id(), 1, &config), mtTimeout);
+  EXPECT_THAT(mtGetLastError(nullptr),
+              ::testing::MatchesRegex("rank 1: waited [0-9]+ ms in vain for rank 0, 2"));
+  EXPECT_EQ(comm, nullptr);
+}
+
+TEST(CApi, RefusesRanksThatAreNoneOfTheJob) {
+  const mtConfig_t config = loopback();
+  const mtUniqueId id = new_id();
+  std::atomic<int> joined{0};
+  std::atomic<bool> refused{false};
+  in_threads(3, [&](int rank) {
+    // Rank 0 says that they are two, rank 2 comes as one of three.
+    mtComm_t comm = nullptr;
+    while (rank == 2 && joined < 2) std::this_thread::yield();
+    const mtResult_t result = mtCommInitRankConfig(&comm, rank == 2 ? 3 : 2, id, rank, &config);
+    EXPECT_EQ(result, rank == 2 ? mtInvalidArgument : mtSuccess) << mtGetLastError(nullptr);
+    if (rank == 2) {
+      EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("this job has 2 ranks, found rank 2 of 3"));
+      refused = true;
+    } else {
+      ++joined;
+      while (!refused) std::this_thread::yield();
+      EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+    }
+  });
+}
+
+TEST(CApi, OneThreadIsManyRanks) {
+  constexpr int kRanks = 4;
+  const Together all(kRanks);
+  std::vector<std::int32_t> in(kRanks), sums(kRanks), roots(kRanks);
+  for (const int root : {2, 0, 2}) {
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    ASSERT_EQ(mtGroupStart(), mtSuccess);  // nested
+    for (int r = 0; r < kRanks; ++r) {
+      in[r] = 10 + r;
+      EXPECT_EQ(mtAllReduce(&in[r], &sums[r], 1, mtInt32, mtSum, all.comms[r], nullptr), mtSuccess);
+      EXPECT_EQ(mtBroadcast(&in[r], &roots[r], 1, mtInt32, root, all.comms[r], nullptr), mtSuccess);
+    }
+    ASSERT_EQ(mtGroupEnd(), mtSuccess);
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+    EXPECT_THAT(sums, ::testing::Each(46));
+    EXPECT_THAT(roots, ::testing::Each(10 + root));
+  }
+}
+
+TEST(CApi, AWrongCallSpoilsItsGroup) {
+  const Together all(2);
+  float data[2] = {1, 2};
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  EXPECT_EQ(mtAllReduce(&data[0], &data[0], 1, mtFloat, mtSum, all.comms[0], nullptr), mtSuccess);
+  EXPECT_EQ(mtAllReduce(nullptr, &data[1], 1, mtFloat, mtSum, all.comms[1], nullptr),
+            mtInvalidArgument);
+  EXPECT_EQ(mtBarrier(all.comms[0]), mtInvalidUsage);
+  EXPECT_EQ(mtGroupEnd(), mtInvalidArgument);
+  EXPECT_STREQ(mtGetLastError(nullptr), "allreduce: send is null");
+  EXPECT_EQ(mtGroupEnd(), mtInvalidUsage);
+  EXPECT_EQ(data[0], 1);
+  // Nothing was started: both still agree about what comes next.
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  for (int r = 0; r < 2; ++r) {
+    EXPECT_EQ(mtAllReduce(&data[r], &data[r], 1, mtFloat, mtSum, all.comms[r], nullptr), mtSuccess);
+  }
+  EXPECT_EQ(mtGroupEnd(), mtSuccess);
+  EXPECT_THAT(data, ::testing::Each(3));
+}
+
+TEST(CApi, RequestsKeepTheirRules) {
+  const Alone alone;
+  float data = 1;
+  mtRequest_t persistent = nullptr, once = nullptr;
+  ASSERT_EQ(mtAllReduceInit(&data, &data, 1, mtFloat, mtSum, alone.comm, nullptr, &persistent),
+            mtSuccess);
+  int done = 0;
+  EXPECT_EQ(mtRequestTest(persistent, &done), mtSuccess);
+  EXPECT_EQ(done, 1) << "not started is complete";
+  ASSERT_EQ(mtIAllReduce(&data, &data, 1, mtFloat, mtSum, alone.comm, nullptr, &once), mtSuccess);
+  EXPECT_EQ(mtStart(once), mtInvalidUsage);
+  EXPECT_EQ(mtRequestWait(once), mtSuccess);
+  EXPECT_EQ(mtStart(persistent), mtSuccess);
+  EXPECT_EQ(mtStart(persistent), mtInvalidUsage);
+  EXPECT_EQ(mtRequestFree(&persistent), mtSuccess);
+  EXPECT_EQ(mtRequestFree(&persistent), mtSuccess) << "NULL by now";
+  EXPECT_EQ(mtRequestFree(&once), mtSuccess);
+  EXPECT_EQ(mtRequestWait(nullptr), mtInvalidArgument);
+}
+
+TEST(CApi, RequestsOutliveTheirCommunicator) {
+  mtComm_t comm = nullptr;
+  ASSERT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess);
+  float data = 1;
+  mtRequest_t finished = nullptr, persistent = nullptr;
+  ASSERT_EQ(mtIAllReduce(&data, &data, 1, mtFloat, mtSum, comm, nullptr, &finished), mtSuccess);
+  ASSERT_EQ(mtAllReduceInit(&data, &data, 1, mtFloat, mtSum, comm, nullptr, &persistent),
+            mtSuccess);
+  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  EXPECT_EQ(mtRequestWait(finished), mtSuccess);
+  EXPECT_EQ(mtStart(persistent), mtInvalidUsage);
+  EXPECT_EQ(mtRequestFree(&finished), mtSuccess);
+  EXPECT_EQ(mtRequestFree(&persistent), mtSuccess);
+}
+
+TEST(CApi, MemoryIsOfItsCommunicator) {
+  const Alone one, other;
+  void* pointer = nullptr;
+  ASSERT_EQ(mtMemAlloc(&pointer, 5000, one.comm), mtSuccess);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 4096, 0);
+  EXPECT_EQ(mtMemFree(pointer, other.comm), mtInvalidArgument);
+  EXPECT_EQ(mtMemFree(pointer, one.comm), mtSuccess);
+  EXPECT_EQ(mtMemFree(pointer, one.comm), mtInvalidArgument);
+  EXPECT_EQ(mtMemFree(nullptr, one.comm), mtSuccess);
+  EXPECT_EQ(mtMemAlloc(&pointer, 0, one.comm), mtSuccess);
+  EXPECT_EQ(pointer, nullptr);
+  EXPECT_EQ(mtMemAlloc(&pointer, std::numeric_limits<std::size_t>::max(), one.comm), mtSystemError);
+  EXPECT_EQ(mtMemAlloc(&pointer, 100, one.comm), mtSuccess);  // left to the communicator
+}
+
+TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
+  const std::string data = MULTITREE_SOURCE_DIR "/tests/data/c/";
+  mtConfig_t config = loopback();
+  config.topology = "torus:2x2";
+  config.algorithm = "multitree";
+  config.segmentBytes = 64;
+  { const Together all(4, config); }
+  config.algorithm = "no-such";
+  const mtUniqueId id = new_id();
+  in_threads(4, [&](int rank) {
+    mtComm_t comm = nullptr;
+    EXPECT_EQ(mtCommInitRankConfig(&comm, 4, id, rank, &config), mtInvalidArgument);
+    EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("no-such"));
+  });
+  config = loopback();
+  const std::string plan = data + "ring-3.json";
+  config.planFile = plan.c_str();
+  const Together all(3, config);
+  std::int64_t values[3] = {1, 2, 4};
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  for (int r = 0; r < 3; ++r) {
+    EXPECT_EQ(mtAllReduce(&values[r], &values[r], 1, mtInt64, mtSum, all.comms[r], nullptr),
+              mtSuccess);
+  }
+  ASSERT_EQ(mtGroupEnd(), mtSuccess);
+  EXPECT_THAT(values, ::testing::Each(7));
+}
+
+TEST(CApi, AllTypesAndOperators) {
+  constexpr int kRanks = 3;
+  const Together all(kRanks);
+  struct Case {
+    mtDataType_t type;
+    std::size_t bytes;
+  };
+  const Case cases[] = {{mtInt8, 1},    {mtUint8, 1},    {mtInt32, 4},   {mtInt64, 8},
+                        {mtFloat16, 2}, {mtBfloat16, 2}, {mtFloat32, 4}, {mtFloat64, 8}};
+  for (const Case& one : cases) {
+    for (const mtRedOp_t op : {mtSum, mtProd, mtMax, mtMin, mtAvg}) {
+      // Zeros are zeros in every type and operator; guards show that no byte too many is written.
+      std::vector<unsigned char> in(8 * kRanks, 0), out(16 * kRanks, 0xaa);
+      ASSERT_EQ(mtGroupStart(), mtSuccess);
+      for (int r = 0; r < kRanks; ++r) {
+        EXPECT_EQ(mtAllReduce(&in[8 * r], &out[16 * r], 1, one.type, op, all.comms[r], nullptr),
+                  mtSuccess);
+      }
+      ASSERT_EQ(mtGroupEnd(), mtSuccess);
+      for (int r = 0; r < kRanks; ++r) {
+        for (std::size_t b = 0; b < 16; ++b) {
+          EXPECT_EQ(out[16 * r + b], b < one.bytes ? 0 : 0xaa) << one.type << " " << op;
+        }
+      }
+    }
+  }
+}
+
+TEST(CApi, BackgroundSetUpAndFinalize) {
+  mtConfig_t config = loopback();
+  config.blocking = 0;
+  const mtUniqueId id = new_id();
+  in_threads(3, [&](int rank) {
+    mtComm_t comm = nullptr;
+    mtResult_t state = mtInProgress;
+    ASSERT_EQ(mtCommInitRankConfig(&comm, 3, id, rank, &config), mtInProgress);
+    while (state == mtInProgress) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
+    EXPECT_EQ(state, mtSuccess) << mtGetLastError(comm);
+    float one = 1;
+    EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtSuccess);
+    EXPECT_EQ(one, 3);
+    EXPECT_EQ(mtCommFinalize(comm), mtInProgress);
+    state = mtInProgress;
+    while (state == mtInProgress) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
+    EXPECT_EQ(state, mtSuccess) << mtGetLastError(comm);
+    EXPECT_EQ(mtBarrier(comm), mtInvalidUsage);
+    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  });
+}
+
+TEST(CApi, AbortFreesABlockedThreadAndTellsTheOthers) {
+  const mtUniqueId id = new_id();
+  const mtConfig_t config = loopback();
+  in_threads(3, [&](int rank) {
+    mtComm_t comm = nullptr;
+    ASSERT_EQ(mtCommInitRankConfig(&comm, 3, id, rank, &config), mtSuccess);
+    float one = 1;
+    if (rank == 2) {  // never calls
+      mtResult_t state = mtSuccess;
+      while (state == mtSuccess) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
+      EXPECT_EQ(state, mtRemoteError);
+    } else if (rank == 1) {
+      std::thread other([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        EXPECT_EQ(mtCommAbort(comm), mtSuccess);
+      });
+      EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtAborted);
+      other.join();
+      return;
+    } else {
+      EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtRemoteError);
+    }
+    EXPECT_THAT(mtGetLastError(comm), HasSubstr("rank 1 gave up: aborted"));
+    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  });
+}
+
+TEST(CApi, ThreadsShareACommunicator) {
+  // Two threads a rank, each with requests of its own, in an order that all ranks share.
+  const mtUniqueId id = new_id();
+  const mtConfig_t config = loopback();
+  in_threads(2, [&](int rank) {
+    mtComm_t comm = nullptr;
+    ASSERT_EQ(mtCommInitRankConfig(&comm, 2, id, rank, &config), mtSuccess);
+    std::vector<float> data(64, 1.0F);
+    std::vector<mtRequest_t> requests(data.size());
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      ASSERT_EQ(mtIAllReduce(&data[i], &data[i], 1, mtFloat, mtSum, comm, nullptr, &requests[i]),
+                mtSuccess);
+    }
+    in_threads(2, [&](int thread) {
+      for (std::size_t i = static_cast<std::size_t>(thread); i < data.size(); i += 2) {
+        EXPECT_EQ(mtRequestWait(requests[i]), mtSuccess);
+      }
+    });
+    EXPECT_THAT(data, ::testing::Each(2));
+    for (mtRequest_t& request : requests) EXPECT_EQ(mtRequestFree(&request), mtSuccess);
+    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  });
+}
+
+}  // namespace

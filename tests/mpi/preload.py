@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""An MPI program prints the same digests with and without the preloaded library, which serves what it can.
+
+usage: preload.py NAME MPIRUN PROGRAM LIBRARY
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+
+def run(mpirun, ranks, program, library, mode="digest", **variables):
+    """Standard output of the program under `mpirun`, and its standard error."""
+    environment = [f"{name}={value}" for name, value in variables.items()]
+    if library:
+        environment.append(f"LD_PRELOAD={library}")
+    is_open_mpi = "openmpi" in os.path.basename(mpirun)
+    options = ["--oversubscribe"] if is_open_mpi else []
+    if is_open_mpi and os.geteuid() == 0:
+        options.append("--allow-run-as-root")
+    command = [mpirun, *options, "-n", str(ranks), "env", *environment, program, mode]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    if result.returncode != 0:
+        sys.exit(f"{' '.join(command)}: exit code {result.returncode}\n{result.stdout[-500:]}\n{result.stderr[-2000:]}")
+    return result.stdout, result.stderr
+
+
+def served(log, call):
+    """How many calls of a kind were served and passed on, as rank 0's log has it."""
+    found = re.search(rf"rank 0: {call}: (\d+) served, (\d+) passed on", log)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def expect(condition, words, log):
+    if not condition:
+        sys.exit(f"expected {words}, found\n{log}")
+
+
+def main():
+    name, mpirun, program, library = sys.argv[1:]
+    if not shutil.which(mpirun):
+        print(f"skipped: {mpirun} is not installed")
+        return
+    for ranks in (4, 3, 1):
+        plain, _ = run(mpirun, ranks, program, "")
+        with_log, log = run(mpirun, ranks, program, library, MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
+        if plain != with_log:
+            different = [pair for pair in zip(plain.splitlines(), with_log.splitlines()) if pair[0] != pair[1]]
+            sys.exit(f"{name}, {ranks} ranks: without and with the library: {different[:5]}\n{log}")
+        expect(len(plain.splitlines()) > 600, "600 digests", plain)
+        if ranks == 1:
+            expect(served(log, "MPI_Allreduce")[0] == 0, "nothing served for one rank", log)
+            continue
+        for call in ("MPI_Allreduce", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block", "MPI_Allgather"):
+            yes, no = served(log, call)
+            expect(yes > 50 and no > 10, f"calls of {call} served and passed on", log)
+        # All on the world, none on the copy, which has no communicator yet.
+        expect(served(log, "MPI_Iallreduce") == (48, 48), "48 of 96 MPI_Iallreduce served", log)
+        for reason in ("element type or operator", "communicator of one rank", "counts differ",
+                       "no blocking collective on this communicator before"):
+            expect(reason in log, f"the reason '{reason}'", log)
+        print(f"{name}, {ranks} ranks: {len(plain.splitlines())} digests agree")
+    # Whatever is wished, the program runs.
+    plain, _ = run(mpirun, 4, program, "")
+    for variables in ({}, {"MULTITREE_MPI_DISABLE": "allreduce,allgather"}, {"MULTITREE_MPI_MIN_BYTES": 1000},
+                      {"MULTITREE_MPI_MAX_COMMS": 0}, {"MULTITREE_MPI_AT_INIT": 0},
+                      {"MULTITREE_MPI_TOPOLOGY": "torus:2x2", "MULTITREE_MPI_ALGORITHM": "multitree"}):
+        text, log = run(mpirun, 4, program, library, MULTITREE_MPI_LOG=1, **variables)
+        if text != plain:
+            sys.exit(f"{name}, {variables}: results differ\n{log}")
+        if "MULTITREE_MPI_MAX_COMMS" in variables:
+            expect(served(log, "MPI_Allreduce")[0] == 0, "nothing served without communicators", log)
+        if "MULTITREE_MPI_DISABLE" in variables:
+            expect(served(log, "MPI_Allreduce")[0] == 0 and served(log, "MPI_Reduce_scatter")[0] > 0,
+                   "only reductions to shards served", log)
+        print(f"{name}, {variables}: digests agree")
+    threads, _ = run(mpirun, 4, program, "", "threads")
+    text, log = run(mpirun, 4, program, library, "threads", MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
+    if text != threads:
+        sys.exit(f"{name}, two threads: results differ: {text} instead of {threads}\n{log}")
+    if text:  # MPI_THREAD_MULTIPLE is there
+        # A thread's first call makes its communicator.
+        expect(served(log, "MPI_Allreduce") == (100, 0) and served(log, "MPI_Iallreduce") == (100, 0),
+               "all calls of two threads served", log)
+    print(f"{name}, two threads: {'digests agree' if text else 'skipped: no MPI_THREAD_MULTIPLE'}")
+
+
+if __name__ == "__main__":
+    main()
