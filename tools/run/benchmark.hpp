@@ -39,6 +39,7 @@ struct BenchmarkOptions {
   bool check = true;
   DataKind data = DataKind::Exact;
   std::uint64_t seed = 1;
+  bool shared_buffers = false;  ///< of Communicator::allocate()
   runtime::CommunicatorOptions communicator;
 };
 
@@ -60,7 +61,8 @@ struct Row {
 };
 
 /// Collective over the bootstrap: runs every type, operator and size, calls `on_row` at rank 0 as
-/// rows come, and returns them (the same at every rank). \throws as Communicator.
+/// rows come, and returns them (the same at every rank). Without schedules: by the memory of one
+/// host. \throws as Communicator.
 std::vector<Row> run_benchmark(const SizedSchedules& schedules,
                                const std::shared_ptr<runtime::Bootstrap>& bootstrap,
                                const BenchmarkOptions& options,
