@@ -37,6 +37,6 @@ struct HalfByF16c {
 
 }  // namespace
 
-constexpr Set kAvx2 = make_set<Sixteen<HalfByF16c>, Sixteen<BfloatFormat>>("avx2");
+constexpr Set kAvx2 = make_set<Sixteen<HalfByF16c>, Bfloats>("avx2");
 
 }  // namespace multitree::runtime::kernels

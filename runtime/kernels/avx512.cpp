@@ -38,6 +38,6 @@ struct HalfByF16c {
 
 }  // namespace
 
-constexpr Set kAvx512 = make_set<Sixteen<HalfByF16c>, Sixteen<BfloatFormat>>("avx512");
+constexpr Set kAvx512 = make_set<Sixteen<HalfByF16c>, Bfloats>("avx512");
 
 }  // namespace multitree::runtime::kernels

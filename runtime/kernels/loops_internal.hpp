@@ -23,6 +23,8 @@ struct VectorOf {
 };
 using F32 = VectorOf<float>::Type;
 using F64 = VectorOf<double>::Type;
+using S16 = VectorOf<std::int16_t>::Type;
+using U16 = VectorOf<std::uint16_t>::Type;
 using S32 = VectorOf<std::int32_t>::Type;
 using U32 = VectorOf<std::uint32_t>::Type;
 
@@ -40,6 +42,17 @@ struct Integers {
   }
   static MULTITREE_INLINE Vector min(Vector a, Vector b) { return b < a ? b : a; }
   static MULTITREE_INLINE Vector max(Vector a, Vector b) { return a < b ? b : a; }
+};
+
+/// There is no product of bytes: those of words, of which the low byte is the product.
+template <typename T>
+struct Bytes : Integers<T, std::uint8_t> {
+  using Vector = typename VectorOf<T>::Type;
+  static MULTITREE_INLINE Vector mul(Vector a, Vector b) {
+    const U16 even = (U16)a * (U16)b;
+    const U16 odd = ((U16)a >> 8) * ((U16)b & 0xff00);
+    return (Vector)((even & 0x00ff) | odd);
+  }
 };
 
 /// Sums and products are instructions with their operands in this order: of two NaNs the processor
@@ -93,6 +106,23 @@ struct BfloatFormat {
   }
   static MULTITREE_INLINE U32 pack(Pair p) {
     return (round(p.low) >> 16) | (round(p.high) & 0xffff0000U);
+  }
+};
+
+/// A minimum or maximum is one of the operands, so nothing is rounded; only a NaN is made quiet.
+struct Bfloats : Sixteen<BfloatFormat> {
+  static MULTITREE_INLINE U32 exact(Pair p) {
+    const U32 all = ((U32)p.low >> 16) | ((U32)p.high & 0xffff0000U);
+    const S16 nan = ((S16)all & 0x7fff) > 0x7f80;
+    return all | ((U32)nan & 0x00400040U);
+  }
+  static MULTITREE_INLINE U32 min(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return exact({Floats::min(x.low, y.low), Floats::min(x.high, y.high)});
+  }
+  static MULTITREE_INLINE U32 max(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return exact({Floats::max(x.low, y.low), Floats::max(x.high, y.high)});
   }
 };
 
@@ -237,7 +267,7 @@ template <typename HalfElements, typename BfloatElements>
 constexpr Set make_set(const char* name) {
   return {
       name,
-      {row<Integers<std::int8_t, std::uint8_t>>(), row<Integers<std::uint8_t, std::uint8_t>>(),
+      {row<Bytes<std::int8_t>>(), row<Bytes<std::uint8_t>>(),
        row<Integers<std::int32_t, std::uint32_t>>(), row<Integers<std::int64_t, std::uint64_t>>(),
        row<HalfElements>(), row<BfloatElements>(), row<Floats>(), row<Doubles>()},
       &stream};

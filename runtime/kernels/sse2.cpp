@@ -14,6 +14,6 @@ constexpr std::size_t kVectorBytes = 16;
 
 namespace multitree::runtime::kernels {
 
-constexpr Set kSse2 = make_set<Sixteen<HalfFormat>, Sixteen<BfloatFormat>>("sse2");
+constexpr Set kSse2 = make_set<Sixteen<HalfFormat>, Bfloats>("sse2");
 
 }  // namespace multitree::runtime::kernels

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Ucx, Transports,
                          });
 
 TEST(Host, CollectivesAreRight) {
-  for (const std::uint32_t ranks : {2U, 3U, 5U, 8U, 16U}) {
+  for (const std::uint32_t ranks : {2U, 5U, 16U}) {
     std::string errors;
     EXPECT_EQ(launch(ranks, {"host"}, &errors), 0) << errors;
     EXPECT_EQ(errors, "");
