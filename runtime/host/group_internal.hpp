@@ -29,7 +29,7 @@ namespace multitree::runtime::host {
 /// Most bytes of a vector that a card carries.
 inline constexpr std::size_t kCardBytes = 32 * 1024;
 /// Most bytes of a vector that are under way at a time through an area.
-inline constexpr std::size_t kAreaBytes = 256 * 1024;
+inline constexpr std::size_t kAreaBytes = 1024 * 1024;
 inline constexpr std::uint32_t kNoAllocation = ~0U;
 
 /// Where a buffer lies that the others can see.

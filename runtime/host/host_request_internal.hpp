@@ -25,8 +25,11 @@ class HostRequest final : public Operation {
   void wait() override;
 
  private:
+  void wait_shortly();
+
   std::shared_ptr<Engine> engine_;
   HostOperation operation_;
+  bool crowded_;  ///< more ranks than processors
 };
 
 }  // namespace multitree::runtime::host

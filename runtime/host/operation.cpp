@@ -16,6 +16,8 @@ namespace {
 /// Vectors up to this go on the cards: below it the work that all ranks do alike costs less than a
 /// second wait for everybody. Measured; waiting takes longer with more ranks than processors.
 constexpr std::uint64_t kCardWork = 48 * 1024;
+/// Inputs that are under way at a time, of all ranks: what caches hold.
+constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
 /// Outputs of all ranks that together exceed this go past the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
 /// Polls without success between two looks whether the rank that is missing works.
@@ -23,6 +25,10 @@ constexpr std::uint32_t kPollsPerBeat = 256;
 
 std::uint64_t card_limit(std::uint32_t ranks) {
   return std::min<std::uint64_t>(kCardBytes, kCardWork / ranks);
+}
+
+std::uint64_t piece_bytes(std::uint32_t ranks) {
+  return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, kAreaBytes);
 }
 
 }  // namespace
@@ -43,7 +49,7 @@ HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root)
   pieces_.elements = call.count;
   const std::uint64_t shards = call.collective == Collective::ReduceScatter ? group.size() : 1;
   const std::uint64_t line = 64 / width_;
-  const std::uint64_t room = kAreaBytes / width_ / shards;
+  const std::uint64_t room = piece_bytes(group.size()) / width_ / shards;
   pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
   // A first publication brings the offers, so there is a part after it even if there is no piece.
   const bool sliced =
