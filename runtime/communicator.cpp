@@ -14,6 +14,8 @@
 #include <tuple>
 
 #include "runtime/checksum_internal.hpp"
+#include "runtime/host/group_internal.hpp"
+#include "runtime/host/host_request_internal.hpp"
 #include "runtime/operation_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -84,15 +86,23 @@ struct Communicator::Impl {
   std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
       programs;  ///< by collective, elements, element size
   std::uint64_t sequence = 0;
+  std::unique_ptr<host::Group> group;                        ///< null: by messages
+  std::vector<std::shared_ptr<host::Mapping>> plain_memory;  ///< allocate() without it
   int exceptions = std::uncaught_exceptions();
 
   void load(SizedSchedules plan, const Bootstrap& bootstrap);
+  void join_host(Bootstrap& job, bool wanted);
   void fill_in_for_one_rank();
   [[nodiscard]] std::vector<std::uint32_t> peers() const;
   void validate(const Call& call) const;
   [[nodiscard]] const std::shared_ptr<const LoadedSchedule>& schedule_for(const Call& call) const;
   std::shared_ptr<const LoadedProgram> program_for(const Call& call);
-  std::unique_ptr<Operation> start(const Call& call);
+  [[nodiscard]] std::uint32_t root_of(Collective collective) const;
+  /// `program`: where it is known already.
+  std::unique_ptr<Operation> start(const Call& call,
+                                   std::shared_ptr<const LoadedProgram> program = nullptr);
+  /// Starts and waits.
+  void run(const Call& call);
 };
 
 struct Prepared::State {
@@ -150,14 +160,15 @@ std::vector<std::uint32_t> Communicator::Impl::peers() const {
 void Communicator::Impl::validate(const Call& call) const {
   const auto& loaded = schedules[static_cast<std::size_t>(call.collective)];
   const std::string_view name = to_string(call.collective);
-  if (loaded.empty()) reject(fmt::format("the communicator has no {} schedule", name));
+  if (loaded.empty() && group == nullptr)
+    reject(fmt::format("the communicator has no {} schedule", name));
   const std::size_t ranks = engine->bootstrap().size();
   const std::uint32_t rank = engine->bootstrap().rank();
   if (call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
     reject(fmt::format("{}: {} elements do not fit the address space", name, call.count));
   }
   if (call.count == 0) return;
-  const bool root = rank == index(loaded.front().loaded->schedule.root);
+  const bool root = rank == root_of(call.collective);
   if (call.send == nullptr && (call.collective != Collective::Broadcast || root)) {
     reject(fmt::format("{}: send is null", name));
   }
@@ -205,12 +216,44 @@ std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call&
   return loaded;
 }
 
-std::unique_ptr<Operation> Communicator::Impl::start(const Call& call) {
+std::uint32_t Communicator::Impl::root_of(Collective collective) const {
+  const auto& loaded = schedules[static_cast<std::size_t>(collective)];
+  if (!has_root(collective)) return 0;
+  return loaded.empty() ? options.root : index(loaded.front().loaded->schedule.root);
+}
+
+std::unique_ptr<Operation> Communicator::Impl::start(const Call& call,
+                                                     std::shared_ptr<const LoadedProgram> program) {
   engine->check_usable();
   validate(call);
-  auto operation = std::make_unique<Operation>(engine, program_for(call), call, sequence++);
+  if (group != nullptr) {
+    auto request = std::make_unique<host::HostRequest>(engine, *group, call,
+                                                       root_of(call.collective), sequence++);
+    engine->poll();
+    return request;
+  }
+  if (program == nullptr) program = program_for(call);
+  auto operation = std::make_unique<MessageOperation>(engine, std::move(program), call, sequence++);
   operation->start();
   return operation;
+}
+
+void Communicator::Impl::run(const Call& call) {
+  if (group == nullptr) return start(call)->wait();
+  engine->check_usable();
+  validate(call);
+  host::HostRequest(engine, *group, call, root_of(call.collective), sequence++).wait();
+}
+
+/// Decided alike by all ranks: they have the same options, and join() answers the same to all.
+void Communicator::Impl::join_host(Bootstrap& job, bool wanted) {
+  if (job.size() == 1 || !wanted) return;
+  std::string why_not;
+  group = host::Group::join(job, options.timeout, why_not);
+  if (group == nullptr && options.host_path == HostPath::Required) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("rank {}: cannot go without messages: {}", job.rank(), why_not));
+  }
 }
 
 namespace {
@@ -232,16 +275,25 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     : impl_(std::make_unique<Impl>()) {
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
+  if (options.root >= job.size()) {
+    reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
+  }
+  const bool free_to_choose = plans.plans.empty() || plans.replaceable;
   for (SizedSchedules& plan : plans.plans) impl_->load(std::move(plan), job);
   if (job.size() == 1) impl_->fill_in_for_one_rank();
-  const TransportOptions wanted{impl_->peers(), options.timeout};
-  std::unique_ptr<Transport> transport = open_transport(options.transport, job, wanted);
-  if (options.checksums) transport = with_checksums(std::move(transport));
+  impl_->options = std::move(options);
+  impl_->join_host(job, impl_->options.host_path == HostPath::Required ||
+                            (impl_->options.host_path == HostPath::Auto && free_to_choose));
+  std::unique_ptr<Transport> transport =
+      impl_->group != nullptr
+          ? host::make_no_transport()
+          : open_transport(impl_->options.transport, job, {impl_->peers(), impl_->options.timeout});
+  if (impl_->options.checksums) transport = with_checksums(std::move(transport));
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
   impl_->engine =
-      std::make_shared<Engine>(std::move(bootstrap), std::move(transport), options.timeout);
-  impl_->options = std::move(options);
+      std::make_shared<Engine>(std::move(bootstrap), std::move(transport), impl_->options.timeout);
+  if (impl_->group != nullptr) impl_->engine->allow_naps();
 }
 
 Communicator::~Communicator() {
@@ -281,7 +333,6 @@ std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().ran
 std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
 std::string Communicator::describe() const { return impl_->description; }
 std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
-void Communicator::barrier() { impl_->engine->barrier(); }
 void Communicator::abort(const std::string& reason) { impl_->engine->give_up(reason); }
 
 Prepared Communicator::prepare(Collective collective, const void* send, void* recv,
@@ -292,18 +343,48 @@ Prepared Communicator::prepare(Collective collective, const void* send, void* re
   impl_->engine->check_usable();
   impl_->validate(call);
   Prepared prepared;
-  prepared.state_ =
-      std::make_shared<const Prepared::State>(Prepared::State{call, impl_->program_for(call)});
+  prepared.state_ = std::make_shared<const Prepared::State>(
+      Prepared::State{call, impl_->group == nullptr ? impl_->program_for(call) : nullptr});
   return prepared;
 }
 
 Request Communicator::start(const Prepared& prepared) {
-  impl_->engine->check_usable();
   Request request;
-  request.operation_ = std::make_unique<Operation>(impl_->engine, prepared.state_->program,
-                                                   prepared.state_->call, impl_->sequence++);
-  request.operation_->start();
+  request.operation_ = impl_->start(prepared.state_->call, prepared.state_->program);
   return request;
+}
+
+bool Communicator::on_one_host() const { return impl_->group != nullptr; }
+
+void Communicator::barrier() {
+  if (impl_->group == nullptr) return impl_->engine->barrier();
+  impl_->engine->wait_all();
+  impl_->run({Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8});
+}
+
+void* Communicator::allocate(std::size_t bytes) {
+  Engine& engine = *impl_->engine;
+  engine.check_usable();
+  if (impl_->group == nullptr) {
+    impl_->plain_memory.push_back(host::Mapping::create_private(bytes));
+    return impl_->plain_memory.back()->data();
+  }
+  try {
+    return impl_->group->allocate(engine.bootstrap(), bytes, impl_->options.timeout);
+  } catch (const Error& error) {
+    // Without memory the ranks go on; after anything else they are out of step.
+    if (error.code() != ErrorCode::Io) engine.give_up(fmt::format("allocate: {}", error.what()));
+    throw;
+  }
+}
+
+void Communicator::deallocate(void* memory) {
+  impl_->engine->wait_all();
+  const bool shared = impl_->group != nullptr && impl_->group->deallocate(memory);
+  const auto plain =
+      std::erase_if(impl_->plain_memory, [&](const auto& one) { return one->data() == memory; });
+  if (!shared && plain == 0)
+    reject("deallocate: expected memory of allocate(), got another address");
 }
 
 Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
@@ -348,21 +429,26 @@ Request Communicator::start_reduce(const void* send, void* recv, std::size_t cou
 
 void Communicator::all_reduce(const void* send, void* recv, std::size_t count, DataType type,
                               ReduceOp op) {
-  start_all_reduce(send, recv, count, type, op).wait();
+  impl_->run({Collective::AllReduce, static_cast<const std::byte*>(send),
+              static_cast<std::byte*>(recv), count, type, op});
 }
 void Communicator::reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
                                   ReduceOp op) {
-  start_reduce_scatter(send, recv, count, type, op).wait();
+  impl_->run({Collective::ReduceScatter, static_cast<const std::byte*>(send),
+              static_cast<std::byte*>(recv), count, type, op});
 }
 void Communicator::all_gather(const void* send, void* recv, std::size_t count, DataType type) {
-  start_all_gather(send, recv, count, type).wait();
+  impl_->run({Collective::AllGather, static_cast<const std::byte*>(send),
+              static_cast<std::byte*>(recv), count, type});
 }
 void Communicator::broadcast(const void* send, void* recv, std::size_t count, DataType type) {
-  start_broadcast(send, recv, count, type).wait();
+  impl_->run({Collective::Broadcast, static_cast<const std::byte*>(send),
+              static_cast<std::byte*>(recv), count, type});
 }
 void Communicator::reduce(const void* send, void* recv, std::size_t count, DataType type,
                           ReduceOp op) {
-  start_reduce(send, recv, count, type, op).wait();
+  impl_->run({Collective::Reduce, static_cast<const std::byte*>(send),
+              static_cast<std::byte*>(recv), count, type, op});
 }
 
 }  // namespace multitree::runtime

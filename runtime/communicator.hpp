@@ -21,17 +21,30 @@
 
 namespace multitree::runtime {
 
+/// Whether ranks of one host go without messages: through memory that they all map, in an order of
+/// their own (sums in rank order).
+enum class HostPath : std::uint8_t {
+  Off,       ///< never
+  Auto,      ///< where nobody asked for certain schedules and all ranks are on one host
+  Required,  ///< or it is an error; schedules are not used
+};
+
 struct CommunicatorOptions {
   std::string transport = "ucx";           ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
   bool checksums = false;                  ///< every message is checked on arrival; all ranks alike
+  HostPath host_path = HostPath::Auto;
+  std::uint32_t root = 0;  ///< of broadcast and reduce where no schedule says it
 };
 
 /// Schedules by size, at most one list a collective.
 struct PlansBySize {
-  explicit PlansBySize(std::vector<SizedSchedules> lists) : plans(std::move(lists)) {}
+  explicit PlansBySize(std::vector<SizedSchedules> lists, bool chosen = false)
+      : plans(std::move(lists)), replaceable(chosen) {}
   std::vector<SizedSchedules> plans;
+  /// Chosen by prediction (tune(), `auto`), not asked for: on one host HostPath::Auto goes without.
+  bool replaceable = false;
 };
 
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
@@ -80,7 +93,9 @@ class Prepared {
 /// the communicator is unusable and the receive buffers hold unspecified values.
 class Communicator {
  public:
-  /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks.
+  /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks. Without
+  /// any, all collectives run if the ranks share a host (HostPath::Auto). \throws
+  /// Error(Unsupported) saying why not with HostPath::Required, Error as make_transport().
   Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
                CommunicatorOptions options = {});
   /// The same with plans: of each collective's schedules, the one for the size of the call runs.
@@ -132,6 +147,17 @@ class Communicator {
   /// left out, the coordinator is gone or another rank dies meanwhile (shrink again),
   /// Error(Timeout).
   [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
+
+  /// Collective: `bytes` of zeroed memory, as much as this rank wants, that all ranks of one host
+  /// map: collectives without messages use it in place, nothing is copied in or out. Elsewhere it
+  /// is plain memory. Lives until deallocate() or the end of the communicator. \throws Error(Io) at
+  /// every rank if one cannot have it.
+  void* allocate(std::size_t bytes);
+  /// Every rank gives back its part; waits for outstanding collectives. \throws
+  /// Error(InvalidArgument) if `memory` is not of allocate().
+  void deallocate(void* memory);
+  /// Whether collectives go without messages.
+  [[nodiscard]] bool on_one_host() const;
 
  private:
   struct Impl;

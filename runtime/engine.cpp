@@ -21,7 +21,10 @@ constexpr std::uint32_t kSpinsWhenCrowded = 2;
 constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
 /// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
-constexpr std::chrono::milliseconds kNap{10};
+constexpr std::chrono::milliseconds kSleep{10};
+/// Sleep instead of a futex: whoever publishes would have to ask each time whether somebody sleeps.
+constexpr std::chrono::milliseconds kNapAfter{20};
+constexpr std::chrono::microseconds kNap{50};
 constexpr std::chrono::milliseconds kCausePatience{200};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
 /// computing, and then nothing could have moved.
@@ -45,6 +48,8 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
   return failure;
 }
 
+std::string Running::name() const { return fmt::format("{} #{}", collective, sequence); }
+
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
                Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
@@ -52,7 +57,7 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
       timeout_(timeout),
       spins_(kSpins) {}
 
-void Engine::remove(const Execution& execution) {
+void Engine::remove(const Activity& execution) {
   std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
 }
 
@@ -63,7 +68,7 @@ bool Engine::advance_all() {
       moved |= running.execution->advance();
     } catch (const Error& error) {
       if (await_failure(*bootstrap_)) check_failure();
-      const std::string reason = fmt::format("{}: {}", running.name, error.what());
+      const std::string reason = fmt::format("{}: {}", running.name(), error.what());
       give_up(reason);
       throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
     }
@@ -102,7 +107,11 @@ void Engine::on_idle() {
     check_failure();
   }
   if (idle_ >= timeout_) time_out();
-  if (!transport_->sleep(kNap)) ::sched_yield();
+  if (naps_ && idle_ >= kNapAfter) {
+    std::this_thread::sleep_for(kNap);
+    return;
+  }
+  if (!transport_->sleep(kSleep)) ::sched_yield();
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 
@@ -119,7 +128,7 @@ void Engine::check_failure() {
   std::string what = *failure;
   const Running* running = oldest();
   if (running != nullptr) {
-    what = fmt::format("{}: {}; rank {} was {}", running->name, *failure, bootstrap_->rank(),
+    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->rank(),
                        running->execution->waiting_for());
   }
   give_up(*failure);
@@ -129,15 +138,15 @@ void Engine::check_failure() {
 void Engine::time_out() {
   check_failure();
   const Running* running = oldest();
-  const std::string reason = running == nullptr
-                                 ? std::string("nothing outstanding")
-                                 : fmt::format("{}: no progress for {} ms while {}", running->name,
-                                               timeout_.count(), running->execution->waiting_for());
+  const std::string reason =
+      running == nullptr ? std::string("nothing outstanding")
+                         : fmt::format("{}: no progress for {} ms while {}", running->name(),
+                                       timeout_.count(), running->execution->waiting_for());
   give_up(reason);
   throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
 }
 
-void Engine::wait(const Execution& execution) {
+void Engine::wait(const Activity& execution) {
   while (!execution.done()) poll();
 }
 

@@ -7,18 +7,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "runtime/activity_internal.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/executor_internal.hpp"
 #include "runtime/transport.hpp"
 
 namespace multitree::runtime {
 
-/// What the engine sees of a started collective.
+/// A started collective and its name.
 struct Running {
-  Execution* execution = nullptr;
-  std::string name;  ///< "allreduce #5"
+  Activity* execution = nullptr;
+  std::string_view collective;
+  std::uint64_t sequence = 0;
+  [[nodiscard]] std::string name() const;  ///< "allreduce #5"
 };
 
 /// Waits a moment for the bootstrap to know of a failure. A transport's complaint may be the echo
@@ -39,14 +43,17 @@ class Engine {
   [[nodiscard]] Transport& transport() { return *transport_; }
   ScratchPool& scratch() { return scratch_; }
   ScratchPool& work() { return work_; }
+  /// Lets long waits sleep a little: where no network needs progress, and a peer that is away for
+  /// so long will not notice some microseconds.
+  void allow_naps() { naps_ = true; }
 
   void add(const Running& running) { running_.push_back(running); }
-  void remove(const Execution& execution);
+  void remove(const Activity& execution);
 
   /// One round of progress for all. \throws Error as described above.
   void poll();
   /// \throws Error as described above.
-  void wait(const Execution& execution);
+  void wait(const Activity& execution);
   /// Waits for all that is running.
   void wait_all();
   /// wait_all(), then the bootstrap's barrier.
@@ -74,7 +81,8 @@ class Engine {
   std::vector<Running> running_;
   std::string broken_;
   std::uint32_t idle_polls_ = 0;
-  std::uint32_t spins_;              ///< idle polls before a yield, as crowded as it is
+  std::uint32_t spins_;  ///< idle polls before a yield, as crowded as it is
+  bool naps_ = false;
   bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock
   Clock::duration idle_{};           ///< time spent polling since something last moved

@@ -3,8 +3,6 @@
 /// The life of a collective, from the user's buffers and back.
 #include "runtime/operation_internal.hpp"
 
-#include <fmt/format.h>
-
 #include <cstring>
 
 #include "runtime/reduce.hpp"
@@ -19,22 +17,23 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
-Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
-                     const Call& call, std::uint64_t sequence)
+MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
+                                   std::shared_ptr<const LoadedProgram> program, const Call& call,
+                                   std::uint64_t sequence)
     : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
   const Execution::Context context{engine_->transport(), engine_->scratch(),
                                    (sequence & 0x7fffU) << 32, call.type, call.op};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
-  engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
+  engine_->add({execution_.get(), to_string(call.collective), sequence});
 }
 
-void Operation::start() {
+void MessageOperation::start() {
   execution_->start();
   if (execution_->done()) complete();
 }
 
-Buffers Operation::prepare() {
+Buffers MessageOperation::prepare() {
   const std::uint32_t rank = engine_->bootstrap().rank();
   const std::size_t bytes = call_.count * size_of(call_.type);
   const bool root = rank == index(program_->source->schedule.root);
@@ -64,7 +63,7 @@ Buffers Operation::prepare() {
   return {call_.send, work_.data.get()};
 }
 
-void Operation::complete() {
+void MessageOperation::complete() {
   execution_->copy_untouched(ending_.begin, ending_.end);
   if (ending_.copy_from != nullptr) {
     copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type));
@@ -75,7 +74,7 @@ void Operation::complete() {
   release();
 }
 
-void Operation::release() {
+void MessageOperation::release() {
   if (execution_ == nullptr) return;
   if (!execution_->done()) {
     // Dropped. The peers need our part, and the transport our buffers, until the end.
@@ -89,7 +88,7 @@ void Operation::release() {
   if (work_.data != nullptr) engine_->work().give(std::move(work_));
 }
 
-bool Operation::test() {
+bool MessageOperation::test() {
   if (execution_ == nullptr) return true;
   if (!execution_->done()) engine_->poll();
   if (!execution_->done()) return false;
@@ -97,7 +96,7 @@ bool Operation::test() {
   return true;
 }
 
-void Operation::wait() {
+void MessageOperation::wait() {
   if (execution_ == nullptr) return;
   engine_->wait(*execution_);
   complete();

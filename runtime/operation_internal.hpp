@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "algorithms/schedule.hpp"
+#include "runtime/call_internal.hpp"
 #include "runtime/data_type.hpp"
 #include "runtime/engine_internal.hpp"
 #include "runtime/program_internal.hpp"
@@ -26,16 +27,6 @@ struct LoadedProgram {
   Program program;
 };
 
-/// What a collective was called with.
-struct Call {
-  Collective collective{};
-  const std::byte* send = nullptr;
-  std::byte* recv = nullptr;
-  std::size_t count = 0;
-  DataType type{};
-  ReduceOp op = ReduceOp::Sum;
-};
-
 /// What is left to do when the last message is in.
 struct Ending {
   std::uint64_t begin = 0, end = 0;      ///< where this rank's result lies in the buffer, in bytes
@@ -49,19 +40,29 @@ struct Buffers {
   std::byte* data = nullptr;
 };
 
-/// One started collective: the execution, its memory, and its ending.
+/// One started collective, behind a Request.
 class Operation {
  public:
-  Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
-            const Call& call, std::uint64_t sequence);
-  ~Operation() { release(); }
+  Operation() = default;
+  virtual ~Operation() = default;
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 
+  virtual bool test() = 0;
+  virtual void wait() = 0;
+};
+
+/// One by messages: the execution, its memory, and its ending.
+class MessageOperation final : public Operation {
+ public:
+  MessageOperation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
+                   const Call& call, std::uint64_t sequence);
+  ~MessageOperation() override { release(); }
+
   /// Posts the first messages. Apart from the constructor, so that a failure finds a whole object.
   void start();
-  bool test();
-  void wait();
+  bool test() override;
+  void wait() override;
 
  private:
   /// Decides where to run: in recv, or where that cannot hold the whole vector in a work buffer.

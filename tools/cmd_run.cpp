@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
 #include "algorithms/certificate/certify.hpp"
@@ -44,9 +45,11 @@ struct Flags {
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
   double timeout = 30;
-  bool json = false, digest = false, checksums = false;
+  bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
 
+/// Among the algorithms: no schedule, the memory of one host.
+constexpr std::string_view kHost = "host";
 constexpr std::uint32_t kDefaultIterations = 20;
 
 /// What is going to be run: known in full before any process is started.
@@ -126,6 +129,7 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
   options.root = Rank{flags.root};
   options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
   options.seed = flags.seed;
+  options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
@@ -200,6 +204,11 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
         certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
+      if (name == kHost) {
+        plan.runs.push_back({name, topology.name(), std::nullopt, {}});
+        plan.schedules.emplace_back();
+        continue;
+      }
       SizedSchedules schedules = for_flag("--algorithm", [&] {
         const std::vector<std::uint64_t>& sizes = plan.options.sizes;
         return choose_schedules(name, topology, plan.options.collective, plan.options.root,
@@ -335,7 +344,8 @@ void add_job_flags(CLI::App& app, Flags& flags) {
                                   "Run this schedule or plan file ('-': standard input)")
                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_network_flags(app, flags.network)->excludes(schedule);
-  app.add_option("-a,--algorithm", flags.algorithms, "One or several, separated by commas")
+  app.add_option("-a,--algorithm", flags.algorithms,
+                 "One or several, separated by commas; host: no messages, the memory of one host")
       ->capture_default_str()
       ->excludes(schedule);
   app.add_option("--np", flags.processes,
@@ -392,6 +402,8 @@ void add_benchmark_flags(CLI::App& app, Flags& flags) {
   app.add_option("--seed", flags.seed, "Of the input data")
       ->check(number_from(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
+  app.add_flag("--shared-buffers", flags.shared_buffers,
+               "Buffers that all ranks of one host map: Communicator::allocate()");
   app.add_flag("--digest", flags.digest, "Print a digest of all ranks' results in each row");
   app.add_flag("--json", flags.json, "Print JSON (keys as in nccl-tests) instead of the table");
   app.add_option("-J,--output_file", flags.json_file, "Write the JSON to this file as well");

@@ -89,8 +89,8 @@ void Comm::set_up(const Join& join) {
       planner.emplace(settings_, bootstrap->size());
       std::vector<SizedSchedules> plans = planner->unrooted();
       check_agreement(plans, *bootstrap, settings_.init_deadline);
-      communicator = std::make_unique<Communicator>(bootstrap, PlansBySize(std::move(plans)),
-                                                    settings_.options);
+      communicator = std::make_unique<Communicator>(
+          bootstrap, PlansBySize(std::move(plans), settings_.open()), settings_.options);
     } catch (const std::exception& error) {
       bootstrap->report_failure(error.what());
       throw;
@@ -201,8 +201,10 @@ void Comm::connect(std::uint32_t root) {
   run([&] {
     std::vector<SizedSchedules> plans = planner_->rooted(Rank{root});
     check_agreement(plans, *bootstrap_, settings_.options.timeout);
-    rooted_[root] = std::make_unique<Communicator>(bootstrap_, PlansBySize(std::move(plans)),
-                                                   settings_.options);
+    CommunicatorOptions options = settings_.options;
+    options.root = root;
+    rooted_[root] = std::make_unique<Communicator>(
+        bootstrap_, PlansBySize(std::move(plans), settings_.open()), options);
   });
 }
 

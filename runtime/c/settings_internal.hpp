@@ -25,6 +25,11 @@ struct Settings {
   std::string algorithm = "auto";
   std::string plan_file;
   CommunicatorOptions options;
+
+  /// Nothing was asked for: on one host, shared memory may take the place of schedules.
+  [[nodiscard]] bool open() const {
+    return topology.empty() && plan_file.empty() && algorithm == "auto";
+  }
 };
 
 /// \throws Failure(mtInvalidArgument) naming the field. nullptr gives the defaults.

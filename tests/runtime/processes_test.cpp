@@ -86,6 +86,44 @@ INSTANTIATE_TEST_SUITE_P(Ucx, Transports,
                            return name;
                          });
 
+TEST(Host, CollectivesAreRight) {
+  for (const std::uint32_t ranks : {2U, 5U, 16U}) {
+    std::string errors;
+    EXPECT_EQ(launch(ranks, {"host"}, &errors), 0) << errors;
+    EXPECT_EQ(errors, "");
+  }
+}
+
+/// Names in the folder of shared memory that could be ours.
+std::vector<std::string> shared_files() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find("multitree") != std::string::npos) names.push_back(name);
+  }
+  return names;
+}
+
+TEST(Host, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
+  std::mt19937 random(9);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint32_t victim = random() % 4;
+    const std::string delay = std::to_string(random() % 100'000);
+    const auto begin = std::chrono::steady_clock::now();
+    std::string errors;
+    EXPECT_EQ(launch(4, {"host-victim", std::to_string(victim), delay}, &errors), 4) << errors;
+    for (std::uint32_t rank = 0; rank < 4; ++rank) {
+      if (rank == victim) continue;
+      EXPECT_THAT(errors, HasSubstr("rank " + std::to_string(rank) + ": ")) << errors;
+    }
+    EXPECT_THAT(errors, HasSubstr("rank " + std::to_string(victim) + " died (connection closed)"));
+    EXPECT_THAT(errors, ::testing::Not(HasSubstr("killing the ranks"))) << "victim " << victim;
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(8));
+  }
+  EXPECT_THAT(shared_files(), ::testing::IsEmpty());
+}
+
 TEST(Launcher, ReportsTheFirstRanksOwnExitCode) {
   std::string errors;
   EXPECT_EQ(launch(3, {"exit", "1", "3"}, &errors), 3);

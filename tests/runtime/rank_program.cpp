@@ -7,6 +7,8 @@
 ///     rank_program victim RANK MICROSECONDS  all-reduces without end; RANK is killed after that
 ///     time rank_program exit RANK CODE            RANK leaves with CODE, the others wait for it
 ///     rank_program time BYTES ITERATIONS     prints bus bandwidth
+///     rank_program host                      without messages: every collective, random calls
+///     rank_program host-victim RANK MICROSECONDS   as victim, without messages
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -19,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "host_model.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
 
@@ -60,6 +63,29 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
   }
 }
 
+CommunicatorOptions on_host(std::uint32_t root) {
+  CommunicatorOptions options = options_for("ucx");
+  options.host_path = HostPath::Required;
+  options.root = root;
+  return options;
+}
+
+void check_host(const std::shared_ptr<Bootstrap>& bootstrap) {
+  const std::uint32_t root = bootstrap->size() - 1;
+  Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
+  for (const Collective collective : all_collectives()) {
+    for (const std::size_t count : {0UL, 1UL, 5UL, 4099UL, 150'001UL}) {
+      for (const bool in_place : {false, true}) {
+        check_collective(communicator, collective, Rank{root}, count, DataType::Float32,
+                         ReduceOp::Avg, in_place);
+      }
+    }
+  }
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    check_random_call(communicator, Rank{root}, {seed, seed % 8 == 0 ? 900'000UL : 50'000UL});
+  }
+}
+
 [[noreturn]] void run_silent(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t silent) {
   CommunicatorOptions options = options_for("ucx");
   options.timeout = Deadline(1000);
@@ -73,18 +99,38 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
   while (true) ::pause();
 }
 
-[[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
-                             long microseconds) {
+void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
   std::thread killer;
-  if (bootstrap->rank() == victim) {
+  if (rank == victim) {
     killer = std::thread([microseconds] {
       std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
       ::kill(::getpid(), SIGKILL);
     });
     killer.detach();
   }
+}
+
+[[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
+                             long microseconds) {
+  kill_after(bootstrap->rank(), victim, microseconds);
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
   reduce_for_ever(communicator);
+}
+
+/// Private and shared buffers in turn.
+[[noreturn]] void run_host_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
+                                  long microseconds) {
+  kill_after(bootstrap->rank(), victim, microseconds);
+  Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(0));
+  std::vector<float> small(64, 1.0F), large(300'000, 1.0F);
+  auto* shared = static_cast<float*>(communicator.allocate(4 * large.size()));
+  while (true) {
+    for (float* data : {large.data(), shared}) {
+      communicator.all_reduce(data, data, large.size(), DataType::Float32, ReduceOp::Max);
+      communicator.all_reduce(small.data(), small.data(), small.size(), DataType::Float32,
+                              ReduceOp::Max);
+    }
+  }
 }
 
 void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, int code) {
@@ -124,6 +170,11 @@ int main_of(const std::vector<std::string>& arguments) {
   if (mode == "victim") {
     run_victim(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
                std::stol(arguments.at(2)));
+  }
+  if (mode == "host") check_host(bootstrap);
+  if (mode == "host-victim") {
+    run_host_victim(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
+                    std::stol(arguments.at(2)));
   }
   if (mode == "silent") {
     run_silent(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))));

@@ -22,23 +22,55 @@ namespace {
 using runtime::Communicator;
 using Clock = std::chrono::steady_clock;
 
+/// `bytes` of the communicator's memory, or of our own.
+class Buffer {
+ public:
+  Buffer(Communicator& communicator, bool shared, std::size_t bytes) : bytes_(bytes) {
+    if (shared) {
+      communicator_ = &communicator;
+      data_ = static_cast<std::byte*>(communicator.allocate(bytes));
+    } else {
+      own_.resize(bytes);
+      data_ = own_.data();
+    }
+  }
+  ~Buffer() {
+    if (communicator_ == nullptr) return;
+    try {
+      communicator_->deallocate(data_);
+    } catch (const Error&) {  // it has failed; its memory goes with it
+    }
+  }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return bytes_; }
+
+ private:
+  Communicator* communicator_ = nullptr;
+  std::vector<std::byte> own_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_;
+};
+
 /// Lays the buffers of one collective out for one rank and one size.
 ///
 /// Each rank has an input part and an output part; in place, one lies inside the other or both are
 /// the same, as NCCL defines it. `shard` is 1/n of the vector.
 class Case {
  public:
-  Case(const CheckCase& check, std::uint32_t rank, std::uint64_t bytes)
-      : check_(check), rank_(rank), width_(runtime::size_of(check.type)) {
-    const std::uint64_t elements = bytes / width_;
-    sharded_ =
-        check.collective == Collective::ReduceScatter || check.collective == Collective::AllGather;
-    count_ = sharded_ ? elements / check.ranks : elements;
-    whole_ = sharded_ ? count_ * check.ranks : count_;
-    // One spare byte keeps data() of an empty case from being null.
-    input_.resize(whole_ * width_ + 1);
-    output_.resize(whole_ * width_ + 1);
-  }
+  Case(const CheckCase& check, Communicator& communicator, std::uint64_t bytes, bool shared)
+      : check_(check),
+        rank_(communicator.rank()),
+        width_(runtime::size_of(check.type)),
+        sharded_(check.collective == Collective::ReduceScatter ||
+                 check.collective == Collective::AllGather),
+        count_(bytes / width_ / (sharded_ ? check.ranks : 1)),
+        whole_(sharded_ ? count_ * check.ranks : count_),
+        // One spare byte keeps data() of an empty case from being null.
+        input_(communicator, shared, whole_ * width_ + 1),
+        output_(communicator, shared, whole_ * width_ + 1) {}
 
   std::uint64_t count() const { return count_; }
   std::uint64_t bytes() const { return whole_ * width_; }
@@ -111,9 +143,9 @@ class Case {
   CheckCase check_;
   std::uint32_t rank_;
   std::size_t width_;
-  bool sharded_ = false;
-  std::uint64_t count_ = 0, whole_ = 0;
-  std::vector<std::byte> input_, output_;
+  bool sharded_;
+  std::uint64_t count_, whole_;
+  Buffer input_, output_;
 };
 
 /// One rank's numbers of a measurement, exchanged as raw bytes between equal programs.
@@ -205,12 +237,16 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   std::vector<SizedSchedules> plans;
   if (!fitting.empty()) plans.push_back(fitting);
   runtime::check_agreement(plans, *job, options.communicator.timeout);
-  Communicator communicator(job, runtime::PlansBySize(std::move(plans)), options.communicator);
+  runtime::CommunicatorOptions wanted = options.communicator;
+  // A run executes what it was told to: a schedule by messages even on one host.
+  wanted.host_path = schedules.empty() ? runtime::HostPath::Required : runtime::HostPath::Off;
+  wanted.root = index(root);
+  Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
     const CheckCase check{options.collective, key.type,    key.op, job->size(), root,
                           options.seed,       options.data};
-    Case test(check, job->rank(), key.bytes);
+    Case test(check, communicator, key.bytes, options.shared_buffers);
     if (!done.rows.empty()) {
       const Row& last = done.rows.back();
       if (last.type == key.type && last.op == key.op && last.bytes == test.bytes()) continue;

@@ -40,6 +40,7 @@ struct BenchmarkOptions {
   bool check = true;
   DataKind data = DataKind::Exact;
   std::uint64_t seed = 1;
+  bool shared_buffers = false;  ///< of Communicator::allocate()
   runtime::CommunicatorOptions communicator;
 };
 
@@ -61,8 +62,9 @@ struct Row {
 };
 
 /// Collective over the crew: runs every type, operator and size, calls `on_row` at rank 0 as rows
-/// come, and returns them (the same at every rank). If ranks are lost on the way and the crew goes
-/// on, calls `on_loss` at its rank 0, and the row under way starts again. \throws as Communicator.
+/// come, and returns them (the same at every rank). Without schedules: by the memory of one host.
+/// If ranks are lost on the way and the crew goes on, calls `on_loss` at its rank 0, and the row
+/// under way starts again. \throws as Communicator.
 std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
                                const BenchmarkOptions& options,
                                const std::function<void(const Row&)>& on_row,

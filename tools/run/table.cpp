@@ -34,6 +34,14 @@ std::string mode_columns(const Measurement& m, bool checked) {
                      checked ? fmt::format("{}", m.wrong) : "N/A");
 }
 
+/// What the table says of a run above its rows.
+std::string run_words(const AlgorithmRun& run) {
+  if (!run.report) return "the memory of one host, no messages, no schedule";
+  return fmt::format("{} ranks, steps {}, bound {}, total {}, ratio {:.3f}, verified",
+                     run.report->ranks, run.report->steps, run.report->bound_steps,
+                     run.report->total_steps, run.report->bound_ratio);
+}
+
 ordered_json mode_json(const Measurement& m, bool checked) {
   ordered_json json = {{"time", m.seconds * 1e6}, {"alg_bw", m.algbw}, {"bus_bw", m.busbw}};
   json["nwrong"] = checked ? ordered_json(m.wrong) : ordered_json("N/A");
@@ -63,11 +71,8 @@ double AlgorithmRun::best_busbw() const {
 
 std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& options,
                          bool with_digest) {
-  const ScheduleReport& report = run.report;
-  std::string text = fmt::format(
-      "# {} by {} on {}: {} ranks, steps {}, bound {}, total {}, ratio {:.3f}, verified\n",
-      to_string(options.collective), run.algorithm, run.topology, report.ranks, report.steps,
-      report.bound_steps, report.total_steps, report.bound_ratio);
+  std::string text = fmt::format("# {} by {} on {}: {}\n", to_string(options.collective),
+                                 run.algorithm, run.topology, run_words(run));
   text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{:^33} |{:^33}",
                                               "", "", "", "", "", "out-of-place", "in-place"));
   const std::string mode =
@@ -98,9 +103,10 @@ std::string summary_table(const std::vector<AlgorithmRun>& runs) {
   std::vector<std::vector<std::string>> rows = {
       {"algorithm", "steps", "bound", "ratio", "best busbw (GB/s)", "avg busbw (GB/s)", "#wrong"}};
   for (const AlgorithmRun& run : runs) {
-    rows.push_back({run.algorithm, fmt::format("{}", run.report.steps),
-                    fmt::format("{}", run.report.bound_steps),
-                    fmt::format("{:.3f}", run.report.bound_ratio),
+    const auto& report = run.report;
+    rows.push_back({run.algorithm, report ? fmt::format("{}", report->steps) : "-",
+                    report ? fmt::format("{}", report->bound_steps) : "-",
+                    report ? fmt::format("{:.3f}", report->bound_ratio) : "-",
                     fmt::format("{:.3f}", run.best_busbw()),
                     fmt::format("{:.3f}", run.mean_busbw()), fmt::format("{}", run.wrong())});
   }
@@ -122,14 +128,16 @@ ordered_json run_json(const std::vector<AlgorithmRun>& runs, const BenchmarkOpti
            {"out_of_place", mode_json(row.out_of_place, options.check)},
            {"in_place", mode_json(row.in_place, options.check)}});
     }
-    list.push_back({{"algorithm", run.algorithm},
-                    {"topology", run.topology},
-                    {"steps", run.report.steps},
-                    {"bound_steps", run.report.bound_steps},
-                    {"bound_ratio", run.report.bound_ratio},
-                    {"results", rows},
-                    {"nwrong", run.wrong()},
-                    {"average_bus_bandwidth", run.mean_busbw()}});
+    ordered_json json = {{"algorithm", run.algorithm}, {"topology", run.topology}};
+    if (run.report) {
+      json["steps"] = run.report->steps;
+      json["bound_steps"] = run.report->bound_steps;
+      json["bound_ratio"] = run.report->bound_ratio;
+    }
+    json["results"] = rows;
+    json["nwrong"] = run.wrong();
+    json["average_bus_bandwidth"] = run.mean_busbw();
+    list.push_back(json);
   }
   return {{"config",
            {{"collective", to_string(options.collective)},

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,11 @@
 
 namespace multitree::tools {
 
-/// All rows of one algorithm, with what is known of its schedule.
+/// All rows of one algorithm, with what is known of its schedule; `host` has none.
 struct AlgorithmRun {
   std::string algorithm;
   std::string topology;
-  ScheduleReport report;
+  std::optional<ScheduleReport> report;
   std::vector<Row> rows;
 
   [[nodiscard]] std::uint64_t wrong() const;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the engine sees of a started collective.
+#pragma once
+
+#include <string>
+
+namespace multitree::runtime {
+
+class Activity {
+ public:
+  Activity() = default;
+  virtual ~Activity() = default;
+  Activity(const Activity&) = delete;
+  Activity& operator=(const Activity&) = delete;
+
+  /// Does what can be done without waiting; true if anything moved. \throws Error
+  virtual bool advance() = 0;
+  [[nodiscard]] virtual bool done() const = 0;
+  /// In words: "waiting to receive chunk 4 segment 0 from rank 1 at step 3".
+  [[nodiscard]] virtual std::string waiting_for() const = 0;
+};
+
+}  // namespace multitree::runtime

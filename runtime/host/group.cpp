@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Finding out who shares this host, and the memory of those.
+#include "runtime/host/group_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// Separates what a rank says of its host from the description of rank 0's arena.
+constexpr char kSeparator = '|';
+
+/// What a rank says after it has tried: empty is well.
+std::string first_complaint(const std::vector<std::string>& answers) {
+  for (std::size_t rank = 0; rank < answers.size(); ++rank) {
+    if (!answers[rank].empty()) return fmt::format("rank {}: {}", rank, answers[rank]);
+  }
+  return {};
+}
+
+}  // namespace
+
+Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size)
+    : arena_(std::move(arena)),
+      desks_(reinterpret_cast<Desk*>(arena_->data())),
+      rank_(rank),
+      size_(size) {}
+
+std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not) {
+  const std::uint32_t rank = bootstrap.rank(), size = bootstrap.size();
+  std::shared_ptr<Mapping> arena;
+  std::string complaint, mine = host_identity() + kSeparator;
+  if (rank == 0) {
+    try {
+      arena = Mapping::create(sizeof(Desk) * size);
+      mine += arena->describe();
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  }
+  const std::vector<std::string> all = bootstrap.all_gather(mine, deadline);
+  const std::string host = all[0].substr(0, all[0].find(kSeparator));
+  std::uint32_t stranger = 0;
+  while (stranger < size && all[stranger].substr(0, all[stranger].find(kSeparator)) == host) {
+    ++stranger;
+  }
+  if (stranger < size) {  // all see the same list and come to the same end
+    why_not =
+        fmt::format("rank {} is on another host or in another container than rank 0", stranger);
+    return nullptr;
+  }
+  if (rank != 0) {
+    try {
+      arena = Mapping::open(std::string_view(all[0]).substr(host.size() + 1));
+    } catch (const Error& error) {
+      complaint = error.what();
+    }
+  }
+  why_not = first_complaint(bootstrap.all_gather(complaint, deadline));
+  if (!why_not.empty()) return nullptr;
+  if (rank == 0) arena->close_door();
+  return std::unique_ptr<Group>(new Group(std::move(arena), rank, size));
+}
+
+void Group::publish() {
+  ++published_;
+  seen_ = 0;
+  desks_[rank_].cards[published_ % 2].stamp.store(published_, std::memory_order_release);
+}
+
+std::uint32_t Group::missing() {
+  while (seen_ < size_ &&
+         desks_[seen_].cards[published_ % 2].stamp.load(std::memory_order_acquire) >= published_) {
+    ++seen_;
+  }
+  return seen_;
+}
+
+void* Group::allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline) {
+  Allocation allocation{next_allocation_++, std::vector<std::shared_ptr<Mapping>>(size_)};
+  std::string complaint, description;
+  try {
+    allocation.parts[rank_] = Mapping::create(bytes);
+    description = allocation.parts[rank_]->describe();
+  } catch (const Error& error) {
+    complaint = error.what();
+  }
+  const std::vector<std::string> all = bootstrap.all_gather(description, deadline);
+  for (std::uint32_t r = 0; r < size_ && complaint.empty(); ++r) {
+    if (r == rank_ || all[r].empty()) continue;
+    try {
+      allocation.parts[r] = Mapping::open(all[r]);
+    } catch (const Error& error) {
+      complaint = fmt::format("memory of rank {}: {}", r, error.what());
+    }
+  }
+  const std::string failure = first_complaint(bootstrap.all_gather(complaint, deadline));
+  if (!failure.empty()) throw Error(ErrorCode::Io, fmt::format("allocate: {}", failure));
+  allocation.parts[rank_]->close_door();
+  allocations_.push_back(std::move(allocation));
+  return allocations_.back().parts[rank_]->data();
+}
+
+bool Group::deallocate(void* memory) {
+  return std::erase_if(allocations_,
+                       [&](const Allocation& a) { return a.parts[rank_]->data() == memory; }) != 0;
+}
+
+Place Group::find(const void* buffer, std::size_t bytes) const {
+  const auto* const begin = static_cast<const std::byte*>(buffer);
+  for (const Allocation& allocation : allocations_) {
+    const Mapping& mine = *allocation.parts[rank_];
+    const std::less_equal<> not_after;
+    if (not_after(mine.data(), begin) && not_after(begin + bytes, mine.data() + mine.bytes())) {
+      return {allocation.id, static_cast<std::uint64_t>(begin - mine.data())};
+    }
+  }
+  return {};
+}
+
+std::byte* Group::at(std::uint32_t rank, std::uint32_t allocation, std::uint64_t offset,
+                     std::uint64_t bytes) const {
+  for (const Allocation& known : allocations_) {
+    if (known.id != allocation) continue;
+    const Mapping& part = *known.parts[rank];
+    if (offset <= part.bytes() && bytes <= part.bytes() - offset) return part.data() + offset;
+  }
+  throw Error(ErrorCode::Transport,
+              fmt::format("rank {} uses memory of allocate() that this rank has given back", rank));
+}
+
+}  // namespace multitree::runtime::host

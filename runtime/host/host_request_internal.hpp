@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A collective through shared memory as the engine and the communicator hold it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "runtime/host/operation_internal.hpp"
+#include "runtime/operation_internal.hpp"
+#include "runtime/transport.hpp"
+
+namespace multitree::runtime::host {
+
+/// What stands for the transport where nothing is sent.
+std::unique_ptr<Transport> make_no_transport();
+
+class HostRequest final : public Operation {
+ public:
+  HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, std::uint32_t root,
+              std::uint64_t sequence);
+  ~HostRequest() override;
+
+  bool test() override;
+  void wait() override;
+
+ private:
+  void wait_shortly();
+
+  std::shared_ptr<Engine> engine_;
+  HostOperation operation_;
+  bool crowded_;  ///< more ranks than processors
+};
+
+}  // namespace multitree::runtime::host

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Anonymous files, opened by other processes through /proc.
+#include "runtime/host/mapping_internal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "runtime/tcp_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// In front of the memory: says that what was opened is what was meant.
+constexpr std::size_t kTokenBytes = 32;
+constexpr std::size_t kFrontBytes = 4096;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw Error(ErrorCode::Io, fmt::format("{}: {}", what, std::strerror(errno)));
+}
+
+/// Mappings of this process that threads of it may share, by token. Two mappings of one piece would
+/// do as well, but a thread sanitizer could not tell that they are one.
+class Shared {
+ public:
+  static Shared& instance() {
+    static Shared shared;
+    return shared;
+  }
+  void add(const std::string& token, const std::shared_ptr<Mapping>& mapping) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(mappings_, [](const auto& entry) { return entry.second.expired(); });
+    mappings_[token] = mapping;
+  }
+  std::shared_ptr<Mapping> find(const std::string& token) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = mappings_.find(token);
+    return it == mappings_.end() ? nullptr : it->second.lock();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<Mapping>> mappings_;
+};
+
+std::byte* map(std::size_t bytes, int flags, int fd, const std::string& what) {
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+  if (at == MAP_FAILED) {
+    const int error = errno;
+    if (fd >= 0) ::close(fd);
+    errno = error;
+    fail(what);
+  }
+  ::madvise(at, bytes, MADV_HUGEPAGE);  // a hint; without it all works, with more pages
+  return static_cast<std::byte*>(at);
+}
+
+std::size_t whole_pages(std::size_t bytes) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+}
+
+/// What the kernel could give now; it would rather kill a process than refuse a reservation.
+std::uint64_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string name; file >> name;) {
+    std::uint64_t kilobytes = 0;
+    if (name == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
+  }
+  return ~std::uint64_t{0};
+}
+
+}  // namespace
+
+std::shared_ptr<Mapping> Mapping::create(std::size_t bytes) {
+  const std::size_t all = whole_pages(bytes) + kFrontBytes;
+  const std::string what = fmt::format("cannot reserve {} bytes of shared memory", all);
+  if (all > available_bytes()) {
+    errno = ENOMEM;
+    fail(what);
+  }
+  const int fd = ::memfd_create("multitree", MFD_CLOEXEC);
+  if (fd < 0) fail(what);
+  if (::ftruncate(fd, static_cast<off_t>(all)) != 0) {
+    ::close(fd);
+    fail(what);
+  }
+  // Reserved now: a page that is missing later is a signal, not an error.
+  if (const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(all)); error != 0) {
+    ::close(fd);
+    errno = error;
+    fail(what);
+  }
+  std::byte* const at = map(all, MAP_SHARED, fd, what);
+  const std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, all - kFrontBytes, fd));
+  mapping->token_ = make_token();
+  std::memcpy(at, mapping->token_.data(), kTokenBytes);
+  Shared::instance().add(mapping->token_, mapping);
+  return mapping;
+}
+
+std::shared_ptr<Mapping> Mapping::create_private(std::size_t bytes) {
+  const std::size_t all = whole_pages(bytes) + kFrontBytes;
+  std::byte* const at = map(all, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                            fmt::format("cannot reserve {} bytes of memory", all));
+  return std::shared_ptr<Mapping>(new Mapping(at + kFrontBytes, all - kFrontBytes, -1));
+}
+
+std::shared_ptr<Mapping> Mapping::open(std::string_view description) {
+  std::istringstream words{std::string(description)};
+  long pid = 0;
+  int remote = -1;
+  std::size_t bytes = 0;
+  std::string token;
+  if (!(words >> pid >> remote >> bytes >> token) || token.size() != kTokenBytes) {
+    throw Error(ErrorCode::Io, fmt::format("expected process, descriptor, size and token of shared "
+                                           "memory, found \"{}\"",
+                                           description));
+  }
+  if (auto mine = Shared::instance().find(token)) return mine;
+  const std::string path = fmt::format("/proc/{}/fd/{}", pid, remote);
+  const std::string what = fmt::format("cannot map {}", path);
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (fd < 0) fail(what);
+  const std::size_t all = bytes + kFrontBytes;
+  // An other process's descriptor of that number could be anything.
+  if (::lseek(fd, 0, SEEK_END) != static_cast<off_t>(all)) {
+    ::close(fd);
+    throw Error(ErrorCode::Io,
+                fmt::format("{}: expected {} bytes of shared memory there", what, all));
+  }
+  std::byte* const at = map(all, MAP_SHARED, fd, what);
+  ::close(fd);
+  const std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, bytes, -1));
+  if (std::memcmp(at, token.data(), kTokenBytes) != 0) {
+    throw Error(ErrorCode::Io, fmt::format("{}: it is not the memory that was offered", what));
+  }
+  return mapping;
+}
+
+Mapping::~Mapping() {
+  close_door();
+  ::munmap(data_ - kFrontBytes, bytes_ + kFrontBytes);
+}
+
+std::string Mapping::describe() const {
+  return fmt::format("{} {} {} {}", ::getpid(), fd_, bytes_, token_);
+}
+
+void Mapping::close_door() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+std::string host_identity() {
+  std::string boot;
+  std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), boot);
+  std::string identity = boot.empty() ? make_token() : boot;  // unknown is unlike all others
+  for (const char* kind : {"pid", "ipc", "net", "uts"}) {
+    char name[64] = {};
+    const std::string path = fmt::format("/proc/self/ns/{}", kind);
+    const ssize_t length = ::readlink(path.c_str(), name, sizeof name - 1);
+    identity += fmt::format(" {}", length > 0 ? name : kind);
+  }
+  return identity;
+}
+
+}  // namespace multitree::runtime::host

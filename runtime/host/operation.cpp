@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Order and waiting of a collective through shared memory.
+#include "runtime/host/operation_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// Vectors up to this go on the cards: below it the work that all ranks do alike costs less than a
+/// second wait for everybody. Measured; waiting takes longer with more ranks than processors.
+constexpr std::uint64_t kCardWork = 48 * 1024;
+/// Inputs that are under way at a time, of all ranks: what caches hold.
+constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
+/// Outputs of all ranks that together exceed this go past the caches.
+constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
+/// Polls without success between two looks whether the rank that is missing works.
+constexpr std::uint32_t kPollsPerBeat = 256;
+
+std::uint64_t card_limit(std::uint32_t ranks) {
+  return std::min<std::uint64_t>(kCardBytes, kCardWork / ranks);
+}
+
+std::uint64_t piece_bytes(std::uint32_t ranks) {
+  return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, kAreaBytes);
+}
+
+}  // namespace
+
+Range Pieces::piece(std::uint64_t i) const {
+  return {i * each, std::min((i + 1) * each, elements)};
+}
+
+HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root)
+    : group_(group),
+      call_(call),
+      root_(root),
+      ticket_(group.take_ticket()),
+      width_(size_of(call.type)) {
+  const std::uint64_t bytes = sharded() ? call.count * width_ * group.size() : call.count * width_;
+  if (bytes <= card_limit(group.size())) mode_ = Mode::Card;
+  past_caches_ = bytes * group.size() > kCachedBytes;
+  pieces_.elements = call.count;
+  const std::uint64_t shards = call.collective == Collective::ReduceScatter ? group.size() : 1;
+  const std::uint64_t line = 64 / width_;
+  const std::uint64_t room = piece_bytes(group.size()) / width_ / shards;
+  pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
+  // A first publication brings the offers, so there is a part after it even if there is no piece.
+  const bool sliced =
+      call.collective == Collective::AllReduce || call.collective == Collective::Reduce;
+  parts_ = mode_ == Mode::Card ? 2 : pieces_.count() + (sliced ? 2 : 1);
+}
+
+std::uint64_t HostOperation::sent_bytes() const {
+  const bool all = call_.collective == Collective::ReduceScatter;
+  return call_.count * width_ * (all ? group_.size() : 1);
+}
+
+std::uint64_t HostOperation::received_bytes() const {
+  const bool all = call_.collective == Collective::AllGather;
+  return call_.count * width_ * (all ? group_.size() : 1);
+}
+
+bool HostOperation::advance() {
+  if (state_ == State::Done || !group_.is_next(ticket_)) return false;
+  if (state_ == State::Queued) {
+    begin();
+    return true;
+  }
+  if (group_.missing() != group_.size()) return worked_elsewhere();
+  if (part_ == 0) read_offers();
+  ++part_;
+  work();
+  if (part_ + 1 == parts_) {
+    finish();
+  } else {
+    group_.publish();
+  }
+  return true;
+}
+
+/// Whether the rank that keeps us waiting works: that is progress, though not ours.
+bool HostOperation::worked_elsewhere() {
+  if (++polls_ % kPollsPerBeat != 0) return false;
+  const std::uint64_t beat =
+      group_.desk(group_.missing() % group_.size()).beat.load(std::memory_order_relaxed);
+  const bool changed = beat != last_beat_;
+  last_beat_ = beat;
+  return changed;
+}
+
+void HostOperation::begin() {
+  state_ = State::Running;
+  write_offer();
+  if (mode_ == Mode::Areas && sends(me()) && !group_.find(call_.send, sent_bytes()).shared()) {
+    copy_in(0);
+  }
+  group_.publish();
+}
+
+void HostOperation::write_offer() {
+  Card& card = group_.next_card();
+  card.offer = {};
+  card.offer.count = call_.count;
+  card.offer.root = root_;
+  card.offer.collective = static_cast<std::uint8_t>(call_.collective);
+  card.offer.type = static_cast<std::uint8_t>(call_.type);
+  card.offer.op = static_cast<std::uint8_t>(call_.op);
+  if (mode_ == Mode::Card) {
+    if (sends(me()) && call_.count != 0) {
+      std::memcpy(card.vector(sent_bytes()), call_.send, sent_bytes());
+    }
+    return;
+  }
+  if (sends(me())) {
+    const Place place = group_.find(call_.send, sent_bytes());
+    card.offer.send_allocation = place.allocation;
+    card.offer.send_offset = place.offset;
+  }
+  if (receives(me())) {
+    const Place place = group_.find(call_.recv, received_bytes());
+    card.offer.recv_allocation = place.allocation;
+    card.offer.recv_offset = place.offset;
+  }
+}
+
+void HostOperation::check_offers() const {
+  const std::uint64_t parity = group_.published() % 2;
+  const Offer& mine = group_.desk(me()).cards[parity].offer;
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    const Offer& other = group_.desk(r).cards[parity].offer;
+    if (other.count == mine.count && other.collective == mine.collective &&
+        other.type == mine.type && other.op == mine.op && other.root == mine.root) {
+      continue;
+    }
+    const auto words = [](const Offer& offer) {
+      return fmt::format("{} of {} {} ({}, root {})",
+                         to_string(static_cast<Collective>(offer.collective)), offer.count,
+                         to_string(static_cast<DataType>(offer.type)),
+                         to_string(static_cast<ReduceOp>(offer.op)), offer.root);
+    };
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("rank {} called {}, rank {} {}", me(), words(mine), r, words(other)));
+  }
+}
+
+/// What all ranks know of each other after the first publication; they decide alike.
+void HostOperation::read_offers() {
+  check_offers();
+  if (mode_ == Mode::Card) return;
+  const std::uint64_t parity = group_.published() % 2;
+  sends_.assign(group_.size(), nullptr);
+  recvs_.assign(group_.size(), nullptr);
+  // Results that lie in one rank's shard or are pulled by their receiver need no shared output.
+  const bool pushes =
+      call_.collective == Collective::AllReduce || call_.collective == Collective::Reduce;
+  bool all = true;
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    const Offer& offer = group_.desk(r).cards[parity].offer;
+    if (offer.send_allocation != kNoAllocation) {
+      sends_[r] = group_.at(r, offer.send_allocation, offer.send_offset, sent_bytes());
+    } else {
+      all &= !sends(r);
+    }
+    if (!pushes) continue;
+    if (offer.recv_allocation != kNoAllocation) {
+      recvs_[r] = group_.at(r, offer.recv_allocation, offer.recv_offset, received_bytes());
+    } else {
+      all &= !receives(r);
+    }
+    closing_ |= recvs_[r] != nullptr;
+  }
+  for (const std::byte* send : sends_) closing_ |= send != nullptr;
+  if (all) {
+    mode_ = Mode::Shared;
+    pieces_.each = pieces_.elements;
+    parts_ = 2;
+  }
+  if (closing_) ++parts_;
+}
+
+void HostOperation::work() {
+  if (closing_ && part_ + 1 == parts_) return;  // all have been seen to be done
+  if (mode_ == Mode::Card) return read_cards();
+  if (mode_ == Mode::Shared) return take(0);
+  const std::uint64_t pieces = pieces_.count();
+  if (part_ >= 2 && part_ - 2 < pieces) copy_out(part_ - 2);
+  if (part_ - 1 < pieces) take(part_ - 1);
+  if (part_ < pieces && sends(me()) && sends_[me()] == nullptr) copy_in(part_);
+}
+
+void HostOperation::finish() {
+  state_ = State::Done;
+  group_.finish_ticket();
+}
+
+std::string HostOperation::waiting_for() const {
+  if (state_ == State::Queued) return "waiting for an earlier collective";
+  std::string ranks;
+  const std::uint64_t published = group_.published();
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    if (group_.desk(r).cards[published % 2].stamp.load(std::memory_order_acquire) < published) {
+      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
+    }
+  }
+  return fmt::format("waiting in shared memory for rank {} at part {} of {}", ranks, part_, parts_);
+}
+
+}  // namespace multitree::runtime::host

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A collective through shared memory: parts of work with a publication between each two.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/call_internal.hpp"
+#include "runtime/engine_internal.hpp"
+#include "runtime/host/group_internal.hpp"
+
+namespace multitree::runtime::host {
+
+/// Elements of something.
+struct Range {
+  std::uint64_t begin = 0, end = 0;
+  [[nodiscard]] std::uint64_t count() const { return end - begin; }
+};
+
+/// How a vector goes through the areas. A piece is what goes at a time: of the whole vector, or
+/// where it has shards of each shard as much.
+///
+///     part        0         1         2        3        4
+///     copy in     piece 0   piece 1   piece 2
+///     reduce                piece 0   piece 1  piece 2
+///     copy out                        piece 0  piece 1  piece 2
+struct Pieces {
+  std::uint64_t elements = 0;  ///< in a vector or shard
+  std::uint64_t each = 0;      ///< in a piece, but for the last
+  [[nodiscard]] std::uint64_t count() const { return (elements + each - 1) / each; }
+  [[nodiscard]] Range piece(std::uint64_t i) const;
+};
+
+/// One started collective of one rank. Small vectors are on the cards, and everybody reduces all of
+/// it; larger ones go in pieces, of which each rank reduces its slice of all inputs in the order of
+/// the ranks and stores it for everybody. Inputs and outputs that lie in shared allocations are
+/// read and written where they are; if all do, there is one piece and nothing is copied.
+class HostOperation final : public Activity {
+ public:
+  HostOperation(Group& group, const Call& call, std::uint32_t root);
+
+  bool advance() override;
+  [[nodiscard]] bool done() const override { return state_ == State::Done; }
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  enum class State : std::uint8_t { Queued, Running, Done };
+  enum class Mode : std::uint8_t { Card, Areas, Shared };
+
+  void begin();
+  void write_offer();
+  void read_offers();
+  void check_offers() const;
+  void work();
+  [[nodiscard]] bool worked_elsewhere();
+  void finish();
+
+  // The parts' work, by collective (work.cpp).
+  void read_cards();
+  void copy_in(std::uint64_t piece);
+  void take(std::uint64_t piece);
+  void copy_out(std::uint64_t piece);
+  void reduce_slice(Range slice, std::uint64_t from);
+  void reduce_shard(std::uint64_t piece);
+  void gather(std::uint64_t piece);
+
+  [[nodiscard]] std::uint32_t me() const { return group_.rank(); }
+  [[nodiscard]] bool sharded() const {
+    return call_.collective == Collective::ReduceScatter ||
+           call_.collective == Collective::AllGather;
+  }
+  [[nodiscard]] bool receives(std::uint32_t rank) const {
+    return call_.collective != Collective::Reduce || rank == root_;
+  }
+  [[nodiscard]] bool sends(std::uint32_t rank) const {
+    return call_.collective != Collective::Broadcast || rank == root_;
+  }
+  [[nodiscard]] std::uint64_t sent_bytes() const;
+  [[nodiscard]] std::uint64_t received_bytes() const;
+  /// A rank's slice of a piece, whole cache lines of it.
+  [[nodiscard]] Range slice_of(Range piece, std::uint32_t rank) const;
+  void store(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
+
+  Group& group_;
+  Call call_;
+  std::uint32_t root_;
+  std::uint64_t ticket_;
+  std::size_t width_;
+  State state_ = State::Queued;
+  Mode mode_ = Mode::Areas;
+  bool closing_ =
+      false;  ///< a last publication, after which nobody reads or writes others' buffers
+  bool past_caches_ = false;
+  Pieces pieces_;
+  std::uint64_t part_ = 0, parts_ = 0;
+  std::uint32_t polls_ = 0;
+  std::uint64_t last_beat_ = 0;
+  std::vector<std::byte*> sends_, recvs_;  ///< by rank: what lies in shared allocations; else null
+};
+
+}  // namespace multitree::runtime::host

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What ranks do between publications: copies and sums of pieces.
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "runtime/host/operation_internal.hpp"
+#include "runtime/kernels/kernels_internal.hpp"
+#include "runtime/reduce.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// Reduced at a time: stays in the first cache while it is stored for everybody.
+constexpr std::uint64_t kBlockBytes = 8192;
+
+void copy_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+void HostOperation::store(std::byte* to, const std::byte* from, std::uint64_t bytes) const {
+  if (to == from || bytes == 0) return;
+  past_caches_ ? copy_past_caches(to, from, bytes) : copy_bytes(to, from, bytes);
+}
+
+Range HostOperation::slice_of(Range piece, std::uint32_t rank) const {
+  const std::uint64_t line = 64 / width_;
+  const std::uint64_t lines = (piece.count() + line - 1) / line;
+  const auto cut = [&](std::uint64_t r) {
+    return std::min(piece.begin + lines * r / group_.size() * line, piece.end);
+  };
+  return {cut(rank), cut(rank + 1)};
+}
+
+void HostOperation::read_cards() {
+  auto& inputs = group_.scratch().inputs;
+  const std::uint64_t parity = group_.published() % 2, bytes = call_.count * width_;
+  const auto card = [&](std::uint32_t r) {
+    return group_.desk(r).cards[parity].vector(sent_bytes());
+  };
+  if (bytes == 0 || !receives(me())) return;
+  if (call_.collective == Collective::Broadcast) return copy_bytes(call_.recv, card(root_), bytes);
+  if (call_.collective == Collective::AllGather) {
+    for (std::uint32_t r = 0; r < group_.size(); ++r)
+      copy_bytes(call_.recv + r * bytes, card(r), bytes);
+    return;
+  }
+  const bool sharded = call_.collective == Collective::ReduceScatter;
+  inputs.resize(group_.size());
+  for (std::uint32_t r = 0; r < group_.size(); ++r)
+    inputs[r] = card(r) + (sharded ? me() * bytes : 0);
+  reduce(call_.recv, inputs, call_.count, call_.type, call_.op);
+  finish_reduction(call_.recv, call_.count, call_.type, call_.op, group_.size());
+}
+
+/// All that others read of this rank's input: not what it reduces itself.
+void HostOperation::copy_in(std::uint64_t i) {
+  const Range piece = pieces_.piece(i);
+  std::byte* const area = group_.desk(me()).input[(group_.published() + 1) % 2];
+  const std::byte* const from = call_.send + piece.begin * width_;
+  const std::uint64_t bytes = piece.count() * width_;
+  group_.beat();
+  if (call_.collective == Collective::ReduceScatter) {
+    for (std::uint32_t r = 0; r < group_.size(); ++r) {
+      if (r != me()) copy_bytes(area + r * bytes, from + r * call_.count * width_, bytes);
+    }
+    return;
+  }
+  Range skipped{piece.end, piece.end};
+  if (reduces(call_.collective)) skipped = slice_of(piece, me());
+  copy_bytes(area, from, (skipped.begin - piece.begin) * width_);
+  copy_bytes(area + (skipped.end - piece.begin) * width_, call_.send + skipped.end * width_,
+             (piece.end - skipped.end) * width_);
+}
+
+void HostOperation::take(std::uint64_t i) {
+  switch (call_.collective) {
+    case Collective::AllReduce:
+    case Collective::Reduce:
+      return reduce_slice(slice_of(pieces_.piece(i), me()), pieces_.piece(i).begin);
+    case Collective::ReduceScatter:
+      return reduce_shard(i);
+    case Collective::AllGather:
+    case Collective::Broadcast:
+      return gather(i);
+  }
+}
+
+/// This rank's slice of a piece that begins at element `from`, for everybody.
+void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
+  auto& inputs = group_.scratch().inputs;
+  auto& outputs = group_.scratch().outputs;
+  const std::uint64_t read = group_.published() % 2, written = (group_.published() + 1) % 2;
+  const std::uint32_t n = group_.size();
+  alignas(64) std::array<std::byte, kBlockBytes> block;
+  inputs.resize(n);
+  for (std::uint64_t at = slice.begin; at < slice.end;) {
+    const std::uint64_t count = std::min(kBlockBytes / width_, slice.end - at);
+    const std::uint64_t bytes = count * width_, whole = at * width_, part = (at - from) * width_;
+    outputs.clear();
+    bool area = false;
+    for (std::uint32_t r = 0; r < n; ++r) {
+      const std::byte* own = r == me() ? call_.send : sends_[r];
+      inputs[r] = own != nullptr ? own + whole : group_.desk(r).input[read] + part;
+      if (!receives(r)) continue;
+      std::byte* const out = r == me() ? call_.recv : recvs_[r];
+      if (out != nullptr) outputs.push_back(out + whole);
+      area |= out == nullptr;
+    }
+    if (area) outputs.insert(outputs.begin(), group_.desk(me()).result[written] + part);
+    // The area stays in the caches, a large vector does not and is not fetched first.
+    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs;
+    std::byte* const sum = apart ? block.data() : outputs.front();
+    reduce(sum, inputs, count, call_.type, call_.op);
+    finish_reduction(sum, count, call_.type, call_.op, n);
+    for (std::byte* out : outputs) store(out, sum, bytes);
+    group_.beat();
+    at += count;
+  }
+}
+
+/// The same piece of this rank's shard of all inputs.
+void HostOperation::reduce_shard(std::uint64_t i) {
+  auto& inputs = group_.scratch().inputs;
+  const Range piece = pieces_.piece(i);
+  const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
+  alignas(64) std::array<std::byte, kBlockBytes> block;
+  inputs.resize(group_.size());
+  for (std::uint64_t at = piece.begin; at < piece.end;) {
+    const std::uint64_t count = std::min(kBlockBytes / width_, piece.end - at);
+    for (std::uint32_t r = 0; r < group_.size(); ++r) {
+      const std::byte* own = r == me() ? call_.send : sends_[r];
+      inputs[r] = own != nullptr
+                      ? own + (me() * call_.count + at) * width_
+                      : group_.desk(r).input[read] + me() * bytes + (at - piece.begin) * width_;
+    }
+    std::byte* const out = call_.recv + at * width_;
+    std::byte* const sum = group_.size() > kernels::kMaxInputs ? block.data() : out;
+    reduce(sum, inputs, count, call_.type, call_.op);
+    finish_reduction(sum, count, call_.type, call_.op, group_.size());
+    copy_bytes(out, sum, count * width_);
+    group_.beat();
+    at += count;
+  }
+}
+
+/// A piece of everybody's vector (all-gather) or of the root's.
+void HostOperation::gather(std::uint64_t i) {
+  const Range piece = pieces_.piece(i);
+  const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
+  for (std::uint32_t step = 0; step < group_.size(); ++step) {
+    const std::uint32_t r = (me() + step) % group_.size();  // not all from the same rank at once
+    if (!sends(r)) continue;
+    const std::byte* own = r == me() ? call_.send : sends_[r];
+    const std::byte* const from =
+        own != nullptr ? own + piece.begin * width_ : group_.desk(r).input[read];
+    const std::uint64_t base = call_.collective == Collective::AllGather ? r * call_.count : 0;
+    store(call_.recv + (base + piece.begin) * width_, from, bytes);
+    group_.beat();
+  }
+}
+
+/// What the others have reduced for this rank.
+void HostOperation::copy_out(std::uint64_t i) {
+  if (call_.collective != Collective::AllReduce && call_.collective != Collective::Reduce) return;
+  if (!receives(me()) || recvs_[me()] != nullptr) return;
+  const Range piece = pieces_.piece(i);
+  const std::uint64_t read = group_.published() % 2;
+  group_.beat();
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    if (r == me()) continue;
+    const Range slice = slice_of(piece, r);  // in its rank's area
+    store(call_.recv + slice.begin * width_,
+          group_.desk(r).result[read] + (slice.begin - piece.begin) * width_,
+          slice.count() * width_);
+  }
+}
+
+}  // namespace multitree::runtime::host

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The processor's own 16-bit floats: IEEE binary16 sums and products, and conversions to bfloat16.
+///
+/// A float has 24 >= 2 * 11 + 2 bits, so a binary16 sum or product computed in float and rounded is
+/// the one rounded at once (Figueroa 1995): these have the bits of Half.
+#include <immintrin.h>
+
+#include <cstddef>
+
+namespace multitree::runtime::kernels {
+namespace {
+constexpr std::size_t kVectorBytes = 64;
+}
+}  // namespace multitree::runtime::kernels
+
+#include "runtime/kernels/isa_internal.hpp"
+#include "runtime/kernels/loops_internal.hpp"
+
+namespace multitree::runtime::kernels {
+namespace {
+
+constexpr S16 kTurnsWords = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                             8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+
+struct NativeHalves {
+  static constexpr std::size_t kElement = 2;
+  using Vector = U32;
+
+  /// A NaN becomes the one that Half makes of it: its sign, no payload.
+  static MULTITREE_INLINE U32 canonical(__m512h value) {
+    const __mmask32 nan = _mm512_cmp_ph_mask(value, value, _CMP_UNORD_Q);
+    const __m512i all = _mm512_castph_si512(value);
+    // 0x7e00 where magnitude bits are, the sign where it is: ~m & all | m & 0x7e00.
+    const __m512i made =
+        _mm512_ternarylogic_epi32(all, _mm512_set1_epi16(0x7fff), _mm512_set1_epi16(0x7e00), 0xb8);
+    return (U32)_mm512_mask_mov_epi16(all, nan, made);
+  }
+  static MULTITREE_INLINE U32 add(U32 a, U32 b) {
+    __m512h result;
+    __asm__("vaddph %2, %1, %0" : "=v"(result) : "v"(a), "vm"(b));
+    return canonical(result);
+  }
+  static MULTITREE_INLINE U32 mul(U32 a, U32 b) {
+    __m512h result;
+    __asm__("vmulph %2, %1, %0" : "=v"(result) : "v"(a), "vm"(b));
+    return canonical(result);
+  }
+  /// b < a ? b : a, which is what the instruction does with b first.
+  static MULTITREE_INLINE U32 min(U32 a, U32 b) {
+    __m512h result;
+    __asm__("vminph %2, %1, %0" : "=v"(result) : "v"(b), "vm"(a));
+    return canonical(result);
+  }
+  static MULTITREE_INLINE U32 max(U32 a, U32 b) {
+    __m512h result;
+    __asm__("vmaxph %2, %1, %0" : "=v"(result) : "v"(b), "vm"(a));
+    return canonical(result);
+  }
+};
+
+/// As Bfloat by the instruction for it, but where it takes a subnormal for zero.
+struct NativeBfloats : Bfloats {
+  static MULTITREE_INLINE U32 pack(Pair p) {
+    constexpr int kSubnormal = 0x20;
+    const __mmask16 subnormal =
+        _mm512_fpclass_ps_mask(p.low, kSubnormal) | _mm512_fpclass_ps_mask(p.high, kSubnormal);
+    if (__builtin_expect(subnormal != 0, 0)) return BfloatFormat::pack(p);
+    // All low ones, then all high ones: back in turns.
+    const __m512i apart = (__m512i)_mm512_cvtne2ps_pbh(p.high, p.low);
+    return (U32)_mm512_permutexvar_epi16((__m512i)kTurnsWords, apart);
+  }
+  static MULTITREE_INLINE U32 add(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return pack({Floats::add(x.low, y.low), Floats::add(x.high, y.high)});
+  }
+  static MULTITREE_INLINE U32 mul(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return pack({Floats::mul(x.low, y.low), Floats::mul(x.high, y.high)});
+  }
+};
+
+}  // namespace
+
+constexpr Set kAvx512Fp16 = make_set<NativeHalves, NativeBfloats>("avx512-fp16");
+
+}  // namespace multitree::runtime::kernels

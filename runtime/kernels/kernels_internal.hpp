@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Reduction kernels by instruction set: one table each, the best of them chosen at run time.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace multitree::runtime::kernels {
+
+/// Inputs that one pass takes.
+inline constexpr std::size_t kMaxInputs = 16;
+
+/// out[i] = in[0][i] op in[1][i] op ... op in[inputs - 1][i], from left to right. `out` may be one
+/// of the inputs, but overlap none in part. \pre 1 <= inputs <= kMaxInputs
+using Combine = void (*)(void* out, const void* const* in, std::size_t inputs, std::size_t count);
+/// data[i] = data[i] / divisor.
+using Divide = void (*)(void* data, std::size_t count, std::uint32_t divisor);
+/// Copies past the caches: for what this processor will not read soon.
+using Stream = void (*)(void* to, const void* from, std::size_t bytes);
+
+using CombineRow = std::array<Combine, 5>;  ///< by ReduceOp
+
+/// The kernels of one instruction set. All sets give the same bits.
+struct Set {
+  const char* name;
+  std::array<CombineRow, 8> combine;  ///< by DataType
+  Stream stream;
+};
+
+/// The set for this processor.
+const Set& best();
+/// All that this processor can run, the slowest first; for tests and benchmarks.
+std::span<const Set* const> usable();
+
+/// What the sets have in common, and what other processors get.
+extern const Set kPortable;
+extern const std::array<Divide, 8> kDivide;  ///< by DataType
+#if defined(__x86_64__)
+extern const Set kSse2, kAvx2, kAvx512;
+/// kAvx512 with the processor's own 16-bit floats. \pre the processor has them
+extern const Set kAvx512Fp16;
+#endif
+
+}  // namespace multitree::runtime::kernels
