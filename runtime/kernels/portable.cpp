@@ -89,14 +89,16 @@ void combine(void* out, const void* const* in, std::size_t inputs, std::size_t c
   T sum[kBlock];
   for (std::size_t at = 0; at < count; at += kBlock) {
     const std::size_t length = count - at < kBlock ? count - at : kBlock;
-    std::memcpy(sum, static_cast<const T*>(in[0]) + at, length * sizeof(T));
+    std::memcpy(sum, static_cast<const char*>(in[0]) + at * sizeof(T), length * sizeof(T));
     for (std::size_t j = 1; j < inputs; ++j) {
-      const T* const next = static_cast<const T*>(in[j]) + at;
+      const char* const next = static_cast<const char*>(in[j]) + at * sizeof(T);
       for (std::size_t i = 0; i < length; ++i) {
-        sum[i] = A::store(f(A::load(sum[i]), A::load(next[i])));
+        T operand;  // at any alignment, as for the vector kernels
+        std::memcpy(&operand, next + i * sizeof(T), sizeof(T));
+        sum[i] = A::store(f(A::load(sum[i]), A::load(operand)));
       }
     }
-    std::memcpy(static_cast<T*>(out) + at, sum, length * sizeof(T));
+    std::memcpy(static_cast<char*>(out) + at * sizeof(T), sum, length * sizeof(T));
   }
 }
 
