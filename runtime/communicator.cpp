@@ -275,6 +275,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     : impl_(std::make_unique<Impl>()) {
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
+  static_cast<void>(find_transport(options.transport));  // also where none is needed
   if (options.root >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }

@@ -23,15 +23,19 @@ constexpr std::array kTransports{
 
 std::span<const TransportKind> transports() { return kTransports; }
 
-std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
-                                          const TransportOptions& options) {
+const TransportKind& find_transport(std::string_view name) {
   std::string names;
   for (const TransportKind& kind : kTransports) {
-    if (kind.name == name) return kind.make(bootstrap, options);
+    if (kind.name == name) return kind;
     names += fmt::format(" {}", kind.name);
   }
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("unknown transport \"{}\"; one of:{}", name, names));
+}
+
+std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
+                                          const TransportOptions& options) {
+  return find_transport(name).make(bootstrap, options);
 }
 
 }  // namespace multitree::runtime

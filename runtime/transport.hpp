@@ -97,7 +97,10 @@ struct TransportKind {
 /// All of this build, sorted by name.
 std::span<const TransportKind> transports();
 
-/// Collective. \throws Error(InvalidArgument) listing the names, Error(Transport), Error(Timeout).
+/// \throws Error(InvalidArgument) listing the names if there is no such transport.
+const TransportKind& find_transport(std::string_view name);
+
+/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout).
 std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
                                           const TransportOptions& options);
 

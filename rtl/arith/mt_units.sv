@@ -28,7 +28,6 @@ module mt_units #(
   input  logic [P*D-1:0] a_i,
   input  logic [P*D-1:0] b_i,
   output logic [P-1:0]   take_o,
-  output logic [P-1:0]   en_o,
   output logic [P-1:0]   valid_o,
   output logic [P*D-1:0] r_o,
   input  logic [P-1:0]   ready_i
@@ -49,21 +48,19 @@ module mt_units #(
         .copy_i(copy_i[first]), .a_i(a_i[first*D +: D]), .b_i(b_i[first*D +: D]),
         .valid_o(valid_o[first]), .r_o(r_o[first*D +: D]));
       assign go_o[first] = 1'b1;
-      assign en_o[first] = ready_i[first];
       assign take_o[first] = ready_i[first];
       logic unused_ask;
       assign unused_ask = &{1'b0, ask_i[first], clear_i};
     end else begin : gen_shared
-      logic en;
+      logic unused_en;
       mt_unit_share #(
         .Latency(Latency), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16),
         .FpImpl(FpImpl)
       ) u_share (
         .clk_i, .rst_ni, .clear_i, .dtype_i, .ask_i(ask_i[first +: N]), .go_o(go_o[first +: N]),
         .valid_i(valid_i[first +: N]), .copy_i(copy_i[first +: N]), .a_i(a_i[first*D +: N*D]),
-        .b_i(b_i[first*D +: N*D]), .take_o(take_o[first +: N]), .en_o(en),
+        .b_i(b_i[first*D +: N*D]), .take_o(take_o[first +: N]), .en_o(unused_en),
         .valid_o(valid_o[first +: N]), .r_o(r_o[first*D +: N*D]), .ready_i(ready_i[first +: N]));
-      assign en_o[first +: N] = {N{en}};
     end
   end
 endmodule

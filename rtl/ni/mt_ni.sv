@@ -266,7 +266,7 @@ module mt_ni #(
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
   logic [P*CntW-1:0] wrote_turn;
-  logic [P-1:0] unit_ask, unit_go, unit_ready, unit_en, unit_take, unit_valid, unit_copy, unit_done;
+  logic [P-1:0] unit_ask, unit_go, unit_ready, unit_take, unit_valid, unit_copy, unit_done;
   logic [P*D-1:0] unit_a, unit_b, unit_result;
   // A collective that has failed is over, even if its errors are cleared: words are missing.
   logic halt, broken_q;
@@ -364,7 +364,7 @@ module mt_ni #(
       .res_tvalid_o(res_tvalid_o[p]), .res_tready_i(res_tready_i[p]), .res_taddr_o(res_taddr_o[p*A +: A]),
       .res_tkeep_o(res_tkeep_o[p*16 +: 16]), .res_tdata_o(res_tdata_o[p*D +: D]),
       .unit_ask_o(unit_ask[p]), .unit_go_i(unit_go[p]), .unit_ready_o(unit_ready[p]),
-      .unit_en_i(unit_en[p]), .unit_take_i(unit_take[p]), .unit_valid_o(unit_valid[p]),
+      .unit_take_i(unit_take[p]), .unit_valid_o(unit_valid[p]),
       .unit_copy_o(unit_copy[p]), .unit_a_o(unit_a[p*D +: D]), .unit_b_o(unit_b[p*D +: D]),
       .unit_valid_i(unit_done[p]), .unit_result_i(unit_result[p*D +: D]));
 
@@ -381,7 +381,7 @@ module mt_ni #(
   ) u_units (
     .clk_i, .rst_ni, .clear_i(arming_q), .dtype_i(dtype), .ask_i(unit_ask), .go_o(unit_go),
     .valid_i(unit_valid), .copy_i(unit_copy), .a_i(unit_a), .b_i(unit_b), .take_o(unit_take),
-    .en_o(unit_en), .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
+    .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
 
   // ---- Done: all is sent, and all taken in.
   logic [TakenW-1:0] taken_now;

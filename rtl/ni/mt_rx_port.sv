@@ -108,7 +108,6 @@ module mt_rx_port #(
   // Operands, which go when they are taken; results `Latency` enabled cycles later, and whether
   // there is nothing in their way.
   output logic              unit_ready_o,
-  input  logic              unit_en_i,
   input  logic              unit_take_i,
   output logic              unit_valid_o,
   output logic              unit_copy_o,
@@ -439,7 +438,7 @@ module mt_rx_port #(
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
     .stage_tready_o, .stage_tdata_i, .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o,
-    .res_tdata_o, .unit_ready_o, .unit_en_i, .unit_take_i, .unit_valid_o, .unit_copy_o, .unit_a_o,
+    .res_tdata_o, .unit_ready_o, .unit_take_i, .unit_valid_o, .unit_copy_o, .unit_a_o,
     .unit_b_o, .unit_valid_i, .unit_result_i);
 
   `MT_ASSERT(BehindWithinRest, !cur_valid_q || !cur_live_q ||

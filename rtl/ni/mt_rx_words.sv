@@ -68,7 +68,6 @@ module mt_rx_words #(
 
   // The reduction unit, as mt_rx_port.
   output logic              unit_ready_o,
-  input  logic              unit_en_i,
   input  logic              unit_take_i,
   output logic              unit_valid_o,
   output logic              unit_copy_o,
@@ -120,7 +119,7 @@ module mt_rx_words #(
       done_q <= '0;
     end else begin
       if (issue_i) issue_q <= issue_q + PlaceW'(1);
-      if (unit_valid_i && unit_en_i) done_q <= done_q + PlaceW'(1);
+      if (unit_valid_i && unit_ready_o) done_q <= done_q + PlaceW'(1);
     end
   end
 

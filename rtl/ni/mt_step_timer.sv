@@ -2,7 +2,6 @@
 // The step counter of lockstep issue. A step lasts as long as it was estimated, and until all of
 // its entries are sent. docs/nic-spec.md, "Issue".
 `include "mt_assert.svh"
-`include "mt_work.svh"
 
 module mt_step_timer #(
   // Width of step numbers.
@@ -44,12 +43,7 @@ module mt_step_timer #(
 
   logic over, advance;
   assign over = left_q[LenW-1:1] == '0 && !(begins_q && left_q[0]);
-  always_comb begin
-    advance = 1'b0;
-    if (`MT_WORK(running_i && over)) begin
-      advance = running_i && sent_i && over && 32'(step_q) + 1 < 32'(written_q);
-    end
-  end
+  assign advance = running_i && sent_i && over && 32'(step_q) + 1 < 32'(written_q);
   assign step_o = advance ? step_q + StepW'(1) : step_q;
   assign current_o = step_q;
   assign full_o = written_q == PtrW'(Depth);

@@ -183,7 +183,6 @@ void RxBench::cycle() {
   // As of a unit that another port has too: what it does in a cycle depends on the port.
   bench_.settle();
   bench_->unit_go_i = !bench_->unit_ask_o || unit_goes_;
-  bench_->unit_en_i = bench_->unit_ready_o;
   bench_->unit_take_i =
       bench_->unit_ready_o && (!bench_->unit_valid_o || bench_->unit_copy_o || unit_takes_);
   bench_.settle();
@@ -249,7 +248,7 @@ void RxBench::memory_and_unit() {
     (void)beside(turn);
   }
   result();
-  if (bench_->unit_en_i) {
+  if (bench_->unit_ready_o) {
     const FlitWord a = to_word(bench_->unit_a_o.data()), b = to_word(bench_->unit_b_o.data());
     const Stage in{.valid = bench_->unit_valid_o && bench_->unit_take_i,
                    .word = bench_->unit_copy_o ? b : sum(a, b)};
