@@ -13,6 +13,7 @@
 #include <map>
 #include <tuple>
 
+#include "runtime/device/collectives_internal.hpp"
 #include "runtime/operation_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -42,8 +43,12 @@ Request::Request() = default;
 Request::Request(Request&&) noexcept = default;
 Request& Request::operator=(Request&&) noexcept = default;
 Request::~Request() = default;
-bool Request::test() { return operation_ == nullptr || operation_->test(); }
+bool Request::test() {
+  if (on_device_ != nullptr) return on_device_->operation->test();
+  return operation_ == nullptr || operation_->test();
+}
 void Request::wait() {
+  if (on_device_ != nullptr) on_device_->operation->wait(on_device_->deadline);
   if (operation_ != nullptr) operation_->wait();
 }
 
@@ -76,6 +81,7 @@ struct SizedLoaded {
 
 struct Communicator::Impl {
   std::shared_ptr<Engine> engine;
+  std::unique_ptr<device::Collectives> device;  ///< null without one
   CommunicatorOptions options;
   std::string description;
   /// By Collective, and ascending by size as in SizedSchedules; empty if none.
@@ -91,7 +97,10 @@ struct Communicator::Impl {
   void validate(const Call& call) const;
   [[nodiscard]] const std::shared_ptr<const LoadedSchedule>& schedule_for(const Call& call) const;
   std::shared_ptr<const LoadedProgram> program_for(const Call& call);
-  std::unique_ptr<Operation> start(const Call& call);
+  Request start(const Call& call);
+  Request start(const Call& call, Stream stream);
+  Request start_on_device(const Call& call, Stream stream, bool in_order);
+  void open_device(Bootstrap& bootstrap, bool direct);
 };
 
 void Communicator::Impl::load(SizedSchedules plan, const Bootstrap& bootstrap) {
@@ -193,12 +202,47 @@ std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call&
   return loaded;
 }
 
-std::unique_ptr<Operation> Communicator::Impl::start(const Call& call) {
+Request Communicator::Impl::start(const Call& call) {
+  if (device != nullptr && device->takes(call)) return start_on_device(call, {}, false);
+  const auto guard = engine->guard();
   engine->check_usable();
   validate(call);
-  auto operation = std::make_unique<Operation>(engine, program_for(call), call, sequence++);
-  operation->start();
-  return operation;
+  Request request;
+  request.operation_ = std::make_unique<Operation>(engine, program_for(call), call, sequence++);
+  request.operation_->start();
+  return request;
+}
+
+Request Communicator::Impl::start(const Call& call, Stream stream) {
+  if (device == nullptr) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: a stream, but the communicator has no device",
+                            to_string(call.collective)));
+  }
+  device->check_streamed(call);
+  return start_on_device(call, stream, true);
+}
+
+/// `in_order`: the stream waits for the end; otherwise the caller does.
+Request Communicator::Impl::start_on_device(const Call& call, Stream stream, bool in_order) {
+  validate(call);
+  const bool hold = in_order && device->can_hold(stream.handle);
+  Request request;
+  request.on_device_ = std::make_unique<device::StreamRequest>(
+      device->start(program_for(call), call, sequence++, stream.handle, hold), options.timeout,
+      !in_order);
+  if (in_order && !hold) request.wait();
+  return request;
+}
+
+void Communicator::Impl::open_device(Bootstrap& bootstrap, bool direct) {
+  if (!options.devices) return;
+  device::Routes routes =
+      device::agree_on_routes(bootstrap, options.device.get(), direct, options.timeout);
+  if (options.device == nullptr) return;
+  device = std::make_unique<device::Collectives>(engine, options.device, std::move(routes),
+                                                 options.timeout);
+  description += fmt::format(", on {}", device->describe(peers()));
 }
 
 namespace {
@@ -222,17 +266,31 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
   for (SizedSchedules& plan : plans.plans) impl_->load(std::move(plan), job);
   if (job.size() == 1) impl_->fill_in_for_one_rank();
-  const TransportOptions wanted{impl_->peers(), options.timeout};
+  if (options.devices && options.device == nullptr && device::cuda_is_loaded()) {
+    std::string why;  // a process with the driver and no device has host memory only
+    options.device = device::open_cuda(-1, why);
+  }
+  const TransportOptions wanted{impl_->peers(), options.timeout, options.device != nullptr};
   std::unique_ptr<Transport> transport = open_transport(options.transport, job, wanted);
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
   impl_->engine =
       std::make_shared<Engine>(std::move(bootstrap), std::move(transport), options.timeout);
   impl_->options = std::move(options);
+  impl_->open_device(job, impl_->engine->transport().takes_device_memory());
 }
 
 Communicator::~Communicator() {
   Engine& engine = *impl_->engine;
+  if (impl_->device != nullptr) {
+    try {
+      if (std::uncaught_exceptions() == impl_->exceptions) {
+        impl_->device->finish(impl_->options.timeout);
+      }
+    } catch (const Error&) {  // stop() below ends what is left
+    }
+    impl_->device->stop("the communicator was destroyed");
+  }
   if (!engine.usable()) return;
   if (std::uncaught_exceptions() > impl_->exceptions) {
     engine.give_up("left by an exception");
@@ -251,46 +309,80 @@ Communicator::~Communicator() {
 std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().rank(); }
 std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
 std::string Communicator::describe() const { return impl_->description; }
-void Communicator::barrier() { impl_->engine->barrier(); }
+void Communicator::barrier() {
+  const auto guard = impl_->engine->guard();
+  impl_->engine->barrier();
+}
+
+std::string Communicator::failure() const {
+  const auto guard = impl_->engine->guard();
+  return impl_->engine->broken();
+}
+
+void Communicator::abort(const std::string& reason) {
+  const auto guard = impl_->engine->guard();
+  impl_->engine->give_up(reason);
+}
+
+namespace {
+
+Call call_of(Collective collective, const void* send, void* recv, std::size_t count, DataType type,
+             ReduceOp op = ReduceOp::Sum) {
+  return {
+      collective, static_cast<const std::byte*>(send), static_cast<std::byte*>(recv), count, type,
+      op};
+}
+
+}  // namespace
 
 Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
                                        DataType type, ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::AllReduce, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
+  return impl_->start(call_of(Collective::AllReduce, send, recv, count, type, op));
 }
 
 Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
                                            DataType type, ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::ReduceScatter, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
+  return impl_->start(call_of(Collective::ReduceScatter, send, recv, count, type, op));
 }
 
 Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
                                        DataType type) {
-  Request request;
-  request.operation_ = impl_->start({Collective::AllGather, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type});
-  return request;
+  return impl_->start(call_of(Collective::AllGather, send, recv, count, type));
 }
 
 Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
                                       DataType type) {
-  Request request;
-  request.operation_ = impl_->start({Collective::Broadcast, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type});
-  return request;
+  return impl_->start(call_of(Collective::Broadcast, send, recv, count, type));
 }
 
 Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
                                    ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::Reduce, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
+  return impl_->start(call_of(Collective::Reduce, send, recv, count, type, op));
+}
+
+Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
+                                       DataType type, ReduceOp op, Stream stream) {
+  return impl_->start(call_of(Collective::AllReduce, send, recv, count, type, op), stream);
+}
+
+Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
+                                           DataType type, ReduceOp op, Stream stream) {
+  return impl_->start(call_of(Collective::ReduceScatter, send, recv, count, type, op), stream);
+}
+
+Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
+                                       DataType type, Stream stream) {
+  return impl_->start(call_of(Collective::AllGather, send, recv, count, type), stream);
+}
+
+Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
+                                      DataType type, Stream stream) {
+  return impl_->start(call_of(Collective::Broadcast, send, recv, count, type), stream);
+}
+
+Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                                   ReduceOp op, Stream stream) {
+  return impl_->start(call_of(Collective::Reduce, send, recv, count, type, op), stream);
 }
 
 void Communicator::all_reduce(const void* send, void* recv, std::size_t count, DataType type,

@@ -50,7 +50,7 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
       timeout_(timeout),
       spins_(kSpins) {}
 
-void Engine::remove(const Execution& execution) {
+void Engine::remove(const Runnable& execution) {
   std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
 }
 
@@ -69,17 +69,26 @@ bool Engine::advance_all() {
   return moved;
 }
 
-void Engine::poll() {
+std::unique_lock<std::mutex> Engine::guard() {
+  if (!shared_) return {};
+  contenders_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  contenders_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+bool Engine::poll() {
   check_usable();
   const bool network = transport_->progress();
   if (advance_all()) {
     idle_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
-    return;
+    return true;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
   if (!network || idle_polls_ >= spins_) on_idle();
+  return network;
 }
 
 void Engine::on_idle() {
@@ -99,6 +108,7 @@ void Engine::on_idle() {
     since_failure_ = {};
     check_failure();
   }
+  if (oldest() == nullptr) idle_ = {};  // all wait for their callers
   if (idle_ >= timeout_) time_out();
   ::sched_yield();
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
@@ -106,7 +116,7 @@ void Engine::on_idle() {
 
 const Running* Engine::oldest() const {
   for (const Running& running : running_) {
-    if (!running.execution->done()) return &running;
+    if (!running.execution->done() && !running.execution->awaits_caller()) return &running;
   }
   return nullptr;
 }
@@ -135,7 +145,7 @@ void Engine::time_out() {
   throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
 }
 
-void Engine::wait(const Execution& execution) {
+void Engine::wait(const Runnable& execution) {
   while (!execution.done()) poll();
 }
 

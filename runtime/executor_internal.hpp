@@ -12,6 +12,7 @@
 
 #include "runtime/data_type.hpp"
 #include "runtime/program_internal.hpp"
+#include "runtime/runnable_internal.hpp"
 #include "runtime/transport.hpp"
 
 namespace multitree::runtime {
@@ -39,7 +40,7 @@ class ScratchPool {
 /// No deadlock: the lowest unfinished group (wavefront, step, chunk) can always move. All receives
 /// of it are posted (scratch is given out in that order and holds a whole group), and no window
 /// keeps back a send that is lower than all that are in flight.
-class Execution {
+class Execution final : public Runnable {
  public:
   struct Context {
     Transport& transport;
@@ -54,20 +55,16 @@ class Execution {
   /// before; `data` need not be initialised. Program and buffers outlive the execution.
   Execution(const Program& program, const std::byte* input, std::byte* data,
             const Context& context);
-  ~Execution();
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
+  ~Execution() override;
 
   /// Posts what can start at once.
   void start();
-  /// Reacts to completions; true if there were any. \throws Error(Transport) if one failed.
-  bool advance();
-  [[nodiscard]] bool done() const { return unfinished_ == 0; }
+  /// \throws Error(Transport) if a message failed.
+  bool advance() override;
+  [[nodiscard]] bool done() const override { return unfinished_ == 0; }
   /// Once done: copies what was never written between bytes `begin` and `end` from the input.
   void copy_untouched(std::uint64_t begin, std::uint64_t end);
-  /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
-  /// outstanding.
-  [[nodiscard]] std::string waiting_for() const;
+  [[nodiscard]] std::string waiting_for() const override;
 
  private:
   struct Slot {

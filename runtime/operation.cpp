@@ -29,6 +29,12 @@ Operation::Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const Loade
   engine_->add({execution_.get(), fmt::format("{} #{}", to_string(call.collective), sequence)});
 }
 
+Operation::~Operation() {
+  if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
+  release();
+}
+
 void Operation::start() {
   execution_->start();
   if (execution_->done()) complete();
@@ -91,6 +97,7 @@ void Operation::release() {
 
 bool Operation::test() {
   if (execution_ == nullptr) return true;
+  const auto guard = engine_->guard();
   if (!execution_->done()) engine_->poll();
   if (!execution_->done()) return false;
   complete();
@@ -99,6 +106,7 @@ bool Operation::test() {
 
 void Operation::wait() {
   if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
   engine_->wait(*execution_);
   complete();
 }

@@ -54,7 +54,7 @@ class Operation {
  public:
   Operation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
             const Call& call, std::uint64_t sequence);
-  ~Operation() { release(); }
+  ~Operation();
   Operation(const Operation&) = delete;
   Operation& operator=(const Operation&) = delete;
 

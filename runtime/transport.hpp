@@ -44,8 +44,8 @@ inline constexpr unsigned kTagBits = 48;
 /// What is left of 64 bits for the sender.
 inline constexpr std::uint32_t kMaxRanks = 1U << 16;
 
-/// Point-to-point messages, matched by (sender, tag) in posting order. All calls come from one
-/// thread.
+/// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread
+/// at a time.
 class Transport {
  public:
   Transport() = default;
@@ -59,6 +59,12 @@ class Transport {
   /// The message must have exactly `bytes` bytes, else the completion fails.
   virtual void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
+  /// Whether send_device() and receive_device() work: the same with device memory at this end.
+  [[nodiscard]] virtual bool takes_device_memory() const { return false; }
+  virtual void send_device(std::uint32_t peer, std::uint64_t tag, const void* data,
+                           std::size_t bytes, Completion& completion);
+  virtual void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                              Completion& completion);
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
@@ -73,6 +79,7 @@ class Transport {
 struct TransportOptions {
   std::vector<std::uint32_t> peers;  ///< the ranks this one exchanges messages with, ascending
   Deadline deadline{30'000};         ///< for the exchange of addresses and the first contact
+  bool several_threads = false;      ///< calls may come from several threads, one at a time
 };
 
 /// One kind of transport. `make` is collective over the bootstrap.

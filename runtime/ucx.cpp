@@ -118,16 +118,25 @@ class Ucx final : public Transport {
             Completion& completion) override;
   void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
+  [[nodiscard]] bool takes_device_memory() const override { return cuda_; }
+  void send_device(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                   Completion& completion) override;
+  void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                      Completion& completion) override;
   bool progress() override;
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
   [[nodiscard]] std::string describe() const override;
 
  private:
-  void open_worker();
+  void open_worker(bool several_threads);
   void connect(Peer& peer, const std::string& address);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   Posted& post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion);
+  void send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, const void* data,
+                 std::size_t bytes, Completion& completion);
+  void receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
+                    std::size_t bytes, Completion& completion);
   void settle(Posted& posted);
   void report_failed_peers();
   Peer& peer_of(std::uint32_t rank);
@@ -135,6 +144,7 @@ class Ucx final : public Transport {
   bool close_endpoints();
 
   std::uint32_t rank_;
+  bool cuda_ = false;  ///< UCX knows CUDA memory; without, such a pointer would crash it
   std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
   std::vector<Posted*> free_, batch_;
 };
@@ -145,7 +155,7 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : rank_(bootstra
                 fmt::format("{} ranks; message tags tell {} apart", bootstrap.size(), kMaxRanks));
   }
   try {
-    open_worker();
+    open_worker(options.several_threads);
     ucp_address_t* address = nullptr;
     std::size_t bytes = 0;
     ucx_check(ucp_worker_get_address(ucx_->worker, &address, &bytes), "worker address");
@@ -161,7 +171,7 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : rank_(bootstra
   }
 }
 
-void Ucx::open_worker() {
+void Ucx::open_worker(bool several_threads) {
   apply_settings();
   ucp_config_t* config = nullptr;
   ucx_check(ucp_config_read(nullptr, nullptr, &config), "configuration");
@@ -171,9 +181,15 @@ void Ucx::open_worker() {
   const ucs_status_t status = ucp_init(&params, config, &ucx_->context);
   ucp_config_release(config);
   ucx_check(status, "start");
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  ucx_check(ucp_context_query(ucx_->context, &attributes), "memory types");
+  cuda_ = (attributes.memory_types & (std::uint64_t{1} << UCS_MEMORY_TYPE_CUDA)) != 0;
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  worker.thread_mode = UCS_THREAD_MODE_SINGLE;
+  // Collectives on device memory are progressed by a thread of their own, one at a time with
+  // others.
+  worker.thread_mode = several_threads ? UCS_THREAD_MODE_SERIALIZED : UCS_THREAD_MODE_SINGLE;
   ucx_check(ucp_worker_create(ucx_->context, &worker, &ucx_->worker), "worker");
 }
 
@@ -245,13 +261,23 @@ Posted& Ucx::post(std::uint32_t peer, bool receive, std::size_t bytes, Completio
 
 void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
                Completion& completion) {
+  send_from(UCS_MEMORY_TYPE_HOST, peer, tag, data, bytes, completion);
+}
+
+void Ucx::send_device(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                      Completion& completion) {
+  send_from(UCS_MEMORY_TYPE_CUDA, peer, tag, data, bytes, completion);
+}
+
+void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag,
+                    const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   param.cb.send = &on_sent;
   param.user_data = &posted;
-  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  param.memory_type = memory;
   const ucs_status_ptr_t request =
       ucp_tag_send_nbx(peer_of(peer).endpoint, data, bytes,
                        (static_cast<std::uint64_t>(rank_) << kTagBits) | tag, &param);
@@ -266,13 +292,23 @@ void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::siz
 
 void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                   Completion& completion) {
+  receive_into(UCS_MEMORY_TYPE_HOST, peer, tag, data, bytes, completion);
+}
+
+void Ucx::receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                         Completion& completion) {
+  receive_into(UCS_MEMORY_TYPE_CUDA, peer, tag, data, bytes, completion);
+}
+
+void Ucx::receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
+                       std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, true, bytes, completion);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                        UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.cb.recv = &on_received;
   param.user_data = &posted;
-  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  param.memory_type = memory;
   const ucs_status_ptr_t request = ucp_tag_recv_nbx(
       ucx_->worker, data, bytes, (static_cast<std::uint64_t>(peer) << kTagBits) | tag,
       ~std::uint64_t{0}, &param);
