@@ -148,8 +148,11 @@ bool Collectives::make_room(const StreamOperation& operation) {
   for (const auto& other : earlier) {
     try {
       other->wait(timeout_);
-    } catch (const Error&) {
-      if (!other->over()) throw;
+    } catch (const Error& error) {
+      if (other->over()) continue;
+      const auto guard = engine_->guard();
+      engine_->give_up(error.what());  // the other ranks' part of this one has begun
+      throw;
     }
   }
   return false;

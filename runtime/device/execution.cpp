@@ -11,6 +11,12 @@
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::device {
+namespace {
+
+/// Rounds without any movement before mapped messages are copied out: some hundred microseconds.
+constexpr std::uint32_t kPatience = 512;
+
+}  // namespace
 
 DeviceExecution::DeviceExecution(const Program& program, const Context& context)
     : program_(program),
@@ -93,8 +99,8 @@ void DeviceExecution::count_needs() {
   for (const std::uint32_t id : window_) {
     const Route route = route_of(id);
     staged += route == Route::Staged ? 1 : 0;
-    scratch +=
-        route == Route::Mapped || (route == Route::Staged && !transfer_of(id).scratch) ? 0 : 1;
+    // A staged copy goes from the pinned block into the buffer.
+    scratch += route == Route::Staged && transfer_of(id).action == Action::Copy ? 0 : 1;
   }
   needs_.pinned = std::min(staged, most_posted_);
   needs_.scratch = std::min(scratch, most_posted_);
@@ -128,6 +134,7 @@ void DeviceExecution::start(const std::byte* input, std::byte* data, Moment read
 
 bool DeviceExecution::advance() {
   bool moved = settle(w_.out, leaving_);
+  moved |= answer_read();
   moved |= settle(w_.in, entering_);
   moved |= settle(w_.compute, applying_);
   if (!finished_.empty()) {
@@ -154,6 +161,8 @@ bool DeviceExecution::advance() {
   }
   stalled_.clear();
   run_waiting();
+  quiet_rounds_ = moved ? 0 : quiet_rounds_ + 1;
+  if (quiet_rounds_ == kPatience) copy_out();
   return moved;
 }
 
@@ -245,6 +254,7 @@ void DeviceExecution::reduce_group(Slot& slot, std::uint32_t begin, std::uint32_
     const std::uint32_t id = program_.slot_tasks[p];
     reduction.inputs[reduction.input_count++] = passages_[id].where;
     w_.compute.wait(w_.in, passages_[id].mark);
+    passages_[id].applied = true;
     pending.tasks.push_back(id);
   }
   if (slot.ready.timeline != nullptr) w_.compute.wait(*slot.ready.timeline, slot.ready.mark);
@@ -257,12 +267,14 @@ void DeviceExecution::reduce_group(Slot& slot, std::uint32_t begin, std::uint32_
 
 void DeviceExecution::copy_one(Slot& slot, std::uint32_t id) {
   const Task& task = program_.tasks[id];
-  const Passage& passage = passages_[id];
+  Passage& passage = passages_[id];
+  passage.applied = true;
   // From the host by the stream of what enters; within the device with the reductions.
   const bool entering = passage.pinned.memory != nullptr;
   Timeline& timeline = entering ? w_.in : w_.compute;
   if (slot.ready.timeline != nullptr) timeline.wait(*slot.ready.timeline, slot.ready.mark);
   timeline.wait(w_.out, slot.read);
+  timeline.wait(w_.in, passage.mark);
   w_.device->copy(data_ + task.begin, passage.where, task.bytes, timeline.stream());
   const std::uint64_t mark = timeline.mark();
   slot.ready = {&timeline, mark};

@@ -37,6 +37,10 @@ struct Notice {
 /// node) are one pass, up to kMaxInputs - 1 of them. Which are joined follows from the schedule
 /// alone, so results do not depend on arrival.
 ///
+/// What is mapped is read where it lies, by the reduction itself. Its sender waits for the answer
+/// with one of its blocks, and other messages that the reduction waits for may have to wait for
+/// that block: when nothing moves for a while, what has arrived is copied out and answered.
+///
 /// No deadlock: receives are posted in task order, with blocks for more of them than any joined
 /// reduction or (wavefront, step, chunk) spans; the lowest send of all gets a block even where the
 /// peer's share is used up.
@@ -87,7 +91,9 @@ class DeviceExecution {
     std::uint64_t mark = 0;            ///< of `in`: when it is in device memory
     const std::byte* where = nullptr;  ///< once arrived
     std::uint64_t answer = 0;          ///< to the notice
-    std::uint32_t open = 0;            ///< transport operations until a send is over
+    std::uint32_t open = 0;  ///< what has to end before a send, or a mapped receive, is over
+    bool applied = false;    ///< put on a stream, if not yet done
+    bool answered = false;   ///< the sender of a notice was told that its block is free
   };
   /// Tasks whose work on a timeline ends with a mark.
   struct Pending {
@@ -114,6 +120,9 @@ class DeviceExecution {
   void on_applied(std::uint32_t id);
   bool settle(const Timeline& timeline, std::deque<Pending>& pending);
   void run_waiting();
+  void copy_out();
+  bool answer_read();
+  void answer(std::uint32_t id);
 
   [[nodiscard]] const LocalTransfer& transfer_of(std::uint32_t id) const {
     return program_.plan->transfers[program_.tasks[id].transfer];
@@ -138,6 +147,9 @@ class DeviceExecution {
   std::size_t next_receive_ = 0;         ///< into window_
   std::size_t posted_ = 0, most_posted_ = 0;
   std::deque<Pending> leaving_, entering_, applying_;  ///< on out, in and compute
+  std::deque<Pending> reading_;                        ///< on in: copied out
+  std::vector<std::uint32_t> lingering_;               ///< mapped messages that have arrived
+  std::uint32_t quiet_rounds_ = 0;
   std::vector<std::uint32_t> waiting_sends_;  ///< direct sends whose data is being computed
   std::vector<std::uint32_t> runnable_;       ///< slots to look at again
   std::vector<std::uint32_t> stalled_;        ///< the same, when a stream has moved

@@ -79,6 +79,8 @@ void DeviceExecution::on_arrived(std::uint32_t id) {
       passage.where = w_.mappings.map(peer_of(id), static_cast<std::uint32_t>(passage.notice.arena),
                                       passage.notice.handle) +
                       passage.notice.offset;
+      passage.open = 2;  // applied, and the answer sent
+      lingering_.push_back(id);
       break;
   }
   runnable_.push_back(task.slot);
@@ -91,12 +93,49 @@ void DeviceExecution::on_applied(std::uint32_t id) {
   passage.pinned = passage.scratch = {};
   --posted_;
   if (route_of(id) == Route::Mapped) {
-    context_.transport.send(peer_of(id), context_.tag | program_.tasks[id].message, &kRead,
-                            sizeof kRead, notices_[id]);
+    answer(id);
+    if (--passage.open == 0) --unfinished_;
   } else {
     --unfinished_;
   }
   post_receives();
+}
+
+/// Tells the sender of a notice that its block is free.
+void DeviceExecution::answer(std::uint32_t id) {
+  if (passages_[id].answered) return;
+  passages_[id].answered = true;
+  context_.transport.send(peer_of(id), context_.tag | program_.tasks[id].message, &kRead,
+                          sizeof kRead, notices_[id]);
+}
+
+/// Moves what has arrived, but waits for others, from its senders' blocks to scratch.
+void DeviceExecution::copy_out() {
+  for (const std::uint32_t id : lingering_) {
+    const Task& task = program_.tasks[id];
+    Passage& passage = passages_[id];
+    if (passage.applied) continue;
+    passage.scratch = w_.scratch.take(task.bytes + kVector);
+    std::byte* to = aligned_as(passage.scratch.memory, data_ + task.begin);
+    w_.device->copy(to, passage.where, task.bytes, w_.in.stream());
+    passage.mark = w_.in.mark();
+    passage.where = to;
+    reading_.push_back({passage.mark, {id}});
+  }
+  lingering_.clear();
+}
+
+bool DeviceExecution::answer_read() {
+  bool moved = false;
+  for (; !reading_.empty() && w_.in.done(reading_.front().mark); reading_.pop_front()) {
+    answer(reading_.front().tasks.front());
+    moved = true;
+  }
+  // Applied ones are forgotten now and then.
+  if (lingering_.size() > 2 * most_posted_) {
+    std::erase_if(lingering_, [&](std::uint32_t id) { return passages_[id].applied; });
+  }
+  return moved;
 }
 
 void DeviceExecution::queue_send(std::uint32_t id) {
@@ -198,7 +237,7 @@ void DeviceExecution::on_finished(const Completion& completion) {
   if (transfer.action == Action::Send) {
     if (--passages_[id].open == 0) send_over(id);
   } else if (&completion == &notices_[id]) {
-    --unfinished_;  // the sender knows that its block was read
+    if (--passages_[id].open == 0) --unfinished_;
   } else if (route_of(id) == Route::Direct && !transfer.scratch) {
     Slot& slot = slots_[program_.tasks[id].slot];
     slot.untouched = false;

@@ -44,7 +44,8 @@ class OwnedStream {
 
 /// A collective as check_collective() has it, with its buffers on the device. The input is put
 /// there by `stream` and the result taken from there by it, without any wait between; or, with
-/// `blocking`, by the call without a stream. Throws std::runtime_error if an element is wrong.
+/// `blocking`, by the call without a stream. Begins and ends with barriers. Throws
+/// std::runtime_error if an element is wrong.
 void check_on_device(Communicator& communicator, const device::Device& device,
                      device::Stream stream, Collective collective, Rank root, std::size_t count,
                      DataType type, ReduceOp op, bool in_place, bool blocking = false);

@@ -52,22 +52,32 @@ class Failures : public ::testing::TestWithParam<bool> {
 
 TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
   constexpr std::uint32_t kRanks = 3;
-  std::atomic<int> told{0};
+  std::atomic<int> told{0}, started{0};
   const auto errors = try_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(bootstrap->rank() + 1);
     Communicator communicator(bootstrap, ring_schedules(kRanks), on(device, 20'000));
     communicator.barrier();
-    if (bootstrap->rank() == 1) throw std::runtime_error("this rank dies");
+    if (bootstrap->rank() == 1) {
+      while (started != 2) std::this_thread::yield();
+      throw std::runtime_error("this rank dies");
+    }
     const OwnedStream stream(*device);
     const DeviceBuffer buffer(*device, kCount * 4), after(*device, 64);
     std::vector<Request> requests;
-    for (int k = 0; k < 3; ++k) {
+    const auto start = [&] {
       requests.push_back(communicator.start_all_reduce(buffer.data(), buffer.data(), kCount,
                                                        DataType::Float32, ReduceOp::Sum,
                                                        Stream{stream.get()}));
+    };
+    start();
+    ++started;
+    try {
+      for (int k = 0; k < 2; ++k) start();
+    } catch (const Error& error) {  // the death is known already
+      EXPECT_THAT(error.what(), HasSubstr("rank 1"));
     }
     device->copy(after.data(), buffer.data(), 64, stream.get());
-    synchronize(*device, stream.get());  // past three collectives that never happened
+    synchronize(*device, stream.get());  // past collectives that never happened
     for (Request& request : requests) {
       EXPECT_THAT(outcome(request), HasSubstr("rank 1"));
       EXPECT_THROW(request.test(), Error);

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "runtime/device/cuda/arithmetic.cuh"
-#include "runtime/device/cuda/kernels.hpp"
+#include "runtime/device/cuda/kernels_internal.hpp"
 
 namespace multitree::runtime::device::cuda {
 

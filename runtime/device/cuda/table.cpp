@@ -17,7 +17,7 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/device/cuda/kernels.hpp"
+#include "runtime/device/cuda/kernels_internal.hpp"
 
 namespace multitree::runtime::device::cuda {
 namespace {
