@@ -4,13 +4,15 @@
 /// share the GPU.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <random>
 
 #include "device_support.hpp"
 #include "fake_device.hpp"
 #include "reduction_model.hpp"
+#include "runtime/launcher.hpp"
 #include "runtime/reduce.hpp"
 #include "topologies/error.hpp"
 
@@ -195,6 +197,16 @@ TEST_F(Gpu, AbortReleasesStreams) {
     synchronize(*device_, stream.get());
     EXPECT_THROW(request.wait(), Error);
   });
+}
+
+/// Over UCX, with CUDA IPC.
+TEST_F(Gpu, CollectivesOfProcesses) {
+  LaunchOptions options;
+  options.program = MULTITREE_DEVICE_RANK_PROGRAM;
+  options.grace = Deadline(10'000);
+  for (const std::uint32_t ranks : {1U, 2U, 4U}) {
+    EXPECT_EQ(launch_local(ranks, {"device_rank_program", "cuda"}, options), 0) << ranks;
+  }
 }
 
 }  // namespace
