@@ -160,6 +160,16 @@ TEST(Flags, AreReusedBeforeTheirStreamsPass) {
   fake->destroy_event(event);
 }
 
+/// Without a driver the library loads all the same, and says that there is no device.
+TEST(OpenCuda, GivesADeviceOrAReason) {
+  std::string why;
+  const auto device = device::open_cuda(0, why);
+  EXPECT_EQ(device == nullptr, !why.empty());
+#ifdef MULTITREE_CUDA_IS_BUILT
+  EXPECT_THAT(why, ::testing::Not(HasSubstr("cannot open shared object file")));
+#endif
+}
+
 /// 16-bit sums are rounded once: 2048 + 1 + 1 in half is 2050, where rounding each gives 2048.
 TEST(ReductionModel, RoundsOnce) {
   Values big(DataType::Float16, 1), one(DataType::Float16, 1), sum(DataType::Float16, 1);
