@@ -4,6 +4,7 @@
 #include "runtime/device/blocks_internal.hpp"
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace multitree::runtime::device {
@@ -19,6 +20,17 @@ constexpr std::size_t kFlagStride = 64 / sizeof(std::uint32_t);
 
 std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
+}
+
+/// Of pools that are gone. A stream may come to its wait long after the release: the words stay.
+std::vector<FlagPool::Flag>& spare_flags() {
+  static auto* flags = new std::vector<FlagPool::Flag>;  // outlives every thread
+  return *flags;
+}
+
+std::mutex& spare_mutex() {
+  static std::mutex mutex;
+  return mutex;
 }
 
 }  // namespace
@@ -73,13 +85,17 @@ void BlockPool::give(const Block& block) {
 }
 
 FlagPool::~FlagPool() {
-  for (void* page : pages_) device_.free_pinned(page);
+  const std::scoped_lock lock(spare_mutex());
+  spare_flags().insert(spare_flags().end(), free_.begin(), free_.end());
 }
 
 void FlagPool::reserve() {
   if (free_.empty()) {
+    const std::scoped_lock lock(spare_mutex());
+    free_.swap(spare_flags());
+  }
+  if (free_.empty()) {
     void* page = device_.allocate_pinned(kFlagsPerPage * kFlagStride * sizeof(std::uint32_t));
-    pages_.push_back(page);
     auto* words = static_cast<std::uint32_t*>(page);
     for (std::size_t i = 0; i < kFlagsPerPage; ++i) {
       words[i * kFlagStride] = 0;

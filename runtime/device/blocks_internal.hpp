@@ -59,7 +59,8 @@ class BlockPool {
 };
 
 /// Words that users' streams wait for. A word only ever grows, so it can be used again as soon as
-/// it was released, whether the stream has come to its wait or not.
+/// it was released, whether the stream has come to its wait or not; its memory is never freed, but
+/// passed on to the next pool of the process.
 class FlagPool {
  public:
   struct Flag {
@@ -81,7 +82,6 @@ class FlagPool {
 
  private:
   const Device& device_;
-  std::vector<void*> pages_;
   std::vector<Flag> free_;
 };
 
