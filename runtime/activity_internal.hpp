@@ -17,6 +17,9 @@ class Activity {
   /// Does what can be done without waiting; true if anything moved. \throws Error
   virtual bool advance() = 0;
   [[nodiscard]] virtual bool done() const = 0;
+  /// Whether it waits for its own caller (a stream that has not come so far), which no deadline
+  /// of ours limits.
+  [[nodiscard]] virtual bool awaits_caller() const { return false; }
   /// In words: "waiting to receive chunk 4 segment 0 from rank 1 at step 3".
   [[nodiscard]] virtual std::string waiting_for() const = 0;
 };

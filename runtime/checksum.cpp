@@ -44,6 +44,9 @@ class Checksummed final : public Transport {
     inner_->receive(peer, tag | kChecksumTag, &pair.sum, sizeof pair.sum, pair.checksum);
   }
 
+  /// Its bytes cannot be summed up here: messages are staged in host memory instead.
+  [[nodiscard]] bool takes_device_memory() const override { return false; }
+
   bool progress() override {
     const bool moved = inner_->progress();
     if (finished_.empty()) return moved;

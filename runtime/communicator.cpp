@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Collectives on user buffers: checks, copies, and a program for the executor.
-#include "runtime/communicator.hpp"
+/// From its making to its end, and how calls on user buffers are checked and started.
+#include "runtime/communicator_internal.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <exception>
 #include <functional>
 #include <limits>
-#include <map>
-#include <tuple>
 
 #include "runtime/checksum_internal.hpp"
-#include "runtime/host/group_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
-#include "runtime/operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -39,19 +34,6 @@ void check_disjoint(const Call& call, const std::byte* a, std::size_t a_bytes, s
   }
 }
 
-}  // namespace
-
-Request::Request() = default;
-Request::Request(Request&&) noexcept = default;
-Request& Request::operator=(Request&&) noexcept = default;
-Request::~Request() = default;
-bool Request::test() { return operation_ == nullptr || operation_->test(); }
-void Request::wait() {
-  if (operation_ != nullptr) operation_->wait();
-}
-
-namespace {
-
 /// As make_transport(), but where a rank has died meanwhile, the error says so.
 std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& job,
                                           const TransportOptions& options) {
@@ -69,50 +51,7 @@ std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& jo
   }
 }
 
-/// A schedule made ready for this rank, and the largest vector that it is for.
-struct SizedLoaded {
-  std::shared_ptr<const LoadedSchedule> loaded;
-  std::uint64_t max_bytes = std::numeric_limits<std::uint64_t>::max();
-};
-
 }  // namespace
-
-struct Communicator::Impl {
-  std::shared_ptr<Engine> engine;
-  CommunicatorOptions options;
-  std::string description;
-  /// By Collective, and ascending by size as in SizedSchedules; empty if none.
-  std::array<std::vector<SizedLoaded>, 5> schedules;
-  std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
-      programs;  ///< by collective, elements, element size
-  std::uint64_t sequence = 0;
-  std::unique_ptr<host::Group> group;                        ///< null: by messages
-  std::vector<std::shared_ptr<host::Mapping>> plain_memory;  ///< allocate() without it
-  int exceptions = std::uncaught_exceptions();
-
-  void load(SizedSchedules plan, const Bootstrap& bootstrap);
-  void join_host(Bootstrap& job, bool wanted);
-  void fill_in_for_one_rank();
-  [[nodiscard]] std::vector<std::uint32_t> peers() const;
-  void validate(const Call& call) const;
-  [[nodiscard]] const std::shared_ptr<const LoadedSchedule>& schedule_for(const Call& call) const;
-  std::shared_ptr<const LoadedProgram> program_for(const Call& call);
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const;
-  /// `program`: where it is known already.
-  std::unique_ptr<Operation> start(const Call& call,
-                                   std::shared_ptr<const LoadedProgram> program = nullptr);
-  /// Starts and waits.
-  void run(const Call& call);
-};
-
-struct Prepared::State {
-  Call call;
-  std::shared_ptr<const LoadedProgram> program;
-};
-Prepared::Prepared() = default;
-Prepared::Prepared(Prepared&&) noexcept = default;
-Prepared& Prepared::operator=(Prepared&&) noexcept = default;
-Prepared::~Prepared() = default;
 
 void Communicator::Impl::load(SizedSchedules plan, const Bootstrap& bootstrap) {
   check_sized(plan);
@@ -222,27 +161,100 @@ std::uint32_t Communicator::Impl::root_of(Collective collective) const {
   return loaded.empty() ? options.root : index(loaded.front().loaded->schedule.root);
 }
 
-std::unique_ptr<Operation> Communicator::Impl::start(const Call& call,
-                                                     std::shared_ptr<const LoadedProgram> program) {
+bool Communicator::Impl::on_device(const Call& call) const {
+  if (device == nullptr || !device->takes(call)) return false;
+  if (group != nullptr) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: device memory, but the communicator goes without messages",
+                            to_string(call.collective)));
+  }
+  return true;
+}
+
+Request Communicator::Impl::start(const Call& call, std::shared_ptr<const LoadedProgram> program) {
+  if (on_device(call)) return start_on_device(call, std::move(program), {}, false);
+  const auto guard = engine->guard();
   engine->check_usable();
   validate(call);
+  Request request;
   if (group != nullptr) {
-    auto request = std::make_unique<host::HostRequest>(engine, *group, call,
-                                                       root_of(call.collective), sequence++);
+    request.operation_ = std::make_unique<host::HostRequest>(engine, *group, call,
+                                                             root_of(call.collective), sequence++);
     engine->poll();
     return request;
   }
   if (program == nullptr) program = program_for(call);
   auto operation = std::make_unique<MessageOperation>(engine, std::move(program), call, sequence++);
   operation->start();
-  return operation;
+  request.operation_ = std::move(operation);
+  return request;
+}
+
+Request Communicator::Impl::start(const Call& call, Stream stream) {
+  if (device == nullptr || group != nullptr) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: a stream, but the communicator {}", to_string(call.collective),
+                            device == nullptr ? "has no device" : "goes without messages"));
+  }
+  device->check_streamed(call);
+  return start_on_device(call, nullptr, stream, true);
+}
+
+Request Communicator::Impl::start_on_device(const Call& call,
+                                            std::shared_ptr<const LoadedProgram> program,
+                                            Stream stream, bool in_order) {
+  {
+    const auto guard = engine->guard();
+    engine->check_usable();
+  }
+  validate(call);
+  if (program == nullptr) program = program_for(call);
+  const bool hold = in_order && device->can_hold(stream.handle);
+  Request request;
+  request.operation_ = std::make_unique<device::StreamRequest>(
+      device->start(std::move(program), call, sequence++, stream.handle, hold), options.timeout,
+      !in_order);
+  if (in_order && !hold) request.wait();
+  return request;
 }
 
 void Communicator::Impl::run(const Call& call) {
-  if (group == nullptr) return start(call)->wait();
+  if (group == nullptr) return start(call).wait();
+  static_cast<void>(on_device(call));
   engine->check_usable();
   validate(call);
   host::HostRequest(engine, *group, call, root_of(call.collective), sequence++).wait();
+}
+
+device::Identities Communicator::Impl::find_devices(Bootstrap& job) {
+  if (!options.devices) return {};
+  if (options.device == nullptr && device::cuda_is_loaded()) {
+    std::string why;  // a process with the driver and no device has host memory only
+    options.device = device::open_cuda(-1, why);
+  }
+  return device::gather_identities(job, options.device.get(), options.timeout);
+}
+
+void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& identities) {
+  if (!options.devices) return;
+  device::Routes routes;
+  if (group == nullptr) {
+    routes = device::agree_on_routes(job, options.device.get(), identities,
+                                     engine->transport().takes_device_memory(), options.timeout);
+  }
+  if (options.device == nullptr) return;
+  device = std::make_unique<device::Collectives>(engine, options.device, std::move(routes),
+                                                 options.timeout);
+  if (group == nullptr) description += fmt::format(", on {}", device->describe(peers()));
+}
+
+void Communicator::Impl::close_device(bool finish, const std::string& reason) {
+  if (device == nullptr) return;
+  try {
+    if (finish) device->finish(options.timeout);
+  } catch (const Error&) {  // stop() ends what is left
+  }
+  device->stop(reason);
 }
 
 /// Decided alike by all ranks: they have the same options, and join() answers the same to all.
@@ -283,8 +295,12 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   for (SizedSchedules& plan : plans.plans) impl_->load(std::move(plan), job);
   if (job.size() == 1) impl_->fill_in_for_one_rank();
   impl_->options = std::move(options);
-  impl_->join_host(job, impl_->options.host_path == HostPath::Required ||
-                            (impl_->options.host_path == HostPath::Auto && free_to_choose));
+  const device::Identities devices = impl_->find_devices(job);
+  // Vectors on a device would have to be copied to the host and back as a whole.
+  const bool on_hosts = std::ranges::all_of(devices, &std::string::empty);
+  const HostPath path = impl_->options.host_path;
+  impl_->join_host(
+      job, path == HostPath::Required || (path == HostPath::Auto && free_to_choose && on_hosts));
   std::unique_ptr<Transport> transport =
       impl_->group != nullptr
           ? host::make_no_transport()
@@ -295,10 +311,13 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   impl_->engine =
       std::make_shared<Engine>(std::move(bootstrap), std::move(transport), impl_->options.timeout);
   if (impl_->group != nullptr) impl_->engine->allow_naps();
+  impl_->open_device(job, devices);
 }
 
 Communicator::~Communicator() {
   Engine& engine = *impl_->engine;
+  impl_->close_device(std::uncaught_exceptions() == impl_->exceptions,
+                      "the communicator was destroyed");
   if (!engine.usable()) return;
   if (std::uncaught_exceptions() > impl_->exceptions) {
     engine.give_up("left by an exception");
@@ -316,6 +335,7 @@ Communicator::~Communicator() {
 
 std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
   Engine& engine = *impl_->engine;
+  impl_->close_device(true, "the communicator is being shrunk");  // and with it the other thread
   if (engine.usable()) {
     try {
       engine.wait_all();
@@ -328,128 +348,6 @@ std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadlin
   engine.give_up("it was shrunk to another");
   return std::make_unique<Communicator>(std::move(shrunk.job), replan(shrunk.survivors),
                                         impl_->options);
-}
-
-std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().rank(); }
-std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
-std::string Communicator::describe() const { return impl_->description; }
-std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
-void Communicator::abort(const std::string& reason) { impl_->engine->give_up(reason); }
-
-Prepared Communicator::prepare(Collective collective, const void* send, void* recv,
-                               std::size_t count, DataType type, ReduceOp op) {
-  const Call call{
-      collective, static_cast<const std::byte*>(send), static_cast<std::byte*>(recv), count, type,
-      op};
-  impl_->engine->check_usable();
-  impl_->validate(call);
-  Prepared prepared;
-  prepared.state_ = std::make_shared<const Prepared::State>(
-      Prepared::State{call, impl_->group == nullptr ? impl_->program_for(call) : nullptr});
-  return prepared;
-}
-
-Request Communicator::start(const Prepared& prepared) {
-  Request request;
-  request.operation_ = impl_->start(prepared.state_->call, prepared.state_->program);
-  return request;
-}
-
-bool Communicator::on_one_host() const { return impl_->group != nullptr; }
-
-void Communicator::barrier() {
-  if (impl_->group == nullptr) return impl_->engine->barrier();
-  impl_->engine->wait_all();
-  impl_->run({Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8});
-}
-
-void* Communicator::allocate(std::size_t bytes) {
-  Engine& engine = *impl_->engine;
-  engine.check_usable();
-  if (impl_->group == nullptr) {
-    impl_->plain_memory.push_back(host::Mapping::create_private(bytes));
-    return impl_->plain_memory.back()->data();
-  }
-  try {
-    return impl_->group->allocate(engine.bootstrap(), bytes, impl_->options.timeout);
-  } catch (const Error& error) {
-    // Without memory the ranks go on; after anything else they are out of step.
-    if (error.code() != ErrorCode::Io) engine.give_up(fmt::format("allocate: {}", error.what()));
-    throw;
-  }
-}
-
-void Communicator::deallocate(void* memory) {
-  impl_->engine->wait_all();
-  const bool shared = impl_->group != nullptr && impl_->group->deallocate(memory);
-  const auto plain =
-      std::erase_if(impl_->plain_memory, [&](const auto& one) { return one->data() == memory; });
-  if (!shared && plain == 0)
-    reject("deallocate: expected memory of allocate(), got another address");
-}
-
-Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
-                                       DataType type, ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::AllReduce, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
-}
-
-Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
-                                           DataType type, ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::ReduceScatter, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
-}
-
-Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
-                                       DataType type) {
-  Request request;
-  request.operation_ = impl_->start({Collective::AllGather, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type});
-  return request;
-}
-
-Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
-                                      DataType type) {
-  Request request;
-  request.operation_ = impl_->start({Collective::Broadcast, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type});
-  return request;
-}
-
-Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                                   ReduceOp op) {
-  Request request;
-  request.operation_ = impl_->start({Collective::Reduce, static_cast<const std::byte*>(send),
-                                     static_cast<std::byte*>(recv), count, type, op});
-  return request;
-}
-
-void Communicator::all_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                              ReduceOp op) {
-  impl_->run({Collective::AllReduce, static_cast<const std::byte*>(send),
-              static_cast<std::byte*>(recv), count, type, op});
-}
-void Communicator::reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                                  ReduceOp op) {
-  impl_->run({Collective::ReduceScatter, static_cast<const std::byte*>(send),
-              static_cast<std::byte*>(recv), count, type, op});
-}
-void Communicator::all_gather(const void* send, void* recv, std::size_t count, DataType type) {
-  impl_->run({Collective::AllGather, static_cast<const std::byte*>(send),
-              static_cast<std::byte*>(recv), count, type});
-}
-void Communicator::broadcast(const void* send, void* recv, std::size_t count, DataType type) {
-  impl_->run({Collective::Broadcast, static_cast<const std::byte*>(send),
-              static_cast<std::byte*>(recv), count, type});
-}
-void Communicator::reduce(const void* send, void* recv, std::size_t count, DataType type,
-                          ReduceOp op) {
-  impl_->run({Collective::Reduce, static_cast<const std::byte*>(send),
-              static_cast<std::byte*>(recv), count, type, op});
 }
 
 }  // namespace multitree::runtime

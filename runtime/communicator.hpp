@@ -17,6 +17,7 @@
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/data_type.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/transport.hpp"
 
 namespace multitree::runtime {
@@ -25,8 +26,9 @@ namespace multitree::runtime {
 /// their own (sums in rank order).
 enum class HostPath : std::uint8_t {
   Off,       ///< never
-  Auto,      ///< where nobody asked for certain schedules and all ranks are on one host
-  Required,  ///< or it is an error; schedules are not used
+  Auto,      ///< where nobody asked for certain schedules, all ranks are on one host, none has a
+             ///< device
+  Required,  ///< or it is an error; schedules are not used, device memory is refused
 };
 
 struct CommunicatorOptions {
@@ -36,6 +38,10 @@ struct CommunicatorOptions {
   bool checksums = false;                  ///< every message is checked on arrival; all ranks alike
   HostPath host_path = HostPath::Auto;
   std::uint32_t root = 0;  ///< of broadcast and reduce where no schedule says it
+  bool devices = true;  ///< false: all buffers are host memory, and nobody looks; as at all ranks
+  /// The device of this rank; null: the CUDA device that is current in this thread, if the process
+  /// uses CUDA by now.
+  std::shared_ptr<const device::Device> device = nullptr;
 };
 
 /// Schedules by size, at most one list a collective.
@@ -53,7 +59,13 @@ using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivor
 
 class Operation;  // internal: one started collective
 
-/// A started collective. Dropping an unfinished one waits for it; prefer wait().
+/// A stream of the communicator's device: for CUDA a cudaStream_t; null is the default stream.
+struct Stream {
+  device::Stream handle = nullptr;
+};
+
+/// A started collective. Dropping an unfinished one waits for it; prefer wait(). Not so with a
+/// stream: there it may be dropped, and wait() is for hosts that want to know.
 class Request {
  public:
   Request();
@@ -85,8 +97,13 @@ class Prepared {
 };
 
 /// A group of ranks that execute schedules together. Not thread-safe; every rank makes the same
-/// calls in the same order. Buffers are host memory; `count` is in elements. send == recv (or, for
-/// reduce-scatter and all-gather, the shard inside the whole) is in place.
+/// calls in the same order. `count` is in elements. send == recv (or, for reduce-scatter and
+/// all-gather, the shard inside the whole) is in place.
+///
+/// Buffers are host memory, or both are memory of the communicator's device. Without a stream a
+/// collective on device memory comes after what the default stream holds, and its end is the end of
+/// the call or Request. With one it is ordered as a kernel on that stream would be, and the call
+/// returns at once: docs/gpu.md says how, and what happens to the stream when a peer dies.
 ///
 /// Collectives throw Error(Transport) if a peer dies and Error(Timeout) if nothing moves for
 /// options.timeout; the message names this rank, the peer, the step and the chunk. After an error
@@ -94,8 +111,9 @@ class Prepared {
 class Communicator {
  public:
   /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks. Without
-  /// any, all collectives run if the ranks share a host (HostPath::Auto). \throws
-  /// Error(Unsupported) saying why not with HostPath::Required, Error as make_transport().
+  /// any, all collectives run if the ranks share a host and none has a device (HostPath::Auto).
+  /// \throws Error(Unsupported) saying why not with HostPath::Required, Error as
+  /// make_transport().
   Communicator(std::shared_ptr<Bootstrap> bootstrap, std::vector<Schedule> schedules,
                CommunicatorOptions options = {});
   /// The same with plans: of each collective's schedules, the one for the size of the call runs.
@@ -130,14 +148,33 @@ class Communicator {
   Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type);
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
 
+  /// In the order of a stream, without waiting. Errors that show after the call has returned are
+  /// thrown by the Request, and failure() has them; the stream goes on, with unspecified values in
+  /// recv. \throws Error(Unsupported) without a device, and while a graph is being captured.
+  Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                           ReduceOp op, Stream stream);
+  Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                               ReduceOp op, Stream stream);
+  Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type,
+                           Stream stream);
+  Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type,
+                          Stream stream);
+  Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op,
+                       Stream stream);
+
   /// Not collective: checks and plans a collective, to be started any number of times, one at a
-  /// time. `op` matters where there is one.
+  /// time, without a stream. `op` matters where there is one.
   Prepared prepare(Collective collective, const void* send, void* recv, std::size_t count,
                    DataType type, ReduceOp op = ReduceOp::Sum);
   Request start(const Prepared& prepared);
 
   void barrier();
-  /// Not collective: gives up, tells the other ranks `reason`, and makes every later call fail.
+  /// Why the communicator can no longer be used; empty while it can. From any thread once a
+  /// collective was given a stream, as abort().
+  [[nodiscard]] std::string failure() const;
+  /// Not collective: gives up, tells the other ranks `reason`, and makes every later call fail;
+  /// every stream that waits for a collective goes on. A rank that waits for a collective on host
+  /// memory finishes that first.
   void abort(const std::string& reason);
 
   /// Collective over the ranks that are still there, after an error or without one: a communicator

@@ -76,17 +76,26 @@ bool Engine::advance_all() {
   return moved;
 }
 
-void Engine::poll() {
+std::unique_lock<std::mutex> Engine::guard() {
+  if (!shared_) return {};
+  contenders_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  contenders_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+bool Engine::poll() {
   check_usable();
   const bool network = transport_->progress();
   if (advance_all()) {
     idle_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
-    return;
+    return true;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
   if (!network || idle_polls_ >= spins_) on_idle();
+  return network;
 }
 
 void Engine::on_idle() {
@@ -106,18 +115,20 @@ void Engine::on_idle() {
     since_failure_ = {};
     check_failure();
   }
+  if (oldest() == nullptr) idle_ = {};  // all wait for their callers
   if (idle_ >= timeout_) time_out();
   if (naps_ && idle_ >= kNapAfter) {
     std::this_thread::sleep_for(kNap);
     return;
   }
-  if (!transport_->sleep(kSleep)) ::sched_yield();
+  // A device moves without the network, and other threads wait for the guard: no sleep then.
+  if (shared_ || !transport_->sleep(kSleep)) ::sched_yield();
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 
 const Running* Engine::oldest() const {
   for (const Running& running : running_) {
-    if (!running.execution->done()) return &running;
+    if (!running.execution->done() && !running.execution->awaits_caller()) return &running;
   }
   return nullptr;
 }

@@ -3,8 +3,10 @@
 /// Progress, deadlines and failures of everything that one communicator has outstanding.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,8 +52,15 @@ class Engine {
   void add(const Running& running) { running_.push_back(running); }
   void remove(const Activity& execution);
 
-  /// One round of progress for all. \throws Error as described above.
-  void poll();
+  /// From here on other threads progress it as well: all calls are made under guard().
+  void share() { shared_ = true; }
+  /// Holds the others off, if there are any.
+  [[nodiscard]] std::unique_lock<std::mutex> guard();
+  /// Whether somebody waits in guard(). Who polls in a loop lets them in.
+  [[nodiscard]] bool contended() const { return contenders_.load(std::memory_order_relaxed) != 0; }
+
+  /// One round of progress for all; true if anything moved. \throws Error as described above.
+  bool poll();
   /// \throws Error as described above.
   void wait(const Activity& execution);
   /// Waits for all that is running.
@@ -63,6 +72,8 @@ class Engine {
   /// Tells the others and aborts the transport; the first reason stays.
   void give_up(const std::string& reason);
   [[nodiscard]] bool usable() const { return broken_.empty(); }
+  /// Why it is not; empty while it is.
+  [[nodiscard]] const std::string& broken() const { return broken_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -71,7 +82,7 @@ class Engine {
   void on_idle();
   void check_failure();
   [[noreturn]] void time_out();
-  /// Name and wait of the first unfinished collective.
+  /// The first unfinished collective that does not wait for its caller.
   [[nodiscard]] const Running* oldest() const;
 
   std::shared_ptr<Bootstrap> bootstrap_;
@@ -80,6 +91,9 @@ class Engine {
   Deadline timeout_;
   std::vector<Running> running_;
   std::string broken_;
+  bool shared_ = false;
+  std::mutex mutex_;
+  std::atomic<std::uint32_t> contenders_{0};
   std::uint32_t idle_polls_ = 0;
   std::uint32_t spins_;  ///< idle polls before a yield, as crowded as it is
   bool naps_ = false;

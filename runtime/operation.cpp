@@ -22,10 +22,16 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    std::uint64_t sequence)
     : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
   const Execution::Context context{engine_->transport(), engine_->scratch(),
-                                   (sequence & 0x7fffU) << 32, call.type, call.op};
+                                   tag_of(sequence, Memory::Host), call.type, call.op};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), to_string(call.collective), sequence});
+}
+
+MessageOperation::~MessageOperation() {
+  if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
+  release();
 }
 
 void MessageOperation::start() {
@@ -90,6 +96,7 @@ void MessageOperation::release() {
 
 bool MessageOperation::test() {
   if (execution_ == nullptr) return true;
+  const auto guard = engine_->guard();
   if (!execution_->done()) engine_->poll();
   if (!execution_->done()) return false;
   complete();
@@ -98,6 +105,7 @@ bool MessageOperation::test() {
 
 void MessageOperation::wait() {
   if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
   engine_->wait(*execution_);
   complete();
 }

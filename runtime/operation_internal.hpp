@@ -40,6 +40,15 @@ struct Buffers {
   std::byte* data = nullptr;
 };
 
+/// Where buffers lie, as far as messages between ranks tell it apart.
+enum class Memory : std::uint8_t { Host, Device };
+
+/// What the tags of a collective start with; below are 32 bits, and the highest bit of all is left
+/// to checksums (kChecksumTag).
+inline std::uint64_t tag_of(std::uint64_t sequence, Memory memory) {
+  return ((sequence & 0x3fffU) | (memory == Memory::Device ? 0x4000U : 0U)) << 32;
+}
+
 /// One started collective, behind a Request.
 class Operation {
  public:
@@ -57,7 +66,7 @@ class MessageOperation final : public Operation {
  public:
   MessageOperation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
                    const Call& call, std::uint64_t sequence);
-  ~MessageOperation() override { release(); }
+  ~MessageOperation() override;
 
   /// Posts the first messages. Apart from the constructor, so that a failure finds a whole object.
   void start();

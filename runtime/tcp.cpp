@@ -235,8 +235,8 @@ Shrunk Tcp::shrink(Deadline deadline) {
   while (const auto rank = reader.number()) shrunk.survivors.push_back(*rank);
   const auto self = std::ranges::find(shrunk.survivors, options_.rank);
   if (self == shrunk.survivors.end()) refuse("not among the survivors it was told of");
-  TcpOptions next = std::move(options_);
-  options_.cancellation = next.cancellation;  // what is left here can still be asked
+  TcpOptions next = std::move(options_);      // numbers stay
+  options_.cancellation = next.cancellation;  // this one still answers, with why it is of no use
   next.rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
   next.size = static_cast<std::uint32_t>(shrunk.survivors.size());
   shrunk.job = std::make_shared<Tcp>(std::move(next), std::exchange(channel_, Channel(Socket())),

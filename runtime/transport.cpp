@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <stdexcept>
 
 #include "runtime/loopback_internal.hpp"
 #include "runtime/ucx_internal.hpp"
@@ -20,6 +21,14 @@ constexpr std::array kTransports{
 };
 
 }  // namespace
+
+void Transport::send_device(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) {
+  throw std::logic_error(describe() + " does not send device memory");
+}
+
+void Transport::receive_device(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) {
+  throw std::logic_error(describe() + " does not receive into device memory");
+}
 
 std::span<const TransportKind> transports() { return kTransports; }
 

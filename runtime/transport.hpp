@@ -52,8 +52,8 @@ struct TransportLimits {
   std::size_t window_bytes = std::size_t{2} << 20;
 };
 
-/// Point-to-point messages, matched by (sender, tag) in posting order. All calls come from one
-/// thread.
+/// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread
+/// at a time.
 class Transport {
  public:
   Transport() = default;
@@ -67,6 +67,12 @@ class Transport {
   /// The message must have exactly `bytes` bytes, else the completion fails.
   virtual void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
+  /// Whether send_device() and receive_device() work: the same with device memory at this end.
+  [[nodiscard]] virtual bool takes_device_memory() const { return false; }
+  virtual void send_device(std::uint32_t peer, std::uint64_t tag, const void* data,
+                           std::size_t bytes, Completion& completion);
+  virtual void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                              Completion& completion);
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank

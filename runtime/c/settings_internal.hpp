@@ -24,7 +24,9 @@ struct Settings {
   std::string topology;  ///< empty: full:N
   std::string algorithm = "auto";
   std::string plan_file;
-  CommunicatorOptions options;
+  /// Devices: not offered yet. The set-up may run in a thread of ours, whose current device is not
+  /// the caller's, and requests are progressed by the callers' threads alone.
+  CommunicatorOptions options{.devices = false};
 
   /// Nothing was asked for: on one host, shared memory may take the place of schedules.
   [[nodiscard]] bool open() const {

@@ -90,6 +90,10 @@ void open_context(Rail& rail) {
   }
   ucp_config_release(config);
   ucx_check(status, "start");
+  ucp_context_attr_t attributes{};
+  attributes.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES;
+  ucx_check(ucp_context_query(rail.context, &attributes), "memory types");
+  rail.cuda = (attributes.memory_types & (std::uint64_t{1} << UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
 }  // namespace
@@ -109,6 +113,7 @@ void open_rail(Rail& rail, const RailSettings& settings) {
   open_context(rail);
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  // Collectives on device memory are progressed by a thread of their own.
   worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
   ucx_check(ucp_worker_create(rail.context, &worker, &rail.worker), "worker");
   if (settings.wakeup) {

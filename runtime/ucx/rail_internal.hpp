@@ -23,6 +23,7 @@ struct Rail {
   ucp_context_h context = nullptr;
   ucp_worker_h worker = nullptr;
   int event_fd = -1;  ///< the worker's own; -1 without wake-up
+  bool cuda = false;  ///< UCX knows CUDA memory; without, such a pointer would crash it
   /// There is nothing to progress until the descriptor says so or something new is posted.
   bool armed = false;
 };

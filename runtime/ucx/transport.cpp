@@ -61,6 +61,13 @@ class Ucx final : public Transport {
             Completion& completion) override;
   void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
+  [[nodiscard]] bool takes_device_memory() const override {
+    return ucx_ != nullptr && std::ranges::all_of(ucx_->rails, &Rail::cuda);
+  }
+  void send_device(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                   Completion& completion) override;
+  void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                      Completion& completion) override;
   bool progress() override;
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
@@ -75,6 +82,10 @@ class Ucx final : public Transport {
   void connect_all(Bootstrap& bootstrap, Deadline deadline);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   Posted& post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion);
+  void send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, const void* data,
+                 std::size_t bytes, Completion& completion);
+  void receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
+                    std::size_t bytes, Completion& completion);
   void settle(Posted& posted);
   void report_failed_peers();
   void close(bool orderly);
@@ -190,6 +201,16 @@ Posted& Ucx::post(std::uint32_t peer, bool receive, std::size_t bytes, Completio
 
 void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
                Completion& completion) {
+  send_from(UCS_MEMORY_TYPE_HOST, peer, tag, data, bytes, completion);
+}
+
+void Ucx::send_device(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                      Completion& completion) {
+  send_from(UCS_MEMORY_TYPE_CUDA, peer, tag, data, bytes, completion);
+}
+
+void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag,
+                    const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   const Peer& to = ucx_->peer_of(peer);
   Connections::touch(*to.rail);
@@ -198,7 +219,7 @@ void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::siz
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
   param.cb.send = &on_sent;
   param.user_data = &posted;
-  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  param.memory_type = memory;
   const ucs_status_ptr_t request = ucp_tag_send_nbx(
       to.endpoint, data, bytes, (static_cast<std::uint64_t>(rank_) << kTagBits) | tag, &param);
   // Without a request there was no callback.
@@ -212,6 +233,16 @@ void Ucx::send(std::uint32_t peer, std::uint64_t tag, const void* data, std::siz
 
 void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                   Completion& completion) {
+  receive_into(UCS_MEMORY_TYPE_HOST, peer, tag, data, bytes, completion);
+}
+
+void Ucx::receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                         Completion& completion) {
+  receive_into(UCS_MEMORY_TYPE_CUDA, peer, tag, data, bytes, completion);
+}
+
+void Ucx::receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
+                       std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, true, bytes, completion);
   Rail& rail = *ucx_->peer_of(peer).rail;
   Connections::touch(rail);
@@ -220,7 +251,7 @@ void Ucx::receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t
                        UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
   param.cb.recv = &on_received;
   param.user_data = &posted;
-  param.memory_type = UCS_MEMORY_TYPE_HOST;
+  param.memory_type = memory;
   const ucs_status_ptr_t request = ucp_tag_recv_nbx(
       rail.worker, data, bytes, (static_cast<std::uint64_t>(peer) << kTagBits) | tag,
       ~std::uint64_t{0}, &param);

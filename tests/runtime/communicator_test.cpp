@@ -233,6 +233,7 @@ TEST(Communicator, RefusesWrongArguments) {
         "is for 4 ranks");
     CommunicatorOptions carrier_pigeon;
     carrier_pigeon.transport = "pigeon";
+    carrier_pigeon.host_path = HostPath::Off;  // which needs no transport
     refuses([&] { Communicator(bootstrap, {}, carrier_pigeon); },
             "unknown transport \"pigeon\"; one of: loopback ucx");
     const std::vector<Schedule> some{ring_schedule(Collective::AllReduce, 2),
@@ -288,7 +289,7 @@ TEST(Shrink, GoesOnWithTheSurvivors) {
         throw std::logic_error("an all-reduce without one of its ranks has ended");
       } catch (const std::runtime_error& error) {
         if (self == left - 1) {
-          bootstrap->report_failure("enough");
+          communicator->bootstrap()->report_failure("enough");
           return;
         }
         EXPECT_THAT(error.what(), HasSubstr(fmt::format("rank {}", left - 1)));

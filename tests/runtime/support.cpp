@@ -28,6 +28,7 @@ std::vector<std::exception_ptr> try_ranks(
         errors[r] = std::current_exception();
         bootstraps[r]->report_failure(message_of(errors[r]));
       }
+      bootstraps[r].reset();  // has left: who shrinks does not wait for it
     });
   }
   for (std::thread& thread : threads) thread.join();

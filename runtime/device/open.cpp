@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Finds and loads the library with the CUDA part.
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "runtime/device/device.hpp"
+
+namespace multitree::runtime::device {
+namespace {
+
+constexpr const char* kLibrary = "libmultitree_cuda.so";
+
+/// Where the program or the shared library lies that this code has become part of.
+std::filesystem::path own_folder() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&cuda_is_loaded), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::canonical(info.dli_fname, error);
+  // A program started through PATH is known by its bare name.
+  return error ? std::filesystem::read_symlink("/proc/self/exe", error).parent_path()
+               : self.parent_path();
+}
+
+/// The library and its symbol, looked up once.
+struct Library {
+  OpenFunction open = nullptr;
+  std::string why;
+};
+
+Library load() {
+  std::vector<std::string> places;
+  if (const char* named = std::getenv("MULTITREE_CUDA_LIBRARY")) {
+    places.emplace_back(named);
+  } else {
+    const std::filesystem::path folder = own_folder();
+    places = {folder / kLibrary, folder / "../lib" / kLibrary};
+    // In a build tree, from tools/ and from tests/NAME/.
+    places.push_back(folder / "../runtime/device" / kLibrary);
+    places.push_back(folder / "../../runtime/device" / kLibrary);
+    places.emplace_back(kLibrary);
+  }
+  Library library;
+  for (const std::string& place : places) {
+    void* handle = ::dlopen(place.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle == nullptr) {
+      const char* error = ::dlerror();
+      library.why += fmt::format("{}{}", library.why.empty() ? "" : "; ", error);
+      continue;
+    }
+    // Never closed: CUDA does not survive being unloaded.
+    library.open = reinterpret_cast<OpenFunction>(::dlsym(handle, "multitree_device_open"));
+    if (library.open != nullptr) return library;
+    library.why = fmt::format("{} has no multitree_device_open", place);
+  }
+  return library;
+}
+
+}  // namespace
+
+bool cuda_is_loaded() {
+  void* handle = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (handle != nullptr) ::dlclose(handle);
+  return handle != nullptr;
+}
+
+std::shared_ptr<const Device> open_cuda(std::int32_t ordinal, std::string& why) {
+  static const Library library = load();
+  if (library.open == nullptr) {
+    why = library.why;
+    return nullptr;
+  }
+  Table table;
+  if (const Status status = library.open(kTableVersion, ordinal, &table)) {
+    why = status;
+    return nullptr;
+  }
+  return std::make_shared<const Device>(table);
+}
+
+}  // namespace multitree::runtime::device

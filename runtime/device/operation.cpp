@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From the user's stream to the execution and back.
+#include "runtime/device/operation_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+namespace multitree::runtime::device {
+namespace {
+
+/// Copies and reductions that were put on streams end by themselves; a device that has not ended
+/// them by then never will.
+constexpr std::chrono::seconds kQuiet{5};
+
+/// Memory that a device or a peer may still use is left to the end of the process.
+void bury(std::shared_ptr<Workspace> workspace) {
+  static std::mutex mutex;
+  static auto* graves = new std::vector<std::shared_ptr<Workspace>>();  // outlives every thread
+  const std::scoped_lock lock(mutex);
+  graves->push_back(std::move(workspace));
+}
+
+bool quiesce(Workspace& workspace) {
+  const auto until = std::chrono::steady_clock::now() + kQuiet;
+  try {
+    while (!workspace.idle()) {
+      if (workspace.poll()) continue;
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::yield();
+    }
+  } catch (const Error&) {  // the device has failed
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
+                                 std::shared_ptr<Workspace> workspace,
+                                 std::shared_ptr<const LoadedProgram> program, const Call& call,
+                                 std::uint64_t sequence)
+    : engine_(std::move(engine)),
+      workspace_(std::move(workspace)),
+      program_(std::move(program)),
+      call_(call),
+      // Where notices travel instead of data, host and device must not be taken for each other.
+      tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host)),
+      name_(fmt::format("{} #{}", to_string(call.collective), sequence)),
+      execution_(std::make_unique<DeviceExecution>(
+          program_->program,
+          DeviceExecution::Context{engine_->transport(), *workspace_, tag_, call.type, call.op})) {
+  needs_ = execution_->needs();
+  const std::size_t bytes = call.count * size_of(call.type);
+  const bool root = engine_->bootstrap().rank() == index(program_->source->schedule.root);
+  if (call.collective == Collective::ReduceScatter) {
+    needs_.work = bytes * engine_->bootstrap().size();
+  } else if (call.collective == Collective::Reduce && !root) {
+    needs_.work = bytes;
+  }
+  needs_.works = needs_.work == 0 ? 0 : 1;
+}
+
+StreamOperation::~StreamOperation() {
+  if (event_ != nullptr) workspace_->device->destroy_event(event_);
+}
+
+void StreamOperation::enqueue(Stream stream, bool hold) {
+  const Device& device = *workspace_->device;
+  event_ = device.create_event();
+  device.record(event_, stream);
+  if (!hold) return;
+  flag_ = workspace_->flags.take();
+  try {
+    device.wait_value(stream, flag_.word, flag_.value);
+  } catch (...) {
+    workspace_->flags.release(flag_);
+    throw;
+  }
+  held_ = true;
+}
+
+Buffers StreamOperation::prepare(bool& copied) {
+  Workspace& w = *workspace_;
+  const std::uint32_t rank = engine_->bootstrap().rank();
+  const std::size_t bytes = call_.count * size_of(call_.type);
+  const bool root = rank == index(program_->source->schedule.root);
+  const auto copy = [&](std::byte* to, const std::byte* from) {
+    w.device->copy(to, from, bytes, w.compute.stream());
+    copied = true;
+  };
+  switch (call_.collective) {
+    case Collective::AllReduce:
+      ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
+      return {call_.send, call_.recv};
+    case Collective::Broadcast:
+      if (root) copy(call_.recv, call_.send);
+      return {call_.recv, call_.recv};
+    case Collective::AllGather:
+      copy(call_.recv + rank * bytes, call_.send);
+      return {call_.recv, call_.recv};
+    case Collective::Reduce:
+      if (root) {
+        ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
+        return {call_.send, call_.recv};
+      }
+      work_ = w.work.take(needs_.work);
+      return {call_.send, work_.memory};
+    case Collective::ReduceScatter:
+      break;
+  }
+  work_ = w.work.take(needs_.work);
+  ending_ = {.begin = rank * bytes,
+             .end = (rank + 1) * bytes,
+             .copy_from = work_.memory + rank * bytes,
+             .finish = true};
+  return {call_.send, work_.memory};
+}
+
+void StreamOperation::begin() {
+  bool copied = false;
+  const Buffers buffers = prepare(copied);
+  Moment ready;
+  if (copied) ready = {&workspace_->compute, workspace_->compute.mark()};
+  state_.store(State::Running, std::memory_order_release);
+  execution_->start(buffers.input, buffers.data, ready);
+}
+
+void StreamOperation::end() {
+  Workspace& w = *workspace_;
+  const Stream stream = w.compute.stream();
+  const std::uint32_t ranks = engine_->bootstrap().size();
+  execution_->copy_untouched(ending_.begin, ending_.end);
+  if (ending_.copy_from != nullptr) {
+    w.device->copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type), stream);
+  }
+  if (ending_.finish && call_.op == ReduceOp::Avg && ranks > 1) {
+    w.device->divide(call_.recv, call_.count, call_.type, ranks, stream);
+  }
+  mark_ = w.compute.mark();
+  state_.store(State::Ending, std::memory_order_release);
+}
+
+bool StreamOperation::advance() {
+  Workspace& w = *workspace_;
+  switch (state()) {
+    case State::Waiting:
+      if (!w.device->query(event_)) return false;
+      begin();
+      return true;
+    case State::Running: {
+      const bool polled = w.poll();
+      const bool moved = execution_->advance();
+      if (execution_->done()) end();
+      return polled || moved;
+    }
+    case State::Ending: {
+      const bool polled = w.poll();
+      if (!w.compute.done(mark_)) return polled;
+      finish(State::Done);
+      return true;
+    }
+    case State::Done:
+    case State::Failed:
+      break;
+  }
+  return false;
+}
+
+void StreamOperation::finish(State outcome) {
+  execution_.reset();
+  if (work_.memory != nullptr) workspace_->work.give(work_);
+  work_ = {};
+  if (held_) workspace_->flags.release(flag_);
+  held_ = false;
+  {
+    const std::scoped_lock lock(mutex_);
+    state_.store(outcome, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void StreamOperation::fail(ErrorCode code, const std::string& reason) {
+  if (over()) return;
+  // The stream may go on only when nothing of ours writes its buffers any more. A device that does
+  // not come to rest keeps our memory; its streams are of no use to anybody then.
+  const bool quiet = quiesce(*workspace_);
+  if (!quiet || workspace_->routes.any_mapped) bury(workspace_);
+  code_ = code;
+  reason_ = reason;
+  finish(State::Failed);
+}
+
+std::string StreamOperation::waiting_for() const {
+  switch (state()) {
+    case State::Waiting:
+      return "waiting for the caller's stream";
+    case State::Running:
+      return execution_->waiting_for();
+    default:
+      return "waiting for the device";
+  }
+}
+
+void StreamOperation::throw_failure() const {
+  throw Error(code_, fmt::format("rank {}: {}", engine_->bootstrap().rank(), reason_));
+}
+
+bool StreamOperation::test() {
+  if (state() == State::Failed) throw_failure();
+  return state() == State::Done;
+}
+
+StreamRequest::~StreamRequest() {
+  if (!joins_) return;
+  // The peers need our part, and the device our buffers, until the end.
+  while (!operation_->over()) {
+    try {
+      operation_->wait(deadline_);
+    } catch (const Error&) {  // over, or the stream is still busy with what came before
+    }
+  }
+}
+
+void StreamOperation::wait(Deadline deadline) {
+  std::unique_lock lock(mutex_);
+  auto until = std::chrono::system_clock::now() + deadline;
+  while (!over()) {
+    // Once begun the engine sees to it that it ends; it looks by itself for the deadline.
+    changed_.wait_for(lock, std::chrono::milliseconds(100));
+    if (state() != State::Waiting) until = std::chrono::system_clock::now() + deadline;
+    if (!over() && std::chrono::system_clock::now() > until) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: {}: the stream has not come to it within {} ms",
+                              engine_->bootstrap().rank(), name_, deadline.count()));
+    }
+  }
+  lock.unlock();
+  test();
+}
+
+}  // namespace multitree::runtime::device

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Routes are agreed on by two exchanges: who everybody's device is, and whose memory I can map.
+#include "runtime/device/workspace_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::device {
+
+Identities gather_identities(Bootstrap& bootstrap, const Device* device, Deadline deadline) {
+  std::string mine;
+  if (device != nullptr) {
+    mine.assign(reinterpret_cast<const char*>(&device->table().identity), sizeof(Identity));
+  }
+  return bootstrap.all_gather(mine, deadline);
+}
+
+Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identities& identities,
+                       bool direct, Deadline deadline) {
+  const std::uint32_t ranks = bootstrap.size(), self = bootstrap.rank();
+  const Route other = direct ? Route::Direct : Route::Staged;
+  Routes routes{std::vector(ranks, other), std::vector(ranks, other)};
+  const auto have = std::ranges::count_if(identities, [](const auto& s) { return !s.empty(); });
+  if (have < 2) return routes;  // everybody sees the same and stops here
+  std::string reach(ranks, '-');
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    if (r == self || device == nullptr || identities[r].size() != sizeof(Identity)) continue;
+    Identity identity;
+    std::memcpy(&identity, identities[r].data(), sizeof identity);
+    if (device->table().can_map(device->table().self, &identity)) {
+      reach[r] = 'm';
+      routes.receive[r] = Route::Mapped;
+    }
+  }
+  const std::vector<std::string> reaches = bootstrap.all_gather(reach, deadline);
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    if (reaches[r].size() != ranks) {
+      throw Error(ErrorCode::Transport,
+                  fmt::format("rank {}: {} bytes about {} devices from rank {}", self,
+                              reaches[r].size(), ranks, r));
+    }
+    if (reaches[r][self] == 'm') routes.send[r] = Route::Mapped;
+    routes.any_mapped = routes.any_mapped || reaches[r].find('m') != std::string::npos;
+  }
+  return routes;
+}
+
+std::string describe(const Routes& routes, const std::vector<std::uint32_t>& peers) {
+  constexpr std::array kNames{"staged", "direct", "mapped"};
+  std::array<int, kNames.size()> counts{};
+  for (const std::uint32_t peer : peers) ++counts[static_cast<std::size_t>(routes.receive[peer])];
+  std::string words;
+  for (std::size_t i = 0; i < kNames.size(); ++i) {
+    if (counts[i] == 0) continue;
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", counts[i], kNames[i]);
+  }
+  return words.empty() ? "no peers" : words;
+}
+
+void Needs::add(const Needs& other) {
+  bytes = std::max(bytes, other.bytes);
+  work = std::max(work, other.work);
+  pinned += other.pinned;
+  scratch += other.scratch;
+  shared += other.shared;
+  works += other.works;
+}
+
+void Needs::enlarge(const Needs& other) {
+  bytes = std::max(bytes, other.bytes);
+  work = std::max(work, other.work);
+  pinned = std::max(pinned, other.pinned);
+  scratch = std::max(scratch, other.scratch);
+  shared = std::max(shared, other.shared);
+  works = std::max(works, other.works);
+}
+
+bool Workspace::has(const Needs& needs) const {
+  return pinned.has(needs.bytes, needs.pinned) && scratch.has(needs.bytes, needs.scratch) &&
+         shared.has(needs.bytes, needs.shared) && work.has(needs.work, needs.works) && flags.has();
+}
+
+void Workspace::reserve(const Needs& needs) {
+  if (needs.pinned != 0) pinned.reserve(needs.bytes, needs.pinned);
+  if (needs.scratch != 0) scratch.reserve(needs.bytes, needs.scratch);
+  if (needs.shared != 0) shared.reserve(needs.bytes, needs.shared);
+  if (needs.works != 0) work.reserve(needs.work, needs.works);
+  flags.reserve();
+}
+
+std::byte* Mappings::map(std::uint32_t rank, std::uint32_t arena, const Handle& handle) {
+  const std::pair key{rank, arena};
+  auto it = mapped_.find(key);
+  if (it == mapped_.end()) it = mapped_.emplace(key, std::pair{handle, device_.map(handle)}).first;
+  return static_cast<std::byte*>(it->second.second);
+}
+
+void Mappings::clear() {
+  for (const auto& [key, mapped] : mapped_) device_.unmap(mapped.first, mapped.second);
+  mapped_.clear();
+}
+
+}  // namespace multitree::runtime::device

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives on device memory against reference results; for the fake and for CUDA alike.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "runtime/communicator.hpp"
+#include "runtime/device/device.hpp"
+#include "support.hpp"
+
+namespace multitree::runtime::test {
+
+/// Memory of a device, freed at the end.
+class DeviceBuffer {
+ public:
+  DeviceBuffer(const device::Device& device, std::size_t bytes)
+      : device_(device), memory_(device.allocate(bytes + 1)) {}
+  ~DeviceBuffer() { device_.free(memory_); }
+  DeviceBuffer(const DeviceBuffer&) = delete;
+  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(memory_); }
+
+ private:
+  const device::Device& device_;
+  void* memory_;
+};
+
+/// A stream, destroyed at the end.
+class OwnedStream {
+ public:
+  explicit OwnedStream(const device::Device& device)
+      : device_(device), stream_(device.create_stream(false)) {}
+  ~OwnedStream() { device_.destroy_stream(stream_); }
+  OwnedStream(const OwnedStream&) = delete;
+  OwnedStream& operator=(const OwnedStream&) = delete;
+  [[nodiscard]] device::Stream get() const { return stream_; }
+
+ private:
+  const device::Device& device_;
+  device::Stream stream_;
+};
+
+/// A collective as check_collective() has it, with its buffers on the device. The input is put
+/// there by `stream` and the result taken from there by it, without any wait between; or, with
+/// `blocking`, by the call without a stream. Begins and ends with barriers. Throws
+/// std::runtime_error if an element is wrong.
+void check_on_device(Communicator& communicator, const device::Device& device,
+                     device::Stream stream, Collective collective, Rank root, std::size_t count,
+                     DataType type, ReduceOp op, bool in_place, bool blocking = false);
+
+/// Starts a collective of any kind in the order of a stream.
+Request start_on(Communicator& communicator, Collective collective, const void* send, void* recv,
+                 std::size_t count, DataType type, ReduceOp op, device::Stream stream);
+
+}  // namespace multitree::runtime::test

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The functions of the fake's table; its memory is in fake_memory.cpp.
+#include "fake_device.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "fake_memory.hpp"
+#include "reduction_model.hpp"
+#include "runtime/reduce.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+using device::Event;
+using device::Status;
+using device::Stream;
+
+/// How often it was recorded, and which of these was reached.
+struct FakeEvent {
+  std::uint64_t recorded = 0, reached = 0;
+};
+
+/// One item of a stream: runs if it is ready.
+struct Item {
+  std::function<bool()> ready;  ///< empty: always
+  std::function<void()> run;    ///< may be empty
+};
+
+struct FakeStream {
+  std::deque<Item> items;
+};
+
+class Fake {
+ public:
+  explicit Fake(const FakeOptions& options)
+      : options_(options), memory_(options.bytes), random_(options.seed) {}
+
+  std::mutex& mutex() { return mutex_; }
+  FakeMemory& memory() { return memory_; }
+  const FakeOptions& options() const { return options_; }
+
+  /// The words of the first failure, which all later calls return too.
+  Status failed() const { return failure_; }
+  Status fail(Status words) {
+    if (failure_ == nullptr) failure_ = words;
+    return failure_;
+  }
+
+  Status put(Stream stream, Item item) {
+    if (options_.fail_after != 0 && ++put_ > options_.fail_after) fail("injected failure");
+    if (failure_ == nullptr) stream_of(stream).items.push_back(std::move(item));
+    return failure_;
+  }
+
+  /// Runs something, or nothing.
+  void turn() {
+    std::uniform_int_distribution<int> how_many(0, 4);
+    for (int n = how_many(random_); n > 0 && failure_ == nullptr; --n) {
+      std::uniform_int_distribution<std::size_t> which(0, streams_.size() - 1);
+      auto it = streams_.begin();
+      std::advance(it, static_cast<std::ptrdiff_t>(which(random_)));
+      std::deque<Item>& items = it->second.items;
+      if (items.empty() || (items.front().ready && !items.front().ready())) continue;
+      const Item item = std::move(items.front());
+      items.pop_front();
+      if (item.run) item.run();
+    }
+  }
+
+  Stream add_stream() {
+    const auto stream = reinterpret_cast<Stream>(++last_stream_);
+    streams_[stream];
+    return stream;
+  }
+  void remove_stream(Stream stream) { streams_.erase(stream); }
+  bool has(Stream stream) const { return streams_.contains(stream); }
+  std::shared_ptr<FakeEvent>& event(Event event) { return events_.at(event); }
+  Event add_event() {
+    const auto event = reinterpret_cast<Event>(++last_event_);
+    events_[event] = std::make_shared<FakeEvent>();
+    return event;
+  }
+  void remove_event(Event event) { events_.erase(event); }
+
+ private:
+  FakeStream& stream_of(Stream stream) {
+    if (!streams_.contains(stream)) fail("no such stream");
+    return streams_[stream];
+  }
+
+  FakeOptions options_;
+  std::mutex mutex_;
+  FakeMemory memory_;
+  std::mt19937_64 random_;
+  std::map<Stream, FakeStream> streams_{{nullptr, {}}};
+  std::map<Event, std::shared_ptr<FakeEvent>> events_;
+  std::uintptr_t last_stream_ = 0, last_event_ = 0;
+  std::uint64_t put_ = 0;
+  Status failure_ = nullptr;
+};
+
+Fake& fake(void* self) { return *static_cast<Fake*>(self); }
+
+/// A function of the table: locks, and is refused once the device has failed.
+template <typename F>
+Status locked(void* self, F f) {
+  Fake& device = fake(self);
+  const std::scoped_lock lock(device.mutex());
+  if (device.failed() != nullptr) return device.failed();
+  return f(device);
+}
+
+Status allocate(void* self, std::size_t bytes, void** memory) {
+  return locked(self, [&](Fake& d) -> Status {
+    *memory = d.memory().allocate(bytes);
+    return *memory == nullptr ? "out of memory" : nullptr;
+  });
+}
+
+Status free_memory(void* self, void* memory) {
+  const std::scoped_lock lock(fake(self).mutex());
+  return fake(self).memory().free(memory) ? nullptr : fake(self).fail("free of what is no memory");
+}
+
+Status locate(void* self, const void* pointer, device::Location* location) {
+  location->device = -1;
+  if (behind(pointer) != nullptr) {
+    *location = {device::Place::Device, fake(self).memory().owns(pointer) ? 0 : 1};
+  } else {
+    location->place = is_pinned(pointer, 1) ? device::Place::Pinned : device::Place::Pageable;
+  }
+  return nullptr;
+}
+
+Status record(void* self, Event event, Stream stream) {
+  return locked(self, [&](Fake& d) {
+    const std::shared_ptr<FakeEvent> recorded = d.event(event);
+    const std::uint64_t number = ++recorded->recorded;
+    return d.put(stream, {{}, [recorded, number] { recorded->reached = number; }});
+  });
+}
+
+Status query(void* self, Event event, bool* done) {
+  return locked(self, [&](Fake& d) {
+    d.turn();
+    *done = d.event(event)->reached == d.event(event)->recorded;
+    return d.failed();
+  });
+}
+
+Status wait_event(void* self, Stream stream, Event event) {
+  return locked(self, [&](Fake& d) {
+    const std::shared_ptr<FakeEvent> awaited = d.event(event);
+    const std::uint64_t number = awaited->recorded;
+    return d.put(stream, {[awaited, number] { return awaited->reached >= number; }, {}});
+  });
+}
+
+Status wait_value(void* self, Stream stream, const std::uint32_t* flag, std::uint32_t value) {
+  return locked(self, [&](Fake& d) -> Status {
+    if (!d.options().waits_for_values) return "cannot wait for values";
+    if (!is_pinned(flag, sizeof *flag)) return d.fail("wait for a value in pageable memory");
+    return d.put(
+        stream,
+        {[flag, value] {
+           const auto now =
+               std::atomic_ref(*const_cast<std::uint32_t*>(flag)).load(std::memory_order_acquire);
+           return static_cast<std::int32_t>(now - value) >= 0;
+         },
+         {}});
+  });
+}
+
+/// Where the fake itself finds a piece of memory; null where it may not be.
+std::byte* reach(const void* pointer, std::size_t bytes) {
+  if (is_pinned(pointer, bytes)) {
+    return static_cast<std::byte*>(const_cast<void*>(pointer));
+  }
+  return allocated(pointer, bytes) ? behind(pointer) : nullptr;
+}
+
+/// In two halves; memory is looked up when they run, as what was freed meanwhile must show.
+Status copy(void* self, void* to, const void* from, std::size_t bytes, Stream stream) {
+  return locked(self, [&](Fake& d) {
+    const std::size_t half = bytes / 2;
+    for (const auto& [begin, size] :
+         {std::pair{std::size_t{0}, half}, std::pair{half, bytes - half}}) {
+      if (size == 0) continue;
+      d.put(stream, {{}, [&d, to, from, begin, size] {
+                       std::byte* target = reach(static_cast<std::byte*>(to) + begin, size);
+                       const std::byte* source =
+                           reach(static_cast<const std::byte*>(from) + begin, size);
+                       if (target == nullptr || source == nullptr) {
+                         d.fail("copy outside of allocated memory");
+                         return;
+                       }
+                       std::memmove(target, source, size);
+                     }});
+    }
+    return d.failed();
+  });
+}
+
+void reduce_part(Fake& d, device::Reduction r, std::size_t begin, std::size_t count) {
+  const std::size_t skip = begin * size_of(r.type), bytes = count * size_of(r.type);
+  const auto part = [&](const void* all) {
+    return reach(static_cast<const std::byte*>(all) + skip, bytes);
+  };
+  bool good = (r.result = part(r.result)) != nullptr;
+  for (std::uint32_t k = 0; k < r.input_count; ++k) {
+    good = (r.inputs[k] = part(r.inputs[k])) != nullptr && good;
+  }
+  r.count = count;
+  if (good) {
+    reduce_model(r);
+  } else {
+    d.fail("reduction outside of allocated memory");
+  }
+}
+
+Status reduce_inputs(void* self, const device::Reduction* reduction, Stream stream) {
+  return locked(self, [&](Fake& d) {
+    const device::Reduction r = *reduction;
+    if (r.input_count < 2 || r.input_count > device::kMaxInputs) return d.fail("number of inputs");
+    const std::size_t half = r.count / 2;
+    d.put(stream, {{}, [&d, r, half] { reduce_part(d, r, 0, half); }});
+    return d.put(stream, {{}, [&d, r, half] { reduce_part(d, r, half, r.count - half); }});
+  });
+}
+
+Status divide(void* self, void* data, std::size_t count, DataType type, std::uint32_t ranks,
+              Stream stream) {
+  return locked(self, [&](Fake& d) {
+    return d.put(stream, {{}, [&d, data, count, type, ranks] {
+                            std::byte* memory = reach(data, count * size_of(type));
+                            if (memory == nullptr) {
+                              d.fail("division outside of allocated memory");
+                              return;
+                            }
+                            finish_reduction(memory, count, type, ReduceOp::Avg, ranks);
+                          }});
+  });
+}
+
+bool can_map(void* self, const device::Identity* other) {
+  return fake(self).options().mappable && other->process == static_cast<std::uint64_t>(::getpid());
+}
+
+device::Table functions() {
+  device::Table t;
+  t.name = "fake";
+  t.description = "fake device";
+  t.close = [](void* self) { delete static_cast<Fake*>(self); };
+  t.allocate = allocate;
+  t.free = free_memory;
+  t.allocate_pinned = [](void*, std::size_t bytes, void** memory) -> Status {
+    *memory = allocate_pinned(bytes);
+    return nullptr;
+  };
+  t.free_pinned = [](void*, void* memory) -> Status {
+    free_pinned(memory);
+    return nullptr;
+  };
+  t.locate = locate;
+  t.create_stream = [](void* self, bool, Stream* stream) {
+    return locked(self, [&](Fake& d) -> Status {
+      *stream = d.add_stream();
+      return nullptr;
+    });
+  };
+  t.destroy_stream = [](void* self, Stream stream) -> Status {
+    const std::scoped_lock lock(fake(self).mutex());
+    fake(self).remove_stream(stream);
+    return nullptr;
+  };
+  t.create_event = [](void* self, Event* event) {
+    return locked(self, [&](Fake& d) -> Status {
+      *event = d.add_event();
+      return nullptr;
+    });
+  };
+  t.destroy_event = [](void* self, Event event) -> Status {
+    const std::scoped_lock lock(fake(self).mutex());
+    fake(self).remove_event(event);
+    return nullptr;
+  };
+  t.record = record;
+  t.query = query;
+  t.wait_event = wait_event;
+  t.wait_value = wait_value;
+  t.can_hold = [](void* self, Stream, bool* can) -> Status {
+    *can = fake(self).options().waits_for_values;
+    return nullptr;
+  };
+  t.capturing = [](void*, Stream, bool* capturing) -> Status {
+    *capturing = false;
+    return nullptr;
+  };
+  t.copy = copy;
+  t.reduce = reduce_inputs;
+  t.divide = divide;
+  t.share = [](void*, void* memory, device::Handle* handle) -> Status {
+    handle->address = reinterpret_cast<std::uint64_t>(memory);
+    handle->process = static_cast<std::uint64_t>(::getpid());
+    return nullptr;
+  };
+  t.can_map = can_map;
+  t.map = [](void*, const device::Handle* handle, void** memory) -> Status {
+    *memory = reinterpret_cast<void*>(handle->address);
+    return allocated(*memory, 1) ? nullptr : "mapping of what is not allocated";
+  };
+  t.unmap = [](void*, const device::Handle*, void*) -> Status { return nullptr; };
+  return t;
+}
+
+}  // namespace
+
+std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& options) {
+  device::Table table = functions();
+  table.self = new Fake(options);
+  table.identity.process = static_cast<std::uint64_t>(::getpid());
+  std::strncpy(table.identity.host.data(), "fake", table.identity.host.size() - 1);
+  std::strncpy(table.identity.unit.data(), options.unit.c_str(), table.identity.unit.size() - 1);
+  return std::make_shared<const device::Device>(table);
+}
+
+void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag) {
+  device.wait_value(stream, flag, 1);
+}
+
+void synchronize(const device::Device& device, device::Stream stream) {
+  const device::Event event = device.create_event();
+  device.record(event, stream);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!device.query(event)) {
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("stream stands still");
+    std::this_thread::yield();
+  }
+  device.destroy_event(event);
+}
+
+void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
+            device::Stream stream) {
+  if (bytes == 0) return;
+  void* pinned = device.allocate_pinned(bytes);
+  std::memcpy(pinned, from, bytes);
+  device.copy(to, pinned, bytes, stream);
+  synchronize(device, stream);
+  device.free_pinned(pinned);
+}
+
+void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
+              device::Stream stream) {
+  if (bytes == 0) return;
+  void* pinned = device.allocate_pinned(bytes);
+  device.copy(pinned, from, bytes, stream);
+  synchronize(device, stream);
+  std::memcpy(to, pinned, bytes);
+  device.free_pinned(pinned);
+}
+
+}  // namespace multitree::runtime::test

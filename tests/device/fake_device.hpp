@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A device on host memory that is as late, as unordered and as unforgiving as a device may be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/device/device.hpp"
+
+namespace multitree::runtime::test {
+
+struct FakeOptions {
+  std::uint64_t seed = 1;
+  std::size_t bytes = 64U << 20;  ///< of device memory
+  std::string unit = "0";
+  bool mappable = false;         ///< whether other fakes of this process can map its memory
+  bool waits_for_values = true;  ///< whether a stream can be held
+  std::uint64_t fail_after = 0;  ///< work put on streams until the device fails; 0: never
+};
+
+/// Streams are queues. Whenever somebody asks for an event, a random number of items of randomly
+/// chosen streams run; copies and reductions in two halves, apart in time. Device memory is mapped
+/// without any permission, so that the host cannot touch it, poisoned when allocated and freed, and
+/// every access is checked against what is allocated.
+std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& options);
+
+/// For transports of tests: where the host finds what a device pointer points to; null if it is no
+/// fake's memory.
+std::byte* behind(const void* pointer);
+
+/// What a stream runs before what comes after it: nothing, until `*flag` is 1.
+void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag);
+
+/// Lets all that is on the stream run; throws std::runtime_error after 30 s.
+void synchronize(const device::Device& device, device::Stream stream);
+
+/// Host to device and back by pinned memory and `stream`, and waits for it.
+void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
+            device::Stream stream);
+void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
+              device::Stream stream);
+
+}  // namespace multitree::runtime::test
