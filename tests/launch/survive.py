@@ -17,7 +17,7 @@ import time
 
 RANKS = 8
 PATIENCE = 120  # seconds a round may take after its last kill
-FLAGS = ["run", "-t", "torus:4x2", "-a", "multitree,ring", "-b", "16K", "-e", "256K", "-f", "4", "-n", "40", "-T", "15",
+FLAGS = ["run", "-t", "torus:4x2", "-a", "multitree,ring", "-b", "16K", "-e", "256K", "-f", "4", "-T", "15",
          "--on-failure", "shrink"]
 
 
@@ -57,8 +57,8 @@ def check(output, errors, code, killed):
     return named
 
 
-def run(program, dice, kills):
-    flags = list(FLAGS)
+def run(program, dice, kills, iterations):
+    flags = [*FLAGS, "-n", str(iterations)]
     env = dict(os.environ)
     if dice.random() < 0.3:
         env["UCX_TLS"] = "tcp,self"
@@ -94,8 +94,12 @@ def main():
     print(f"{kills} kills, seed {seed}", flush=True)
     dice = random.Random(seed)
     done = noticed = 0
+    iterations = 40
     while done < kills:
-        killed, named, took = run(program, dice, min(dice.randint(1, 3), kills - done))
+        killed, named, took = run(program, dice, min(dice.randint(1, 3), kills - done), iterations)
+        if not killed:
+            iterations *= 2  # too short for this machine
+            continue
         done += len(killed)
         noticed += len(named)
         print(f"{done:4}: lost {killed}, noticed {sorted(named)}, ended {took:.2f} s later", flush=True)
