@@ -40,3 +40,13 @@ build() {
   say "building ($preset)"
   cmake --build --preset "$preset" >&2
 }
+
+# failed_logs DIR: the last lines of every failed test's output, from the logs that ctest keeps in DIR.
+failed_logs() {
+  local number name
+  while IFS=: read -r number name; do
+    printf '\n-- %s\n' "$name"
+    awk -v start="^$number/[0-9]+ Testing: " '$0 ~ start {on = 1} on; on && /^".*" end time:/ {exit}' \
+      "$1/LastTest.log" | tail -n 40 | cut -c 1-300
+  done < "$1/LastTestsFailed.log"
+}
