@@ -9,7 +9,7 @@ module mt_link #(
   parameter int unsigned Latency = 2,
   // Virtual channels.
   parameter int unsigned NumVc = 4,
-  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW
 ) (
   input  logic clk_i,

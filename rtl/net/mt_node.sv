@@ -40,7 +40,7 @@ module mt_node #(
   // Places of each virtual channel; a power of two.
   parameter int unsigned Depth = 512,
   localparam int unsigned P = NumPorts,
-  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,

@@ -43,7 +43,7 @@ module mt_ni #(
   // Ports that take turns at a reduction unit, 1 or 2.
   parameter int unsigned PortsPerUnit = 1,
   localparam int unsigned P = NumPorts,
-  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,

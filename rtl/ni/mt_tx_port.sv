@@ -29,7 +29,7 @@ module mt_tx_port #(
   parameter int unsigned MaxOutstanding = 4,
   localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW
                                    + SizeW + 1,
-  localparam int unsigned VcW = $clog2(NumVc)
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,

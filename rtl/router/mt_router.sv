@@ -17,7 +17,7 @@ module mt_router #(
   parameter int unsigned CreditW = 10,
   localparam int unsigned P = NumLinks + NumLocal,
   localparam int unsigned L = NumLocal > 0 ? NumLocal : 1,
-  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW
 ) (
   input  logic clk_i,

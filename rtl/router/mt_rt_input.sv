@@ -16,7 +16,7 @@ module mt_rt_input #(
   parameter int unsigned NumVc = 4,
   // Places of each virtual channel; a power of two. Senders may be given fewer.
   parameter int unsigned Depth = 512,
-  localparam int unsigned VcW = $clog2(NumVc)
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1
 ) (
   input  logic clk_i,
   input  logic rst_ni,

@@ -13,7 +13,7 @@ module mt_rt_output #(
   parameter int unsigned CreditW = 10,
   // 1: an interface, which says itself when it takes flits; there are no credits.
   parameter int unsigned Ejection = 0,
-  localparam int unsigned VcW = $clog2(NumVc),
+  localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned IdxW = NumPorts > 1 ? $clog2(NumPorts) : 1
 ) (
   input  logic clk_i,

@@ -87,6 +87,7 @@ def options(budget, _):
                         ("packets", "packets"), ("exchanges of sums", "exchange"),
                         ("long routes", "long-routes"), ("2 places for early worms", "slots2"),
                         ("8 places for early worms", "slots8"),
+                        ("two virtual channels", "vc2"), ("one virtual channel", "vc1"),
                         ("units of 3 cycles (without adders)", "latency3")):
         row = budget.get(f"ni64.{name}")
         if base and row:
