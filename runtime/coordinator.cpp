@@ -12,9 +12,11 @@
 #include <algorithm>
 #include <chrono>
 #include <list>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/tcp_internal.hpp"
@@ -53,9 +55,20 @@ class Coordinator::Server {
         thread_([this] { run(); }) {}
 
   ~Server() {
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(wake_.fd(), &one, sizeof one) == sizeof one);
+    {
+      const std::scoped_lock lock(mutex_);
+      stops_ = true;
+    }
+    wake();
     thread_.join();
+  }
+
+  void died(std::uint32_t rank, const std::string& how) {
+    {
+      const std::scoped_lock lock(mutex_);
+      deaths_.emplace_back(rank, how);
+    }
+    wake();
   }
 
  private:
@@ -67,8 +80,13 @@ class Coordinator::Server {
     return all;
   }
 
+  void wake() const {
+    const std::uint64_t one = 1;
+    static_cast<void>(::write(wake_.fd(), &one, sizeof one) == sizeof one);
+  }
   void run();
   bool wait();
+  bool take_orders();
   [[nodiscard]] int patience() const;
   void accept_all();
   void serve(Guest& guest);
@@ -91,6 +109,9 @@ class Coordinator::Server {
   std::list<Guest> guests_;
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   std::string failure_;
+  std::mutex mutex_;  ///< of the two below
+  bool stops_ = false;
+  std::vector<std::pair<std::uint32_t, std::string>> deaths_;
   std::thread thread_;
 };
 
@@ -122,7 +143,28 @@ bool Coordinator::Server::wait() {
         {guest.channel.fd(), static_cast<short>(output ? POLLIN | POLLOUT : POLLIN), 0});
   }
   ::poll(events.data(), events.size(), patience());
-  return (events[0].revents & POLLIN) == 0;
+  return (events[0].revents & POLLIN) == 0 || take_orders();
+}
+
+/// What other threads want. False: to stop.
+bool Coordinator::Server::take_orders() {
+  std::uint64_t count = 0;
+  static_cast<void>(::read(wake_.fd(), &count, sizeof count));
+  std::vector<std::pair<std::uint32_t, std::string>> deaths;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (stops_) return false;
+    deaths.swap(deaths_);
+  }
+  for (const auto& [seat, how] : deaths) {
+    // Of one that has come its connection says so, or has said so.
+    if (seats_.at(seat) != Seat::Empty) continue;
+    if (!std::binary_search(members_.begin(), members_.end(), seat)) continue;
+    seats_[seat] = Seat::Dead;
+    broadcast_failure(fmt::format("rank {} died before it joined ({})", number_of(seat), how),
+                      nullptr);
+  }
+  return true;
 }
 
 /// Milliseconds until something is due without anybody saying anything; -1: nothing is.
@@ -345,5 +387,7 @@ Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token
       server_(std::make_unique<Server>(std::move(listener), ranks, std::move(token))) {}
 
 Coordinator::~Coordinator() = default;
+
+void Coordinator::died(std::uint32_t rank, const std::string& how) { server_->died(rank, how); }
 
 }  // namespace multitree::runtime

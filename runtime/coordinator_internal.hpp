@@ -23,6 +23,10 @@ class Coordinator {
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
+  /// From any thread: whoever started this rank saw it end. Of a rank that had come its connection
+  /// tells as much; of one that had not, the others would wait in vain.
+  void died(std::uint32_t rank, const std::string& how);
+
  private:
   class Server;
   std::uint16_t port_;

@@ -131,7 +131,8 @@ pid_t start(const std::string& program, const Image& image, const sigset_t& mask
 /// The running ranks.
 class Family {
  public:
-  explicit Family(bool survive_deaths) : survive_deaths_(survive_deaths) {}
+  Family(bool survive_deaths, Coordinator& coordinator)
+      : survive_deaths_(survive_deaths), coordinator_(coordinator) {}
   Family(const Family&) = delete;
   Family& operator=(const Family&) = delete;
   ~Family() {
@@ -156,14 +157,17 @@ class Family {
       Child& child = children_[rank];
       int status = 0;
       if (child.exit || ::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
+      const auto number = static_cast<std::uint32_t>(rank);
       if (WIFSIGNALED(status)) {
         child.exit = kTransportExit;
+        coordinator_.died(number, fmt::format("signal {}", WTERMSIG(status)));
         if (!quiet) {
           fmt::print(stderr, "multitree: rank {} died by signal {} ({})\n", rank, WTERMSIG(status),
                      ::strsignal(WTERMSIG(status)));
         }
       } else {
         child.exit = WEXITSTATUS(status);
+        if (*child.exit != 0) coordinator_.died(number, fmt::format("exit code {}", *child.exit));
       }
       if (WIFSIGNALED(status) && survive_deaths_ && !quiet) {
         ++deaths_;
@@ -192,6 +196,7 @@ class Family {
   }
 
   bool survive_deaths_;
+  Coordinator& coordinator_;
   std::vector<Child> children_;
   std::size_t deaths_ = 0;  ///< that do not matter
   int result_ = 0;
@@ -230,8 +235,8 @@ int launch_local(std::uint32_t ranks, const std::vector<std::string>& argv,
   }
   const SignalGuard signals;  // before the coordinator's thread, which inherits the mask
   const std::string token = make_token();
-  const Coordinator coordinator(listen_at(0, true), ranks, token);
-  Family family(options.survive_deaths);
+  Coordinator coordinator(listen_at(0, true), ranks, token);
+  Family family(options.survive_deaths, coordinator);
   std::vector<std::string> variables{
       fmt::format("MULTITREE_SIZE={}", ranks),
       fmt::format("MULTITREE_RENDEZVOUS=127.0.0.1:{}", coordinator.port()),

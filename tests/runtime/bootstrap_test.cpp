@@ -107,6 +107,27 @@ TEST_F(Meeting, NamesTheRanksThatHaveNotCome) {
                   ::testing::MatchesRegex("rank 1: waited [0-9]+ ms in vain for rank 0, 2")));
 }
 
+TEST_F(Meeting, DoesNotWaitForARankThatDiedBeforeItJoined) {
+  std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    joining.push_back(
+        std::async(std::launch::async, [this, rank] { return join_over_tcp(options(rank)); }));
+  }
+  coordinator_->died(2, "signal 9");
+  for (auto& one : joining) {
+    EXPECT_THAT(
+        [&] { one.get(); },
+        ThrowsMessage<Error>(::testing::HasSubstr("rank 2 died before it joined (signal 9)")));
+  }
+}
+
+TEST_F(Meeting, BelievesConnectionsMoreThanWitnesses) {
+  const auto all = join();
+  coordinator_->died(1, "exit code 1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(all[0]->failure(), std::nullopt);
+}
+
 TEST_F(Meeting, NamesTheRankThatDoesNotTakePart) {
   const auto all = join();
   auto other = std::async(std::launch::async, [&] {
