@@ -115,7 +115,7 @@ TEST(CApi, WrongArgumentsChangeNothing) {
       words(mtAllReduce(data, data + 1, 3, mtFloat, mtSum, alone.comm, nullptr), mtInvalidArgument),
       "allreduce: send and recv overlap without being in place");
   EXPECT_EQ(words(mtAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, data), mtInvalidUsage),
-            "stream: expected NULL, as this build has no GPU support");
+            "stream: expected NULL, as the communicator has no device");
   EXPECT_EQ(words(mtIAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, nullptr, nullptr),
                   mtInvalidArgument),
             "request is NULL");
@@ -165,6 +165,17 @@ TEST(CApi, ChecksConfigurations) {
   mtConfig_t config = loopback();
   config.magic = 1;
   EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("from MT_CONFIG_INITIALIZER"));
+  config = loopback();
+  config.size -= 1;
+  EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("from MT_CONFIG_INITIALIZER"));
+  config = loopback();
+  config.devices = 2;
+  EXPECT_EQ(words(config, mtInvalidArgument), "config.devices: expected 0 to 1, found 2");
+  config.size =
+      offsetof(mtConfig_t, devices);  // of a program that was compiled before it was there
+  EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtSuccess);
+  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  comm = nullptr;
   config = loopback();
   config.deadlineMs = 0;
   EXPECT_EQ(words(config, mtInvalidArgument),
@@ -300,6 +311,38 @@ TEST(CApi, MemoryIsOfItsCommunicator) {
   EXPECT_EQ(pointer, nullptr);
   EXPECT_EQ(mtMemAlloc(&pointer, std::numeric_limits<std::size_t>::max(), one.comm), mtSystemError);
   EXPECT_EQ(mtMemAlloc(&pointer, 100, one.comm), mtSuccess);  // left to the communicator
+  void* plain = nullptr;
+  ASSERT_EQ(mtMemAlloc(&plain, 100, nullptr), mtSuccess);
+  EXPECT_EQ(mtMemFree(plain, one.comm), mtInvalidArgument);
+  EXPECT_EQ(mtMemFree(pointer, nullptr), mtInvalidArgument);
+  EXPECT_EQ(mtMemFree(plain, nullptr), mtSuccess);
+}
+
+TEST(CApi, MemoryIsSharedInAGroupAndOutlivesFinalize) {
+  constexpr int kRanks = 3;
+  const Together all(kRanks);
+  void* memory[kRanks][2] = {};
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  for (int r = 0; r < kRanks; ++r) {
+    for (void*& one : memory[r]) EXPECT_EQ(mtMemAlloc(&one, 8, all.comms[r]), mtSuccess);
+  }
+  EXPECT_EQ(memory[0][0], nullptr);
+  ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  for (int r = 0; r < kRanks; ++r) {
+    *static_cast<std::int64_t*>(memory[r][0]) = 1 << r;
+    EXPECT_EQ(mtAllReduce(memory[r][0], memory[r][1], 1, mtInt64, mtSum, all.comms[r], nullptr),
+              mtSuccess);
+  }
+  ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+  for (const auto& of_rank : memory) EXPECT_EQ(*static_cast<std::int64_t*>(of_rank[1]), 7);
+  ASSERT_EQ(mtGroupStart(), mtSuccess);
+  for (const mtComm_t comm : all.comms) EXPECT_EQ(mtCommFinalize(comm), mtSuccess);
+  ASSERT_EQ(mtGroupEnd(), mtSuccess);
+  for (int r = 0; r < kRanks; ++r) {
+    EXPECT_EQ(*static_cast<std::int64_t*>(memory[r][1]), 7) << "finalizing frees nothing";
+    EXPECT_EQ(mtMemFree(memory[r][0], all.comms[r]), mtSuccess);
+  }
 }
 
 TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
