@@ -208,8 +208,10 @@ void Comm::prepare(Job& job) {
   const CallSpec& spec = job.spec;
   if (job.streamed()) check_streamed(spec);
   job.where = communicator_for(spec);
-  job.prepared =
-      job.where->prepare(spec.collective, spec.send, spec.recv, spec.count, spec.type, spec.op);
+  run([&] {
+    job.prepared =
+        job.where->prepare(spec.collective, spec.send, spec.recv, spec.count, spec.type, spec.op);
+  });
 }
 
 void Comm::start(const std::shared_ptr<Job>& job) {

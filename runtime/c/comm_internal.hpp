@@ -141,6 +141,8 @@ class Comm {
   void check_streamed(const CallSpec& spec) const;
   /// Lets go of collectives on streams that are over. \throws Error what one failed with
   void reap_streams();
+  /// What streams have failed with is the cause of what others fail with.
+  void note_streams();
   void wait_for_stream(const Job& job);
   void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, Planner planner);
   void hand_over();

@@ -55,6 +55,17 @@ void Comm::reap_streams() {
   });
 }
 
+void Comm::note_streams() {
+  for (const std::shared_ptr<Job>& job : outstanding_) {
+    if (!job->streamed()) continue;
+    try {
+      job->request->test();
+    } catch (const Error& error) {
+      fail(result_of(error.code()), error.what());
+    }
+  }
+}
+
 void Comm::wait_for_stream(const Job& job) {
   std::shared_ptr<Request> request;
   {

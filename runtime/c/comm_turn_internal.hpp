@@ -35,10 +35,11 @@ void Comm::run(const Body& body) {
     body();
   } catch (const Error& error) {
     if (is_final(error)) {
+      note_streams();
       fail(result_of(error.code()), error.what());
       drop_jobs();
-      // An abort may be what made it fail.
-      if (result_ == mtAborted) throw Failure(mtAborted, words());
+      // An abort, or a failure on a stream, may be what made it fail.
+      if (result_ != result_of(error.code())) throw Failure(result_, words());
     }
     throw;
   }
