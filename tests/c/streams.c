@@ -105,8 +105,7 @@ static void on_held_stream(mtComm_t comm, struct mirror* m, int ranks) {
   CHECK(mtRequestWait(request) == mtTimeout); /* the stream has not come to it */
   OK(mtCommGetAsyncError(comm, &state));
   CHECK(state == mtSuccess);
-  __sync_synchronize();
-  *(volatile unsigned*)flag = 1;
+  __atomic_store_n(flag, 1U, __ATOMIC_RELEASE);
   OK(mtRequestWait(request));
   OK(mtRequestTest(request, &done));
   CHECK(done == 1);
