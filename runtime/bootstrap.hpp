@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,11 @@ class Bootstrap {
   virtual void report_failure(const std::string& reason) = 0;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
-  /// told so. This bootstrap is of no use afterwards. \throws Error(Transport) if this rank was
-  /// left out or the coordinator is gone, Error(Timeout).
-  virtual Shrunk shrink(Deadline deadline) = 0;
+  /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of
+  /// no use afterwards. \throws Error(Transport) if this rank was left out or the coordinator is
+  /// gone, Error(Timeout).
+  virtual Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) = 0;
+  Shrunk shrink(Deadline deadline) { return shrink(deadline, {}); }
   /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "in-process".
   [[nodiscard]] virtual std::string describe() const = 0;
 };

@@ -333,7 +333,7 @@ Communicator::~Communicator() {
   }
 }
 
-std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
+void Communicator::settle() {
   Engine& engine = *impl_->engine;
   impl_->close_device(true, "the communicator is being shrunk");  // and with it the other thread
   if (engine.usable()) {
@@ -343,6 +343,11 @@ std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadlin
     } catch (const Error&) {  // what could not be finished is given up, as after any other failure
     }
   }
+}
+
+std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
+  settle();
+  Engine& engine = *impl_->engine;
   // Not earlier: a rank that gives up cancels what others may still be waiting for.
   Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");

@@ -185,6 +185,10 @@ class Communicator {
   /// Error(Timeout).
   [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
 
+  /// Not collective: the first part of shrink(), for whoever shrinks the job by itself and makes
+  /// other communicators of it: finishes what is outstanding, or gives it up where that fails.
+  void settle();
+
   /// Collective: `bytes` of zeroed memory, as much as this rank wants, that all ranks of one host
   /// map: collectives without messages use it in place, nothing is copied in or out. Elsewhere it
   /// is plain memory. Lives until deallocate() or the end of the communicator. \throws Error(Io) at
@@ -193,6 +197,9 @@ class Communicator {
   /// Every rank gives back its part; waits for outstanding collectives. \throws
   /// Error(InvalidArgument) if `memory` is not of allocate().
   void deallocate(void* memory);
+  /// Not collective: holds memory of allocate() in this rank's address space beyond deallocate()
+  /// and the end of the communicator. \throws Error(InvalidArgument) as deallocate().
+  [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const;
   /// Whether collectives go without messages.
   [[nodiscard]] bool on_one_host() const;
 

@@ -116,6 +116,17 @@ void Communicator::deallocate(void* memory) {
   }
 }
 
+std::shared_ptr<const void> Communicator::hold(const void* memory) const {
+  if (impl_->group != nullptr) {
+    if (auto mapping = impl_->group->owner(memory)) return mapping;
+  }
+  for (const auto& mapping : impl_->plain_memory) {
+    if (mapping->data() == memory) return mapping;
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              "hold: expected memory of allocate(), got another address");
+}
+
 Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
                                        DataType type, ReduceOp op) {
   return impl_->start(call_of(Collective::AllReduce, send, recv, count, type, op));

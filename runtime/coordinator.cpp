@@ -15,6 +15,7 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -108,6 +109,7 @@ class Coordinator::Server {
   std::vector<std::uint32_t> members_;  ///< by the rank that it has now: its seat
   std::list<Guest> guests_;
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
+  std::set<std::uint32_t> dropped_;             ///< seats that a shrink does not wait for
   std::string failure_;
   std::mutex mutex_;  ///< of the two below
   bool stops_ = false;
@@ -295,8 +297,12 @@ void Coordinator::Server::try_gather() {
 }
 
 void Coordinator::Server::ask_to_shrink(Guest& guest, const Frame& frame) {
-  const auto milliseconds = Reader(frame.payload).number();
+  Reader reader(frame.payload);
+  const auto milliseconds = reader.number();
   if (!milliseconds) return lost(guest, "sent an invalid message");
+  while (const auto rank = reader.number()) {
+    if (*rank < members_.size()) dropped_.insert(members_[*rank]);
+  }
   guest.shrinks = true;
   guest.blob.reset();
   const auto end = Clock::now() + std::chrono::milliseconds(*milliseconds);
@@ -313,7 +319,7 @@ void Coordinator::Server::try_shrink() {
   std::vector<std::uint32_t> survivors;
   for (const Guest& guest : guests_) {
     if (!stays(guest) || !guest.channel.open()) continue;
-    if (!guest.shrinks && !late) return;
+    if (!guest.shrinks && !late && !dropped_.contains(*guest.rank)) return;
     if (guest.shrinks) survivors.push_back(*guest.rank);
   }
   std::sort(survivors.begin(), survivors.end());
@@ -330,6 +336,7 @@ void Coordinator::Server::try_shrink() {
     }
   }
   shrink_by_.reset();
+  dropped_.clear();
   failure_.clear();
   members_ = std::move(survivors);
 }

@@ -19,7 +19,7 @@ constexpr const char* kLeftOut = "left out: the others have gone on without this
 
 struct Meeting {
   explicit Meeting(std::uint32_t ranks)
-      : blobs(ranks), result(ranks), present(ranks, true), shrinks(ranks) {}
+      : blobs(ranks), result(ranks), present(ranks, true), shrinks(ranks), dropped(ranks) {}
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::optional<std::string>> blobs;  ///< of the gathering under way
@@ -28,12 +28,13 @@ struct Meeting {
   std::optional<std::string> failure;
   std::uint32_t reporter = 0;
   std::vector<bool> present, shrinks;    ///< still there; wants to go on without those who do not
+  std::vector<bool> dropped;             ///< nobody who shrinks waits for them
   std::shared_ptr<Meeting> next;         ///< of the survivors, once they are known
   std::vector<std::uint32_t> survivors;  ///< ascending
 
   [[nodiscard]] bool all_shrink() const {
     for (std::size_t r = 0; r < present.size(); ++r) {
-      if (present[r] && !shrinks[r]) return false;
+      if (present[r] && !shrinks[r] && !dropped[r]) return false;
     }
     return true;
   }
@@ -93,11 +94,12 @@ class InProcess final : public Bootstrap {
     return meeting_->failure;
   }
 
-  Shrunk shrink(Deadline deadline) override {
+  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
     if (m.next == nullptr) {
       m.shrinks[rank_] = true;
+      for (const std::uint32_t rank : without) m.dropped.at(rank) = true;
       m.changed.notify_all();
       m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline,
                            [&] { return m.next != nullptr || m.all_shrink(); });

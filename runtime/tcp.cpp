@@ -79,7 +79,7 @@ class Tcp final : public Bootstrap {
     channel_.send(FrameType::Failure, reason);
   }
 
-  Shrunk shrink(Deadline deadline) override;
+  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
 
  private:
   void join(Clock::time_point end);
@@ -209,13 +209,15 @@ void Tcp::check_failure() {
   }
 }
 
-Shrunk Tcp::shrink(Deadline deadline) {
+Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, why));
   };
   if (!channel_.open()) refuse(failure_);
-  channel_.send(FrameType::Shrink,
-                Writer().number(static_cast<std::uint32_t>(deadline.count())).bytes());
+  Writer wish;
+  wish.number(static_cast<std::uint32_t>(deadline.count()));
+  for (const std::uint32_t rank : without) wish.number(rank);
+  channel_.send(FrameType::Shrink, wish.bytes());
   // The coordinator leaves out who is late; the rest is for its answer to arrive.
   const auto end = Clock::now() + deadline + std::chrono::seconds(2);
   while (!shrunk_) {
@@ -228,7 +230,8 @@ Shrunk Tcp::shrink(Deadline deadline) {
                   fmt::format("rank {}: {} did not name the survivors within {} ms", options_.rank,
                               options_.coordinator_name, deadline.count()));
     }
-    channel_.wait(until(end));
+    check_cancelled();
+    channel_.wait(std::min(until(end), kLook));
   }
   Shrunk shrunk;
   Reader reader(*shrunk_);

@@ -29,7 +29,7 @@ build_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev
                 nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libpmix-dev libxxhash-dev libyaml-cpp-dev
                 coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox verilator make zlib1g-dev)
 test_packages=(libgtest-dev libgmock-dev openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev
-               yosys z3)
+               yosys z3 libgloo-dev)
 
 # build PRESET [cmake option...]: configures and builds, with ninja's own progress.
 build() {

@@ -73,7 +73,7 @@ struct Arguments {
 std::shared_ptr<Job> make_job(const Arguments& a, bool persistent) {
   const std::shared_ptr<Comm> comm = find(a.comm);
   comm->check_usable();
-  check_stream(a.stream);
+  if (a.stream != nullptr) comm->check_has_device();
   if (a.root < 0) {
     throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", a.root));
   }
@@ -83,7 +83,8 @@ std::shared_ptr<Job> make_job(const Arguments& a, bool persistent) {
                       a.count,
                       type_of(a.type),
                       op_of(a.op),
-                      static_cast<std::uint32_t>(a.root)};
+                      static_cast<std::uint32_t>(a.root),
+                      a.stream};
   return std::make_shared<Job>(comm, spec, persistent);
 }
 
@@ -99,7 +100,7 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
   }
   job->comm->prepare(*job);
   if (mode != Mode::Persistent) job->comm->start(job);
-  if (mode == Mode::Blocking) job->comm->wait(*job);
+  if (mode == Mode::Blocking && !job->streamed()) job->comm->wait(*job);
 }
 
 mtResult_t call(const Arguments& arguments, Mode mode, mtRequest_t* request) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Setting up, working and failing of one rank's communicator.
-#include "runtime/c/comm_internal.hpp"
+#include "runtime/c/comm_turn_internal.hpp"
 
 #include <fmt/format.h>
 
@@ -12,32 +12,10 @@
 
 namespace multitree::runtime::c {
 
-/// Holds the mutex. Others that wait for it are counted, so that a thread in a loop lets them in.
-class Comm::Turn {
- public:
-  explicit Turn(Comm& comm) : comm_(comm) {
-    ++comm.threads_waiting_;
-    comm.mutex_.lock();
-    --comm.threads_waiting_;
-  }
-  ~Turn() { comm_.mutex_.unlock(); }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
- private:
-  Comm& comm_;
-};
-
 namespace {
 
 /// A mutex is not fair: without a pause the thread that let it go takes it again.
 constexpr std::chrono::microseconds kPause{20};
-
-/// These end a communicator; other errors have changed nothing.
-bool is_final(const Error& error) {
-  return error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout ||
-         error.code() == ErrorCode::Cuda;
-}
 
 }  // namespace
 
@@ -66,6 +44,11 @@ void Comm::check_usable() const {
   if (finalizing_) throw Failure(mtInProgress, "the communicator is being finalized");
 }
 
+Cancellation Comm::cancellation() const {
+  const std::scoped_lock lock(words_mutex_);
+  return cancellation_;
+}
+
 std::uint32_t Comm::rank() const {
   static_cast<void>(size());
   return rank_;
@@ -79,33 +62,40 @@ std::uint32_t Comm::size() const {
 
 void Comm::set_up(const Join& join) {
   try {
-    std::shared_ptr<Bootstrap> bootstrap =
-        join({.deadline = settings_.init_deadline, .cancellation = cancellation_});
-    rank_ = bootstrap->rank();
-    size_ = bootstrap->size();
-    std::unique_ptr<Communicator> communicator;
-    std::optional<Planner> planner;
+    const Joined joined =
+        join({.deadline = settings_.init_deadline, .cancellation = cancellation()});
+    rank_ = joined.job->rank();
+    size_ = joined.job->size();
     try {
-      planner.emplace(settings_, bootstrap->size());
-      std::vector<SizedSchedules> plans = planner->unrooted();
-      check_agreement(plans, *bootstrap, settings_.init_deadline);
-      communicator = std::make_unique<Communicator>(
-          bootstrap, PlansBySize(std::move(plans), settings_.open()), settings_.options);
+      Planner planner(settings_, joined.job->size(), joined.network);
+      std::vector<SizedSchedules> plans = planner.unrooted();
+      check_agreement(plans, *joined.job, settings_.init_deadline);
+      auto communicator = std::make_unique<Communicator>(
+          joined.job, PlansBySize(std::move(plans), settings_.open()), settings_.options);
+      adopt(joined, std::move(communicator), std::move(planner));
     } catch (const std::exception& error) {
-      bootstrap->report_failure(error.what());
+      joined.job->report_failure(error.what());
       throw;
     }
-    const Turn turn(*this);
-    bootstrap_ = std::move(bootstrap);
-    planner_ = std::move(planner);
-    unrooted_ = std::move(communicator);
-    mtResult_t expected = mtInProgress;
-    result_.compare_exchange_strong(expected, mtSuccess);
   } catch (...) {
     const mtResult_t result = result_in_flight();
     fail(result, thread_words());
+    // The job may be shrunk again by whoever this one was to be made from.
+    const std::scoped_lock lock(words_mutex_);
+    cancellation_ = {};
     throw;
   }
+}
+
+void Comm::adopt(const Joined& joined, std::unique_ptr<Communicator> communicator,
+                 Planner planner) {
+  const Turn turn(*this);
+  bootstrap_ = joined.job;
+  planner_ = std::move(planner);
+  unrooted_ = std::move(communicator);
+  if (joined.arrived) joined.arrived();
+  mtResult_t expected = mtInProgress;
+  result_.compare_exchange_strong(expected, mtSuccess);
 }
 
 void Comm::set_up_in_background(Join join) {
@@ -144,29 +134,20 @@ void Comm::fail(mtResult_t result, const std::string& words) {
   result_ = result;
 }
 
+std::vector<Communicator*> Comm::communicators() {
+  std::vector<Communicator*> all;
+  for (const auto& [root, communicator] : rooted_) all.push_back(communicator.get());
+  if (unrooted_ != nullptr) all.push_back(unrooted_.get());
+  return all;
+}
+
 void Comm::drop_jobs() {
-  for (const auto& [root, communicator] : rooted_) communicator->abort(words());
-  if (unrooted_ != nullptr) unrooted_->abort(words());
+  for (Communicator* const communicator : communicators()) communicator->abort(words());
   for (const std::shared_ptr<Job>& job : outstanding_) {
-    job->request = {};
+    job->request.reset();
     job->state = Job::State::Failed;
   }
   outstanding_.clear();
-}
-
-template <typename Body>
-void Comm::run(const Body& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    if (is_final(error)) {
-      fail(result_of(error.code()), error.what());
-      drop_jobs();
-      // An abort may be what made it fail.
-      if (result_ == mtAborted) throw Failure(mtAborted, words());
-    }
-    throw;
-  }
 }
 
 mtResult_t Comm::look() {
@@ -174,6 +155,11 @@ mtResult_t Comm::look() {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Whoever holds it looks by itself.
   if (!lock.owns_lock() || bootstrap_ == nullptr) return result();
+  try {
+    run([&] { reap_streams(); });
+  } catch (const std::exception&) {  // it is the communicator's result by now
+    return result();
+  }
   if (const std::optional<std::string> failure = bootstrap_->failure()) {
     fail(mtRemoteError, fmt::format("rank {}: {}", rank_.load(), *failure));
     drop_jobs();
@@ -193,8 +179,9 @@ bool Comm::must_connect(const CallSpec& spec) {
 }
 
 void Comm::connect(std::uint32_t root) {
-  // Nothing progresses while connecting, so a peer could wait for us where we wait for it.
-  wait_for_all();
+  // Nothing progresses while connecting, so a peer could wait for us where we wait for it. Streams
+  // get on by themselves.
+  wait_for_all(Which::WithoutStream);
   const Turn turn(*this);
   check_alive();
   if (rooted_.contains(root)) return;
@@ -219,17 +206,24 @@ void Comm::prepare(Job& job) {
   const Turn turn(*this);
   check_usable();
   const CallSpec& spec = job.spec;
+  if (job.streamed()) check_streamed(spec);
   job.where = communicator_for(spec);
-  job.prepared =
-      job.where->prepare(spec.collective, spec.send, spec.recv, spec.count, spec.type, spec.op);
+  run([&] {
+    job.prepared =
+        job.where->prepare(spec.collective, spec.send, spec.recv, spec.count, spec.type, spec.op);
+  });
 }
 
 void Comm::start(const std::shared_ptr<Job>& job) {
   const Turn turn(*this);
   check_usable();
+  run([&] { reap_streams(); });
   job->state = Job::State::Running;
   try {
-    run([&] { job->request = job->where->start(job->prepared); });
+    run([&] {
+      if (job->streamed()) return start_on_stream(*job);
+      job->request = std::make_shared<Request>(job->where->start(job->prepared));
+    });
   } catch (...) {
     job->state = Job::State::Failed;
     throw;
@@ -243,11 +237,11 @@ void Comm::progress() {
   run([&] {
     for (std::size_t i = 0; i < outstanding_.size();) {
       Job& job = *outstanding_[i];
-      if (!job.request.test()) {
+      if (!job.request->test()) {
         ++i;
         continue;
       }
-      job.request = {};
+      job.request.reset();
       job.state = Job::State::Done;
       outstanding_.erase(outstanding_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -255,6 +249,7 @@ void Comm::progress() {
 }
 
 void Comm::wait(const Job& job) {
+  if (job.streamed()) wait_for_stream(job);
   while (job.state == Job::State::Running) {
     progress();
     give_others_a_turn();
@@ -262,20 +257,21 @@ void Comm::wait(const Job& job) {
   if (job.state == Job::State::Failed) check_alive();
 }
 
-void Comm::wait_for_all() {
-  const auto busy = [&] {
-    const Turn turn(*this);
-    return !outstanding_.empty();
-  };
-  while (busy()) {
-    progress();
-    give_others_a_turn();
-  }
+std::shared_ptr<Job> Comm::first_outstanding(Which which) {
+  const Turn turn(*this);
+  const auto it = std::ranges::find_if(outstanding_, [&](const std::shared_ptr<Job>& job) {
+    return which == Which::All || !job->streamed();
+  });
+  return it == outstanding_.end() ? nullptr : *it;
+}
+
+void Comm::wait_for_all(Which which) {
+  while (const std::shared_ptr<Job> job = first_outstanding(which)) wait(*job);
 }
 
 void Comm::barrier() {
   check_alive();
-  wait_for_all();
+  wait_for_all(Which::All);
   const Turn turn(*this);
   check_alive();
   run([&] { unrooted_->barrier(); });
@@ -295,7 +291,7 @@ void Comm::finalize() {
 void Comm::abort(const std::string& reason) {
   // In this order: what the cancellation breaks must find the cause noted down.
   fail(mtAborted, reason);
-  cancellation_.request();
+  cancellation().request();
   settle();
   const Turn turn(*this);
   drop_jobs();

@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/c/memory_internal.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
@@ -32,6 +31,7 @@ struct CallSpec {
   DataType type{};
   ReduceOp op = ReduceOp::Sum;
   std::uint32_t root = 0;
+  mtStream_t stream = nullptr;  ///< null: host semantics
 };
 
 /// A collective of a communicator, from its preparation to its last start. All but `state` is
@@ -44,10 +44,18 @@ struct Job {
   const std::shared_ptr<Comm> comm;
   const CallSpec spec;
   const bool persistent;
+  [[nodiscard]] bool streamed() const { return spec.stream != nullptr; }
   std::atomic<State> state{State::Idle};
   Communicator* where = nullptr;  ///< where it was prepared; null before
   Prepared prepared;
-  Request request;
+  std::shared_ptr<Request> request;  ///< while it runs; a stream's may be waited for by many
+};
+
+/// The job that a communicator is to be made of.
+struct Joined {
+  std::shared_ptr<Bootstrap> job;
+  std::optional<Topology> network = {};  ///< what is left of the one that it shrank from
+  std::function<void()> arrived = {};    ///< called once the communicator stands
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -55,9 +63,11 @@ struct Job {
 /// was used, as their connections differ.
 class Comm {
  public:
-  using Join = std::function<std::shared_ptr<Bootstrap>(const BootstrapOptions&)>;
+  using Join = std::function<Joined(const BootstrapOptions&)>;
 
-  explicit Comm(Settings settings) : settings_(std::move(settings)) {}
+  /// `cancellation`: that of the job that it will get, where there is one already.
+  explicit Comm(Settings settings, Cancellation cancellation = {})
+      : settings_(std::move(settings)), cancellation_(std::move(cancellation)) {}
   ~Comm() { abort("left by its process"); }
   Comm(const Comm&) = delete;
   Comm& operator=(const Comm&) = delete;
@@ -80,7 +90,9 @@ class Comm {
   mtResult_t look();
   /// \throws Failure unless result() is mtSuccess and it is not finalized.
   void check_usable() const;
-  [[nodiscard]] bool blocking() const { return settings_.blocking; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// \throws Failure(mtInvalidUsage) where there is none, and so there are no streams.
+  void check_has_device() const;
   /// \throws Failure(mtInProgress) while not known.
   [[nodiscard]] std::uint32_t rank() const;
   [[nodiscard]] std::uint32_t size() const;
@@ -95,13 +107,24 @@ class Comm {
   /// Until the job is done. \throws Error, Failure.
   void wait(const Job& job);
   void barrier();
+
+  /// Collective over those who are still there: takes what it had outstanding to an end (`give_up`:
+  /// gives it up, and tells the other ranks so), and returns the job of the survivors. From here on
+  /// this communicator is of no use. \throws Error, Failure; shrinking may be tried again.
+  Joined shrink(const std::vector<std::uint32_t>& without, bool give_up, Deadline deadline);
+  /// \throws Failure unless shrink() may be called, with these ranks to be left out.
+  void check_shrinkable(const std::vector<std::uint32_t>& without);
+  [[nodiscard]] Cancellation cancellation() const;
+
+  /// Collective where ranks go without messages. \throws Error, Failure.
+  void* allocate(std::size_t bytes);
+  /// \throws Failure(mtInvalidArgument) if it is none of these.
+  void free(void* memory);
   void finalize();
   /// finalize(), in the background; result() is mtInProgress until it ends.
   void finalize_in_background();
   /// From any thread: tells the other ranks and drops everything. Never waits for them.
   void abort(const std::string& reason);
-
-  Memory& memory() { return memory_; }
 
  private:
   class Turn;
@@ -110,7 +133,22 @@ class Comm {
   void check_alive() const;
   void connect(std::uint32_t root);
   Communicator* communicator_for(const CallSpec& spec);
-  void wait_for_all();
+  /// Waits for what needs calls to get on, or for all.
+  enum class Which : std::uint8_t { WithoutStream, All };
+  void wait_for_all(Which which);
+  std::shared_ptr<Job> first_outstanding(Which which);
+  void start_on_stream(Job& job);
+  void check_streamed(const CallSpec& spec) const;
+  /// Lets go of collectives on streams that are over. \throws Error what one failed with
+  void reap_streams();
+  /// What streams have failed with is the cause of what others fail with.
+  void note_streams();
+  void wait_for_stream(const Job& job);
+  void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, Planner planner);
+  void hand_over();
+  [[nodiscard]] std::optional<Topology> remaining_network() const;
+  /// All communicators, as drop_jobs() and shrink() need them.
+  std::vector<Communicator*> communicators();
   void give_others_a_turn() const;
   /// Under the mutex: the first failure is kept, everything outstanding fails with it.
   void fail(mtResult_t result, const std::string& words);
@@ -120,14 +158,14 @@ class Comm {
   void run(const Body& body);
 
   const Settings settings_;
-  Cancellation cancellation_;
   std::atomic<mtResult_t> result_{mtInProgress};
   std::atomic<bool> finalizing_{false};  ///< in the background
   std::atomic<bool> finalized_{false};
   std::atomic<std::uint32_t> rank_{0}, size_{0};  ///< size 0: not known yet
 
-  mutable std::mutex words_mutex_;
+  mutable std::mutex words_mutex_;  ///< guards the next two
   std::string words_;
+  Cancellation cancellation_;
 
   std::mutex background_mutex_;
   std::thread background_;
@@ -139,7 +177,11 @@ class Comm {
   std::unique_ptr<Communicator> unrooted_;
   std::map<std::uint32_t, std::unique_ptr<Communicator>> rooted_;
   std::vector<std::shared_ptr<Job>> outstanding_;
-  Memory memory_;
+  /// Of mtMemAlloc(), which stays until this is gone, however little is left of the communicators.
+  std::map<void*, std::shared_ptr<const void>> memory_;
+  bool shrunk_ = false;
+  /// Once shrunk: by the rank that bootstrap_ gives it, the rank that it has here.
+  std::vector<std::uint32_t> members_;
 };
 
 /// Handles are numbers that are never used twice, so a stale one is told from a good one.

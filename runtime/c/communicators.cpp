@@ -7,18 +7,17 @@
 #include <cstring>
 
 #include "runtime/c/group_internal.hpp"
+#include "runtime/c/shared_bootstrap_internal.hpp"
 #include "runtime/unique_id.hpp"
 
 namespace multitree::runtime::c {
 namespace {
 
 /// Makes a communicator by `join`: now, in the background, or when the group ends.
-mtResult_t make(mtComm_t* handle, const mtConfig_t* config, const Comm::Join& join) {
-  Settings settings = read_config(config);
-  const auto comm = std::make_shared<Comm>(std::move(settings));
+mtResult_t make(mtComm_t* handle, const std::shared_ptr<Comm>& comm, const Comm::Join& join) {
   if (Group::of_this_thread().open()) {
     *handle = enlist(comm);
-    Group::of_this_thread().add([comm, join, handle] {
+    Group::of_this_thread().add(comm.get(), [comm, join, handle] {
       try {
         comm->set_up(join);
       } catch (...) {
@@ -29,7 +28,7 @@ mtResult_t make(mtComm_t* handle, const mtConfig_t* config, const Comm::Join& jo
     });
     return mtSuccess;
   }
-  if (!comm->blocking()) {
+  if (!comm->settings().blocking) {
     *handle = enlist(comm);
     comm->set_up_in_background(join);
     return mtInProgress;
@@ -53,11 +52,29 @@ mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
     UniqueId bytes;
     static_assert(sizeof bytes == sizeof id);
     std::memcpy(bytes.data(), id.internal, sizeof id);
-    return make(comm, config, [bytes, rank, nranks](const BootstrapOptions& options) {
-      return join_by_id(bytes, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(nranks),
-                        options);
-    });
+    const auto join = [bytes, rank, nranks](const BootstrapOptions& options) {
+      return Joined{share(join_by_id(bytes, static_cast<std::uint32_t>(rank),
+                                     static_cast<std::uint32_t>(nranks), options))};
+    };
+    return make(comm, std::make_shared<Comm>(read_config(config)), join);
   });
+}
+
+std::vector<std::uint32_t> read_ranks(const int* list, int count) {
+  if (count < 0) {
+    throw Failure(mtInvalidArgument,
+                  fmt::format("excludeRanksCount: expected 0 or more, found {}", count));
+  }
+  if (count > 0) require(list, "excludeRanksList");
+  std::vector<std::uint32_t> ranks;
+  for (int i = 0; i < count; ++i) {
+    if (list[i] < 0) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("excludeRanksList: expected ranks, found {}", list[i]));
+    }
+    ranks.push_back(static_cast<std::uint32_t>(list[i]));
+  }
+  return ranks;
 }
 
 void destroy(const std::shared_ptr<Comm>& comm) {
@@ -96,7 +113,33 @@ mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* config) {
   return guarded([&] {
     require(comm, "comm");
     *comm = nullptr;
-    return make(comm, config, &multitree::runtime::make_bootstrap);
+    const auto join = [](const multitree::runtime::BootstrapOptions& options) {
+      return Joined{share(multitree::runtime::make_bootstrap(options))};
+    };
+    return make(comm, std::make_shared<Comm>(read_config(config)), join);
+  });
+}
+
+mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeRanksCount,
+                        mtComm_t* newcomm, const mtConfig_t* config, int shrinkFlags) {
+  return guarded([&] {
+    require(newcomm, "newcomm");
+    *newcomm = nullptr;
+    const std::shared_ptr<Comm> old = find(comm);
+    if (shrinkFlags != MT_SHRINK_DEFAULT && shrinkFlags != MT_SHRINK_ABORT) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("shrinkFlags: expected MT_SHRINK_DEFAULT or MT_SHRINK_ABORT, "
+                                "found {}",
+                                shrinkFlags));
+    }
+    const std::vector<std::uint32_t> without = read_ranks(excludeRanksList, excludeRanksCount);
+    old->check_shrinkable(without);
+    const bool give_up = shrinkFlags == MT_SHRINK_ABORT;
+    const auto join = [old, without, give_up](const multitree::runtime::BootstrapOptions& o) {
+      return old->shrink(without, give_up, o.deadline);
+    };
+    Settings settings = config == nullptr ? old->settings() : read_config(config);
+    return make(newcomm, std::make_shared<Comm>(std::move(settings), old->cancellation()), join);
   });
 }
 
@@ -105,10 +148,10 @@ mtResult_t mtCommFinalize(mtComm_t comm) {
     const std::shared_ptr<Comm> found = find(comm);
     found->check_usable();
     if (Group::of_this_thread().open()) {
-      Group::of_this_thread().add([found] { found->finalize(); });
+      Group::of_this_thread().add(found.get(), [found] { found->finalize(); });
       return mtSuccess;
     }
-    if (!found->blocking()) {
+    if (!found->settings().blocking) {
       found->finalize_in_background();
       return mtInProgress;
     }
@@ -121,7 +164,7 @@ mtResult_t mtCommDestroy(mtComm_t comm) {
   return guarded([&] {
     const std::shared_ptr<Comm> found = delist(comm, false);
     if (Group::of_this_thread().open()) {
-      Group::of_this_thread().add([found] { destroy(found); });
+      Group::of_this_thread().add(found.get(), [found] { destroy(found); });
     } else {
       destroy(found);
     }

@@ -11,29 +11,6 @@
 namespace multitree::runtime::c {
 namespace {
 
-/// The first of several exceptions.
-class FirstError {
- public:
-  template <typename Body>
-  void run(const Body& body) {
-    try {
-      body();
-    } catch (...) {
-      if (!error_) error_ = std::current_exception();
-    }
-  }
-  void keep(std::exception_ptr error) {
-    if (!error_) error_ = std::move(error);
-  }
-  [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::exception_ptr error_;
-};
-
 /// Each in a thread of its own, as they may wait for each other.
 void run_together(const std::vector<std::function<void()>>& work, FirstError& error) {
   if (work.size() == 1) return error.run(work.front());
@@ -66,11 +43,57 @@ void Group::add(const std::shared_ptr<Job>& job, bool blocks) {
   entries_.push_back({job, blocks});
 }
 
+void Group::start(const std::vector<Entry>& entries, const std::vector<Comm*>& comms,
+                  FirstError& error) {
+  if (error) {
+    for (const Entry& entry : entries) {
+      entry.job->state = entry.job->persistent ? Job::State::Idle : Job::State::Failed;
+    }
+    return;
+  }
+  const bool streamed =
+      std::ranges::any_of(entries, [](const Entry& entry) { return entry.job->streamed(); });
+  if (!streamed || comms.size() == 1) {
+    for (const Entry& entry : entries) error.run([&] { entry.job->comm->start(entry.job); });
+    return;
+  }
+  // One on a stream may wait for the one before it, and so for another rank of this thread.
+  std::vector<std::function<void()>> starting;
+  for (Comm* const comm : comms) {
+    starting.emplace_back([&entries, comm] {
+      FirstError first;
+      for (const Entry& entry : entries) {
+        if (entry.job->comm.get() == comm) first.run([&] { comm->start(entry.job); });
+      }
+      first.rethrow();
+    });
+  }
+  run_together(starting, error);
+}
+
+std::vector<std::function<void()>> Group::by_communicator(const std::vector<Work>& work) {
+  std::vector<std::pair<const Comm*, std::vector<std::function<void()>>>> lists;
+  for (const Work& one : work) {
+    auto it = std::ranges::find(lists, one.comm, [](const auto& list) { return list.first; });
+    if (it == lists.end()) it = lists.insert(it, {one.comm, {}});
+    it->second.push_back(one.body);
+  }
+  std::vector<std::function<void()>> together;
+  for (auto& [comm, bodies] : lists) {
+    together.emplace_back([bodies = std::move(bodies)] {
+      FirstError first;
+      for (const auto& body : bodies) first.run(body);
+      first.rethrow();
+    });
+  }
+  return together;
+}
+
 void Group::end() {
   if (depth_ == 0) throw Failure(mtInvalidUsage, "mtGroupEnd() without mtGroupStart()");
   if (--depth_ > 0) return;
   const std::vector<Entry> entries = std::exchange(entries_, {});
-  const std::vector<std::function<void()>> work = std::exchange(work_, {});
+  const std::vector<Work> work = std::exchange(work_, {});
   FirstError error;
   error.keep(std::exchange(error_, nullptr));
 
@@ -90,16 +113,10 @@ void Group::end() {
     });
   }
   if (!error && !connecting.empty()) run_together(connecting, error);
-  for (const Entry& entry : entries) {
-    if (error) {
-      entry.job->state = entry.job->persistent ? Job::State::Idle : Job::State::Failed;
-    } else {
-      error.run([&] { entry.job->comm->start(entry.job); });
-    }
-  }
+  start(entries, comms, error);
   const auto running = [&](const Comm* comm) {
     return std::ranges::any_of(entries, [&](const Entry& entry) {
-      return entry.blocks && entry.job->comm.get() == comm &&
+      return entry.blocks && !entry.job->streamed() && entry.job->comm.get() == comm &&
              entry.job->state == Job::State::Running;
     });
   };
@@ -115,7 +132,7 @@ void Group::end() {
       return failed;
     });
   }
-  if (!work.empty()) run_together(work, error);
+  if (!work.empty()) run_together(by_communicator(work), error);
   error.rethrow();
 }
 

@@ -3,6 +3,7 @@
 /// What a thread has noted down between mtGroupStart() and mtGroupEnd().
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -10,6 +11,29 @@
 #include "runtime/c/comm_internal.hpp"
 
 namespace multitree::runtime::c {
+
+/// The first of several exceptions.
+class FirstError {
+ public:
+  template <typename Body>
+  void run(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      if (!error_) error_ = std::current_exception();
+    }
+  }
+  void keep(std::exception_ptr error) {
+    if (!error_) error_ = std::move(error);
+  }
+  [[nodiscard]] explicit operator bool() const { return error_ != nullptr; }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::exception_ptr error_;
+};
 
 /// Of one thread.
 class Group {
@@ -23,8 +47,11 @@ class Group {
 
   /// A collective to be started; `blocks`: and waited for.
   void add(const std::shared_ptr<Job>& job, bool blocks);
-  /// Set-up, finalizing or destruction, which wait for other ranks: all run at the same time.
-  void add(std::function<void()> work) { work_.push_back(std::move(work)); }
+  /// Set-up, finalizing and what else waits for other ranks: after the collectives, those of
+  /// different communicators at the same time.
+  void add(const Comm* comm, std::function<void()> work) {
+    work_.push_back({comm, std::move(work)});
+  }
   /// A call in the group was wrong: end() says so and does nothing else.
   void note_in_flight() { error_ = error_ ? error_ : std::current_exception(); }
 
@@ -33,9 +60,19 @@ class Group {
     std::shared_ptr<Job> job;
     bool blocks = false;
   };
+  struct Work {
+    const Comm* comm = nullptr;
+    std::function<void()> body;
+  };
+  /// Starts them all, or marks them as what was not started.
+  static void start(const std::vector<Entry>& entries, const std::vector<Comm*>& comms,
+                    FirstError& error);
+  /// What each communicator has to do, in its order.
+  static std::vector<std::function<void()>> by_communicator(const std::vector<Work>& work);
+
   int depth_ = 0;
   std::vector<Entry> entries_;
-  std::vector<std::function<void()>> work_;
+  std::vector<Work> work_;
   std::exception_ptr error_;
 };
 

@@ -1,44 +1,68 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// mtMemAlloc(), mtMemFree(), and what a stream means.
-#include <cstdlib>
-#include <new>
-
-#include "runtime/c/comm_internal.hpp"
+/// mtMemAlloc(), mtMemFree().
+#include "runtime/c/comm_turn_internal.hpp"
+#include "runtime/c/group_internal.hpp"
+#include "runtime/host/mapping_internal.hpp"
 
 namespace multitree::runtime::c {
 namespace {
 
-constexpr std::size_t kPage = 4096;
+/// What belongs to no communicator.
+class Plain {
+ public:
+  void* allocate(std::size_t bytes) {
+    if (bytes == 0) return nullptr;
+    auto mapping = host::Mapping::create_private(bytes);
+    void* const memory = mapping->data();
+    const std::scoped_lock lock(mutex_);
+    blocks_.emplace(memory, std::move(mapping));
+    return memory;
+  }
+  void free(void* memory) {
+    if (memory == nullptr) return;
+    const std::scoped_lock lock(mutex_);
+    if (blocks_.erase(memory) != 0) return;
+    throw Failure(mtInvalidArgument,
+                  "pointer: expected one of mtMemAlloc() without a communicator, found another");
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<void*, std::shared_ptr<host::Mapping>> blocks_;
+};
+
+/// Never destroyed: memory may be in use until the very end.
+Plain& plain() {
+  static auto* const memory = new Plain();
+  return *memory;
+}
 
 }  // namespace
 
-void Memory::Free::operator()(void* pointer) const { std::free(pointer); }
-
-void* Memory::allocate(std::size_t bytes) {
+void* Comm::allocate(std::size_t bytes) {
+  check_usable();
   if (bytes == 0) return nullptr;
-  if (bytes > SIZE_MAX - kPage) throw std::bad_alloc();
-  const std::size_t rounded = (bytes + kPage - 1) / kPage * kPage;
-  std::unique_ptr<void, Free> block(std::aligned_alloc(kPage, rounded));
-  if (block == nullptr) throw std::bad_alloc();
-  void* const pointer = block.get();
-  const std::scoped_lock lock(mutex_);
-  blocks_.emplace(pointer, std::move(block));
-  return pointer;
+  // As in connect(): nothing progresses meanwhile.
+  wait_for_all(Which::WithoutStream);
+  const Turn turn(*this);
+  check_usable();
+  void* memory = nullptr;
+  run([&] { memory = unrooted_->allocate(bytes); });
+  memory_.emplace(memory, unrooted_->hold(memory));
+  return memory;
 }
 
-void Memory::free(void* pointer) {
-  if (pointer == nullptr) return;
-  const std::scoped_lock lock(mutex_);
-  if (blocks_.erase(pointer) == 0) {
+void Comm::free(void* memory) {
+  if (memory == nullptr) return;
+  const bool alive = result_ == mtSuccess && !finalized_;
+  if (alive) wait_for_all(Which::All);
+  const Turn turn(*this);
+  if (memory_.erase(memory) == 0) {
     throw Failure(mtInvalidArgument,
                   "pointer: expected one of mtMemAlloc() with this communicator, found another");
   }
-}
-
-void check_stream(mtStream_t stream) {
-  if (stream == nullptr) return;
-  throw Failure(mtInvalidUsage, "stream: expected NULL, as this build has no GPU support");
+  if (unrooted_ != nullptr && result_ == mtSuccess) run([&] { unrooted_->deallocate(memory); });
 }
 
 }  // namespace multitree::runtime::c
@@ -49,12 +73,24 @@ mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm) {
   return guarded([&] {
     require(pointer, "pointer");
     *pointer = nullptr;
+    if (comm == nullptr) {
+      *pointer = plain().allocate(bytes);
+      return;
+    }
     const auto found = find(comm);
     found->check_usable();
-    *pointer = found->memory().allocate(bytes);
+    if (!Group::of_this_thread().open()) {
+      *pointer = found->allocate(bytes);
+      return;
+    }
+    Group::of_this_thread().add(found.get(),
+                                [found, pointer, bytes] { *pointer = found->allocate(bytes); });
   });
 }
 
 mtResult_t mtMemFree(void* pointer, mtComm_t comm) {
-  return guarded([&] { find(comm)->memory().free(pointer); });
+  return guarded([&] {
+    if (comm == nullptr) return plain().free(pointer);
+    find(comm)->free(pointer);
+  });
 }

@@ -16,7 +16,8 @@
  *
  * Every function returns an mtResult_t and never throws. mtGetLastError() has the words. A failure
  * of the network, a peer or a deadline is final for its communicator: all later calls on it return
- * the same result, buffers hold unspecified values, and mtCommDestroy() or mtCommAbort() frees it.
+ * the same result, buffers hold unspecified values, mtCommShrink() makes another of the ranks that are
+ * left, and mtCommDestroy() or mtCommAbort() frees it.
  * Wrong arguments change nothing.
  */
 #ifndef MULTITREE_H_
@@ -43,7 +44,7 @@ extern "C" {
 
 typedef struct mtComm* mtComm_t;       /**< a communicator: one rank's end of a group */
 typedef struct mtRequest* mtRequest_t; /**< a collective that was started, or can be */
-typedef void* mtStream_t; /**< NULL: host semantics. Else a CUDA stream, in builds with GPU support */
+typedef void* mtStream_t; /**< NULL: host semantics. Else a CUDA stream: see "streams" below */
 
 /** Results; the first eight as in NCCL. */
 typedef enum {
@@ -111,12 +112,15 @@ typedef struct {
    * then must be NULL), its schedules serve their collective, `algorithm` serves the others. */
   const char* planFile;
   size_t segmentBytes;   /**< largest message, longer ones are pipelined; default 262144 (given as 0) */
+  /** 1 (default): buffers may be memory of the CUDA device that is current in the thread that makes
+   * the communicator, where the process has loaded CUDA. 0: all are host memory, and nobody looks. */
+  int devices;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                               \
   {sizeof(mtConfig_t), MT_CONFIG_MAGIC,     MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,           \
    MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL,           NULL,                          \
-   NULL,                NULL,                0}
+   NULL,                NULL,                0,                    MT_CONFIG_UNDEF_INT}
 
 /* ---- version and errors; thread-safe ---- */
 
@@ -162,8 +166,26 @@ MT_API mtResult_t mtCommDestroy(mtComm_t comm);
  * (much less where nobody is connecting), or, under mtCommInitFromEnvironment(), when the process
  * manager has answered. Errors: mtInvalidArgument. */
 MT_API mtResult_t mtCommAbort(mtComm_t comm);
+
+#define MT_SHRINK_DEFAULT 0 /**< what is outstanding is finished first, unless there was a failure */
+#define MT_SHRINK_ABORT 1   /**< what is outstanding is given up, and ranks blocked in it are told */
+/** Collective over the ranks that are still there, blocking (but see mtConfig_t): a communicator of
+ * just them, in the order of their ranks. After a failure, as when mtCommGetAsyncError() says
+ * mtRemoteError or mtTimeout, or without one to leave out `excludeRanksList`; those must not call it.
+ * Ranks that died or aborted need not be listed. Ranks that do not call within the configuration's
+ * initDeadlineMs are left out as well (mtCommCount() tells), and get mtRemoteError.
+ * config: NULL for that of `comm`, whose network, if one was named, loses the ranks that are gone.
+ * `comm` is good for mtCommDestroy() afterwards; where this fails for one more death, for another
+ * mtCommShrink(). The process that made the id, or rank 0 of the job, must be among the survivors.
+ * In a group: as mtCommInitRank().
+ * Errors: mtInvalidArgument (list, flags), mtInvalidUsage (finalized; shrunk already; an excluded
+ * rank called), those of mtCommInitRank(). */
+MT_API mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeRanksCount,
+                               mtComm_t* newcomm, const mtConfig_t* config, int shrinkFlags);
 /** Thread-safe, never waits: mtSuccess, mtInProgress, or why the communicator cannot be used any
- * more, also when a peer has died while no call was under way. Errors: mtInvalidArgument. */
+ * more, also when a peer has died while no call was under way, or a collective on a stream has
+ * failed: mtRemoteError, mtTimeout, mtCudaError, mtInvalidUsage (shrunk to another).
+ * Errors: mtInvalidArgument. */
 MT_API mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result);
 /** Thread-safe. Number of ranks. Errors: mtInvalidArgument, mtInProgress (not known yet). */
 MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
@@ -177,8 +199,18 @@ MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
  * Buffers may be NULL where they are not used, or count is 0. In a group: return at once, and
  * mtGroupEnd() starts and waits. The first call with a root makes its connections.
  *
+ * Buffers are host memory, or both memory of the communicator's device (see mtConfig_t). With a NULL
+ * stream a call on device memory comes after what the default stream holds, and returns at its end.
+ *
+ * Streams: with one, a call is ordered as a kernel on that stream: it starts after the stream's
+ * earlier work, the stream's later work sees its result, and it returns at once. Buffers are memory
+ * of the device or pinned host memory. What fails later is told by mtCommGetAsyncError(); the stream
+ * always goes on, with unspecified values in recv. A non-blocking call's request tells the host of
+ * the end. mtBarrier() and mtCommFinalize() wait for streams; the first call with a root does not.
+ *
  * Errors: mtInvalidArgument (communicator, buffers, count, type, op, root), mtInvalidUsage (stream
- * without GPU support; communicator finalized), mtRemoteError, mtTimeout, mtAborted, mtSystemError.
+ * where the communicator has no device; communicator finalized), mtUnsupported (a stream that is
+ * being captured into a graph), mtCudaError, mtRemoteError, mtTimeout, mtAborted, mtSystemError.
  */
 
 /** send, recv: count. */
@@ -251,7 +283,8 @@ MT_API mtResult_t mtStart(mtRequest_t request);
 /** Makes progress; *done is 1 if the collective is complete (or not started), else 0.
  * Errors: mtInvalidArgument, mtInvalidUsage (its group has not ended), those of the collective. */
 MT_API mtResult_t mtRequestTest(mtRequest_t request, int* done);
-/** Blocking. Errors: as mtRequestTest(). */
+/** Blocking. Errors: as mtRequestTest(); mtTimeout also where a stream has not come to the collective
+ * for the deadline: then it is outstanding still, and the communicator is as good as before. */
 MT_API mtResult_t mtRequestWait(mtRequest_t request);
 /** Frees every kind of request and sets it to NULL; an unfinished one is waited for. A NULL request is
  * nothing to do. Errors: those of the wait; it is freed in any case. */
@@ -259,12 +292,17 @@ MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 
 /* ---- memory ---- */
 
-/** Collective: `bytes` of memory (all ranks the same) that the collectives of this communicator may
- * handle without copies; any memory may be used for buffers. Aligned to 4096 bytes. 0 bytes give NULL.
- * Errors: mtInvalidArgument, mtSystemError (no memory). */
+/** Collective, blocking: `bytes` of zeroed host memory, aligned to 4096 bytes. Where the ranks of the
+ * communicator go without messages (all on one host, nothing asked for that needs them) all of them
+ * map it, and their collectives without a root read and write it in place: the fastest buffers there
+ * are. Any memory may be used for buffers. 0 bytes give NULL. In a group *pointer is set by
+ * mtGroupEnd(). With a NULL communicator: not collective, plain memory.
+ * Errors: mtInvalidArgument, mtSystemError (no memory; at all ranks if one has none), those of a
+ * collective. */
 MT_API mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm);
-/** Frees it; mtCommDestroy() and mtCommAbort() free what is left. NULL is nothing to do.
- * Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator). */
+/** Waits for what the communicator has outstanding, and frees it; every rank does. mtCommDestroy() and
+ * mtCommAbort() free what is left; mtCommFinalize() and failures free nothing. NULL is nothing to do.
+ * Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator), those of the wait. */
 MT_API mtResult_t mtMemFree(void* pointer, mtComm_t comm);
 
 #ifdef __cplusplus

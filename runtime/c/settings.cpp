@@ -20,6 +20,14 @@ namespace {
 
 /// Plans kept in the process; jobs have a handful of communicator sizes.
 constexpr std::size_t kMaxPlans = 64;
+/// Of mtConfig_t before it had `devices`.
+constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
+
+/// In this thread, which has chosen its device; the set-up may run in another.
+void find_device(Settings& settings) {
+  std::string why;  // a process with the driver and no device has host memory only
+  if (device::cuda_is_loaded()) settings.options.device = device::open_cuda(-1, why);
+}
 
 int checked(const char* field, int value, int otherwise, int least, int most) {
   if (value == MT_CONFIG_UNDEF_INT) return otherwise;
@@ -64,9 +72,13 @@ SizedSchedules remembered(const Key& key, const Generate& generate) {
 
 Settings read_config(const mtConfig_t* config) {
   Settings settings;
-  if (config == nullptr) return settings;
-  // Later versions append fields; a smaller size is of an earlier one, of which there is none yet.
-  if (config->magic != MT_CONFIG_MAGIC || config->size != sizeof(mtConfig_t)) {
+  if (config == nullptr) {
+    find_device(settings);
+    return settings;
+  }
+  // Versions append fields: a program that was compiled with an earlier one has not got the last.
+  const bool has_devices = config->size == sizeof(mtConfig_t);
+  if (config->magic != MT_CONFIG_MAGIC || (!has_devices && config->size != kFirstSize)) {
     throw Failure(
         mtInvalidArgument,
         fmt::format("config: expected {} bytes from MT_CONFIG_INITIALIZER, found {} bytes "
@@ -83,6 +95,9 @@ Settings read_config(const mtConfig_t* config) {
   settings.algorithm = text(config->algorithm, "auto");
   settings.plan_file = text(config->planFile, "");
   if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
+  const bool devices = !has_devices || checked("devices", config->devices, 1, 0, 1) == 1;
+  settings.options.devices = devices;
+  if (devices) find_device(settings);
   if (!settings.plan_file.empty() && !settings.topology.empty()) {
     throw Failure(mtInvalidArgument,
                   "config: expected topology or planFile, which has its own, found both");
@@ -90,8 +105,12 @@ Settings read_config(const mtConfig_t* config) {
   return settings;
 }
 
-Planner::Planner(Settings settings, std::uint32_t ranks) : settings_(std::move(settings)) {
-  if (!settings_.plan_file.empty()) {
+Planner::Planner(Settings settings, std::uint32_t ranks, const std::optional<Topology>& network)
+    : settings_(std::move(settings)) {
+  if (network) {
+    topology_ = network;
+    settings_.topology = network->name();  // not the full mesh
+  } else if (!settings_.plan_file.empty()) {
     file_ = parse_plan_json(read_file(settings_.plan_file), settings_.plan_file);
     check_verified(file_->schedules, file_->topology);
     topology_ = file_->topology;

@@ -24,9 +24,7 @@ struct Settings {
   std::string topology;  ///< empty: full:N
   std::string algorithm = "auto";
   std::string plan_file;
-  /// Devices: not offered yet. The set-up may run in a thread of ours, whose current device is not
-  /// the caller's, and requests are progressed by the callers' threads alone.
-  CommunicatorOptions options{.devices = false};
+  CommunicatorOptions options;
 
   /// Nothing was asked for: on one host, shared memory may take the place of schedules.
   [[nodiscard]] bool open() const {
@@ -41,12 +39,18 @@ Settings read_config(const mtConfig_t* config);
 /// with the same settings.
 class Planner {
  public:
-  /// \throws Error for the topology or the file.
-  Planner(Settings settings, std::uint32_t ranks);
+  /// `network`: instead of what the settings say. \throws Error for the topology or the file.
+  Planner(Settings settings, std::uint32_t ranks,
+          const std::optional<Topology>& network = std::nullopt);
   /// Of all-reduce, reduce-scatter and all-gather. All verified.
   [[nodiscard]] std::vector<SizedSchedules> unrooted() const;
   /// Of broadcast and reduce. All verified.
   [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const;
+  /// Null where nobody named one.
+  [[nodiscard]] const Topology* named_network() const {
+    const bool named = !settings_.topology.empty() || file_.has_value();
+    return named && topology_ ? &*topology_ : nullptr;
+  }
 
  private:
   [[nodiscard]] SizedSchedules plan(Collective collective, Rank root) const;

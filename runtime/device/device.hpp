@@ -61,7 +61,8 @@ class Device {
 /// \returns null, and says in `why` what is missing.
 std::shared_ptr<const Device> open_cuda(std::int32_t ordinal, std::string& why);
 
-/// Whether this process has the CUDA driver loaded: without it no pointer is a device pointer.
+/// Whether this process has the CUDA driver loaded, without which no pointer is a device pointer;
+/// or whoever started it named a library, and so wants it to be used.
 bool cuda_is_loaded();
 
 }  // namespace multitree::runtime::device

@@ -14,6 +14,7 @@ namespace multitree::runtime::device {
 namespace {
 
 constexpr const char* kLibrary = "libmultitree_cuda.so";
+constexpr const char* kNamed = "MULTITREE_CUDA_LIBRARY";
 
 /// Where the program or the shared library lies that this code has become part of.
 std::filesystem::path own_folder() {
@@ -36,7 +37,7 @@ struct Library {
 
 Library load() {
   std::vector<std::string> places;
-  if (const char* named = std::getenv("MULTITREE_CUDA_LIBRARY")) {
+  if (const char* named = std::getenv(kNamed)) {
     places.emplace_back(named);
   } else {
     const std::filesystem::path folder = own_folder();
@@ -65,6 +66,7 @@ Library load() {
 }  // namespace
 
 bool cuda_is_loaded() {
+  if (std::getenv(kNamed) != nullptr) return true;
   void* handle = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   if (handle != nullptr) ::dlclose(handle);
   return handle != nullptr;

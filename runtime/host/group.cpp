@@ -112,6 +112,13 @@ bool Group::deallocate(void* memory) {
                        [&](const Allocation& a) { return a.parts[rank_]->data() == memory; }) != 0;
 }
 
+std::shared_ptr<Mapping> Group::owner(const void* memory) const {
+  for (const Allocation& allocation : allocations_) {
+    if (allocation.parts[rank_]->data() == memory) return allocation.parts[rank_];
+  }
+  return nullptr;
+}
+
 Place Group::find(const void* buffer, std::size_t bytes) const {
   const auto* const begin = static_cast<const std::byte*>(buffer);
   for (const Allocation& allocation : allocations_) {

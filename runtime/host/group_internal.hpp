@@ -108,6 +108,8 @@ class Group {
   void* allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline);
   /// Every rank gives its part back. False if `memory` is none of allocate().
   bool deallocate(void* memory);
+  /// What keeps this rank's part of an allocation mapped; null if `memory` is none of allocate().
+  [[nodiscard]] std::shared_ptr<Mapping> owner(const void* memory) const;
   /// Where `bytes` from `buffer` lie, if wholly in one allocation of this rank.
   [[nodiscard]] Place find(const void* buffer, std::size_t bytes) const;
   /// The same place as this rank sees it. \throws Error(Transport) naming the rank if that has

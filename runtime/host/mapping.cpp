@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -66,9 +67,11 @@ std::byte* map(std::size_t bytes, int flags, int fd, const std::string& what) {
   return static_cast<std::byte*>(at);
 }
 
+/// More than anybody can have stays that, and does not wrap around to something small.
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+  const std::size_t most = std::numeric_limits<std::size_t>::max() / 2;
+  return (std::clamp<std::size_t>(bytes, 1, most) + page - 1) / page * page;
 }
 
 /// What the kernel could give now; it would rather kill a process than refuse a reservation.

@@ -63,9 +63,9 @@ struct NativeHalves {
 struct NativeBfloats : Bfloats {
   static MULTITREE_INLINE U32 pack(Pair p) {
     constexpr int kSubnormal = 0x20;
-    const __mmask16 subnormal =
-        _mm512_fpclass_ps_mask(p.low, kSubnormal) | _mm512_fpclass_ps_mask(p.high, kSubnormal);
-    if (__builtin_expect(subnormal != 0, 0)) return BfloatFormat::pack(p);
+    const __mmask16 low = _mm512_fpclass_ps_mask(p.low, kSubnormal);
+    const __mmask16 high = _mm512_fpclass_ps_mask(p.high, kSubnormal);
+    if (__builtin_expect(_kortestz_mask16_u8(low, high) == 0, 0)) return BfloatFormat::pack(p);
     // All low ones, then all high ones: back in turns.
     const __m512i apart = (__m512i)_mm512_cvtne2ps_pbh(p.high, p.low);
     return (U32)_mm512_permutexvar_epi16((__m512i)kTurnsWords, apart);
@@ -77,6 +77,20 @@ struct NativeBfloats : Bfloats {
   static MULTITREE_INLINE U32 mul(U32 a, U32 b) {
     const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
     return pack({Floats::mul(x.low, y.low), Floats::mul(x.high, y.high)});
+  }
+  /// As Bfloats::exact(), where NaNs are rare enough to be looked for in both halves at once.
+  static MULTITREE_INLINE U32 exact(Pair p) {
+    const __mmask16 nan = _mm512_cmp_ps_mask(p.low, p.high, _CMP_UNORD_Q);
+    if (__builtin_expect(nan != 0, 0)) return Bfloats::exact(p);
+    return ((U32)p.low >> 16) | (U32)p.high;  // nothing is below the upper half
+  }
+  static MULTITREE_INLINE U32 min(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return exact({Floats::min(x.low, y.low), Floats::min(x.high, y.high)});
+  }
+  static MULTITREE_INLINE U32 max(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return exact({Floats::max(x.low, y.low), Floats::max(x.high, y.high)});
   }
 };
 

@@ -30,6 +30,9 @@ typedef double F64 __attribute__((vector_size(kVectorBytes)));
 
 MULTITREE_BINARY(add_ps, F32, "addps")
 MULTITREE_BINARY(mul_ps, F32, "mulps")
+/// a < b ? a : b and a > b ? a : b; b where one is a NaN, or both are zeros.
+MULTITREE_BINARY(min_ps, F32, "minps")
+MULTITREE_BINARY(max_ps, F32, "maxps")
 MULTITREE_BINARY(add_pd, F64, "addpd")
 MULTITREE_BINARY(mul_pd, F64, "mulpd")
 

@@ -62,8 +62,8 @@ struct Floats {
   using Vector = F32;
   static MULTITREE_INLINE F32 add(F32 a, F32 b) { return isa::add_ps(a, b); }
   static MULTITREE_INLINE F32 mul(F32 a, F32 b) { return isa::mul_ps(a, b); }
-  static MULTITREE_INLINE F32 min(F32 a, F32 b) { return b < a ? b : a; }
-  static MULTITREE_INLINE F32 max(F32 a, F32 b) { return a < b ? b : a; }
+  static MULTITREE_INLINE F32 min(F32 a, F32 b) { return isa::min_ps(b, a); }
+  static MULTITREE_INLINE F32 max(F32 a, F32 b) { return isa::max_ps(b, a); }
 };
 struct Doubles {
   static constexpr std::size_t kElement = sizeof(double);

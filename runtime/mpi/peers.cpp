@@ -41,6 +41,7 @@ int our_keyval() {
 
 mtConfig_t config_for(MPI_Comm comm) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
+  config.devices = 0;  // as ranks may differ in what they have loaded when MPI starts
   config.deadlineMs = settings().deadline_ms;
   const auto text = [](const std::string& value) {
     return value.empty() ? nullptr : value.c_str();

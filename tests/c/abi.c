@@ -28,6 +28,7 @@ int main(void) {
   FIELD(mtConfig_t, algorithm);
   FIELD(mtConfig_t, planFile);
   FIELD(mtConfig_t, segmentBytes);
+  FIELD(mtConfig_t, devices);
   VALUE(mtSuccess);
   VALUE(mtCudaError);
   VALUE(mtSystemError);
@@ -53,5 +54,7 @@ int main(void) {
   VALUE(mtMin);
   VALUE(mtAvg);
   VALUE(MT_CONFIG_MAGIC);
+  VALUE(MT_SHRINK_DEFAULT);
+  VALUE(MT_SHRINK_ABORT);
   return 0;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The C API between threads of this process: arguments, handles, groups, configurations.
+/// The C API by one caller: arguments, handles, requests, configurations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,61 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/c/multitree.h"
+#include "c_api_support.hpp"
 
+namespace multitree::c_api_test {
 namespace {
 
 using ::testing::HasSubstr;
-
-mtConfig_t loopback() {
-  mtConfig_t config = MT_CONFIG_INITIALIZER;
-  config.transport = "loopback";
-  config.deadlineMs = 10'000;
-  config.initDeadlineMs = 10'000;
-  return config;
-}
-
-mtUniqueId new_id() {
-  mtUniqueId id;
-  EXPECT_EQ(mtGetUniqueId(&id), mtSuccess) << mtGetLastError(nullptr);
-  return id;
-}
-
-/// Runs `body(rank)` in a thread for each rank.
-void in_threads(int ranks, const std::function<void(int)>& body) {
-  std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) threads.emplace_back(body, r);
-  for (std::thread& thread : threads) thread.join();
-}
-
-/// A communicator of one rank.
-struct Alone {
-  Alone() { EXPECT_EQ(mtCommInitRank(&comm, 1, new_id(), 0), mtSuccess); }
-  ~Alone() { EXPECT_EQ(mtCommDestroy(comm), mtSuccess); }
-  Alone(const Alone&) = delete;
-  Alone& operator=(const Alone&) = delete;
-  mtComm_t comm = nullptr;
-};
-
-/// `ranks` communicators, all made by this thread.
-struct Together {
-  explicit Together(int ranks, mtConfig_t config = loopback()) : comms(ranks) {
-    const mtUniqueId id = new_id();
-    EXPECT_EQ(mtGroupStart(), mtSuccess);
-    for (int r = 0; r < ranks; ++r) {
-      EXPECT_EQ(mtCommInitRankConfig(&comms[r], ranks, id, r, &config), mtSuccess);
-    }
-    EXPECT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
-  }
-  ~Together() {
-    EXPECT_EQ(mtGroupStart(), mtSuccess);
-    for (const mtComm_t comm : comms) EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
-    EXPECT_EQ(mtGroupEnd(), mtSuccess);
-  }
-  Together(const Together&) = delete;
-  Together& operator=(const Together&) = delete;
-  std::vector<mtComm_t> comms;
-};
 
 TEST(CApi, SaysItsVersionAndWords) {
   int version = 0;
@@ -115,7 +66,7 @@ TEST(CApi, WrongArgumentsChangeNothing) {
       words(mtAllReduce(data, data + 1, 3, mtFloat, mtSum, alone.comm, nullptr), mtInvalidArgument),
       "allreduce: send and recv overlap without being in place");
   EXPECT_EQ(words(mtAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, data), mtInvalidUsage),
-            "stream: expected NULL, as this build has no GPU support");
+            "stream: expected NULL, as the communicator has no device");
   EXPECT_EQ(words(mtIAllReduce(data, data, 4, mtFloat, mtSum, alone.comm, nullptr, nullptr),
                   mtInvalidArgument),
             "request is NULL");
@@ -166,6 +117,17 @@ TEST(CApi, ChecksConfigurations) {
   config.magic = 1;
   EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("from MT_CONFIG_INITIALIZER"));
   config = loopback();
+  config.size -= 1;
+  EXPECT_THAT(words(config, mtInvalidArgument), HasSubstr("from MT_CONFIG_INITIALIZER"));
+  config = loopback();
+  config.devices = 2;
+  EXPECT_EQ(words(config, mtInvalidArgument), "config.devices: expected 0 to 1, found 2");
+  config.size =
+      offsetof(mtConfig_t, devices);  // of a program that was compiled before it was there
+  EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtSuccess);
+  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  comm = nullptr;
+  config = loopback();
   config.deadlineMs = 0;
   EXPECT_EQ(words(config, mtInvalidArgument),
             "config.deadlineMs: expected 1 to 2147483647, found 0");
@@ -212,46 +174,6 @@ TEST(CApi, RefusesRanksThatAreNoneOfTheJob) {
   });
 }
 
-TEST(CApi, OneThreadIsManyRanks) {
-  constexpr int kRanks = 4;
-  const Together all(kRanks);
-  std::vector<std::int32_t> in(kRanks), sums(kRanks), roots(kRanks);
-  for (const int root : {2, 0, 2}) {
-    ASSERT_EQ(mtGroupStart(), mtSuccess);
-    ASSERT_EQ(mtGroupStart(), mtSuccess);  // nested
-    for (int r = 0; r < kRanks; ++r) {
-      in[r] = 10 + r;
-      EXPECT_EQ(mtAllReduce(&in[r], &sums[r], 1, mtInt32, mtSum, all.comms[r], nullptr), mtSuccess);
-      EXPECT_EQ(mtBroadcast(&in[r], &roots[r], 1, mtInt32, root, all.comms[r], nullptr), mtSuccess);
-    }
-    ASSERT_EQ(mtGroupEnd(), mtSuccess);
-    ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
-    EXPECT_THAT(sums, ::testing::Each(46));
-    EXPECT_THAT(roots, ::testing::Each(10 + root));
-  }
-}
-
-TEST(CApi, AWrongCallSpoilsItsGroup) {
-  const Together all(2);
-  float data[2] = {1, 2};
-  ASSERT_EQ(mtGroupStart(), mtSuccess);
-  EXPECT_EQ(mtAllReduce(&data[0], &data[0], 1, mtFloat, mtSum, all.comms[0], nullptr), mtSuccess);
-  EXPECT_EQ(mtAllReduce(nullptr, &data[1], 1, mtFloat, mtSum, all.comms[1], nullptr),
-            mtInvalidArgument);
-  EXPECT_EQ(mtBarrier(all.comms[0]), mtInvalidUsage);
-  EXPECT_EQ(mtGroupEnd(), mtInvalidArgument);
-  EXPECT_STREQ(mtGetLastError(nullptr), "allreduce: send is null");
-  EXPECT_EQ(mtGroupEnd(), mtInvalidUsage);
-  EXPECT_EQ(data[0], 1);
-  // Nothing was started: both still agree about what comes next.
-  ASSERT_EQ(mtGroupStart(), mtSuccess);
-  for (int r = 0; r < 2; ++r) {
-    EXPECT_EQ(mtAllReduce(&data[r], &data[r], 1, mtFloat, mtSum, all.comms[r], nullptr), mtSuccess);
-  }
-  EXPECT_EQ(mtGroupEnd(), mtSuccess);
-  EXPECT_THAT(data, ::testing::Each(3));
-}
-
 TEST(CApi, RequestsKeepTheirRules) {
   const Alone alone;
   float data = 1;
@@ -285,21 +207,6 @@ TEST(CApi, RequestsOutliveTheirCommunicator) {
   EXPECT_EQ(mtStart(persistent), mtInvalidUsage);
   EXPECT_EQ(mtRequestFree(&finished), mtSuccess);
   EXPECT_EQ(mtRequestFree(&persistent), mtSuccess);
-}
-
-TEST(CApi, MemoryIsOfItsCommunicator) {
-  const Alone one, other;
-  void* pointer = nullptr;
-  ASSERT_EQ(mtMemAlloc(&pointer, 5000, one.comm), mtSuccess);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pointer) % 4096, 0);
-  EXPECT_EQ(mtMemFree(pointer, other.comm), mtInvalidArgument);
-  EXPECT_EQ(mtMemFree(pointer, one.comm), mtSuccess);
-  EXPECT_EQ(mtMemFree(pointer, one.comm), mtInvalidArgument);
-  EXPECT_EQ(mtMemFree(nullptr, one.comm), mtSuccess);
-  EXPECT_EQ(mtMemAlloc(&pointer, 0, one.comm), mtSuccess);
-  EXPECT_EQ(pointer, nullptr);
-  EXPECT_EQ(mtMemAlloc(&pointer, std::numeric_limits<std::size_t>::max(), one.comm), mtSystemError);
-  EXPECT_EQ(mtMemAlloc(&pointer, 100, one.comm), mtSuccess);  // left to the communicator
 }
 
 TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
@@ -358,77 +265,5 @@ TEST(CApi, AllTypesAndOperators) {
   }
 }
 
-TEST(CApi, BackgroundSetUpAndFinalize) {
-  mtConfig_t config = loopback();
-  config.blocking = 0;
-  const mtUniqueId id = new_id();
-  in_threads(3, [&](int rank) {
-    mtComm_t comm = nullptr;
-    mtResult_t state = mtInProgress;
-    ASSERT_EQ(mtCommInitRankConfig(&comm, 3, id, rank, &config), mtInProgress);
-    while (state == mtInProgress) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
-    EXPECT_EQ(state, mtSuccess) << mtGetLastError(comm);
-    float one = 1;
-    EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtSuccess);
-    EXPECT_EQ(one, 3);
-    EXPECT_EQ(mtCommFinalize(comm), mtInProgress);
-    state = mtInProgress;
-    while (state == mtInProgress) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
-    EXPECT_EQ(state, mtSuccess) << mtGetLastError(comm);
-    EXPECT_EQ(mtBarrier(comm), mtInvalidUsage);
-    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
-  });
-}
-
-TEST(CApi, AbortFreesABlockedThreadAndTellsTheOthers) {
-  const mtUniqueId id = new_id();
-  const mtConfig_t config = loopback();
-  in_threads(3, [&](int rank) {
-    mtComm_t comm = nullptr;
-    ASSERT_EQ(mtCommInitRankConfig(&comm, 3, id, rank, &config), mtSuccess);
-    float one = 1;
-    if (rank == 2) {  // never calls
-      mtResult_t state = mtSuccess;
-      while (state == mtSuccess) ASSERT_EQ(mtCommGetAsyncError(comm, &state), mtSuccess);
-      EXPECT_EQ(state, mtRemoteError);
-    } else if (rank == 1) {
-      std::thread other([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        EXPECT_EQ(mtCommAbort(comm), mtSuccess);
-      });
-      EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtAborted);
-      other.join();
-      return;
-    } else {
-      EXPECT_EQ(mtAllReduce(&one, &one, 1, mtFloat, mtSum, comm, nullptr), mtRemoteError);
-    }
-    EXPECT_THAT(mtGetLastError(comm), HasSubstr("rank 1 gave up: aborted"));
-    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
-  });
-}
-
-TEST(CApi, ThreadsShareACommunicator) {
-  // Two threads a rank, each with requests of its own, in an order that all ranks share.
-  const mtUniqueId id = new_id();
-  const mtConfig_t config = loopback();
-  in_threads(2, [&](int rank) {
-    mtComm_t comm = nullptr;
-    ASSERT_EQ(mtCommInitRankConfig(&comm, 2, id, rank, &config), mtSuccess);
-    std::vector<float> data(64, 1.0F);
-    std::vector<mtRequest_t> requests(data.size());
-    for (std::size_t i = 0; i < data.size(); ++i) {
-      ASSERT_EQ(mtIAllReduce(&data[i], &data[i], 1, mtFloat, mtSum, comm, nullptr, &requests[i]),
-                mtSuccess);
-    }
-    in_threads(2, [&](int thread) {
-      for (std::size_t i = static_cast<std::size_t>(thread); i < data.size(); i += 2) {
-        EXPECT_EQ(mtRequestWait(requests[i]), mtSuccess);
-      }
-    });
-    EXPECT_THAT(data, ::testing::Each(2));
-    for (mtRequest_t& request : requests) EXPECT_EQ(mtRequestFree(&request), mtSuccess);
-    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
-  });
-}
-
 }  // namespace
+}  // namespace multitree::c_api_test

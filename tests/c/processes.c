@@ -9,41 +9,11 @@
  *     processes killed RANKS        rank 1 dies; the others see it without a call under way
  *     processes mismatch RANKS      the last rank asks for another algorithm
  */
-#include <multitree.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#define CHECK(condition)                                                                          \
-  do {                                                                                            \
-    if (!(condition)) {                                                                           \
-      fprintf(stderr, "rank %d, line %d: %s; last error \"%s\"\n", my_rank, __LINE__, #condition, \
-              mtGetLastError(NULL));                                                              \
-      exit(1);                                                                                    \
-    }                                                                                             \
-  } while (0)
-#define OK(call) CHECK((call) == mtSuccess)
-
-static int my_rank = -1;
-
-static double seconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void nap(int milliseconds) {
-  struct timespec time;
-  time.tv_sec = milliseconds / 1000;
-  time.tv_nsec = (long)(milliseconds % 1000) * 1000000;
-  nanosleep(&time, NULL);
-}
+#include "ranks.h"
 
 /* Element i of rank r's input. */
 static int64_t input(int r, size_t i) { return (int64_t)(i % 1000) * (r + 1) + r; }
@@ -344,41 +314,9 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
 }
 
 int main(int argc, char** argv) {
-  enum { kMost = 64 };
-  const char* mode = argc == 3 ? argv[1] : "";
-  const int ranks = argc == 3 ? atoi(argv[2]) : 0;
-  int pipes[kMost][2], failed = 0, r, status;
-  pid_t children[kMost];
-  if (ranks < 2 || ranks > kMost) {
+  if (argc != 3) {
     fprintf(stderr, "usage: processes MODE RANKS\n");
     return 2;
   }
-  for (r = 0; r < ranks; ++r) {
-    if (pipe(pipes[r]) != 0) return 2;
-  }
-  for (r = 0; r < ranks; ++r) {
-    children[r] = fork();
-    if (children[r] == 0) {
-      mtUniqueId id;
-      int to;
-      alarm(100);
-      my_rank = r;
-      if (r == 0) {
-        OK(mtGetUniqueId(&id));
-        for (to = 1; to < ranks; ++to) CHECK(write(pipes[to][1], &id, sizeof id) == sizeof id);
-      } else {
-        CHECK(read(pipes[r][0], &id, sizeof id) == sizeof id);
-      }
-      exit(run(mode, id, ranks));
-    }
-  }
-  for (r = 0; r < ranks; ++r) {
-    waitpid(children[r], &status, 0);
-    if (strcmp(mode, "killed") == 0 && r == 1 && WIFSIGNALED(status)) continue;
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      fprintf(stderr, "rank %d: status %d\n", r, status);
-      failed = 1;
-    }
-  }
-  return failed;
+  return run_ranks(&run, argv[1], atoi(argv[2]), strcmp(argv[1], "killed") == 0 ? 1U << 1 : 0);
 }

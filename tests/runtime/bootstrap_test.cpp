@@ -343,6 +343,28 @@ TEST_F(Meeting, ShrinksWithoutThoseWhoLeft) {
   EXPECT_EQ(gathered(shrink_all({all[1], all[2]}, Deadline(5000))), "01");
 }
 
+/// Two go on without a third that is alive and well: nobody waits for it to the end.
+void expect_not_awaited(const std::vector<std::shared_ptr<Bootstrap>>& all) {
+  const std::vector<std::uint32_t> without{1};
+  auto first =
+      std::async(std::launch::async, [&] { return all[0]->shrink(Deadline(600'000), without); });
+  const Shrunk second = all[2]->shrink(Deadline(600'000), without);
+  EXPECT_EQ(second.survivors, (std::vector<std::uint32_t>{0, 2}));
+  EXPECT_EQ(gathered({first.get(), second}), "01");
+}
+
+TEST_F(Meeting, DoesNotWaitForThoseToBeLeftOut) {
+  const auto all = join();
+  expect_not_awaited(all);
+  EXPECT_THAT(await_failure_of(*all[1]), HasSubstr("left out"));
+}
+
+TEST(InProcess, DoesNotWaitForThoseToBeLeftOut) {
+  const auto all = make_in_process_bootstraps(3);
+  expect_not_awaited(all);
+  EXPECT_THAT(await_failure_of_one(*all[1]), HasSubstr("left out"));
+}
+
 TEST_F(Meeting, ShrinksToOne) {
   const auto all = join();
   const Shrunk alone = all[1]->shrink(Deadline(50));

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives in the order of a stream. A thread of the runtime moves them on; here they are kept
+/// until they are over, so that their failures become the communicator's.
+#include <fmt/format.h>
+
+#include "runtime/c/comm_turn_internal.hpp"
+
+namespace multitree::runtime::c {
+
+void Comm::check_has_device() const {
+  if (settings_.options.device != nullptr) return;
+  throw Failure(mtInvalidUsage, "stream: expected NULL, as the communicator has no device");
+}
+
+void Comm::check_streamed(const CallSpec& spec) const {
+  const device::Device& device = *settings_.options.device;
+  for (const auto& [name, pointer] :
+       {std::pair{"send", spec.send}, std::pair<const char*, const void*>{"recv", spec.recv}}) {
+    if (pointer == nullptr || device.locate(pointer).place != device::Place::Pageable) continue;
+    throw Failure(mtInvalidArgument, fmt::format("{}: expected memory of the device or pinned host "
+                                                 "memory, as there is a stream, found other memory",
+                                                 name));
+  }
+}
+
+void Comm::start_on_stream(Job& job) {
+  const CallSpec& call = job.spec;
+  Communicator& c = *job.where;
+  const Stream stream{call.stream};
+  const auto started = [&] {
+    switch (call.collective) {
+      case Collective::AllReduce:
+        return c.start_all_reduce(call.send, call.recv, call.count, call.type, call.op, stream);
+      case Collective::ReduceScatter:
+        return c.start_reduce_scatter(call.send, call.recv, call.count, call.type, call.op, stream);
+      case Collective::AllGather:
+        return c.start_all_gather(call.send, call.recv, call.count, call.type, stream);
+      case Collective::Broadcast:
+        return c.start_broadcast(call.send, call.recv, call.count, call.type, stream);
+      case Collective::Reduce:
+        break;
+    }
+    return c.start_reduce(call.send, call.recv, call.count, call.type, call.op, stream);
+  };
+  job.request = std::make_shared<Request>(started());
+}
+
+void Comm::reap_streams() {
+  std::erase_if(outstanding_, [](const std::shared_ptr<Job>& job) {
+    if (!job->streamed() || !job->request->test()) return false;
+    job->request.reset();
+    job->state = Job::State::Done;
+    return true;
+  });
+}
+
+void Comm::note_streams() {
+  for (const std::shared_ptr<Job>& job : outstanding_) {
+    if (!job->streamed()) continue;
+    try {
+      job->request->test();
+    } catch (const Error& error) {
+      fail(result_of(error.code()), error.what());
+    }
+  }
+}
+
+void Comm::wait_for_stream(const Job& job) {
+  std::shared_ptr<Request> request;
+  {
+    const Turn turn(*this);
+    request = job.request;
+  }
+  if (request == nullptr) return;
+  try {
+    // Without the mutex: others may go on, and this thread sleeps.
+    request->wait();
+  } catch (const Error& error) {
+    bool over = true;
+    try {
+      over = request->test();
+    } catch (const Error&) {  // progress() meets it again, and it is the communicator's end
+    }
+    // The stream has not come to it: that is the caller's doing, and nothing is lost.
+    if (!over) throw Failure(mtTimeout, error.what());
+  }
+  progress();
+}
+
+}  // namespace multitree::runtime::c

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How work on a communicator is guarded: by its mutex, and against errors that end it.
+#pragma once
+
+#include "runtime/c/comm_internal.hpp"
+
+namespace multitree::runtime::c {
+
+/// Holds the mutex. Others that wait for it are counted, so that a thread in a loop lets them in.
+class Comm::Turn {
+ public:
+  explicit Turn(Comm& comm) : comm_(comm) {
+    ++comm.threads_waiting_;
+    comm.mutex_.lock();
+    --comm.threads_waiting_;
+  }
+  ~Turn() { comm_.mutex_.unlock(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  Comm& comm_;
+};
+
+/// These end a communicator; other errors have changed nothing.
+inline bool is_final(const Error& error) {
+  return error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout ||
+         error.code() == ErrorCode::Cuda;
+}
+
+template <typename Body>
+void Comm::run(const Body& body) {
+  try {
+    body();
+  } catch (const Error& error) {
+    if (is_final(error)) {
+      note_streams();
+      fail(result_of(error.code()), error.what());
+      drop_jobs();
+      // An abort, or a failure on a stream, may be what made it fail.
+      if (result_ != result_of(error.code())) throw Failure(result_, words());
+    }
+    throw;
+  }
+}
+
+}  // namespace multitree::runtime::c

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A mutex around every call of a bootstrap.
+#include "runtime/c/shared_bootstrap_internal.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace multitree::runtime::c {
+namespace {
+
+class SharedBootstrap final : public Bootstrap {
+ public:
+  explicit SharedBootstrap(std::shared_ptr<Bootstrap> job) : job_(std::move(job)) {}
+
+  [[nodiscard]] std::uint32_t rank() const override { return job_->rank(); }
+  [[nodiscard]] std::uint32_t size() const override { return job_->size(); }
+  [[nodiscard]] std::string describe() const override { return job_->describe(); }
+
+  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+    const std::scoped_lock lock(mutex_);
+    return job_->all_gather(blob, deadline);
+  }
+  std::optional<std::string> failure() override {
+    // Whoever has it learns of the failure, and nobody waits here for ranks that are late.
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock.owns_lock() ? job_->failure() : std::nullopt;
+  }
+  void report_failure(const std::string& reason) override {
+    const std::scoped_lock lock(mutex_);
+    job_->report_failure(reason);
+  }
+  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
+    const std::scoped_lock lock(mutex_);
+    Shrunk shrunk = job_->shrink(deadline, without);
+    shrunk.job = share(std::move(shrunk.job));
+    return shrunk;
+  }
+
+ private:
+  std::shared_ptr<Bootstrap> job_;
+  std::mutex mutex_;
+};
+
+}  // namespace
+
+std::shared_ptr<Bootstrap> share(std::shared_ptr<Bootstrap> job) {
+  return std::make_shared<SharedBootstrap>(std::move(job));
+}
+
+}  // namespace multitree::runtime::c

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The fake device as a library that the runtime loads.
+#include "fake_gpu.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+
+#include "fake_device.hpp"
+
+namespace {
+
+using multitree::runtime::device::Device;
+using multitree::runtime::device::kTableVersion;
+using multitree::runtime::device::Status;
+using multitree::runtime::device::Table;
+
+/// Made when first asked for, so that every process that was forked has its own; never destroyed,
+/// as the runtime and the test both use it.
+const Device& device() {
+  static const auto* const made = [] {
+    multitree::runtime::test::FakeOptions options;
+    options.seed = static_cast<std::uint64_t>(::getpid());
+    options.mappable = std::getenv("FAKE_GPU_MAPPABLE") != nullptr;
+    if (const char* items = std::getenv("FAKE_GPU_FAIL_AFTER")) {
+      options.fail_after = std::strtoull(items, nullptr, 10);
+    }
+    return new auto(multitree::runtime::test::make_fake_device(options));
+  }();
+  return **made;
+}
+
+template <typename Body>
+auto checked(const Body& body) {
+  try {
+    return body();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "fake device: %s\n", error.what());
+    std::_Exit(1);
+  }
+}
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) Status multitree_device_open(
+    std::uint32_t version, std::int32_t /*ordinal*/, Table* table) {
+  if (version != kTableVersion) return "another version of the table";
+  *table = device().table();
+  table->close = nullptr;  // it is not the runtime's alone
+  return nullptr;
+}
+
+void* fake_malloc(size_t bytes) {
+  return checked([&] { return device().allocate(bytes); });
+}
+void fake_free(void* memory) { device().free(memory); }
+void* fake_malloc_pinned(size_t bytes) {
+  return checked([&] { return device().allocate_pinned(bytes); });
+}
+void fake_free_pinned(void* memory) { device().free_pinned(memory); }
+void* fake_stream_create(void) {
+  return checked([] { return device().create_stream(false); });
+}
+void fake_stream_destroy(void* stream) { device().destroy_stream(stream); }
+void fake_copy(void* to, const void* from, size_t bytes, void* stream) {
+  checked([&] { device().copy(to, from, bytes, stream); });
+}
+void fake_hold(void* stream, unsigned* flag) {
+  checked([&] { multitree::runtime::test::hold_stream(device(), stream, flag); });
+}
+void fake_synchronize(void* stream) {
+  checked([&] { multitree::runtime::test::synchronize(device(), stream); });
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * Going on without some of the ranks; exits with 0 if those that are left are content.
+ *
+ *     recovery killed RANKS     rank 2 dies among all-reduces; the others go on without it, twice
+ *     recovery aborted RANKS    rank 1 aborts its communicator; the others go on without it
+ *     recovery hung RANKS       the last rank falls silent, and is left out by the others
+ *     recovery excluded RANKS   odd ranks are left out of what works well
+ *     recovery again RANKS      the first attempt to go on fails, the second does not
+ * A mode that begins with "network-" does it on a named network, by messages.
+ */
+#include <signal.h>
+#include <stdint.h>
+
+#include "ranks.h"
+
+enum { kCount = 50000, kDeadlineMs = 6000 };
+
+/* Sums over a communicator of the ranks in `members`, by the numbers they had at first. */
+static void check_sums(mtComm_t comm, unsigned members) {
+  int64_t* data = NULL;
+  int64_t want = 0;
+  int i, r, count = 0, expected = 0;
+  for (r = 0; r < 32; ++r) {
+    if ((members >> r & 1) == 0) continue;
+    ++expected;
+    want += r + 1;
+  }
+  OK(mtCommCount(comm, &count));
+  CHECK(count == expected);
+  OK(mtMemAlloc((void**)&data, kCount * sizeof *data, comm));
+  for (i = 0; i < kCount; ++i) data[i] = my_rank + 1;
+  OK(mtAllReduce(data, data, kCount, mtInt64, mtSum, comm, NULL));
+  for (i = 0; i < kCount; ++i) CHECK(data[i] == want);
+  OK(mtBroadcast(data, data, 1, mtInt64, count - 1, comm, NULL));
+  OK(mtMemFree(data, comm));
+}
+
+static unsigned all_but(int ranks, int lost) { return ((1U << ranks) - 1) & ~(1U << lost); }
+
+/* All-reduces until one fails; `victim` leaves by `leave` before its fifth. */
+static mtResult_t reduce_until_failure(mtComm_t comm, int victim, void (*leave)(mtComm_t)) {
+  static float data[kCount];
+  mtResult_t result = mtSuccess;
+  int round;
+  for (round = 0; round < 10000 && result == mtSuccess; ++round) {
+    if (my_rank == victim && round == 5) {
+      leave(comm);
+      return mtSuccess;
+    }
+    result = mtAllReduce(data, data, kCount, mtFloat32, mtSum, comm, NULL);
+  }
+  return result;
+}
+
+static void die(mtComm_t comm) {
+  (void)comm;
+  raise(SIGKILL);
+}
+
+static void abort_own(mtComm_t comm) { OK(mtCommAbort(comm)); }
+
+static void check_failed(mtComm_t comm, mtResult_t result, const char* words) {
+  mtResult_t state = mtSuccess;
+  CHECK(result == mtRemoteError);
+  OK(mtCommGetAsyncError(comm, &state));
+  CHECK(state == mtRemoteError);
+  CHECK(strstr(mtGetLastError(comm), words) != NULL);
+}
+
+static mtComm_t shrunk(mtComm_t comm) {
+  mtComm_t next = NULL;
+  mtResult_t state = mtSuccess;
+  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT));
+  OK(mtCommGetAsyncError(comm, &state));
+  CHECK(state != mtSuccess);
+  CHECK(mtCommShrink(comm, NULL, 0, &comm, NULL, MT_SHRINK_DEFAULT) == mtInvalidUsage);
+  return next;
+}
+
+static void killed(mtComm_t comm, int ranks) {
+  mtComm_t second, third;
+  const double start = seconds();
+  const mtResult_t first_result = reduce_until_failure(comm, 2, &die);
+  CHECK(seconds() - start < 20);
+  check_failed(comm, first_result, "rank 2 died");
+  second = shrunk(comm);
+  OK(mtCommDestroy(comm));
+  check_sums(second, all_but(ranks, 2));
+  /* Rank 3 is rank 2 by now. */
+  check_failed(second, reduce_until_failure(second, 3, &die), "rank 2 died");
+  third = shrunk(second);
+  check_sums(third, all_but(ranks, 2) & ~(1U << 3));
+  OK(mtCommDestroy(second));
+  OK(mtCommDestroy(third));
+}
+
+static void aborted(mtComm_t comm, int ranks) {
+  mtComm_t next;
+  const mtResult_t result = reduce_until_failure(comm, 1, &abort_own);
+  if (my_rank == 1) {
+    CHECK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT) == mtAborted);
+    return;
+  }
+  check_failed(comm, result, "rank 1 gave up: aborted");
+  next = shrunk(comm);
+  check_sums(next, all_but(ranks, 1));
+  OK(mtCommDestroy(comm));
+  OK(mtCommDestroy(next));
+}
+
+static void await_being_left_out(mtComm_t comm) {
+  mtResult_t state = mtSuccess;
+  const double start = seconds();
+  while (state == mtSuccess && seconds() - start < 60) {
+    nap(5);
+    OK(mtCommGetAsyncError(comm, &state));
+  }
+  CHECK(state == mtRemoteError);
+  OK(mtCommDestroy(comm));
+}
+
+static void hung(mtComm_t comm, int ranks) {
+  static float data[kCount];
+  const int silent = ranks - 1;
+  mtComm_t next = NULL;
+  mtResult_t result;
+  if (my_rank == silent) {
+    await_being_left_out(comm);
+    return;
+  }
+  result = mtAllReduce(data, data, kCount, mtFloat32, mtSum, comm, NULL);
+  CHECK(result == mtTimeout || result == mtRemoteError);
+  OK(mtCommShrink(comm, &silent, 1, &next, NULL, MT_SHRINK_ABORT));
+  check_sums(next, all_but(ranks, silent));
+  OK(mtCommDestroy(comm));
+  OK(mtCommDestroy(next));
+}
+
+static void excluded(mtComm_t comm, int ranks) {
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t next = NULL;
+  mtRequest_t request = NULL;
+  mtResult_t state = mtInProgress;
+  int odd[32], count = 0, r, done = 0;
+  unsigned even = 0;
+  int64_t one = 1;
+  for (r = 0; r < ranks; ++r) {
+    if (r % 2 == 1) odd[count++] = r;
+    if (r % 2 == 0) even |= 1U << r;
+  }
+  OK(mtIAllReduce(&one, &one, 1, mtInt64, mtSum, comm, NULL, &request));
+  if (my_rank % 2 == 1) {
+    OK(mtRequestFree(&request));
+    await_being_left_out(comm);
+    return;
+  }
+  CHECK(mtCommShrink(comm, &my_rank, 1, &next, NULL, 0) == mtInvalidArgument);
+  CHECK(mtCommShrink(comm, odd, count, &next, NULL, 7) == mtInvalidArgument);
+  config.blocking = 0;
+  CHECK(mtCommShrink(comm, odd, count, &next, &config, MT_SHRINK_DEFAULT) == mtInProgress);
+  while (state == mtInProgress) OK(mtCommGetAsyncError(next, &state));
+  CHECK(state == mtSuccess);
+  OK(mtRequestTest(request, &done)); /* what was outstanding was finished first */
+  CHECK(done == 1 && one == ranks);
+  OK(mtRequestFree(&request));
+  OK(mtCommDestroy(comm));
+  check_sums(next, even);
+  OK(mtCommDestroy(next));
+}
+
+static void again(mtComm_t comm, int ranks) {
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t next = NULL;
+  const mtResult_t result = reduce_until_failure(comm, 2, &die);
+  check_failed(comm, result, "rank 2 died");
+  config.algorithm = my_rank == 0 ? "ring" : "multitree";
+  CHECK(mtCommShrink(comm, NULL, 0, &next, &config, 0) == mtInvalidArgument);
+  CHECK(strstr(mtGetLastError(NULL), "runs another schedule than rank 0") != NULL);
+  CHECK(next == NULL);
+  config.algorithm = "ring";
+  OK(mtCommShrink(comm, NULL, 0, &next, &config, 0));
+  OK(mtCommDestroy(comm));
+  check_sums(next, all_but(ranks, 2));
+  OK(mtCommDestroy(next));
+}
+
+static int run(const char* mode, mtUniqueId id, int ranks) {
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t comm = NULL;
+  if (strncmp(mode, "network-", 8) == 0) {
+    config.topology = "torus:2x2";
+    config.algorithm = "multitree";
+    mode += 8;
+  }
+  config.deadlineMs = strcmp(mode, "hung") == 0 ? 700 : kDeadlineMs;
+  OK(mtCommInitRankConfig(&comm, ranks, id, my_rank, &config));
+  if (strcmp(mode, "killed") == 0) killed(comm, ranks);
+  if (strcmp(mode, "aborted") == 0) aborted(comm, ranks);
+  if (strcmp(mode, "hung") == 0) hung(comm, ranks);
+  if (strcmp(mode, "excluded") == 0) excluded(comm, ranks);
+  if (strcmp(mode, "again") == 0) again(comm, ranks);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  unsigned doomed = 0;
+  if (argc != 3) {
+    fprintf(stderr, "usage: recovery MODE RANKS\n");
+    return 2;
+  }
+  if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
+  if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
+  return run_ranks(&run, argv[1], atoi(argv[2]), doomed);
+}

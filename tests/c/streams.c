@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * Collectives on device memory and in the order of streams, with a fake device in every process;
+ * exits with 0 if all ranks are content.
+ *
+ *     streams order RANKS     chains of collectives and copies on two streams, without a wait
+ * between streams calls RANKS     without a stream, in groups, persistent; requests on a held
+ * stream streams wrong RANKS     arguments that are refused streams killed RANKS    rank 2 dies;
+ * streams go on, and so do the others streams broken RANKS    the device of rank 1 fails streams
+ * together RANKS  one thread with all ranks
+ */
+#include <signal.h>
+#include <stdint.h>
+
+#include "fake_gpu.h"
+#include "ranks.h"
+
+enum { kCount = 3000, kRounds = 4, kDeadlineMs = 8000 };
+
+/* Device memory with pinned memory beside it, to fill and to read. */
+struct mirror {
+  int64_t *device, *host;
+  size_t count;
+};
+
+static struct mirror mirror_of(size_t count) {
+  struct mirror m;
+  m.count = count;
+  m.device = fake_malloc(count * sizeof *m.device);
+  m.host = fake_malloc_pinned(count * sizeof *m.host);
+  memset(m.host, 0, count * sizeof *m.host);
+  return m;
+}
+
+static void set(struct mirror* m, int64_t value, void* stream) {
+  size_t i;
+  fake_synchronize(stream);
+  for (i = 0; i < m->count; ++i) m->host[i] = value + (int64_t)i;
+  fake_copy(m->device, m->host, m->count * sizeof *m->host, stream);
+}
+
+/* Element i is base + slope * i. */
+static void check(struct mirror* m, int64_t base, int64_t slope, void* stream) {
+  size_t i;
+  fake_copy(m->host, m->device, m->count * sizeof *m->host, stream);
+  fake_synchronize(stream);
+  for (i = 0; i < m->count; ++i) CHECK(m->host[i] == base + slope * (int64_t)i);
+}
+
+static void release(struct mirror* m) {
+  fake_free(m->device);
+  fake_free_pinned(m->host);
+}
+
+static void order(mtComm_t comm, int ranks) {
+  void *a = fake_stream_create(), *b = fake_stream_create();
+  struct mirror sum = mirror_of(kCount), copy = mirror_of(kCount), top = mirror_of(kCount);
+  struct mirror whole = mirror_of((size_t)kCount * (size_t)ranks), from_root = mirror_of(kCount);
+  const size_t bytes = kCount * sizeof(int64_t);
+  int64_t grown = 1;
+  int round;
+  set(&sum, 1, a);
+  set(&top, my_rank, b);
+  set(&from_root, my_rank, b);
+  for (round = 0; round < kRounds; ++round) {
+    OK(mtAllReduce(sum.device, sum.device, kCount, mtInt64, mtSum, comm, a));
+    fake_copy(copy.device, sum.device, bytes, a);
+    fake_copy(sum.device, copy.device, bytes, a);
+    OK(mtAllReduce(top.device, top.device, kCount, mtInt64, mtMax, comm, b));
+    OK(mtBroadcast(from_root.device, from_root.device, kCount, mtInt64, 1, comm, b));
+    grown *= ranks;
+  }
+  OK(mtAllGather(sum.device, whole.device, kCount, mtInt64, comm, a));
+  OK(mtReduceScatter(whole.device, copy.device, kCount, mtInt64, mtSum, comm, a));
+  OK(mtReduce(copy.device, copy.device, kCount, mtInt64, mtSum, 0, comm, a));
+  check(&sum, grown, grown, a);
+  check(&top, ranks - 1, 1, b);
+  check(&from_root, 1, 1, b);
+  if (my_rank == 0) check(&copy, grown * ranks * ranks, grown * ranks * ranks, a);
+  OK(mtBarrier(comm));
+  OK(mtCommFinalize(comm)); /* waits for streams */
+  OK(mtCommDestroy(comm));
+  release(&sum);
+  release(&copy);
+  release(&top);
+  release(&whole);
+  release(&from_root);
+  fake_stream_destroy(a);
+  fake_stream_destroy(b);
+}
+
+static void on_held_stream(mtComm_t comm, struct mirror* m, int ranks) {
+  unsigned* flag = fake_malloc_pinned(sizeof *flag);
+  void* stream = fake_stream_create();
+  mtRequest_t request = NULL;
+  mtResult_t state = mtInternalError;
+  int done = 1;
+  set(m, 1, stream);
+  *flag = 0;
+  fake_hold(stream, flag);
+  OK(mtIAllReduce(m->device, m->device, kCount, mtInt64, mtSum, comm, stream, &request));
+  OK(mtRequestTest(request, &done));
+  CHECK(done == 0);
+  CHECK(mtRequestWait(request) == mtTimeout); /* the stream has not come to it */
+  OK(mtCommGetAsyncError(comm, &state));
+  CHECK(state == mtSuccess);
+  __atomic_store_n(flag, 1U, __ATOMIC_RELEASE);
+  OK(mtRequestWait(request));
+  OK(mtRequestTest(request, &done));
+  CHECK(done == 1);
+  OK(mtRequestFree(&request));
+  check(m, ranks, ranks, stream);
+  OK(mtBarrier(comm));
+  fake_stream_destroy(stream);
+  fake_free_pinned(flag);
+}
+
+static void calls(mtComm_t comm, int ranks) {
+  void* stream = fake_stream_create();
+  struct mirror m = mirror_of(kCount), n = mirror_of(kCount);
+  mtRequest_t again = NULL;
+  int64_t host = my_rank;
+  int repeat;
+  set(&m, my_rank, NULL);
+  OK(mtAllReduce(m.device, n.device, kCount, mtInt64, mtMin, comm, NULL));
+  check(&n, 0, 1, NULL);
+  OK(mtAllReduce(&host, &host, 1, mtInt64, mtMax, comm, NULL)); /* host memory all the same */
+  CHECK(host == ranks - 1);
+
+  set(&m, 1, stream);
+  set(&n, 2, stream);
+  OK(mtGroupStart());
+  OK(mtAllReduce(m.device, m.device, kCount, mtInt64, mtSum, comm, stream));
+  OK(mtAllReduce(n.device, n.device, kCount, mtInt64, mtSum, comm, stream));
+  OK(mtGroupEnd());
+  check(&m, ranks, ranks, stream);
+  check(&n, 2 * ranks, ranks, stream);
+
+  OK(mtAllReduceInit(m.device, n.device, kCount, mtInt64, mtSum, comm, stream, &again));
+  for (repeat = 1; repeat <= 3; ++repeat) {
+    set(&m, repeat, stream);
+    OK(mtStart(again));
+    check(&n, repeat * ranks, ranks, stream);
+    OK(mtRequestWait(again));
+  }
+  OK(mtRequestFree(&again));
+  on_held_stream(comm, &m, ranks);
+  OK(mtBarrier(comm));
+  release(&m);
+  release(&n);
+  fake_stream_destroy(stream);
+  OK(mtCommDestroy(comm));
+}
+
+static void wrong(mtComm_t comm, int ranks) {
+  void* stream = fake_stream_create();
+  struct mirror m = mirror_of(kCount);
+  static int64_t plain[kCount];
+  CHECK(mtAllReduce(plain, plain, kCount, mtInt64, mtSum, comm, stream) == mtInvalidArgument);
+  CHECK(strstr(mtGetLastError(NULL), "send: expected memory of the device") != NULL);
+  CHECK(mtAllReduce(m.device, plain, kCount, mtInt64, mtSum, comm, NULL) == mtInvalidArgument);
+  OK(mtGroupStart());
+  CHECK(mtAllReduce(plain, plain, kCount, mtInt64, mtSum, comm, stream) == mtInvalidArgument);
+  CHECK(mtGroupEnd() == mtInvalidArgument);
+  OK(mtAllReduce(m.host, m.host, kCount, mtInt64, mtSum, comm, stream)); /* pinned */
+  set(&m, 0, stream);
+  OK(mtAllReduce(m.device, m.device, kCount, mtInt64, mtSum, comm, stream));
+  check(&m, 0, ranks, stream);
+  OK(mtBarrier(comm));
+  release(&m);
+  fake_stream_destroy(stream);
+  OK(mtCommDestroy(comm));
+}
+
+/* All-reduces on a stream until the communicator has failed; the stream always goes on. */
+static mtResult_t until_failure(mtComm_t comm, int victim, struct mirror* m, void* stream) {
+  mtResult_t state = mtSuccess, result = mtSuccess;
+  const double start = seconds();
+  int round;
+  for (round = 0; state == mtSuccess && seconds() - start < 30; ++round) {
+    if (my_rank == victim && round == 3) raise(SIGKILL);
+    if (result == mtSuccess) {
+      result = mtAllReduce(m->device, m->device, m->count, mtInt64, mtMax, comm, stream);
+    }
+    fake_synchronize(stream);
+    nap(1);
+    OK(mtCommGetAsyncError(comm, &state));
+  }
+  return state;
+}
+
+static void killed(mtComm_t comm, int ranks) {
+  void* stream = fake_stream_create();
+  struct mirror m = mirror_of(kCount);
+  mtComm_t next = NULL;
+  CHECK(until_failure(comm, 2, &m, stream) == mtRemoteError);
+  CHECK(strstr(mtGetLastError(comm), "rank 2 died") != NULL);
+  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT));
+  OK(mtCommDestroy(comm));
+  set(&m, 5, stream);
+  OK(mtAllReduce(m.device, m.device, kCount, mtInt64, mtSum, next, stream));
+  check(&m, 5 * (ranks - 1), ranks - 1, stream);
+  OK(mtCommDestroy(next));
+  release(&m);
+  fake_stream_destroy(stream);
+}
+
+static void broken(mtComm_t comm) {
+  void* stream = fake_stream_create();
+  struct mirror m = mirror_of(kCount);
+  mtResult_t state = mtSuccess;
+  const double start = seconds();
+  int round;
+  for (round = 0; state == mtSuccess && seconds() - start < 30; ++round) {
+    state = mtAllReduce(m.device, m.device, kCount, mtInt64, mtMax, comm, stream);
+    if (state == mtSuccess) OK(mtCommGetAsyncError(comm, &state));
+  }
+  CHECK(state == (my_rank == 1 ? mtCudaError : mtRemoteError));
+  OK(mtCommGetAsyncError(comm, &state));
+  CHECK(state == (my_rank == 1 ? mtCudaError : mtRemoteError));
+  CHECK(my_rank == 1 || strstr(mtGetLastError(comm), "rank 1 gave up") != NULL);
+  if (my_rank != 1) fake_synchronize(stream);
+  OK(mtCommDestroy(comm));
+}
+
+/* All ranks in this process. */
+static int together(int ranks) {
+  enum { kMost = 8 };
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t comms[kMost];
+  struct mirror data[kMost], more[kMost];
+  void* streams[kMost];
+  mtUniqueId id;
+  int r;
+  CHECK(ranks <= kMost);
+  config.transport = "loopback";
+  config.deadlineMs = kDeadlineMs;
+  OK(mtGetUniqueId(&id));
+  OK(mtGroupStart());
+  for (r = 0; r < ranks; ++r) OK(mtCommInitRankConfig(&comms[r], ranks, id, r, &config));
+  OK(mtGroupEnd());
+  for (r = 0; r < ranks; ++r) {
+    streams[r] = fake_stream_create();
+    data[r] = mirror_of(kCount);
+    more[r] = mirror_of(10 * kCount); /* the second needs more room than the first */
+    set(&data[r], r, streams[r]);
+    set(&more[r], r, streams[r]);
+  }
+  OK(mtGroupStart());
+  for (r = 0; r < ranks; ++r) {
+    void *const d = data[r].device, *const m = more[r].device;
+    OK(mtAllReduce(d, d, kCount, mtInt64, mtSum, comms[r], streams[r]));
+    OK(mtAllReduce(m, m, 10 * kCount, mtInt64, mtMax, comms[r], streams[r]));
+    OK(mtBroadcast(d, d, kCount, mtInt64, 1, comms[r], streams[r]));
+  }
+  OK(mtGroupEnd());
+  for (r = 0; r < ranks; ++r) {
+    check(&data[r], ranks * (ranks - 1) / 2, ranks, streams[r]);
+    check(&more[r], ranks - 1, 1, streams[r]);
+  }
+  OK(mtGroupStart());
+  for (r = 0; r < ranks; ++r) OK(mtCommDestroy(comms[r]));
+  OK(mtGroupEnd());
+  for (r = 0; r < ranks; ++r) {
+    release(&data[r]);
+    release(&more[r]);
+    fake_stream_destroy(streams[r]);
+  }
+  return 0;
+}
+
+static int run(const char* mode, mtUniqueId id, int ranks) {
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  mtComm_t comm = NULL;
+  config.deadlineMs = strcmp(mode, "calls") == 0 ? 1500 : kDeadlineMs;
+  config.segmentBytes = 4096;
+  if (strcmp(mode, "broken") == 0 && my_rank == 1) setenv("FAKE_GPU_FAIL_AFTER", "300", 1);
+  OK(mtCommInitRankConfig(&comm, ranks, id, my_rank, &config));
+  if (strcmp(mode, "order") == 0) order(comm, ranks);
+  if (strcmp(mode, "calls") == 0) calls(comm, ranks);
+  if (strcmp(mode, "wrong") == 0) wrong(comm, ranks);
+  if (strcmp(mode, "killed") == 0) killed(comm, ranks);
+  if (strcmp(mode, "broken") == 0) broken(comm);
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    fprintf(stderr, "usage: streams MODE RANKS\n");
+    return 2;
+  }
+  if (strcmp(argv[1], "together") == 0) return together(atoi(argv[2]));
+  return run_ranks(&run, argv[1], atoi(argv[2]), strcmp(argv[1], "killed") == 0 ? 1U << 2 : 0);
+}
