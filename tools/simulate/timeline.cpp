@@ -7,6 +7,7 @@
 #include <map>
 #include <numeric>
 
+#include "report/lanes.hpp"
 #include "report/trace.hpp"
 #include "tools/simulate/output.hpp"
 
@@ -15,32 +16,6 @@ namespace {
 
 using nic::MessageRecord;
 using nic::Span;
-
-/// Tracks of one port or link: worms that share a link overlap, and each needs a track of its own.
-class Rows {
- public:
-  explicit Rows(report::Trace& trace) : trace_(trace) {}
-
-  std::uint32_t track(const std::string& group, const std::string& name, const Span& span) {
-    std::vector<Lane>& lanes = lanes_[{group, name}];
-    for (Lane& lane : lanes) {
-      if (lane.free_at > span.begin) continue;
-      lane.free_at = span.end;
-      return lane.track;
-    }
-    const std::string label = lanes.empty() ? name : fmt::format("{} ({})", name, lanes.size() + 1);
-    lanes.push_back({trace_.add_track(group, label), span.end});
-    return lanes.back().track;
-  }
-
- private:
-  struct Lane {
-    std::uint32_t track = 0;
-    std::uint64_t free_at = 0;
-  };
-  report::Trace& trace_;
-  std::map<std::pair<std::string, std::string>, std::vector<Lane>> lanes_;
-};
 
 std::string port_name(const Topology& topology, const Span& span) {
   return fmt::format("{} port {}", topology.node(topology.node_of(Rank{span.row})).name, span.port);
@@ -79,7 +54,7 @@ void add_arrows(report::Trace& trace, const std::vector<MessageRecord>& records,
 
 std::string simulation_trace(const Topology& topology, const nic::Simulation& simulation) {
   report::Trace trace;
-  Rows rows(trace);
+  report::Lanes lanes(trace);
   const double cycle_ns = 1e9 / static_cast<double>(simulation.clock_hz);
   // Rows in the order of ranks and links, spans of a row in the order of time.
   std::vector<std::uint32_t> order(simulation.spans.size());
@@ -93,8 +68,9 @@ std::string simulation_trace(const Topology& topology, const nic::Simulation& si
     const Span& span = simulation.spans[i];
     const MessageRecord& record = simulation.records[span.message];
     const bool is_port = span.kind == Span::Kind::Interface;
-    const std::uint32_t track = is_port ? rows.track("interfaces", port_name(topology, span), span)
-                                        : rows.track("links", link_name(topology, span), span);
+    const std::uint32_t track = lanes.track(
+        is_port ? "interfaces" : "links",
+        is_port ? port_name(topology, span) : link_name(topology, span), span.begin, span.end);
     const std::uint64_t number = trace.add_span(
         track,
         fmt::format("{} flow {}", record.op == Op::Reduce ? "reduce" : "gather", record.flow),
