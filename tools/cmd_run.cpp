@@ -25,6 +25,7 @@
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
+#include "tools/run/observe_flags.hpp"
 #include "tools/run/table.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -44,6 +45,7 @@ struct Flags {
   std::string transport = "ucx", data = "exact", segment = "256K", json_file;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
+  ObserveFlags observe;
   double timeout = 30;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
@@ -231,14 +233,18 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
 int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
   const auto prints = [&] { return crew.job()->rank() == 0; };
   const auto on_loss = [&] { print_note(crew.words(), flags.json); };
+  Observer observer(observer_options(flags.observe, flags.json || !flags.json_file.empty()));
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
     AlgorithmRun& run = plan.runs[i];
-    if (prints() && !flags.json) print(table_header(run, plan.options, flags.digest));
-    const auto on_row = [&](const Row& row) {
-      if (!flags.json) print(table_row(row, plan.options, flags.digest));
+    const TableColumns columns =
+        table_columns(flags.observe, flags.digest, plan.schedules[i].size() > 1);
+    if (prints() && !flags.json) print(table_header(run, plan.options, columns));
+    const auto on_row = [&](const Row& row, const RowDetails& details) {
+      run.details.push_back(details);
+      if (!flags.json) print(table_row(row, details, plan.options, columns));
     };
-    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, on_row, on_loss);
+    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, observer, on_row, on_loss);
     if (prints() && !flags.json) print(table_footer(run));
     wrong += run.wrong();
   }
@@ -248,6 +254,7 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
+    write_files(flags.observe, observer);
   }
   return wrong == 0 ? kOk : kNegativeAnswer;
 }
@@ -310,6 +317,7 @@ std::vector<std::string> child_arguments(const std::vector<std::string>& argumen
 int run(Flags flags) {
   resolve_check_or_collective(flags);
   if (!flags.json_file.empty()) check_writable(flags.json_file);
+  check_files(flags.observe);
   if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
   if (runtime::started_by_launcher()) {
     const auto bootstrap = runtime::make_bootstrap(
@@ -417,6 +425,7 @@ Command add_run_command(CLI::App& parent) {
       "run", "Run collectives on real buffers: time them and check every result");
   add_job_flags(*app, *flags);
   add_benchmark_flags(*app, *flags);
+  add_observe_flags(*app, flags->observe);
   app->footer(
       "Starts its processes by itself; under mpirun, srun or torchrun it joins the job instead.\n"
       "Example: multitree run -t torus:2x2 -a multitree,ring -b 1K -e 1M -f 4");

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "report/lanes.hpp"
 #include "report/trace.hpp"
+#include "tools/simulate/arrows.hpp"
 #include "tools/simulate/output.hpp"
 
 namespace multitree::tools {
@@ -26,30 +26,6 @@ std::string link_name(const Topology& topology, const Span& span) {
   return fmt::format("{}->{}", topology.node(link.src).name, topology.node(link.dst).name);
 }
 
-/// An arrow from what arrived last at a rank of a piece before a message of that piece was sent.
-void add_arrows(report::Trace& trace, const std::vector<MessageRecord>& records,
-                const std::vector<std::uint64_t>& span_of) {
-  using Key = std::tuple<Rank, std::uint32_t, std::uint32_t>;  // rank, flow, piece
-  std::map<Key, std::vector<std::uint32_t>> arrivals;
-  for (std::uint32_t m = 0; m < records.size(); ++m) {
-    arrivals[{records[m].dst, records[m].flow, records[m].piece}].push_back(m);
-  }
-  for (std::uint32_t m = 0; m < records.size(); ++m) {
-    const MessageRecord& sent = records[m];
-    const auto found = arrivals.find({sent.src, sent.flow, sent.piece});
-    if (found == arrivals.end()) continue;
-    std::optional<std::uint32_t> last;
-    for (const std::uint32_t a : found->second) {
-      const bool is_before = records[a].step < sent.step && records[a].arrived <= sent.issued;
-      if (is_before && (!last || records[a].arrived > records[*last].arrived)) last = a;
-    }
-    constexpr std::uint64_t kNoSpan = ~std::uint64_t{0};
-    if (last && span_of[*last] != kNoSpan && span_of[m] != kNoSpan) {
-      trace.add_arrow(span_of[*last], span_of[m]);
-    }
-  }
-}
-
 }  // namespace
 
 std::string simulation_trace(const Topology& topology, const nic::Simulation& simulation) {
@@ -63,7 +39,7 @@ std::string simulation_trace(const Topology& topology, const nic::Simulation& si
     const Span& s = simulation.spans[i];
     return std::tuple(s.kind, s.row, s.port, s.begin, s.message);
   });
-  std::vector<std::uint64_t> span_of(simulation.records.size(), ~std::uint64_t{0});
+  std::vector<std::uint64_t> span_of(simulation.records.size(), kNoSpan);
   for (const std::uint32_t i : order) {
     const Span& span = simulation.spans[i];
     const MessageRecord& record = simulation.records[span.message];
