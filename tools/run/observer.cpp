@@ -9,7 +9,6 @@
 #include <cstring>
 #include <span>
 
-#include "algorithms/cost.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::tools {
@@ -48,6 +47,8 @@ void Observer::join(runtime::Bootstrap& job, const Topology& network,
                     const SizedSchedules& schedules, runtime::Deadline deadline) {
   network_ = &network;
   schedules_ = &schedules;
+  priced_ = options_.times == nullptr ? network : with_times(network, *options_.times);
+  if (options_.times != nullptr) cost_.message_overhead = options_.times->message_overhead;
   if (options_.trace) offsets_ = runtime::clock_offsets(job, deadline);
 }
 
@@ -65,8 +66,7 @@ void Observer::start() {
 RowDetails Observer::collect(runtime::Bootstrap& job, runtime::Deadline deadline) {
   RowDetails details{key_, schedule_ == nullptr ? "host" : schedule_->algorithm, {}, {}};
   if (schedule_ != nullptr) {
-    const Topology& priced = options_.priced == nullptr ? *network_ : *options_.priced;
-    details.predicted_seconds = predict_time(*schedule_, priced, key_.bytes).seconds();
+    details.predicted_seconds = predict_time(*schedule_, *priced_, key_.bytes, cost_).seconds();
   }
   if (options_.links && schedule_ != nullptr) collect_links(job, deadline, details);
   if (options_.trace) collect_events(job, deadline, details);

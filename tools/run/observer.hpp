@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/cost.hpp"
+#include "algorithms/tuning/link_table.hpp"
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/clock_offsets.hpp"
@@ -47,8 +49,8 @@ struct RowDetails {
 struct ObserverOptions {
   bool links = false;  ///< count bytes
   bool trace = false;  ///< record events
-  /// The network whose times predictions are made with; null: the one that runs.
-  const Topology* priced = nullptr;
+  /// Times of links for predictions; null: those of the topology.
+  const LinkTable* times = nullptr;
 };
 
 /// One rank's part, for all runs of a job. Looks at one iteration of a row; without wishes it does
@@ -85,6 +87,8 @@ class Observer {
   ObserverOptions options_;
   std::shared_ptr<runtime::Recorder> recorder_;
   const Topology* network_ = nullptr;
+  std::optional<Topology> priced_;  ///< the network with the times for predictions
+  CostModel cost_;
   const SizedSchedules* schedules_ = nullptr;
   const Schedule* schedule_ = nullptr;  ///< of the row; null without messages
   RowKey key_;
