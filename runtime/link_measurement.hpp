@@ -48,7 +48,9 @@ struct PairTimes {
 inline constexpr std::uint32_t kBurst = 8;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;
 
-/// What such times mean. \pre one for each of pairs_to_measure(), in that order
+/// What such times mean. A pair that is at most twice as fast or slow as the median is taken to be
+/// as that: schedules are not to be chosen by the noise of a measurement. \pre one for each of
+/// pairs_to_measure(), in that order
 LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times);
 
 }  // namespace multitree::runtime
