@@ -197,6 +197,9 @@ class Communicator {
   /// Every rank gives back its part; waits for outstanding collectives. \throws
   /// Error(InvalidArgument) if `memory` is not of allocate().
   void deallocate(void* memory);
+  /// What runs a vector of `bytes` (count times ranks for reduce-scatter's input and all-gather's
+  /// output): the spec of its schedule, "host" without messages, "" if nothing does.
+  [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
   /// Whether collectives go without messages.
   [[nodiscard]] bool on_one_host() const;
 

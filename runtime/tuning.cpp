@@ -8,6 +8,8 @@
 #include <sstream>
 
 #include "algorithms/registry.hpp"
+#include "runtime/agreement.hpp"
+#include "runtime/link_measurement.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -51,6 +53,28 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
   }
   check_sized(schedules);
   return schedules;
+}
+
+std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
+                                                     const Topology& topology,
+                                                     const AutoOptions& wanted,
+                                                     const CommunicatorOptions& options) {
+  ChooseOptions choose = wanted.choose;
+  LinkTable measured;
+  if (choose.links == nullptr && wanted.measure) {
+    measured = measure_links(*bootstrap, topology,
+                             {.transport = options.transport, .timeout = options.timeout});
+    choose.links = &measured;
+  }
+  std::vector<SizedSchedules> plans;
+  for (const Collective collective : wanted.collectives) {
+    const Rank root = has_root(collective) ? wanted.root : Rank{0};
+    plans.push_back(
+        choose_together(*bootstrap, topology, collective, root, choose, options.timeout));
+  }
+  check_agreement(plans, *bootstrap, options.timeout);
+  return std::make_unique<Communicator>(std::move(bootstrap), PlansBySize(std::move(plans), true),
+                                        options);
 }
 
 }  // namespace multitree::runtime

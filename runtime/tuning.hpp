@@ -3,9 +3,13 @@
 /// `auto` for a job: schedules by size, the same at every rank.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
+#include "runtime/communicator.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::runtime {
@@ -18,5 +22,22 @@ namespace multitree::runtime {
 SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
                                Deadline deadline);
+
+/// What make_auto_communicator() is to choose for.
+struct AutoOptions {
+  std::vector<Collective> collectives = {Collective::AllReduce};
+  Rank root{};                ///< of broadcast and reduce
+  ChooseOptions choose = {};  ///< choose.links null: measured now, if measure
+  bool measure = true;
+};
+
+/// Collective: a communicator that picks, for every size, the schedule that takes the shortest time
+/// by prediction, with times of links as measured. On one host it may go without messages
+/// (HostPath::Auto). Communicator::algorithm() says what it picks. \throws as measure_links(),
+/// choose_together() and Communicator.
+std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
+                                                     const Topology& topology,
+                                                     const AutoOptions& wanted = {},
+                                                     const CommunicatorOptions& options = {});
 
 }  // namespace multitree::runtime

@@ -280,6 +280,7 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
   }
   if (prints()) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
+    json["config"]["link_times"] = to_string(times);
     if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");

@@ -122,6 +122,31 @@ TEST(LinkMeasurement, AllRanksGetTheSameTableAndTheSameSchedules) {
   }
 }
 
+TEST(AutoCommunicator, PicksBySizeAndReducesRight) {
+  const Topology topology = make_topology("mesh:3x3");
+  const LinkTable table = table_of(topology, simulate(topology, 20'000, 20'000, 1));  // dear
+  test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
+    CommunicatorOptions options;
+    options.transport = "loopback";
+    options.host_path = HostPath::Off;
+    AutoOptions wanted;
+    wanted.collectives = {Collective::AllReduce, Collective::Broadcast};
+    wanted.choose.links = &table;
+    const auto communicator = make_auto_communicator(job, topology, wanted, options);
+    const std::string small = communicator->algorithm(Collective::AllReduce, 64);
+    const std::string large = communicator->algorithm(Collective::AllReduce, 1ULL << 30);
+    EXPECT_NE(small, large);
+    EXPECT_TRUE(large.starts_with("allreduce-optimal")) << large;
+    EXPECT_EQ(communicator->algorithm(Collective::Reduce, 64), "");
+    for (const std::size_t count : {16U, 100'000U}) {
+      test::check_collective(*communicator, Collective::AllReduce, Rank{0}, count,
+                             DataType::Float32, ReduceOp::Sum, false);
+      test::check_collective(*communicator, Collective::Broadcast, Rank{0}, count,
+                             DataType::Float32, ReduceOp::Sum, false);
+    }
+  });
+}
+
 TEST(LinkMeasurement, ARankThatDoesNotComeIsAnError) {
   const Topology topology = make_topology("ring:3");
   const auto errors = test::try_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {

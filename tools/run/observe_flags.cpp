@@ -41,6 +41,11 @@ void check_files(const ObserveFlags& flags) {
   }
 }
 
+std::string_view to_string(LinkTimes times) {
+  if (times == LinkTimes::File) return "file";
+  return times == LinkTimes::Measured ? "measured" : "declared";
+}
+
 LinkTimes link_times(const ObserveFlags& flags, bool automatic) {
   if (flags.tuning == kDeclared) return LinkTimes::Declared;
   if (!flags.tuning.empty()) return LinkTimes::File;
