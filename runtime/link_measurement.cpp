@@ -48,24 +48,20 @@ class Exchange {
 
   [[nodiscard]] const std::vector<std::uint32_t>& sources() const { return sources_; }
 
-  /// `count` messages to each neighbour and from each. \returns by source, ns from the first send
-  /// of its rank (on that rank's clock) to the last arrival here
+  /// `count` messages to each neighbour and from each, at the same time. \returns by source, ns
+  /// from the first send of its rank (on that rank's clock) to the last arrival here
   std::vector<std::int64_t> round(std::uint32_t count, std::size_t bytes) {
     std::vector<Message> incoming(sources_.size() * count), outgoing(targets_.size() * count);
-    for (std::size_t i = 0; i < incoming.size(); ++i) {
-      incoming[i].data.resize(bytes);
-      transport_->receive(sources_[i % sources_.size()], 0, incoming[i].data.data(), bytes,
-                          incoming[i].completion);
-    }
-    const std::int64_t begin = Recorder::now();
-    for (std::size_t i = 0; i < outgoing.size(); ++i) {
-      outgoing[i].data.resize(bytes);
-      std::memcpy(outgoing[i].data.data(), &begin, sizeof begin);
-      transport_->send(targets_[i % targets_.size()], 0, outgoing[i].data.data(), bytes,
-                       outgoing[i].completion);
-    }
+    std::vector<Message> ready(sources_.size()), go(targets_.size());
     try {
-      await(incoming, outgoing);
+      // Neighbours are there, and look, when messages come: late ranks would note them late.
+      receive(incoming, kMeasured, bytes);
+      receive(ready, kReady, kSmallBytes);
+      job_.barrier(timeout_);
+      send(go, kReady, kSmallBytes);
+      await(ready, go, &incoming);
+      send(outgoing, kMeasured, bytes);
+      await(incoming, outgoing, nullptr);
     } catch (const Error&) {
       transport_->abort();  // while there are still messages that it may touch
       throw;
@@ -86,12 +82,35 @@ class Exchange {
   }
 
  private:
-  /// Progresses until all are done, and notes when.
-  void await(std::vector<Message>& incoming, std::vector<Message>& outgoing) {
+  static constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
+
+  void receive(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      messages[i].data.resize(bytes);
+      transport_->receive(sources_[i % sources_.size()], tag, messages[i].data.data(), bytes,
+                          messages[i].completion);
+    }
+  }
+
+  /// They carry when the first of them is sent.
+  void send(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+    for (Message& message : messages) message.data.resize(bytes);
+    const std::int64_t begin = Recorder::now();
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      std::memcpy(messages[i].data.data(), &begin, sizeof begin);
+      transport_->send(targets_[i % targets_.size()], tag, messages[i].data.data(), bytes,
+                       messages[i].completion);
+    }
+  }
+
+  /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
+  void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
+             std::vector<Message>* others) {
     std::int64_t moved_at = Recorder::now();
     for (int idle = 0;; ++idle) {
       if (transport_->progress()) idle = 0;
       const std::int64_t now = Recorder::now();
+      if (others != nullptr) all_done(*others, now);
       const bool received = all_done(incoming, now);
       if (all_done(outgoing, now) && received) return;
       if (idle == 0) moved_at = now;
@@ -104,7 +123,7 @@ class Exchange {
     }
   }
 
-  [[nodiscard]] bool all_done(std::vector<Message>& messages, std::int64_t now) const {
+  bool all_done(std::vector<Message>& messages, std::int64_t now) const {
     bool all = true;
     for (Message& message : messages) {
       if (message.completion.state == Completion::State::Failed) {
