@@ -7,6 +7,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 
@@ -18,7 +19,7 @@
 namespace multitree::runtime {
 namespace {
 
-constexpr int kLeastRounds = 3, kMostRounds = 25;
+constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
 /// Polls without success between two looks at the clock and for failures; a yield comes with them,
 /// as more ranks may share a processor.
 constexpr int kPatience = 200;
@@ -161,34 +162,51 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-/// The three kinds of a round: what is sent to each neighbour.
+/// The kinds of a round: what is sent to each neighbour.
 struct Kind {
   std::uint32_t count;
   std::size_t bytes;
 };
-constexpr Kind kKinds[] = {{1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}};
+constexpr Kind kKinds[] = {
+    {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
 
-/// Rounds for all ranks, so that they take about the budget.
-int rounds_for(Bootstrap& job, std::int64_t round_ns, const MeasureOptions& options) {
-  std::int64_t longest = 1;
-  for (const std::string& other : job.all_gather(std::to_string(round_ns), options.timeout)) {
-    longest = std::max<std::int64_t>(longest, std::stoll(other));
+using ByKind = std::array<std::int64_t, std::size(kKinds)>;
+
+/// Rounds of each kind for all ranks, so that each takes about its part of the budget. `round_ns`:
+/// what one took here.
+ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
+  ByKind longest{};
+  const std::string blob(reinterpret_cast<const char*>(round_ns.data()), sizeof round_ns);
+  for (const std::string& other : job.all_gather(blob, options.timeout)) {
+    ByKind theirs{};
+    std::memcpy(theirs.data(), other.data(), std::min(other.size(), sizeof theirs));
+    for (std::size_t k = 0; k < longest.size(); ++k) longest[k] = std::max(longest[k], theirs[k]);
   }
-  const std::int64_t budget = std::chrono::nanoseconds(options.budget).count();
-  return static_cast<int>(std::clamp<std::int64_t>(budget / longest, kLeastRounds, kMostRounds));
+  const std::int64_t budget =
+      std::chrono::nanoseconds(options.budget).count() / static_cast<std::int64_t>(longest.size());
+  ByKind rounds{};
+  for (std::size_t k = 0; k < rounds.size(); ++k) {
+    rounds[k] =
+        std::clamp(budget / std::max<std::int64_t>(longest[k], 1), kLeastRounds, kMostRounds);
+  }
+  return rounds;
 }
 
 std::vector<PairTimes> measure(Exchange& exchange, Bootstrap& job, const MeasureOptions& options) {
-  // The first connects, the second shows how long one takes.
+  // The first of each kind connects, the second shows how long one takes.
   for (const Kind& kind : kKinds) exchange.round(kind.count, kind.bytes);
-  const std::int64_t begin = Recorder::now();
-  for (const Kind& kind : kKinds) exchange.round(kind.count, kind.bytes);
-  const int rounds = rounds_for(job, Recorder::now() - begin, options);
+  ByKind round_ns{};
+  for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+    const std::int64_t begin = Recorder::now();
+    exchange.round(kKinds[k].count, kKinds[k].bytes);
+    round_ns[k] = Recorder::now() - begin;
+  }
+  const ByKind rounds = rounds_for(job, round_ns, options);
   const std::size_t sources = exchange.sources().size();
   std::vector<std::vector<std::int64_t>> times[std::size(kKinds)];
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     times[k].resize(sources);
-    for (int i = 0; i < rounds; ++i) {
+    for (std::int64_t i = 0; i < rounds[k]; ++i) {
       const auto round = exchange.round(kKinds[k].count, kKinds[k].bytes);
       for (std::size_t s = 0; s < sources; ++s) times[k][s].push_back(round[s]);
     }
@@ -198,7 +216,8 @@ std::vector<PairTimes> measure(Exchange& exchange, Bootstrap& job, const Measure
     result.push_back({{exchange.sources()[s], job.rank()},
                       median(times[0][s]),
                       median(times[1][s]),
-                      median(times[2][s])});
+                      median(times[2][s]),
+                      median(times[3][s])});
   }
   return result;
 }
@@ -217,6 +236,7 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
       times.small -= ahead;
       times.burst -= ahead;
       times.large -= ahead;
+      times.two -= ahead;
       all.push_back(times);
     }
   }

@@ -44,6 +44,7 @@ struct PairTimes {
   std::int64_t small = 0;  ///< one small message to each neighbour
   std::int64_t burst = 0;  ///< kBurst small ones to each
   std::int64_t large = 0;  ///< one of kLargeBytes to each
+  std::int64_t two = 0;    ///< two of them: what shapers let through at once has passed by then
 };
 inline constexpr std::uint32_t kBurst = 8;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;

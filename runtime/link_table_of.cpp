@@ -114,8 +114,8 @@ PairCosts costs_of(const std::vector<PairTimes>& times, double overhead) {
     const auto back = one_way.find({t.pair.dst, t.pair.src});
     const double there = one_way[t.pair];
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
-    const double ns = std::max(static_cast<double>(t.large - t.small), 1e-6);
-    const double bandwidth = static_cast<double>(kLargeBytes - kSmallBytes) * 1e9 / ns;
+    const double ns = std::max(static_cast<double>(t.two - t.large), 1e-6);
+    const double bandwidth = static_cast<double>(kLargeBytes) * 1e9 / ns;
     costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), std::min(bandwidth, kMostBandwidth)};
   }
   return costs;

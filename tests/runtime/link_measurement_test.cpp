@@ -31,7 +31,8 @@ std::vector<PairTimes> simulate(const Topology& topology, double overhead, doubl
     const double d = degree[pair.src];
     const double small = overhead * (d + 1) / 2 + latency;
     times.push_back({pair, std::llround(small), std::llround(small + overhead * d * (kBurst - 1)),
-                     std::llround(small + beta * (kLargeBytes - kSmallBytes))});
+                     std::llround(small + beta * kLargeBytes),
+                     std::llround(small + beta * 2 * kLargeBytes)});
   }
   return times;
 }
@@ -81,18 +82,19 @@ TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
   const Topology topology = make_topology("torus:4x4");
   std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
   for (PairTimes& t : times) {
-    if (t.pair == MeasuredPair{0, 1}) t.large += 60'000;  // 1.5 times as slow
-    if (t.pair == MeasuredPair{1, 2}) t.large += 900'000;
+    if (t.pair == MeasuredPair{0, 1}) t.two += 60'000;  // 1.5 times as slow
+    if (t.pair == MeasuredPair{1, 2}) t.two += 900'000;
     // As if the clock of rank 5 were ahead.
     const std::int64_t ahead = t.pair.dst == 5 ? 100'000 : t.pair.src == 5 ? -100'000 : 0;
     t.small += ahead;
     t.burst += ahead;
     t.large += ahead;
+    t.two += ahead;
   }
   for (const auto& entry : table_of(topology, times).links) {
     EXPECT_NEAR(static_cast<double>(entry.latency.picoseconds), 4000e3, 2e3);
     const bool slow = entry.from == "n1" && entry.to == "n2";
-    const double expected = slow ? 65528e9 / (65528 * 2 + 900'000) : 5e8;
+    const double expected = slow ? 65536e9 / (65536 * 2 + 900'000) : 5e8;
     EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), expected, 1e5)
         << entry.from << "->" << entry.to;
   }
