@@ -178,13 +178,14 @@ Request Communicator::Impl::start(const Call& call, std::shared_ptr<const Loaded
   validate(call);
   Request request;
   if (group != nullptr) {
-    request.operation_ = std::make_unique<host::HostRequest>(engine, *group, call,
-                                                             root_of(call.collective), sequence++);
+    request.operation_ = std::make_unique<host::HostRequest>(
+        engine, *group, call, root_of(call.collective), sequence++, options.recorder.get());
     engine->poll();
     return request;
   }
   if (program == nullptr) program = program_for(call);
-  auto operation = std::make_unique<MessageOperation>(engine, std::move(program), call, sequence++);
+  auto operation = std::make_unique<MessageOperation>(engine, std::move(program), call, sequence++,
+                                                      options.recorder.get());
   operation->start();
   request.operation_ = std::move(operation);
   return request;
@@ -223,7 +224,9 @@ void Communicator::Impl::run(const Call& call) {
   static_cast<void>(on_device(call));
   engine->check_usable();
   validate(call);
-  host::HostRequest(engine, *group, call, root_of(call.collective), sequence++).wait();
+  host::HostRequest(engine, *group, call, root_of(call.collective), sequence++,
+                    options.recorder.get())
+      .wait();
 }
 
 device::Identities Communicator::Impl::find_devices(Bootstrap& job) {

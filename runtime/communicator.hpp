@@ -18,6 +18,7 @@
 #include "runtime/bootstrap.hpp"
 #include "runtime/data_type.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/recorder.hpp"
 #include "runtime/transport.hpp"
 
 namespace multitree::runtime {
@@ -42,6 +43,9 @@ struct CommunicatorOptions {
   /// The device of this rank; null: the CUDA device that is current in this thread, if the process
   /// uses CUDA by now.
   std::shared_ptr<const device::Device> device = nullptr;
+  /// While it is started, told of every message and phase on host memory; may be null. Of this rank
+  /// alone.
+  std::shared_ptr<Recorder> recorder = nullptr;
 };
 
 /// Schedules by size, at most one list a collective.
@@ -200,6 +204,9 @@ class Communicator {
   /// Not collective: holds memory of allocate() in this rank's address space beyond deallocate()
   /// and the end of the communicator. \throws Error(InvalidArgument) as deallocate().
   [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const;
+  /// What runs a vector of `bytes` (count times ranks for reduce-scatter's input and all-gather's
+  /// output): the spec of its schedule, "host" without messages, "" if nothing does.
+  [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
   /// Whether collectives go without messages.
   [[nodiscard]] bool on_one_host() const;
 

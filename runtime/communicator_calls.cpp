@@ -3,6 +3,8 @@
 /// What users call: collectives by name, requests, memory.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "runtime/communicator_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
 #include "topologies/error.hpp"
@@ -73,6 +75,13 @@ Request Communicator::start(const Prepared& prepared) {
 }
 
 bool Communicator::on_one_host() const { return impl_->group != nullptr; }
+
+std::string Communicator::algorithm(Collective collective, std::uint64_t bytes) const {
+  if (on_one_host()) return "host";
+  const auto& sized = impl_->schedules[static_cast<std::size_t>(collective)];
+  const auto found = std::ranges::lower_bound(sized, bytes, {}, &SizedLoaded::max_bytes);
+  return found == sized.end() ? std::string() : found->loaded->schedule.algorithm;
+}
 
 void Communicator::barrier() {
   if (impl_->group == nullptr) {

@@ -39,6 +39,9 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
       completions_(program.tasks.size()),
       block_of_(program.tasks.size()),
       unfinished_(program.tasks.size()) {
+  if (context.recorder != nullptr) {
+    recording_ = std::make_unique<TaskRecording>(*context.recorder, program);
+  }
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     slots_[s].next = program.slot_begin[s];
     slots_[s].end = program.slot_begin[s + 1];
@@ -85,6 +88,7 @@ bool Execution::advance() {
 }
 
 void Execution::on_finished(std::uint32_t id) {
+  if (recording_) recording_->finish(id);
   const Task& task = program_.tasks[id];
   const LocalTransfer& transfer = transfer_of(task);
   Slot& slot = slots_[task.slot];
@@ -138,6 +142,7 @@ void Execution::apply_scratch(std::uint32_t id) {
   const std::byte* received = blocks_[block_of_[id]].data.get();
   std::byte* to = data_ + task.begin;
   const std::size_t count = task.bytes / size_of(context_.type);
+  if (recording_) recording_->begin_applying(id);
   if (transfer_of(task).action == Action::Copy) {
     std::copy_n(received, task.bytes, to);
   } else if (slot.untouched) {
@@ -145,6 +150,7 @@ void Execution::apply_scratch(std::uint32_t id) {
   } else {
     reduce(to, received, count, context_.type, context_.op);
   }
+  if (recording_) recording_->finish_applying(id);
   slot.untouched = false;
   free_blocks_.push_back(block_of_[id]);
   --unfinished_;
@@ -188,6 +194,7 @@ void Execution::pump(Lane& lane) {
     lane.in_flight.push_back(id);
     const Task& task = program_.tasks[id];
     const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
+    if (recording_) recording_->begin_send(id);
     context_.transport.send(program_.plan->peers[task.peer], context_.tag | task.message,
                             from + task.begin, task.bytes, completions_[id]);
   }

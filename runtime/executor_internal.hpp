@@ -13,6 +13,7 @@
 #include "runtime/activity_internal.hpp"
 #include "runtime/data_type.hpp"
 #include "runtime/program_internal.hpp"
+#include "runtime/recording_internal.hpp"
 #include "runtime/transport.hpp"
 
 namespace multitree::runtime {
@@ -48,6 +49,7 @@ class Execution final : public Activity {
     std::uint64_t tag = 0;  ///< what the tags of this collective start with, below them 32 bits
     DataType type{};
     ReduceOp op{};
+    Recorder* recorder = nullptr;  ///< told what happens; or null
   };
 
   /// `input`: this rank's input, laid out as `data`, or `data` itself if the input is there
@@ -107,6 +109,7 @@ class Execution final : public Activity {
   std::size_t next_scratch_ = 0;  ///< into Program::scratch_tasks
   std::size_t unfinished_ = 0;
   std::vector<Completion*> finished_, batch_;
+  std::unique_ptr<TaskRecording> recording_;  ///< null: nobody wants to know
 };
 
 }  // namespace multitree::runtime

@@ -19,10 +19,11 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    std::shared_ptr<const LoadedProgram> program, const Call& call,
-                                   std::uint64_t sequence)
+                                   std::uint64_t sequence, Recorder* recorder)
     : engine_(std::move(engine)), program_(std::move(program)), call_(call) {
-  const Execution::Context context{engine_->transport(), engine_->scratch(),
-                                   tag_of(sequence, Memory::Host), call.type, call.op};
+  const Execution::Context context{
+      engine_->transport(), engine_->scratch(), tag_of(sequence, Memory::Host), call.type, call.op,
+      active(recorder)};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), to_string(call.collective), sequence});

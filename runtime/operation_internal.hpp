@@ -65,7 +65,7 @@ class Operation {
 class MessageOperation final : public Operation {
  public:
   MessageOperation(std::shared_ptr<Engine> engine, std::shared_ptr<const LoadedProgram> program,
-                   const Call& call, std::uint64_t sequence);
+                   const Call& call, std::uint64_t sequence, Recorder* recorder);
   ~MessageOperation() override;
 
   /// Posts the first messages. Apart from the constructor, so that a failure finds a whole object.

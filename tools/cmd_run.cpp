@@ -3,8 +3,6 @@
 /// `multitree run`: executes schedules on real buffers, one process a rank, and times and checks
 /// them.
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,9 +20,12 @@
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/launcher.hpp"
+#include "runtime/tuning.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
+#include "tools/run/child_arguments.hpp"
+#include "tools/run/observe_flags.hpp"
 #include "tools/run/table.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -44,12 +45,15 @@ struct Flags {
   std::string transport = "ucx", data = "exact", segment = "256K", json_file;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
+  ObserveFlags observe;
   double timeout = 30;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
 
 /// Among the algorithms: no schedule, the memory of one host.
 constexpr std::string_view kHost = "host";
+/// Among them: schedules by size, chosen when the processes are there.
+constexpr std::string_view kAuto = "auto";
 constexpr std::uint32_t kDefaultIterations = 20;
 
 /// What is going to be run: known in full before any process is started.
@@ -57,7 +61,8 @@ struct Plan {
   std::vector<Topology> network;  ///< one
   std::uint32_t ranks = 0;
   std::vector<SizedSchedules> schedules;
-  std::vector<AlgorithmRun> runs;  // without rows
+  std::vector<AlgorithmRun> runs;      // without rows
+  std::vector<std::size_t> automatic;  ///< runs whose schedules are still to be chosen
   BenchmarkOptions options;
 };
 
@@ -158,8 +163,10 @@ std::string name_of(const SizedSchedules& schedules) {
   return fmt::format("{}", fmt::join(names, "+"));
 }
 
-void add_run(Plan& plan, SizedSchedules schedules, const Topology& topology, const Bounds& bounds,
+/// What run `i` runs, verified.
+void set_run(Plan& plan, std::size_t i, SizedSchedules schedules, const Bounds& bounds,
              const Certificate& certificate) {
+  const Topology& topology = plan.network.front();
   for (const SizedSchedule& sized : schedules) {
     const VerifyReport report = verify(sized.schedule, topology);
     if (!report.ok()) {
@@ -169,12 +176,17 @@ void add_run(Plan& plan, SizedSchedules schedules, const Topology& topology, con
     }
   }
   const std::uint64_t last = plan.options.sizes.back();
-  plan.runs.push_back(
-      {name_of(schedules),
-       topology.name(),
-       make_report(schedule_for(schedules, last), topology, bounds, certificate, last),
-       {}});
-  plan.schedules.push_back(std::move(schedules));
+  plan.runs[i].algorithm = name_of(schedules);
+  plan.runs[i].report =
+      make_report(schedule_for(schedules, last), topology, bounds, certificate, last);
+  plan.schedules[i] = std::move(schedules);
+}
+
+/// One more run, of which nothing but a name is known. \returns its number
+std::size_t add_run(Plan& plan, const std::string& name) {
+  plan.runs.push_back({name, plan.network.front().name(), std::nullopt, {}});
+  plan.schedules.emplace_back();
+  return plan.runs.size() - 1;
 }
 
 Plan make_plan(const Flags& flags, std::uint32_t job_size) {
@@ -189,7 +201,7 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
     plan.ranks = first.ranks;
     const Bounds bounds = compute_bounds(file.topology);
     const Certified certified = certify(file.topology, bounds, first.collective, first.root);
-    add_run(plan, std::move(file.schedules), file.topology, bounds, certified.certificate);
+    set_run(plan, add_run(plan, {}), std::move(file.schedules), bounds, certified.certificate);
   } else {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -204,17 +216,13 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
         certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
-      if (name == kHost) {
-        plan.runs.push_back({name, topology.name(), std::nullopt, {}});
-        plan.schedules.emplace_back();
-        continue;
-      }
+      const std::size_t run = add_run(plan, name);
+      if (name == kAuto) plan.automatic.push_back(run);
+      if (name == kHost || name == kAuto) continue;
       SizedSchedules schedules = for_flag("--algorithm", [&] {
-        const std::vector<std::uint64_t>& sizes = plan.options.sizes;
-        return choose_schedules(name, topology, plan.options.collective, plan.options.root,
-                                {.first = sizes.front(), .last = sizes.back()});
+        return choose_schedules(name, topology, plan.options.collective, plan.options.root);
       });
-      add_run(plan, std::move(schedules), topology, bounds, certified.certificate);
+      set_run(plan, run, std::move(schedules), bounds, certified.certificate);
     }
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
@@ -224,30 +232,60 @@ Plan make_plan(const Flags& flags, std::uint32_t job_size) {
                             job_size > 0 ? "the job" : "--np", plan.ranks,
                             plan.network.front().name(), wanted));
   }
+  check_tuning(flags.observe, plan.network.front());
   return plan;
+}
+
+/// Collective. `times`: of the links; null: those of the topology.
+void choose_automatic(Plan& plan, Bootstrap& job, const LinkTable* times) {
+  if (plan.automatic.empty()) return;
+  const Topology& topology = plan.network.front();
+  const BenchmarkOptions& options = plan.options;
+  const SizedSchedules chosen = for_flag("--algorithm", [&] {
+    return runtime::choose_together(
+        job, topology, options.collective, options.root,
+        {.first = options.sizes.front(), .last = options.sizes.back(), .links = times},
+        options.communicator.timeout);
+  });
+  const Bounds bounds = compute_bounds(topology);
+  const Certified certified = certify(topology, bounds, options.collective, options.root);
+  for (const std::size_t run : plan.automatic) {
+    set_run(plan, run, chosen, bounds, certified.certificate);
+  }
 }
 
 /// One rank's part. Rank 0 prints. Returns the exit code.
 int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
+  const LinkTimes times = link_times(flags.observe, !plan.automatic.empty());
+  const auto table = find_link_times(flags.observe, times, *crew.job(), plan.network.front(),
+                                     plan.options.communicator);
+  choose_automatic(plan, *crew.job(), table ? &*table : nullptr);
   const auto prints = [&] { return crew.job()->rank() == 0; };
   const auto on_loss = [&] { print_note(crew.words(), flags.json); };
+  const bool writes_json = flags.json || !flags.json_file.empty();
+  Observer observer(observer_options(flags.observe, writes_json, table ? &*table : nullptr));
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
     AlgorithmRun& run = plan.runs[i];
-    if (prints() && !flags.json) print(table_header(run, plan.options, flags.digest));
-    const auto on_row = [&](const Row& row) {
-      if (!flags.json) print(table_row(row, plan.options, flags.digest));
+    const TableColumns columns =
+        table_columns(flags.observe, flags.digest, plan.schedules[i].size() > 1);
+    if (prints() && !flags.json) print(table_header(run, plan.options, columns));
+    const auto on_row = [&](const Row& row, const RowDetails& details) {
+      run.details.push_back(details);
+      if (!flags.json) print(table_row(row, details, plan.options, columns));
     };
-    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, on_row, on_loss);
+    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, observer, on_row, on_loss);
     if (prints() && !flags.json) print(table_footer(run));
     wrong += run.wrong();
   }
   if (prints()) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
+    json["config"]["link_times"] = to_string(times);
     if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
+    write_files(flags.observe, observer);
   }
   return wrong == 0 ? kOk : kNegativeAnswer;
 }
@@ -285,31 +323,10 @@ int run_threads(const Plan& plan, const Flags& flags) {
   return *std::ranges::max_element(codes);
 }
 
-/// The arguments for the copies of this program. A schedule read from standard input is handed on
-/// as an anonymous file that every copy can open.
-std::vector<std::string> child_arguments(const std::vector<std::string>& arguments,
-                                         const Flags& flags) {
-  if (flags.schedule != "-") return arguments;
-  const std::string text = read_file("-");
-  const int fd = memfd_create("schedule", 0);
-  std::size_t written = 0;
-  while (fd >= 0 && written < text.size()) {
-    const ssize_t count = write(fd, text.data() + written, text.size() - written);
-    if (count <= 0) break;
-    written += static_cast<std::size_t>(count);
-  }
-  if (written < text.size()) {
-    throw Error(ErrorCode::Io, "standard input: cannot be kept for the processes of the job");
-  }
-  std::vector<std::string> copy = arguments;
-  copy.push_back("--schedule");
-  copy.push_back(fmt::format("/proc/self/fd/{}", fd));
-  return copy;
-}
-
 int run(Flags flags) {
   resolve_check_or_collective(flags);
   if (!flags.json_file.empty()) check_writable(flags.json_file);
+  check_files(flags.observe);
   if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
   if (runtime::started_by_launcher()) {
     const auto bootstrap = runtime::make_bootstrap(
@@ -317,7 +334,7 @@ int run(Flags flags) {
     return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.
-  const std::vector<std::string> arguments = child_arguments(command_line(), flags);
+  const std::vector<std::string> arguments = child_arguments(flags.schedule);
   if (flags.schedule == "-") flags.schedule = arguments.back();
   Plan plan;
   {
@@ -417,6 +434,7 @@ Command add_run_command(CLI::App& parent) {
       "run", "Run collectives on real buffers: time them and check every result");
   add_job_flags(*app, *flags);
   add_benchmark_flags(*app, *flags);
+  add_observe_flags(*app, flags->observe);
   app->footer(
       "Starts its processes by itself; under mpirun, srun or torchrun it joins the job instead.\n"
       "Example: multitree run -t torus:2x2 -a multitree,ring -b 1K -e 1M -f 4");

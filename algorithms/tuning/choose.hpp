@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "algorithms/tuning/link_table.hpp"
 #include "algorithms/tuning/plan.hpp"
 #include "topologies/topology.hpp"
 
@@ -17,7 +19,21 @@ struct ChooseOptions {
   std::uint64_t first = 8, last = std::uint64_t{1} << 30;
   /// Above 16 ranks only algorithms whose generation takes little time: for starting a job.
   bool quick = false;
+  /// Times that `auto` chooses by; null: those of the topology, and 1us for each message.
+  const LinkTable* links = nullptr;
 };
+
+/// An algorithm with its options, and the largest size that it is for.
+struct SizedSpec {
+  std::string spec;
+  std::uint64_t max_bytes = 0;
+  bool operator==(const SizedSpec&) const = default;
+};
+
+/// What `auto` chooses, ascending by size, the last for all larger sizes. Every schedule among
+/// which it chooses is verified. Deterministic. \throws Error as tune() and with_times().
+std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collective, Rank root,
+                                    const ChooseOptions& options = {});
 
 /// `auto` chooses by predicted time, a processor's cost of a message included. Any other name gives
 /// its one schedule, which is not verified. Deterministic.

@@ -22,7 +22,9 @@ constexpr std::uint64_t kCrossoverPrecision = 64;
 class Tuner {
  public:
   Tuner(const Topology& topology, const TuneOptions& options)
-      : topology_(topology), options_(options) {}
+      : topology_(topology),
+        priced_(options.priced == nullptr ? topology : *options.priced),
+        options_(options) {}
 
   void add(const std::string& spec, Collective collective, Rank root) {
     if (options_.on_candidate) options_.on_candidate(spec);
@@ -61,7 +63,7 @@ class Tuner {
 
  private:
   Time time(std::size_t candidate, std::uint64_t bytes) const {
-    return predict_time(result_.candidates[candidate].schedule, topology_, bytes, options_.cost);
+    return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
   }
 
   /// Fastest of all at a size of the grid; keeps their times.
@@ -105,6 +107,7 @@ class Tuner {
   }
 
   const Topology& topology_;
+  const Topology& priced_;
   const TuneOptions& options_;
   TuneResult result_;
   std::vector<std::size_t> live_;  // candidates that have a schedule

@@ -18,6 +18,9 @@ namespace multitree {
 struct TuneOptions {
   std::uint64_t first = 8, last = std::uint64_t{1} << 30;  ///< sizes of interest, in bytes
   CostModel cost;
+  /// The same network with the times that count, if not its own (with_times()): schedules are made
+  /// for the one and priced on the other.
+  const Topology* priced = nullptr;
   /// Algorithm specs to choose among; empty: candidate_specs().
   std::vector<std::string> algorithms;
   /// Told what is being generated; may be empty.

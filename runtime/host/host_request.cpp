@@ -43,9 +43,9 @@ class NoTransport final : public Transport {
 std::unique_ptr<Transport> make_no_transport() { return std::make_unique<NoTransport>(); }
 
 HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call,
-                         std::uint32_t root, std::uint64_t sequence)
+                         std::uint32_t root, std::uint64_t sequence, Recorder* recorder)
     : engine_(std::move(engine)),
-      operation_(group, call, root),
+      operation_(group, call, root, active(recorder)),
       crowded_(group.size() > processors()) {
   engine_->add({&operation_, to_string(call.collective), sequence});
 }

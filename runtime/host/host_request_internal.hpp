@@ -18,7 +18,7 @@ std::unique_ptr<Transport> make_no_transport();
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, std::uint32_t root,
-              std::uint64_t sequence);
+              std::uint64_t sequence, Recorder* recorder);
   ~HostRequest() override;
 
   bool test() override;

@@ -37,12 +37,13 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root)
+HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder)
     : group_(group),
       call_(call),
       root_(root),
       ticket_(group.take_ticket()),
-      width_(size_of(call.type)) {
+      width_(size_of(call.type)),
+      recorder_(recorder) {
   const std::uint64_t bytes = sharded() ? call.count * width_ * group.size() : call.count * width_;
   if (bytes <= card_limit(group.size())) mode_ = Mode::Card;
   past_caches_ = bytes * group.size() > kCachedBytes;
@@ -74,15 +75,28 @@ bool HostOperation::advance() {
     return true;
   }
   if (group_.missing() != group_.size()) return worked_elsewhere();
+  if (recorder_ != nullptr) note_wait();
   if (part_ == 0) read_offers();
   ++part_;
   work();
   if (part_ + 1 == parts_) {
     finish();
   } else {
-    group_.publish();
+    publish();
   }
   return true;
+}
+
+void HostOperation::publish() {
+  group_.publish();
+  if (recorder_ != nullptr) published_at_ = Recorder::now();
+}
+
+/// Everybody has published what this rank waited for.
+void HostOperation::note_wait() {
+  if (!recorder_->keeps_events()) return;
+  recorder_->add({Event::Kind::Wait, 0, static_cast<std::uint32_t>(part_), Event::kNoPeer, 0,
+                  published_at_, Recorder::now()});
 }
 
 /// Whether the rank that keeps us waiting works: that is progress, though not ours.
@@ -101,7 +115,7 @@ void HostOperation::begin() {
   if (mode_ == Mode::Areas && sends(me()) && !group_.find(call_.send, sent_bytes()).shared()) {
     copy_in(0);
   }
-  group_.publish();
+  publish();
 }
 
 void HostOperation::write_offer() {
@@ -114,6 +128,7 @@ void HostOperation::write_offer() {
   card.offer.op = static_cast<std::uint8_t>(call_.op);
   if (mode_ == Mode::Card) {
     if (sends(me()) && call_.count != 0) {
+      const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
       std::memcpy(card.vector(sent_bytes()), call_.send, sent_bytes());
     }
     return;

@@ -11,6 +11,7 @@
 #include "runtime/call_internal.hpp"
 #include "runtime/engine_internal.hpp"
 #include "runtime/host/group_internal.hpp"
+#include "runtime/recording_internal.hpp"
 
 namespace multitree::runtime::host {
 
@@ -40,7 +41,8 @@ struct Pieces {
 /// read and written where they are; if all do, there is one piece and nothing is copied.
 class HostOperation final : public Activity {
  public:
-  HostOperation(Group& group, const Call& call, std::uint32_t root);
+  /// `recorder`: told what happens; or null.
+  HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder = nullptr);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
@@ -57,6 +59,8 @@ class HostOperation final : public Activity {
   void work();
   [[nodiscard]] bool worked_elsewhere();
   void finish();
+  void publish();
+  void note_wait();
 
   // The parts' work, by collective (work.cpp).
   void read_cards();
@@ -82,6 +86,7 @@ class HostOperation final : public Activity {
   [[nodiscard]] std::uint64_t received_bytes() const;
   /// A rank's slice of a piece, whole cache lines of it.
   [[nodiscard]] Range slice_of(Range piece, std::uint32_t rank) const;
+  [[nodiscard]] std::uint64_t taken_bytes(Range piece) const;
   void store(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
 
   Group& group_;
@@ -98,6 +103,8 @@ class HostOperation final : public Activity {
   std::uint64_t part_ = 0, parts_ = 0;
   std::uint32_t polls_ = 0;
   std::uint64_t last_beat_ = 0;
+  Recorder* recorder_;
+  std::int64_t published_at_ = 0;          ///< ns; for the recorder
   std::vector<std::byte*> sends_, recvs_;  ///< by rank: what lies in shared allocations; else null
 };
 

@@ -35,6 +35,19 @@ Range HostOperation::slice_of(Range piece, std::uint32_t rank) const {
   return {cut(rank), cut(rank + 1)};
 }
 
+/// What this rank sums up, or gathers, of a piece.
+std::uint64_t HostOperation::taken_bytes(Range piece) const {
+  switch (call_.collective) {
+    case Collective::AllReduce:
+    case Collective::Reduce:
+      return slice_of(piece, me()).count() * width_;
+    case Collective::AllGather:
+      return piece.count() * width_ * group_.size();
+    default:
+      return piece.count() * width_;
+  }
+}
+
 void HostOperation::read_cards() {
   auto& inputs = group_.scratch().inputs;
   const std::uint64_t parity = group_.published() % 2, bytes = call_.count * width_;
@@ -42,6 +55,7 @@ void HostOperation::read_cards() {
     return group_.desk(r).cards[parity].vector(sent_bytes());
   };
   if (bytes == 0 || !receives(me())) return;
+  const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
   if (call_.collective == Collective::Broadcast) return copy_bytes(call_.recv, card(root_), bytes);
   if (call_.collective == Collective::AllGather) {
     for (std::uint32_t r = 0; r < group_.size(); ++r)
@@ -62,6 +76,7 @@ void HostOperation::copy_in(std::uint64_t i) {
   std::byte* const area = group_.desk(me()).input[(group_.published() + 1) % 2];
   const std::byte* const from = call_.send + piece.begin * width_;
   const std::uint64_t bytes = piece.count() * width_;
+  const PhaseRecording phase(recorder_, Event::Kind::CopyIn, i, bytes);
   group_.beat();
   if (call_.collective == Collective::ReduceScatter) {
     for (std::uint32_t r = 0; r < group_.size(); ++r) {
@@ -77,6 +92,7 @@ void HostOperation::copy_in(std::uint64_t i) {
 }
 
 void HostOperation::take(std::uint64_t i) {
+  const PhaseRecording phase(recorder_, Event::Kind::Sum, i, taken_bytes(pieces_.piece(i)));
   switch (call_.collective) {
     case Collective::AllReduce:
     case Collective::Reduce:
@@ -168,6 +184,7 @@ void HostOperation::copy_out(std::uint64_t i) {
   if (call_.collective != Collective::AllReduce && call_.collective != Collective::Reduce) return;
   if (!receives(me()) || recvs_[me()] != nullptr) return;
   const Range piece = pieces_.piece(i);
+  const PhaseRecording phase(recorder_, Event::Kind::CopyOut, i, piece.count() * width_);
   const std::uint64_t read = group_.published() % 2;
   group_.beat();
   for (std::uint32_t r = 0; r < group_.size(); ++r) {

@@ -169,14 +169,19 @@ Measurement combine(runtime::Bootstrap& bootstrap, const Share& mine, runtime::D
   return all;
 }
 
+/// `observer`: looks at the last of the timed iterations; or null.
 Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
-                    const BenchmarkOptions& options, bool in_place) {
+                    const BenchmarkOptions& options, bool in_place, Observer* observer) {
   test.fill(in_place);
   for (std::uint32_t i = 0; i < options.warmup; ++i) test.run(communicator, in_place);
   communicator.barrier();
   const auto start = Clock::now();
-  for (std::uint32_t i = 0; i < options.iterations; ++i) test.run(communicator, in_place);
+  for (std::uint32_t i = 0; i < options.iterations; ++i) {
+    if (observer != nullptr && i + 1 == options.iterations) observer->start();
+    test.run(communicator, in_place);
+  }
   const std::chrono::duration<double> elapsed = Clock::now() - start;
+  if (observer != nullptr) observer->stop();
   Share mine{options.iterations > 0 ? elapsed.count() / options.iterations : 0, 0, 0};
   if (options.check) {
     // Timing in place has reduced results again and again: check one run on fresh inputs.
@@ -193,24 +198,17 @@ Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& 
 }
 
 Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
-                const BenchmarkOptions& options, const CheckCase& check) {
+                const BenchmarkOptions& options, const CheckCase& check, Observer& observer) {
   std::optional<Progress> progress;
   if (bootstrap.rank() == 0) {
     progress.emplace(fmt::format("{} of {} {}", to_string(check.collective),
                                  format_bytes(test.bytes()), runtime::to_string(check.type)));
   }
   Row row{test.bytes(), test.count(), check.type, check.op, {}, {}};
-  row.out_of_place = measure(test, communicator, bootstrap, options, false);
-  row.in_place = measure(test, communicator, bootstrap, options, true);
+  row.out_of_place = measure(test, communicator, bootstrap, options, false, &observer);
+  row.in_place = measure(test, communicator, bootstrap, options, true, nullptr);
   return row;
 }
-
-/// What a row measures.
-struct RowKey {
-  runtime::DataType type{};
-  runtime::ReduceOp op{};
-  std::uint64_t bytes = 0;
-};
 
 std::vector<RowKey> keys_of(const BenchmarkOptions& options) {
   std::vector<RowKey> keys;
@@ -229,8 +227,8 @@ struct Done {
 };
 
 void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedules,
-                  const Crew& crew, const BenchmarkOptions& options,
-                  const std::function<void(const Row&)>& on_row, Done& done) {
+                  const Crew& crew, const BenchmarkOptions& options, Observer& observer,
+                  const std::function<void(const Row&, const RowDetails&)>& on_row, Done& done) {
   const std::shared_ptr<runtime::Bootstrap> job = crew.job();
   const SizedSchedules fitting = crew.fit(schedules);
   const Rank root = has_root(options.collective) ? crew.now(options.root) : Rank{0};
@@ -241,6 +239,8 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   // A run executes what it was told to: a schedule by messages even on one host.
   wanted.host_path = schedules.empty() ? runtime::HostPath::Required : runtime::HostPath::Off;
   wanted.root = index(root);
+  wanted.recorder = observer.recorder();
+  observer.join(*job, crew.network(), fitting, wanted.timeout);
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
@@ -251,8 +251,11 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
       const Row& last = done.rows.back();
       if (last.type == key.type && last.op == key.op && last.bytes == test.bytes()) continue;
     }
-    done.rows.push_back(measure_row(test, communicator, *job, options, check));
-    if (job->rank() == 0) on_row(done.rows.back());
+    observer.prepare({key.type, key.op, test.bytes()});
+    const Row row = measure_row(test, communicator, *job, options, check, observer);
+    const RowDetails details = observer.collect(*job, wanted.timeout);
+    done.rows.push_back(row);
+    if (job->rank() == 0) on_row(row, details);
   }
 }
 
@@ -309,14 +312,14 @@ std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
 }
 
 std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
-                               const BenchmarkOptions& options,
-                               const std::function<void(const Row&)>& on_row,
+                               const BenchmarkOptions& options, Observer& observer,
+                               const std::function<void(const Row&, const RowDetails&)>& on_row,
                                const std::function<void()>& on_loss) {
   Done done;
   const std::vector<RowKey> keys = keys_of(options);
   while (true) {
     try {
-      measure_rows(keys, schedules, crew, options, on_row, done);
+      measure_rows(keys, schedules, crew, options, observer, on_row, done);
       return std::move(done.rows);
     } catch (const Error& error) {
       recover(error, crew, done, options.communicator.timeout);

@@ -16,6 +16,7 @@
 #include "runtime/data_type.hpp"
 #include "tools/run/check.hpp"
 #include "tools/run/crew.hpp"
+#include "tools/run/observer.hpp"
 
 namespace multitree::tools {
 
@@ -62,12 +63,13 @@ struct Row {
 };
 
 /// Collective over the crew: runs every type, operator and size, calls `on_row` at rank 0 as rows
-/// come, and returns them (the same at every rank). Without schedules: by the memory of one host.
-/// If ranks are lost on the way and the crew goes on, calls `on_loss` at its rank 0, and the row
-/// under way starts again. \throws as Communicator.
+/// come, and returns them (the same at every rank). `observer` looks at the last timed iteration
+/// out of place of each row. Without schedules: by the memory of one host. If ranks are lost on the
+/// way and the crew goes on, calls `on_loss` at its rank 0, and the row under way starts again.
+/// \throws as Communicator.
 std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
-                               const BenchmarkOptions& options,
-                               const std::function<void(const Row&)>& on_row,
+                               const BenchmarkOptions& options, Observer& observer,
+                               const std::function<void(const Row&, const RowDetails&)>& on_row,
                                const std::function<void()>& on_loss);
 
 }  // namespace multitree::tools

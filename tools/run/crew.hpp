@@ -26,6 +26,8 @@ class Crew {
   [[nodiscard]] const std::shared_ptr<runtime::Bootstrap>& job() const { return job_; }
   /// By rank: the rank it had at the beginning.
   [[nodiscard]] const std::vector<std::uint32_t>& members() const { return members_; }
+  /// Of those that are still there.
+  [[nodiscard]] const Topology& network() const { return network_; }
   /// Those that are not there any more, ascending.
   [[nodiscard]] std::vector<std::uint32_t> lost() const;
 

@@ -49,6 +49,52 @@ ordered_json mode_json(const Measurement& m, bool checked) {
   return json;
 }
 
+/// Titles and units of the columns after nccl-tests'.
+std::pair<std::string, std::string> more_titles(const TableColumns& columns) {
+  std::pair<std::string, std::string> lines;
+  const auto add = [&](std::string_view title, std::string_view unit) {
+    lines.first += title;
+    lines.second += unit;
+  };
+  if (columns.predicted) add(" |  predicted", " |       (us)");
+  if (columns.algorithm) add(fmt::format("  {:<24}", "algorithm"), fmt::format("  {:<24}", ""));
+  if (columns.digest) add(fmt::format("  {:<16}", "digest"), fmt::format("  {:<16}", ""));
+  if (columns.busiest) add("  busiest link", "  (B)");
+  return lines;
+}
+
+std::string more_columns(const Row& row, const RowDetails& details, const TableColumns& columns) {
+  std::string text;
+  if (columns.predicted) {
+    text += details.predicted_seconds
+                ? fmt::format(" | {:>10.2f}", *details.predicted_seconds * 1e6)
+                : fmt::format(" | {:>10}", "-");
+  }
+  if (columns.algorithm) text += fmt::format("  {:<24}", details.algorithm);
+  if (columns.digest) text += fmt::format("  {:016x}", row.out_of_place.digest);
+  if (columns.busiest) {
+    const LinkBytes* link = details.busiest();
+    text += link == nullptr ? "  -" : fmt::format("  {}->{} {}", link->from, link->to, link->bytes);
+  }
+  return text;
+}
+
+ordered_json link_json(const LinkBytes& link) {
+  return {{"from", link.from}, {"to", link.to}, {"bytes", link.bytes}};
+}
+
+/// What is known of a row besides nccl-tests' keys. \pre rows and details are of one run.
+void add_details(ordered_json& json, const AlgorithmRun& run, const Row& row) {
+  const RowKey key{row.type, row.op, row.bytes};
+  const auto found = std::ranges::find(run.details, key, &RowDetails::key);
+  if (found == run.details.end()) return;
+  json["algorithm"] = found->algorithm;
+  if (found->predicted_seconds) json["predicted_time"] = *found->predicted_seconds * 1e6;
+  if (found->links.empty()) return;
+  if (const LinkBytes* busiest = found->busiest()) json["busiest_link"] = link_json(*busiest);
+  for (const LinkBytes& link : found->links) json["links"].push_back(link_json(link));
+}
+
 }  // namespace
 
 std::uint64_t AlgorithmRun::wrong() const {
@@ -70,28 +116,31 @@ double AlgorithmRun::best_busbw() const {
 }
 
 std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& options,
-                         bool with_digest) {
+                         const TableColumns& columns) {
+  const auto [titles, more_units] = more_titles(columns);
   std::string text = fmt::format("# {} by {} on {}: {}\n", to_string(options.collective),
                                  run.algorithm, run.topology, run_words(run));
   text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{:^33} |{:^33}",
                                               "", "", "", "", "", "out-of-place", "in-place"));
   const std::string mode =
       fmt::format(" {:>10} {:>7} {:>7} {:>6}", "time", "algbw", "busbw", "#wrong");
-  text += fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}\n", "size", "count", "type",
-                      "redop", "root", mode, mode, with_digest ? "  digest" : "");
+  text +=
+      without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}", "size",
+                                          "count", "type", "redop", "root", mode, mode, titles));
   const std::string units =
       fmt::format(" {:>10} {:>7} {:>7} {:>6}", "(us)", "(GB/s)", "(GB/s)", "");
-  text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}", "(B)",
-                                              "(elements)", "", "", "", units, units));
+  text += without_trailing_blanks(fmt::format("#{:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}", "(B)",
+                                              "(elements)", "", "", "", units, units, more_units));
   return text;
 }
 
-std::string table_row(const Row& row, const BenchmarkOptions& options, bool with_digest) {
-  return fmt::format(" {:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}\n", row.bytes, row.count,
-                     runtime::to_string(row.type), op_name(row, options), root_name(options),
-                     mode_columns(row.out_of_place, options.check),
-                     mode_columns(row.in_place, options.check),
-                     with_digest ? fmt::format("  {:016x}", row.out_of_place.digest) : "");
+std::string table_row(const Row& row, const RowDetails& details, const BenchmarkOptions& options,
+                      const TableColumns& columns) {
+  return without_trailing_blanks(
+      fmt::format(" {:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}", row.bytes, row.count,
+                  runtime::to_string(row.type), op_name(row, options), root_name(options),
+                  mode_columns(row.out_of_place, options.check),
+                  mode_columns(row.in_place, options.check), more_columns(row, details, columns)));
 }
 
 std::string table_footer(const AlgorithmRun& run) {
@@ -119,14 +168,16 @@ ordered_json run_json(const std::vector<AlgorithmRun>& runs, const BenchmarkOpti
   for (const AlgorithmRun& run : runs) {
     ordered_json rows = ordered_json::array();
     for (const Row& row : run.rows) {
-      rows.push_back(
-          {{"size", row.bytes},
-           {"count", row.count},
-           {"type", runtime::to_string(row.type)},
-           {"redop", op_name(row, options)},
-           {"root", has_root(options.collective) ? static_cast<int>(index(options.root)) : -1},
-           {"out_of_place", mode_json(row.out_of_place, options.check)},
-           {"in_place", mode_json(row.in_place, options.check)}});
+      ordered_json entry = {
+          {"size", row.bytes},
+          {"count", row.count},
+          {"type", runtime::to_string(row.type)},
+          {"redop", op_name(row, options)},
+          {"root", has_root(options.collective) ? static_cast<int>(index(options.root)) : -1},
+          {"out_of_place", mode_json(row.out_of_place, options.check)},
+          {"in_place", mode_json(row.in_place, options.check)}};
+      add_details(entry, run, row);
+      rows.push_back(std::move(entry));
     }
     ordered_json json = {{"algorithm", run.algorithm}, {"topology", run.topology}};
     if (run.report) {

@@ -20,6 +20,7 @@ struct AlgorithmRun {
   std::string topology;
   std::optional<ScheduleReport> report;
   std::vector<Row> rows;
+  std::vector<RowDetails> details = {};  ///< at rank 0; rows that others finished have none
 
   [[nodiscard]] std::uint64_t wrong() const;
   /// Mean over rows and both modes, as nccl-tests' footer.
@@ -27,9 +28,18 @@ struct AlgorithmRun {
   [[nodiscard]] double best_busbw() const;
 };
 
+/// What is shown besides nccl-tests' columns.
+struct TableColumns {
+  bool digest = false;
+  bool predicted = false;  ///< time
+  bool algorithm = false;  ///< of the schedule that ran
+  bool busiest = false;    ///< link, and what it carried
+};
+
 std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& options,
-                         bool with_digest);
-std::string table_row(const Row& row, const BenchmarkOptions& options, bool with_digest);
+                         const TableColumns& columns);
+std::string table_row(const Row& row, const RowDetails& details, const BenchmarkOptions& options,
+                      const TableColumns& columns);
 std::string table_footer(const AlgorithmRun& run);
 /// One line an algorithm.
 std::string summary_table(const std::vector<AlgorithmRun>& runs);

@@ -4,10 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
+#include "report/lanes.hpp"
 #include "report/trace.hpp"
+#include "tools/simulate/arrows.hpp"
 #include "tools/simulate/output.hpp"
 
 namespace multitree::tools {
@@ -15,32 +16,6 @@ namespace {
 
 using nic::MessageRecord;
 using nic::Span;
-
-/// Tracks of one port or link: worms that share a link overlap, and each needs a track of its own.
-class Rows {
- public:
-  explicit Rows(report::Trace& trace) : trace_(trace) {}
-
-  std::uint32_t track(const std::string& group, const std::string& name, const Span& span) {
-    std::vector<Lane>& lanes = lanes_[{group, name}];
-    for (Lane& lane : lanes) {
-      if (lane.free_at > span.begin) continue;
-      lane.free_at = span.end;
-      return lane.track;
-    }
-    const std::string label = lanes.empty() ? name : fmt::format("{} ({})", name, lanes.size() + 1);
-    lanes.push_back({trace_.add_track(group, label), span.end});
-    return lanes.back().track;
-  }
-
- private:
-  struct Lane {
-    std::uint32_t track = 0;
-    std::uint64_t free_at = 0;
-  };
-  report::Trace& trace_;
-  std::map<std::pair<std::string, std::string>, std::vector<Lane>> lanes_;
-};
 
 std::string port_name(const Topology& topology, const Span& span) {
   return fmt::format("{} port {}", topology.node(topology.node_of(Rank{span.row})).name, span.port);
@@ -51,35 +26,11 @@ std::string link_name(const Topology& topology, const Span& span) {
   return fmt::format("{}->{}", topology.node(link.src).name, topology.node(link.dst).name);
 }
 
-/// An arrow from what arrived last at a rank of a piece before a message of that piece was sent.
-void add_arrows(report::Trace& trace, const std::vector<MessageRecord>& records,
-                const std::vector<std::uint64_t>& span_of) {
-  using Key = std::tuple<Rank, std::uint32_t, std::uint32_t>;  // rank, flow, piece
-  std::map<Key, std::vector<std::uint32_t>> arrivals;
-  for (std::uint32_t m = 0; m < records.size(); ++m) {
-    arrivals[{records[m].dst, records[m].flow, records[m].piece}].push_back(m);
-  }
-  for (std::uint32_t m = 0; m < records.size(); ++m) {
-    const MessageRecord& sent = records[m];
-    const auto found = arrivals.find({sent.src, sent.flow, sent.piece});
-    if (found == arrivals.end()) continue;
-    std::optional<std::uint32_t> last;
-    for (const std::uint32_t a : found->second) {
-      const bool is_before = records[a].step < sent.step && records[a].arrived <= sent.issued;
-      if (is_before && (!last || records[a].arrived > records[*last].arrived)) last = a;
-    }
-    constexpr std::uint64_t kNoSpan = ~std::uint64_t{0};
-    if (last && span_of[*last] != kNoSpan && span_of[m] != kNoSpan) {
-      trace.add_arrow(span_of[*last], span_of[m]);
-    }
-  }
-}
-
 }  // namespace
 
 std::string simulation_trace(const Topology& topology, const nic::Simulation& simulation) {
   report::Trace trace;
-  Rows rows(trace);
+  report::Lanes lanes(trace);
   const double cycle_ns = 1e9 / static_cast<double>(simulation.clock_hz);
   // Rows in the order of ranks and links, spans of a row in the order of time.
   std::vector<std::uint32_t> order(simulation.spans.size());
@@ -88,13 +39,14 @@ std::string simulation_trace(const Topology& topology, const nic::Simulation& si
     const Span& s = simulation.spans[i];
     return std::tuple(s.kind, s.row, s.port, s.begin, s.message);
   });
-  std::vector<std::uint64_t> span_of(simulation.records.size(), ~std::uint64_t{0});
+  std::vector<std::uint64_t> span_of(simulation.records.size(), kNoSpan);
   for (const std::uint32_t i : order) {
     const Span& span = simulation.spans[i];
     const MessageRecord& record = simulation.records[span.message];
     const bool is_port = span.kind == Span::Kind::Interface;
-    const std::uint32_t track = is_port ? rows.track("interfaces", port_name(topology, span), span)
-                                        : rows.track("links", link_name(topology, span), span);
+    const std::uint32_t track = lanes.track(
+        is_port ? "interfaces" : "links",
+        is_port ? port_name(topology, span) : link_name(topology, span), span.begin, span.end);
     const std::uint64_t number = trace.add_span(
         track,
         fmt::format("{} flow {}", record.op == Op::Reduce ? "reduce" : "gather", record.flow),

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What links take, measured rather than declared.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// Times of a network's links, by the names of its nodes.
+struct LinkTable {
+  struct Entry {
+    std::string from, to;
+    Time latency;
+    Bandwidth bandwidth;  ///< of each, where several are parallel
+    bool operator==(const Entry&) const = default;
+  };
+  std::string topology;   ///< that it was made for; for people
+  Time message_overhead;  ///< CostModel::message_overhead
+  std::vector<Entry> links;
+  bool operator==(const LinkTable&) const = default;
+};
+
+/// The same network with the table's latencies and bandwidths; LinkIds keep their meaning. For
+/// predictions: what generators make of it is as uneven as the measurement.
+/// \throws Error(InvalidInput) naming a link that the table lacks, or a latency above 1s.
+Topology with_times(const Topology& topology, const LinkTable& table);
+
+/// Canonical, byte-stable; a link is one line.
+std::string write_link_table_json(const LinkTable& table);
+/// \throws Error(InvalidInput) "file:line: ...".
+LinkTable parse_link_table_json(std::string_view text, const std::string& file);
+
+}  // namespace multitree

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One rank chooses, all make the same.
+#include "runtime/tuning.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+#include "algorithms/registry.hpp"
+#include "runtime/agreement.hpp"
+#include "runtime/link_measurement.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// A line each: the size, then the algorithm.
+std::string to_text(const std::vector<SizedSpec>& specs) {
+  std::string text;
+  for (const SizedSpec& sized : specs) text += fmt::format("{} {}\n", sized.max_bytes, sized.spec);
+  return text;
+}
+
+std::vector<SizedSpec> from_text(const std::string& text) {
+  std::vector<SizedSpec> specs;
+  std::istringstream in(text);
+  for (SizedSpec sized; in >> sized.max_bytes && std::getline(in >> std::ws, sized.spec);) {
+    specs.push_back(sized);
+  }
+  return specs;
+}
+
+}  // namespace
+
+SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
+                               Collective collective, Rank root, const ChooseOptions& options,
+                               Deadline deadline) {
+  std::string mine;
+  if (bootstrap.rank() == 0) {
+    try {
+      mine = to_text(choose_specs(topology, collective, root, options));
+    } catch (const Error& error) {
+      bootstrap.report_failure(error.what());
+      throw;
+    }
+  }
+  const std::string chosen = bootstrap.all_gather(mine, deadline).front();
+  SizedSchedules schedules;
+  for (const SizedSpec& sized : from_text(chosen)) {
+    schedules.push_back(
+        {generate_schedule(sized.spec, topology, collective, root), sized.max_bytes});
+  }
+  check_sized(schedules);
+  return schedules;
+}
+
+std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
+                                                     const Topology& topology,
+                                                     const AutoOptions& wanted,
+                                                     const CommunicatorOptions& options) {
+  ChooseOptions choose = wanted.choose;
+  LinkTable measured;
+  if (choose.links == nullptr && wanted.measure) {
+    measured = measure_links(*bootstrap, topology,
+                             {.transport = options.transport, .timeout = options.timeout});
+    choose.links = &measured;
+  }
+  std::vector<SizedSchedules> plans;
+  for (const Collective collective : wanted.collectives) {
+    const Rank root = has_root(collective) ? wanted.root : Rank{0};
+    plans.push_back(
+        choose_together(*bootstrap, topology, collective, root, choose, options.timeout));
+  }
+  check_agreement(plans, *bootstrap, options.timeout);
+  return std::make_unique<Communicator>(std::move(bootstrap), PlansBySize(std::move(plans), true),
+                                        options);
+}
+
+}  // namespace multitree::runtime

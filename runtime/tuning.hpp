@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `auto` for a job: schedules by size, the same at every rank.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "algorithms/tuning/choose.hpp"
+#include "algorithms/tuning/plan.hpp"
+#include "runtime/bootstrap.hpp"
+#include "runtime/communicator.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree::runtime {
+
+/// Collective: rank 0 compares all algorithms (choose_specs()) and tells the others, who make the
+/// winners only. With the same options, options.links among them, the same in every job; with
+/// measure_links() as options.links, by what the links really take. For a Communicator's
+/// PlansBySize, one collective each. \throws Error at every rank: as choose_specs(),
+/// Error(Transport), Error(Timeout) if rank 0 is not done within `deadline`.
+SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
+                               Collective collective, Rank root, const ChooseOptions& options,
+                               Deadline deadline);
+
+/// What make_auto_communicator() is to choose for.
+struct AutoOptions {
+  std::vector<Collective> collectives = {Collective::AllReduce};
+  Rank root{};                ///< of broadcast and reduce
+  ChooseOptions choose = {};  ///< choose.links null: measured now, if measure
+  bool measure = true;
+};
+
+/// Collective: a communicator that picks, for every size, the schedule that takes the shortest time
+/// by prediction, with times of links as measured. On one host it may go without messages
+/// (HostPath::Auto). Communicator::algorithm() says what it picks. \throws as measure_links(),
+/// choose_together() and Communicator.
+std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
+                                                     const Topology& topology,
+                                                     const AutoOptions& wanted = {},
+                                                     const CommunicatorOptions& options = {});
+
+}  // namespace multitree::runtime

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which ranks measure what, what their times say of links, and choosing together.
+#include "runtime/link_measurement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include "runtime/tuning.hpp"
+#include "support.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr Deadline kDeadline{30'000};
+
+/// What ranks would see if every message cost its sender `overhead`, and then took `latency` and
+/// `beta` a byte.
+std::vector<PairTimes> simulate(const Topology& topology, double overhead, double latency,
+                                double beta) {
+  const std::vector<MeasuredPair> pairs = pairs_to_measure(topology);
+  std::map<std::uint32_t, double> degree;
+  for (const MeasuredPair& pair : pairs) ++degree[pair.src];
+  std::vector<PairTimes> times;
+  for (const MeasuredPair& pair : pairs) {
+    const double d = degree[pair.src];
+    const double small = overhead * (d + 1) / 2 + latency;
+    times.push_back({pair, std::llround(small), std::llround(small + overhead * d * (kBurst - 1)),
+                     std::llround(small + beta * kLargeBytes),
+                     std::llround(small + beta * 2 * kLargeBytes)});
+  }
+  return times;
+}
+
+TEST(LinkMeasurement, PairsAreNeighboursOrBesideEachOtherOnASwitch) {
+  EXPECT_EQ(pairs_to_measure(make_topology("torus:4x4")).size(), 64U);
+  EXPECT_EQ(pairs_to_measure(make_topology("mesh:3")),
+            (std::vector<MeasuredPair>{{0, 1}, {1, 0}, {1, 2}, {2, 1}}));
+  EXPECT_EQ(pairs_to_measure(make_topology("star:4")),
+            (std::vector<MeasuredPair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
+  EXPECT_EQ(pairs_to_measure(make_topology("torus:4x4?parallel=2")).size(), 64U);
+  EXPECT_TRUE(pairs_to_measure(make_topology("ring:1")).empty());
+}
+
+TEST(LinkMeasurement, TimesGiveOverheadLatencyAndBandwidth) {
+  for (const char* network : {"torus:4x4", "mesh:3", "torus:2x2"}) {
+    const Topology topology = make_topology(network);
+    const LinkTable table = table_of(topology, simulate(topology, 500, 3000, 2));
+    EXPECT_NEAR(static_cast<double>(table.message_overhead.picoseconds), 500e3, 1e3) << network;
+    const Topology priced = with_times(topology, table);
+    for (const Link& link : priced.links()) {
+      EXPECT_NEAR(static_cast<double>(link.latency.picoseconds), 3000e3, 2e3) << network;
+      EXPECT_NEAR(static_cast<double>(link.bandwidth.bytes_per_second), 5e8, 1e5) << network;
+    }
+  }
+}
+
+TEST(LinkMeasurement, SwitchesShareTheLatencyAndParallelLinksTheBandwidth) {
+  const Topology star = make_topology("star:4");
+  for (const auto& entry : table_of(star, simulate(star, 0, 3000, 2)).links) {
+    EXPECT_NEAR(static_cast<double>(entry.latency.picoseconds), 1500e3, 2e3);
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 5e8, 1e5);
+  }
+  const Topology trunks = make_topology("ring:4?parallel=2");
+  const LinkTable table = table_of(trunks, simulate(trunks, 0, 3000, 2));
+  EXPECT_EQ(table.links.size(), trunks.num_links() / 2);
+  for (const auto& entry : table.links) {
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 2.5e8, 1e5);
+  }
+  // Links between switches: as much faster than declared as the others.
+  const Topology tree = make_topology("fattree:4x2");
+  EXPECT_EQ(with_times(tree, table_of(tree, simulate(tree, 0, 3000, 2))).num_links(),
+            tree.num_links());
+}
+
+TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
+  const Topology topology = make_topology("torus:4x4");
+  std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
+  for (PairTimes& t : times) {
+    if (t.pair == MeasuredPair{0, 1}) t.two += 60'000;  // 1.5 times as slow
+    if (t.pair == MeasuredPair{1, 2}) t.two += 900'000;
+    // As if the clock of rank 5 were ahead.
+    const std::int64_t ahead = t.pair.dst == 5 ? 100'000 : t.pair.src == 5 ? -100'000 : 0;
+    t.small += ahead;
+    t.burst += ahead;
+    t.large += ahead;
+    t.two += ahead;
+  }
+  for (const auto& entry : table_of(topology, times).links) {
+    EXPECT_NEAR(static_cast<double>(entry.latency.picoseconds), 4000e3, 2e3);
+    const bool slow = entry.from == "n1" && entry.to == "n2";
+    const double expected = slow ? 65536e9 / (65536 * 2 + 900'000) : 5e8;
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), expected, 1e5)
+        << entry.from << "->" << entry.to;
+  }
+}
+
+TEST(LinkMeasurement, AllRanksGetTheSameTableAndTheSameSchedules) {
+  for (const char* network : {"torus:2x2", "star:3", "ring:1"}) {
+    const Topology topology = make_topology(network);
+    std::mutex mutex;
+    std::vector<LinkTable> tables;
+    std::vector<SizedSchedules> plans;
+    test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
+      const LinkTable table = measure_links(
+          *job, topology,
+          {.transport = "loopback", .timeout = kDeadline, .budget = std::chrono::milliseconds(1)});
+      const SizedSchedules plan =
+          choose_together(*job, topology, Collective::AllReduce, Rank{0},
+                          {.first = 8, .last = 1 << 20, .links = &table}, kDeadline);
+      const std::lock_guard lock(mutex);
+      tables.push_back(table);
+      plans.push_back(plan);
+    });
+    ASSERT_EQ(tables.size(), topology.num_ranks());
+    EXPECT_EQ(with_times(topology, tables[0]).num_links(), topology.num_links());
+    for (const LinkTable& table : tables) EXPECT_EQ(table, tables[0]);
+    for (const SizedSchedules& plan : plans) EXPECT_EQ(plan, plans[0]);
+  }
+}
+
+TEST(AutoCommunicator, PicksBySizeAndReducesRight) {
+  const Topology topology = make_topology("mesh:3x3");
+  const LinkTable table = table_of(topology, simulate(topology, 20'000, 20'000, 1));  // dear
+  test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
+    CommunicatorOptions options;
+    options.transport = "loopback";
+    options.host_path = HostPath::Off;
+    AutoOptions wanted;
+    wanted.collectives = {Collective::AllReduce, Collective::Broadcast};
+    wanted.choose.links = &table;
+    const auto communicator = make_auto_communicator(job, topology, wanted, options);
+    const std::string small = communicator->algorithm(Collective::AllReduce, 64);
+    const std::string large = communicator->algorithm(Collective::AllReduce, 1ULL << 30);
+    EXPECT_NE(small, large);
+    EXPECT_TRUE(large.starts_with("allreduce-optimal")) << large;
+    EXPECT_EQ(communicator->algorithm(Collective::Reduce, 64), "");
+    for (const std::size_t count : {16U, 100'000U}) {
+      test::check_collective(*communicator, Collective::AllReduce, Rank{0}, count,
+                             DataType::Float32, ReduceOp::Sum, false);
+      test::check_collective(*communicator, Collective::Broadcast, Rank{0}, count,
+                             DataType::Float32, ReduceOp::Sum, false);
+    }
+  });
+}
+
+TEST(LinkMeasurement, ARankThatDoesNotComeIsAnError) {
+  const Topology topology = make_topology("ring:3");
+  const auto errors = test::try_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
+    if (job->rank() == 2) throw Error(ErrorCode::Io, "has other plans");
+    measure_links(*job, topology, {.transport = "loopback", .timeout = Deadline{300}});
+  });
+  EXPECT_NE(errors[0], nullptr);
+  EXPECT_NE(errors[1], nullptr);
+  const auto wrong = test::try_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    measure_links(*job, topology, {.transport = "loopback"});
+  });
+  EXPECT_EQ(test::message_of(wrong[0]), "measuring links of ring:3: expected 3 ranks, got 2");
+}
+
+}  // namespace
+}  // namespace multitree::runtime

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Measured times of links: their file, and what they change about predictions and choices.
+#include "algorithms/tuning/link_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "algorithms/cost.hpp"
+#include "algorithms/registry.hpp"
+#include "algorithms/tuning/choose.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree {
+namespace {
+
+LinkTable uniform(const Topology& topology, const char* bandwidth, const char* latency,
+                  const char* overhead) {
+  LinkTable table{topology.name(), parse_time(overhead), {}};
+  for (const Link& link : topology.links()) {
+    const auto name = [&](NodeId node) { return topology.node(node).name; };
+    table.links.push_back(
+        {name(link.src), name(link.dst), parse_time(latency), parse_bandwidth(bandwidth)});
+  }
+  return table;
+}
+
+std::string message_of(std::string_view text) {
+  try {
+    parse_link_table_json(text, "t.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LinkTable, FileHoldsIt) {
+  LinkTable table = uniform(make_topology("mesh:2x2"), "123456789B/s", "1.5us", "250ns");
+  table.topology = "a \"name\"";
+  const std::string text = write_link_table_json(table);
+  EXPECT_EQ(parse_link_table_json(text, "t.json"), table);
+  EXPECT_EQ(write_link_table_json(parse_link_table_json(text, "t.json")), text);
+}
+
+TEST(LinkTable, WrongFilesNameTheLine) {
+  EXPECT_EQ(message_of("{\n\"schema\":\"x\"}"),
+            "t.json:2: expected the schema 'multitree/link-table/1', got 'x'");
+  const std::string head =
+      "{\"schema\":\"multitree/link-table/1\",\"topology\":\"t\",\n\"message_overhead\":";
+  EXPECT_TRUE(message_of(head + "\"5\",\"links\":[]}").starts_with("t.json:2: "));
+  EXPECT_EQ(message_of(head + "\"2s\",\"links\":[]}"),
+            "t.json:2: expected a time of at most 1s, got 2s");
+  EXPECT_TRUE(message_of(head + "\"5ns\",\"links\":[\n{\"src\":\"a\",\"dst\":\"b\",\"latency\":"
+                                "\"1us\",\n\"bandwidth\":\"0GB/s\"}]}")
+                  .starts_with("t.json:4: "));
+}
+
+TEST(LinkTable, TimesReplaceTheDeclared) {
+  const Topology topology = make_topology("torus:4x4?slow=3:0.5");
+  const Topology priced = with_times(topology, uniform(topology, "2GB/s", "7us", "0ns"));
+  ASSERT_EQ(priced.num_links(), topology.num_links());
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    const Link link = priced.link(LinkId{id});
+    EXPECT_EQ(link.src, topology.link(LinkId{id}).src);
+    EXPECT_EQ(link.dst, topology.link(LinkId{id}).dst);
+    EXPECT_EQ(link.bandwidth, parse_bandwidth("2GB/s"));
+    EXPECT_EQ(link.latency, parse_time("7us"));
+  }
+  EXPECT_EQ(priced.node_of(Rank{5}), topology.node_of(Rank{5}));
+  LinkTable lacking = uniform(topology, "2GB/s", "7us", "0ns");
+  lacking.links.pop_back();
+  EXPECT_THROW(with_times(topology, lacking), Error);
+}
+
+/// What is chosen for a size.
+const SizedSpec& choice_at(const std::vector<SizedSpec>& specs, std::uint64_t bytes) {
+  return *std::ranges::lower_bound(specs, bytes, {}, &SizedSpec::max_bytes);
+}
+
+TEST(LinkTable, AutoChoosesByIt) {
+  const Topology topology = make_topology("mesh:4x4");
+  // Messages are dear: 20us each, and as much to arrive.
+  const LinkTable dear = uniform(topology, "1GB/s", "20us", "20us");
+  const auto specs = choose_specs(topology, Collective::AllReduce, Rank{0},
+                                  {.first = 8, .last = std::uint64_t{1} << 30, .links = &dear});
+  ASSERT_GE(specs.size(), 2U);
+  const Schedule small = make_schedule(choice_at(specs, 8).spec, topology);
+  const Schedule large = make_schedule(choice_at(specs, std::uint64_t{1} << 30).spec, topology);
+  const Schedule optimal = make_schedule("allreduce-optimal", topology);
+  // A shallow tree there: up to the middle and down, of few messages. The optimal one here.
+  EXPECT_LE(small.num_steps(), 12U) << small.algorithm;
+  EXPECT_LT(small.transfers.size(), large.transfers.size() / 4) << small.algorithm;
+  const Topology priced = with_times(topology, dear);
+  EXPECT_LE(predict_time(large, priced, std::uint64_t{1} << 30, {dear.message_overhead}),
+            predict_time(optimal, priced, std::uint64_t{1} << 30, {dear.message_overhead}));
+  EXPECT_TRUE(large.algorithm.starts_with("allreduce-optimal")) << large.algorithm;
+
+  // Where messages cost next to nothing, the large ones' schedule serves smaller sizes.
+  const LinkTable cheap = uniform(topology, "1GB/s", "1ns", "0ns");
+  const auto other = choose_specs(topology, Collective::AllReduce, Rank{0},
+                                  {.first = 8, .last = std::uint64_t{1} << 30, .links = &cheap});
+  const auto crossover = [](const std::vector<SizedSpec>& all) {
+    return all.size() < 2 ? 0 : all[all.size() - 2].max_bytes;
+  };
+  EXPECT_LT(crossover(other), crossover(specs) / 100);
+  EXPECT_EQ(specs, choose_specs(topology, Collective::AllReduce, Rank{0},
+                                {.first = 8, .last = std::uint64_t{1} << 30, .links = &dear}));
+}
+
+}  // namespace
+}  // namespace multitree
