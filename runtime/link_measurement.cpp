@@ -20,9 +20,9 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
-/// Polls without success between two looks at the clock and for failures; a yield comes with them,
-/// as more ranks may share a processor.
-constexpr int kPatience = 200;
+/// Polls without success before the processor is offered to others, and between two looks for
+/// failures.
+constexpr int kSpins = 16, kPatience = 200;
 
 /// One message that is under way.
 struct Message {
@@ -115,12 +115,12 @@ class Exchange {
       const bool received = all_done(incoming, now);
       if (all_done(outgoing, now) && received) return;
       if (idle == 0) moved_at = now;
+      if (idle > kSpins) ::sched_yield();
       if (idle % kPatience != kPatience - 1) continue;
       if (const auto failure = job_.failure()) {
         throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.rank(), *failure));
       }
       if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
-      ::sched_yield();
     }
   }
 
