@@ -44,7 +44,7 @@ struct Flags {
   std::string transport = "ucx", data = "exact", segment = "256K", json_file;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
-  double timeout = 30;
+  double timeout = 30, link_timeout = 5;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
 
@@ -62,7 +62,9 @@ struct Plan {
 };
 
 OnFailure on_failure_of(const Flags& flags) {
-  return flags.on_failure == "shrink" ? OnFailure::Shrink : OnFailure::Stop;
+  const bool both = flags.on_failure == "go-on";
+  return {.shrink = both || flags.on_failure == "shrink",
+          .replan = both || flags.on_failure == "replan"};
 }
 
 /// Beside the table, which may be read by a program: where there is none, to standard error.
@@ -133,6 +135,8 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+  options.communicator.link_timeout =
+      runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));
   options.communicator.segment_bytes =
       for_flag("--segment", [&] { return parse_bytes(flags.segment); });
   if (options.communicator.segment_bytes == 0) {
@@ -245,6 +249,7 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
   if (prints()) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
     if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
+    for (const auto& [a, b] : crew.dead_links()) json["lost_links"].push_back({a, b});
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
@@ -328,7 +333,7 @@ int run(Flags flags) {
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
   return runtime::launch_local(
       plan.ranks, arguments,
-      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags) == OnFailure::Shrink});
+      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags).shrink});
 }
 
 std::string check_seconds(const std::string& text) {
@@ -337,6 +342,10 @@ std::string check_seconds(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, seconds);
   if (error == std::errc{} && rest == end && seconds >= 0.001 && seconds <= 1e6) return {};
   return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
+}
+
+std::string check_seconds_or_0(const std::string& text) {
+  return text == "0" ? std::string() : check_seconds(text);
 }
 
 void add_job_flags(CLI::App& app, Flags& flags) {
@@ -359,9 +368,15 @@ void add_job_flags(CLI::App& app, Flags& flags) {
       ->check(CLI::Validator(check_seconds, "", "seconds"))
       ->capture_default_str();
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
+  app.add_option("--link-timeout", flags.link_timeout,
+                 "Longest silence of a link between hosts before it counts as dead, in seconds; 0: "
+                 "links are not watched")
+      ->check(CLI::Validator(check_seconds_or_0, "", "seconds"))
+      ->capture_default_str();
   app.add_option("--on-failure", flags.on_failure,
-                 "What to do when a rank dies or falls silent: stop, or shrink (go on without it)")
-      ->check(one_of({"stop", "shrink"}))
+                 "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
+                 "replan (around links), or go-on (both)")
+      ->check(one_of({"stop", "shrink", "replan", "go-on"}))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();

@@ -32,6 +32,8 @@ def _parser(verb, *positional, lab=False, job=False):
         parser.add_argument("--burst", default="72kb", help="that a link may send at once; at least a packet of 64 KiB")
         parser.add_argument("--queue", default="20ms", help="longest wait in a link's queue; then packets are dropped")
         parser.add_argument("--mtu", type=int, default=1500)
+        parser.add_argument("--control", action="store_true",
+                            help="a second network, which ranks meet over: it works on when links are cut")
         parser.add_argument("--multitree", dest="program", help="the program that knows topologies")
     if job:
         parser.add_argument("--deadline", type=float, default=600, help="seconds; then all is killed, exit code 124")
@@ -41,7 +43,7 @@ def _parser(verb, *positional, lab=False, job=False):
 
 
 def _options(args):
-    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "program")}
+    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "control", "program")}
 
 
 def _within(spec, args, body):

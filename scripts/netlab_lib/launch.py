@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from . import LabError, agent, lab as labs, network, node
+from . import LabError, agent, configure, lab as labs, network, node
 
 PORT = 29400
 GRACE = 8  # seconds that the other ranks have to leave by themselves after one has failed
@@ -14,7 +14,8 @@ TIMED_OUT = 124
 
 def variables(lab, rank, style):
     """What the launcher tells rank `rank`."""
-    size, first = len(lab.ranks), lab.network.nodes[0].address
+    size = len(lab.ranks)
+    first = configure.control_address(0) if lab.options.get("control") else lab.network.nodes[0].address
     if style == "torchrun":
         return {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
                 "MASTER_ADDR": first, "MASTER_PORT": str(PORT)}
