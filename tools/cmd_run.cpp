@@ -345,7 +345,8 @@ std::string check_seconds(const std::string& text) {
 }
 
 std::string check_seconds_or_0(const std::string& text) {
-  return text == "0" ? std::string() : check_seconds(text);
+  const std::string error = check_seconds(text);
+  return error.empty() || text == "0" ? std::string() : "expected 0 or" + error.substr(8);
 }
 
 void add_job_flags(CLI::App& app, Flags& flags) {
