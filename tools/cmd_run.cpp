@@ -25,6 +25,7 @@
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
+#include "tools/run/links.hpp"
 #include "tools/run/table.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -44,7 +45,7 @@ struct Flags {
   std::string transport = "ucx", data = "exact", segment = "256K", json_file;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
-  double timeout = 30, link_timeout = 5;
+  double timeout = 30, link_timeout = 5, check_links = 0;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
 
@@ -62,9 +63,9 @@ struct Plan {
 };
 
 OnFailure on_failure_of(const Flags& flags) {
-  const bool both = flags.on_failure == "go-on";
-  return {.shrink = both || flags.on_failure == "shrink",
-          .replan = both || flags.on_failure == "replan"};
+  const std::string& wanted = flags.on_failure;
+  return {.shrink = wanted != "stop" && wanted != "replan",
+          .replan = wanted != "stop" && wanted != "shrink"};
 }
 
 /// Beside the table, which may be read by a program: where there is none, to standard error.
@@ -258,6 +259,10 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
 }
 
 int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+  if (flags.check_links > 0) {
+    return report_links(bootstrap, plan.network.front(), plan.options.communicator,
+                        flags.check_links);
+  }
   Crew crew(bootstrap, plan.network.front(), on_failure_of(flags));
   try {
     return run_crew(plan, crew, flags);
@@ -290,8 +295,8 @@ int run_threads(const Plan& plan, const Flags& flags) {
   return *std::ranges::max_element(codes);
 }
 
-/// The arguments for the copies of this program. A schedule read from standard input is handed on
-/// as an anonymous file that every copy can open.
+/// For the copies of this program. A schedule from standard input is handed on as an anonymous
+/// file.
 std::vector<std::string> child_arguments(const std::vector<std::string>& arguments,
                                          const Flags& flags) {
   if (flags.schedule != "-") return arguments;
@@ -370,10 +375,12 @@ void add_job_flags(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
   app.add_option("--link-timeout", flags.link_timeout,
-                 "Longest silence of a link between hosts before it counts as dead, in seconds; 0: "
-                 "links are not watched")
+                 "Silence after which a link is dead, in seconds; 0: none is")
       ->check(CLI::Validator(check_seconds_or_0, "", "seconds"))
       ->capture_default_str();
+  app.add_option("--check-links", flags.check_links,
+                 "Measure links only; name those that take so many times what is declared")
+      ->check(number_from(1));
   app.add_option("--on-failure", flags.on_failure,
                  "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
                  "replan (around links), or go-on (both)")

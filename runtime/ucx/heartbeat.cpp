@@ -141,9 +141,9 @@ void Heartbeats::run() {
 }
 
 /// `gap`: time since the last one. If it is long this process was stopped or starved, and so were
-/// its questions: that says nothing of the links.
+/// its questions: a link is silent only after as many questions as fit the deadline.
 void Heartbeats::tick(std::chrono::nanoseconds gap) {
-  gap = std::min<std::chrono::nanoseconds>(gap, 2 * interval_);
+  gap = std::min<std::chrono::nanoseconds>(gap, interval_);
   bool lost = false;
   for (Link& link : links_) {
     if (!link.watched) continue;

@@ -225,7 +225,7 @@ def campaign(place, faults, inject, heal, dice, deadline, log):
         done += len(made)
         number += 1
         if goes_on:  # long enough for the fault to come before the end
-            iterations = min(2 * iterations, 10**6) if lasted < 1 else max(iterations // 2, 50) if lasted > 4 else iterations
+            iterations = min(2 * iterations, 10**6) if lasted < 1 else max(iterations // 2, 50) if lasted > 3 else iterations
     return tally
 
 

@@ -141,6 +141,22 @@ def case_cut_off(netlab):
     expect(last == "rank 5", f"expected rank 5 to be lost at last, got {last}\n{output}")
 
 
+def case_check_links(netlab):
+    """A link that swallows everything and a slow one are named, the others are as declared."""
+    with Up(netlab, "torus:3x2", "--control") as name:
+        netlab.run("set", name, "n1-n4", "--drop")
+        netlab.run("set", name, "n0-n3", "--rate", "10mbit")
+        job = netlab.start("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t",
+                           "torus:3x2?bw=12.5MB/s&lat=50us", "--check-links", "5", "--link-timeout", "1")
+        try:
+            output, errors = job.communicate(timeout=DEADLINE)
+        finally:
+            job.kill()
+    named = sorted(re.findall(r"# link (\S+) (does not work|is [\d.]+ times slower)", output))
+    expect([link for link, _ in named] == ["0>3", "1>4", "3>0", "4>1"], f"{output}{errors}")
+    expect([what[0] for _, what in named] == ["i", "d", "i", "d"] and job.returncode == 1, f"{output}{errors}")
+
+
 def main():
     reason = can_emulate()
     if reason:
