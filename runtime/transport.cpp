@@ -26,6 +26,9 @@ constexpr std::array kTransports{
 std::string words_of(const SilentLinks& silent, std::uint32_t rank) {
   const std::uint32_t first = silent.peers.front();
   const DeadLink link = link_between(rank, first);
+  if (silent.deadline == Deadline{0}) {
+    return fmt::format("no connection to rank {} over link {}-{}", first, link.a, link.b);
+  }
   std::string words = fmt::format("nothing from rank {} over link {}-{} for {} ms", first, link.a,
                                   link.b, silent.deadline.count());
   const std::span<const std::uint32_t> others = std::span(silent.peers).subspan(1);

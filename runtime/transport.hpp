@@ -57,7 +57,7 @@ struct TransportLimits {
 struct SilentLinks {
   std::vector<std::uint32_t> peers;  ///< the ranks at the other ends
   std::vector<std::uint32_t> left;   ///< ranks to which this one has links that may be in order
-  Deadline deadline{};               ///< that they were silent for
+  Deadline deadline{};               ///< that they were silent for; 0: could not be connected
 };
 
 /// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4)".

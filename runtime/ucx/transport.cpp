@@ -101,6 +101,11 @@ class Ucx final : public Transport {
   void receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
                     std::size_t bytes, Completion& completion);
   void find_left(SilentLinks& silent) const;
+  [[nodiscard]] SilentLinks unreachable(std::uint32_t peer) const {
+    SilentLinks silent{{peer}, {}, Deadline{0}};
+    find_left(silent);
+    return silent;
+  }
   void settle(Posted& posted);
   void report_failed_peers();
   void close(bool orderly);
@@ -169,7 +174,14 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
   }
   const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
   for (Peer& peer : ucx_->peers) {
-    connect(peer, address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank));
+    const std::string address =
+        address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank);
+    try {
+      connect(peer, address);
+    } catch (const Error&) {
+      if (heartbeats_ == nullptr || !ways_.wires[peer.rank] || await_failure(bootstrap)) throw;
+      link_is_dead(bootstrap, unreachable(peer.rank));
+    }
     if (heartbeats_ == nullptr) continue;
     const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
     if (const auto end = there ? unpack_heartbeat(*there) : std::nullopt) {
@@ -197,9 +209,7 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     for (const Completion* completion : {&sent[i], &received[i]}) {
       if (completion->state != Completion::State::Failed) continue;
       if (ucx_->peers[i].heard != nullptr && !await_failure(bootstrap)) {
-        SilentLinks silent{{ucx_->peers[i].rank}, {}, Deadline{0}};
-        find_left(silent);
-        link_is_dead(bootstrap, silent);
+        link_is_dead(bootstrap, unreachable(ucx_->peers[i].rank));
       }
       throw Error(ErrorCode::Transport, fmt::format("rank {}: first contact with rank {}: {}",
                                                     rank_, ucx_->peers[i].rank, completion->error));

@@ -102,6 +102,7 @@ TEST(Heartbeats, UnknownLinksAreNotWatched) {
 TEST(SilentLinks, AreToldByNameOfBothEnds) {
   EXPECT_EQ(words_of({{3}, {}, Deadline(2000)}, 7),
             "nothing from rank 3 over link 3-7 for 2000 ms");
+  EXPECT_EQ(words_of({{3}, {}, Deadline(0)}, 7), "no connection to rank 3 over link 3-7");
   EXPECT_EQ(words_of({{9, 2}, {}, Deadline(500)}, 7),
             "nothing from rank 9 over link 7-9 for 500 ms (nor from rank 2)");
 }
