@@ -101,6 +101,8 @@ class Ucx final : public Transport {
   void receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
                     std::size_t bytes, Completion& completion);
   void find_left(SilentLinks& silent) const;
+  /// Then a rank that lives and cannot be reached is behind a dead link.
+  [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }
   [[nodiscard]] SilentLinks unreachable(std::uint32_t peer) const {
     SilentLinks silent{{peer}, {}, Deadline{0}};
     find_left(silent);
@@ -179,7 +181,7 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     try {
       connect(peer, address);
     } catch (const Error&) {
-      if (heartbeats_ == nullptr || !ways_.wires[peer.rank] || await_failure(bootstrap)) throw;
+      if (!watches_hosts() || await_failure(bootstrap)) throw;
       link_is_dead(bootstrap, unreachable(peer.rank));
     }
     if (heartbeats_ == nullptr) continue;
@@ -208,7 +210,7 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     if (progress()) continue;
     for (const Completion* completion : {&sent[i], &received[i]}) {
       if (completion->state != Completion::State::Failed) continue;
-      if (ucx_->peers[i].heard != nullptr && !await_failure(bootstrap)) {
+      if (watches_hosts() && !await_failure(bootstrap)) {
         link_is_dead(bootstrap, unreachable(ucx_->peers[i].rank));
       }
       throw Error(ErrorCode::Transport, fmt::format("rank {}: first contact with rank {}: {}",
