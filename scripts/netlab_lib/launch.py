@@ -63,7 +63,7 @@ def _collect(running, results):
             results.append((running.pop(pid), os.waitstatus_to_exitcode(status)))
 
 
-def _watch(running, deadline):
+def _watch(running, deadline, grace):
     """Waits for all; returns the exit code of the first that failed."""
     results, end, said, code = [], time.monotonic() + deadline, False, 0
     while running:
@@ -72,7 +72,7 @@ def _watch(running, deadline):
         for rank, status in results[before:]:
             if status != 0 and code == 0:
                 code = status if status > 0 else 128 - status
-                end = min(end, time.monotonic() + GRACE)
+                end = min(end, time.monotonic() + grace)
                 said = True
                 if code > 128:
                     print(f"netlab: rank {rank} died by signal {code - 128}", file=sys.stderr)
@@ -91,7 +91,7 @@ def _watch(running, deadline):
     return code
 
 
-def launch(lab, argv, style, deadline):
+def launch(lab, argv, style, deadline, grace=GRACE):
     """One process a rank; the first failure ends all. Returns the exit code: that of the first failure, 124 after the
     deadline. Standard input is rank 0's."""
     null = os.open("/dev/null", os.O_RDONLY)
@@ -102,7 +102,7 @@ def launch(lab, argv, style, deadline):
             pid = node.spawn(lab.pids[i], argv, dict(base, **variables(lab, rank, style)),
                              (0 if rank == 0 else null, 1, 2))
             running[pid] = rank
-        return _watch(running, deadline)
+        return _watch(running, deadline, grace)
     finally:
         _kill(running, signal.SIGKILL)
         os.close(null)

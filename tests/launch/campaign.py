@@ -93,7 +93,8 @@ class Lab:
         self.call("up", self.name, NET, "--control")
         listing = self.call("ls", self.name)
         self.links = re.findall(r"^(n\d+-n\d+) ", listing, re.M)
-        self.command = [script, "run", self.name, "--deadline", str(2 * PATIENCE), "--", "multitree", "run", "-t", NET,
+        self.command = [script, "run", self.name, "--deadline", str(2 * PATIENCE), "--grace",
+                        str(PATIENCE), "--", "multitree", "run", "-t", NET,
                         "-a", "multitree", *sizes, "-T", str(TIMEOUT), "--link-timeout", str(LINK_TIMEOUT)]
 
     def call(self, *arguments):
