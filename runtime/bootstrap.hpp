@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/links.hpp"
+
 namespace multitree::runtime {
 
 using Deadline = std::chrono::milliseconds;
@@ -32,6 +34,9 @@ class Bootstrap;
 struct Shrunk {
   std::shared_ptr<Bootstrap> job;
   std::vector<std::uint32_t> survivors;  ///< by new rank: the rank in the old job; ascending
+  /// All that have died so far between ranks that are still there, in the numbers of the new job;
+  /// ascending.
+  std::vector<DeadLink> dead_links = {};
 };
 
 /// Out-of-band exchange between the ranks of one job. Calls are collective unless said otherwise.
@@ -53,6 +58,16 @@ class Bootstrap {
   virtual std::optional<std::string> failure() = 0;
   /// Not collective: tells the other ranks why this one gives up (best effort).
   virtual void report_failure(const std::string& reason) = 0;
+  /// Not collective: tells the other ranks that nothing comes from `peers` any more over the links
+  /// to them, which is the failure of links and not of ranks. `left`: where other links of this
+  /// rank lead. One that has lost all links counts as dead when the job shrinks (unless everybody
+  /// has: then the lowest rank stays).
+  virtual void report_dead_links(std::span<const std::uint32_t> peers,
+                                 std::span<const std::uint32_t> left,
+                                 const std::string& reason) = 0;
+  /// Not collective, never blocks: the link that failure(), or the failure that this rank reported,
+  /// is about; empty if it is about something else.
+  [[nodiscard]] virtual std::optional<DeadLink> dead_link() = 0;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of

@@ -47,6 +47,10 @@ class Checksummed final : public Transport {
   /// Its bytes cannot be summed up here: messages are staged in host memory instead.
   [[nodiscard]] bool takes_device_memory() const override { return false; }
 
+  [[nodiscard]] std::optional<SilentLinks> silent_links() const override {
+    return inner_->silent_links();
+  }
+
   bool progress() override {
     const bool moved = inner_->progress();
     if (finished_.empty()) return moved;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -46,9 +47,22 @@ std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& jo
     // A wrong argument is wrong at every rank; nobody is left waiting.
     if (error.code() != ErrorCode::InvalidArgument) job.report_failure(error.what());
     if (!cause) throw;
-    throw Error(ErrorCode::Transport,
-                fmt::format("rank {}: {} ({})", job.rank(), *cause, error.what()));
+    const std::string what = fmt::format("rank {}: {} ({})", job.rank(), *cause, error.what());
+    if (const auto link = job.dead_link()) throw LinkError(*link, what);
+    throw Error(ErrorCode::Transport, what);
   }
+}
+
+/// Collective: how many calls have ended at every rank, before the first that has not at some.
+std::uint64_t agree_on_finished(Bootstrap& job, const Engine& engine, std::uint64_t started,
+                                Deadline deadline) {
+  std::uint64_t least = engine.first_unfinished().value_or(started);
+  for (const std::string& text : job.all_gather(std::to_string(least), deadline)) {
+    std::uint64_t other = 0;
+    std::from_chars(text.data(), text.data() + text.size(), other);
+    least = std::min(least, other);
+  }
+  return least;
 }
 
 }  // namespace
@@ -307,7 +321,8 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   std::unique_ptr<Transport> transport =
       impl_->group != nullptr
           ? host::make_no_transport()
-          : open_transport(impl_->options.transport, job, {impl_->peers(), impl_->options.timeout});
+          : open_transport(impl_->options.transport, job,
+                           {impl_->peers(), impl_->options.timeout, impl_->options.link_timeout});
   if (impl_->options.checksums) transport = with_checksums(std::move(transport));
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
@@ -349,13 +364,20 @@ void Communicator::settle() {
 }
 
 std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
+  return shrink([&](const Remains& remains) { return replan(remains.survivors); }, deadline);
+}
+
+std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, Deadline deadline) {
   settle();
   Engine& engine = *impl_->engine;
   // Not earlier: a rank that gives up cancels what others may still be waiting for.
   Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");
-  return std::make_unique<Communicator>(std::move(shrunk.job), replan(shrunk.survivors),
-                                        impl_->options);
+  const std::uint64_t finished = agree_on_finished(*shrunk.job, engine, impl_->sequence, deadline);
+  auto communicator = std::make_unique<Communicator>(
+      std::move(shrunk.job), replan({shrunk.survivors, shrunk.dead_links}), impl_->options);
+  communicator->impl_->finished_before = finished;
+  return communicator;
 }
 
 }  // namespace multitree::runtime

@@ -36,7 +36,11 @@ struct CommunicatorOptions {
   std::string transport = "ucx";           ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
-  bool checksums = false;                  ///< every message is checked on arrival; all ranks alike
+  /// Longest silence of a link between hosts before it counts as dead; 0: links are not watched.
+  /// Nothing is watched within a host, nor where UCX may use something else than TCP. As at all
+  /// ranks.
+  Deadline link_timeout{5'000};
+  bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   HostPath host_path = HostPath::Auto;
   std::uint32_t root = 0;  ///< of broadcast and reduce where no schedule says it
   bool devices = true;  ///< false: all buffers are host memory, and nobody looks; as at all ranks
@@ -60,6 +64,15 @@ struct PlansBySize {
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
 /// rank, the rank that it had.
 using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivors)>;
+
+/// What a job has left, the same at every rank.
+struct Remains {
+  std::span<const std::uint32_t> survivors;  ///< by new rank: the rank that it had
+  std::span<const DeadLink> dead_links;      ///< between survivors, in their new numbers
+};
+
+/// The same for those who can avoid links. A schedule that uses a dead one ends in LinkError again.
+using ReplanAround = std::function<PlansBySize(const Remains& remains)>;
 
 class Operation;  // internal: one started collective
 
@@ -109,9 +122,14 @@ class Prepared {
 /// the call or Request. With one it is ordered as a kernel on that stream would be, and the call
 /// returns at once: docs/gpu.md says how, and what happens to the stream when a peer dies.
 ///
-/// Collectives throw Error(Transport) if a peer dies and Error(Timeout) if nothing moves for
-/// options.timeout; the message names this rank, the peer, the step and the chunk. After an error
-/// the communicator is unusable and the receive buffers hold unspecified values.
+/// Collectives throw Error(Transport) if a peer dies, LinkError if a link does (at every rank, the
+/// first naming the ends) and Error(Timeout) if nothing moves for options.timeout; the message
+/// names this rank, the peer, the step and the chunk. After an error the communicator is unusable.
+///
+/// A call that has returned, or a request that has said it is complete, is complete at this rank.
+/// After an error the receive buffers of all others hold unspecified values, and their send buffers
+/// what they held (except in place, where they are the receive buffers). A call may have returned
+/// at some ranks and thrown at others: see finished_before().
 class Communicator {
  public:
   /// Collective. `schedules`: at most one a collective, all for bootstrap->size() ranks. Without
@@ -188,6 +206,13 @@ class Communicator {
   /// left out, the coordinator is gone or another rank dies meanwhile (shrink again),
   /// Error(Timeout).
   [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
+  /// The same, and around links that have died: `replan` is told of them. A rank all of whose links
+  /// are dead is left out as if it had died.
+  [[nodiscard]] std::unique_ptr<Communicator> shrink(const ReplanAround& replan, Deadline deadline);
+  /// Of a communicator that shrink() returned: of the collectives of the one before, counted from 0
+  /// in the order in which they were started, all below this number are complete at every rank of
+  /// this one. Those from it on are to be repeated, by all ranks. 0 for any other communicator.
+  [[nodiscard]] std::uint64_t finished_before() const;
 
   /// Not collective: the first part of shrink(), for whoever shrinks the job by itself and makes
   /// other communicators of it: finishes what is outstanding, or gives it up where that fails.

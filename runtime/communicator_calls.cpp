@@ -34,6 +34,8 @@ std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().siz
 std::string Communicator::describe() const { return impl_->description; }
 std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
 
+std::uint64_t Communicator::finished_before() const { return impl_->finished_before; }
+
 std::string Communicator::failure() const {
   const auto guard = impl_->engine->guard();
   return impl_->engine->broken();

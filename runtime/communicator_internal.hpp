@@ -37,6 +37,7 @@ struct Communicator::Impl {
   std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
       programs;  ///< by collective, elements, element size
   std::uint64_t sequence = 0;
+  std::uint64_t finished_before = 0;
   std::unique_ptr<host::Group> group;                        ///< null: by messages
   std::vector<std::shared_ptr<host::Mapping>> plain_memory;  ///< allocate() without it
   int exceptions = std::uncaught_exceptions();

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/dead_links_internal.hpp"
 #include "runtime/tcp_internal.hpp"
 
 namespace multitree::runtime {
@@ -37,9 +38,10 @@ constexpr std::size_t kMaxStrangers = 256;
 struct Guest {
   Channel channel;
   std::optional<std::uint32_t> rank;
-  std::optional<std::string> blob;  ///< of the gathering under way
-  bool shrinks = false;             ///< wants to go on without those who do not
-  bool leaving = false;             ///< has said goodbye or was refused
+  std::optional<std::string> blob;                 ///< of the gathering under way
+  bool shrinks = false;                            ///< wants to go on without those who do not
+  bool leaving = false;                            ///< has said goodbye or was refused
+  std::optional<std::vector<std::uint32_t>> left = {};  ///< seats it has links to, once some have died
   Clock::time_point since = Clock::now();
 };
 
@@ -98,7 +100,9 @@ class Coordinator::Server {
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
   [[nodiscard]] std::uint32_t number_of(std::uint32_t seat) const;
-  void broadcast_failure(const std::string& what, const Guest* except);
+  void broadcast_failure(const std::string& what, const Guest* except,
+                         std::optional<DeadLink> link = std::nullopt);
+  void links_died(Guest& guest, const Frame& frame);
   void lost(Guest& guest, const std::string& how);
   void say_goodbye();
   [[nodiscard]] std::string missing() const;
@@ -114,6 +118,7 @@ class Coordinator::Server {
   std::mutex mutex_;  ///< of the two below
   bool stops_ = false;
   std::vector<std::pair<std::uint32_t, std::string>> deaths_;
+  DeadLinks dead_links_;  ///< between seats
   std::thread thread_;
 };
 
@@ -225,6 +230,8 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
       return try_gather();
     case FrameType::Shrink:
       return ask_to_shrink(guest, frame);
+    case FrameType::DeadLinks:
+      return links_died(guest, frame);
     default:
       return lost(guest, "sent an invalid message");
   }
@@ -317,22 +324,31 @@ void Coordinator::Server::try_shrink() {
   const auto stays = [](const Guest& guest) { return guest.rank && !guest.leaving; };
   const bool late = Clock::now() >= *shrink_by_;
   std::vector<std::uint32_t> survivors;
+  LinksLeft left;
   for (const Guest& guest : guests_) {
     if (!stays(guest) || !guest.channel.open()) continue;
     if (!guest.shrinks && !late && !dropped_.contains(*guest.rank)) return;
     if (guest.shrinks) survivors.push_back(*guest.rank);
   }
   std::sort(survivors.begin(), survivors.end());
+  for (const Guest& guest : guests_) {
+    if (guest.shrinks && guest.left) left[*guest.rank] = *guest.left;
+  }
+  dead_links_.leave_out_cut_off(survivors, left);
   Writer numbers;
+  numbers.number(static_cast<std::uint32_t>(survivors.size()));
   for (const std::uint32_t seat : survivors) numbers.number(number_of(seat));
+  dead_links_.write(survivors, numbers);
   for (Guest& guest : guests_) {
     if (!stays(guest)) continue;
-    if (guest.shrinks) {
-      guest.shrinks = false;
+    const bool asked = std::exchange(guest.shrinks, false);
+    if (std::binary_search(survivors.begin(), survivors.end(), *guest.rank)) {
+      guest.left.reset();
       guest.channel.send(FrameType::Shrunk, numbers.bytes());
     } else {
       seats_[*guest.rank] = Seat::Dead;
-      refuse(guest, "left out: the others have gone on without this rank");
+      refuse(guest, asked ? "left out: all links of this rank are dead"
+                          : "left out: the others have gone on without this rank");
     }
   }
   shrink_by_.reset();
@@ -341,14 +357,43 @@ void Coordinator::Server::try_shrink() {
   members_ = std::move(survivors);
 }
 
-void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except) {
+void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
+                                            std::optional<DeadLink> link) {
   if (!failure_.empty()) return;  // the first is the cause, the others its consequences
   failure_ = what;
+  Writer words;
+  if (link) words.number(link->a).number(link->b).text(what);
   for (Guest& guest : guests_) {
     if (guest.rank && !guest.leaving && &guest != except) {
-      guest.channel.send(FrameType::Failure, what);
+      guest.channel.send(link ? FrameType::LinkDied : FrameType::Failure,
+                         link ? words.bytes() : what);
     }
   }
+}
+
+void Coordinator::Server::links_died(Guest& guest, const Frame& frame) {
+  Reader reader(frame.payload);
+  const auto why = reader.text();
+  const auto dead = reader.number();
+  std::vector<std::uint32_t> peers;
+  while (const auto peer = reader.number()) peers.push_back(*peer);
+  const std::uint32_t rank = number_of(*guest.rank);
+  const auto wrong = [&](std::uint32_t peer) { return peer >= members_.size() || peer == rank; };
+  if (!why || dead.value_or(0) == 0 || *dead > peers.size() ||
+      std::any_of(peers.begin(), peers.end(), wrong)) {
+    return lost(guest, "sent an invalid message");
+  }
+  guest.left.emplace();
+  for (std::size_t i = 0; i < peers.size(); ++i) {
+    const std::uint32_t seat = members_[peers[i]];
+    if (i < *dead) {
+      dead_links_.add(*guest.rank, seat);
+    } else {
+      guest.left->push_back(seat);
+    }
+  }
+  broadcast_failure(fmt::format("rank {}: {}", rank, *why), &guest,
+                    link_between(rank, peers.front()));
 }
 
 void Coordinator::Server::lost(Guest& guest, const std::string& how) {

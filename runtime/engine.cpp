@@ -133,9 +133,28 @@ const Running* Engine::oldest() const {
   return nullptr;
 }
 
+void Engine::fail(const std::string& what) {
+  const std::string words = fmt::format("rank {}: {}", bootstrap_->rank(), what);
+  if (const auto link = bootstrap_->dead_link()) throw LinkError(*link, words);
+  throw Error(ErrorCode::Transport, words);
+}
+
+void Engine::check_links() {
+  const std::optional<SilentLinks> silent = transport_->silent_links();
+  if (!silent) return;
+  const std::string why = words_of(*silent, bootstrap_->rank());
+  bootstrap_->report_dead_links(silent->peers, silent->left, why);
+  const Running* running = oldest();
+  const std::string what = running == nullptr ? why
+                                              : fmt::format("{}: {}; {}", running->name(), why,
+                                                            running->execution->waiting_for());
+  give_up(why);
+  fail(what);
+}
+
 void Engine::check_failure() {
   const std::optional<std::string> failure = bootstrap_->failure();
-  if (!failure) return;
+  if (!failure) return check_links();
   std::string what = *failure;
   const Running* running = oldest();
   if (running != nullptr) {
@@ -143,7 +162,7 @@ void Engine::check_failure() {
                        running->execution->waiting_for());
   }
   give_up(*failure);
-  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", bootstrap_->rank(), what));
+  fail(what);
 }
 
 void Engine::time_out() {
@@ -188,6 +207,11 @@ void Engine::check_usable() const {
 void Engine::give_up(const std::string& reason) {
   if (!broken_.empty()) return;
   broken_ = reason;
+  for (const Running& running : running_) {
+    if (!running.execution->done()) {
+      first_unfinished_ = std::min(first_unfinished_.value_or(running.sequence), running.sequence);
+    }
+  }
   bootstrap_->report_failure(reason);
   transport_->abort();
 }

@@ -74,6 +74,8 @@ class Engine {
   [[nodiscard]] bool usable() const { return broken_.empty(); }
   /// Why it is not; empty while it is.
   [[nodiscard]] const std::string& broken() const { return broken_; }
+  /// The first collective that had not ended when it broke; empty if all had that were started.
+  [[nodiscard]] std::optional<std::uint64_t> first_unfinished() const { return first_unfinished_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -81,6 +83,9 @@ class Engine {
   bool advance_all();
   void on_idle();
   void check_failure();
+  /// \throws LinkError once links of this rank have fallen silent, after telling the others.
+  void check_links();
+  [[noreturn]] void fail(const std::string& what);
   [[noreturn]] void time_out();
   /// The first unfinished collective that does not wait for its caller.
   [[nodiscard]] const Running* oldest() const;
@@ -91,6 +96,7 @@ class Engine {
   Deadline timeout_;
   std::vector<Running> running_;
   std::string broken_;
+  std::optional<std::uint64_t> first_unfinished_;
   bool shared_ = false;
   std::mutex mutex_;
   std::atomic<std::uint32_t> contenders_{0};

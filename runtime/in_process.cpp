@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "runtime/bootstrap.hpp"
+#include "runtime/dead_links_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -31,6 +32,10 @@ struct Meeting {
   std::vector<bool> dropped;             ///< nobody who shrinks waits for them
   std::shared_ptr<Meeting> next;         ///< of the survivors, once they are known
   std::vector<std::uint32_t> survivors;  ///< ascending
+  DeadLinks dead_links;
+  std::vector<DeadLink> dead_links_left;  ///< between survivors, as the next meeting numbers them
+  LinksLeft left;                         ///< of ranks that have told of a dead one
+  std::optional<DeadLink> dead_link;      ///< that `failure` is about
 
   [[nodiscard]] bool all_shrink() const {
     for (std::size_t r = 0; r < present.size(); ++r) {
@@ -38,11 +43,17 @@ struct Meeting {
     }
     return true;
   }
+  [[nodiscard]] bool stays(std::uint32_t rank) const {
+    return std::ranges::binary_search(survivors, rank);
+  }
   void move_on() {
     for (std::uint32_t r = 0; r < shrinks.size(); ++r) {
       if (shrinks[r]) survivors.push_back(r);
     }
+    dead_links.leave_out_cut_off(survivors, left);
+    dead_links_left = dead_links.among(survivors);
     next = std::make_shared<Meeting>(static_cast<std::uint32_t>(survivors.size()));
+    for (const DeadLink& link : dead_links_left) next->dead_links.add(link.a, link.b);
     changed.notify_all();
   }
 };
@@ -82,14 +93,18 @@ class InProcess final : public Bootstrap {
     if (m.generation != mine) return m.result;
     missing = missing_ranks();
     m.blobs[rank_].reset();
-    if (m.failure) throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", rank_, *m.failure));
+    if (m.failure) {
+      const std::string what = fmt::format("rank {}: {}", rank_, *m.failure);
+      if (m.dead_link) throw LinkError(*m.dead_link, what);
+      throw Error(ErrorCode::Transport, what);
+    }
     throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}", rank_,
                                                 deadline.count(), fmt::join(missing, ", ")));
   }
 
   std::optional<std::string> failure() override {
     const std::scoped_lock lock(meeting_->mutex);
-    if (meeting_->next && !meeting_->shrinks[rank_]) return kLeftOut;
+    if (meeting_->next && !meeting_->stays(rank_)) return kLeftOut;
     if (!meeting_->failure || meeting_->reporter == rank_) return std::nullopt;
     return meeting_->failure;
   }
@@ -111,7 +126,7 @@ class InProcess final : public Bootstrap {
     }
     return {
         std::make_shared<InProcess>(m.next, static_cast<std::uint32_t>(self - m.survivors.begin())),
-        m.survivors};
+        m.survivors, m.dead_links_left};
   }
 
   void report_failure(const std::string& reason) override {
@@ -120,6 +135,24 @@ class InProcess final : public Bootstrap {
     meeting_->failure = fmt::format("rank {} gave up: {}", rank_, reason);
     meeting_->reporter = rank_;
     meeting_->changed.notify_all();
+  }
+
+  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+                         const std::string& reason) override {
+    const std::scoped_lock lock(meeting_->mutex);
+    Meeting& m = *meeting_;
+    for (const std::uint32_t peer : peers) m.dead_links.add(rank_, peer);
+    m.left[rank_] = {left.begin(), left.end()};
+    if (m.failure || peers.empty()) return;
+    m.failure = fmt::format("rank {}: {}", rank_, reason);
+    m.reporter = rank_;
+    m.dead_link = link_between(rank_, peers.front());
+    m.changed.notify_all();
+  }
+
+  std::optional<DeadLink> dead_link() override {
+    const std::scoped_lock lock(meeting_->mutex);
+    return meeting_->dead_link;
   }
 
   [[nodiscard]] std::string describe() const override { return "in-process"; }

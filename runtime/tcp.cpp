@@ -32,8 +32,11 @@ class Tcp final : public Bootstrap {
   }
 
   /// The same connection for another job. `failure`: what is known of the new one already.
-  Tcp(TcpOptions options, Channel channel, std::string failure)
-      : options_(std::move(options)), channel_(std::move(channel)), failure_(std::move(failure)) {
+  Tcp(TcpOptions options, Channel channel, std::string failure, std::optional<DeadLink> dead_link)
+      : options_(std::move(options)),
+        channel_(std::move(channel)),
+        failure_(std::move(failure)),
+        dead_link_(dead_link) {
     welcome_ = true;
   }
 
@@ -79,12 +82,20 @@ class Tcp final : public Bootstrap {
     channel_.send(FrameType::Failure, reason);
   }
 
+  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+                         const std::string& reason) override;
+  std::optional<DeadLink> dead_link() override {
+    receive();
+    return dead_link_;
+  }
+
   Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
 
  private:
   void join(Clock::time_point end);
   bool say_hello(Clock::time_point end);
   void receive();
+  void link_died(const std::string& payload);
   void check_failure();
   void check_cancelled() const;
   [[noreturn]] void time_out(Deadline deadline);
@@ -99,6 +110,7 @@ class Tcp final : public Bootstrap {
   bool coordinator_left_ = false;
   std::string failure_;
   bool own_failure_ = false;
+  std::optional<DeadLink> dead_link_;  ///< that failure_ is about
 };
 
 void Tcp::join(Clock::time_point end) {
@@ -177,12 +189,16 @@ void Tcp::receive() {
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
+      case FrameType::LinkDied:
+        link_died(frame->payload);
+        break;
       case FrameType::Bye:
         coordinator_left_ = true;
         break;
       case FrameType::Shrunk:
         shrunk_ = frame->payload;
         failure_.clear();  // what comes behind is of the new job
+        dead_link_.reset();
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
@@ -204,9 +220,35 @@ void Tcp::check_failure() {
   if (failure_.empty() && coordinator_left_) {
     fail_with(options_.coordinator_name + " has left the job");
   }
-  if (!failure_.empty()) {
-    throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, failure_));
-  }
+  if (failure_.empty()) return;
+  const std::string what = fmt::format("rank {}: {}", options_.rank, failure_);
+  if (dead_link_) throw LinkError(*dead_link_, what);
+  throw Error(ErrorCode::Transport, what);
+}
+
+void Tcp::link_died(const std::string& payload) {
+  if (!failure_.empty()) return;
+  Reader reader(payload);
+  const auto a = reader.number(), b = reader.number();
+  const auto why = reader.text();
+  if (!a || !b || !why) return fail_with("invalid message from " + options_.coordinator_name);
+  dead_link_ = link_between(*a, *b);
+  fail_with(*why);
+}
+
+void Tcp::report_dead_links(std::span<const std::uint32_t> peers,
+                            std::span<const std::uint32_t> left, const std::string& reason) {
+  receive();
+  Writer report;
+  report.text(reason).number(static_cast<std::uint32_t>(peers.size()));
+  for (const std::uint32_t peer : peers) report.number(peer);
+  for (const std::uint32_t peer : left) report.number(peer);
+  // Also where it is not the first failure: all that have died are to be known.
+  channel_.send(FrameType::DeadLinks, report.bytes());
+  if (!failure_.empty() || peers.empty()) return;
+  failure_ = reason;
+  own_failure_ = true;
+  dead_link_ = link_between(options_.rank, peers.front());
 }
 
 Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
@@ -235,7 +277,12 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
   }
   Shrunk shrunk;
   Reader reader(*shrunk_);
-  while (const auto rank = reader.number()) shrunk.survivors.push_back(*rank);
+  for (auto left = reader.number().value_or(0); left > 0; --left) {
+    shrunk.survivors.push_back(reader.number().value_or(0));
+  }
+  while (const auto a = reader.number()) {
+    shrunk.dead_links.push_back({*a, reader.number().value_or(0)});
+  }
   const auto self = std::ranges::find(shrunk.survivors, options_.rank);
   if (self == shrunk.survivors.end()) refuse("not among the survivors it was told of");
   TcpOptions next = std::move(options_);      // numbers stay
@@ -243,7 +290,8 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
   next.rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
   next.size = static_cast<std::uint32_t>(shrunk.survivors.size());
   shrunk.job = std::make_shared<Tcp>(std::move(next), std::exchange(channel_, Channel(Socket())),
-                                     std::exchange(failure_, "the job has been shrunk to another"));
+                                     std::exchange(failure_, "the job has been shrunk to another"),
+                                     std::exchange(dead_link_, std::nullopt));
   return shrunk;
 }
 

@@ -15,7 +15,7 @@
 namespace multitree::runtime {
 
 /// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 2";
+inline constexpr std::string_view kMagic = "multitree rendezvous 3";
 
 struct TcpOptions {
   std::uint32_t rank = 0, size = 1;

@@ -4,6 +4,7 @@
 #include "runtime/transport.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <stdexcept>
@@ -21,6 +22,19 @@ constexpr std::array kTransports{
 };
 
 }  // namespace
+
+std::string words_of(const SilentLinks& silent, std::uint32_t rank) {
+  const std::uint32_t first = silent.peers.front();
+  const DeadLink link = link_between(rank, first);
+  if (silent.deadline == Deadline{0}) {
+    return fmt::format("no connection to rank {} over link {}-{}", first, link.a, link.b);
+  }
+  std::string words = fmt::format("nothing from rank {} over link {}-{} for {} ms", first, link.a,
+                                  link.b, silent.deadline.count());
+  const std::span<const std::uint32_t> others = std::span(silent.peers).subspan(1);
+  if (!others.empty()) words += fmt::format(" (nor from rank {})", fmt::join(others, ", "));
+  return words;
+}
 
 void Transport::send_device(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) {
   throw std::logic_error(describe() + " does not send device memory");

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,16 @@ struct TransportLimits {
   std::size_t window_bytes = std::size_t{2} << 20;
 };
 
+/// Links over which nothing comes any more.
+struct SilentLinks {
+  std::vector<std::uint32_t> peers;  ///< the ranks at the other ends
+  std::vector<std::uint32_t> left;   ///< ranks to which this one has links that may be in order
+  Deadline deadline{};               ///< that they were silent for; 0: could not be connected
+};
+
+/// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4)".
+std::string words_of(const SilentLinks& silent, std::uint32_t rank);
+
 /// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread
 /// at a time.
 class Transport {
@@ -73,6 +84,8 @@ class Transport {
                            std::size_t bytes, Completion& completion);
   virtual void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                               Completion& completion);
+  /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
+  [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
@@ -91,6 +104,8 @@ class Transport {
 struct TransportOptions {
   std::vector<std::uint32_t> peers;  ///< the ranks this one exchanges messages with, ascending
   Deadline deadline{30'000};         ///< for the exchange of addresses and the first contact
+  /// Longest silence of a link between hosts that is in order; 0: links are not watched.
+  Deadline link_deadline{0};
 };
 
 /// One kind of transport. `make` is collective over the bootstrap.

@@ -70,7 +70,9 @@ enum class FrameType : std::uint8_t {
   Failure,       ///< both ways: why
   Bye,           ///< both ways: leaves in order
   Shrink,        ///< -> go on with those who ask for it too within this many milliseconds
-  Shrunk,        ///< <- the ranks that do, by their numbers so far
+  Shrunk,        ///< <- how many do, their numbers so far; ends of dead links, by their new numbers
+  DeadLinks,  ///< -> why, how many; ranks at the other ends of those that died, and of those left
+  LinkDied,   ///< <- its ends, then as Failure
 };
 
 struct Frame {

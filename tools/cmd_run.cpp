@@ -26,6 +26,7 @@
 #include "tools/run/benchmark.hpp"
 #include "tools/run/child_arguments.hpp"
 #include "tools/run/observe_flags.hpp"
+#include "tools/run/links.hpp"
 #include "tools/run/table.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -46,7 +47,7 @@ struct Flags {
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
   ObserveFlags observe;
-  double timeout = 30;
+  double timeout = 30, link_timeout = 5, check_links = 0;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
 };
 
@@ -67,7 +68,9 @@ struct Plan {
 };
 
 OnFailure on_failure_of(const Flags& flags) {
-  return flags.on_failure == "shrink" ? OnFailure::Shrink : OnFailure::Stop;
+  const std::string& wanted = flags.on_failure;
+  return {.shrink = wanted != "stop" && wanted != "replan",
+          .replan = wanted != "stop" && wanted != "shrink"};
 }
 
 /// Beside the table, which may be read by a program: where there is none, to standard error.
@@ -138,6 +141,8 @@ BenchmarkOptions benchmark_options(const Flags& flags) {
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+  options.communicator.link_timeout =
+      runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));
   options.communicator.segment_bytes =
       for_flag("--segment", [&] { return parse_bytes(flags.segment); });
   if (options.communicator.segment_bytes == 0) {
@@ -282,6 +287,7 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
     json["config"]["link_times"] = to_string(times);
     if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
+    for (const auto& [a, b] : crew.dead_links()) json["lost_links"].push_back({a, b});
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
@@ -291,6 +297,10 @@ int run_crew(Plan& plan, Crew& crew, const Flags& flags) {
 }
 
 int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const Flags& flags) {
+  if (flags.check_links > 0) {
+    return report_links(bootstrap, plan.network.front(), plan.options.communicator,
+                        flags.check_links);
+  }
   Crew crew(bootstrap, plan.network.front(), on_failure_of(flags));
   try {
     return run_crew(plan, crew, flags);
@@ -345,7 +355,7 @@ int run(Flags flags) {
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
   return runtime::launch_local(
       plan.ranks, arguments,
-      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags) == OnFailure::Shrink});
+      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags).shrink});
 }
 
 std::string check_seconds(const std::string& text) {
@@ -354,6 +364,11 @@ std::string check_seconds(const std::string& text) {
   const auto [rest, error] = std::from_chars(text.data(), end, seconds);
   if (error == std::errc{} && rest == end && seconds >= 0.001 && seconds <= 1e6) return {};
   return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
+}
+
+std::string check_seconds_or_0(const std::string& text) {
+  const std::string error = check_seconds(text);
+  return error.empty() || text == "0" ? std::string() : "expected 0 or" + error.substr(8);
 }
 
 void add_job_flags(CLI::App& app, Flags& flags) {
@@ -376,9 +391,17 @@ void add_job_flags(CLI::App& app, Flags& flags) {
       ->check(CLI::Validator(check_seconds, "", "seconds"))
       ->capture_default_str();
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
+  app.add_option("--link-timeout", flags.link_timeout,
+                 "Silence after which a link is dead, in seconds; 0: none is")
+      ->check(CLI::Validator(check_seconds_or_0, "", "seconds"))
+      ->capture_default_str();
+  app.add_option("--check-links", flags.check_links,
+                 "Measure links only; name those that take so many times what is declared")
+      ->check(number_from(1));
   app.add_option("--on-failure", flags.on_failure,
-                 "What to do when a rank dies or falls silent: stop, or shrink (go on without it)")
-      ->check(one_of({"stop", "shrink"}))
+                 "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
+                 "replan (around links), or go-on (both)")
+      ->check(one_of({"stop", "shrink", "replan", "go-on"}))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();

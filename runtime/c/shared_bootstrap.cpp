@@ -30,6 +30,15 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     job_->report_failure(reason);
   }
+  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+                         const std::string& reason) override {
+    const std::scoped_lock lock(mutex_);
+    job_->report_dead_links(peers, left, reason);
+  }
+  std::optional<DeadLink> dead_link() override {
+    const std::scoped_lock lock(mutex_);
+    return job_->dead_link();
+  }
   Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
     const std::scoped_lock lock(mutex_);
     Shrunk shrunk = job_->shrink(deadline, without);

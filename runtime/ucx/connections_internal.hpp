@@ -5,6 +5,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -36,6 +37,7 @@ struct Peer {
   ucp_ep_h endpoint = nullptr;
   ucs_status_t status = UCS_OK;  ///< why UCX gave the connection up
   bool reported = false;
+  std::atomic<bool>* heard = nullptr;  ///< to be set when something comes; null if nobody asks
 };
 
 struct Connections {

@@ -172,4 +172,17 @@ Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank) {
   return ways;
 }
 
+std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
+                                             std::uint32_t rank, std::uint32_t peer) {
+  const Host& own = hosts[rank];
+  if (own.id == hosts[peer].id || !std::ranges::all_of(hosts, &Host::free_choice)) return {};
+  if (const std::optional<Wire>& wire = ways.wires[peer]) {
+    const auto it = std::ranges::find_if(
+        own.interfaces, [&](const Interface& i) { return i.subnet() == wire->subnet; });
+    return it->address;
+  }
+  const bool no_choice = own.interfaces.size() == 1 && hosts[peer].interfaces.size() == 1;
+  return no_choice ? std::optional(own.interfaces.front().address) : std::nullopt;
+}
+
 }  // namespace multitree::runtime

@@ -68,6 +68,11 @@ struct Ways {
 /// there UCX may as well use all interfaces.
 Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank);
 
+/// The own address from which `peer` is reached without a choice: on the wire to it, or where both
+/// hosts have one interface only. Empty elsewhere, and where UCX may use something else than TCP.
+std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
+                                             std::uint32_t rank, std::uint32_t peer);
+
 /// Socket buffers that keep a link of up to 10 Gbit/s busy on a cluster's round trips (50 us), and
 /// no more: what is queued in the kernel overflows switches and cannot be overtaken.
 inline constexpr std::uint32_t kSocketBufferBytes = 64 * 1024;

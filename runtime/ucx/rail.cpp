@@ -110,6 +110,8 @@ void open_rail(Rail& rail, const RailSettings& settings) {
     environment.set("UCX_TCP_SNDBUF", std::to_string(kSocketBufferBytes));
     environment.set("UCX_TCP_RCVBUF", std::to_string(kSocketBufferBytes));
   }
+  // Else a worker waits for two minutes in connect(2) where the link to a peer swallows packets.
+  if (settings.wakeup) environment.set("UCX_TCP_CONN_NB", "y");
   open_context(rail);
   ucp_worker_params_t worker{};
   worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;

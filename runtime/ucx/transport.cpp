@@ -8,9 +8,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <set>
 
+#include "runtime/engine_internal.hpp"
 #include "runtime/ucx/connections_internal.hpp"
 #include "runtime/ucx/devices_internal.hpp"
+#include "runtime/ucx/heartbeat_internal.hpp"
 #include "runtime/ucx_check_internal.hpp"
 #include "runtime/ucx_internal.hpp"
 #include "runtime/wire_internal.hpp"
@@ -41,13 +44,21 @@ std::string pack(const Addresses& addresses) {
   return writer.bytes();
 }
 
-/// The address for `wire`. \throws Error(Transport) if the rank has opened none for it
-std::string address_for(const std::string& packed, const std::string& wire, std::uint32_t rank) {
+/// Where the heartbeats of the link to `rank` are heard.
+std::string heartbeat_name(std::uint32_t rank) { return fmt::format("heartbeat {}", rank); }
+
+std::optional<std::string> find_address(const std::string& packed, const std::string& wanted) {
   Reader reader(packed);
   while (const auto name = reader.text()) {
-    const auto address = reader.text();
-    if (*name == wire && address) return *address;
+    auto address = reader.text();
+    if (*name == wanted && address) return address;
   }
+  return std::nullopt;
+}
+
+/// The address for `wire`. \throws Error(Transport) if the rank has opened none for it
+std::string address_for(const std::string& packed, const std::string& wire, std::uint32_t rank) {
+  if (auto address = find_address(packed, wire)) return *address;
   throw Error(ErrorCode::Transport, fmt::format("rank {} has no connection for the network {}",
                                                 rank, wire.empty() ? "that UCX chooses" : wire));
 }
@@ -74,18 +85,29 @@ class Ucx final : public Transport {
   bool sleep(std::chrono::milliseconds time) override {
     return ucx_ != nullptr && ucx_->sleep(time);
   }
+  [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
   [[nodiscard]] TransportLimits limits() const override;
   [[nodiscard]] std::string describe() const override;
 
  private:
   void open_rails(const Ways& ways);
-  void connect_all(Bootstrap& bootstrap, Deadline deadline);
+  void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
+  void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
   void greet(Bootstrap& bootstrap, Deadline deadline);
+  [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
   Posted& post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion);
   void send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, const void* data,
                  std::size_t bytes, Completion& completion);
   void receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t tag, void* data,
                     std::size_t bytes, Completion& completion);
+  void find_left(SilentLinks& silent) const;
+  /// Then a rank that lives and cannot be reached is behind a dead link.
+  [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }
+  [[nodiscard]] SilentLinks unreachable(std::uint32_t peer) const {
+    SilentLinks silent{{peer}, {}, Deadline{0}};
+    find_left(silent);
+    return silent;
+  }
   void settle(Posted& posted);
   void report_failed_peers();
   void close(bool orderly);
@@ -93,6 +115,7 @@ class Ucx final : public Transport {
   std::uint32_t rank_;
   Ways ways_;
   std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
+  std::unique_ptr<Heartbeats> heartbeats_;  ///< null if links are not watched; as long as ucx_
   std::vector<Posted*> free_, batch_;
 };
 
@@ -109,7 +132,9 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : rank_(bootstra
     ways_ = choose_ways(hosts, rank_);
     for (const std::uint32_t rank : options.peers) ucx_->peers.push_back({rank});
     open_rails(ways_);
-    connect_all(bootstrap, options.deadline);
+    Addresses mine;
+    if (options.link_deadline.count() > 0) watch_links(hosts, options.link_deadline, mine);
+    connect_all(bootstrap, std::move(mine), options.deadline);
     greet(bootstrap, options.deadline);
   } catch (...) {
     close(false);
@@ -134,20 +159,39 @@ void Ucx::open_rails(const Ways& ways) {
   }
 }
 
-void Ucx::connect_all(Bootstrap& bootstrap, Deadline deadline) {
-  Addresses mine;
+/// Opens this rank's end of each link; `mine` is where the others learn of it.
+void Ucx::watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine) {
+  heartbeats_ = std::make_unique<Heartbeats>(deadline);
   for (const Peer& peer : ucx_->peers) {
-    mine.emplace(name_of(ways_.wires[peer.rank]), std::string());
+    const auto ip = address_towards(hosts, ways_, rank_, peer.rank);
+    const auto here = ip ? heartbeats_->open(peer.rank, *ip) : std::nullopt;
+    if (here) mine.emplace(heartbeat_name(peer.rank), pack(*here));
   }
-  for (auto& [wire, address] : mine) {
-    const auto on_it = std::ranges::find_if(
-        ucx_->peers, [&](const Peer& p) { return name_of(ways_.wires[p.rank]) == wire; });
-    address = address_of(*on_it->rail);
+}
+
+void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
+  for (const Peer& peer : ucx_->peers) {
+    std::string& address = mine[name_of(ways_.wires[peer.rank])];
+    if (address.empty()) address = address_of(*peer.rail);
   }
   const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
   for (Peer& peer : ucx_->peers) {
-    connect(peer, address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank));
+    const std::string address =
+        address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank);
+    try {
+      connect(peer, address);
+    } catch (const Error&) {
+      if (!watches_hosts() || await_failure(bootstrap)) throw;
+      link_is_dead(bootstrap, unreachable(peer.rank));
+    }
+    if (heartbeats_ == nullptr) continue;
+    const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
+    if (const auto end = there ? unpack_heartbeat(*there) : std::nullopt) {
+      heartbeats_->connect(peer.rank, *end);
+      peer.heard = heartbeats_->heard(peer.rank);
+    }
   }
+  if (heartbeats_ != nullptr) heartbeats_->start();
 }
 
 /// A small message each way before any large one: connections are then complete, which UCX needs
@@ -166,6 +210,9 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     if (progress()) continue;
     for (const Completion* completion : {&sent[i], &received[i]}) {
       if (completion->state != Completion::State::Failed) continue;
+      if (watches_hosts() && !await_failure(bootstrap)) {
+        link_is_dead(bootstrap, unreachable(ucx_->peers[i].rank));
+      }
       throw Error(ErrorCode::Transport, fmt::format("rank {}: first contact with rank {}: {}",
                                                     rank_, ucx_->peers[i].rank, completion->error));
     }
@@ -173,10 +220,12 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
       ++i;
       continue;
     }
+    if (const auto silent = silent_links()) link_is_dead(bootstrap, *silent);
     if (const auto failure = bootstrap.failure()) {
-      throw Error(ErrorCode::Transport,
-                  fmt::format("rank {}: {} during the first contact with rank {}", rank_, *failure,
-                              ucx_->peers[i].rank));
+      const std::string what = fmt::format("rank {}: {} during the first contact with rank {}",
+                                           rank_, *failure, ucx_->peers[i].rank);
+      if (const auto link = bootstrap.dead_link()) throw LinkError(*link, what);
+      throw Error(ErrorCode::Transport, what);
     }
     if (Clock::now() > until) {
       throw Error(ErrorCode::Timeout,
@@ -187,6 +236,33 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     if (!sleep(kNap)) ::sched_yield();
   }
   drain(deadline);
+}
+
+/// Also wires that lead to no peer.
+void Ucx::find_left(SilentLinks& silent) const {
+  std::set<std::uint32_t> left;
+  for (const Peer& peer : ucx_->peers) {
+    if (peer.heard != nullptr) left.insert(peer.rank);
+  }
+  for (std::uint32_t rank = 0; rank < ways_.wires.size(); ++rank) {
+    if (ways_.wires[rank]) left.insert(rank);
+  }
+  for (const std::uint32_t peer : silent.peers) left.erase(peer);
+  silent.left.assign(left.begin(), left.end());
+}
+
+void Ucx::link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const {
+  const std::string why = words_of(silent, rank_);
+  bootstrap.report_dead_links(silent.peers, silent.left, why);
+  throw LinkError(link_between(rank_, silent.peers.front()),
+                  fmt::format("rank {}: {}", rank_, why));
+}
+
+std::optional<SilentLinks> Ucx::silent_links() const {
+  if (heartbeats_ == nullptr || ucx_ == nullptr) return std::nullopt;
+  auto silent = heartbeats_->silent();
+  if (silent) find_left(*silent);
+  return silent;
 }
 
 Posted& Ucx::post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion) {
@@ -269,7 +345,9 @@ void Ucx::settle(Posted& posted) {
   posted.active = false;
   free_.push_back(&posted);
   if (completion == nullptr) return;
-  const ucs_status_t broken = ucx_->peer_of(posted.peer).status;
+  const Peer& peer = ucx_->peer_of(posted.peer);
+  const ucs_status_t broken = peer.status;
+  if (posted.receive && peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (posted.status == UCS_ERR_MESSAGE_TRUNCATED ||
       (posted.status == UCS_OK && posted.received != posted.expected)) {
     completion->fail(fmt::format("message from rank {} is not of the {} bytes that were expected",
@@ -311,7 +389,9 @@ void Ucx::drain(Deadline deadline) {
     Connections::touch(rail);
     const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
     if (!UCS_PTR_IS_PTR(request)) continue;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < until) {
+    // What a dead link holds back will not leave, and the others are told of it later.
+    while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < until &&
+           !silent_links()) {
       if (!progress() && !sleep(kNap)) ::sched_yield();
     }
     ucp_request_free(request);
@@ -322,6 +402,8 @@ void Ucx::drain(Deadline deadline) {
 /// context are left to the end of the process.
 void Ucx::close(bool orderly) {
   if (ucx_ == nullptr) return;
+  for (Peer& peer : ucx_->peers) peer.heard = nullptr;
+  heartbeats_.reset();
   for (Posted& posted : ucx_->pool) posted.completion = nullptr;
   const bool closed = close_endpoints(*ucx_, [this] { return progress(); });
   if (!orderly || !closed) {

@@ -32,16 +32,20 @@ def _parser(verb, *positional, lab=False, job=False):
         parser.add_argument("--burst", default="72kb", help="that a link may send at once; at least a packet of 64 KiB")
         parser.add_argument("--queue", default="20ms", help="longest wait in a link's queue; then packets are dropped")
         parser.add_argument("--mtu", type=int, default=1500)
+        parser.add_argument("--control", action="store_true",
+                            help="a second network, which ranks meet over: it works on when links are cut")
         parser.add_argument("--multitree", dest="program", help="the program that knows topologies")
     if job:
         parser.add_argument("--deadline", type=float, default=600, help="seconds; then all is killed, exit code 124")
+        parser.add_argument("--grace", type=float, default=launch.GRACE,
+                            help="seconds that the other ranks have once one has failed")
         parser.add_argument("--style", choices=["multitree", "torchrun"], default="multitree",
                             help="whose variables tell a process its rank")
     return parser
 
 
 def _options(args):
-    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "program")}
+    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "control", "program")}
 
 
 def _within(spec, args, body):
@@ -60,7 +64,7 @@ def _within(spec, args, body):
 
 def _job(arguments, command):
     args = _parser("", "spec", lab=True, job=True).parse_args(arguments)
-    return _within(args.spec, args, lambda lab: launch.launch(lab, command, args.style, args.deadline))
+    return _within(args.spec, args, lambda lab: launch.launch(lab, command, args.style, args.deadline, args.grace))
 
 
 def _with(arguments, command):
@@ -125,7 +129,7 @@ def _run(arguments, command):
     args = _parser("run", "name", job=True).parse_args(arguments)
     interrupted = launch.on_signals()
     try:
-        return launch.launch(labs.find(args.name), command, args.style, args.deadline)
+        return launch.launch(labs.find(args.name), command, args.style, args.deadline, args.grace)
     except interrupted as signal_number:
         return 128 + signal_number.args[0]
 

@@ -67,6 +67,22 @@ def _node_lines(network, table, i, options):
     return lines + route_lines(network, table, i), shapers
 
 
+def control_address(i):
+    return f"10.201.{(i + 1) >> 8}.{(i + 1) & 255}"
+
+
+def _make_control(network, pids):
+    """A network beside the links: a bridge on node 0 that has all others as its ports."""
+    others = range(1, len(network.nodes))
+    finish([run_batch("ip", [f"link add name control{i} netns {pids[0]} type veth peer name control0 netns {pids[i]}"
+                             for i in others])])
+    bridge = ["link add control0 type bridge", f"address add {control_address(0)}/16 dev control0"]
+    bridge += [f"link set control{i} master control0 up" for i in others] + ["link set control0 up"]
+    finish([run_batch("ip", bridge, pids[0])])
+    finish([run_batch("ip", [f"address add {control_address(i)}/16 dev control0", "link set control0 up"], pids[i])
+            for i in others])
+
+
 def configure(network, pids, options):
     """Makes the network between the processes that hold the nodes."""
     finish([run_batch("ip", [
@@ -76,6 +92,8 @@ def configure(network, pids, options):
     batches = [_node_lines(network, table, i, options) for i in range(len(network.nodes))]
     finish([run_batch("ip", lines, pid) for (lines, _), pid in zip(batches, pids)])
     finish([run_batch("tc", shapers, pid) for (_, shapers), pid in zip(batches, pids)])
+    if options.get("control"):
+        _make_control(network, pids)
 
 
 def _ends(link):

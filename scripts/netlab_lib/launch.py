@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 
-from . import LabError, agent, lab as labs, network, node
+from . import LabError, agent, configure, lab as labs, network, node
 
 PORT = 29400
 GRACE = 8  # seconds that the other ranks have to leave by themselves after one has failed
@@ -14,7 +14,8 @@ TIMED_OUT = 124
 
 def variables(lab, rank, style):
     """What the launcher tells rank `rank`."""
-    size, first = len(lab.ranks), lab.network.nodes[0].address
+    size = len(lab.ranks)
+    first = configure.control_address(0) if lab.options.get("control") else lab.network.nodes[0].address
     if style == "torchrun":
         return {"RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1",
                 "MASTER_ADDR": first, "MASTER_PORT": str(PORT)}
@@ -62,7 +63,7 @@ def _collect(running, results):
             results.append((running.pop(pid), os.waitstatus_to_exitcode(status)))
 
 
-def _watch(running, deadline):
+def _watch(running, deadline, grace):
     """Waits for all; returns the exit code of the first that failed."""
     results, end, said, code = [], time.monotonic() + deadline, False, 0
     while running:
@@ -71,7 +72,7 @@ def _watch(running, deadline):
         for rank, status in results[before:]:
             if status != 0 and code == 0:
                 code = status if status > 0 else 128 - status
-                end = min(end, time.monotonic() + GRACE)
+                end = min(end, time.monotonic() + grace)
                 said = True
                 if code > 128:
                     print(f"netlab: rank {rank} died by signal {code - 128}", file=sys.stderr)
@@ -90,7 +91,7 @@ def _watch(running, deadline):
     return code
 
 
-def launch(lab, argv, style, deadline):
+def launch(lab, argv, style, deadline, grace=GRACE):
     """One process a rank; the first failure ends all. Returns the exit code: that of the first failure, 124 after the
     deadline. Standard input is rank 0's."""
     null = os.open("/dev/null", os.O_RDONLY)
@@ -101,7 +102,7 @@ def launch(lab, argv, style, deadline):
             pid = node.spawn(lab.pids[i], argv, dict(base, **variables(lab, rank, style)),
                              (0 if rank == 0 else null, 1, 2))
             running[pid] = rank
-        return _watch(running, deadline)
+        return _watch(running, deadline, grace)
     finally:
         _kill(running, signal.SIGKILL)
         os.close(null)

@@ -107,6 +107,56 @@ def case_lost_link(netlab):
             expect(named, f"{how}: expected a rank to say what it waited for, got\n{errors}")
 
 
+def lose_links(netlab, links):
+    """Output and exit code of a job that is to go on while links swallow all packets."""
+    with Up(netlab, "torus:3x2", "--control") as name:
+        job = netlab.start("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t", "torus:3x2", "-b", "64K",
+                           "-e", "64K", "-n", "400", "-T", "30", "--link-timeout", "1", "--on-failure", "go-on")
+        try:
+            for line in job.stdout:
+                if "(B)" in line:  # the ranks have met
+                    break
+            time.sleep(0.5)
+            cuts = [netlab.start("set", name, link, "--drop") for link in links]
+            expect(all(cut.wait(timeout=DEADLINE) == 0 for cut in cuts), f"cannot cut {links}")
+            output, errors = job.communicate(timeout=DEADLINE)
+        finally:
+            job.kill()
+    expect("Out of bounds values : 0 OK" in output, f"expected right sums, got\n{output}{errors}")
+    return output, job.returncode
+
+
+def case_around_links(netlab):
+    output, code = lose_links(netlab, ["n1-n4"])
+    expect(code == 0, f"expected exit code 0, got {code}\n{output}")
+    expect(re.search(r"# link 1-4 lost \(rank (1: nothing from rank 4|4: nothing from rank 1) over link 1-4 for 1000 ms\): "
+                     r"going on with 6 of 6 ranks on torus:3x2\?without=1-4\n", output), output)
+
+
+def case_cut_off(netlab):
+    """A rank that has lost all of its links counts as dead."""
+    output, code = lose_links(netlab, ["n5-n3", "n5-n4", "n5-n2"])
+    expect(code == 4, f"expected the exit code of rank 5, 4, got {code}\n{output}")
+    last = re.findall(r"# (.*) lost \(", output)[-1]
+    expect(last == "rank 5", f"expected rank 5 to be lost at last, got {last}\n{output}")
+
+
+def case_check_links(netlab):
+    """A link that swallows everything and a slow one are named, the others are as declared."""
+    with Up(netlab, "torus:3x2", "--control") as name:
+        netlab.run("set", name, "n1-n4", "--drop")
+        netlab.run("set", name, "n0-n3", "--rate", "10mbit")
+        job = netlab.start("run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-t",
+                           "torus:3x2?bw=12.5MB/s&lat=50us", "--check-links", "5", "--link-timeout", "1")
+        try:
+            output, errors = job.communicate(timeout=DEADLINE)
+        finally:
+            job.kill()
+    named = sorted(re.findall(r"# link (\S+) (does not work|is [\d.]+ times slower)", output))
+    expect([link for link, _ in named] == ["0>3", "1>4", "3>0", "4>1"], f"{output}{errors}")
+    expect([what[0] for _, what in named] == ["i", "d", "i", "d"] and job.returncode == 1, f"{output}{errors}")
+
+
 def main():
     reason = can_emulate()
     if reason:

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
 
 #include "algorithms/replan.hpp"
 #include "topologies/degrade.hpp"
@@ -16,17 +17,32 @@
 namespace multitree::tools {
 namespace {
 
+std::string text_of(const std::vector<runtime::DeadLink>& links, std::string_view between) {
+  std::string text;
+  for (const runtime::DeadLink& link : links) {
+    text += fmt::format("{}{}-{}", text.empty() ? "" : between, link.a, link.b);
+  }
+  return text;
+}
+
 /// A host whose process died may forward no longer, so its node is taken out. Where the others
 /// could not reach each other any more, it is believed to forward still.
 Topology without(const Topology& whole, const std::vector<std::uint32_t>& members,
-                 const std::vector<std::uint32_t>& lost) {
-  try {
-    return change_network(whole, {.dead = fmt::format("{}", fmt::join(lost, ","))});
-  } catch (const Error&) {
-    std::vector<Rank> ranks;
-    for (const std::uint32_t rank : members) ranks.push_back(Rank{rank});
-    return restrict_to(whole, ranks);
+                 const std::vector<std::uint32_t>& lost,
+                 const std::vector<runtime::DeadLink>& links) {
+  const std::string dead = fmt::format("{}", fmt::join(lost, ","));
+  const std::string cut = text_of(links, ",");
+  if (!lost.empty()) {
+    try {
+      return change_network(whole, {.without = cut, .dead = dead});
+    } catch (const Error&) {  // as below
+    }
   }
+  const Topology left = cut.empty() ? whole : change_network(whole, {.without = cut});
+  if (lost.empty()) return left;
+  std::vector<Rank> ranks;
+  for (const std::uint32_t rank : members) ranks.push_back(Rank{rank});
+  return restrict_to(left, ranks);
 }
 
 }  // namespace
@@ -49,7 +65,7 @@ std::vector<std::uint32_t> Crew::lost() const {
 }
 
 SizedSchedules Crew::fit(const SizedSchedules& schedules) const {
-  if (members_.size() == whole_.num_ranks()) return schedules;
+  if (members_.size() == whole_.num_ranks() && dead_links_.empty()) return schedules;
   SizedSchedules fitting;
   if (members_.size() == 1) return fitting;
   for (const SizedSchedule& sized : schedules) {
@@ -70,23 +86,40 @@ Rank Crew::now(Rank rank) const {
 void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
   const bool lost_contact =
       error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout;
-  if (on_failure_ == OnFailure::Stop || !lost_contact) throw error;
+  if ((!on_failure_.shrink && !on_failure_.replan) || !lost_contact) throw error;
   cause_ = job_->failure().value_or(error.what());
   runtime::Shrunk shrunk = job_->shrink(deadline);
   job_ = std::move(shrunk.job);
   std::vector<std::uint32_t> members;
   for (const std::uint32_t rank : shrunk.survivors) members.push_back(members_[rank]);
+  std::vector<runtime::DeadLink> links;
+  for (const auto& [a, b] : shrunk.dead_links) links.push_back({members[a], members[b]});
+  const bool ranks_lost = members.size() < members_.size();
+  const bool links_lost =
+      std::ranges::any_of(links, [&](const auto& link) { return !knows(link); });
   // All are there, and yet something does not work: going on would be going round in circles.
-  if (members.size() == members_.size()) throw error;
+  if (!ranks_lost && !links_lost) throw error;
+  if ((ranks_lost && !on_failure_.shrink) || (links_lost && !on_failure_.replan)) throw error;
   members_ = std::move(members);
-  if (members_.size() > 1) network_ = without(whole_, members_, lost());
+  dead_links_ = std::move(links);
+  if (members_.size() > 1) network_ = without(whole_, members_, lost(), dead_links_);
+}
+
+bool Crew::knows(const runtime::DeadLink& link) const {
+  return std::ranges::binary_search(dead_links_, link);
 }
 
 std::string Crew::words() const {
   const std::vector<std::uint32_t> gone = lost();
-  return fmt::format("# rank{} {} lost ({}): going on with {} of {} ranks{}\n",
-                     gone.size() == 1 ? "" : "s", fmt::join(gone, ", "), cause_, members_.size(),
-                     whole_.num_ranks(),
+  const auto plural = [](const auto& list) { return list.size() == 1 ? "" : "s"; };
+  std::string what;
+  if (!gone.empty()) what = fmt::format("rank{} {}", plural(gone), fmt::join(gone, ", "));
+  if (!dead_links_.empty()) {
+    what += fmt::format("{}link{} {}", what.empty() ? "" : " and ", plural(dead_links_),
+                        text_of(dead_links_, ", "));
+  }
+  return fmt::format("# {} lost ({}): going on with {} of {} ranks{}\n", what, cause_,
+                     members_.size(), whole_.num_ranks(),
                      members_.size() > 1 ? fmt::format(" on {}", network_.name()) : "");
 }
 

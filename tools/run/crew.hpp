@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The ranks of a run: those that are still there, and the network that they are on.
+/// The ranks of a run: those that are still there, and what is left of the network that they are
+/// on.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,11 @@
 
 namespace multitree::tools {
 
-/// What `multitree run` does when a rank dies or falls silent.
-enum class OnFailure : std::uint8_t { Stop, Shrink };
+/// What `multitree run` does when a rank or a link dies or falls silent.
+struct OnFailure {
+  bool shrink = false;  ///< goes on without ranks
+  bool replan = false;  ///< goes on around links
+};
 
 class Crew {
  public:
@@ -37,18 +41,25 @@ class Crew {
   /// The number that a rank of the whole network has now. \throws Error(Transport) if it is gone.
   [[nodiscard]] Rank now(Rank rank) const;
 
-  /// Collective over those that are still there, after `error`: goes on without the others, or
-  /// rethrows it if that is not wanted or of no use.
+  /// Links that died between ranks that are still there, by the ranks they had at the beginning;
+  /// ascending.
+  [[nodiscard]] const std::vector<runtime::DeadLink>& dead_links() const { return dead_links_; }
+
+  /// Collective over those that are still there, after `error`: goes on without the others and
+  /// around links that died, or rethrows it if that is not wanted or of no use.
   void go_on_after(const Error& error, runtime::Deadline deadline);
-  /// "# rank 3 is lost (rank 3 died): going on with 7 of 8 ranks on torus:4x2,dead=3"
+  /// "# rank 3 lost (rank 3 died): going on with 7 of 8 ranks on torus:4x2,dead=3"
   [[nodiscard]] std::string words() const;
 
  private:
+  [[nodiscard]] bool knows(const runtime::DeadLink& link) const;
+
   std::shared_ptr<runtime::Bootstrap> job_;
   const Topology& whole_;
   Topology network_;
   OnFailure on_failure_;
   std::vector<std::uint32_t> members_;
+  std::vector<runtime::DeadLink> dead_links_;
   std::string cause_;
 };
 

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Links that die: noticed, told to all, and left out of what comes after.
+#include "runtime/links.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "runtime/dead_links_internal.hpp"
+#include "runtime/tcp_internal.hpp"
+#include "runtime/ucx/heartbeat_internal.hpp"
+#include "support.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr std::uint32_t kHere = 0x7f000001;  // 127.0.0.1
+constexpr std::chrono::seconds kPatience{20};
+
+template <typename Condition>
+bool eventually(const Condition& condition) {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  while (!condition() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return condition();
+}
+
+/// Two ends of a link.
+struct Ends {
+  explicit Ends(std::chrono::milliseconds deadline)
+      : one(std::make_unique<Heartbeats>(deadline)), other(std::make_unique<Heartbeats>(deadline)) {
+    of_one = *one->open(7, kHere);
+    of_other = *other->open(3, kHere);
+  }
+  std::unique_ptr<Heartbeats> one, other;
+  HeartbeatAddress of_one, of_other;
+};
+
+TEST(Heartbeats, ALinkWhoseOtherEndGoesAwayIsSilent) {
+  Ends ends(std::chrono::milliseconds(200));
+  ends.one->connect(7, ends.of_other);
+  ends.other->connect(3, ends.of_one);
+  ends.one->start();
+  ends.other->start();
+  ends.other.reset();
+  ASSERT_TRUE(eventually([&] { return ends.one->silent().has_value(); }));
+  EXPECT_THAT(ends.one->silent()->peers, ElementsAre(7));
+  EXPECT_EQ(ends.one->silent()->deadline.count(), 200);
+}
+
+/// Both live for many deadlines of a third, whose link leads nowhere.
+TEST(Heartbeats, LinksInOrderAreNotSilent) {
+  Ends ends(std::chrono::seconds(30));
+  ends.one->connect(7, ends.of_other);
+  ends.other->connect(3, ends.of_one);
+  ends.one->start();
+  ends.other->start();
+  Heartbeats third(std::chrono::milliseconds(100));
+  ASSERT_TRUE(third.open(1, kHere));
+  third.connect(1,
+                {kHere, ends.of_one.port, ends.of_one.secret + 1});  // a stranger is not answered
+  third.start();
+  ASSERT_TRUE(eventually([&] { return third.silent().has_value(); }));
+  EXPECT_THAT(third.silent()->peers, ElementsAre(1));
+  EXPECT_FALSE(ends.one->silent().has_value());
+  EXPECT_FALSE(ends.other->silent().has_value());
+}
+
+/// Where datagrams never pass and messages do, silence says nothing.
+TEST(Heartbeats, WithoutAnyAnswerMessagesAreEnough) {
+  Heartbeats heartbeats(std::chrono::milliseconds(100));
+  ASSERT_TRUE(heartbeats.open(1, kHere));
+  ASSERT_TRUE(heartbeats.open(2, kHere));
+  heartbeats.connect(1, {kHere, 9, 1});
+  heartbeats.connect(2, {kHere, 9, 1});
+  heartbeats.heard(1)->store(true);
+  heartbeats.start();
+  ASSERT_TRUE(eventually([&] { return heartbeats.silent().has_value(); }));
+  EXPECT_THAT(heartbeats.silent()->peers, ElementsAre(2));
+}
+
+TEST(Heartbeats, UnknownLinksAreNotWatched) {
+  Heartbeats heartbeats(std::chrono::milliseconds(100));
+  EXPECT_EQ(heartbeats.heard(1), nullptr);
+  ASSERT_TRUE(heartbeats.open(1, kHere));
+  EXPECT_EQ(heartbeats.heard(1), nullptr);
+  EXPECT_EQ(heartbeats.open(2, 0x01010101), std::nullopt);  // no address of this host
+  const HeartbeatAddress address{kHere, 4242, 99};
+  EXPECT_EQ(unpack_heartbeat(pack(address)), address);
+  EXPECT_EQ(unpack_heartbeat("nonsense"), std::nullopt);
+}
+
+TEST(SilentLinks, AreToldByNameOfBothEnds) {
+  EXPECT_EQ(words_of({{3}, {}, Deadline(2000)}, 7),
+            "nothing from rank 3 over link 3-7 for 2000 ms");
+  EXPECT_EQ(words_of({{3}, {}, Deadline(0)}, 7), "no connection to rank 3 over link 3-7");
+  EXPECT_EQ(words_of({{9, 2}, {}, Deadline(500)}, 7),
+            "nothing from rank 9 over link 7-9 for 500 ms (nor from rank 2)");
+}
+
+TEST(DeadLinks, WhoHasNoneLeftIsLeftOut) {
+  DeadLinks links;
+  links.add(1, 0);
+  links.add(1, 2);
+  links.add(5, 4);  // 5 is not there any more
+  const LinksLeft left{{1, {}}, {2, {1, 3}}, {4, {}}};
+  std::vector<std::uint32_t> ranks{0, 1, 2, 3, 4};
+  links.leave_out_cut_off(ranks, left);
+  EXPECT_THAT(ranks, ElementsAre(0, 2, 3, 4));
+  EXPECT_THAT(links.among(ranks), IsEmpty());
+  EXPECT_THAT(links.among({0, 1, 2}), ElementsAre(DeadLink{0, 1}, DeadLink{1, 2}));
+  EXPECT_THAT(links.among({1, 2}), ElementsAre(DeadLink{0, 1}));
+}
+
+TEST(DeadLinks, SomebodyAlwaysStays) {
+  DeadLinks links;
+  links.add(3, 8);
+  std::vector<std::uint32_t> ranks{3, 8};
+  links.leave_out_cut_off(ranks, {{3, {}}, {8, {}}});
+  EXPECT_THAT(ranks, ElementsAre(3));
+}
+
+/// Jobs of both kinds: rank 1 has lost its link to rank 3 and may have more; then it has none left.
+class DeadLinkJob : public ::testing::TestWithParam<bool> {
+ protected:
+  static constexpr std::uint32_t kRanks = 4;
+
+  void SetUp() override {
+    if (!GetParam()) {
+      jobs_ = make_in_process_bootstraps(kRanks);
+      return;
+    }
+    coordinator_ = std::make_unique<Coordinator>(listen_at(0, true), kRanks, "secret");
+    std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+    for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+      joining.push_back(std::async(std::launch::async, [this, rank] {
+        TcpOptions options;
+        options.rank = rank;
+        options.size = kRanks;
+        options.addresses = {{"127.0.0.1", coordinator_->port()}};
+        options.token = "secret";
+        options.coordinator_name = "the launcher";
+        return join_over_tcp(std::move(options));
+      }));
+    }
+    for (auto& one : joining) jobs_.push_back(one.get());
+  }
+
+  /// What shrinking came to, by rank; empty for those that were left out.
+  std::vector<std::optional<Shrunk>> shrink() {
+    std::vector<std::future<std::optional<Shrunk>>> shrinking;
+    for (const auto& job : jobs_) {
+      shrinking.push_back(std::async(std::launch::async, [job]() -> std::optional<Shrunk> {
+        try {
+          return job->shrink(Deadline(20'000));
+        } catch (const Error&) {
+          return std::nullopt;
+        }
+      }));
+    }
+    std::vector<std::optional<Shrunk>> all;
+    for (auto& one : shrinking) all.push_back(one.get());
+    return all;
+  }
+
+  void tell(std::vector<std::uint32_t> peers, std::vector<std::uint32_t> left) {
+    jobs_[1]->report_dead_links(peers, left, "nothing from rank 3");
+    for (const std::uint32_t rank : {0U, 2U, 3U}) {
+      ASSERT_TRUE(eventually([&] { return jobs_[rank]->failure().has_value(); }));
+      EXPECT_EQ(jobs_[rank]->failure(), "rank 1: nothing from rank 3");
+      EXPECT_EQ(jobs_[rank]->dead_link(), (DeadLink{1, 3}));
+    }
+    EXPECT_EQ(jobs_[1]->failure(), std::nullopt);
+    EXPECT_EQ(jobs_[1]->dead_link(), (DeadLink{1, 3}));
+  }
+
+  std::unique_ptr<Coordinator> coordinator_;
+  std::vector<std::shared_ptr<Bootstrap>> jobs_;
+};
+
+TEST_P(DeadLinkJob, IsToldToAllAndStaysKnown) {
+  tell({3}, {0, 2});
+  EXPECT_THROW(jobs_[2]->barrier(Deadline(1000)), LinkError);
+  for (const auto& one : shrink()) {
+    ASSERT_TRUE(one);
+    EXPECT_THAT(one->survivors, ElementsAre(0, 1, 2, 3));
+    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{1, 3}));
+    EXPECT_EQ(one->job->failure(), std::nullopt);
+    EXPECT_EQ(one->job->dead_link(), std::nullopt);
+  }
+}
+
+TEST_P(DeadLinkJob, NumbersFollowTheRanks) {
+  tell({3}, {0, 2});
+  jobs_[0]->report_failure("enough");
+  jobs_.erase(jobs_.begin());  // has left
+  const auto once = shrink();
+  for (const auto& one : once) {
+    ASSERT_TRUE(one);
+    EXPECT_THAT(one->survivors, ElementsAre(1, 2, 3));
+    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0, 2}));
+  }
+  jobs_ = {once[0]->job, once[1]->job, once[2]->job};
+  for (const auto& one : shrink()) EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0, 2}));
+}
+
+TEST_P(DeadLinkJob, WhoHasNoLinkLeftCountsAsDead) {
+  tell({3, 0, 2}, {});
+  const auto all = shrink();
+  EXPECT_FALSE(all[1]);
+  for (const std::uint32_t rank : {0U, 2U, 3U}) {
+    ASSERT_TRUE(all[rank]);
+    EXPECT_THAT(all[rank]->survivors, ElementsAre(0, 2, 3));
+    EXPECT_THAT(all[rank]->dead_links, IsEmpty());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, DeadLinkJob, ::testing::Bool(),
+                         [](const auto& kind) { return kind.param ? "Tcp" : "InProcess"; });
+
+/// Every rank throws, knows the same link, and goes on with what all have finished.
+TEST(Shrink, GoesOnAroundADeadLink) {
+  constexpr std::size_t kCount = 5000;
+  run_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    CommunicatorOptions options;
+    options.transport = "loopback";
+    Communicator before(bootstrap, ring_schedules(4), options);
+    const std::uint32_t rank = bootstrap->rank();
+    std::vector<float> data(kCount, 1.0F);
+    before.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
+    before.barrier();
+    try {
+      if (rank == 2) {
+        bootstrap->report_dead_links(std::vector<std::uint32_t>{3},
+                                     std::vector<std::uint32_t>{0, 1}, "no word over link 2-3");
+        throw LinkError({2, 3}, "rank 2: no word over link 2-3");
+      }
+      before.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
+      throw std::logic_error("an all-reduce without one of its ranks has ended");
+    } catch (const LinkError& error) {
+      EXPECT_EQ(error.link(), (DeadLink{2, 3}));
+      EXPECT_THAT(error.what(), HasSubstr("no word over link 2-3"));
+    }
+    const ReplanAround replan = [](const Remains& remains) {
+      EXPECT_EQ(remains.survivors.size(), 4U);
+      EXPECT_THAT(std::vector(remains.dead_links.begin(), remains.dead_links.end()),
+                  ElementsAre(DeadLink{2, 3}));
+      return PlansBySize({for_all_sizes(ring_schedule(Collective::AllReduce, 4))});
+    };
+    const auto after = before.shrink(replan, Deadline(10'000));
+    EXPECT_EQ(after->finished_before(), 1U);
+    EXPECT_EQ(before.finished_before(), 0U);
+    check_collective(*after, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
+                     ReduceOp::Sum, true);
+  });
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
