@@ -172,6 +172,9 @@ def judge(tally, job, code, faults, began, deadline, goes_on, out):
     if code not in (None, 0, 4, 128 + signal.SIGKILL):
         count["crashes"] += 1
         out.append(f"EXIT CODE {code}")
+    elif re.search(r"Assertion|==== backtrace|Segmentation", text):
+        count["crashes"] += 1
+        out.append("EXIT CODE of another rank: a crash")
     if not notices:
         count["in vain"] += 1
         return
