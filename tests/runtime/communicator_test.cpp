@@ -280,6 +280,8 @@ TEST(Shrink, GoesOnWithTheSurvivors) {
     for (std::uint32_t left = kRanks; left > 1; --left) {
       check_collective(*communicator, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
                        ReduceOp::Sum, true);
+      // Who leaves must not be noticed before the others are through with this.
+      communicator->barrier();
       // Of the first job, ranks 4, 3, 2, 1 leave in this order.
       try {
         if (self == left - 1) throw std::runtime_error("enough");
