@@ -79,7 +79,7 @@ class Engine {
   using Clock = std::chrono::steady_clock;
 
   bool advance_all();
-  void on_idle();
+  void on_idle(bool network);
   void check_failure();
   [[noreturn]] void time_out();
   /// The first unfinished collective that does not wait for its caller.

@@ -22,6 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kCloseTime{50};
 /// Rails that can be waited for together; with more (a rank of a large full graph) we poll.
 constexpr std::size_t kMaxAwaited = 64;
+/// Rounds in which only those rails make progress that have had something to do.
+constexpr std::uint32_t kRounds = 4;
 
 void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(user)->status = status;
@@ -49,7 +51,7 @@ Peer& Connections::peer_of(std::uint32_t rank) {
                            [](const Peer& peer, std::uint32_t r) { return peer.rank < r; });
 }
 
-void Connections::disarm_ready(std::chrono::milliseconds time) {
+bool Connections::disarm_ready(std::chrono::milliseconds time) {
   std::array<pollfd, kMaxAwaited> events;
   std::array<Rail*, kMaxAwaited> of;
   nfds_t count = 0;
@@ -58,16 +60,21 @@ void Connections::disarm_ready(std::chrono::milliseconds time) {
     of[count] = &rail;
     events[count++] = {rail.event_fd, POLLIN, 0};
   }
-  if (count == 0 || ::poll(events.data(), count, static_cast<int>(time.count())) <= 0) return;
+  rounds_ = 0;
+  if (count == 0 || ::poll(events.data(), count, static_cast<int>(time.count())) <= 0) return false;
   for (nfds_t i = 0; i < count; ++i) {
     if (events[i].revents != 0) of[i]->armed = false;
   }
+  return true;
 }
 
 /// One system call tells which of the sleeping rails have something to do; asking each of their
-/// workers costs several.
+/// workers costs several. Even that one call is saved while other rails are awake, for some rounds,
+/// and after a sleep, which has just made it.
 bool Connections::progress() {
-  disarm_ready(std::chrono::milliseconds{0});
+  const bool awake = std::ranges::any_of(rails, [](const Rail& rail) { return !rail.armed; });
+  if (!slept_ && (!awake || ++rounds_ >= kRounds)) disarm_ready(std::chrono::milliseconds{0});
+  slept_ = false;
   bool moved = false;
   for (const Rail& rail : rails) {
     if (rail.worker != nullptr && !rail.armed) moved |= ucp_worker_progress(rail.worker) != 0;
@@ -95,7 +102,10 @@ bool Connections::sleep(std::chrono::milliseconds time) {
     if (ucp_worker_arm(rail.worker) != UCS_OK) return true;
     rail.armed = true;
   }
-  disarm_ready(time);
+  slept_ = true;
+  if (disarm_ready(time)) return true;
+  // Nothing for so long: all are asked, should one of them have missed its event.
+  for (Rail& rail : rails) touch(rail);
   return true;
 }
 

@@ -24,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kHelloTag = (std::uint64_t{1} << kTagBits) - 1;
 /// Over slow networks: as much as a link carries in about 5 ms at 100 Mbit/s, and four of them on
 /// their way to a peer, so that what is more urgent need not wait long behind what is sent already.
-constexpr std::size_t kSlowSegmentBytes = 64 * 1024;
+/// With UCX's header below the 64 KiB of its TCP buffers, or it would cut every message in two.
+constexpr std::size_t kSlowSegmentBytes = 60 * 1024;
 constexpr std::size_t kSlowWindowBytes = 4 * kSlowSegmentBytes;
 constexpr std::chrono::milliseconds kNap{5};
 
@@ -213,7 +214,6 @@ void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t 
                     const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   const Peer& to = ucx_->peer_of(peer);
-  Connections::touch(*to.rail);
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -224,9 +224,11 @@ void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t 
       to.endpoint, data, bytes, (static_cast<std::uint64_t>(rank_) << kTagBits) | tag, &param);
   // Without a request there was no callback.
   if (!UCS_PTR_IS_PTR(request)) {
+    Connections::touch_lightly(*to.rail);
     posted.status = UCS_PTR_STATUS(request);
     ucx_->done.push_back(&posted);
   } else {
+    Connections::touch(*to.rail);
     posted.request = request;
   }
 }
@@ -245,7 +247,7 @@ void Ucx::receive_into(ucs_memory_type_t memory, std::uint32_t peer, std::uint64
                        std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, true, bytes, completion);
   Rail& rail = *ucx_->peer_of(peer).rail;
-  Connections::touch(rail);
+  Connections::touch_lightly(rail);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
                        UCP_OP_ATTR_FIELD_MEMORY_TYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
