@@ -75,6 +75,9 @@ class Transport {
                               Completion& completion);
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
+  /// Whether all sends that are Done have left this process: a transport may have copied them, and
+  /// still need progress() to pass them on. Never blocks; false becomes true by progress().
+  virtual bool flushed() { return true; }
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
   /// stops calling progress() for good.
   virtual void drain(Deadline deadline) = 0;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
+#include <utility>
 
 #include "runtime/ucx_check_internal.hpp"
 
@@ -82,6 +83,28 @@ bool Connections::progress() {
   return moved;
 }
 
+bool Connections::flushed() {
+  bool all = true;
+  for (Rail& rail : rails) {
+    if (rail.flush != nullptr) {
+      if (ucp_request_check_status(rail.flush) == UCS_INPROGRESS) {
+        all = false;
+        continue;
+      }
+      // A connection that failed meanwhile is reported where something is awaited from it.
+      ucp_request_free(std::exchange(rail.flush, nullptr));
+    }
+    if (!std::exchange(rail.sent, false)) continue;
+    ucp_request_param_t param{};
+    const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
+    if (!UCS_PTR_IS_PTR(request)) continue;
+    touch(rail);
+    rail.flush = request;
+    all = false;
+  }
+  return all;
+}
+
 void Connections::cancel_receives(const Peer* only) {
   for (Posted& posted : pool) {
     if (posted.active && posted.receive && posted.status == UCS_INPROGRESS &&
@@ -147,6 +170,9 @@ bool close_endpoints(Connections& connections, const std::function<bool()>& prog
   }
   const bool closed = !busy();
   for (const ucs_status_ptr_t request : closing) ucp_request_free(request);
+  for (Rail& rail : connections.rails) {
+    if (rail.flush != nullptr) ucp_request_free(std::exchange(rail.flush, nullptr));
+  }
   return closed;
 }
 

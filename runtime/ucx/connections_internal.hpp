@@ -53,6 +53,8 @@ struct Connections {
   /// The same where nothing but the peer's data is awaited, or nothing at all: over TCP that wakes
   /// an armed worker, and progress before it would be a few system calls for nothing.
   static void touch_lightly(Rail& rail) { rail.armed = rail.armed && rail.settings.slow; }
+  /// Whether UCX has passed on all that was sent. \pre progress() is called in between
+  bool flushed();
   /// Makes outstanding receives complete as cancelled: all, or those from one rank.
   void cancel_receives(const Peer* only = nullptr);
   /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them

@@ -70,6 +70,7 @@ class Ucx final : public Transport {
   void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                       Completion& completion) override;
   bool progress() override;
+  bool flushed() override { return ucx_ == nullptr || ucx_->flushed(); }
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
   bool sleep(std::chrono::milliseconds time) override {
@@ -214,6 +215,7 @@ void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t 
                     const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   const Peer& to = ucx_->peer_of(peer);
+  to.rail->sent = true;
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -308,15 +310,8 @@ void Ucx::report_failed_peers() {
 void Ucx::drain(Deadline deadline) {
   if (ucx_ == nullptr) return;
   const auto until = Clock::now() + deadline;
-  for (Rail& rail : ucx_->rails) {
-    ucp_request_param_t param{};
-    Connections::touch(rail);
-    const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
-    if (!UCS_PTR_IS_PTR(request)) continue;
-    while (ucp_request_check_status(request) == UCS_INPROGRESS && Clock::now() < until) {
-      if (!progress() && !sleep(kNap)) ::sched_yield();
-    }
-    ucp_request_free(request);
+  while (!flushed() && Clock::now() < until) {
+    if (!progress() && !sleep(kNap)) ::sched_yield();
   }
 }
 

@@ -132,6 +132,46 @@ TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
   }
 }
 
+/// Takes all messages at once, and keeps them until it is told to pass them on.
+class LazyWire final : public Transport {
+ public:
+  void send(std::uint32_t, std::uint64_t, const void*, std::size_t,
+            Completion& completion) override {
+    kept = true;
+    completion.complete();
+  }
+  void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override {
+    throw std::logic_error("nothing is to be received");
+  }
+  bool progress() override { return false; }
+  bool flushed() override { return !kept; }
+  void drain(Deadline) override {}
+  void abort() override {}
+  [[nodiscard]] std::string describe() const override { return "lazy wire"; }
+
+  bool kept = false;
+};
+
+TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
+  Schedule schedule = ring_schedule(Collective::AllReduce, 2);
+  schedule.transfers = {{0, Op::Copy, 0, Rank{0}, Rank{1}}};
+  const Plan plan = make_plan(schedule, 0);
+  const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {8, 1024});
+  LazyWire wire;
+  ScratchPool pool;
+  Values data(DataType::Int64, 100);
+  Execution execution(program, data.data(), data.data(),
+                      {wire, pool, 0, data.type(), ReduceOp::Sum});
+  execution.start();
+  EXPECT_TRUE(execution.advance());
+  EXPECT_FALSE(execution.advance());
+  EXPECT_FALSE(execution.done());
+  EXPECT_EQ(execution.waiting_for(), "waiting for the last messages to leave");
+  wire.kept = false;
+  EXPECT_TRUE(execution.advance());
+  EXPECT_TRUE(execution.done());
+}
+
 TEST(Executor, DoesNotDeadlockOnOddSchedules) {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     const Topology topology = make_topology("full:" + std::to_string(2 + seed % 6));
