@@ -21,6 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest that abort() and the destructor progress the workers for the endpoints to close.
 constexpr std::chrono::milliseconds kCloseTime{50};
+/// In which a socket whose peer receives has room again: 64 KiB take 26 ms at 20 Mbit/s.
+constexpr std::chrono::milliseconds kQuietTime{50};
 /// Rails that can be waited for together; with more (a rank of a large full graph) we poll.
 constexpr std::size_t kMaxAwaited = 64;
 /// Rounds in which only those rails make progress that have had something to do.
@@ -80,14 +82,23 @@ bool Connections::progress() {
   for (const Rail& rail : rails) {
     if (rail.worker != nullptr && !rail.armed) moved |= ucp_worker_progress(rail.worker) != 0;
   }
+  if (moved && std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; })) {
+    last_moved_ = Clock::now();
+  }
   return moved;
 }
 
+/// UCX 1.13 has been seen to leave a flush over TCP open for good although all had arrived. What is
+/// really left waits for room in a socket, and moves now and then: where nothing moves any more,
+/// there is nothing left.
 bool Connections::flushed() {
   bool all = true;
+  const bool begun = std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; });
+  if (!begun) last_moved_ = Clock::now();
+  const bool quiet = Clock::now() - last_moved_ > kQuietTime;
   for (Rail& rail : rails) {
     if (rail.flush != nullptr) {
-      if (ucp_request_check_status(rail.flush) == UCS_INPROGRESS) {
+      if (ucp_request_check_status(rail.flush) == UCS_INPROGRESS && !quiet) {
         all = false;
         continue;
       }

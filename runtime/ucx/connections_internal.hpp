@@ -5,6 +5,7 @@
 
 #include <ucp/api/ucp.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -68,6 +69,7 @@ struct Connections {
 
   std::uint32_t rounds_ = 0;  ///< of progress() since armed rails were last asked
   bool slept_ = false;        ///< and nothing has happened since
+  std::chrono::steady_clock::time_point last_moved_;  ///< anything, while a flush is open
 };
 
 /// Opens the connection of a peer whose rail is known. \throws Error(Transport)
