@@ -12,6 +12,7 @@
 
 #include "algorithms/registry.hpp"
 #include "random_schedule.hpp"
+#include "runtime/merge_internal.hpp"
 #include "runtime/program_internal.hpp"
 #include "support.hpp"
 #include "topologies/registry.hpp"
@@ -122,6 +123,47 @@ void run_tight(const Schedule& schedule) {
       }
     }
   });
+}
+
+/// Each rank's sum of floats that do not add up exactly, one after the other.
+std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t count) {
+  std::vector<std::vector<float>> sums(schedule.ranks);
+  run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const Plan plan = make_plan(schedule, bootstrap->rank());
+    const Program program = compile(plan, schedule, chunk_ranges(schedule, count), {4, 4096});
+    const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
+    Values data(DataType::Float32, count);
+    auto* values = reinterpret_cast<float*>(data.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = 1.0F / static_cast<float>(1 + i * 7 + bootstrap->rank() * 1009);
+    }
+    execute(program, data, *bootstrap, *transport);
+    sums[bootstrap->rank()].assign(values, values + count);
+  });
+  return sums;
+}
+
+TEST(Merge, MakesFewerMessagesOfTheSameSums) {
+  constexpr std::size_t kCount = 5000;
+  for (const char* spec : {"mesh:3x3", "torus:3x3?without=0-1"}) {
+    const Schedule schedule = make_schedule("allreduce-optimal", make_topology(spec));
+    const auto ranges = chunk_ranges(schedule, kCount);
+    const auto merged = merge_chunks(schedule, ranges, 4, 1024);
+    ASSERT_TRUE(merged.has_value()) << spec;
+    EXPECT_LT(merged->chunks.size() * 2, schedule.chunks.size()) << spec;
+    EXPECT_EQ(sums_of(*merged, kCount), sums_of(schedule, kCount)) << spec;
+  }
+}
+
+TEST(Merge, LeavesMessagesThatAreLargeEnough) {
+  const Schedule schedule = make_schedule("allreduce-optimal", make_topology("mesh:3x3"));
+  EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 5000), 4, 1).has_value());
+}
+
+TEST(Merge, LeavesChunksThatTravelInDifferentWays) {
+  Schedule schedule = ring_schedule(Collective::AllReduce, 4);
+  for (Chunk& chunk : schedule.chunks) chunk = {.owner = Rank{0}, .tree = 0, .weight = 1};
+  EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 100), 4, 1 << 20).has_value());
 }
 
 TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
