@@ -60,6 +60,7 @@ class Checksummed final : public Transport {
     return true;
   }
 
+  bool flushed() override { return inner_->flushed(); }
   void drain(Deadline deadline) override { inner_->drain(deadline); }
 
   void abort() override {

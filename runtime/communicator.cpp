@@ -13,6 +13,7 @@
 
 #include "runtime/checksum_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
+#include "runtime/merge_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -155,12 +156,20 @@ std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call&
   if (const auto it = programs.find(key); it != programs.end()) return it->second;
   auto loaded = std::make_shared<LoadedProgram>();
   loaded->source = schedule_for(call);
-  const Schedule& schedule = loaded->source->schedule;
   const bool sharded =
       call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
-  const std::vector<ElementRange> ranges =
-      chunk_ranges(schedule, sharded ? call.count * schedule.ranks : call.count);
+  const std::uint64_t count =
+      sharded ? call.count * engine->bootstrap().size() : std::uint64_t{call.count};
+  std::vector<ElementRange> ranges = chunk_ranges(loaded->source->schedule, count);
   const TransportLimits limits = engine->transport().limits();
+  if (limits.merge_bytes != 0) {
+    if (auto merged = merge_chunks(loaded->source->schedule, ranges, element, limits.merge_bytes)) {
+      Plan own = make_plan(*merged, engine->bootstrap().rank());
+      loaded->source = std::make_shared<const LoadedSchedule>(std::move(*merged), std::move(own));
+      ranges = chunk_ranges(loaded->source->schedule, count);
+    }
+  }
+  const Schedule& schedule = loaded->source->schedule;
   const std::size_t segment = std::min(options.segment_bytes, limits.segment_bytes);
   loaded->program =
       compile(loaded->source->plan, schedule, ranges, {element, segment, limits.window_bytes});

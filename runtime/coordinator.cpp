@@ -38,10 +38,11 @@ constexpr std::size_t kMaxStrangers = 256;
 struct Guest {
   Channel channel;
   std::optional<std::uint32_t> rank;
-  std::optional<std::string> blob;                 ///< of the gathering under way
-  bool shrinks = false;                            ///< wants to go on without those who do not
-  bool leaving = false;                            ///< has said goodbye or was refused
-  std::optional<std::vector<std::uint32_t>> left = {};  ///< seats it has links to, once some have died
+  std::optional<std::string> blob;  ///< of the gathering under way
+  bool shrinks = false;             ///< wants to go on without those who do not
+  bool leaving = false;             ///< has said goodbye or was refused
+  std::optional<std::vector<std::uint32_t>> left =
+      {};  ///< seats it has links to, once some have died
   Clock::time_point since = Clock::now();
 };
 

@@ -18,6 +18,9 @@ namespace {
 /// when the last offer was taken, which shows by its taking long.
 constexpr std::uint32_t kSpins = 64;
 constexpr std::uint32_t kSpinsWhenCrowded = 2;
+/// Where a sleep ends as soon as something arrives, polling before it only takes the processor from
+/// others.
+constexpr std::uint32_t kSpinsBeforeSleep = 1;
 constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
 /// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
@@ -94,11 +97,11 @@ bool Engine::poll() {
     return true;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
-  if (!network || idle_polls_ >= spins_) on_idle();
+  if (!network || idle_polls_ >= spins_) on_idle(network);
   return network;
 }
 
-void Engine::on_idle() {
+void Engine::on_idle(bool network) {
   if (++idle_polls_ < spins_) {
     relax();
     return;
@@ -121,8 +124,13 @@ void Engine::on_idle() {
     std::this_thread::sleep_for(kNap);
     return;
   }
+  if (network) return;  // there may be more
   // A device moves without the network, and other threads wait for the guard: no sleep then.
-  if (shared_ || !transport_->sleep(kSleep)) ::sched_yield();
+  if (!shared_ && transport_->sleep(kSleep)) {
+    spins_ = kSpinsBeforeSleep;
+    return;
+  }
+  ::sched_yield();
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 

@@ -81,7 +81,7 @@ class Engine {
   using Clock = std::chrono::steady_clock;
 
   bool advance_all();
-  void on_idle();
+  void on_idle(bool network);
   void check_failure();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();

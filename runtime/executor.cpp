@@ -38,7 +38,8 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
       lanes_(program.plan->peers.size()),
       completions_(program.tasks.size()),
       block_of_(program.tasks.size()),
-      unfinished_(program.tasks.size()) {
+      unfinished_(program.tasks.size()),
+      flushed_(program.tasks.empty()) {
   if (context.recorder != nullptr) {
     recording_ = std::make_unique<TaskRecording>(*context.recorder, program);
   }
@@ -74,7 +75,10 @@ void Execution::start() {
 }
 
 bool Execution::advance() {
-  if (finished_.empty()) return false;
+  if (finished_.empty()) {
+    if (unfinished_ != 0 || flushed_) return false;
+    return flushed_ = context_.transport.flushed();
+  }
   batch_.swap(finished_);
   for (const Completion* completion : batch_) {
     if (completion->state == Completion::State::Failed) {
@@ -84,6 +88,7 @@ bool Execution::advance() {
     on_finished(completion->id);
   }
   batch_.clear();
+  flushed_ = unfinished_ == 0 && context_.transport.flushed();
   return true;
 }
 
@@ -213,7 +218,7 @@ std::string Execution::waiting_for() const {
   for (std::uint32_t id = 0; id < completions_.size(); ++id) {
     if (completions_[id].state == Completion::State::Pending) return words(id);
   }
-  return "waiting for nothing";
+  return done() ? "waiting for nothing" : "waiting for the last messages to leave";
 }
 
 }  // namespace multitree::runtime

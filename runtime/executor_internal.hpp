@@ -65,7 +65,8 @@ class Execution final : public Activity {
   void start();
   /// Reacts to completions; true if there were any. \throws Error(Transport) if one failed.
   bool advance() override;
-  [[nodiscard]] bool done() const override { return unfinished_ == 0; }
+  /// Also that our messages have left: who is done may not come back for long, and his peers wait.
+  [[nodiscard]] bool done() const override { return flushed_; }
   /// Once done: copies what was never written between bytes `begin` and `end` from the input.
   void copy_untouched(std::uint64_t begin, std::uint64_t end);
   /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
@@ -108,6 +109,7 @@ class Execution final : public Activity {
   std::vector<std::uint32_t> free_blocks_;
   std::size_t next_scratch_ = 0;  ///< into Program::scratch_tasks
   std::size_t unfinished_ = 0;
+  bool flushed_ = false;  ///< all tasks are finished, and the transport has passed on what was sent
   std::vector<Completion*> finished_, batch_;
   std::unique_ptr<TaskRecording> recording_;  ///< null: nobody wants to know
 };

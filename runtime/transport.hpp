@@ -51,6 +51,9 @@ struct TransportLimits {
   std::size_t segment_bytes = std::numeric_limits<std::size_t>::max();  ///< of one message
   /// On their way to one peer; what is more waits at the sender, where it can be overtaken.
   std::size_t window_bytes = std::size_t{2} << 20;
+  /// Chunks that travel together are merged up to this, as smaller messages cost more than they
+  /// carry; 0: never.
+  std::size_t merge_bytes = 0;
 };
 
 /// Links over which nothing comes any more.
@@ -88,6 +91,9 @@ class Transport {
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
+  /// Whether all sends that are Done have left this process: a transport may have copied them, and
+  /// still need progress() to pass them on. Never blocks; false becomes true by progress().
+  virtual bool flushed() { return true; }
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
   /// stops calling progress() for good.
   virtual void drain(Deadline deadline) = 0;

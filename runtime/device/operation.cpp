@@ -154,7 +154,7 @@ bool StreamOperation::advance() {
     case State::Running: {
       const bool polled = w.poll();
       const bool moved = execution_->advance();
-      if (execution_->done()) end();
+      if (execution_->done() && engine_->transport().flushed()) end();
       return polled || moved;
     }
     case State::Ending: {

@@ -6,6 +6,7 @@
 #include <ucp/api/ucp.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -52,6 +53,11 @@ struct Connections {
   bool progress();
   /// To be called where something is posted on it: it needs progress again.
   static void touch(Rail& rail) { rail.armed = false; }
+  /// The same where nothing but the peer's data is awaited, or nothing at all: over TCP that wakes
+  /// an armed worker, and progress before it would be a few system calls for nothing.
+  static void touch_lightly(Rail& rail) { rail.armed = rail.armed && rail.settings.slow; }
+  /// Whether UCX has passed on all that was sent. \pre progress() is called in between
+  bool flushed();
   /// Makes outstanding receives complete as cancelled: all, or those from one rank.
   void cancel_receives(const Peer* only = nullptr);
   /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them
@@ -59,8 +65,13 @@ struct Connections {
   bool sleep(std::chrono::milliseconds time);
 
  private:
-  /// Disarms the rails whose descriptors are ready; waits for one of them at most for `time`.
-  void disarm_ready(std::chrono::milliseconds time);
+  /// Disarms the rails whose descriptors are ready; waits for one of them at most for `time`. False
+  /// if none was.
+  bool disarm_ready(std::chrono::milliseconds time);
+
+  std::uint32_t rounds_ = 0;  ///< of progress() since armed rails were last asked
+  bool slept_ = false;        ///< and nothing has happened since
+  std::chrono::steady_clock::time_point last_moved_;  ///< anything, while a flush is open
 };
 
 /// Opens the connection of a peer whose rail is known. \throws Error(Transport)

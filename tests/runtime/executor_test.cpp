@@ -12,6 +12,7 @@
 
 #include "algorithms/registry.hpp"
 #include "random_schedule.hpp"
+#include "runtime/merge_internal.hpp"
 #include "runtime/program_internal.hpp"
 #include "support.hpp"
 #include "topologies/registry.hpp"
@@ -124,12 +125,93 @@ void run_tight(const Schedule& schedule) {
   });
 }
 
+/// Each rank's sum of floats that do not add up exactly, one after the other.
+std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t count) {
+  std::vector<std::vector<float>> sums(schedule.ranks);
+  run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const Plan plan = make_plan(schedule, bootstrap->rank());
+    const Program program = compile(plan, schedule, chunk_ranges(schedule, count), {4, 4096});
+    const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
+    Values data(DataType::Float32, count);
+    auto* values = reinterpret_cast<float*>(data.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      values[i] = 1.0F / static_cast<float>(1 + i * 7 + bootstrap->rank() * 1009);
+    }
+    execute(program, data, *bootstrap, *transport);
+    sums[bootstrap->rank()].assign(values, values + count);
+  });
+  return sums;
+}
+
+TEST(Merge, MakesFewerMessagesOfTheSameSums) {
+  constexpr std::size_t kCount = 5000;
+  for (const char* spec : {"mesh:3x3", "torus:3x3?without=0-1"}) {
+    const Schedule schedule = make_schedule("allreduce-optimal", make_topology(spec));
+    const auto ranges = chunk_ranges(schedule, kCount);
+    const auto merged = merge_chunks(schedule, ranges, 4, 1024);
+    ASSERT_TRUE(merged.has_value()) << spec;
+    EXPECT_LT(merged->chunks.size() * 2, schedule.chunks.size()) << spec;
+    EXPECT_EQ(sums_of(*merged, kCount), sums_of(schedule, kCount)) << spec;
+  }
+}
+
+TEST(Merge, LeavesMessagesThatAreLargeEnough) {
+  const Schedule schedule = make_schedule("allreduce-optimal", make_topology("mesh:3x3"));
+  EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 5000), 4, 1).has_value());
+}
+
+TEST(Merge, LeavesChunksThatTravelInDifferentWays) {
+  Schedule schedule = ring_schedule(Collective::AllReduce, 4);
+  for (Chunk& chunk : schedule.chunks) chunk = {.owner = Rank{0}, .tree = 0, .weight = 1};
+  EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 100), 4, 1 << 20).has_value());
+}
+
 TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
   for (const Algorithm& algorithm : algorithms()) {
     const Topology topology = make_topology("torus:2x4");
     if (algorithm.unsupported(topology)) continue;
     run_tight(make_schedule(algorithm.name, topology));
   }
+}
+
+/// Takes all messages at once, and keeps them until it is told to pass them on.
+class LazyWire final : public Transport {
+ public:
+  void send(std::uint32_t, std::uint64_t, const void*, std::size_t,
+            Completion& completion) override {
+    kept = true;
+    completion.complete();
+  }
+  void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override {
+    throw std::logic_error("nothing is to be received");
+  }
+  bool progress() override { return false; }
+  bool flushed() override { return !kept; }
+  void drain(Deadline) override {}
+  void abort() override {}
+  [[nodiscard]] std::string describe() const override { return "lazy wire"; }
+
+  bool kept = false;
+};
+
+TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
+  Schedule schedule = ring_schedule(Collective::AllReduce, 2);
+  schedule.transfers = {{0, Op::Copy, 0, Rank{0}, Rank{1}}};
+  const Plan plan = make_plan(schedule, 0);
+  const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {8, 1024});
+  LazyWire wire;
+  ScratchPool pool;
+  Values data(DataType::Int64, 100);
+  Execution execution(program, data.data(), data.data(),
+                      {wire, pool, 0, data.type(), ReduceOp::Sum});
+  execution.start();
+  EXPECT_TRUE(execution.advance());
+  EXPECT_FALSE(execution.advance());
+  EXPECT_FALSE(execution.done());
+  EXPECT_EQ(execution.waiting_for(), "waiting for the last messages to leave");
+  wire.kept = false;
+  EXPECT_TRUE(execution.advance());
+  EXPECT_TRUE(execution.done());
 }
 
 TEST(Executor, DoesNotDeadlockOnOddSchedules) {

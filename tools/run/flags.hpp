@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The flags of `multitree run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+#include "tools/command.hpp"
+#include "tools/run/benchmark.hpp"
+#include "tools/run/crew.hpp"
+#include "tools/run/observe_flags.hpp"
+
+namespace multitree::tools {
+
+struct RunFlags {
+  NetworkFlags network;
+  std::string algorithms = "multitree", schedule;
+  std::string first = "1K", last = "64M", increment = "0", factor = "4";
+  std::string types = "float", ops = "sum";
+  std::string check_or_collective, collective = "allreduce", check = "1";
+  std::string on_failure = "stop";
+  std::string transport = "ucx", data = "exact", segment = "256K", json_file;
+  std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
+  std::uint64_t seed = 1;
+  ObserveFlags observe;
+  double timeout = 30, link_timeout = 5, check_links = 0;
+  bool json = false, digest = false, checksums = false, shared_buffers = false;
+};
+
+void add_run_flags(CLI::App& app, RunFlags& flags);
+
+/// -c is nccl-tests' check (0 or 1) or, as in the other commands, a collective.
+void resolve_check_or_collective(RunFlags& flags);
+
+OnFailure on_failure_of(const RunFlags& flags);
+
+/// \throws Error naming the flag and what it expects
+BenchmarkOptions benchmark_options(const RunFlags& flags);
+
+}  // namespace multitree::tools
