@@ -11,9 +11,10 @@ import os
 import random
 import re
 import signal
-import subprocess
 import sys
 import time
+
+from watched import Job
 
 RANKS = 8
 PATIENCE = 120  # seconds a round may take after its last kill
@@ -44,16 +45,16 @@ def ranks_of(launcher):
     return found
 
 
-def check(output, errors, code, killed):
+def check(output, code, killed):
     if code != 0:
-        fail(f"expected exit code 0 after the loss of {killed}, got {code}", output, errors)
+        fail(f"expected exit code 0 after the loss of {killed}, got {code}", output)
     rows = [line.split("|") for line in output.splitlines() if re.match(r" +\d+ ", line)]
     wrong = not rows or any(mode.split()[-1] != "0" for row in rows for mode in row[1:])
     if wrong or "Out of bounds values : 0 OK" not in output:
-        fail(f"wrong sums after the loss of {killed}", output, errors)
+        fail(f"wrong sums after the loss of {killed}", output)
     named = {int(rank) for line in re.findall(r"# ranks? ([\d, ]+) lost", output) for rank in line.split(",")}
     if not named <= set(killed):
-        fail(f"killed {sorted(killed)}, but {sorted(named)} are said to be lost", output, errors)
+        fail(f"killed {sorted(killed)}, but {sorted(named)} are said to be lost", output)
     return named
 
 
@@ -64,27 +65,27 @@ def run(program, dice, kills, iterations):
         env["UCX_TLS"] = "tcp,self"
     if dice.random() < 0.3:
         flags.append("--checksums")
-    launcher = subprocess.Popen([program, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                stdin=subprocess.DEVNULL, env=env)
-    killed = []
+    job, killed = Job([program, *flags], env), []
     try:
+        # Who dies before all have met ends the run.
+        if not job.await_line(r"^#  *\(B\)", PATIENCE):
+            fail(f"no start within {PATIENCE} s", job.text)
         for _ in range(kills):
-            time.sleep(dice.choice([0.0, dice.uniform(0.2, 1.5)]) if killed else dice.uniform(0.4, 2.0))
-            there = {rank: pid for rank, pid in ranks_of(launcher.pid).items() if rank not in killed}
+            time.sleep(dice.choice([0.0, dice.uniform(0.2, 1.5)]) if killed else dice.uniform(0.0, 1.5))
+            there = {rank: pid for rank, pid in ranks_of(job.process.pid).items() if rank not in killed}
             if len(there) < 2:
                 break  # over, or about to be
             victim = dice.choice(sorted(there))
             os.kill(there[victim], signal.SIGKILL)
             killed.append(victim)
         begin = time.monotonic()
-        try:
-            output, errors = launcher.communicate(timeout=PATIENCE)
-        except subprocess.TimeoutExpired:
-            fail(f"still running {PATIENCE} s after the loss of {killed}")
-        return killed, check(output, errors, launcher.returncode, killed), time.monotonic() - begin
+        code = job.end(PATIENCE)
+        if code is None:
+            fail(f"still running {PATIENCE} s after the loss of {killed}", job.text)
+        return killed, check(job.text, code, killed), time.monotonic() - begin
     finally:
-        launcher.kill()
-        launcher.wait()
+        job.process.kill()
+        job.process.wait()
 
 
 def main():
