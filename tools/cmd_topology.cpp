@@ -84,10 +84,6 @@ void print_summary(const ordered_json& json) {
 }
 
 int run(const Flags& flags) {
-  if (flags.network.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "--topology is required; see 'multitree topology --help'");
-  }
   const Topology topology = load_network(flags.network);
   if (!flags.output.empty()) {
     write_network(topology, flags.output, flags.format);
@@ -109,14 +105,21 @@ Command add_topology_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
   app->require_subcommand(0, 1);
-  add_network_flags(*app, flags->network);  // required without a subcommand
+  const CLI::Option* topology = add_network_flags(*app, flags->network);
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
       ->check(one_of({"json", "dot", "graphml"}));
   app->add_flag("--json", flags->json, "Print the description as JSON");
   const Command discover = add_topology_discover_command(*app);
   app->footer("Example: multitree topology -t 'torus:4x4?bw=50GB/s&lat=500ns' -o net.json");
-  return {app, [flags, discover] { return discover.app->parsed() ? discover.run() : run(*flags); }};
+  return {app, [flags, discover, topology] {
+            const bool given = topology->count() > 0;
+            if (given != discover.app->parsed()) return given ? run(*flags) : discover.run();
+            throw Error(ErrorCode::InvalidArgument,
+                        given ? fmt::format("discover: expected no --topology, got '{}'",
+                                            flags->network.topology)
+                              : "--topology is required; see 'multitree topology --help'");
+          }};
 }
 
 }  // namespace multitree::tools

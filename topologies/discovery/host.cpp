@@ -166,6 +166,7 @@ class Reader {
       // hwloc's number has seven digits, ours whole megabytes.
       node.link = {static_cast<std::uint64_t>(std::llround(pci.linkspeed * 1000.0F)) * 1'000'000};
       node.link_from = "PCIe, at present, of ";
+      node.at_present = true;
     }
     node.link_from += node.address;
     host_.pci.push_back(node);
@@ -271,6 +272,14 @@ void add_nvml(Host& host, const std::string& library) {
         rate.bytes_per_second > 0) {
       node.link = rate;
       node.link_from = fmt::format("PCIe of {} (NVML)", node.address);
+      node.at_present = false;
+      // The port above is the other end of the same link, and saves power with it.
+      if (node.parent && host.pci[*node.parent].at_present) {
+        PciNode& port = host.pci[*node.parent];
+        port.link = node.link;
+        port.link_from = node.link_from;
+        port.at_present = false;
+      }
     }
   }
   std::ranges::sort(host.gpus, {}, [&](const Gpu& gpu) { return host.pci[gpu.pci].address; });

@@ -26,8 +26,9 @@ struct PciNode {
   std::optional<std::uint32_t> parent;  ///< the bridge above, in Host::pci; none: the processor
   /// In Host::numa, what it is attached to; none if the host does not say.
   std::optional<std::uint32_t> numa;
-  Bandwidth link;         ///< to what is above, a direction; 0 if the host does not say
-  std::string link_from;  ///< what `link` was read from
+  Bandwidth link;           ///< to what is above, a direction; 0 if the host does not say
+  std::string link_from;    ///< what `link` was read from
+  bool at_present = false;  ///< it may be able to do more
 };
 
 /// NVLinks of a GPU that lead to the same place.
