@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"0-1 a\n2 b\n3 c\n", "3: expected a host of the job (a, b), got 'c'"},
         Bad{"0-2 a\n3 b\n",
             "1: rank 2: the job has 2 processes on a, and as many ranks are there already"}),
-    [](const auto& info) { return "case" + std::to_string(info.index); });
+    [](const auto& test) { return "case" + std::to_string(test.index); });
 
 TEST(RankMap, AsManyProcessesAsRanks) {
   EXPECT_EQ(error_of(ErrorCode::InvalidArgument, [] { mapped("0-1 a", "ring:2", {"a"}); }),

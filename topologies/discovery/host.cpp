@@ -274,7 +274,8 @@ void add_nvml(Host& host, const std::string& library) {
       node.link_from = fmt::format("PCIe of {} (NVML)", node.address);
       node.at_present = false;
       // The port above is the other end of the same link, and saves power with it.
-      if (node.parent && host.pci[*node.parent].at_present) {
+      const bool alone = std::ranges::count(host.pci, node.parent, &PciNode::parent) == 1;
+      if (node.parent && alone && host.pci[*node.parent].at_present) {
         PciNode& port = host.pci[*node.parent];
         port.link = node.link;
         port.link_from = node.link_from;
