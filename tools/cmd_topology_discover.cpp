@@ -55,14 +55,14 @@ std::string host_tables(const Host& host) {
     rows.push_back({fmt::format("{}", i), pci.address, numa_text(host, gpu.pci),
                     rate_text(pci.link), nvlink_text(gpu), gpu.name.empty() ? "-" : gpu.name});
   }
-  if (rows.size() > 1) text += "\n" + format_table(rows);
+  if (rows.size() > 1) text += "#\n" + format_table(rows);
   rows = {{"nic", "numa", "pcie", "speed", "names"}};
   for (const auto& nic : host.nics) {
     const auto& pci = host.pci[nic.pci];
     rows.push_back({pci.address, numa_text(host, nic.pci), rate_text(pci.link),
                     rate_text(nic.speed), fmt::format("{}", fmt::join(nic.names, ","))});
   }
-  if (rows.size() > 1) text += "\n" + format_table(rows);
+  if (rows.size() > 1) text += "#\n" + format_table(rows);
   return text;
 }
 
@@ -74,7 +74,7 @@ std::string links_text(const HostNetwork& network) {
     rows.push_back({fmt::format("{} - {}", link.a, link.b), to_string(link.bandwidth),
                     to_string(link.latency), std::string(word(link.known)), link.from});
   }
-  return rows.size() > 1 ? "\n" + format_table(rows) : "";
+  return rows.size() > 1 ? "#\n" + format_table(rows) : "";
 }
 
 ordered_json to_json(const Host& host, const HostNetwork& network) {
@@ -141,7 +141,7 @@ void print_text(const Host& host, const HostNetwork& network) {
   const auto counted = [](std::uint32_t count, std::string_view what) {
     return fmt::format("{} {}{}", count, what, count == 1 ? "" : what == "switch" ? "es" : "s");
   };
-  print(fmt::format("\n# {}: {}, {}, {}; latencies are assumed\n", topology.name(),
+  print(fmt::format("#\n# {}: {}, {}, {}; latencies are assumed\n", topology.name(),
                     counted(topology.num_ranks(), "rank"),
                     counted(topology.num_nodes() - topology.num_ranks(), "switch"),
                     counted(topology.num_links(), "link")));
