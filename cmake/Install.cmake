@@ -3,8 +3,8 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
-install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_report
-                multitree_runtime multitree_study multitree_c multitree
+install(TARGETS multitree_topologies multitree_discovery multitree_algorithms multitree_nic
+                multitree_report multitree_runtime multitree_study multitree_c multitree
         EXPORT multitreeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -75,7 +75,8 @@ class Bootstrap {
   /// gone, Error(Timeout).
   virtual Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) = 0;
   Shrunk shrink(Deadline deadline) { return shrink(deadline, {}); }
-  /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "in-process".
+  /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "Slurm
+  /// (PMIx)", "Slurm (PMI-1)", "in-process".
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
@@ -93,7 +94,7 @@ struct BootstrapOptions {
 /// 1. MULTITREE_RANK, MULTITREE_SIZE, MULTITREE_RENDEZVOUS=host:port (and MULTITREE_TOKEN): set by
 ///    launch_local(), or by hand; then rank 0 listens at the port.
 /// 2. PMIx: mpirun of Open MPI, srun --mpi=pmix, prterun.
-/// 3. PMI-1: mpiexec of MPICH and its relatives.
+/// 3. PMI-1: mpiexec of MPICH and its relatives, srun --mpi=pmi2.
 /// 4. torchrun: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 listens at MASTER_PORT + 1, as
 /// the
 ///    launcher's own store holds MASTER_PORT.
@@ -107,6 +108,13 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options = {});
 /// Whether the environment names a job to join, so that make_bootstrap() would not be a job of one.
 /// \throws Error(InvalidArgument) as make_bootstrap().
 bool started_by_launcher();
+
+/// Collective: the same processes as `job`, in which this one is `rank`; everybody names another.
+/// `job` is kept as long as the new one and is of no use otherwise. Its rank 0 hosts the new one.
+/// \throws Error(InvalidArgument) if a rank is not below the size or named twice, Error(Timeout),
+/// Error(Transport).
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
+                                      Deadline deadline);
 
 /// For threads of this process: element r is rank r's, to be handed to its thread. \pre ranks > 0
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks);

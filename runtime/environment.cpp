@@ -104,7 +104,8 @@ std::optional<Job> detect_pmi1(const Environment& environment) {
   job.kind = JobKind::Pmi1;
   v.rank_and_size(job, "PMI_RANK", "PMI_SIZE");
   job.pmi_fd = static_cast<int>(v.number("PMI_FD", 1U << 20));
-  job.description = "MPICH (PMI-1)";
+  // srun --mpi=pmi2 speaks PMI-1 as well.
+  job.description = v.has("SLURM_STEP_NODELIST") ? "Slurm (PMI-1)" : "MPICH (PMI-1)";
   return job;
 }
 

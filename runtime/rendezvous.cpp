@@ -110,4 +110,42 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   return join_over_tcp(std::move(tcp));
 }
 
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
+                                      Deadline deadline) {
+  TcpOptions tcp;
+  tcp.size = job->size();
+  tcp.rank = rank;
+  tcp.deadline = deadline;
+  tcp.description = job->describe();
+  Socket door;
+  const std::string token = make_token();
+  Writer card;
+  card.number(rank);
+  if (job->rank() == 0) {
+    door = listen_at(0, false);
+    card.text(describe_coordinator(port_of(door), token));
+  }
+  const std::vector<std::string> cards = job->all_gather(card.bytes(), deadline);
+  std::vector<bool> seen(cards.size());
+  for (const std::string& one : cards) {
+    const std::uint32_t number = Reader(one).number().value_or(tcp.size);
+    if (number >= tcp.size || seen[number]) {
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("renumbering: expected each rank below {} once, found {}{}", tcp.size,
+                              number, number < tcp.size ? " twice" : ""));
+    }
+    seen[number] = true;
+  }
+  if (tcp.size == 1) return job;
+  Reader host(cards[0]);
+  tcp.coordinator_name = fmt::format("rank {} (coordinator)", host.number().value_or(0));
+  parse_coordinator(host.text().value_or(""), tcp);
+  if (door.open()) {
+    tcp.addresses.insert(tcp.addresses.begin(), {"127.0.0.1", port_of(door)});
+    tcp.coordinator = std::make_unique<Coordinator>(std::move(door), tcp.size, token);
+  }
+  tcp.session = std::move(job);
+  return join_over_tcp(std::move(tcp));
+}
+
 }  // namespace multitree::runtime

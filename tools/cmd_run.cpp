@@ -26,6 +26,7 @@
 #include "tools/run/child_arguments.hpp"
 #include "tools/run/flags.hpp"
 #include "tools/run/links.hpp"
+#include "tools/run/map.hpp"
 #include "tools/run/observe_flags.hpp"
 #include "tools/run/table.hpp"
 #include "topologies/io/files.hpp"
@@ -48,6 +49,7 @@ struct Plan {
   std::vector<AlgorithmRun> runs;      // without rows
   std::vector<std::size_t> automatic;  ///< runs whose schedules are still to be chosen
   BenchmarkOptions options;
+  std::vector<std::string> hosts;  ///< by rank, where --map asks
 };
 
 /// Beside the table, which may be read by a program: where there is none, to standard error.
@@ -146,6 +148,7 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
                             plan.network.front().name(), wanted));
   }
   check_tuning(flags.observe, plan.network.front());
+  check_map(flags.map, plan.network.front());
   return plan;
 }
 
@@ -194,6 +197,7 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   if (prints()) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
     json["config"]["link_times"] = to_string(times);
+    if (!plan.hosts.empty()) json["config"]["hosts"] = plan.hosts;
     if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
     for (const auto& [a, b] : crew.dead_links()) json["lost_links"].push_back({a, b});
     if (flags.json) print_json(json);
@@ -204,12 +208,18 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   return wrong == 0 ? kOk : kNegativeAnswer;
 }
 
-int run_rank(Plan plan, const std::shared_ptr<Bootstrap>& bootstrap, const RunFlags& flags) {
-  if (flags.check_links > 0) {
-    return report_links(bootstrap, plan.network.front(), plan.options.communicator,
-                        flags.check_links);
+int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
+  if (!flags.map.empty()) {
+    Mapped mapped = map_ranks(std::move(job), plan.network.front(), flags.map,
+                              plan.options.communicator.timeout);
+    job = std::move(mapped.job);
+    plan.hosts = std::move(mapped.hosts);
+    if (job->rank() == 0) print_note(map_words(plan.hosts), flags.json);
   }
-  Crew crew(bootstrap, plan.network.front(), on_failure_of(flags));
+  if (flags.check_links > 0) {
+    return report_links(job, plan.network.front(), plan.options.communicator, flags.check_links);
+  }
+  Crew crew(job, plan.network.front(), on_failure_of(flags));
   try {
     return run_crew(plan, crew, flags);
   } catch (const std::exception& error) {
@@ -245,6 +255,9 @@ int run(RunFlags flags) {
   resolve_check_or_collective(flags);
   if (!flags.json_file.empty()) check_writable(flags.json_file);
   check_files(flags.observe);
+  if (flags.transport == "loopback" && !flags.map.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "--map: expected processes, got --transport loopback");
+  }
   if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
   if (runtime::started_by_launcher()) {
     const auto bootstrap = runtime::make_bootstrap(
@@ -258,6 +271,7 @@ int run(RunFlags flags) {
   {
     const Progress progress("preparing the schedules");
     plan = make_plan(flags, 0);
+    check_map_here(flags.map, plan.network.front());
   }
   if (plan.ranks == 1) return run_rank(std::move(plan), runtime::make_bootstrap(), flags);
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);

@@ -4,15 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/bounds.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
-#include "topologies/io/files.hpp"
-#include "topologies/io/io.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -86,25 +83,10 @@ void print_summary(const ordered_json& json) {
   print(text);
 }
 
-std::string format_of(const Flags& flags) {
-  if (!flags.format.empty()) return flags.format;
-  const std::string extension = std::filesystem::path(flags.output).extension();
-  if (extension == ".json" || flags.output == "-") return "json";
-  if (extension == ".dot" || extension == ".gv") return "dot";
-  if (extension == ".graphml" || extension == ".xml") return "graphml";
-  throw Error(ErrorCode::InvalidArgument,
-              fmt::format("--output: expected a file ending in .json, .dot, .gv, .graphml or .xml, "
-                          "or --format, got '{}'",
-                          flags.output));
-}
-
 int run(const Flags& flags) {
   const Topology topology = load_network(flags.network);
   if (!flags.output.empty()) {
-    const std::string format = format_of(flags);
-    write_file(flags.output, format == "dot"       ? write_topology_dot(topology)
-                             : format == "graphml" ? write_topology_graphml(topology)
-                                                   : write_topology_json(topology));
+    write_network(topology, flags.output, flags.format);
     if (flags.output == "-") return kOk;
   }
   const Progress progress("computing exact bounds of " + topology.name());
@@ -122,13 +104,22 @@ int run(const Flags& flags) {
 Command add_topology_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
-  add_network_flags(*app, flags->network)->required();
+  app->require_subcommand(0, 1);
+  const CLI::Option* topology = add_network_flags(*app, flags->network);
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
       ->check(one_of({"json", "dot", "graphml"}));
   app->add_flag("--json", flags->json, "Print the description as JSON");
+  const Command discover = add_topology_discover_command(*app);
   app->footer("Example: multitree topology -t 'torus:4x4?bw=50GB/s&lat=500ns' -o net.json");
-  return {app, [flags] { return run(*flags); }};
+  return {app, [flags, discover, topology] {
+            const bool given = topology->count() > 0;
+            if (given != discover.app->parsed()) return given ? run(*flags) : discover.run();
+            throw Error(ErrorCode::InvalidArgument,
+                        given ? fmt::format("discover: expected no --topology, got '{}'",
+                                            flags->network.topology)
+                              : "--topology is required; see 'multitree topology --help'");
+          }};
 }
 
 }  // namespace multitree::tools

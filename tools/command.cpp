@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -123,6 +125,26 @@ std::string one_line(std::string_view text) {
 }
 
 void print_json(const nlohmann::ordered_json& value) { print(value.dump(2) + "\n"); }
+
+void write_network(const Topology& topology, const std::string& output, const std::string& format) {
+  const std::string extension = std::filesystem::path(output).extension();
+  const auto is = [&](std::string_view name, std::initializer_list<std::string_view> extensions) {
+    return format.empty() ? std::ranges::find(extensions, extension) != extensions.end()
+                          : format == name;
+  };
+  if (output == "-" ? format.empty() || format == "json" : is("json", {".json"})) {
+    write_file(output, write_topology_json(topology));
+  } else if (is("dot", {".dot", ".gv"})) {
+    write_file(output, write_topology_dot(topology));
+  } else if (is("graphml", {".graphml", ".xml"})) {
+    write_file(output, write_topology_graphml(topology));
+  } else {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--output: expected a file ending in .json, .dot, .gv, .graphml or "
+                            ".xml, or --format, got '{}'",
+                            output));
+  }
+}
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;

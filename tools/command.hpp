@@ -30,6 +30,7 @@ struct Command {
 };
 
 Command add_topology_command(CLI::App& parent);
+Command add_topology_discover_command(CLI::App& topology);
 Command add_bounds_command(CLI::App& parent);
 Command add_schedule_command(CLI::App& parent);
 Command add_verify_command(CLI::App& parent);
@@ -94,6 +95,10 @@ void print_error(std::string_view text);
 std::string one_line(std::string_view text);
 /// Pretty JSON to standard output.
 void print_json(const nlohmann::ordered_json& value);
+
+/// Writes a network as --format says, or as the extension of --output does ("-": JSON).
+/// \throws Error(InvalidArgument) for another extension, Error(Io).
+void write_network(const Topology& topology, const std::string& output, const std::string& format);
 
 /// Columns aligned to the right, the first to the left; two spaces between.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -56,11 +57,12 @@ def case_mpirun(netlab):
         print("mpirun: Open MPI is not installed")
         return
     with Up(netlab, "torus:2x2") as name:
-        words = netlab.run("exec", name, "n0", "--", mpirun, "--allow-run-as-root", "-n", "4", "--host", "n0,n1,n2,n3",
+        words = netlab.run("exec", name, "n0", "--", mpirun, "--allow-run-as-root", "-n", "4", "--host", "n2,n0,n3,n1",
                            "--mca", "plm_rsh_agent", f"{netlab.script} rsh", "--mca", "plm_rsh_no_tree_spawn", "1",
                            "--mca", "oob_tcp_if_include", "10.200.0.0/16",
-                           "multitree", "run", "-t", "torus:2x2", "-b", "64K", "-e", "64K", "-n", "2")
+                           "multitree", "run", "-t", "torus:2x2", "-b", "64K", "-e", "64K", "-n", "2", "--map", "by-host")
     expect("Out of bounds values : 0 OK" in words, words)
+    expect("# map: ranks 0 on n0, 1 on n1, 2 on n2, 3 on n3\n" in words, words)
 
 
 def start_endless(netlab, name, timeout):
@@ -139,6 +141,30 @@ def case_cut_off(netlab):
     expect(code == 4, f"expected the exit code of rank 5, 4, got {code}\n{output}")
     last = re.findall(r"# (.*) lost \(", output)[-1]
     expect(last == "rank 5", f"expected rank 5 to be lost at last, got {last}\n{output}")
+
+
+def case_map(netlab):
+    """Processes in the wrong places, put right by the hosts' names: messages then cross one link and not two."""
+    size, ranks, runs = 1 << 20, 5, 4
+    # Process i is told that it is rank 2i mod 5: no two neighbours of the ring are where they should be.
+    shuffled = "MULTITREE_RANK=$((MULTITREE_RANK * 2 % 5)) exec multitree run -t ring:5 -a ring -b 1M -e 1M -n 1 -w 0 --json "
+    with Up(netlab, "ring:5") as name, tempfile.TemporaryDirectory() as folder:
+        places = os.path.join(folder, "map")
+        with open(places, "w", encoding="ascii") as file:
+            file.write("".join(f"n{rank} n{rank}\n" for rank in range(ranks)))
+        crossed = [0]
+        for option, most, least in (("", 9, 1.5), ("--map by-host", 1.2, 1), (f"--map {places}", 1.2, 1)):
+            words = netlab.output("run", name, "--deadline", str(DEADLINE), "--", "sh", "-c", shuffled + option)
+            digests(words)
+            hosts = json.loads(words)["config"].get("hosts")
+            expect(hosts == ([f"n{rank}" for rank in range(ranks)] if option else None), f"{option}: {hosts}")
+            crossed.append(sum(row["bytes"] for row in json.loads(netlab.output("stats", name, "--json"))))
+            load = (crossed[-1] - crossed[-2]) / (runs * 2 * (ranks - 1) * size)
+            expect(least < load < most, f"'{option}': links carried {load:.2f} times the messages")
+        with open(places, "w", encoding="ascii") as file:
+            file.write("0-3 n0\n4 n9\n")
+        words = netlab.run("run", name, "--deadline", str(DEADLINE), "--", "sh", "-c", shuffled + f"--map {places}", code=3)
+        expect(f"{places}:1: rank 1: the job has 1 process on n0" in words, words)
 
 
 def case_check_links(netlab):

@@ -172,6 +172,44 @@ TEST_F(Meeting, TellsWhyARankGivesUpAndOnlyTheOthers) {
   EXPECT_EQ(all[1]->failure(), std::nullopt);
 }
 
+/// All three under other numbers: `rank_of` by the old.
+std::vector<std::shared_ptr<Bootstrap>> renumber(const std::vector<std::shared_ptr<Bootstrap>>& all,
+                                                 const std::vector<std::uint32_t>& rank_of) {
+  std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+  for (std::uint32_t old = 0; old < 3; ++old) {
+    joining.push_back(std::async(std::launch::async, [&, old] {
+      return renumbered(all[old], rank_of[old], Deadline(5000));
+    }));
+  }
+  std::vector<std::shared_ptr<Bootstrap>> now(3);
+  for (std::uint32_t old = 0; old < 3; ++old) now[rank_of[old]] = joining[old].get();
+  return now;
+}
+
+TEST_F(Meeting, RenumberedIsAJobOfItsOwn) {
+  auto all = renumber(join(), {1, 2, 0});
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(all[rank]->rank(), rank);
+  EXPECT_EQ(all[0]->describe(), "test");
+  std::vector<std::future<std::vector<std::string>>> gathering;
+  for (const auto& one : all) {
+    gathering.push_back(std::async(std::launch::async, [&] {
+      return one->all_gather(std::to_string(one->rank()), Deadline(5000));
+    }));
+  }
+  for (auto& one : gathering) EXPECT_THAT(one.get(), ::testing::ElementsAre("0", "1", "2"));
+  // Words have the new numbers.
+  all[2]->report_failure("disk full");
+  EXPECT_EQ(await_failure_of(*all[0]), "rank 2 gave up: disk full");
+}
+
+TEST_F(Meeting, RenumberedTakesEachNumberOnce) {
+  EXPECT_THAT(
+      [&] {
+        renumber(join(), {1, 1, 0});
+      },
+      ThrowsMessage<Error>(StrEq("renumbering: expected each rank below 3 once, found 1 twice")));
+}
+
 TEST_F(Meeting, LeavingInOrderIsNoDeath) {
   auto all = join();
   all[2].reset();

@@ -67,6 +67,7 @@ TEST(DetectJob, ProcessManagers) {
   EXPECT_EQ(job.rank, 3U);
   EXPECT_EQ(job.size, 8U);
   EXPECT_EQ(job.pmi_fd, 6);
+  EXPECT_EQ(job.description, "MPICH (PMI-1)");
 }
 
 TEST(DetectJob, TorchrunUsesThePortAfterItsStore) {
@@ -94,7 +95,7 @@ TEST(DetectJob, OrderOfPreference) {
   all.insert(kTorchrun.begin(), kTorchrun.end());
   EXPECT_EQ(detect(all).description, "torchrun");
   all.insert(kMpich.begin(), kMpich.end());
-  EXPECT_EQ(detect(all).description, "MPICH (PMI-1)");
+  EXPECT_EQ(detect(all).description, "Slurm (PMI-1)");
   all.insert(kOpenMpi.begin(), kOpenMpi.end());
   EXPECT_EQ(detect(all).description, "Open MPI (PMIx)");
   all.insert(kOwn.begin(), kOwn.end());

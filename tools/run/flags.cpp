@@ -63,6 +63,9 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
                  "Processes to start (as many as the topology has ranks; without a "
                  "topology: on full:NP)")
       ->check(number_from(1));
+  app.add_option("--map", flags.map,
+                 "Which process becomes which rank: identity (the launcher's numbers), by-host "
+                 "(hosts take ranks next to each other), or a file of ranks and hosts");
   app.add_option("--transport", flags.transport, "ucx, or loopback (threads of one process)")
       ->check(one_of({"ucx", "loopback"}))
       ->capture_default_str();

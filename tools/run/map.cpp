@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Asks all processes where they are, and gives them their ranks.
+#include "tools/run/map.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "tools/command.hpp"
+#include "topologies/group.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/placement.hpp"
+
+namespace multitree::tools {
+namespace {
+
+constexpr std::string_view kIdentity = "identity", kByHost = "by-host";
+
+std::string own_host() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::vector<std::uint32_t> ranks_of(const std::string& map, const Topology& network,
+                                    const std::vector<std::string>& hosts) {
+  if (map == kIdentity) {
+    std::vector<std::uint32_t> same(hosts.size());
+    std::iota(same.begin(), same.end(), 0U);
+    return same;
+  }
+  if (map == kByHost) return place_by_host(network, hosts);
+  return place_by_map(parse_rank_map(read_file(map), map, network), hosts);
+}
+
+}  // namespace
+
+void check_map(const std::string& map, const Topology& network) {
+  if (map.empty() || map == kIdentity || map == kByHost) return;
+  static_cast<void>(parse_rank_map(read_file(map), map, network));
+}
+
+void check_map_here(const std::string& map, const Topology& network) {
+  if (map.empty()) return;
+  const std::vector<std::string> hosts(network.num_ranks(), own_host());
+  for_flag("--map", [&] { return ranks_of(map, network, hosts); });
+}
+
+Mapped map_ranks(std::shared_ptr<runtime::Bootstrap> job, const Topology& network,
+                 const std::string& map, runtime::Deadline deadline) {
+  const std::vector<std::string> hosts = job->all_gather(own_host(), deadline);
+  const std::vector<std::uint32_t> rank_of =
+      for_flag("--map", [&] { return ranks_of(map, network, hosts); });
+  Mapped mapped{std::move(job), std::vector<std::string>(hosts.size())};
+  for (std::size_t process = 0; process < hosts.size(); ++process) {
+    mapped.hosts[rank_of[process]] = hosts[process];
+  }
+  if (std::ranges::is_sorted(rank_of)) return mapped;
+  const std::uint32_t rank = rank_of[mapped.job->rank()];
+  mapped.job = runtime::renumbered(std::move(mapped.job), rank, deadline);
+  return mapped;
+}
+
+std::string map_words(const std::vector<std::string>& hosts) {
+  std::vector<std::string> done;
+  std::string words;
+  for (const std::string& host : hosts) {
+    if (std::ranges::find(done, host) != done.end()) continue;
+    done.push_back(host);
+    std::vector<Rank> ranks;
+    for (std::uint32_t rank = 0; rank < hosts.size(); ++rank) {
+      if (hosts[rank] == host) ranks.push_back(Rank{rank});
+    }
+    words +=
+        fmt::format("{} {} on {}", words.empty() ? "# map: ranks" : ",", ranks_text(ranks), host);
+  }
+  return words + "\n";
+}
+
+}  // namespace multitree::tools
