@@ -93,7 +93,7 @@ bool Engine::poll() {
   if (advance_all()) {
     idle_polls_ = 0;
     idle_ = since_failure_ = {};
-    looked_ = offered_ = false;
+    looked_ = false;
     return true;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
@@ -125,22 +125,12 @@ void Engine::on_idle(bool network) {
     return;
   }
   if (network) return;  // there may be more
-  offer_processor(now);
-}
-
-/// Where ranks share processors, what is awaited has often come once the others have run: that is
-/// tried first, as falling asleep and being woken takes more processor time than a message.
-void Engine::offer_processor(Clock::time_point now) {
   // A device moves without the network, and other threads wait for the guard: no sleep then.
-  if (!shared_ && (offered_ || !sleeps_) && transport_->sleep(kSleep)) {
+  if (!shared_ && transport_->sleep(kSleep)) {
     spins_ = kSpinsBeforeSleep;
-    sleeps_ = true;
-    offered_ = false;
     return;
   }
-  offered_ = true;
   ::sched_yield();
-  if (sleeps_ && !shared_) return;
   spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
 }
 

@@ -82,7 +82,6 @@ class Engine {
 
   bool advance_all();
   void on_idle(bool network);
-  void offer_processor(Clock::time_point now);
   void check_failure();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();
@@ -104,8 +103,6 @@ class Engine {
   std::uint32_t idle_polls_ = 0;
   std::uint32_t spins_;  ///< idle polls before a yield, as crowded as it is
   bool naps_ = false;
-  bool sleeps_ = false;              ///< the transport can wait for something to do
-  bool offered_ = false;             ///< the processor, since something last moved or it slept
   bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock
   Clock::duration idle_{};           ///< time spent polling since something last moved
