@@ -5,6 +5,9 @@
 ///
 /// usage: bench_gloo_allreduce RANKS ring|ring_chunked|halving_doubling|bcube BYTES... ; rank 0
 /// prints "bytes seconds", medians.
+///
+/// With GLOO_RANK, GLOO_FOLDER (for all ranks the same and empty) and GLOO_INTERFACE it is one rank
+/// of a job that somebody else has started, on a host of its own (bench/cluster).
 #include <gloo/allreduce.h>
 #include <gloo/allreduce_halving_doubling.h>
 #include <gloo/allreduce_ring_chunked.h>
@@ -34,8 +37,13 @@ namespace {
 
 using Context = std::shared_ptr<gloo::rendezvous::Context>;
 
-Context connect(int rank, int ranks, const std::string& folder) {
-  gloo::transport::tcp::attr address("127.0.0.1");
+Context connect(int rank, int ranks, const std::string& folder, const char* interface) {
+  gloo::transport::tcp::attr address;
+  if (interface != nullptr) {
+    address.iface = interface;
+  } else {
+    address.hostname = "127.0.0.1";
+  }
   auto device = gloo::transport::tcp::CreateDevice(address);
   gloo::rendezvous::FileStore store(folder);
   auto context = std::make_shared<gloo::rendezvous::Context>(rank, ranks);
@@ -95,9 +103,10 @@ void measure(const Context& context, const std::string& algorithm, std::size_t b
   barrier();
 }
 
-int run_rank(int rank, int ranks, const std::string& folder, char** argv) {
+/// `interface`: that leads to the others; null: they are on this host.
+int run_rank(int rank, int ranks, const std::string& folder, const char* interface, char** argv) {
   try {
-    const Context context = connect(rank, ranks, folder);
+    const Context context = connect(rank, ranks, folder, interface);
     for (char** size = argv + 3; *size != nullptr; ++size) {
       measure(context, argv[2], std::strtoull(*size, nullptr, 10));
     }
@@ -108,14 +117,8 @@ int run_rank(int rank, int ranks, const std::string& folder, char** argv) {
   return 0;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const int ranks = argc > 3 ? std::atoi(argv[1]) : 0;
-  if (ranks < 1) {
-    std::fprintf(stderr, "usage: bench_gloo_allreduce RANKS ALGORITHM BYTES...\n");
-    return 2;
-  }
+/// A process a rank.
+int run_on_this_host(int ranks, char** argv) {
   std::string folder = (std::filesystem::temp_directory_path() / "gloo-XXXXXX").string();
   if (::mkdtemp(folder.data()) == nullptr) {
     std::perror(folder.c_str());
@@ -124,7 +127,7 @@ int main(int argc, char** argv) {
   std::vector<pid_t> children;
   for (int rank = 0; rank < ranks; ++rank) {
     children.push_back(::fork());
-    if (children.back() == 0) std::_Exit(run_rank(rank, ranks, folder, argv));
+    if (children.back() == 0) std::_Exit(run_rank(rank, ranks, folder, nullptr, argv));
   }
   int code = 0;
   for (const pid_t child : children) {
@@ -135,4 +138,20 @@ int main(int argc, char** argv) {
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int ranks = argc > 3 ? std::atoi(argv[1]) : 0;
+  if (ranks < 1) {
+    std::fprintf(stderr, "usage: bench_gloo_allreduce RANKS ALGORITHM BYTES...\n");
+    return 2;
+  }
+  const char *rank = std::getenv("GLOO_RANK"), *folder = std::getenv("GLOO_FOLDER");
+  const char* interface = std::getenv("GLOO_INTERFACE");
+  if (rank != nullptr && folder != nullptr && interface != nullptr) {
+    return run_rank(std::atoi(rank), ranks, folder, interface, argv);
+  }
+  return run_on_this_host(ranks, argv);
 }

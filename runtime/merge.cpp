@@ -28,6 +28,19 @@ struct Move {
 };
 using Course = std::vector<Move>;
 
+/// Sends that follow on one another read the same value, so their order does not matter: by peer.
+void order_sends(Course& course) {
+  const auto is_other = [](const Move& a, const Move& b) {
+    return a.rank != b.rank || a.action != Action::Send || b.action != Action::Send;
+  };
+  for (auto begin = course.begin(); begin != course.end();) {
+    const auto last = std::adjacent_find(begin, course.end(), is_other);
+    const auto end = last == course.end() ? last : last + 1;
+    std::sort(begin, end, [](const Move& a, const Move& b) { return a.peer < b.peer; });
+    begin = end;
+  }
+}
+
 std::vector<Course> courses_of(const Schedule& schedule) {
   std::vector<Course> courses(schedule.chunks.size());
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
@@ -41,6 +54,7 @@ std::vector<Course> courses_of(const Schedule& schedule) {
       return std::tie(a.rank, a.step, a.action, a.index) <
              std::tie(b.rank, b.step, b.action, b.index);
     });
+    order_sends(course);
   }
   return courses;
 }
@@ -52,13 +66,25 @@ bool are_neighbours(const Schedule& schedule, std::span<const ElementRange> rang
          ranges[a].begin + ranges[a].count == ranges[a + 1].begin;
 }
 
+/// By chunk: bytes of all the chunks that it travels with.
+std::vector<std::uint64_t> tree_bytes(const Schedule& schedule,
+                                      std::span<const ElementRange> ranges,
+                                      std::size_t element_bytes) {
+  std::vector<std::uint64_t> bytes(ranges.size());
+  for (std::uint32_t begin = 0, c = 0; c < ranges.size(); ++c) {
+    bytes[begin] += ranges[c].count * element_bytes;
+    if (c + 1 < ranges.size() && are_neighbours(schedule, ranges, c)) continue;
+    std::fill(bytes.begin() + begin + 1, bytes.begin() + c + 1, bytes[begin]);
+    begin = c + 1;
+  }
+  return bytes;
+}
+
 /// Chunks `begin` to `end` are alike: appends the first of each group of them.
-void divide_run(std::uint32_t begin, std::uint32_t end, std::uint64_t bytes, std::uint64_t most,
+void divide_run(std::uint32_t begin, std::uint32_t end, std::uint64_t bytes, std::uint64_t wanted,
                 std::vector<std::uint32_t>& firsts) {
-  const std::uint64_t wanted = std::clamp<std::uint64_t>(
-      bytes / kPipelineMessages, std::max<std::uint64_t>(most / 4, 1), most);
   const std::uint64_t chunks = end - begin;
-  const std::uint64_t groups = std::clamp<std::uint64_t>((bytes + wanted - 1) / wanted, 1, chunks);
+  const std::uint64_t groups = std::clamp<std::uint64_t>((bytes + wanted / 2) / wanted, 1, chunks);
   for (std::uint64_t g = 0; g < groups; ++g) {
     firsts.push_back(begin + static_cast<std::uint32_t>(g * chunks / groups));
   }
@@ -98,6 +124,7 @@ std::optional<Schedule> merge_chunks(const Schedule& schedule, std::span<const E
   }
   if (!any) return std::nullopt;
   const std::vector<Course> courses = courses_of(schedule);
+  const std::vector<std::uint64_t> of_tree = tree_bytes(schedule, ranges, element_bytes);
   std::vector<std::uint32_t> firsts;
   std::uint64_t elements = 0;
   for (std::uint32_t begin = 0, c = 0; c < chunks; ++c) {
@@ -105,7 +132,9 @@ std::optional<Schedule> merge_chunks(const Schedule& schedule, std::span<const E
     if (c + 1 < chunks && are_neighbours(schedule, ranges, c) && courses[c] == courses[c + 1]) {
       continue;
     }
-    divide_run(begin, c + 1, elements * element_bytes, most, firsts);
+    const std::uint64_t wanted = std::clamp<std::uint64_t>(
+        of_tree[c] / kPipelineMessages, std::max<std::uint64_t>(most / 4, 1), most);
+    divide_run(begin, c + 1, elements * element_bytes, wanted, firsts);
     begin = c + 1;
     elements = 0;
   }

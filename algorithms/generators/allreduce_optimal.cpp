@@ -89,6 +89,7 @@ Schedule over_trees(const Topology& topology, const Options& options) {
     timing.segments =
         pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, kPipeline);
   }
+  timing.same_order = timing.segments > 1;
   return time_trees(packing, topology, timing);
 }
 

@@ -21,22 +21,30 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
   std::vector<LinkUse> uses(plan.topology.num_links());
   // First step in which a rank can send a chunk.
   std::vector<std::uint32_t> known(plan.chunking.chunks.size() * plan.packing.ranks, 0);
+  // Its last reduction so far: where it came from. In one step lower ranks are summed first.
+  std::vector<std::uint32_t> last(known.size(), 0);
   std::vector<std::uint32_t> steps;
   steps.reserve(turns.size());
   for (const Turn& turn : turns) {
-    const TreeArc& arc = plan.tree_of(turn.chunk).arcs[turn.arc];
+    const TreePlan& tree = plan.tree_of(turn.chunk);
+    const TreeArc& arc = tree.arcs[turn.arc];
     const auto route = plan.packing.route(arc);
     std::uint32_t step = known[plan.value_index(turn.chunk, arc.src)];
     for (const LinkId link : route) {
       const LinkUse& use = uses[index(link)];
       step = std::max(step, use.step + (use.count == plan.topology.slots(link) ? 1 : 0));
     }
+    const std::size_t value = plan.value_index(turn.chunk, arc.dst);
+    if (turn.arc < tree.reductions && tree.before[turn.arc] != kNoArc) {
+      // Not before the last one, and in its step only from a higher rank.
+      step = std::max(step, known[value] - (index(arc.src) > last[value] ? 1 : 0));
+    }
+    last[value] = index(arc.src);
     for (const LinkId link : route) {
       LinkUse& use = uses[index(link)];
       use = {step, step == use.step ? use.count + 1 : 1};
     }
-    std::uint32_t& next = known[plan.value_index(turn.chunk, arc.dst)];
-    next = std::max(next, step + 1);
+    known[value] = std::max(known[value], step + 1);
     steps.push_back(step);
   }
   return steps;

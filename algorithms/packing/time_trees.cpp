@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -100,6 +101,7 @@ class ListScheduler {
       waiting_ += tree.arcs.size();
     }
     turns_.reserve(waiting_);
+    progress_.resize(missing_.size());
   }
 
   /// All transfers in the order in which they start.
@@ -121,6 +123,8 @@ class ListScheduler {
   }
 
  private:
+  enum class Progress : std::uint8_t { Waiting, Held, Sent };
+
   /// Latest start of a transfer if the segments of each tree were to end at equal intervals.
   [[nodiscard]] Ready ready(std::uint32_t chunk, std::uint32_t arc) const {
     const std::uint32_t tree = plan_.chunking.chunks[chunk].tree;
@@ -133,7 +137,7 @@ class ListScheduler {
   void start(std::uint32_t chunk) {
     const TreePlan& tree = plan_.tree_of(chunk);
     for (std::uint32_t r = 0; r < plan_.packing.ranks; ++r) {
-      if (tree.children[r] == 0 && tree.reduction[r] != kNoArc) add(chunk, tree.reduction[r]);
+      if (tree.children[r] == 0 && tree.reduction[r] != kNoArc) reduce(chunk, tree.reduction[r]);
     }
     if (tree.reductions == 0) start_copies(chunk, plan_.chunking.chunks[chunk].owner);
   }
@@ -154,7 +158,32 @@ class ListScheduler {
     if (--missing_[plan_.value_index(done.chunk, at)] > 0) return;
     const std::uint32_t next = tree.reduction[index(at)];
     if (next == kNoArc) return start_copies(done.chunk, at);
-    add(done.chunk, next);
+    reduce(done.chunk, next);
+  }
+
+  /// A reduction has its data: it starts once the one before it has.
+  void reduce(std::uint32_t chunk, std::uint32_t arc) {
+    const TreePlan& tree = plan_.tree_of(chunk);
+    const std::uint32_t before = tree.before[arc];
+    const auto at = [&](std::uint32_t a) { return plan_.value_index(chunk, tree.arcs[a].src); };
+    if (before != kNoArc && progress_[at(before)] != Progress::Sent) {
+      progress_[at(arc)] = Progress::Held;
+    } else {
+      add(chunk, arc);
+    }
+  }
+
+  /// A transfer has started. If it is a reduction, the one after it may, too: returns where it
+  /// waits if it has its data.
+  std::optional<Gate> release(std::uint32_t chunk, std::uint32_t arc) {
+    const TreePlan& tree = plan_.tree_of(chunk);
+    if (arc >= tree.reductions) return std::nullopt;
+    const auto at = [&](std::uint32_t a) { return plan_.value_index(chunk, tree.arcs[a].src); };
+    progress_[at(arc)] = Progress::Sent;
+    const std::uint32_t next = tree.after[arc];
+    if (next == kNoArc || progress_[at(next)] != Progress::Held) return std::nullopt;
+    add(chunk, next);
+    return start_gate(plan_.route(chunk, next).front());
   }
 
   void add(std::uint32_t chunk, std::uint32_t arc) {
@@ -203,10 +232,15 @@ class ListScheduler {
       std::ranges::pop_heap(heads, std::greater{});
       const Gate gate = heads.back().second;
       heads.pop_back();
-      if (opening(gate) > now_) continue;
+      if (queues_[gate].empty() || opening(gate) > now_) continue;
       const Ready transfer = dequeue(gate);
       const Gate closed = first_closed(plan_.route(transfer.chunk, transfer.arc));
-      closed == kOpen ? send(transfer) : enqueue(transfer, closed);
+      if (closed == kOpen) {
+        send(transfer);
+        if (const auto released = release(transfer.chunk, transfer.arc)) offer(*released);
+      } else {
+        enqueue(transfer, closed);
+      }
       offer(gate);
     }
     for (const Gate gate : touched_) {
@@ -247,6 +281,7 @@ class ListScheduler {
   std::vector<Turn> turns_;
   std::size_t waiting_ = 0;             // transfers that have not started
   std::vector<std::uint32_t> missing_;  // by chunk and rank: reductions still to come
+  std::vector<Progress> progress_;      // by chunk and rank: of its own reduction
   std::map<Ticks, Events> agenda_;
   std::vector<Ticks> free_;                 // by link: when it has sent all that has started
   std::vector<std::vector<Ready>> queues_;  // by gate: heaps
@@ -259,7 +294,7 @@ class ListScheduler {
 
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
-  const PackingPlan plan = plan_packing(packing, topology, options.segments, options.lag);
+  const PackingPlan plan = plan_packing(packing, topology, options);
   return number_steps(plan, ListScheduler(plan).run());
 }
 

@@ -7,6 +7,7 @@
 #include <bit>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace multitree {
@@ -50,6 +51,26 @@ void measure(TreePlan& plan, Rank root, const std::vector<Ticks>& arc_times) {
   }
 }
 
+/// Reductions to one rank in the order in which they would arrive in an empty network; of those at
+/// the same time the lowest rank's first.
+void order_reductions(TreePlan& plan, const std::vector<Ticks>& arc_times) {
+  std::vector<Ticks> summed(plan.children.size(), 0);  // by rank: when all has arrived
+  std::vector<std::tuple<Rank, Ticks, Rank, std::uint32_t>> order;
+  for (std::uint32_t a = 0; a < plan.reductions; ++a) {
+    const TreeArc& arc = plan.arcs[a];
+    const Ticks arrival = summed[index(arc.src)] + arc_times[a];
+    summed[index(arc.dst)] = std::max(summed[index(arc.dst)], arrival);
+    order.emplace_back(arc.dst, arrival, arc.src, a);
+  }
+  std::ranges::sort(order);
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (std::get<0>(order[i - 1]) != std::get<0>(order[i])) continue;
+    const std::uint32_t one = std::get<3>(order[i - 1]), next = std::get<3>(order[i]);
+    plan.after[one] = next;
+    plan.before[next] = one;
+  }
+}
+
 /// `arc_times`: by arc, reductions first, from its start until the receiver may pass data on.
 TreePlan plan_tree(const PackedTree& tree, std::uint32_t ranks,
                    const std::vector<Ticks>& arc_times) {
@@ -75,6 +96,8 @@ TreePlan plan_tree(const PackedTree& tree, std::uint32_t ranks,
   for (std::uint32_t a = plan.reductions; a < plan.arcs.size(); ++a) {
     plan.copies[next[index(plan.arcs[a].src)]++] = a;
   }
+  plan.before.assign(plan.reductions, kNoArc);
+  plan.after.assign(plan.reductions, kNoArc);
   measure(plan, tree.root, arc_times);
   return plan;
 }
@@ -111,12 +134,12 @@ Ticks TickClock::time(std::uint64_t weight, LinkId link) const {
 }
 
 PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
-                         std::uint32_t segments, std::uint32_t lag) {
-  Chunking chunking = cut_into_chunks(packing, segments);
+                         const TimingOptions& options) {
+  Chunking chunking = cut_into_chunks(packing, options.segments);
   const TickClock clock(chunking, topology);
   PackingPlan plan{packing, topology, std::move(chunking), clock, 0, {}};
-  if (lag > 0 && topology.num_links() > 0) {
-    plan.lag = lag * clock.time(plan.chunking.chunks[0].weight, slowest_link(topology));
+  if (options.lag > 0 && topology.num_links() > 0) {
+    plan.lag = options.lag * clock.time(plan.chunking.chunks[0].weight, slowest_link(topology));
   }
   for (std::uint32_t t = 0; t < packing.trees.size(); ++t) {
     const PackedTree& tree = packing.trees[t];
@@ -132,6 +155,7 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
       }
     }
     plan.trees.push_back(plan_tree(tree, packing.ranks, times));
+    if (options.same_order) order_reductions(plan.trees.back(), times);
   }
   return plan;
 }

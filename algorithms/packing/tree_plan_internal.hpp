@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/packing/chunking_internal.hpp"
+#include "algorithms/packing/time_trees.hpp"
 #include "algorithms/packing/tree_packing.hpp"
 #include "algorithms/schedule.hpp"
 
@@ -36,8 +37,11 @@ inline constexpr std::uint32_t kNoArc = ~std::uint32_t{0};
 struct TreePlan {
   std::vector<TreeArc> arcs;
   std::uint32_t reductions = 0;
-  std::vector<std::uint32_t> children;    ///< by rank: reductions that it waits for
-  std::vector<std::uint32_t> reduction;   ///< by rank: its own one; kNoArc at the root
+  std::vector<std::uint32_t> children;   ///< by rank: reductions that it waits for
+  std::vector<std::uint32_t> reduction;  ///< by rank: its own one; kNoArc at the root
+  /// By reduction: those to the same rank that come just before and after it, of every chunk;
+  /// kNoArc: none, or in any order (TimingOptions::same_order).
+  std::vector<std::uint32_t> before, after;
   std::vector<std::uint32_t> copy_begin;  ///< by rank, into `copies`
   std::vector<std::uint32_t> copies;      ///< arcs
   std::vector<Ticks> to_end;              ///< by arc, itself included, to the last leaf
@@ -63,9 +67,9 @@ struct PackingPlan {
   }
 };
 
-/// \p lag in chunks on the slowest link. The packing and the topology must outlive the plan.
+/// The packing and the topology must outlive the plan.
 PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
-                         std::uint32_t segments, std::uint32_t lag);
+                         const TimingOptions& options);
 
 /// A transfer whose turn has come.
 struct Turn {

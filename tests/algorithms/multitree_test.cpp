@@ -145,6 +145,35 @@ TEST(Multitree, RejectsUnknownOptions) {
   EXPECT_THAT(message_of("multitree?order=random"), testing::HasSubstr("smallest-first"));
   EXPECT_THAT(message_of("multitree?sort=1"), testing::HasSubstr("'sort'"));
   EXPECT_THAT(message_of("multitree?segments=0"), testing::HasSubstr("segments"));
+  EXPECT_THAT(message_of("multitree?tries=0"), testing::HasSubstr("tries"));
+}
+
+/// Four steps of an all-gather load no link with more than four shards: the least of whole shards.
+TEST(Multitree, TriesFindWhatTheGreedyMissesOnASmallTorus) {
+  const Topology topology = make_topology("torus:4x4");
+  const Schedule schedule = make_schedule("multitree?tries=8", topology, Collective::AllGather);
+  EXPECT_EQ(schedule.num_steps(), 4);
+  EXPECT_EQ(make_schedule("multitree?tries=8", topology, Collective::AllGather), schedule);
+  EXPECT_EQ(make_schedule("multitree?tries=8", topology).num_steps(), 8);
+}
+
+/// make_schedule() verifies.
+TEST(Multitree, TriesNeverAddLoad) {
+  for (const char* spec : {"torus:3x5", "torus:4x4?without=0-1", "fattree:4x4", "bigraph:2x4"}) {
+    const Topology topology = make_topology(spec);
+    const auto load = [&](std::string_view algorithm) {
+      const Schedule schedule = make_schedule(algorithm, topology, Collective::AllGather);
+      std::vector<std::uint32_t> uses(topology.num_links(), 0);
+      for (const Transfer& transfer : schedule.transfers) {
+        for (const LinkId link : schedule.route(transfer)) {
+          ++uses[index(link)];
+          ++uses[index(*topology.mate(link))];
+        }
+      }
+      return *std::ranges::max_element(uses);
+    };
+    EXPECT_LE(load("multitree?tries=20"), load("multitree")) << spec;
+  }
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "algorithms/routing.hpp"
@@ -92,6 +94,41 @@ void check_shares(const TreePacking& packing, const Schedule& schedule) {
   for (std::size_t i = 0; i < weights.size(); ++i) {
     EXPECT_EQ(weights[i] * packing.trees[0].weight, weights[0] * packing.trees[i].weight);
   }
+}
+
+/// Where each rank's sums of each tree come from, in their order, chunk by chunk.
+std::map<std::pair<std::uint32_t, Rank>, std::map<std::uint32_t, std::vector<Rank>>> sums_of(
+    const Schedule& schedule) {
+  std::map<std::pair<std::uint32_t, Rank>, std::map<std::uint32_t, std::vector<Rank>>> sums;
+  for (const Transfer& transfer : schedule.transfers) {
+    if (transfer.op != Op::Reduce) continue;
+    const std::pair place{schedule.chunks[transfer.chunk].tree, transfer.dst};
+    sums[place][transfer.chunk].push_back(transfer.src);
+  }
+  return sums;
+}
+
+TEST(TimeTrees, SumsAllChunksOfATreeInTheSameOrder) {
+  Generator random(2);
+  bool differ = false;  // unless they are asked not to
+  for (const char* spec : {"torus:3x3", "mesh:4x2", "fattree:4x2x2", "ring:7?bw=3GB/s", "full:5"}) {
+    const Topology topology = make_topology(spec);
+    for (std::uint32_t segments = 2; segments <= 12; segments += 5) {
+      SCOPED_TRACE(fmt::format("{} {}", spec, segments));
+      const TreePacking packing = random_packing(topology, Collective::AllReduce, random);
+      const Schedule schedule =
+          time_trees(packing, topology, {.segments = segments, .same_order = true});
+      const VerifyReport report = verify(schedule, topology);
+      ASSERT_TRUE(report.ok()) << report.violations.front().message;
+      for (const auto& [place, chunks] : sums_of(schedule)) {
+        for (const auto& [chunk, order] : chunks) EXPECT_EQ(order, chunks.begin()->second);
+      }
+      for (const auto& [place, chunks] : sums_of(time_trees(packing, topology, {segments}))) {
+        for (const auto& [chunk, order] : chunks) differ |= order != chunks.begin()->second;
+      }
+    }
+  }
+  EXPECT_TRUE(differ);
 }
 
 TEST(TimeTrees, RandomPackingsVerify) {

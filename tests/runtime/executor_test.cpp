@@ -155,6 +155,18 @@ TEST(Merge, MakesFewerMessagesOfTheSameSums) {
   }
 }
 
+/// Whatever the order in which links serve them: small vectors take a message a tree and hop.
+TEST(Merge, MakesOneChunkOfEachTreeOfASmallVector) {
+  const Schedule schedule =
+      make_schedule("allreduce-optimal", make_topology("torus:4x4?without=0-1"));
+  std::set<std::uint32_t> trees;
+  for (const Chunk& chunk : schedule.chunks) trees.insert(chunk.tree);
+  ASSERT_LT(trees.size() * 10, schedule.chunks.size());
+  const auto merged = merge_chunks(schedule, chunk_ranges(schedule, 16384), 4, 16384);
+  ASSERT_TRUE(merged.has_value());
+  EXPECT_EQ(merged->chunks.size(), trees.size());
+}
+
 TEST(Merge, LeavesMessagesThatAreLargeEnough) {
   const Schedule schedule = make_schedule("allreduce-optimal", make_topology("mesh:3x3"));
   EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 5000), 4, 1).has_value());
