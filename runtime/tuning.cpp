@@ -40,8 +40,7 @@ bool goes_without_messages(Bootstrap& bootstrap, const CommunicatorOptions& opti
   const bool device = options.devices && (options.device != nullptr || device::cuda_is_loaded());
   const auto devices = bootstrap.all_gather(device ? "device" : "", options.timeout);
   if (!std::ranges::all_of(devices, &std::string::empty)) return false;
-  std::string why_not;
-  return host::Group::join(bootstrap, options.timeout, why_not) != nullptr;
+  return host::Group::can_join(bootstrap, options.timeout);
 }
 
 SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
