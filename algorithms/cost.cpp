@@ -51,6 +51,49 @@ Departure depart(std::span<const LinkId> route, const Topology& topology, Picose
   return departure;
 }
 
+/// Who waits for whom besides links.
+class Processors {
+ public:
+  Processors(std::uint32_t ranks, const CostModel& model)
+      : model_(model),
+        overhead_(static_cast<Picoseconds>(model.message_overhead.picoseconds)),
+        sender_free_(ranks, 0),
+        host_of_(ranks, kNone),
+        host_free_(model.hosts.size(), 0) {
+    for (std::size_t h = 0; h < model.hosts.size(); ++h) {
+      for (const Rank rank : model.hosts[h].ranks) {
+        if (index(rank) < ranks) host_of_[index(rank)] = h;
+      }
+    }
+  }
+
+  /// When a message that could leave at `ready` does.
+  Picoseconds send(const Transfer& t, double size, Picoseconds ready) {
+    if (overhead_ > 0) {
+      Picoseconds& free = sender_free_[index(t.src)];
+      ready = free = std::max(ready, free) + overhead_;
+    }
+    const std::size_t h = host_of_[index(t.src)];
+    if (h == kNone || h != host_of_[index(t.dst)]) return ready;
+    const SharedHost& host = model_.hosts[h];
+    auto work = static_cast<Picoseconds>(host.message.picoseconds);
+    if (host.bandwidth.bytes_per_second != 0) work += serialisation(size, host.bandwidth);
+    // At the same time as the sender's own part of it, not after that.
+    Picoseconds& free = host_free_[h];
+    free = std::max(ready - overhead_, free) + work;
+    return std::max(ready, free);
+  }
+
+ private:
+  static constexpr std::size_t kNone = ~std::size_t{0};
+
+  const CostModel& model_;
+  Picoseconds overhead_;
+  std::vector<Picoseconds> sender_free_;
+  std::vector<std::size_t> host_of_;
+  std::vector<Picoseconds> host_free_;
+};
+
 }  // namespace
 
 Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
@@ -68,8 +111,7 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
     return values[std::size_t{index(rank)} * schedule.chunks.size() + chunk];
   };
   std::vector<Picoseconds> busy_until(topology.num_links(), 0);
-  const auto overhead = static_cast<Picoseconds>(model.message_overhead.picoseconds);
-  std::vector<Picoseconds> sender_free(schedule.ranks, 0);
+  Processors processors(schedule.ranks, model);
   Picoseconds end = 0;
   std::vector<Picoseconds> arrival(schedule.transfers.size());
   const auto& transfers = schedule.transfers;
@@ -88,10 +130,7 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
       const Transfer& t = transfers[i];
       Value& source = value(t.src, t.chunk);
       const double size = share[t.chunk] * static_cast<double>(bytes);
-      Picoseconds ready = source.ready;
-      if (overhead > 0) {
-        ready = sender_free[index(t.src)] = std::max(ready, sender_free[index(t.src)]) + overhead;
-      }
+      const Picoseconds ready = processors.send(t, size, source.ready);
       const Departure departure = depart(schedule.route(t), topology, ready, size, busy_until);
       source.read = std::max(source.read, departure.sent);
       arrival[i] = departure.sent + departure.latency;

@@ -4,17 +4,29 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
 
+/// Ranks that share processors and memory: what their messages to each other take of both, all
+/// ranks together. One message after the other takes its part.
+struct SharedHost {
+  std::vector<Rank> ranks;
+  Time message{};         ///< of each message, whatever its size
+  Bandwidth bandwidth{};  ///< bytes of messages a second; 0: as many as there are
+  bool operator==(const SharedHost&) const = default;
+};
+
 /// What a transfer costs beyond its links.
 struct CostModel {
   /// Time that a message occupies its sender, whatever its size (LogP's o): sends of one rank
   /// follow each other at least so far apart. 0: links are all there is.
   Time message_overhead{};
+  /// A rank is in one at most; transfers between two of them, and of ranks in none, share nothing.
+  std::vector<SharedHost> hosts{};
 };
 
 /// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer

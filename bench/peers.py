@@ -39,4 +39,8 @@ def peers_of(build, ranks):
             commands[f"Gloo {algorithm.replace('_', ' ')}"] = [program, str(ranks), algorithm]
     else:
         print("# no Gloo: needs libgloo-dev when the build is configured", file=sys.stderr)
+    if shutil.which("mpirun") and (os.environ.get("UCC_PERFTEST") or shutil.which("ucc_perftest")):
+        commands["UCC"] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "ucc_allreduce"), str(ranks)]
+    else:
+        print("# no UCC: needs ucc_perftest on the PATH or in UCC_PERFTEST, and its mpirun", file=sys.stderr)
     return commands

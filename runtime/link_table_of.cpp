@@ -99,14 +99,68 @@ double overhead_of(const std::vector<PairTimes>& times) {
   return std::clamp(median(overheads), 0.0, kMostLatency);
 }
 
+/// Bytes a second, if so many take that long; without a time that could be seen, `unseen`.
+double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
+  return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
+}
+
+/// Of two large messages of each of `pairs`. No shaper is between them, so that the first counts.
+double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
+  return bandwidth_of(2 * pairs * static_cast<double>(kLargeBytes), round.two - round.small,
+                      unseen);
+}
+
+double bandwidth_of(const HostTimes& host) {
+  return bandwidth_of(host.all, host.pairs, kMostBandwidth);
+}
+
+/// ns that a small message takes, by the times of one and of kBurst of them for each of `pairs`.
+double message_of(const HostTimes::Round& round, double pairs) {
+  const double ns = static_cast<double>(round.burst - round.small) / ((kBurst - 1) * pairs);
+  return std::clamp(ns, 0.0, kMostLatency);
+}
+
+/// The host of both ends of a pair; null if there is none.
+class Hosts {
+ public:
+  explicit Hosts(const std::vector<HostTimes>& hosts) {
+    for (const HostTimes& host : hosts) {
+      for (const std::uint32_t rank : host.ranks) by_rank_[rank] = &host;
+    }
+  }
+  const HostTimes* of(MeasuredPair pair) const {
+    const auto src = by_rank_.find(pair.src), dst = by_rank_.find(pair.dst);
+    if (src == by_rank_.end() || dst == by_rank_.end()) return nullptr;
+    return src->second == dst->second ? src->second : nullptr;
+  }
+
+ private:
+  std::map<std::uint32_t, const HostTimes*> by_rank_;
+};
+
+/// The same where ranks share processors: of a sender that has one for itself, which is no slower.
+double overhead_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts) {
+  if (hosts.empty()) return overhead_of(times);
+  std::vector<double> overheads;
+  for (const HostTimes& host : hosts) overheads.push_back(message_of(host.alone, 1));
+  return std::min(median(overheads), overhead_of(times));
+}
+
 using PairCosts = std::map<MeasuredPair, Cost>;
 
-PairCosts costs_of(const std::vector<PairTimes>& times, double overhead) {
+PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts,
+                   double overhead) {
+  const Hosts shared(hosts);
   auto degrees = degrees_of(times);
   std::map<MeasuredPair, double> one_way;
   for (const PairTimes& t : times) {
-    // On average a message waits for half of those that its sender has for the others.
-    one_way[t.pair] = static_cast<double>(t.small) - overhead * (degrees[t.pair.src] + 1) / 2;
+    // On average a message waits for half of those that its sender has for the others, and for half
+    // of those that its host has.
+    double waits = overhead * (degrees[t.pair.src] + 1) / 2;
+    if (const HostTimes* host = shared.of(t.pair)) {
+      waits = std::max(waits, message_of(host->all, host->pairs) * (host->pairs + 1) / 2);
+    }
+    one_way[t.pair] = static_cast<double>(t.small) - waits;
   }
   PairCosts costs;
   for (const PairTimes& t : times) {
@@ -114,9 +168,11 @@ PairCosts costs_of(const std::vector<PairTimes>& times, double overhead) {
     const auto back = one_way.find({t.pair.dst, t.pair.src});
     const double there = one_way[t.pair];
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
-    const double ns = std::max(static_cast<double>(t.two - t.large), 1e-6);
-    const double bandwidth = static_cast<double>(kLargeBytes) * 1e9 / ns;
-    costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), std::min(bandwidth, kMostBandwidth)};
+    const HostTimes* host = shared.of(t.pair);
+    const double bandwidth = host == nullptr ? bandwidth_of(static_cast<double>(kLargeBytes),
+                                                            t.two - t.large, kMostBandwidth)
+                                             : bandwidth_of(host->alone, 1, bandwidth_of(*host));
+    costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
   }
   return costs;
 }
@@ -194,9 +250,10 @@ std::vector<MeasuredPair> pairs_to_measure(const Topology& topology) {
   return {pairs.begin(), pairs.end()};
 }
 
-LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times) {
-  const double overhead = overhead_of(times);
-  PairCosts pairs = costs_of(times, overhead);
+LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,
+                   const std::vector<HostTimes>& hosts) {
+  const double overhead = overhead_of(times, hosts);
+  PairCosts pairs = costs_of(times, hosts, overhead);
   level(pairs);
   const std::vector<Cost> costs = link_costs(topology, std::move(pairs));
   LinkTable table;
@@ -210,6 +267,16 @@ LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times
     table.links.push_back({topology.node(link.src).name, topology.node(link.dst).name,
                            Time{std::llround(costs[id].latency_ns) * 1000},
                            Bandwidth{static_cast<std::uint64_t>(std::llround(bandwidth))}});
+  }
+  for (const HostTimes& host : hosts) {
+    LinkTable::Host entry;
+    for (const std::uint32_t rank : host.ranks) {
+      entry.nodes.push_back(topology.node(topology.node_of(Rank{rank})).name);
+    }
+    entry.message = {std::llround(message_of(host.all, host.pairs)) * 1000};
+    const double rate = std::max(bandwidth_of(host), 1.0);
+    entry.bandwidth = {static_cast<std::uint64_t>(std::llround(rate))};
+    table.hosts.push_back(std::move(entry));
   }
   return table;
 }

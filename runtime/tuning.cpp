@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "algorithms/registry.hpp"
 #include "runtime/agreement.hpp"
+#include "runtime/host/group_internal.hpp"
 #include "runtime/link_measurement.hpp"
 #include "topologies/error.hpp"
 
@@ -32,6 +34,14 @@ std::vector<SizedSpec> from_text(const std::string& text) {
 }
 
 }  // namespace
+
+bool goes_without_messages(Bootstrap& bootstrap, const CommunicatorOptions& options) {
+  if (options.host_path == HostPath::Off || bootstrap.size() == 1) return false;
+  const bool device = options.devices && (options.device != nullptr || device::cuda_is_loaded());
+  const auto devices = bootstrap.all_gather(device ? "device" : "", options.timeout);
+  if (!std::ranges::all_of(devices, &std::string::empty)) return false;
+  return host::Group::can_join(bootstrap, options.timeout);
+}
 
 SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
@@ -61,7 +71,7 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
                                                      const CommunicatorOptions& options) {
   ChooseOptions choose = wanted.choose;
   LinkTable measured;
-  if (choose.links == nullptr && wanted.measure) {
+  if (choose.links == nullptr && wanted.measure && !goes_without_messages(*bootstrap, options)) {
     measured = measure_links(*bootstrap, topology,
                              {.transport = options.transport, .timeout = options.timeout});
     choose.links = &measured;

@@ -14,6 +14,12 @@
 
 namespace multitree::runtime {
 
+/// Collective: whether a Communicator with these options would go without messages if its plans are
+/// replaceable: all ranks share a host whose memory they can map, and none has a device. Then
+/// nothing needs to be measured or chosen. The same answer at every rank. \throws Error(Timeout),
+/// Error(Transport) of the bootstrap
+bool goes_without_messages(Bootstrap& bootstrap, const CommunicatorOptions& options);
+
 /// Collective: rank 0 compares all algorithms (choose_specs()) and tells the others, who make the
 /// winners only. With the same options, options.links among them, the same in every job; with
 /// measure_links() as options.links, by what the links really take. For a Communicator's
@@ -32,9 +38,9 @@ struct AutoOptions {
 };
 
 /// Collective: a communicator that picks, for every size, the schedule that takes the shortest time
-/// by prediction, with times of links as measured. On one host it may go without messages
-/// (HostPath::Auto). Communicator::algorithm() says what it picks. \throws as measure_links(),
-/// choose_together() and Communicator.
+/// by prediction, with times of links as measured. Where it goes without messages
+/// (HostPath::Auto) nothing is measured. Communicator::algorithm() says what it picks. \throws as
+/// measure_links(), choose_together() and Communicator.
 std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
                                                      const Topology& topology,
                                                      const AutoOptions& wanted = {},

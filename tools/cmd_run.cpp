@@ -39,7 +39,7 @@ using runtime::Bootstrap;
 
 /// Among the algorithms: no schedule, the memory of one host.
 constexpr std::string_view kHost = "host";
-/// Among them: schedules by size, chosen when the processes are there.
+/// Among them: on one host the same; else schedules by size, chosen when the processes are there.
 constexpr std::string_view kAuto = "auto";
 /// What is going to be run: known in full before any process is started.
 struct Plan {
@@ -170,8 +170,17 @@ void choose_automatic(Plan& plan, Bootstrap& job, const LinkTable* times) {
   }
 }
 
+/// Collective: where ranks share a host, `auto` is its memory, and nothing is left to choose.
+void find_host(Plan& plan, Bootstrap& job, const RunFlags& flags) {
+  if (plan.automatic.empty() || flags.no_host_path) return;
+  if (!runtime::goes_without_messages(job, plan.options.communicator)) return;
+  for (const std::size_t run : plan.automatic) plan.runs[run].algorithm = kHost;
+  plan.automatic.clear();
+}
+
 /// One rank's part. Rank 0 prints. Returns the exit code.
 int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
+  find_host(plan, *crew.job(), flags);
   const LinkTimes times = link_times(flags.observe, !plan.automatic.empty());
   const auto table = find_link_times(flags.observe, times, *crew.job(), plan.network.front(),
                                      plan.options.communicator);

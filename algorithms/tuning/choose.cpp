@@ -33,7 +33,7 @@ TuneResult choose(const Topology& topology, Collective collective, Rank root,
   if (options.links != nullptr) {
     priced = with_times(topology, *options.links);
     wanted.priced = &*priced;
-    wanted.cost.message_overhead = options.links->message_overhead;
+    wanted.cost = cost_model(topology, *options.links);
   }
   return tune(topology, collective, root, wanted);
 }

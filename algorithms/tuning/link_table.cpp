@@ -7,6 +7,7 @@
 
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "topologies/error.hpp"
@@ -39,6 +40,30 @@ Time parse_latency(const JsonValue& value) {
   return time;
 }
 
+Bandwidth parse_rate(const JsonValue& value) {
+  return quantity(value, [](const std::string& text) { return parse_bandwidth(text); });
+}
+
+/// A node is on one host.
+std::vector<LinkTable::Host> parse_hosts(const JsonValue& list) {
+  std::vector<LinkTable::Host> hosts;
+  std::set<std::string> known;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonValue entry = list.at(i);
+    entry.check_keys({"nodes", "message", "bandwidth"});
+    const JsonValue nodes = entry.at("nodes");
+    LinkTable::Host host{{}, parse_latency(entry.at("message")), parse_rate(entry.at("bandwidth"))};
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      host.nodes.push_back(nodes.at(n).string());
+      if (known.insert(host.nodes.back()).second) continue;
+      nodes.at(n).fail(
+          fmt::format("expected each node on one host, got '{}' again", host.nodes.back()));
+    }
+    hosts.push_back(std::move(host));
+  }
+  return hosts;
+}
+
 }  // namespace
 
 Topology with_times(const Topology& topology, const LinkTable& table) {
@@ -63,6 +88,22 @@ Topology with_times(const Topology& topology, const LinkTable& table) {
   return std::move(builder).build();
 }
 
+CostModel cost_model(const Topology& topology, const LinkTable& table) {
+  std::map<std::string_view, Rank> ranks;
+  for (const Node& node : topology.nodes()) {
+    if (node.rank) ranks.emplace(node.name, *node.rank);
+  }
+  CostModel model{table.message_overhead};
+  for (const LinkTable::Host& host : table.hosts) {
+    SharedHost shared{{}, host.message, host.bandwidth};
+    for (const std::string& node : host.nodes) {
+      if (const auto it = ranks.find(node); it != ranks.end()) shared.ranks.push_back(it->second);
+    }
+    model.hosts.push_back(std::move(shared));
+  }
+  return model;
+}
+
 std::string write_link_table_json(const LinkTable& table) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
@@ -75,14 +116,21 @@ std::string write_link_table_json(const LinkTable& table) {
                    i == 0 ? "\n" : ",\n", quoted(entry.from), quoted(entry.to),
                    to_string(entry.bandwidth), to_string(entry.latency));
   }
-  fmt::format_to(to, "]\n}}\n");
+  fmt::format_to(to, "]");
+  for (std::size_t i = 0; i < table.hosts.size(); ++i) {
+    const LinkTable::Host& host = table.hosts[i];
+    fmt::format_to(to, "{}{{\"nodes\":{},\"message\":\"{}\",\"bandwidth\":\"{}\"}}",
+                   i == 0 ? ",\n\"hosts\":[\n" : ",\n", nlohmann::json(host.nodes).dump(),
+                   to_string(host.message), to_string(host.bandwidth));
+  }
+  fmt::format_to(to, "{}\n}}\n", table.hosts.empty() ? "" : "]");
   return fmt::to_string(out);
 }
 
 LinkTable parse_link_table_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  root.check_keys({"schema", "topology", "message_overhead", "links"});
+  root.check_keys({"schema", "topology", "message_overhead", "links", "hosts"});
   const JsonValue schema = root.at("schema");
   if (schema.string() != kSchema) {
     schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
@@ -94,11 +142,10 @@ LinkTable parse_link_table_json(std::string_view text, const std::string& file) 
   for (std::size_t i = 0; i < links.size(); ++i) {
     const JsonValue link = links.at(i);
     link.check_keys({"src", "dst", "bandwidth", "latency"});
-    table.links.push_back(
-        {link.at("src").string(), link.at("dst").string(), parse_latency(link.at("latency")),
-         quantity(link.at("bandwidth"),
-                  [](const std::string& value) { return parse_bandwidth(value); })});
+    table.links.push_back({link.at("src").string(), link.at("dst").string(),
+                           parse_latency(link.at("latency")), parse_rate(link.at("bandwidth"))});
   }
+  if (root.has("hosts")) table.hosts = parse_hosts(root.at("hosts"));
   return table;
 }
 

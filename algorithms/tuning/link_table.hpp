@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/cost.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -19,9 +20,17 @@ struct LinkTable {
     Bandwidth bandwidth;  ///< of each, where several are parallel
     bool operator==(const Entry&) const = default;
   };
+  /// Nodes whose ranks share processors and memory (SharedHost).
+  struct Host {
+    std::vector<std::string> nodes;
+    Time message;
+    Bandwidth bandwidth;
+    bool operator==(const Host&) const = default;
+  };
   std::string topology;   ///< that it was made for; for people
   Time message_overhead;  ///< CostModel::message_overhead
   std::vector<Entry> links;
+  std::vector<Host> hosts = {};
   bool operator==(const LinkTable&) const = default;
 };
 
@@ -30,7 +39,10 @@ struct LinkTable {
 /// \throws Error(InvalidInput) naming a link that the table lacks, or a latency above 1s.
 Topology with_times(const Topology& topology, const LinkTable& table);
 
-/// Canonical, byte-stable; a link is one line.
+/// What its messages cost beyond links; nodes that the network lacks do not count.
+CostModel cost_model(const Topology& topology, const LinkTable& table);
+
+/// Canonical, byte-stable; a link or host is one line.
 std::string write_link_table_json(const LinkTable& table);
 /// \throws Error(InvalidInput) "file:line: ...".
 LinkTable parse_link_table_json(std::string_view text, const std::string& file);

@@ -68,6 +68,7 @@ void Comm::set_up(const Join& join) {
     size_ = joined.job->size();
     try {
       Planner planner(settings_, joined.job->size(), joined.network);
+      planner.measure(*joined.job);
       std::vector<SizedSchedules> plans = planner.unrooted();
       check_agreement(plans, *joined.job, settings_.init_deadline);
       auto communicator = std::make_unique<Communicator>(

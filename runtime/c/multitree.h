@@ -107,7 +107,9 @@ typedef struct {
   /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
    * full mesh. Rank i is the i-th of the topology. */
   const char* topology;
-  const char* algorithm; /**< as "multitree"; default "auto": by predicted time for each size */
+  /** As "multitree"; default "auto": the memory of the host where all ranks share one and none has a
+   * device, else by predicted time for each size. */
+  const char* algorithm;
   /** A file of `multitree tune -o` or `multitree schedule -o`. Its network is the topology (which
    * then must be NULL), its schedules serve their collective, `algorithm` serves the others. */
   const char* planFile;
@@ -115,12 +117,18 @@ typedef struct {
   /** 1 (default): buffers may be memory of the CUDA device that is current in the thread that makes
    * the communicator, where the process has loaded CUDA. 0: all are host memory, and nobody looks. */
   int devices;
+  /** What links take, for algorithm "auto": "declared" (default), as the topology says; "measured",
+   * by messages between neighbours when the communicator is made (about 50 ms); or a file of
+   * `multitree run --save-tuning`. NULL: the environment variable MULTITREE_TUNING. Of no
+   * effect where the ranks go without messages. */
+  const char* tuning;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                               \
   {sizeof(mtConfig_t), MT_CONFIG_MAGIC,     MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,           \
    MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL,           NULL,                          \
-   NULL,                NULL,                0,                    MT_CONFIG_UNDEF_INT}
+   NULL,                NULL,                0,                    MT_CONFIG_UNDEF_INT,      \
+   NULL}
 
 /* ---- version and errors; thread-safe ---- */
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <tuple>
@@ -12,6 +13,8 @@
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/c/result_internal.hpp"
+#include "runtime/link_measurement.hpp"
+#include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 
@@ -22,6 +25,9 @@ namespace {
 constexpr std::size_t kMaxPlans = 64;
 /// Of mtConfig_t before it had `devices`.
 constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
+/// Of mtConfig_t before it had `tuning`.
+constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
+constexpr const char* kTuningVariable = "MULTITREE_TUNING";
 
 /// In this thread, which has chosen its device; the set-up may run in another.
 void find_device(Settings& settings) {
@@ -38,6 +44,13 @@ int checked(const char* field, int value, int otherwise, int least, int most) {
 
 std::string text(const char* value, const char* otherwise) {
   return value == nullptr ? otherwise : value;
+}
+
+/// Of the configuration, else of the environment.
+std::string find_tuning(const char* configured) {
+  if (configured == nullptr) configured = std::getenv(kTuningVariable);
+  const std::string tuning = text(configured, "");
+  return tuning.empty() ? std::string(kDeclared) : tuning;
 }
 
 void check_verified(const SizedSchedules& schedules, const Topology& topology) {
@@ -74,10 +87,12 @@ Settings read_config(const mtConfig_t* config) {
   Settings settings;
   if (config == nullptr) {
     find_device(settings);
+    settings.tuning = find_tuning(nullptr);
     return settings;
   }
   // Versions append fields: a program that was compiled with an earlier one has not got the last.
-  const bool has_devices = config->size == sizeof(mtConfig_t);
+  const bool has_tuning = config->size == sizeof(mtConfig_t);
+  const bool has_devices = has_tuning || config->size == kSecondSize;
   if (config->magic != MT_CONFIG_MAGIC || (!has_devices && config->size != kFirstSize)) {
     throw Failure(
         mtInvalidArgument,
@@ -94,6 +109,7 @@ Settings read_config(const mtConfig_t* config) {
   settings.topology = text(config->topology, "");
   settings.algorithm = text(config->algorithm, "auto");
   settings.plan_file = text(config->planFile, "");
+  settings.tuning = find_tuning(has_tuning ? config->tuning : nullptr);
   if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
   const bool devices = !has_devices || checked("devices", config->devices, 1, 0, 1) == 1;
   settings.options.devices = devices;
@@ -124,6 +140,22 @@ Planner::Planner(Settings settings, std::uint32_t ranks, const std::optional<Top
                 fmt::format("{}: expected a network of {} ranks, as the communicator, found {}",
                             topology_->name(), ranks, topology_->num_ranks()));
   }
+  const bool from_file = settings_.tuning != kDeclared && settings_.tuning != kMeasured;
+  if (!topology_ || !chooses() || !from_file) return;
+  times_ = parse_link_table_json(read_file(settings_.tuning), settings_.tuning);
+  try {
+    static_cast<void>(with_times(*topology_, *times_));
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{}: {}", settings_.tuning, error.what()));
+  }
+}
+
+void Planner::measure(Bootstrap& job) {
+  if (settings_.tuning != kMeasured || !topology_ || !chooses()) return;
+  if (settings_.open() && goes_without_messages(job, settings_.options)) return;
+  times_ = measure_links(
+      job, *topology_,
+      {.transport = settings_.options.transport, .timeout = settings_.options.timeout});
 }
 
 SizedSchedules Planner::plan(Collective collective, Rank root) const {
@@ -133,14 +165,15 @@ SizedSchedules Planner::plan(Collective collective, Rank root) const {
   }
   const auto generate = [&] {
     // A network that somebody describes is worth the time of all algorithms.
-    const ChooseOptions options{.quick = settings_.topology.empty() && !file_};
+    const ChooseOptions options{.quick = settings_.topology.empty() && !file_,
+                                .links = times_ ? &*times_ : nullptr};
     SizedSchedules made =
         choose_schedules(settings_.algorithm, *topology_, collective, root, options);
     if (settings_.algorithm != "auto") check_verified(made, *topology_);
     return made;
   };
-  // A file may change between two communicators; specs mean the same for ever.
-  const bool full_mesh = settings_.topology.empty() && !file_;
+  // A file and links may change between two communicators; specs mean the same for ever.
+  const bool full_mesh = settings_.topology.empty() && !file_ && !times_;
   if (!full_mesh) return generate();
   return remembered(
       {settings_.topology, settings_.algorithm, topology_->num_ranks(), collective, index(root)},

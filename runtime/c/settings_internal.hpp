@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/io/io.hpp"
+#include "algorithms/tuning/link_table.hpp"
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/bootstrap.hpp"
 #include "runtime/c/multitree.h"
@@ -18,18 +20,19 @@
 
 namespace multitree::runtime::c {
 
+inline constexpr std::string_view kDeclared = "declared", kMeasured = "measured";
+
 struct Settings {
   bool blocking = true;
   Deadline init_deadline{60'000};
   std::string topology;  ///< empty: full:N
   std::string algorithm = "auto";
   std::string plan_file;
+  std::string tuning;  ///< kDeclared, kMeasured or a file: the times that `auto` chooses by
   CommunicatorOptions options;
 
-  /// Nothing was asked for: on one host, shared memory may take the place of schedules.
-  [[nodiscard]] bool open() const {
-    return topology.empty() && plan_file.empty() && algorithm == "auto";
-  }
+  /// No schedule was asked for: on one host, shared memory may take the place of schedules.
+  [[nodiscard]] bool open() const { return plan_file.empty() && algorithm == "auto"; }
 };
 
 /// \throws Failure(mtInvalidArgument) naming the field. nullptr gives the defaults.
@@ -42,6 +45,9 @@ class Planner {
   /// `network`: instead of what the settings say. \throws Error for the topology or the file.
   Planner(Settings settings, std::uint32_t ranks,
           const std::optional<Topology>& network = std::nullopt);
+  /// Collective: what links take, where settings want it measured and schedules are going to be
+  /// chosen by it. Before the others. \throws Error as measure_links()
+  void measure(Bootstrap& job);
   /// Of all-reduce, reduce-scatter and all-gather. All verified.
   [[nodiscard]] std::vector<SizedSchedules> unrooted() const;
   /// Of broadcast and reduce. All verified.
@@ -54,10 +60,13 @@ class Planner {
 
  private:
   [[nodiscard]] SizedSchedules plan(Collective collective, Rank root) const;
+  /// Whether any schedule is chosen by predicted time.
+  [[nodiscard]] bool chooses() const { return settings_.algorithm == "auto"; }
 
   Settings settings_;
   std::optional<Topology> topology_;  ///< none for a single rank, which needs no schedules
   std::optional<PlanFile> file_;
+  std::optional<LinkTable> times_;  ///< none: those of the topology
 };
 
 }  // namespace multitree::runtime::c

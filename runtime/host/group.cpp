@@ -24,21 +24,15 @@ std::string first_complaint(const std::vector<std::string>& answers) {
   return {};
 }
 
-}  // namespace
-
-Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size)
-    : arena_(std::move(arena)),
-      desks_(reinterpret_cast<Desk*>(arena_->data())),
-      rank_(rank),
-      size_(size) {}
-
-std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not) {
+/// Collective: `bytes` of rank 0 that all have mapped. Null as Group::join().
+std::shared_ptr<Mapping> share(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline,
+                               std::string& why_not) {
   const std::uint32_t rank = bootstrap.rank(), size = bootstrap.size();
   std::shared_ptr<Mapping> arena;
   std::string complaint, mine = host_identity() + kSeparator;
   if (rank == 0) {
     try {
-      arena = Mapping::create(sizeof(Desk) * size);
+      arena = Mapping::create(bytes);
       mine += arena->describe();
     } catch (const Error& error) {
       complaint = error.what();
@@ -65,7 +59,26 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   why_not = first_complaint(bootstrap.all_gather(complaint, deadline));
   if (!why_not.empty()) return nullptr;
   if (rank == 0) arena->close_door();
-  return std::unique_ptr<Group>(new Group(std::move(arena), rank, size));
+  return arena;
+}
+
+}  // namespace
+
+Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size)
+    : arena_(std::move(arena)),
+      desks_(reinterpret_cast<Desk*>(arena_->data())),
+      rank_(rank),
+      size_(size) {}
+
+std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not) {
+  auto arena = share(bootstrap, sizeof(Desk) * bootstrap.size(), deadline, why_not);
+  if (arena == nullptr) return nullptr;
+  return std::unique_ptr<Group>(new Group(std::move(arena), bootstrap.rank(), bootstrap.size()));
+}
+
+bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
+  std::string why_not;
+  return share(bootstrap, 1, deadline, why_not) != nullptr;
 }
 
 void Group::publish() {

@@ -77,6 +77,9 @@ class Group {
   /// at every rank. \throws Error(Timeout), Error(Transport) of the bootstrap
   static std::unique_ptr<Group> join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not);
 
+  /// Collective: whether join() would, if there is memory enough. \throws as join()
+  static bool can_join(Bootstrap& bootstrap, Deadline deadline);
+
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
   [[nodiscard]] Desk& desk(std::uint32_t rank) { return desks_[rank]; }

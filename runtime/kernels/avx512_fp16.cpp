@@ -66,9 +66,46 @@ struct NativeBfloats : Bfloats {
     const __mmask16 low = _mm512_fpclass_ps_mask(p.low, kSubnormal);
     const __mmask16 high = _mm512_fpclass_ps_mask(p.high, kSubnormal);
     if (__builtin_expect(_kortestz_mask16_u8(low, high) == 0, 0)) return BfloatFormat::pack(p);
+    return convert(p);
+  }
+  /// Where nothing is subnormal.
+  static MULTITREE_INLINE U32 convert(Pair p) {
     // All low ones, then all high ones: back in turns.
     const __m512i apart = (__m512i)_mm512_cvtne2ps_pbh(p.high, p.low);
     return (U32)_mm512_permutexvar_epi16((__m512i)kTurnsWords, apart);
+  }
+  /// Where a sum may be subnormal. With exponents of 8 or more (as they are stored) both operands
+  /// are multiples of 2^-126, and so is the sum. Otherwise one, not zero, has an exponent below 8,
+  /// the other at most 8 (or the sum is not that small): above bit 10, the lowest of 8, neither has
+  /// an exponent bit, and bit 10 not both. Taken as binary16, bits 10 to 14 are the exponent, and
+  /// what is asked is whether it is 0 and the rest is not.
+  static MULTITREE_INLINE __mmask32 may_be_subnormal(U32 a, U32 b) {
+    constexpr int kOrButAndWhereThird = 0xd4, kSubnormal = 0x20;
+    const __m512i both = _mm512_ternarylogic_epi32((__m512i)a, (__m512i)b,
+                                                   _mm512_set1_epi16(0x0400), kOrButAndWhereThird);
+    return _mm512_fpclass_ph_mask((__m512h)both, kSubnormal);
+  }
+  static MULTITREE_INLINE Pair sum(U32 a, U32 b) {
+    const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);
+    return {Floats::add(x.low, y.low), Floats::add(x.high, y.high)};
+  }
+  template <std::size_t n>
+  static MULTITREE_INLINE void add_all(U32 (&to)[n], const U32 (&with)[n]) {
+    static_assert(n == 1 || n % 2 == 0);
+    for (std::size_t u = 0; u < n; u += 2) {
+      const std::size_t v = n == 1 ? 0 : u + 1;
+      const __mmask32 rare = may_be_subnormal(to[u], with[u]);
+      const __mmask32 other = may_be_subnormal(to[v], with[v]);
+      const bool usual = _kortestz_mask32_u8(rare, other) != 0;
+      const Pair first = sum(to[u], with[u]), second = sum(to[v], with[v]);
+      if (__builtin_expect(usual, 1)) {
+        to[u] = convert(first);
+        if (v != u) to[v] = convert(second);
+      } else {
+        to[u] = BfloatFormat::pack(first);
+        if (v != u) to[v] = BfloatFormat::pack(second);
+      }
+    }
   }
   static MULTITREE_INLINE U32 add(U32 a, U32 b) {
     const Pair x = BfloatFormat::unpack(a), y = BfloatFormat::unpack(b);

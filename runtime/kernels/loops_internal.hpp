@@ -159,20 +159,37 @@ struct Add {
   static MULTITREE_INLINE V apply(V a, V b) {
     return E::add(a, b);
   }
+  /// Several vectors at a time, where a type has a better way for that.
+  template <typename E, std::size_t n, typename V>
+  static MULTITREE_INLINE void apply_all(V (&sum)[n], const V (&next)[n]) {
+    if constexpr (requires { E::add_all(sum, next); }) {
+      E::add_all(sum, next);
+    } else {
+      for (std::size_t u = 0; u < n; ++u) sum[u] = E::add(sum[u], next[u]);
+    }
+  }
 };
-struct Multiply {
+/// The others: one vector after the other.
+template <typename Operation>
+struct OneByOne {
+  template <typename E, std::size_t n, typename V>
+  static MULTITREE_INLINE void apply_all(V (&sum)[n], const V (&next)[n]) {
+    for (std::size_t u = 0; u < n; ++u) sum[u] = Operation::template apply<E>(sum[u], next[u]);
+  }
+};
+struct Multiply : OneByOne<Multiply> {
   template <typename E, typename V>
   static MULTITREE_INLINE V apply(V a, V b) {
     return E::mul(a, b);
   }
 };
-struct Minimum {
+struct Minimum : OneByOne<Minimum> {
   template <typename E, typename V>
   static MULTITREE_INLINE V apply(V a, V b) {
     return E::min(a, b);
   }
 };
-struct Maximum {
+struct Maximum : OneByOne<Maximum> {
   template <typename E, typename V>
   static MULTITREE_INLINE V apply(V a, V b) {
     return E::max(a, b);
@@ -194,9 +211,9 @@ MULTITREE_INLINE void step(char* out, const char* const* in, std::size_t inputs,
   for (std::size_t u = 0; u < kVectors; ++u) sum[u] = load<V>(in[0] + at + u * sizeof(V));
   for (std::size_t j = 1; j < inputs; ++j) {
     const char* const next = in[j] + at;
-    for (std::size_t u = 0; u < kVectors; ++u) {
-      sum[u] = F::template apply<E>(sum[u], load<V>(next + u * sizeof(V)));
-    }
+    V operands[kVectors];
+    for (std::size_t u = 0; u < kVectors; ++u) operands[u] = load<V>(next + u * sizeof(V));
+    F::template apply_all<E>(sum, operands);
   }
   for (std::size_t u = 0; u < kVectors; ++u) {
     __builtin_memcpy(out + at + u * sizeof(V), &sum[u], sizeof(V));
@@ -218,11 +235,23 @@ void tail(char* out, const char* const* in, std::size_t inputs, std::size_t at, 
   __builtin_memcpy(out + at, result, bytes);
 }
 
+/// 16-bit floats take so many instructions a line that a processor does not look far enough ahead.
+constexpr std::size_t kAhead = 512;
+
 template <typename E, typename F>
 MULTITREE_INLINE void loop(char* out, const char* const* in, std::size_t inputs,
                            std::size_t bytes) {
   std::size_t at = 0;
-  for (; at + 4 * kVectorBytes <= bytes; at += 4 * kVectorBytes) step<E, F, 4>(out, in, inputs, at);
+  for (; at + 4 * kVectorBytes <= bytes; at += 4 * kVectorBytes) {
+    if constexpr (E::kElement == 2) {
+      for (std::size_t j = 0; j < inputs; ++j) {
+        for (std::size_t ahead = 0; ahead < 4 * kVectorBytes; ahead += 64) {
+          __builtin_prefetch(in[j] + at + kAhead + ahead);
+        }
+      }
+    }
+    step<E, F, 4>(out, in, inputs, at);
+  }
   for (; at + kVectorBytes <= bytes; at += kVectorBytes) step<E, F, 1>(out, in, inputs, at);
   if (at != bytes) tail<E, F>(out, in, inputs, at, bytes - at);
 }

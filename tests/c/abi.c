@@ -29,6 +29,7 @@ int main(void) {
   FIELD(mtConfig_t, planFile);
   FIELD(mtConfig_t, segmentBytes);
   FIELD(mtConfig_t, devices);
+  FIELD(mtConfig_t, tuning);
   VALUE(mtSuccess);
   VALUE(mtCudaError);
   VALUE(mtSystemError);

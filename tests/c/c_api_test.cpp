@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -122,10 +125,14 @@ TEST(CApi, ChecksConfigurations) {
   config = loopback();
   config.devices = 2;
   EXPECT_EQ(words(config, mtInvalidArgument), "config.devices: expected 0 to 1, found 2");
-  config.size =
-      offsetof(mtConfig_t, devices);  // of a program that was compiled before it was there
-  EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtSuccess);
-  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+  config.tuning = "/does/not/exist";
+  // Of programs that were compiled before the last fields were there.
+  for (const std::size_t size : {offsetof(mtConfig_t, devices), offsetof(mtConfig_t, tuning)}) {
+    config.size = size;
+    EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtSuccess);
+    EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
+    config.devices = 1;
+  }
   comm = nullptr;
   config = loopback();
   config.deadlineMs = 0;
@@ -235,6 +242,66 @@ TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
   }
   ASSERT_EQ(mtGroupEnd(), mtSuccess);
   EXPECT_THAT(values, ::testing::Each(7));
+}
+
+/// What the kernel calls the memory at an address of this process.
+std::string mapping_of(const void* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::size_t dash = 0;
+    const std::uintptr_t begin = std::stoull(line, &dash, 16);
+    if (begin <= address && address < std::stoull(line.substr(dash + 1), nullptr, 16)) return line;
+  }
+  return {};
+}
+
+TEST(CApi, AutoTakesTheMemoryOfTheHost) {
+  for (const char* algorithm : {"auto", "multitree"}) {
+    mtConfig_t config = loopback();
+    config.topology = "torus:2x2";
+    config.algorithm = algorithm;
+    const Together all(4, config);
+    void* memory[4] = {};
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    for (int r = 0; r < 4; ++r) EXPECT_EQ(mtMemAlloc(&memory[r], 8, all.comms[r]), mtSuccess);
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+    const bool shared = mapping_of(memory[0]).find("memfd:multitree") != std::string::npos;
+    EXPECT_EQ(shared, std::string(algorithm) == "auto") << mapping_of(memory[0]);
+  }
+}
+
+TEST(CApi, LinksAreMeasuredOrReadForAuto) {
+  const std::string data = MULTITREE_SOURCE_DIR "/tests/data/";
+  const std::string plan = data + "c/ring-3.json", table = data + "good/link_table.json";
+  mtConfig_t config = loopback();
+  config.planFile = plan.c_str();  // which has an all-reduce; the others are chosen
+  config.tuning = "measured";
+  {
+    const Together all(3, config);
+    std::int64_t values[9] = {1, 0, 0, 0, 2, 0, 0, 0, 4};
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    for (int r = 0; r < 3; ++r) {
+      EXPECT_EQ(mtAllGather(&values[4 * r], &values[3 * r], 1, mtInt64, all.comms[r], nullptr),
+                mtSuccess);
+    }
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+    EXPECT_THAT(values, ::testing::ElementsAre(1, 2, 4, 1, 2, 4, 1, 2, 4));
+  }
+  config = loopback();
+  config.topology = "mesh:3x2";
+  config.tuning = table.c_str();
+  { const Together all(6, config); }
+  config.topology = "ring:6";  // which has links that the table lacks; by the environment
+  config.tuning = nullptr;
+  ASSERT_EQ(::setenv("MULTITREE_TUNING", table.c_str(), 1), 0);
+  const mtUniqueId id = new_id();
+  in_threads(6, [&](int rank) {
+    mtComm_t comm = nullptr;
+    EXPECT_NE(mtCommInitRankConfig(&comm, 6, id, rank, &config), mtSuccess);
+    EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("expected the link n"));
+  });
+  ::unsetenv("MULTITREE_TUNING");
 }
 
 TEST(CApi, AllTypesAndOperators) {

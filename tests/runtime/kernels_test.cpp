@@ -100,6 +100,28 @@ TEST_P(EverySet, OnePassIsTheChainOfPairs) {
 INSTANTIATE_TEST_SUITE_P(Types, EverySet, ::testing::ValuesIn(all_data_types()),
                          [](const auto& test) { return std::string(to_string(test.param)); });
 
+/// All pairs of small numbers: instructions for bfloat16 take subnormals for zero.
+TEST(SmallBfloats, HaveThePortableSumsAndProducts) {
+  constexpr auto row = static_cast<std::size_t>(DataType::BFloat16);
+  std::vector<std::uint16_t> small;
+  for (std::uint16_t magnitude = 0; magnitude < 12 << 7; ++magnitude) {
+    small.push_back(magnitude);
+    small.push_back(magnitude | 0x8000U);
+  }
+  std::vector<std::uint16_t> want(small.size()), got(small.size());
+  for (const std::uint16_t one : small) {
+    const std::vector<std::uint16_t> same(small.size(), one);
+    const void* in[] = {same.data(), small.data()};
+    for (const std::size_t op : {0U, 1U}) {
+      kPortable.combine[row][op](want.data(), in, 2, small.size());
+      for (const Set* set : usable()) {
+        set->combine[row][op](got.data(), in, 2, small.size());
+        ASSERT_EQ(got, want) << set->name << ", " << one << " and others";
+      }
+    }
+  }
+}
+
 /// The rule itself, by hand: of two NaNs the first, quiet; inf - inf is the negative quiet NaN.
 TEST(NanOperands, TheFirstIsKept) {
   const auto sum = [](const Set& set, std::uint32_t a, std::uint32_t b, std::size_t count) {

@@ -78,6 +78,26 @@ TEST(LinkMeasurement, SwitchesShareTheLatencyAndParallelLinksTheBandwidth) {
             tree.num_links());
 }
 
+TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
+  const Topology topology = make_topology("ring:4");  // 8 pairs; of those 0-1 and 2-3 share a host
+  std::vector<PairTimes> times = simulate(topology, 500, 30'000, 2);
+  // Alone a message takes 100 ns and 0.1 ns a byte, all together 250 ns and 0.25 ns a byte.
+  const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 2 * 6554};
+  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 2 * 32'768};
+  const LinkTable table =
+      table_of(topology, times, {{{0, 1}, 2, all, alone}, {{2, 3}, 2, all, alone}});
+  EXPECT_EQ(table.message_overhead, Time{100'000});
+  ASSERT_EQ(table.hosts.size(), 2U);
+  EXPECT_EQ(table.hosts[1].nodes, (std::vector<std::string>{"n2", "n3"}));
+  EXPECT_EQ(table.hosts[1].message, Time{250'000});
+  EXPECT_NEAR(static_cast<double>(table.hosts[1].bandwidth.bytes_per_second), 4e9, 1e6);
+  for (const auto& entry : table.links) {
+    const bool inside = (entry.from < "n2") == (entry.to < "n2");
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), inside ? 1e10 : 5e8, 1e7)
+        << entry.from << "->" << entry.to;
+  }
+}
+
 TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
   const Topology topology = make_topology("torus:4x4");
   std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
@@ -119,6 +139,13 @@ TEST(LinkMeasurement, AllRanksGetTheSameTableAndTheSameSchedules) {
     });
     ASSERT_EQ(tables.size(), topology.num_ranks());
     EXPECT_EQ(with_times(topology, tables[0]).num_links(), topology.num_links());
+    // Threads of one process share a host.
+    const CostModel model = cost_model(topology, tables[0]);
+    ASSERT_EQ(model.hosts.size(), topology.num_ranks() > 1 ? 1U : 0U);
+    for (const SharedHost& host : model.hosts) {
+      EXPECT_EQ(host.ranks.size(), topology.num_ranks());
+      EXPECT_GT(host.bandwidth.bytes_per_second, 1U);
+    }
     for (const LinkTable& table : tables) EXPECT_EQ(table, tables[0]);
     for (const SizedSchedules& plan : plans) EXPECT_EQ(plan, plans[0]);
   }
@@ -147,6 +174,21 @@ TEST(AutoCommunicator, PicksBySizeAndReducesRight) {
                              DataType::Float32, ReduceOp::Sum, false);
     }
   });
+}
+
+TEST(AutoCommunicator, TakesTheMemoryOfOneHost) {
+  const Topology topology = make_topology("torus:2x2");
+  test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
+    CommunicatorOptions options;
+    options.transport = "loopback";
+    EXPECT_TRUE(goes_without_messages(*job, options));
+    const auto communicator = make_auto_communicator(job, topology, {}, options);
+    EXPECT_EQ(communicator->algorithm(Collective::AllReduce, 1 << 20), "host");
+    options.host_path = HostPath::Off;
+    EXPECT_FALSE(goes_without_messages(*job, options));
+  });
+  const auto alone = make_in_process_bootstraps(1);
+  EXPECT_FALSE(goes_without_messages(*alone[0], {}));
 }
 
 TEST(LinkMeasurement, ARankThatDoesNotComeIsAnError) {

@@ -27,14 +27,15 @@ def expect(condition, *words):
 
 def write_table(path, table, overhead, latency, bandwidth):
     table = dict(table, message_overhead=overhead)
+    table.pop("hosts", None)
     table["links"] = [dict(link, latency=latency, bandwidth=bandwidth) for link in table["links"]]
     with open(path, "w") as file:
         json.dump(table, file)
 
 
 def rows(multitree, topology, algorithm, *flags):
-    text = run(multitree, "run", "-t", topology, "-a", algorithm, "-b", str(SMALL), "-e", str(LARGE), "-f",
-               str(LARGE // SMALL), "-n", "1", "-w", "0", "--json", *flags)
+    text = run(multitree, "run", "-t", topology, "-a", algorithm, "--no-host-path", "-b", str(SMALL), "-e", str(LARGE),
+               "-f", str(LARGE // SMALL), "-n", "1", "-w", "0", "--json", *flags)
     result = json.loads(text)
     return result["config"]["link_times"], result["runs"][0]["results"]
 
@@ -48,11 +49,16 @@ def main():
         with open(measured) as file:
             table = json.load(file)
         expect(len(table["links"]) == 14, "links of mesh:3x2 in the table:", len(table["links"]))
+        expect([len(host["nodes"]) for host in table["hosts"]] == [6], "six ranks share this host:", table["hosts"])
         # What was measured, given back, gives the same.
         times, again = rows(multitree, topology, "auto", "--tuning", measured)
         expect(times == "file", "the table is used:", times)
         for a, b in zip(first, again):
             expect(a["algorithm"] == b["algorithm"] and a["predicted_time"] == b["predicted_time"], a, b)
+        # Without the flag nothing is measured and nothing sent.
+        text = run(multitree, "run", "-t", topology, "-a", "auto", "-b", "64", "-e", "64", "-n", "1", "--json")
+        host = json.loads(text)
+        expect(host["runs"][0]["algorithm"] == "host" and host["config"]["link_times"] == "declared", text)
         # Messages are dear: few of them for small vectors, the optimal schedule for large ones.
         write_table(fake, table, "20us", "20us", "5MB/s")
         _, (small, large) = rows(multitree, topology, "auto", "--tuning", fake)

@@ -39,6 +39,9 @@ std::string message_of(std::string_view text) {
 TEST(LinkTable, FileHoldsIt) {
   LinkTable table = uniform(make_topology("mesh:2x2"), "123456789B/s", "1.5us", "250ns");
   table.topology = "a \"name\"";
+  EXPECT_EQ(parse_link_table_json(write_link_table_json(table), "t.json"), table);
+  table.hosts = {{{"n0", "n1"}, parse_time("2us"), parse_bandwidth("7GB/s")},
+                 {{"n2", "n3"}, parse_time("0ns"), parse_bandwidth("9GB/s")}};
   const std::string text = write_link_table_json(table);
   EXPECT_EQ(parse_link_table_json(text, "t.json"), table);
   EXPECT_EQ(write_link_table_json(parse_link_table_json(text, "t.json")), text);
@@ -55,6 +58,10 @@ TEST(LinkTable, WrongFilesNameTheLine) {
   EXPECT_TRUE(message_of(head + "\"5ns\",\"links\":[\n{\"src\":\"a\",\"dst\":\"b\",\"latency\":"
                                 "\"1us\",\n\"bandwidth\":\"0GB/s\"}]}")
                   .starts_with("t.json:4: "));
+  EXPECT_EQ(message_of(head + "\"5ns\",\"links\":[],\"hosts\":[\n{\"nodes\":[\"n0\",\"n1\"],"
+                              "\"message\":\"1us\",\"bandwidth\":\"1GB/s\"},\n{\"nodes\":["
+                              "\"n1\"],\"message\":\"1us\",\"bandwidth\":\"1GB/s\"}]}"),
+            "t.json:4: expected each node on one host, got 'n1' again");
 }
 
 TEST(LinkTable, TimesReplaceTheDeclared) {
@@ -107,6 +114,57 @@ TEST(LinkTable, AutoChoosesByIt) {
   EXPECT_LT(crossover(other), crossover(specs) / 100);
   EXPECT_EQ(specs, choose_specs(topology, Collective::AllReduce, Rank{0},
                                 {.first = 8, .last = std::uint64_t{1} << 30, .links = &dear}));
+}
+
+/// Eight ranks of one host: a message alone is quick, and all of them together hardly quicker.
+TEST(LinkTable, RanksOfOneHostShareWhatTheyHave) {
+  const Topology topology = make_topology("torus:4x2");
+  LinkTable table = uniform(topology, "6GB/s", "15us", "500ns");
+  const ChooseOptions options{.first = 256 << 10, .last = 256 << 10, .links = &table};
+  const auto spec = [&] {
+    return choose_specs(topology, Collective::AllReduce, Rank{0}, options).front().spec;
+  };
+  const std::string apart = spec();
+  EXPECT_TRUE(apart.starts_with("allreduce-optimal")) << apart;
+  LinkTable::Host host{{}, parse_time("1us"), parse_bandwidth("9GB/s")};
+  for (const Node& node : topology.nodes()) host.nodes.push_back(node.name);
+  table.hosts = {host};
+  const std::string together = spec();
+  const Schedule few = make_schedule(together, topology), many = make_schedule(apart, topology);
+  EXPECT_LT(few.transfers.size() * 2, many.transfers.size()) << together;
+
+  const CostModel shared = cost_model(topology, table);
+  ASSERT_EQ(shared.hosts.size(), 1U);
+  EXPECT_EQ(shared.hosts[0].ranks.size(), 8U);
+  // Nothing is faster than all that goes through the host one after the other.
+  double bytes = 0;
+  for (const Transfer& t : few.transfers) {
+    bytes += static_cast<double>(chunk_ranges(few, 256 << 10)[t.chunk].count);
+  }
+  const double least = static_cast<double>(few.transfers.size()) * 1e-6 + bytes / 9e9;
+  EXPECT_GE(predict_time(few, with_times(topology, table), 256 << 10, shared).seconds(), least);
+  // Between hosts nothing is shared.
+  table.hosts = {};
+  for (const std::string& node : host.nodes) {
+    table.hosts.push_back({{node}, host.message, host.bandwidth});
+  }
+  EXPECT_EQ(spec(), apart);
+}
+
+TEST(LinkTable, AHostServesOneMessageAfterTheOther) {
+  const Topology topology = make_topology("full:3?bw=1GB/s&lat=0ns");
+  const Schedule exchange = make_schedule("exchange", topology);
+  ASSERT_EQ(exchange.transfers.size(), 6U);  // everybody's vector to everybody
+  const auto ns = [&](const CostModel& model) {
+    return predict_time(exchange, topology, 1000, model).picoseconds / 1000;
+  };
+  const std::vector<Rank> all{Rank{0}, Rank{1}, Rank{2}};
+  EXPECT_EQ(ns({}), 1000);
+  EXPECT_EQ(ns({.hosts = {{all, parse_time("50ns"), {}}}}), 6 * 50 + 1000);
+  EXPECT_EQ(ns({.hosts = {{all, {}, parse_bandwidth("2GB/s")}}}), 6 * 500 + 1000);
+  EXPECT_EQ(ns({.hosts = {{{Rank{0}, Rank{1}}, parse_time("50ns"), {}}}}), 2 * 50 + 1000);
+  // A sender's own time of a message is part of its host's.
+  EXPECT_EQ(ns({parse_time("50ns"), {{all, parse_time("50ns"), {}}}}), 6 * 50 + 1000);
 }
 
 }  // namespace

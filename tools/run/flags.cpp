@@ -59,6 +59,8 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
                  "One or several, separated by commas; host: no messages, the memory of one host")
       ->capture_default_str()
       ->excludes(schedule);
+  app.add_flag("--no-host-path", flags.no_host_path,
+               "-a auto: messages even where all ranks share a host (and its memory is faster)");
   app.add_option("--np", flags.processes,
                  "Processes to start (as many as the topology has ranks; without a "
                  "topology: on full:NP)")

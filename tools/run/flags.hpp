@@ -27,6 +27,7 @@ struct RunFlags {
   ObserveFlags observe;
   double timeout = 30, link_timeout = 5, check_links = 0;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
+  bool no_host_path = false;  ///< -a auto sends messages even on one host
 };
 
 void add_run_flags(CLI::App& app, RunFlags& flags);

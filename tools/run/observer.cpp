@@ -48,7 +48,7 @@ void Observer::join(runtime::Bootstrap& job, const Topology& network,
   network_ = &network;
   schedules_ = &schedules;
   priced_ = options_.times == nullptr ? network : with_times(network, *options_.times);
-  if (options_.times != nullptr) cost_.message_overhead = options_.times->message_overhead;
+  if (options_.times != nullptr) cost_ = cost_model(network, *options_.times);
   if (options_.trace) offsets_ = runtime::clock_offsets(job, deadline);
 }
 
