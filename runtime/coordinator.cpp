@@ -68,7 +68,7 @@ void Coordinator::Server::died(std::uint32_t rank, const std::string& how) {
     if (seats_.at(rank) != Seat::Empty || !is_member(rank)) return;
     seats_[rank] = Seat::Dead;
     broadcast_failure(fmt::format("rank {} died before it joined ({})", number_of(rank), how),
-                      nullptr);
+                      nullptr, number_of(rank));
   });
 }
 
@@ -179,7 +179,8 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
       return guest.channel.send(FrameType::Missing, missing());
     case FrameType::Failure:
       return broadcast_failure(
-          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest);
+          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest,
+          number_of(*guest.rank));
     case FrameType::Bye:
       seats_[*guest.rank] = Seat::Left;
       guest.leaving = true;
@@ -258,16 +259,22 @@ void Coordinator::Server::try_gather() {
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
-                                            std::optional<DeadLink> link) {
+                                            std::uint32_t rank) {
+  broadcast_failure(what, except, FrameType::RankFailed, Writer().number(rank).text(what));
+}
+
+void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
+                                            const DeadLink& link) {
+  broadcast_failure(what, except, FrameType::LinkDied,
+                    Writer().number(link.a).number(link.b).text(what));
+}
+
+void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
+                                            FrameType type, const Writer& words) {
   if (!failure_.empty()) return;  // the first is the cause, the others its consequences
   failure_ = what;
-  Writer words;
-  if (link) words.number(link->a).number(link->b).text(what);
   for (Guest& guest : guests_) {
-    if (guest.rank && !guest.leaving && &guest != except) {
-      guest.channel.send(link ? FrameType::LinkDied : FrameType::Failure,
-                         link ? words.bytes() : what);
-    }
+    if (guest.rank && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
   }
 }
 
@@ -276,7 +283,8 @@ void Coordinator::Server::lost(Guest& guest, const std::string& how) {
   guest.blob.reset();
   if (!guest.rank || guest.leaving) return;
   seats_[*guest.rank] = Seat::Dead;
-  broadcast_failure(fmt::format("rank {} died ({})", number_of(*guest.rank), how), &guest);
+  const std::uint32_t rank = number_of(*guest.rank);
+  broadcast_failure(fmt::format("rank {} died ({})", rank, how), &guest, rank);
 }
 
 std::string Coordinator::Server::missing() const {

@@ -76,8 +76,10 @@ class Coordinator::Server {
   [[nodiscard]] const std::vector<std::uint32_t>& members_for(const Guest& guest) const;
   [[nodiscard]] bool is_member(std::uint32_t seat) const;
   void adopt(const Standing& standing);
-  void broadcast_failure(const std::string& what, const Guest* except,
-                         std::optional<DeadLink> link = std::nullopt);
+  void broadcast_failure(const std::string& what, const Guest* except, std::uint32_t rank);
+  void broadcast_failure(const std::string& what, const Guest* except, const DeadLink& link);
+  void broadcast_failure(const std::string& what, const Guest* except, FrameType type,
+                         const Writer& words);
   void links_died(Guest& guest, const Frame& frame);
   void lost(Guest& guest, const std::string& how);
   void say_goodbye();

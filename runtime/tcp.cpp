@@ -151,6 +151,9 @@ void Tcp::receive() {
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
+      case FrameType::RankFailed:
+        rank_failed(frame->payload);
+        break;
       case FrameType::LinkDied:
         link_died(frame->payload);
         break;
@@ -163,6 +166,7 @@ void Tcp::receive() {
         shrunk_ = frame->payload;
         failure_.clear();  // what comes behind is of the new job
         dead_link_.reset();
+        lost_rank_.reset();
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
@@ -171,7 +175,26 @@ void Tcp::receive() {
   }
   if (status == Channel::Status::Open) return;
   channel_.close();
-  if (!coordinator_left_) fail_with(options_.coordinator_name + " died (connection closed)");
+  if (!coordinator_left_) lose_coordinator();
+}
+
+void Tcp::lose_coordinator() {
+  if (failure_.empty() && !place_.doors.empty() && !host_is_left_out()) {
+    const auto& members = place_.standing.members;
+    lost_rank_ = static_cast<std::uint32_t>(std::ranges::lower_bound(members, place_.host) -
+                                            members.begin());
+  }
+  fail_with(options_.coordinator_name + " died (connection closed)");
+}
+
+void Tcp::rank_failed(const std::string& payload) {
+  if (!failure_.empty()) return;
+  Reader reader(payload);
+  const auto rank = reader.number();
+  const auto why = reader.text();
+  if (!rank || !why) return fail_with("invalid message from " + options_.coordinator_name);
+  lost_rank_ = *rank;
+  fail_with(*why);
 }
 
 void Tcp::check_cancelled() const {

@@ -34,6 +34,10 @@ class Tcp final : public Bootstrap {
     receive();
     return dead_link_;
   }
+  std::optional<std::uint32_t> lost_rank() override {
+    receive();
+    return lost_rank_;
+  }
   Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
 
  private:
@@ -67,6 +71,8 @@ class Tcp final : public Bootstrap {
   }
   void receive();
   void link_died(const std::string& payload);
+  void rank_failed(const std::string& payload);
+  void lose_coordinator();
   void check_failure();
   void check_cancelled() const;
   [[noreturn]] void refuse(const std::string& why) const;
@@ -93,6 +99,7 @@ class Tcp final : public Bootstrap {
   std::string failure_;
   bool own_failure_ = false;
   std::optional<DeadLink> dead_link_;       ///< that failure_ is about
+  std::optional<std::uint32_t> lost_rank_;  ///< that failure_ is about
   std::vector<std::string> links_reports_;  ///< what this rank has told of dead links
 };
 

@@ -61,7 +61,8 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoc
       place_(from.place_),
       welcome_(true),
       failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
-      dead_link_(std::exchange(from.dead_link_, std::nullopt)) {
+      dead_link_(std::exchange(from.dead_link_, std::nullopt)),
+      lost_rank_(std::exchange(from.lost_rank_, std::nullopt)) {
   from.options_.rank = options_.rank;  // numbers stay
   from.options_.size = options_.size;
   from.options_.description = options_.description;

@@ -75,10 +75,11 @@ enum class FrameType : std::uint8_t {
   Bye,           ///< both ways: leaves in order
   Shrink,        ///< -> go on with those who ask for it too within this many milliseconds
   Shrunk,        ///< <- how many do, their numbers so far; ends of dead links, by their new numbers
-  DeadLinks,  ///< -> why, how many; ranks at the other ends of those that died, and of those left
-  LinkDied,   ///< <- its ends, then as Failure
-  Rejoin,     ///< -> the meeting point is lost: magic, token, Standing
-  Elsewhere,  ///< <- this is no place to meet again
+  DeadLinks,   ///< -> why, how many; ranks at the other ends of those that died, and of those left
+  LinkDied,    ///< <- its ends, then as Failure
+  RankFailed,  ///< <- which, then as Failure
+  Rejoin,      ///< -> the meeting point is lost: magic, token, Standing
+  Elsewhere,   ///< <- this is no place to meet again
 };
 
 struct Frame {

@@ -67,16 +67,23 @@ static void abort_own(mtComm_t comm) { OK(mtCommAbort(comm)); }
 
 static void check_failed(mtComm_t comm, mtResult_t result, const char* words) {
   mtResult_t state = mtSuccess;
+  mtFailure_t failure = MT_FAILURE_INITIALIZER;
+  int named = -1;
   CHECK(result == mtRemoteError);
   OK(mtCommGetAsyncError(comm, &state));
   CHECK(state == mtRemoteError);
   CHECK(strstr(mtGetLastError(comm), words) != NULL);
+  /* The same for programs. */
+  OK(mtCommGetFailure(comm, &failure));
+  CHECK(failure.result == mtRemoteError && failure.linkLow == -1 && failure.linkHigh == -1);
+  CHECK(failure.rank >= 0);
+  if (sscanf(words, "rank %d", &named) == 1) CHECK(failure.rank == named);
 }
 
 static mtComm_t shrunk(mtComm_t comm) {
   mtComm_t next = NULL;
   mtResult_t state = mtSuccess;
-  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT));
+  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_AROUND_LINKS));
   OK(mtCommGetAsyncError(comm, &state));
   CHECK(state != mtSuccess);
   CHECK(mtCommShrink(comm, NULL, 0, &comm, NULL, MT_SHRINK_DEFAULT) == mtInvalidUsage);
@@ -142,6 +149,21 @@ static void hung(mtComm_t comm, int ranks) {
   OK(mtCommDestroy(next));
 }
 
+static void check_healthy(mtComm_t comm) {
+  mtFailure_t failure = MT_FAILURE_INITIALIZER;
+  int ends[2], links = -1;
+  OK(mtCommGetFailure(comm, &failure));
+  CHECK(failure.result == mtSuccess && failure.rank == -1 && failure.linkLow == -1);
+  OK(mtCommGetDeadLinks(comm, ends, 1, &links));
+  CHECK(links == 0);
+  failure.size = 7;
+  CHECK(mtCommGetFailure(comm, &failure) == mtInvalidArgument);
+  CHECK(mtCommGetFailure(comm, NULL) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, NULL, 1, &links) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, ends, -1, &links) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, ends, 1, NULL) == mtInvalidArgument);
+}
+
 static void excluded(mtComm_t comm, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t next = NULL;
@@ -162,6 +184,7 @@ static void excluded(mtComm_t comm, int ranks) {
   }
   CHECK(mtCommShrink(comm, &my_rank, 1, &next, NULL, 0) == mtInvalidArgument);
   CHECK(mtCommShrink(comm, odd, count, &next, NULL, 7) == mtInvalidArgument);
+  CHECK(mtCommShrink(comm, odd, count, &next, NULL, -1) == mtInvalidArgument);
   config.blocking = 0;
   CHECK(mtCommShrink(comm, odd, count, &next, &config, MT_SHRINK_DEFAULT) == mtInProgress);
   while (state == mtInProgress) OK(mtCommGetAsyncError(next, &state));
@@ -171,6 +194,7 @@ static void excluded(mtComm_t comm, int ranks) {
   OK(mtRequestFree(&request));
   OK(mtCommDestroy(comm));
   check_sums(next, even);
+  check_healthy(next);
   OK(mtCommDestroy(next));
 }
 

@@ -11,8 +11,7 @@
 #include <string_view>
 
 #include "algorithms/replan.hpp"
-#include "topologies/degrade.hpp"
-#include "topologies/group.hpp"
+#include "topologies/remains.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -25,24 +24,12 @@ std::string text_of(const std::vector<runtime::DeadLink>& links, std::string_vie
   return text;
 }
 
-/// A host whose process died may forward no longer, so its node is taken out. Where the others
-/// could not reach each other any more, it is believed to forward still.
-Topology without(const Topology& whole, const std::vector<std::uint32_t>& members,
-                 const std::vector<std::uint32_t>& lost,
-                 const std::vector<runtime::DeadLink>& links) {
-  const std::string dead = fmt::format("{}", fmt::join(lost, ","));
-  const std::string cut = text_of(links, ",");
-  if (!lost.empty()) {
-    try {
-      return change_network(whole, {.without = cut, .dead = dead});
-    } catch (const Error&) {  // as below
-    }
-  }
-  const Topology left = cut.empty() ? whole : change_network(whole, {.without = cut});
-  if (lost.empty()) return left;
-  std::vector<Rank> ranks;
-  for (const std::uint32_t rank : members) ranks.push_back(Rank{rank});
-  return restrict_to(left, ranks);
+/// What is left of `whole` for `members`.
+Topology network_of(const Topology& whole, const std::vector<std::uint32_t>& members,
+                    const std::vector<runtime::DeadLink>& links) {
+  std::vector<SilentPair> silent;
+  for (const runtime::DeadLink& link : links) silent.emplace_back(link.a, link.b);
+  return remaining_network(whole, members, silent);
 }
 
 }  // namespace
@@ -102,7 +89,7 @@ void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
   if ((ranks_lost && !on_failure_.shrink) || (links_lost && !on_failure_.replan)) throw error;
   members_ = std::move(members);
   dead_links_ = std::move(links);
-  if (members_.size() > 1) network_ = without(whole_, members_, lost(), dead_links_);
+  if (members_.size() > 1) network_ = network_of(whole_, members_, dead_links_);
 }
 
 bool Crew::knows(const runtime::DeadLink& link) const {
