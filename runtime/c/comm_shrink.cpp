@@ -2,6 +2,7 @@
 /// \file
 /// Going on without ranks that are lost, or not wanted.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -85,6 +86,13 @@ std::optional<Remainder> Comm::remaining_network(const std::vector<DeadLink>& de
   }
   if (!planner_ || members_.size() == 1) return std::nullopt;
   if (silent.empty() && planner_->named_network() == nullptr) return std::nullopt;
+  const auto part = part_that_goes_on(*planner_->network(), members_, silent);
+  if (part.size() < members_.size()) {
+    throw Failure(mtRemoteError,
+                  fmt::format("rank {}: dead links have split the network: rank {} can go on, "
+                              "without the others",
+                              rank_.load(), fmt::join(part, ", ")));
+  }
   return Remainder{*planner_->original(),
                    multitree::remaining_network(*planner_->network(), members_, silent)};
 }
