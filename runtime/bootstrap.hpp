@@ -68,6 +68,9 @@ class Bootstrap {
   /// Not collective, never blocks: the link that failure(), or the failure that this rank reported,
   /// is about; empty if it is about something else.
   [[nodiscard]] virtual std::optional<DeadLink> dead_link() = 0;
+  /// Not collective, never blocks: the rank that failure() is about, which died or was the first to
+  /// give up; empty if it is about something else.
+  [[nodiscard]] virtual std::optional<std::uint32_t> lost_rank() = 0;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The coordinator's event loop.
-#include "runtime/coordinator_internal.hpp"
+#include "runtime/coordinator_server_internal.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,118 +10,78 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
-#include <list>
-#include <mutex>
 #include <numeric>
-#include <optional>
-#include <set>
-#include <thread>
-#include <utility>
-#include <vector>
 
-#include "runtime/dead_links_internal.hpp"
 #include "runtime/tcp_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr std::size_t kStrangerBytes = 4096;
+constexpr std::size_t kStrangerBytes = std::size_t{1} << 20;
 /// How long a connection may take to say who it is, and how long the goodbye may take.
 constexpr std::chrono::seconds kIntroduction{10};
 constexpr std::chrono::seconds kGoodbye{1};
 constexpr std::size_t kMaxStrangers = 256;
 
-/// A connection; a stranger until it has a rank, which is its seat.
-struct Guest {
-  Channel channel;
-  std::optional<std::uint32_t> rank;
-  std::optional<std::string> blob;  ///< of the gathering under way
-  bool shrinks = false;             ///< wants to go on without those who do not
-  bool leaving = false;             ///< has said goodbye or was refused
-  std::optional<std::vector<std::uint32_t>> left =
-      {};  ///< seats it has links to, once some have died
-  Clock::time_point since = Clock::now();
-};
+std::vector<std::uint32_t> all_of(std::uint32_t ranks) {
+  std::vector<std::uint32_t> all(ranks);
+  std::iota(all.begin(), all.end(), 0U);
+  return all;
+}
 
 }  // namespace
 
-class Coordinator::Server {
- public:
-  Server(Socket listener, std::uint32_t ranks, std::string token)
-      : listener_(std::move(listener)),
-        wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        token_(std::move(token)),
-        seats_(ranks),
-        members_(all_of(ranks)),
-        thread_([this] { run(); }) {}
+Coordinator::Server::Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
+    : listener_(std::move(listener)),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      token_(std::move(token)),
+      in_charge_(in_charge),
+      seats_(ranks),
+      members_(all_of(ranks)),
+      thread_([this] { run(); }) {}
 
-  ~Server() {
-    {
-      const std::scoped_lock lock(mutex_);
-      stops_ = true;
-    }
-    wake();
-    thread_.join();
+Coordinator::Server::~Server() {
+  {
+    const std::scoped_lock lock(mutex_);
+    stops_ = true;
   }
+  wake();
+  thread_.join();
+}
 
-  void died(std::uint32_t rank, const std::string& how) {
-    {
-      const std::scoped_lock lock(mutex_);
-      deaths_.emplace_back(rank, how);
-    }
-    wake();
+void Coordinator::Server::wake() const {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(wake_.fd(), &one, sizeof one) == sizeof one);
+}
+
+void Coordinator::Server::order(std::function<void()> work) {
+  {
+    const std::scoped_lock lock(mutex_);
+    orders_.push_back(std::move(work));
   }
+  wake();
+}
 
- private:
-  enum class Seat : std::uint8_t { Empty, Present, Left, Dead };
+void Coordinator::Server::died(std::uint32_t rank, const std::string& how) {
+  order([this, rank, how] {
+    // Of one that has come its connection says so, or has said so.
+    if (seats_.at(rank) != Seat::Empty || !is_member(rank)) return;
+    seats_[rank] = Seat::Dead;
+    broadcast_failure(fmt::format("rank {} died before it joined ({})", number_of(rank), how),
+                      nullptr, number_of(rank));
+  });
+}
 
-  static std::vector<std::uint32_t> all_of(std::uint32_t ranks) {
-    std::vector<std::uint32_t> all(ranks);
-    std::iota(all.begin(), all.end(), 0U);
-    return all;
-  }
+void Coordinator::Server::stand_by(Standing standing, std::vector<Door> doors) {
+  order([this, standing = std::move(standing), doors = std::move(doors)] {
+    doors_ = doors;
+    adopt(standing);
+  });
+}
 
-  void wake() const {
-    const std::uint64_t one = 1;
-    static_cast<void>(::write(wake_.fd(), &one, sizeof one) == sizeof one);
-  }
-  void run();
-  bool wait();
-  bool take_orders();
-  [[nodiscard]] int patience() const;
-  void accept_all();
-  void serve(Guest& guest);
-  void handle(Guest& guest, const Frame& frame);
-  void admit(Guest& guest, const Frame& frame);
-  void refuse(Guest& guest, const std::string& why);
-  void try_gather();
-  void ask_to_shrink(Guest& guest, const Frame& frame);
-  void try_shrink();
-  [[nodiscard]] std::uint32_t number_of(std::uint32_t seat) const;
-  void broadcast_failure(const std::string& what, const Guest* except,
-                         std::optional<DeadLink> link = std::nullopt);
-  void links_died(Guest& guest, const Frame& frame);
-  void lost(Guest& guest, const std::string& how);
-  void say_goodbye();
-  [[nodiscard]] std::string missing() const;
-
-  Socket listener_, wake_;
-  std::string token_;
-  std::vector<Seat> seats_;             ///< by the rank with which a process came
-  std::vector<std::uint32_t> members_;  ///< by the rank that it has now: its seat
-  std::list<Guest> guests_;
-  std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
-  std::set<std::uint32_t> dropped_;             ///< seats that a shrink does not wait for
-  std::string failure_;
-  std::mutex mutex_;  ///< of the two below
-  bool stops_ = false;
-  std::vector<std::pair<std::uint32_t, std::string>> deaths_;
-  DeadLinks dead_links_;  ///< between seats
-  std::thread thread_;
-};
+void Coordinator::Server::retire() {
+  order([this] { retired_ = true; });
+}
 
 void Coordinator::Server::run() {
   while (wait()) {
@@ -158,20 +118,13 @@ bool Coordinator::Server::wait() {
 bool Coordinator::Server::take_orders() {
   std::uint64_t count = 0;
   static_cast<void>(::read(wake_.fd(), &count, sizeof count));
-  std::vector<std::pair<std::uint32_t, std::string>> deaths;
+  std::vector<std::function<void()>> orders;
   {
     const std::scoped_lock lock(mutex_);
     if (stops_) return false;
-    deaths.swap(deaths_);
+    orders.swap(orders_);
   }
-  for (const auto& [seat, how] : deaths) {
-    // Of one that has come its connection says so, or has said so.
-    if (seats_.at(seat) != Seat::Empty) continue;
-    if (!std::binary_search(members_.begin(), members_.end(), seat)) continue;
-    seats_[seat] = Seat::Dead;
-    broadcast_failure(fmt::format("rank {} died before it joined ({})", number_of(seat), how),
-                      nullptr);
-  }
+  for (const auto& work : orders) work();
   return true;
 }
 
@@ -182,7 +135,8 @@ int Coordinator::Server::patience() const {
   int wait = strangers ? 500 : -1;
   if (shrink_by_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
-    const int due = static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 500));
+    const int due = static_cast<int>(
+        std::clamp<std::int64_t>(left.count(), 0, doors_.empty() ? 500 : knock_interval_.count()));
     wait = wait < 0 ? due : std::min(wait, due);
   }
   return wait;
@@ -214,6 +168,7 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
   if (guest.leaving) return;
   if (!guest.rank) {
     if (frame.type == FrameType::Hello) return admit(guest, frame);
+    if (frame.type == FrameType::Rejoin) return readmit(guest, frame);
     return refuse(guest, "not a rank of a multitree job");
   }
   switch (frame.type) {
@@ -224,7 +179,8 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
       return guest.channel.send(FrameType::Missing, missing());
     case FrameType::Failure:
       return broadcast_failure(
-          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest);
+          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest,
+          number_of(*guest.rank));
     case FrameType::Bye:
       seats_[*guest.rank] = Seat::Left;
       guest.leaving = true;
@@ -249,7 +205,11 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
     return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", seats_.size(),
                                      *rank, *size));
   }
-  if (!std::binary_search(members_.begin(), members_.end(), *rank)) {
+  if (!in_charge_) {
+    guest.leaving = true;
+    return guest.channel.send(FrameType::Elsewhere, {});
+  }
+  if (!is_member(*rank)) {
     return refuse(guest, fmt::format("the job has gone on without rank {}", *rank));
   }
   if (seats_[*rank] != Seat::Empty) {
@@ -265,12 +225,6 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
 void Coordinator::Server::refuse(Guest& guest, const std::string& why) {
   guest.leaving = true;
   guest.channel.send(FrameType::Refused, why);
-}
-
-/// The rank that whoever sits there has now.
-std::uint32_t Coordinator::Server::number_of(std::uint32_t seat) const {
-  return static_cast<std::uint32_t>(std::lower_bound(members_.begin(), members_.end(), seat) -
-                                    members_.begin());
 }
 
 void Coordinator::Server::try_gather() {
@@ -304,97 +258,24 @@ void Coordinator::Server::try_gather() {
   }
 }
 
-void Coordinator::Server::ask_to_shrink(Guest& guest, const Frame& frame) {
-  Reader reader(frame.payload);
-  const auto milliseconds = reader.number();
-  if (!milliseconds) return lost(guest, "sent an invalid message");
-  while (const auto rank = reader.number()) {
-    if (*rank < members_.size()) dropped_.insert(members_[*rank]);
-  }
-  guest.shrinks = true;
-  guest.blob.reset();
-  const auto end = Clock::now() + std::chrono::milliseconds(*milliseconds);
-  shrink_by_ = std::min(shrink_by_.value_or(end), end);
-  try_shrink();
-}
-
-/// Once everybody who is there has asked, or time is up. What a rank said before it asked was about
-/// the old job, and what it is told from here on is about the new one: no frame can be mistaken.
-void Coordinator::Server::try_shrink() {
-  if (!shrink_by_) return;
-  const auto stays = [](const Guest& guest) { return guest.rank && !guest.leaving; };
-  const bool late = Clock::now() >= *shrink_by_;
-  std::vector<std::uint32_t> survivors;
-  LinksLeft left;
-  for (const Guest& guest : guests_) {
-    if (!stays(guest) || !guest.channel.open()) continue;
-    if (!guest.shrinks && !late && !dropped_.contains(*guest.rank)) return;
-    if (guest.shrinks) survivors.push_back(*guest.rank);
-  }
-  std::sort(survivors.begin(), survivors.end());
-  for (const Guest& guest : guests_) {
-    if (guest.shrinks && guest.left) left[*guest.rank] = *guest.left;
-  }
-  dead_links_.leave_out_cut_off(survivors, left);
-  Writer numbers;
-  numbers.number(static_cast<std::uint32_t>(survivors.size()));
-  for (const std::uint32_t seat : survivors) numbers.number(number_of(seat));
-  dead_links_.write(survivors, numbers);
-  for (Guest& guest : guests_) {
-    if (!stays(guest)) continue;
-    const bool asked = std::exchange(guest.shrinks, false);
-    if (std::binary_search(survivors.begin(), survivors.end(), *guest.rank)) {
-      guest.left.reset();
-      guest.channel.send(FrameType::Shrunk, numbers.bytes());
-    } else {
-      seats_[*guest.rank] = Seat::Dead;
-      refuse(guest, asked ? "left out: all links of this rank are dead"
-                          : "left out: the others have gone on without this rank");
-    }
-  }
-  shrink_by_.reset();
-  dropped_.clear();
-  failure_.clear();
-  members_ = std::move(survivors);
+void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
+                                            std::uint32_t rank) {
+  broadcast_failure(what, except, FrameType::RankFailed, Writer().number(rank).text(what));
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
-                                            std::optional<DeadLink> link) {
-  if (!failure_.empty()) return;  // the first is the cause, the others its consequences
-  failure_ = what;
-  Writer words;
-  if (link) words.number(link->a).number(link->b).text(what);
-  for (Guest& guest : guests_) {
-    if (guest.rank && !guest.leaving && &guest != except) {
-      guest.channel.send(link ? FrameType::LinkDied : FrameType::Failure,
-                         link ? words.bytes() : what);
-    }
-  }
+                                            const DeadLink& link) {
+  broadcast_failure(what, except, FrameType::LinkDied,
+                    Writer().number(link.a).number(link.b).text(what));
 }
 
-void Coordinator::Server::links_died(Guest& guest, const Frame& frame) {
-  Reader reader(frame.payload);
-  const auto why = reader.text();
-  const auto dead = reader.number();
-  std::vector<std::uint32_t> peers;
-  while (const auto peer = reader.number()) peers.push_back(*peer);
-  const std::uint32_t rank = number_of(*guest.rank);
-  const auto wrong = [&](std::uint32_t peer) { return peer >= members_.size() || peer == rank; };
-  if (!why || dead.value_or(0) == 0 || *dead > peers.size() ||
-      std::any_of(peers.begin(), peers.end(), wrong)) {
-    return lost(guest, "sent an invalid message");
+void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
+                                            FrameType type, const Writer& words) {
+  if (!failure_.empty()) return;  // the first is the cause, the others its consequences
+  failure_ = what;
+  for (Guest& guest : guests_) {
+    if (guest.rank && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
   }
-  guest.left.emplace();
-  for (std::size_t i = 0; i < peers.size(); ++i) {
-    const std::uint32_t seat = members_[peers[i]];
-    if (i < *dead) {
-      dead_links_.add(*guest.rank, seat);
-    } else {
-      guest.left->push_back(seat);
-    }
-  }
-  broadcast_failure(fmt::format("rank {}: {}", rank, *why), &guest,
-                    link_between(rank, peers.front()));
 }
 
 void Coordinator::Server::lost(Guest& guest, const std::string& how) {
@@ -402,7 +283,8 @@ void Coordinator::Server::lost(Guest& guest, const std::string& how) {
   guest.blob.reset();
   if (!guest.rank || guest.leaving) return;
   seats_[*guest.rank] = Seat::Dead;
-  broadcast_failure(fmt::format("rank {} died ({})", number_of(*guest.rank), how), &guest);
+  const std::uint32_t rank = number_of(*guest.rank);
+  broadcast_failure(fmt::format("rank {} died ({})", rank, how), &guest, rank);
 }
 
 std::string Coordinator::Server::missing() const {
@@ -435,12 +317,18 @@ void Coordinator::Server::say_goodbye() {
   }
 }
 
-Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token)
+Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
     : port_(port_of(listener)),
-      server_(std::make_unique<Server>(std::move(listener), ranks, std::move(token))) {}
+      server_(std::make_unique<Server>(std::move(listener), ranks, std::move(token), in_charge)) {}
 
 Coordinator::~Coordinator() = default;
 
 void Coordinator::died(std::uint32_t rank, const std::string& how) { server_->died(rank, how); }
+
+void Coordinator::stand_by(Standing standing, std::vector<Door> doors) {
+  server_->stand_by(std::move(standing), std::move(doors));
+}
+
+void Coordinator::retire() { server_->retire(); }
 
 }  // namespace multitree::runtime

@@ -155,6 +155,12 @@ class InProcess final : public Bootstrap {
     return meeting_->dead_link;
   }
 
+  std::optional<std::uint32_t> lost_rank() override {
+    const std::scoped_lock lock(meeting_->mutex);
+    const bool told = meeting_->failure && !meeting_->dead_link && meeting_->reporter != rank_;
+    return told ? std::optional(meeting_->reporter) : std::nullopt;
+  }
+
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:

@@ -75,6 +75,7 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
   options.rank = exchanged.rank;
   options.size = exchanged.size;
   options.session = std::move(exchanged.session);
+  options.hosted_by_rank = true;
   parse_coordinator(exchanged.value, options);
   if (door.open()) {
     options.coordinator = std::make_unique<Coordinator>(std::move(door), options.size, token);
@@ -100,6 +101,7 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.size = job.size;
   tcp.addresses = {job.coordinator};
   tcp.token = job.token;
+  tcp.hosted_by_rank = !job.launcher_hosts;
   if (job.rank == 0 && !job.launcher_hosts) {
     // Not to the very end: the others are still there then, to be told why.
     tcp.coordinator = std::make_unique<Coordinator>(

@@ -8,110 +8,59 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kPatience{10};
 
-/// How often a wait looks whether it was cancelled.
-constexpr std::chrono::milliseconds kLook{20};
+}  // namespace
 
-std::chrono::milliseconds until(Clock::time_point end) {
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-  return std::max(left, std::chrono::milliseconds(0));
+Tcp::Tcp(TcpOptions options) : options_(std::move(options)), channel_(Socket()) {
+  const auto end = Clock::now() + options_.deadline;
+  join(end);
+  exchange_doors(end);
 }
 
-class Tcp final : public Bootstrap {
- public:
-  explicit Tcp(TcpOptions options) : options_(std::move(options)), channel_(Socket()) {
-    const auto end = Clock::now() + options_.deadline;
-    join(end);
-    barrier(until(end));
-  }
+Tcp::~Tcp() {
+  if (!channel_.open()) return;
+  channel_.send(FrameType::Bye, {});
+  channel_.close();
+}
 
-  /// The same connection for another job. `failure`: what is known of the new one already.
-  Tcp(TcpOptions options, Channel channel, std::string failure, std::optional<DeadLink> dead_link)
-      : options_(std::move(options)),
-        channel_(std::move(channel)),
-        failure_(std::move(failure)),
-        dead_link_(dead_link) {
-    welcome_ = true;
-  }
-
-  ~Tcp() override {
-    if (!channel_.open()) return;
-    channel_.send(FrameType::Bye, {});
-    channel_.close();
-  }
-
-  [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
-  [[nodiscard]] std::uint32_t size() const override { return options_.size; }
-  [[nodiscard]] std::string describe() const override { return options_.description; }
-
-  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+std::vector<std::string> Tcp::all_gather(const std::string& blob, Deadline deadline) {
+  check_failure();
+  const auto end = Clock::now() + deadline;
+  gathered_.reset();
+  channel_.send(FrameType::Gather, blob);
+  while (!gathered_) {
+    receive();
+    if (gathered_) break;
     check_failure();
-    const auto end = Clock::now() + deadline;
-    gathered_.reset();
-    channel_.send(FrameType::Gather, blob);
-    while (!gathered_) {
-      receive();
-      if (gathered_) break;
-      check_failure();
-      if (Clock::now() >= end) time_out(deadline);
-      channel_.wait(std::min(until(end), kLook));
-    }
-    Reader reader(*gathered_);
-    std::vector<std::string> all(options_.size);
-    for (std::string& one : all) one = reader.text().value_or("");
-    return all;
+    if (Clock::now() >= end) time_out(deadline);
+    channel_.wait(std::min(until(end), kLook));
   }
+  Reader reader(*gathered_);
+  std::vector<std::string> all(options_.size);
+  for (std::string& one : all) one = reader.text().value_or("");
+  return all;
+}
 
-  std::optional<std::string> failure() override {
-    receive();
-    if (options_.cancellation.requested() && failure_.empty()) return "aborted";
-    return failure_.empty() || own_failure_ ? std::nullopt : std::optional(failure_);
-  }
+std::optional<std::string> Tcp::failure() {
+  receive();
+  if (options_.cancellation.requested() && failure_.empty()) return "aborted";
+  return failure_.empty() || own_failure_ ? std::nullopt : std::optional(failure_);
+}
 
-  void report_failure(const std::string& reason) override {
-    receive();
-    if (!failure_.empty()) return;
-    failure_ = reason;
-    own_failure_ = true;
-    channel_.send(FrameType::Failure, reason);
-  }
-
-  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
-                         const std::string& reason) override;
-  std::optional<DeadLink> dead_link() override {
-    receive();
-    return dead_link_;
-  }
-
-  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
-
- private:
-  void join(Clock::time_point end);
-  bool say_hello(Clock::time_point end);
-  void receive();
-  void link_died(const std::string& payload);
-  void check_failure();
-  void check_cancelled() const;
-  [[noreturn]] void time_out(Deadline deadline);
-  void fail_with(std::string what) {
-    if (failure_.empty()) failure_ = std::move(what);
-  }
-
-  TcpOptions options_;
-  Channel channel_;
-  std::optional<std::string> gathered_, missing_, refused_, shrunk_;
-  bool welcome_ = false;
-  bool coordinator_left_ = false;
-  std::string failure_;
-  bool own_failure_ = false;
-  std::optional<DeadLink> dead_link_;  ///< that failure_ is about
-};
+void Tcp::report_failure(const std::string& reason) {
+  receive();
+  if (!failure_.empty()) return;
+  failure_ = reason;
+  own_failure_ = true;
+  channel_.send(FrameType::Failure, reason);
+}
 
 void Tcp::join(Clock::time_point end) {
   std::string error = "no address";
@@ -150,20 +99,26 @@ void Tcp::join(Clock::time_point end) {
 
 /// False if whoever listens there does not speak our language.
 bool Tcp::say_hello(Clock::time_point end) {
-  refused_.reset();
   Writer hello;
   hello.text(kMagic).text(options_.token).number(options_.rank).number(options_.size);
-  channel_.send(FrameType::Hello, hello.bytes());
   // Something else may listen there and never answer: try again rather than wait to the end.
-  const auto enough = std::min(end, Clock::now() + std::chrono::seconds(10));
-  while (Clock::now() < enough && channel_.open()) {
+  const bool welcome =
+      introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
+  if (!welcome) failure_.clear();
+  return welcome;
+}
+
+bool Tcp::introduce(FrameType type, const std::string& words, Clock::time_point end) {
+  refused_.reset();
+  welcome_ = elsewhere_ = false;
+  channel_.send(type, words);
+  while (Clock::now() < end && channel_.open()) {
     receive();
     if (welcome_) return true;
-    if (refused_) break;
+    if (refused_ || elsewhere_) break;
     check_cancelled();
-    if (channel_.open()) channel_.wait(std::min(until(enough), kLook));
+    if (channel_.open()) channel_.wait(std::min(until(end), kLook));
   }
-  failure_.clear();
   return false;
 }
 
@@ -178,7 +133,14 @@ void Tcp::receive() {
         break;
       case FrameType::Refused:
         refused_ = frame->payload;
-        if (welcome_) fail_with(frame->payload);
+        if (!welcome_) break;
+        fail_with(frame->payload);
+        if (options_.coordinator != nullptr && frame->payload.starts_with("left out")) {
+          options_.coordinator->retire();
+        }
+        break;
+      case FrameType::Elsewhere:
+        elsewhere_ = true;
         break;
       case FrameType::Gathered:
         gathered_ = frame->payload;
@@ -189,16 +151,22 @@ void Tcp::receive() {
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
+      case FrameType::RankFailed:
+        rank_failed(frame->payload);
+        break;
       case FrameType::LinkDied:
         link_died(frame->payload);
         break;
       case FrameType::Bye:
         coordinator_left_ = true;
+        // A rank of the job leaves at the job's end; one that was left out long before.
+        if (host_is_left_out()) fail_with(options_.coordinator_name + " has left the job");
         break;
       case FrameType::Shrunk:
         shrunk_ = frame->payload;
         failure_.clear();  // what comes behind is of the new job
         dead_link_.reset();
+        lost_rank_.reset();
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
@@ -207,7 +175,26 @@ void Tcp::receive() {
   }
   if (status == Channel::Status::Open) return;
   channel_.close();
-  if (!coordinator_left_) fail_with(options_.coordinator_name + " died (connection closed)");
+  if (!coordinator_left_) lose_coordinator();
+}
+
+void Tcp::lose_coordinator() {
+  if (failure_.empty() && !place_.doors.empty() && !host_is_left_out()) {
+    const auto& members = place_.standing.members;
+    lost_rank_ = static_cast<std::uint32_t>(std::ranges::lower_bound(members, place_.host) -
+                                            members.begin());
+  }
+  fail_with(options_.coordinator_name + " died (connection closed)");
+}
+
+void Tcp::rank_failed(const std::string& payload) {
+  if (!failure_.empty()) return;
+  Reader reader(payload);
+  const auto rank = reader.number();
+  const auto why = reader.text();
+  if (!rank || !why) return fail_with("invalid message from " + options_.coordinator_name);
+  lost_rank_ = *rank;
+  fail_with(*why);
 }
 
 void Tcp::check_cancelled() const {
@@ -245,54 +232,11 @@ void Tcp::report_dead_links(std::span<const std::uint32_t> peers,
   for (const std::uint32_t peer : left) report.number(peer);
   // Also where it is not the first failure: all that have died are to be known.
   channel_.send(FrameType::DeadLinks, report.bytes());
+  links_reports_.push_back(report.bytes());
   if (!failure_.empty() || peers.empty()) return;
   failure_ = reason;
   own_failure_ = true;
   dead_link_ = link_between(options_.rank, peers.front());
-}
-
-Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, why));
-  };
-  if (!channel_.open()) refuse(failure_);
-  Writer wish;
-  wish.number(static_cast<std::uint32_t>(deadline.count()));
-  for (const std::uint32_t rank : without) wish.number(rank);
-  channel_.send(FrameType::Shrink, wish.bytes());
-  // The coordinator leaves out who is late; the rest is for its answer to arrive.
-  const auto end = Clock::now() + deadline + std::chrono::seconds(2);
-  while (!shrunk_) {
-    receive();
-    if (shrunk_) break;
-    if (refused_) refuse(*refused_);
-    if (!channel_.open()) refuse(options_.coordinator_name + " is gone: nobody can be met again");
-    if (Clock::now() >= end) {
-      throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: {} did not name the survivors within {} ms", options_.rank,
-                              options_.coordinator_name, deadline.count()));
-    }
-    check_cancelled();
-    channel_.wait(std::min(until(end), kLook));
-  }
-  Shrunk shrunk;
-  Reader reader(*shrunk_);
-  for (auto left = reader.number().value_or(0); left > 0; --left) {
-    shrunk.survivors.push_back(reader.number().value_or(0));
-  }
-  while (const auto a = reader.number()) {
-    shrunk.dead_links.push_back({*a, reader.number().value_or(0)});
-  }
-  const auto self = std::ranges::find(shrunk.survivors, options_.rank);
-  if (self == shrunk.survivors.end()) refuse("not among the survivors it was told of");
-  TcpOptions next = std::move(options_);      // numbers stay
-  options_.cancellation = next.cancellation;  // this one still answers, with why it is of no use
-  next.rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
-  next.size = static_cast<std::uint32_t>(shrunk.survivors.size());
-  shrunk.job = std::make_shared<Tcp>(std::move(next), std::exchange(channel_, Channel(Socket())),
-                                     std::exchange(failure_, "the job has been shrunk to another"),
-                                     std::exchange(dead_link_, std::nullopt));
-  return shrunk;
 }
 
 void Tcp::time_out(Deadline deadline) {
@@ -310,8 +254,6 @@ void Tcp::time_out(Deadline deadline) {
                        : fmt::format("rank {}: {} did not answer for {} ms", options_.rank,
                                      options_.coordinator_name, deadline.count()));
 }
-
-}  // namespace
 
 std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options) {
   return std::make_shared<Tcp>(std::move(options));

@@ -15,7 +15,7 @@
 namespace multitree::runtime {
 
 /// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 3";
+inline constexpr std::string_view kMagic = "multitree rendezvous 4";
 
 struct TcpOptions {
   std::uint32_t rank = 0, size = 1;
@@ -25,7 +25,9 @@ struct TcpOptions {
   std::string coordinator_name;  ///< in messages: "rank 0 (coordinator)", "the launcher"
   Deadline deadline{60'000};
   Cancellation cancellation{};
-  /// Of rank 0 where it is the host; ends with the bootstrap.
+  /// One of the ranks hosts the coordinator: should that rank be lost, the others meet elsewhere.
+  bool hosted_by_rank = false;
+  /// Of the rank that is the host; ends with the bootstrap.
   std::unique_ptr<Coordinator> coordinator;
   /// Kept as long as the bootstrap: the session with the process manager.
   std::shared_ptr<void> session;

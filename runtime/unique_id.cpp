@@ -113,6 +113,7 @@ std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, std::uint32_t rank, st
   tcp.rank = rank;
   tcp.size = size;
   tcp.description = "unique id";
+  tcp.hosted_by_rank = true;
   tcp.coordinator_name = "the process that made the id";
   tcp.deadline = options.deadline;
   tcp.cancellation = options.cancellation;

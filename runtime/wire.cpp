@@ -48,15 +48,6 @@ void keep_alive(int fd) {
   set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
-bool ends_at_itself(const Socket& socket) {
-  sockaddr_in here{}, there{};
-  socklen_t length = sizeof here;
-  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
-  length = sizeof there;
-  if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
-  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
-}
-
 }  // namespace
 
 void Socket::close() {
@@ -124,6 +115,24 @@ std::vector<std::string> host_addresses() {
   }
   far.insert(far.end(), near.begin(), near.end());
   return far;
+}
+
+bool ends_at_itself(const Socket& socket) {
+  sockaddr_in here{}, there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  length = sizeof there;
+  if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
+  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
+std::string local_address(const Socket& socket) {
+  sockaddr_in here{};
+  socklen_t length = sizeof here;
+  std::array<char, INET_ADDRSTRLEN> text{};
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return {};
+  ::inet_ntop(AF_INET, &here.sin_addr, text.data(), text.size());
+  return text.data();
 }
 
 Connected connect_to(const Address& address, std::chrono::milliseconds deadline) {

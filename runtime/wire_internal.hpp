@@ -58,6 +58,10 @@ struct Connected {
   std::string error;
 };
 Connected connect_to(const Address& address, std::chrono::milliseconds deadline);
+/// Whether it is connected to itself, as happens at a port of the range that the kernel hands out.
+bool ends_at_itself(const Socket& socket);
+/// The address of this host that a connection leaves from.
+std::string local_address(const Socket& socket);
 
 enum class FrameType : std::uint8_t {
   Hello = 1,     ///< rank -> coordinator: magic, token, rank, size
@@ -71,8 +75,11 @@ enum class FrameType : std::uint8_t {
   Bye,           ///< both ways: leaves in order
   Shrink,        ///< -> go on with those who ask for it too within this many milliseconds
   Shrunk,        ///< <- how many do, their numbers so far; ends of dead links, by their new numbers
-  DeadLinks,  ///< -> why, how many; ranks at the other ends of those that died, and of those left
-  LinkDied,   ///< <- its ends, then as Failure
+  DeadLinks,   ///< -> why, how many; ranks at the other ends of those that died, and of those left
+  LinkDied,    ///< <- its ends, then as Failure
+  RankFailed,  ///< <- which, then as Failure
+  Rejoin,      ///< -> the meeting point is lost: magic, token, Standing
+  Elsewhere,   ///< <- this is no place to meet again
 };
 
 struct Frame {
@@ -110,6 +117,7 @@ class Channel {
   [[nodiscard]] int fd() const { return socket_.fd(); }
   [[nodiscard]] bool open() const { return socket_.open(); }
   void close() { socket_.close(); }
+  [[nodiscard]] std::string local_address() const { return runtime::local_address(socket_); }
   /// Longest frame that is accepted; strangers get little.
   void set_limit(std::size_t bytes) { limit_ = bytes; }
 

@@ -28,6 +28,25 @@ std::string Comm::words() const {
   return words_;
 }
 
+Cause Comm::cause() const {
+  const std::scoped_lock lock(words_mutex_);
+  return cause_;
+}
+
+std::vector<DeadLink> Comm::dead_links() const {
+  static_cast<void>(size());
+  const std::scoped_lock lock(words_mutex_);
+  return dead_links_;
+}
+
+void Comm::note_cause() {
+  if (bootstrap_ == nullptr || shrunk_) return;
+  const Cause cause{bootstrap_->lost_rank(), bootstrap_->dead_link()};
+  const std::scoped_lock lock(words_mutex_);
+  const bool known = cause_.rank || cause_.link;
+  if (!known) cause_ = cause;
+}
+
 void Comm::check_alive() const {
   const mtResult_t result = result_;
   if (result == mtInProgress) {
@@ -73,6 +92,10 @@ void Comm::set_up(const Join& join) {
       check_agreement(plans, *joined.job, settings_.init_deadline);
       auto communicator = std::make_unique<Communicator>(
           joined.job, PlansBySize(std::move(plans), settings_.open()), settings_.options);
+      {
+        const std::scoped_lock lock(words_mutex_);
+        dead_links_ = joined.dead_links;
+      }
       adopt(joined, std::move(communicator), std::move(planner));
     } catch (const std::exception& error) {
       joined.job->report_failure(error.what());
@@ -163,6 +186,7 @@ mtResult_t Comm::look() {
   }
   if (const std::optional<std::string> failure = bootstrap_->failure()) {
     fail(mtRemoteError, fmt::format("rank {}: {}", rank_.load(), *failure));
+    note_cause();
     drop_jobs();
   }
   return result();

@@ -54,8 +54,22 @@ struct Job {
 /// The job that a communicator is to be made of.
 struct Joined {
   std::shared_ptr<Bootstrap> job;
-  std::optional<Topology> network = {};  ///< what is left of the one that it shrank from
-  std::function<void()> arrived = {};    ///< called once the communicator stands
+  std::optional<Remainder> network = {};  ///< what is left of the one that it shrank from
+  std::vector<DeadLink> dead_links = {};  ///< between its ranks
+  std::function<void()> arrived = {};     ///< called once the communicator stands
+};
+
+/// What a communicator failed of, as far as it is known, in its ranks.
+struct Cause {
+  std::optional<std::uint32_t> rank = {};
+  std::optional<DeadLink> link = {};
+};
+
+/// How to shrink.
+struct ShrinkWish {
+  std::vector<std::uint32_t> without;  ///< ranks to be left out
+  bool give_up = false;                ///< what is outstanding, and the other ranks are told so
+  bool around_links = false;           ///< the network loses dead links as well
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -86,6 +100,9 @@ class Comm {
   }
   /// The words of the failure.
   [[nodiscard]] std::string words() const;
+  [[nodiscard]] Cause cause() const;
+  /// Dead already when it was made. \throws Failure(mtInProgress) while not known.
+  [[nodiscard]] std::vector<DeadLink> dead_links() const;
   /// result(), after a look at what is known of other ranks; never waits.
   mtResult_t look();
   /// \throws Failure unless result() is mtSuccess and it is not finalized.
@@ -108,10 +125,10 @@ class Comm {
   void wait(const Job& job);
   void barrier();
 
-  /// Collective over those who are still there: takes what it had outstanding to an end (`give_up`:
-  /// gives it up, and tells the other ranks so), and returns the job of the survivors. From here on
-  /// this communicator is of no use. \throws Error, Failure; shrinking may be tried again.
-  Joined shrink(const std::vector<std::uint32_t>& without, bool give_up, Deadline deadline);
+  /// Collective over those who are still there: takes what it had outstanding to an end, and
+  /// returns the job of the survivors. From here on this communicator is of no use. \throws Error,
+  /// Failure; shrinking may be tried again.
+  Joined shrink(const ShrinkWish& wish, Deadline deadline);
   /// \throws Failure unless shrink() may be called, with these ranks to be left out.
   void check_shrinkable(const std::vector<std::uint32_t>& without);
   [[nodiscard]] Cancellation cancellation() const;
@@ -146,7 +163,9 @@ class Comm {
   void wait_for_stream(const Job& job);
   void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, Planner planner);
   void hand_over();
-  [[nodiscard]] std::optional<Topology> remaining_network() const;
+  [[nodiscard]] std::optional<Remainder> remaining_network(const std::vector<DeadLink>& dead) const;
+  /// Under the mutex, after a failure: what the job knows of it.
+  void note_cause();
   /// All communicators, as drop_jobs() and shrink() need them.
   std::vector<Communicator*> communicators();
   void give_others_a_turn() const;
@@ -163,8 +182,10 @@ class Comm {
   std::atomic<bool> finalized_{false};
   std::atomic<std::uint32_t> rank_{0}, size_{0};  ///< size 0: not known yet
 
-  mutable std::mutex words_mutex_;  ///< guards the next two
+  mutable std::mutex words_mutex_;  ///< guards the next four
   std::string words_;
+  Cause cause_;
+  std::vector<DeadLink> dead_links_;
   Cancellation cancellation_;
 
   std::mutex background_mutex_;

@@ -8,8 +8,7 @@
 #include <numeric>
 
 #include "runtime/c/comm_turn_internal.hpp"
-#include "topologies/degrade.hpp"
-#include "topologies/group.hpp"
+#include "topologies/remains.hpp"
 
 namespace multitree::runtime::c {
 
@@ -28,8 +27,9 @@ void Comm::check_shrinkable(const std::vector<std::uint32_t>& without) {
                                         : "the communicator never stood, so nothing is left of it");
 }
 
-Joined Comm::shrink(const std::vector<std::uint32_t>& without, bool give_up, Deadline deadline) {
-  if (!give_up && result_ == mtSuccess) {
+Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
+  const std::vector<std::uint32_t>& without = wish.without;
+  if (!wish.give_up && result_ == mtSuccess) {
     try {
       wait_for_all(Which::All);
     } catch (const std::exception&) {  // what could not be finished is given up
@@ -38,7 +38,7 @@ Joined Comm::shrink(const std::vector<std::uint32_t>& without, bool give_up, Dea
   const Turn turn(*this);
   if (result_ == mtAborted) throw Failure(mtAborted, words());
   if (bootstrap_ == nullptr) throw Failure(mtInvalidUsage, "the communicator is gone");
-  if (give_up) {
+  if (wish.give_up) {
     fail(mtInvalidUsage, "its collectives were given up, to shrink it");
     drop_jobs();
   }
@@ -68,29 +68,33 @@ Joined Comm::shrink(const std::vector<std::uint32_t>& without, bool give_up, Dea
         mtInvalidUsage,
         fmt::format("rank {} was to be left out, but calls mtCommShrink() as well", rank));
   }
-  return {bootstrap_, remaining_network(), [this] { hand_over(); }};
+  const std::vector<DeadLink> none;
+  return {.job = bootstrap_,
+          .network = remaining_network(wish.around_links ? shrunk.dead_links : none),
+          .dead_links = shrunk.dead_links,
+          .arrived = [this] { hand_over(); }};
 }
 
-/// A host whose process died may forward no longer, so its node is taken out. Where the others
-/// could not reach each other any more, it is believed to forward still.
-std::optional<Topology> Comm::remaining_network() const {
-  const Topology* const whole = planner_ ? planner_->named_network() : nullptr;
-  if (whole == nullptr || members_.size() == 1) return std::nullopt;
-  std::vector<std::uint32_t> lost;
-  std::vector<Rank> left;
-  for (std::uint32_t rank = 0; rank < whole->num_ranks(); ++rank) {
-    if (std::ranges::binary_search(members_, rank)) {
-      left.push_back(Rank{rank});
-    } else {
-      lost.push_back(rank);
-    }
+/// `dead`: by the numbers in members_; those that were dead when this communicator was made are
+/// known to its network.
+std::optional<Remainder> Comm::remaining_network(const std::vector<DeadLink>& dead) const {
+  std::vector<SilentPair> silent;
+  const std::vector<DeadLink> before = dead_links();
+  for (const auto& [a, b] : dead) {
+    const DeadLink link = link_between(members_.at(a), members_.at(b));
+    if (std::ranges::find(before, link) == before.end()) silent.emplace_back(link.a, link.b);
   }
-  if (lost.empty()) return *whole;
-  try {
-    return change_network(*whole, {.dead = fmt::format("{}", fmt::join(lost, ","))});
-  } catch (const Error&) {
-    return restrict_to(*whole, left);
+  if (!planner_ || members_.size() == 1) return std::nullopt;
+  if (silent.empty() && planner_->named_network() == nullptr) return std::nullopt;
+  const auto part = part_that_goes_on(*planner_->network(), members_, silent);
+  if (part.size() < members_.size()) {
+    throw Failure(mtRemoteError,
+                  fmt::format("rank {}: dead links have split the network: rank {} can go on, "
+                              "without the others",
+                              rank_.load(), fmt::join(part, ", ")));
   }
+  return Remainder{*planner_->original(),
+                   multitree::remaining_network(*planner_->network(), members_, silent)};
 }
 
 void Comm::hand_over() {

@@ -37,6 +37,7 @@ void Comm::run(const Body& body) {
     if (is_final(error)) {
       note_streams();
       fail(result_of(error.code()), error.what());
+      note_cause();
       drop_jobs();
       // An abort, or a failure on a stream, may be what made it fail.
       if (result_ != result_of(error.code())) throw Failure(result_, words());

@@ -126,17 +126,19 @@ mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeR
     require(newcomm, "newcomm");
     *newcomm = nullptr;
     const std::shared_ptr<Comm> old = find(comm);
-    if (shrinkFlags != MT_SHRINK_DEFAULT && shrinkFlags != MT_SHRINK_ABORT) {
+    constexpr int kFlags = MT_SHRINK_ABORT | MT_SHRINK_AROUND_LINKS;
+    if ((shrinkFlags & ~kFlags) != 0) {
       throw Failure(mtInvalidArgument,
-                    fmt::format("shrinkFlags: expected MT_SHRINK_DEFAULT or MT_SHRINK_ABORT, "
-                                "found {}",
+                    fmt::format("shrinkFlags: expected MT_SHRINK_DEFAULT, or MT_SHRINK_ABORT and "
+                                "MT_SHRINK_AROUND_LINKS, found {}",
                                 shrinkFlags));
     }
-    const std::vector<std::uint32_t> without = read_ranks(excludeRanksList, excludeRanksCount);
-    old->check_shrinkable(without);
-    const bool give_up = shrinkFlags == MT_SHRINK_ABORT;
-    const auto join = [old, without, give_up](const multitree::runtime::BootstrapOptions& o) {
-      return old->shrink(without, give_up, o.deadline);
+    const ShrinkWish wish{.without = read_ranks(excludeRanksList, excludeRanksCount),
+                          .give_up = (shrinkFlags & MT_SHRINK_ABORT) != 0,
+                          .around_links = (shrinkFlags & MT_SHRINK_AROUND_LINKS) != 0};
+    old->check_shrinkable(wish.without);
+    const auto join = [old, wish](const multitree::runtime::BootstrapOptions& options) {
+      return old->shrink(wish, options.deadline);
     };
     Settings settings = config == nullptr ? old->settings() : read_config(config);
     return make(newcomm, std::make_shared<Comm>(std::move(settings), old->cancellation()), join);
@@ -179,6 +181,43 @@ mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result) {
   return guarded([&] {
     require(result, "result");
     *result = find(comm)->look();
+  });
+}
+
+mtResult_t mtCommGetFailure(mtComm_t comm, mtFailure_t* failure) {
+  return guarded([&] {
+    require(failure, "failure");
+    if (failure->size != sizeof(mtFailure_t)) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("failure: expected {} bytes from MT_FAILURE_INITIALIZER, found {}",
+                                sizeof(mtFailure_t), failure->size));
+    }
+    const std::shared_ptr<Comm> found = find(comm);
+    failure->result = found->look();
+    const Cause cause = found->cause();
+    failure->rank = cause.rank ? static_cast<int>(*cause.rank) : -1;
+    failure->linkLow = cause.link ? static_cast<int>(cause.link->a) : -1;
+    failure->linkHigh = cause.link ? static_cast<int>(cause.link->b) : -1;
+  });
+}
+
+mtResult_t mtCommGetDeadLinks(mtComm_t comm, int* ends, int capacity, int* count) {
+  return guarded([&] {
+    require(count, "count");
+    if (capacity < 0) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("capacity: expected 0 or more, found {}", capacity));
+    }
+    if (capacity > 0) require(ends, "ends");
+    int filled = 0;
+    for (const auto& [a, b] : find(comm)->dead_links()) {
+      if (filled < capacity) {
+        ends[2 * filled] = static_cast<int>(a);
+        ends[2 * filled + 1] = static_cast<int>(b);
+      }
+      ++filled;
+    }
+    *count = filled;
   });
 }
 

@@ -177,15 +177,22 @@ MT_API mtResult_t mtCommAbort(mtComm_t comm);
 
 #define MT_SHRINK_DEFAULT 0 /**< what is outstanding is finished first, unless there was a failure */
 #define MT_SHRINK_ABORT 1   /**< what is outstanding is given up, and ranks blocked in it are told */
+#define MT_SHRINK_AROUND_LINKS 2 /**< schedules avoid the links that have died; may be added to both */
 /** Collective over the ranks that are still there, blocking (but see mtConfig_t): a communicator of
  * just them, in the order of their ranks. After a failure, as when mtCommGetAsyncError() says
  * mtRemoteError or mtTimeout, or without one to leave out `excludeRanksList`; those must not call it.
  * Ranks that died or aborted need not be listed. Ranks that do not call within the configuration's
  * initDeadlineMs are left out as well (mtCommCount() tells), and get mtRemoteError.
  * config: NULL for that of `comm`, whose network, if one was named, loses the ranks that are gone.
+ * With MT_SHRINK_AROUND_LINKS, at all ranks or none, it loses dead links as well (a full mesh where
+ * none was named), and a rank all of whose links are dead is left out; without, a schedule that uses
+ * a dead link fails again. Where a schedule cannot be made for what is left, the one for all of it is
+ * repaired.
  * `comm` is good for mtCommDestroy() afterwards; where this fails for one more death, for another
- * mtCommShrink(). The process that made the id, or rank 0 of the job, must be among the survivors.
- * In a group: as mtCommInitRank().
+ * mtCommShrink(). Where the process that the ranks met in is lost (the one that made the id, or rank
+ * 0 of the job), they meet in that of the lowest rank that they can reach. Two parts of a job that
+ * cannot reach each other never both go on: the larger one does, or of two halves the one with the
+ * lowest rank; the other gets mtRemoteError. In a group: as mtCommInitRank().
  * Errors: mtInvalidArgument (list, flags), mtInvalidUsage (finalized; shrunk already; an excluded
  * rank called), those of mtCommInitRank(). */
 MT_API mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeRanksCount,
@@ -195,6 +202,24 @@ MT_API mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int e
  * failed: mtRemoteError, mtTimeout, mtCudaError, mtInvalidUsage (shrunk to another).
  * Errors: mtInvalidArgument. */
 MT_API mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result);
+
+/** What a communicator failed of; start from MT_FAILURE_INITIALIZER. */
+typedef struct {
+  size_t size;       /**< set by the initializer: which of the fields exist */
+  mtResult_t result; /**< as mtCommGetAsyncError() */
+  int rank;          /**< that died, gave up or aborted, as far as it is known; else -1 */
+  int linkLow;       /**< the ranks at the ends of a link that died, the lower first; else -1 */
+  int linkHigh;
+} mtFailure_t;
+#define MT_FAILURE_INITIALIZER {sizeof(mtFailure_t), mtSuccess, -1, -1, -1}
+/** Thread-safe, never waits: what mtGetLastError(comm) says in words, in ranks of `comm`.
+ * Errors: mtInvalidArgument (communicator, failure, size). */
+MT_API mtResult_t mtCommGetFailure(mtComm_t comm, mtFailure_t* failure);
+/** Thread-safe, never waits. Links between ranks of `comm` that were dead when mtCommShrink() made it:
+ * *count of them, and the ends of the first `capacity` as ends[0], ends[1] for the first, ends[2],
+ * ends[3] for the second, ... `ends` may be NULL if `capacity` is 0.
+ * Errors: mtInvalidArgument, mtInProgress (being set up). */
+MT_API mtResult_t mtCommGetDeadLinks(mtComm_t comm, int* ends, int capacity, int* count);
 /** Thread-safe. Number of ranks. Errors: mtInvalidArgument, mtInProgress (not known yet). */
 MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
 /** Thread-safe. This rank. Errors: as mtCommCount(). */

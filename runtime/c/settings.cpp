@@ -10,6 +10,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "algorithms/replan.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/c/result_internal.hpp"
@@ -121,11 +122,11 @@ Settings read_config(const mtConfig_t* config) {
   return settings;
 }
 
-Planner::Planner(Settings settings, std::uint32_t ranks, const std::optional<Topology>& network)
+Planner::Planner(Settings settings, std::uint32_t ranks, const std::optional<Remainder>& remainder)
     : settings_(std::move(settings)) {
-  if (network) {
-    topology_ = network;
-    settings_.topology = network->name();  // not the full mesh
+  if (remainder) {
+    topology_ = remainder->left;
+    whole_ = remainder->whole;
   } else if (!settings_.plan_file.empty()) {
     file_ = parse_plan_json(read_file(settings_.plan_file), settings_.plan_file);
     check_verified(file_->schedules, file_->topology);
@@ -163,21 +164,43 @@ SizedSchedules Planner::plan(Collective collective, Rank root) const {
     const Schedule& first = file_->schedules.front().schedule;
     if (first.collective == collective && first.root == root) return file_->schedules;
   }
-  const auto generate = [&] {
-    // A network that somebody describes is worth the time of all algorithms.
-    const ChooseOptions options{.quick = settings_.topology.empty() && !file_,
-                                .links = times_ ? &*times_ : nullptr};
-    SizedSchedules made =
-        choose_schedules(settings_.algorithm, *topology_, collective, root, options);
-    if (settings_.algorithm != "auto") check_verified(made, *topology_);
-    return made;
-  };
+  if (whole_) {
+    try {
+      return generate(*topology_, collective, root);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported && error.code() != ErrorCode::InvalidArgument)
+        throw;
+    }
+    return repaired(collective, root);
+  }
   // A file and links may change between two communicators; specs mean the same for ever.
   const bool full_mesh = settings_.topology.empty() && !file_ && !times_;
-  if (!full_mesh) return generate();
+  if (!full_mesh) return generate(*topology_, collective, root);
   return remembered(
       {settings_.topology, settings_.algorithm, topology_->num_ranks(), collective, index(root)},
-      generate);
+      [&] { return generate(*topology_, collective, root); });
+}
+
+SizedSchedules Planner::generate(const Topology& network, Collective collective, Rank root) const {
+  // A network that somebody describes is worth the time of all algorithms.
+  const bool timed = times_ && &network == &*topology_;
+  const ChooseOptions options{.quick = settings_.topology.empty() && !file_,
+                              .links = timed ? &*times_ : nullptr};
+  SizedSchedules made = choose_schedules(settings_.algorithm, network, collective, root, options);
+  if (settings_.algorithm != "auto") check_verified(made, network);
+  return made;
+}
+
+/// The algorithm is for the whole network, and not for what is left of it.
+SizedSchedules Planner::repaired(Collective collective, Rank root) const {
+  const std::string& name = topology_->node(topology_->node_of(root)).name;
+  Rank old_root{0};
+  while (whole_->node(whole_->node_of(old_root)).name != name) old_root = Rank{index(old_root) + 1};
+  SizedSchedules made;
+  for (const SizedSchedule& sized : generate(*whole_, collective, old_root)) {
+    made.push_back({replan(sized.schedule, *whole_, *topology_).schedule, sized.max_bytes});
+  }
+  return made;
 }
 
 std::vector<SizedSchedules> Planner::unrooted() const {

@@ -38,13 +38,18 @@ struct Settings {
 /// \throws Failure(mtInvalidArgument) naming the field. nullptr gives the defaults.
 Settings read_config(const mtConfig_t* config);
 
+/// A network, and what is left of it for those who have shrunk. Nodes have the same names in both.
+struct Remainder {
+  Topology whole, left;
+};
+
 /// The network of a communicator, and what runs on it. Schedules are kept for the next communicator
 /// with the same settings.
 class Planner {
  public:
-  /// `network`: instead of what the settings say. \throws Error for the topology or the file.
+  /// `remainder`: instead of what the settings say. \throws Error for the topology or the file.
   Planner(Settings settings, std::uint32_t ranks,
-          const std::optional<Topology>& network = std::nullopt);
+          const std::optional<Remainder>& remainder = std::nullopt);
   /// Collective: what links take, where settings want it measured and schedules are going to be
   /// chosen by it. Before the others. \throws Error as measure_links()
   void measure(Bootstrap& job);
@@ -54,17 +59,25 @@ class Planner {
   [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const;
   /// Null where nobody named one.
   [[nodiscard]] const Topology* named_network() const {
-    const bool named = !settings_.topology.empty() || file_.has_value();
-    return named && topology_ ? &*topology_ : nullptr;
+    const bool named = !settings_.topology.empty() || file_ || whole_;
+    return named ? network() : nullptr;
   }
+  /// Null for a single rank.
+  [[nodiscard]] const Topology* network() const { return topology_ ? &*topology_ : nullptr; }
+  /// The same before anything was lost.
+  [[nodiscard]] const Topology* original() const { return whole_ ? &*whole_ : network(); }
 
  private:
   [[nodiscard]] SizedSchedules plan(Collective collective, Rank root) const;
   /// Whether any schedule is chosen by predicted time.
   [[nodiscard]] bool chooses() const { return settings_.algorithm == "auto"; }
+  [[nodiscard]] SizedSchedules generate(const Topology& network, Collective collective,
+                                        Rank root) const;
+  [[nodiscard]] SizedSchedules repaired(Collective collective, Rank root) const;
 
   Settings settings_;
   std::optional<Topology> topology_;  ///< none for a single rank, which needs no schedules
+  std::optional<Topology> whole_;     ///< that topology_ is left of
   std::optional<PlanFile> file_;
   std::optional<LinkTable> times_;  ///< none: those of the topology
 };

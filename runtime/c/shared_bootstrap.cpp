@@ -39,6 +39,10 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     return job_->dead_link();
   }
+  std::optional<std::uint32_t> lost_rank() override {
+    const std::scoped_lock lock(mutex_);
+    return job_->lost_rank();
+  }
   Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
     const std::scoped_lock lock(mutex_);
     Shrunk shrunk = job_->shrink(deadline, without);

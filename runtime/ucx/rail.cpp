@@ -110,6 +110,11 @@ void open_rail(Rail& rail, const RailSettings& settings) {
     environment.set("UCX_TCP_SNDBUF", std::to_string(kSocketBufferBytes));
     environment.set("UCX_TCP_RCVBUF", std::to_string(kSocketBufferBytes));
   }
+  // UCX 1.13 takes several events at once, and an error in the first may end the connection that
+  // the second is of: uct_tcp_iface_handle_events() asserts that none is. It happens where a peer
+  // with several connections dies, as while they are made. One at a time, an event is not taken any
+  // more once its connection has ended.
+  if (settings.wakeup) environment.set("UCX_TCP_MAX_POLL", "1");
   // Else a worker waits for two minutes in connect(2) where the link to a peer swallows packets.
   if (settings.wakeup) environment.set("UCX_TCP_CONN_NB", "y");
   open_context(rail);

@@ -57,5 +57,12 @@ int main(void) {
   VALUE(MT_CONFIG_MAGIC);
   VALUE(MT_SHRINK_DEFAULT);
   VALUE(MT_SHRINK_ABORT);
+  VALUE(MT_SHRINK_AROUND_LINKS);
+  SIZE(mtFailure_t);
+  FIELD(mtFailure_t, size);
+  FIELD(mtFailure_t, result);
+  FIELD(mtFailure_t, rank);
+  FIELD(mtFailure_t, linkLow);
+  FIELD(mtFailure_t, linkHigh);
   return 0;
 }

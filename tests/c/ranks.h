@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the programs in C share: checks, and ranks as processes that are forked. */
+/* Ranks in C as processes that are forked. */
 #ifndef RANKS_H_
 #define RANKS_H_
 
-#include <multitree.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK(condition)                                                                          \
-  do {                                                                                            \
-    if (!(condition)) {                                                                           \
-      fprintf(stderr, "rank %d, line %d: %s; last error \"%s\"\n", my_rank, __LINE__, #condition, \
-              mtGetLastError(NULL));                                                              \
-      exit(1);                                                                                    \
-    }                                                                                             \
-  } while (0)
-#define OK(call) CHECK((call) == mtSuccess)
-
-static int my_rank = -1;
+#include "checks.h"
 
 static double seconds(void) {
   struct timespec now;

@@ -8,10 +8,14 @@
  *     recovery hung RANKS       the last rank falls silent, and is left out by the others
  *     recovery excluded RANKS   odd ranks are left out of what works well
  *     recovery again RANKS      the first attempt to go on fails, the second does not
+ *     recovery host RANKS       rank 0 dies, whose process made the id and hosts the meeting point
+ *     recovery hosts RANKS      ranks 0 and 1 die at once
+ *     recovery successor RANKS  rank 0 dies, and rank 1 while the others meet there
  * A mode that begins with "network-" does it on a named network, by messages.
  */
 #include <signal.h>
 #include <stdint.h>
+#include <sys/time.h>
 
 #include "ranks.h"
 
@@ -63,16 +67,23 @@ static void abort_own(mtComm_t comm) { OK(mtCommAbort(comm)); }
 
 static void check_failed(mtComm_t comm, mtResult_t result, const char* words) {
   mtResult_t state = mtSuccess;
+  mtFailure_t failure = MT_FAILURE_INITIALIZER;
+  int named = -1;
   CHECK(result == mtRemoteError);
   OK(mtCommGetAsyncError(comm, &state));
   CHECK(state == mtRemoteError);
   CHECK(strstr(mtGetLastError(comm), words) != NULL);
+  /* The same for programs. */
+  OK(mtCommGetFailure(comm, &failure));
+  CHECK(failure.result == mtRemoteError && failure.linkLow == -1 && failure.linkHigh == -1);
+  CHECK(failure.rank >= 0);
+  if (sscanf(words, "rank %d", &named) == 1) CHECK(failure.rank == named);
 }
 
 static mtComm_t shrunk(mtComm_t comm) {
   mtComm_t next = NULL;
   mtResult_t state = mtSuccess;
-  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT));
+  OK(mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_AROUND_LINKS));
   OK(mtCommGetAsyncError(comm, &state));
   CHECK(state != mtSuccess);
   CHECK(mtCommShrink(comm, NULL, 0, &comm, NULL, MT_SHRINK_DEFAULT) == mtInvalidUsage);
@@ -138,6 +149,21 @@ static void hung(mtComm_t comm, int ranks) {
   OK(mtCommDestroy(next));
 }
 
+static void check_healthy(mtComm_t comm) {
+  mtFailure_t failure = MT_FAILURE_INITIALIZER;
+  int ends[2], links = -1;
+  OK(mtCommGetFailure(comm, &failure));
+  CHECK(failure.result == mtSuccess && failure.rank == -1 && failure.linkLow == -1);
+  OK(mtCommGetDeadLinks(comm, ends, 1, &links));
+  CHECK(links == 0);
+  failure.size = 7;
+  CHECK(mtCommGetFailure(comm, &failure) == mtInvalidArgument);
+  CHECK(mtCommGetFailure(comm, NULL) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, NULL, 1, &links) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, ends, -1, &links) == mtInvalidArgument);
+  CHECK(mtCommGetDeadLinks(comm, ends, 1, NULL) == mtInvalidArgument);
+}
+
 static void excluded(mtComm_t comm, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t next = NULL;
@@ -158,6 +184,7 @@ static void excluded(mtComm_t comm, int ranks) {
   }
   CHECK(mtCommShrink(comm, &my_rank, 1, &next, NULL, 0) == mtInvalidArgument);
   CHECK(mtCommShrink(comm, odd, count, &next, NULL, 7) == mtInvalidArgument);
+  CHECK(mtCommShrink(comm, odd, count, &next, NULL, -1) == mtInvalidArgument);
   config.blocking = 0;
   CHECK(mtCommShrink(comm, odd, count, &next, &config, MT_SHRINK_DEFAULT) == mtInProgress);
   while (state == mtInProgress) OK(mtCommGetAsyncError(next, &state));
@@ -167,6 +194,7 @@ static void excluded(mtComm_t comm, int ranks) {
   OK(mtRequestFree(&request));
   OK(mtCommDestroy(comm));
   check_sums(next, even);
+  check_healthy(next);
   OK(mtCommDestroy(next));
 }
 
@@ -186,6 +214,45 @@ static void again(mtComm_t comm, int ranks) {
   OK(mtCommDestroy(next));
 }
 
+/* The ranks of `victims` die, rank 0 among them; the others meet elsewhere and go on, twice. */
+static void host(mtComm_t comm, int ranks, unsigned victims) {
+  mtComm_t second, third;
+  const unsigned left = ((1U << ranks) - 1) & ~victims;
+  const int victim = (victims >> my_rank & 1) != 0 ? my_rank : -1;
+  const double start = seconds();
+  check_failed(comm, reduce_until_failure(comm, victim, &die),
+               victims == 1 ? "rank 0 (coordinator) died" : "died");
+  second = shrunk(comm);
+  CHECK(seconds() - start < 20);
+  OK(mtCommDestroy(comm));
+  check_sums(second, left);
+  /* The last one dies as well: it is told by who is in charge now. */
+  check_failed(second, reduce_until_failure(second, ranks - 1, &die), " died");
+  third = shrunk(second);
+  check_sums(third, left & ~(1U << (ranks - 1)));
+  OK(mtCommDestroy(second));
+  OK(mtCommDestroy(third));
+}
+
+/* Rank 1 is where the others meet, and dies there while they wait for the last. */
+static void successor(mtComm_t comm, int ranks) {
+  mtComm_t next = NULL;
+  mtResult_t result;
+  const struct itimerval soon = {{0, 0}, {0, 300000}};
+  check_failed(comm, reduce_until_failure(comm, 0, &die), "rank 0 (coordinator) died");
+  if (my_rank == 1) CHECK(setitimer(ITIMER_REAL, &soon, NULL) == 0);
+  if (my_rank == ranks - 1) nap(1000);
+  /* Whoever has met the others before rank 1 died may have to try again. */
+  result = mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT);
+  if (result == mtRemoteError) {
+    result = mtCommShrink(comm, NULL, 0, &next, NULL, MT_SHRINK_DEFAULT);
+  }
+  CHECK(result == mtSuccess);
+  OK(mtCommDestroy(comm));
+  check_sums(next, ((1U << ranks) - 1) & ~3U);
+  OK(mtCommDestroy(next));
+}
+
 static int run(const char* mode, mtUniqueId id, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   mtComm_t comm = NULL;
@@ -201,6 +268,9 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   if (strcmp(mode, "hung") == 0) hung(comm, ranks);
   if (strcmp(mode, "excluded") == 0) excluded(comm, ranks);
   if (strcmp(mode, "again") == 0) again(comm, ranks);
+  if (strcmp(mode, "host") == 0) host(comm, ranks, 1U);
+  if (strcmp(mode, "hosts") == 0) host(comm, ranks, 3U);
+  if (strcmp(mode, "successor") == 0) successor(comm, ranks);
   return 0;
 }
 
@@ -212,5 +282,8 @@ int main(int argc, char** argv) {
   }
   if (strstr(argv[1], "killed") != NULL) doomed = 1U << 2 | 1U << 3;
   if (strstr(argv[1], "again") != NULL) doomed = 1U << 2;
+  if (strstr(argv[1], "host") != NULL) doomed = 1U | 1U << (atoi(argv[2]) - 1);
+  if (strstr(argv[1], "hosts") != NULL) doomed |= 2U;
+  if (strstr(argv[1], "successor") != NULL) doomed = 3U;
   return run_ranks(&run, argv[1], atoi(argv[2]), doomed);
 }

@@ -22,6 +22,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "netlab"))
 sys.dont_write_bytecode = True
 from lab_test import can_emulate  # noqa: E402
+from ports import free_port  # noqa: E402
 from watched import Job, ranks_where  # noqa: E402
 
 PATIENCE = 60  # seconds after which a run hangs
@@ -66,8 +67,8 @@ def misnamed(text, faults):
 
 
 class Local:
-    """All ranks on this host."""
-    ranks, spares = 8, 0
+    """All ranks on this host; the launcher is where they meet."""
+    ranks = 8
 
     def __init__(self, program, flags):
         self.command = [program, "run", "-t", "torus:4x2", *flags, "-T", str(TIMEOUT)]
@@ -79,13 +80,41 @@ class Local:
     def processes(self):
         return ranks_where("MULTITREE_CAMPAIGN", self.tag)
 
+    def end_processes(self):
+        pass  # they end with their launcher
+
     def close(self):
         pass
 
 
+class Hosted(Local):
+    """The same without a launcher: they meet at one of them."""
+    # The worst exit code of those that were not killed.
+    SCRIPT = """
+size=$1; shift
+for ((rank = 0; rank < size; ++rank)); do MULTITREE_RANK=$rank "$@" & ranks[rank]=$!; done
+worst=0
+for pid in "${ranks[@]}"; do
+  wait "$pid" 2>/dev/null; code=$?
+  if ((code != 137 && code > worst)); then worst=$code; fi
+done
+exit "$worst"
+"""
+
+    def start(self, number, flags):
+        self.tag = f"{os.getpid()}-{number}"
+        env = dict(os.environ, MULTITREE_CAMPAIGN=self.tag, MULTITREE_SIZE=str(self.ranks),
+                   MULTITREE_RENDEZVOUS=f"127.0.0.1:{free_port()}")
+        return Job(["bash", "-c", self.SCRIPT, "ranks", str(self.ranks), *self.command, *flags], env)
+
+    def end_processes(self):
+        for pid in self.processes().values():
+            os.kill(pid, signal.SIGKILL)
+
+
 class Lab:
-    """A rank on each node of an emulated cluster."""
-    ranks, spares = 6, 1  # rank 0 is where all meet: without it nothing goes on
+    """A rank on each node of an emulated cluster; they meet at one of them."""
+    ranks = 6
 
     def __init__(self, script, program, sizes):
         self.script, self.name = script, f"campaign-{os.getpid()}"
@@ -124,10 +153,11 @@ def kill(place, dice, most):
     for _ in range(min(dice.randint(1, 3), most)):
         if killed and dice.random() < 0.7:
             time.sleep(dice.uniform(0, 0.6))
-        alive = {r: pid for r, pid in place.processes().items() if r >= place.spares and r not in killed}
-        if len(alive) < 2 - place.spares:
+        alive = {r: pid for r, pid in place.processes().items() if r not in killed}
+        if len(alive) < 2:
             break
-        victim = dice.choice(sorted(alive))
+        # The lowest is where the others meet, unless a launcher is.
+        victim = min(alive) if dice.random() < 0.3 else dice.choice(sorted(alive))
         try:
             os.kill(alive[victim], signal.SIGKILL)
         except ProcessLookupError:
@@ -144,7 +174,7 @@ def cut(place, dice, how, most):
     if kind < 0.15 and most >= 2:
         links = dice.sample(place.links, 2)
     elif kind < 0.25 and most >= 3:
-        node = f"n{dice.randrange(1, place.ranks)}"
+        node = f"n{dice.randrange(place.ranks)}"
         links = [link for link in place.links if node in link.split("-")]
     first = None
     for link in links:
@@ -234,7 +264,7 @@ def campaign(place, faults, inject, heal, dice, deadline, log):
 
 
 def kill_ranks(place, faults, dice, log):
-    return campaign(place, faults, lambda most: kill(place, dice, most), lambda: None, dice, KILL_DEADLINE, log)
+    return campaign(place, faults, lambda most: kill(place, dice, most), place.end_processes, dice, KILL_DEADLINE, log)
 
 
 def cut_links(place, faults, how, dice, log):
@@ -293,7 +323,7 @@ def main():
 
     print(f"{args.kills} kills, {args.cuts} cuts, seed {args.seed}", flush=True)
     reason = can_emulate() if args.netlab else "no netlab"
-    on_host, by_messages, over_tcp = shares(args.kills, (2, 2, 0 if reason else 1))
+    on_host, by_messages, hosted, over_tcp = shares(args.kills, (2, 2, 2, 0 if reason else 1))
     tallies = {}
 
     def on(where, place, work):
@@ -308,6 +338,8 @@ def main():
     on("shared memory", Local(program, ["-a", "host", *flags]), {"kill": lambda at: kill_ranks(at, on_host, dice, log)})
     on("messages", Local(program, ["-a", "multitree,ring", *flags]),
        {"kill": lambda at: kill_ranks(at, by_messages, dice, log)})
+    on("meeting at a rank", Hosted(program, ["-a", "multitree,ring", *flags]),
+       {"kill": lambda at: kill_ranks(at, hosted, dice, log)})
     if reason:
         print(f"netlab: skipped: {reason}")
     else:

@@ -11,8 +11,7 @@
 #include <string_view>
 
 #include "algorithms/replan.hpp"
-#include "topologies/degrade.hpp"
-#include "topologies/group.hpp"
+#include "topologies/remains.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -25,24 +24,10 @@ std::string text_of(const std::vector<runtime::DeadLink>& links, std::string_vie
   return text;
 }
 
-/// A host whose process died may forward no longer, so its node is taken out. Where the others
-/// could not reach each other any more, it is believed to forward still.
-Topology without(const Topology& whole, const std::vector<std::uint32_t>& members,
-                 const std::vector<std::uint32_t>& lost,
-                 const std::vector<runtime::DeadLink>& links) {
-  const std::string dead = fmt::format("{}", fmt::join(lost, ","));
-  const std::string cut = text_of(links, ",");
-  if (!lost.empty()) {
-    try {
-      return change_network(whole, {.without = cut, .dead = dead});
-    } catch (const Error&) {  // as below
-    }
-  }
-  const Topology left = cut.empty() ? whole : change_network(whole, {.without = cut});
-  if (lost.empty()) return left;
-  std::vector<Rank> ranks;
-  for (const std::uint32_t rank : members) ranks.push_back(Rank{rank});
-  return restrict_to(left, ranks);
+std::vector<SilentPair> pairs_of(const std::vector<runtime::DeadLink>& links) {
+  std::vector<SilentPair> silent;
+  for (const runtime::DeadLink& link : links) silent.emplace_back(link.a, link.b);
+  return silent;
 }
 
 }  // namespace
@@ -88,12 +73,10 @@ void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
       error.code() == ErrorCode::Transport || error.code() == ErrorCode::Timeout;
   if ((!on_failure_.shrink && !on_failure_.replan) || !lost_contact) throw error;
   cause_ = job_->failure().value_or(error.what());
-  runtime::Shrunk shrunk = job_->shrink(deadline);
-  job_ = std::move(shrunk.job);
-  std::vector<std::uint32_t> members;
-  for (const std::uint32_t rank : shrunk.survivors) members.push_back(members_[rank]);
+  std::vector<std::uint32_t> members = members_;
   std::vector<runtime::DeadLink> links;
-  for (const auto& [a, b] : shrunk.dead_links) links.push_back({members[a], members[b]});
+  shrink(members, links, {}, deadline);
+  if (on_failure_.shrink && on_failure_.replan) leave_other_parts(members, links, deadline);
   const bool ranks_lost = members.size() < members_.size();
   const bool links_lost =
       std::ranges::any_of(links, [&](const auto& link) { return !knows(link); });
@@ -102,7 +85,36 @@ void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
   if ((ranks_lost && !on_failure_.shrink) || (links_lost && !on_failure_.replan)) throw error;
   members_ = std::move(members);
   dead_links_ = std::move(links);
-  if (members_.size() > 1) network_ = without(whole_, members_, lost(), dead_links_);
+  if (members_.size() > 1) network_ = remaining_network(whole_, members_, pairs_of(dead_links_));
+}
+
+void Crew::shrink(std::vector<std::uint32_t>& members, std::vector<runtime::DeadLink>& links,
+                  const std::vector<std::uint32_t>& without, runtime::Deadline deadline) {
+  runtime::Shrunk shrunk = job_->shrink(deadline, without);
+  job_ = std::move(shrunk.job);
+  std::vector<std::uint32_t> left;
+  for (const std::uint32_t rank : shrunk.survivors) left.push_back(members[rank]);
+  members = std::move(left);
+  links.clear();
+  for (const auto& [a, b] : shrunk.dead_links) links.push_back({members[a], members[b]});
+}
+
+/// Those who stay can all reach each other; who is behind dead links stops.
+void Crew::leave_other_parts(std::vector<std::uint32_t>& members,
+                             std::vector<runtime::DeadLink>& links, runtime::Deadline deadline) {
+  const std::vector<std::uint32_t> part = part_that_goes_on(whole_, members, pairs_of(links));
+  if (part.size() == members.size()) return;
+  const std::uint32_t self = members[job_->rank()];
+  if (!std::ranges::binary_search(part, self)) {
+    throw Error(ErrorCode::Transport,
+                fmt::format("rank {}: cut off by dead links ({}): the job goes on with rank {}",
+                            self, text_of(links, ", "), fmt::join(part, ", ")));
+  }
+  std::vector<std::uint32_t> without;
+  for (std::uint32_t now = 0; now < members.size(); ++now) {
+    if (!std::ranges::binary_search(part, members[now])) without.push_back(now);
+  }
+  shrink(members, links, without, deadline);
 }
 
 bool Crew::knows(const runtime::DeadLink& link) const {

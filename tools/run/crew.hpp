@@ -52,6 +52,11 @@ class Crew {
   [[nodiscard]] std::string words() const;
 
  private:
+  /// Collective: shrinks the job; `members` and `links` are by the ranks at the beginning.
+  void shrink(std::vector<std::uint32_t>& members, std::vector<runtime::DeadLink>& links,
+              const std::vector<std::uint32_t>& without, runtime::Deadline deadline);
+  void leave_other_parts(std::vector<std::uint32_t>& members, std::vector<runtime::DeadLink>& links,
+                         runtime::Deadline deadline);
   [[nodiscard]] bool knows(const runtime::DeadLink& link) const;
 
   std::shared_ptr<runtime::Bootstrap> job_;

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Meeting again without the coordinator: at whom, and who may go on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "runtime/doors_internal.hpp"
+#include "runtime/tcp_internal.hpp"
+#include "support.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StrEq;
+using ::testing::ThrowsMessage;
+using Seats = std::vector<std::uint32_t>;
+
+Door door_at(std::uint16_t port) { return {this_host(), port, {"127.0.0.1"}, false}; }
+/// Of a process that has ended: its host refuses.
+Door closed_door() { return door_at(port_of(listen_at(0, true))); }
+/// Of a host from which no answer comes.
+Door silent_door() { return {"another host", 7, {}, false}; }
+
+TEST(Doors, AreTextAndBack) {
+  const Door door{"a host", 4242, {"10.0.0.1", "192.168.7.7"}, true};
+  const auto same = unpack_door(pack(door));
+  ASSERT_TRUE(same.has_value());
+  EXPECT_EQ(same->host, door.host);
+  EXPECT_EQ(same->port, door.port);
+  EXPECT_EQ(same->numbers, door.numbers);
+  EXPECT_TRUE(same->meeting);
+  EXPECT_FALSE(unpack_door("").has_value());
+  EXPECT_FALSE(unpack_door("nonsense").has_value());
+}
+
+TEST(Doors, AreOpenClosedOrSilent) {
+  const Socket open = listen_at(0, true);
+  const Door there = door_at(port_of(open)), gone = closed_door(), silent = silent_door();
+  EXPECT_EQ(knock({&there, &gone, &silent}, std::chrono::seconds(5)),
+            (std::vector<Presence>{Presence::There, Presence::Gone, Presence::Silent}));
+}
+
+TEST(Doors, OfOthersAreNotLookedForHere) {
+  // An address that this host has as well, as those of containers' bridges.
+  const Door other{"another host", 4242, host_addresses(), false};
+  EXPECT_TRUE(ways_to(other).empty());
+}
+
+/// A coordinator that stands by at a rank of a job of `doors.size()`, and ranks spelt out that have
+/// lost theirs.
+class StandBy : public ::testing::Test {
+ protected:
+  void open(const std::vector<Door>& doors) {
+    ranks_ = static_cast<std::uint32_t>(doors.size());
+    coordinator_ = std::make_unique<Coordinator>(listen_at(0, true), ranks_, "secret", false);
+    Standing standing;
+    for (std::uint32_t seat = 0; seat < ranks_; ++seat) standing.members.push_back(seat);
+    coordinator_->stand_by(standing, doors);
+  }
+
+  Channel connect() {
+    return Channel(connect_to({"127.0.0.1", coordinator_->port()}, std::chrono::seconds(5)).socket);
+  }
+  Channel rejoin(const Standing& standing) {
+    Channel channel = connect();
+    channel.send(FrameType::Rejoin,
+                 Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
+    return channel;
+  }
+  Channel rejoin(std::uint32_t seat) {
+    Standing standing{.seat = seat, .epoch = 0, .members = {}, .dead_links = {}};
+    for (std::uint32_t r = 0; r < ranks_; ++r) standing.members.push_back(r);
+    return rejoin(standing);
+  }
+  static void ask(Channel& channel, std::uint32_t milliseconds) {
+    channel.send(FrameType::Shrink, Writer().number(milliseconds).bytes());
+  }
+  static Frame answer(Channel& channel) {
+    while (true) {
+      const Channel::Status status = channel.fill();
+      if (auto frame = channel.next()) return *frame;
+      if (status != Channel::Status::Open) return {};
+      channel.wait(std::chrono::seconds(5));
+    }
+  }
+  /// Those that go on, in the numbers of the rank that is told.
+  static Seats survivors(Channel& channel) {
+    const Frame frame = answer(channel);
+    if (frame.type != FrameType::Shrunk) return {};
+    Reader reader(frame.payload);
+    static_cast<void>(reader.number());
+    Seats seats(reader.number().value_or(0));
+    for (std::uint32_t& seat : seats) seat = reader.number().value_or(99);
+    return seats;
+  }
+
+  std::uint32_t ranks_ = 0;
+  std::unique_ptr<Coordinator> coordinator_;
+};
+
+TEST_F(StandBy, IsNoPlaceToJoin) {
+  open({closed_door(), closed_door()});
+  Channel channel = connect();
+  channel.send(FrameType::Hello, Writer().text(kMagic).text("secret").number(1).number(2).bytes());
+  EXPECT_EQ(answer(channel).type, FrameType::Elsewhere);
+  Channel stranger = connect();
+  stranger.send(FrameType::Rejoin, Writer().text(kMagic).text("guess").text("").bytes());
+  EXPECT_THAT(answer(stranger).payload, HasSubstr("wrong token"));
+}
+
+TEST_F(StandBy, GoesOnWithoutAProcessThatIsGone) {
+  open({closed_door(), closed_door(), closed_door()});
+  Channel one = rejoin(1), two = rejoin(2);
+  EXPECT_EQ(answer(one).type, FrameType::Welcome);
+  EXPECT_EQ(answer(two).type, FrameType::Welcome);
+  ask(one, 60'000);
+  ask(two, 60'000);
+  EXPECT_EQ(survivors(one), (Seats{1, 2}));
+  EXPECT_EQ(survivors(two), (Seats{1, 2}));
+}
+
+TEST_F(StandBy, WaitsForARankThatIsThere) {
+  const Socket busy = listen_at(0, true);
+  open({closed_door(), closed_door(), door_at(port_of(busy))});
+  Channel one = rejoin(1);
+  EXPECT_EQ(answer(one).type, FrameType::Welcome);
+  ask(one, 60'000);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  Channel two = rejoin(2);
+  EXPECT_EQ(answer(two).type, FrameType::Welcome);
+  ask(two, 60'000);
+  EXPECT_EQ(survivors(one), (Seats{1, 2}));
+}
+
+TEST_F(StandBy, AMinorityStops) {
+  open({silent_door(), closed_door(), closed_door(), silent_door(), silent_door()});
+  Channel one = rejoin(1), two = rejoin(2);
+  EXPECT_EQ(answer(one).type, FrameType::Welcome);
+  EXPECT_EQ(answer(two).type, FrameType::Welcome);
+  ask(one, 60'000);
+  ask(two, 60'000);
+  const Frame frame = answer(two);
+  EXPECT_EQ(frame.type, FrameType::Refused);
+  EXPECT_EQ(frame.payload,
+            "cannot go on: only 2 of 5 ranks have met again, and rank 0, 3, 4 may go on without "
+            "them");
+}
+
+TEST_F(StandBy, AMajorityGoesOn) {
+  open({silent_door(), closed_door(), closed_door(), closed_door(), silent_door()});
+  Channel one = rejoin(1), two = rejoin(2), three = rejoin(3);
+  for (Channel* channel : {&one, &two, &three}) {
+    EXPECT_EQ(answer(*channel).type, FrameType::Welcome);
+    ask(*channel, 60'000);
+  }
+  EXPECT_EQ(survivors(three), (Seats{1, 2, 3}));
+}
+
+TEST_F(StandBy, OfTwoHalvesTheOneWithTheLowestRankGoesOn) {
+  open({silent_door(), closed_door()});
+  Channel upper = rejoin(1);
+  EXPECT_EQ(answer(upper).type, FrameType::Welcome);
+  ask(upper, 60'000);
+  EXPECT_EQ(answer(upper).type, FrameType::Refused);
+  open({closed_door(), silent_door()});
+  Channel lower = rejoin(0);
+  EXPECT_EQ(answer(lower).type, FrameType::Welcome);
+  ask(lower, 60'000);
+  EXPECT_EQ(survivors(lower), Seats{0});
+}
+
+TEST_F(StandBy, WhoDoesNotAskInTimeIsCountedAgainstThem) {
+  const Socket busy = listen_at(0, true);
+  open({closed_door(), closed_door(), door_at(port_of(busy)), door_at(port_of(busy))});
+  Channel one = rejoin(1);
+  EXPECT_EQ(answer(one).type, FrameType::Welcome);
+  ask(one, 100);
+  EXPECT_EQ(answer(one).type, FrameType::Refused);
+}
+
+/// The one in charge died after it had told some ranks of the shrunk job, and not all.
+TEST_F(StandBy, UnitesRanksOfDifferentJobs) {
+  open({closed_door(), closed_door(), closed_door(), closed_door()});
+  // Rank 3 has heard that 1, 2 and 3 go on, where it is 2; rank 2 has not.
+  Channel two = rejoin(2);
+  EXPECT_EQ(answer(two).type, FrameType::Welcome);
+  Channel three = rejoin({.seat = 3, .epoch = 1, .members = {1, 2, 3}, .dead_links = {}});
+  EXPECT_EQ(answer(three).type, FrameType::Welcome);
+  Channel zero = rejoin(0);
+  EXPECT_THAT(answer(zero).payload, StrEq("the job has gone on without this rank, 0"));
+  ask(two, 60'000);
+  ask(three, 60'000);
+  EXPECT_EQ(survivors(two), (Seats{2, 3}));
+  EXPECT_EQ(survivors(three), (Seats{1, 2}));
+}
+
+TEST_F(StandBy, ARankThatWasLeftOutIsNoPlaceToMeet) {
+  open({closed_door(), closed_door()});
+  coordinator_->retire();
+  Channel channel = rejoin(1);
+  EXPECT_EQ(answer(channel).type, FrameType::Elsewhere);
+}
+
+/// The first rank hosts, as under torchrun.
+std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks) {
+  auto first = std::make_unique<Coordinator>(listen_at(0, true), ranks, "secret");
+  const Address address{"127.0.0.1", first->port()};
+  std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    TcpOptions options;
+    options.rank = rank;
+    options.size = ranks;
+    options.addresses = {address};
+    options.token = "secret";
+    options.coordinator_name = "rank 0 (coordinator)";
+    options.hosted_by_rank = true;
+    if (rank == 0) options.coordinator = std::move(first);
+    joining.push_back(std::async(std::launch::async, [options = std::move(options)]() mutable {
+      return join_over_tcp(std::move(options));
+    }));
+  }
+  std::vector<std::shared_ptr<Bootstrap>> all;
+  for (auto& one : joining) all.push_back(one.get());
+  return all;
+}
+
+std::vector<Shrunk> shrink_all(const std::vector<std::shared_ptr<Bootstrap>>& jobs) {
+  std::vector<std::future<Shrunk>> shrinking;
+  for (const auto& job : jobs) {
+    shrinking.push_back(
+        std::async(std::launch::async, [job] { return job->shrink(Deadline(60'000)); }));
+  }
+  std::vector<Shrunk> all;
+  for (auto& one : shrinking) all.push_back(one.get());
+  return all;
+}
+
+void expect_together(const std::vector<Shrunk>& all) {
+  std::vector<std::future<std::vector<std::string>>> gathering;
+  for (const Shrunk& one : all) {
+    gathering.push_back(std::async(std::launch::async, [&one] {
+      return one.job->all_gather(std::to_string(one.job->rank()), Deadline(60'000));
+    }));
+  }
+  for (auto& one : gathering) {
+    const std::vector<std::string> blobs = one.get();
+    ASSERT_EQ(blobs.size(), all.size());
+    for (std::size_t r = 0; r < blobs.size(); ++r) EXPECT_EQ(blobs[r], std::to_string(r));
+  }
+}
+
+TEST(Election, GoesOnWhereverTheCoordinatorLeaves) {
+  auto all = join(4);
+  all[0].reset();  // and its coordinator with it
+  auto three = shrink_all({all[1], all[2], all[3]});
+  EXPECT_EQ(three[2].survivors, (Seats{1, 2, 3}));
+  expect_together(three);
+  EXPECT_THAT([&] { all[1]->shrink(Deadline(100)); },
+              ThrowsMessage<Error>(HasSubstr("has been shrunk to another")));
+  // Rank 0 by now is the one that the others met at.
+  std::vector<std::shared_ptr<Bootstrap>> two{three[1].job, three[2].job};
+  const std::weak_ptr<Bootstrap> host = three[0].job;
+  three.clear();
+  EXPECT_TRUE(host.expired());
+  const auto left = shrink_all(two);
+  EXPECT_EQ(left[1].survivors, (Seats{1, 2}));
+  expect_together(left);
+  two.clear();
+  EXPECT_EQ(left[0].job->failure(), std::nullopt);
+  left[1].job->report_failure("enough");
+  for (int i = 0; i < 5000 && !left[0].job->failure(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(left[0].job->failure(), "rank 1 gave up: enough");
+}
+
+TEST(Election, KnowsDeadLinksStill) {
+  auto all = join(4);
+  const std::vector<std::uint32_t> peers{3}, left{0, 1};
+  all[2]->report_dead_links(peers, left, "nothing from rank 3");
+  all[0].reset();
+  const auto three = shrink_all({all[1], all[2], all[3]});
+  for (const Shrunk& one : three) {
+    EXPECT_EQ(one.dead_links, (std::vector<DeadLink>{{1, 2}}));
+  }
+}
+
+TEST(Election, OneIsLeft) {
+  auto all = join(2);
+  all[0].reset();
+  const auto one = shrink_all({all[1]});
+  EXPECT_EQ(one[0].survivors, Seats{1});
+  expect_together(one);
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
