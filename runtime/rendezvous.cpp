@@ -119,6 +119,7 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint3
   tcp.rank = rank;
   tcp.deadline = deadline;
   tcp.description = job->describe();
+  tcp.hosted_by_rank = true;
   Socket door;
   const std::string token = make_token();
   Writer card;

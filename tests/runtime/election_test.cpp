@@ -298,5 +298,22 @@ TEST(Election, OneIsLeft) {
   expect_together(one);
 }
 
+/// A second job, whose coordinator is in a rank although the first one's is not.
+TEST(Election, GoesOnWithOtherNumbers) {
+  auto first = join(3);
+  std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
+  for (std::uint32_t old = 0; old < 3; ++old) {
+    joining.push_back(std::async(std::launch::async, [job = std::move(first[old]), old]() mutable {
+      return renumbered(std::move(job), 2 - old, Deadline(60'000));
+    }));
+  }
+  std::vector<std::shared_ptr<Bootstrap>> all(3);
+  for (std::uint32_t old = 0; old < 3; ++old) all[2 - old] = joining[old].get();
+  all[2].reset();  // the first by the old numbers, which hosts
+  const auto two = shrink_all({all[0], all[1]});
+  EXPECT_EQ(two[0].survivors, (Seats{0, 1}));
+  expect_together(two);
+}
+
 }  // namespace
 }  // namespace multitree::runtime::test
