@@ -16,10 +16,12 @@ import sys
 import time
 
 from ports import free_port
+from watched import Job
 
 RANKS = 8
 TIMEOUT = 10  # of the communicator; a death is noticed long before
 LEAVE = 8  # seconds a survivor may take
+MEET = 120  # seconds until all have met, on a slow machine
 FLAGS = ["run", "-t", "torus:4x2", "-a", "multitree,ring", "-b", "64K", "-e", "16M", "-f", "2", "-n", "100000",
          "-T", str(TIMEOUT)]
 NAMES_THE_DEAD = r"rank {0}( \(coordinator\))? (died|was killed)"
@@ -47,28 +49,29 @@ def one_by_one(program, moment, victim):
     ranks = []
     for rank in range(RANKS):
         env = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(RANKS), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
-        ranks.append(subprocess.Popen([program, *FLAGS], env=env, stdout=subprocess.DEVNULL, text=True,
-                                      stderr=subprocess.PIPE, stdin=subprocess.DEVNULL))
+        ranks.append(Job([program, *FLAGS], env))
     try:
+        # Without a launcher nobody knows of one that dies before it has joined.
+        if not ranks[0].await_line(r"^#  *\(B\)", MEET):
+            fail(f"no start within {MEET} s", *(job.text for job in ranks))
         time.sleep(moment)
-        ranks[victim].send_signal(signal.SIGKILL)
+        ranks[victim].process.send_signal(signal.SIGKILL)
         killed = time.monotonic()
-        for rank, process in enumerate(ranks):
+        for rank, job in enumerate(ranks):
             if rank == victim:
                 continue
-            try:
-                _, errors = process.communicate(timeout=max(0.1, killed + LEAVE - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            code = job.end(max(0.1, killed + LEAVE - time.monotonic()))
+            if code is None:
                 fail(f"rank {rank} still runs {LEAVE} s after the death of rank {victim}")
-            if process.returncode != 4:
-                fail(f"rank {rank}: expected exit code 4, got {process.returncode}", errors)
-            if not re.search(NAMES_THE_DEAD.format(victim), errors):
-                fail(f"rank {rank} does not name rank {victim}", errors)
+            if code != 4:
+                fail(f"rank {rank}: expected exit code 4, got {code}", job.text)
+            if not re.search(NAMES_THE_DEAD.format(victim), job.text):
+                fail(f"rank {rank} does not name rank {victim}", job.text)
         return time.monotonic() - killed
     finally:
-        for process in ranks:
-            process.kill()
-            process.wait()
+        for job in ranks:
+            job.process.kill()
+            job.process.wait()
 
 
 def built_in(program, moment, victim):
