@@ -154,10 +154,9 @@ TEST_F(StandBy, AMinorityStops) {
 TEST_F(StandBy, AMajorityGoesOn) {
   open({silent_door(), closed_door(), closed_door(), closed_door(), silent_door()});
   Channel one = rejoin(1), two = rejoin(2), three = rejoin(3);
-  for (Channel* channel : {&one, &two, &three}) {
-    EXPECT_EQ(answer(*channel).type, FrameType::Welcome);
-    ask(*channel, 60'000);
-  }
+  const std::vector<Channel*> all{&one, &two, &three};
+  for (Channel* channel : all) EXPECT_EQ(answer(*channel).type, FrameType::Welcome);
+  for (Channel* channel : all) ask(*channel, 60'000);
   EXPECT_EQ(survivors(three), (Seats{1, 2, 3}));
 }
 
