@@ -71,35 +71,35 @@ Cut make_cut(const Topology& topology, const CutFinder& finder, const Contains& 
   return cut;
 }
 
-/// All ranks but the one that is hardest to reach.
-Cut first_cut(const Topology& topology, const CutFinder& finder) {
-  Rank worst{0};
+/// All ranks but the one of `sinks` that is hardest to reach, the lowest of equals.
+Cut first_cut(const Topology& topology, const CutFinder& finder, std::span<const Rank> sinks) {
+  Rank worst = sinks.front();
   Flow least = kMaxBandwidth;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+  for (const Rank r : sinks) {
     Flow entering = 0;
-    for (const LinkId id : topology.in_links(topology.node_of(Rank{r}))) {
+    for (const LinkId id : topology.in_links(topology.node_of(r))) {
       entering += finder.units(topology.link(id));
     }
-    if (entering < least) {
+    if (entering < least || (entering == least && r < worst)) {
       least = entering;
-      worst = Rank{r};
+      worst = r;
     }
   }
   return make_cut(topology, finder, [&](NodeId node) { return node != topology.node_of(worst); });
 }
 
-/// The set S, missing a rank, with most ranks(S) / bandwidth leaving S.
+/// The set S, missing one of `sinks`, with most ranks(S) / bandwidth leaving S.
 ///
 /// Newton's method: for the current ratio, every rank supplies `leaving` units and links are scaled
 /// by ranks(S); a rank v that cannot collect everybody's supply yields a worse cut. Once no bad cut
 /// misses v, none will for harsher ratios either, so v joins the source for the ranks that follow:
 /// their flows only need to reach the nearest rank already done.
-Cut worst_cut(const Topology& topology) {
+Cut worst_cut(const Topology& topology, std::span<const Rank> sinks) {
   CutFinder finder(topology);
-  Cut cut = first_cut(topology, finder);
+  Cut cut = first_cut(topology, finder, sinks);
   const Flow n = topology.num_ranks();
   std::vector<bool> done(topology.num_ranks(), false);
-  for (const Rank v : breadth_first_ranks(topology)) {
+  for (const Rank v : sinks) {
     while (true) {
       const Flow supply = cut.leaving;
       std::vector<Flow> supplies(topology.num_ranks(), supply);
@@ -131,7 +131,7 @@ struct AllGatherBound {
 
 AllGatherBound all_gather_bound(const Topology& topology) {
   if (topology.num_ranks() < 2) return {};
-  AllGatherBound bound{.value = 0, .cut = worst_cut(topology)};
+  AllGatherBound bound{.value = 0, .cut = worst_cut(topology, breadth_first_ranks(topology))};
   bound.value = shard_times(bound.cut, CutFinder(topology), topology);
   return bound;
 }
@@ -228,7 +228,8 @@ Rational broadcast_bound(const Topology& topology, Rank root, std::vector<NodeId
       least = flow;
       if (far != nullptr) *far = finder.smallest_sink_side(v);
     }
-    // Cuts that miss v are known now: later ones may take v for reached.
+    // The least cut that misses v is known now: v joins the source, which shortens the flows to the
+    // ranks that follow.
     supplies[index(v)] = everything;
   }
   const auto unit =
@@ -237,34 +238,52 @@ Rational broadcast_bound(const Topology& topology, Rank root, std::vector<NodeId
          Rational(unit, static_cast<std::int64_t>(least));
 }
 
-Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
-                          Rank root) {
-  switch (collective) {
-    case Collective::AllReduce:
-      return bounds.all_reduce();
-    case Collective::ReduceScatter:
-      return bounds.reduce_scatter;
-    case Collective::AllGather:
-      return bounds.all_gather;
-    case Collective::Broadcast:
-      return broadcast_bound(topology, root);
-    case Collective::Reduce:
-      return broadcast_bound(topology.transposed(), root);
+namespace {
+
+/// Of a chunk that goes from each rank to the root.
+Rational gather_bound(const Topology& topology, Rank root, std::vector<NodeId>* far) {
+  if (topology.num_ranks() < 2) return 0;
+  Cut cut = worst_cut(topology, {&root, 1});
+  if (far != nullptr) *far = std::move(cut.far);
+  return shard_times(cut, CutFinder(topology), topology);
+}
+
+std::vector<NodeId> other_side(const std::vector<NodeId>& side, const Topology& topology) {
+  std::vector<NodeId> rest;
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    if (!std::ranges::binary_search(side, NodeId{n})) rest.push_back(NodeId{n});
   }
-  return 0;
+  return rest;
+}
+
+Rational rooted_bound(const Topology& topology, Collective collective, Rank root,
+                      std::vector<NodeId>* far) {
+  const CollectiveFacts& row = facts(collective);
+  if (row.start == Holder::Root && row.end == Holder::Everyone) {
+    return broadcast_bound(topology, root, far);
+  }
+  if (row.start == Holder::Own) return gather_bound(topology, root, far);
+  const Rational bound = rooted_bound(topology.transposed(), time_reversed(collective), root, far);
+  // What copies crossed one way they now cross the other way; sums are counted backwards anyhow.
+  if (!reduces(collective) && far != nullptr && !far->empty()) *far = other_side(*far, topology);
+  return bound;
+}
+
+}  // namespace
+
+Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
+                          Rank root, std::vector<NodeId>* far) {
+  if (collective == Collective::AllReduce) return bounds.all_reduce();
+  if (has_root(collective)) return rooted_bound(topology, collective, root, far);
+  if (far != nullptr)
+    *far = reduces(collective) ? bounds.reduce_scatter_far : bounds.all_gather_far;
+  return reduces(collective) ? bounds.reduce_scatter : bounds.all_gather;
 }
 
 double busbw_factor(Collective collective, std::uint32_t ranks) {
   const double n = ranks;
-  switch (collective) {
-    case Collective::AllReduce:
-      return 2 * (n - 1) / n;
-    case Collective::ReduceScatter:
-    case Collective::AllGather:
-      return (n - 1) / n;
-    default:
-      return 1;
-  }
+  if (is_sharded(collective)) return (n - 1) / n;
+  return has_root(collective) ? 1 : 2 * (n - 1) / n;
 }
 
 }  // namespace multitree

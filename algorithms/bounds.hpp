@@ -61,13 +61,14 @@ std::uint32_t farthest_hops(const Topology& topology, Rank from);
 /// receives the side of that cut without the root, ascending (empty for one rank).
 Rational broadcast_bound(const Topology& topology, Rank root, std::vector<NodeId>* far = nullptr);
 
-/// The bound of a collective in shard times (reduce: broadcast on the transposed network).
+/// The bound of a collective in shard times (of what is reduced: of its mirror image on the
+/// transposed network). `far` receives the far side of the cut that proves it: of an all-reduce,
+/// which no single cut proves, and for one rank, nothing.
 Rational collective_bound(const Bounds& bounds, const Topology& topology, Collective collective,
-                          Rank root);
+                          Rank root, std::vector<NodeId>* far = nullptr);
 
-/// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, ReduceScatter and
-/// AllGather (n-1)/n, Broadcast and Reduce 1. One rank moves nothing over any bus: 0 for the first
-/// three.
+/// busbw factor of nccl-tests: busbw = algbw * factor. AllReduce 2(n-1)/n, what has shards (n-1)/n,
+/// Broadcast and Reduce 1. One rank moves nothing over any bus: 0, but for these two.
 double busbw_factor(Collective collective, std::uint32_t ranks);
 
 }  // namespace multitree

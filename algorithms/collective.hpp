@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The collectives and what each starts and ends with.
+/// The collectives: one table of who starts and who ends with what, and what follows from it.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,43 @@ namespace multitree {
 /// | collective     | every rank starts with      | ends with                                    |
 /// |----------------|-----------------------------|----------------------------------------------|
 /// | AllReduce      | its input of every chunk    | every chunk, all contributions once          |
-/// | ReduceScatter  | its input of every chunk    | the chunks it owns, all contributions once   |
-/// | AllGather      | the chunks it owns          | every chunk                                  |
+/// | ReduceScatter  | its input of every chunk    | its own chunks, all contributions once       |
+/// | AllGather      | its own chunks              | every chunk                                  |
 /// | Broadcast      | root: every chunk           | every chunk                                  |
 /// | Reduce         | its input of every chunk    | root: every chunk, all contributions once    |
-enum class Collective : std::uint8_t { AllReduce, ReduceScatter, AllGather, Broadcast, Reduce };
+enum class Collective : std::uint8_t {
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  Broadcast,
+  Reduce
+};
 
-/// All five, in the order above.
+/// Which ranks have a chunk, before a collective or after it.
+enum class Holder : std::uint8_t {
+  Everyone,  ///< before: each its own input, and these are reduced
+  Root,      ///< the root of the collective alone
+  Own,       ///< one rank, another for each shard of the buffer
+};
+
+/// A collective is what it starts and what it ends with. All else that is asked of one follows from
+/// these two facts; a new collective is a value of Collective and a row of the table.
+struct CollectiveFacts {
+  Collective collective{};
+  std::string_view name;  ///< "allreduce"; in files and on the command line
+  Holder start{};
+  Holder end{};
+};
+inline constexpr CollectiveFacts kFacts[] = {
+    {Collective::AllReduce, "allreduce", Holder::Everyone, Holder::Everyone},
+    {Collective::ReduceScatter, "reduce-scatter", Holder::Everyone, Holder::Own},
+    {Collective::AllGather, "allgather", Holder::Own, Holder::Everyone},
+    {Collective::Broadcast, "broadcast", Holder::Root, Holder::Everyone},
+    {Collective::Reduce, "reduce", Holder::Everyone, Holder::Root},
+};
+[[nodiscard]] const CollectiveFacts& facts(Collective collective);
+
+/// All of them, in the order of the enumeration.
 std::span<const Collective> all_collectives();
 
 /// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce".
@@ -30,13 +60,31 @@ std::string_view to_string(Collective collective);
 /// \throws Error(InvalidArgument) listing the names.
 Collective parse_collective(std::string_view text);
 
-/// Whether inputs are reduced (AllReduce, ReduceScatter, Reduce).
+/// Whether inputs are reduced; otherwise data only moves.
 [[nodiscard]] bool reduces(Collective collective);
-/// Whether a root is singled out (Broadcast, Reduce).
+/// Whether what is finished is copied: all do but those that only reduce.
+[[nodiscard]] bool copies(Collective collective);
+/// Whether a root is singled out.
 [[nodiscard]] bool has_root(Collective collective);
-/// Whether `rank` starts with an input of a chunk owned by `owner` (`root` where there is one).
-[[nodiscard]] bool starts_with(Collective collective, Rank rank, Rank owner, Rank root);
-/// Whether `rank` must end with the result of a chunk owned by `owner`.
-[[nodiscard]] bool ends_with(Collective collective, Rank rank, Rank owner, Rank root);
+/// Whether the buffer is divided into shards, one a rank. Then counts are of a shard.
+[[nodiscard]] bool is_sharded(Collective collective);
+/// Whether what a rank puts in, or gets out, is its shard alone.
+[[nodiscard]] bool sends_shard(Collective collective);
+[[nodiscard]] bool receives_shard(Collective collective);
+/// Whether a rank puts something in, or gets something out: all do but where that is the root's.
+[[nodiscard]] bool sends(Collective collective, Rank rank, Rank root);
+[[nodiscard]] bool receives(Collective collective, Rank rank, Rank root);
+/// Shards in the buffer that rank `rank` puts in or gets out, where it does (1 without shards).
+[[nodiscard]] std::uint32_t shards_sent(Collective collective, std::uint32_t ranks);
+[[nodiscard]] std::uint32_t shards_received(Collective collective, std::uint32_t ranks);
+
+/// Whether `rank` starts with a chunk (its input of it, or the chunk) whose source is `source`.
+[[nodiscard]] bool starts_with(Collective collective, Rank rank, Rank source);
+/// Whether `rank` must end with a chunk whose target is `target`.
+[[nodiscard]] bool ends_with(Collective collective, Rank rank, Rank target);
+
+/// The collective that does the same backwards in time: starts with what this one ends with.
+/// Every collective has one, AllReduce itself. \throws std::logic_error if the table lacks it
+[[nodiscard]] Collective time_reversed(Collective collective);
 
 }  // namespace multitree

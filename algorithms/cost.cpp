@@ -51,7 +51,7 @@ Departure depart(std::span<const LinkId> route, const Topology& topology, Picose
   return departure;
 }
 
-/// Who waits for whom besides links.
+/// What messages wait for besides links: their sender, and processors that ranks of one host share.
 class Processors {
  public:
   Processors(std::uint32_t ranks, const CostModel& model)
@@ -78,7 +78,7 @@ class Processors {
     const SharedHost& host = model_.hosts[h];
     auto work = static_cast<Picoseconds>(host.message.picoseconds);
     if (host.bandwidth.bytes_per_second != 0) work += serialisation(size, host.bandwidth);
-    // At the same time as the sender's own part of it, not after that.
+    // The host works on the message while its sender does, not after that.
     Picoseconds& free = host_free_[h];
     free = std::max(ready - overhead_, free) + work;
     return std::max(ready, free);

@@ -29,7 +29,7 @@ bool single_hops(const Schedule& schedule, const Topology& topology) {
 std::uint32_t gathering_hops(const Schedule& schedule, const Topology& topology,
                              const Bounds& bounds) {
   std::set<Rank> owners;
-  for (const Chunk& chunk : schedule.chunks) owners.insert(chunk.owner);
+  for (const Chunk& chunk : schedule.chunks) owners.insert(chunk.root());
   if (owners.size() == schedule.ranks) return bounds.diameter;
   std::uint32_t most = 0;
   for (const Rank owner : owners) most = std::max(most, farthest_hops(topology, owner));

@@ -105,11 +105,13 @@ bool Schedule::operator==(const Schedule& other) const {
          });
 }
 
+Rank shard_of(Collective collective, const Chunk& chunk) {
+  return facts(collective).start == Holder::Own ? chunk.source : chunk.target;
+}
+
 std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count) {
   std::vector<ElementRange> ranges(schedule.chunks.size());
-  const bool by_shard = schedule.collective == Collective::ReduceScatter ||
-                        schedule.collective == Collective::AllGather;
-  if (!by_shard) {
+  if (!is_sharded(schedule.collective)) {
     std::vector<std::uint32_t> all(schedule.chunks.size());
     for (std::uint32_t c = 0; c < all.size(); ++c) all[c] = c;
     if (!all.empty()) divide(0, count, all, schedule.chunks, ranges);
@@ -121,20 +123,20 @@ std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t c
         fmt::format("{}: expected an element count that is a multiple of the {} ranks, got {}",
                     to_string(schedule.collective), schedule.ranks, count));
   }
-  std::vector<std::vector<std::uint32_t>> owned(schedule.ranks);
+  std::vector<std::vector<std::uint32_t>> chunks_of(schedule.ranks);
   for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
-    owned[index(schedule.chunks[c].owner)].push_back(c);
+    chunks_of[index(shard_of(schedule.collective, schedule.chunks[c]))].push_back(c);
   }
   const std::uint64_t shard = count / schedule.ranks;
   for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
-    if (!owned[r].empty()) divide(r * shard, shard, owned[r], schedule.chunks, ranges);
+    if (!chunks_of[r].empty()) divide(r * shard, shard, chunks_of[r], schedule.chunks, ranges);
   }
   return ranges;
 }
 
 std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks) {
   std::vector<Chunk> chunks(ranks);
-  for (std::uint32_t r = 0; r < ranks; ++r) chunks[r] = {.owner = Rank{r}, .tree = r, .weight = 1};
+  for (std::uint32_t r = 0; r < ranks; ++r) chunks[r] = Chunk::rooted(Rank{r}, r, 1);
   return chunks;
 }
 

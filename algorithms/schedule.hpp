@@ -31,15 +31,24 @@ inline constexpr std::uint64_t kMaxWeights = std::uint64_t{1} << 62;
 /// A piece of the buffer. The buffer is divided among the chunks, in index order, in proportion to
 /// their weights (chunk_ranges()).
 struct Chunk {
-  /// The rank that ends (reduce-scatter) or starts (all-gather) with it; the root of its tree in an
-  /// all-reduce; the root of the collective in broadcast and reduce.
-  Rank owner{};
+  /// The rank that it comes from, and the rank that it is for. Where every rank has an input of it,
+  /// or every rank wants it, there is only one of the two, and both are the root of its tree:
+  /// where the contributions meet and from where the result is copied.
+  Rank source{}, target{};
   /// Chunks of one tree travel the same way, one after the other (pipelining). Flow of the NIC.
   std::uint32_t tree = 0;
   /// > 0; a chunk holds weight / (sum of weights) of the buffer. All weights add up to at most
   /// kMaxWeights.
   std::uint64_t weight = 1;
   auto operator<=>(const Chunk&) const = default;
+
+  /// Where its tree is rooted: where its copies start, or if it is only reduced, where that ends.
+  [[nodiscard]] Rank root() const { return source; }
+  /// A chunk whose source and target are one rank.
+  [[nodiscard]] static Chunk rooted(Rank root, std::uint32_t tree, std::uint64_t weight) {
+    return {root, root, tree, weight};
+  }
+  void set_root(Rank root) { source = target = root; }
 };
 
 /// One message of one step: `src` sends its current value of `chunk` to `dst` along a route.
@@ -86,6 +95,17 @@ struct Schedule {
   bool operator==(const Schedule& other) const;
 };
 
+/// Whether `rank` starts, must end, with a chunk of a schedule.
+[[nodiscard]] inline bool starts_with(const Schedule& schedule, Rank rank, std::uint32_t chunk) {
+  return starts_with(schedule.collective, rank, schedule.chunks[chunk].source);
+}
+[[nodiscard]] inline bool ends_with(const Schedule& schedule, Rank rank, std::uint32_t chunk) {
+  return ends_with(schedule.collective, rank, schedule.chunks[chunk].target);
+}
+
+/// The rank whose shard a chunk of a sharded collective is part of.
+[[nodiscard]] Rank shard_of(Collective collective, const Chunk& chunk);
+
 /// A run of elements.
 struct ElementRange {
   std::uint64_t begin = 0;
@@ -95,13 +115,13 @@ struct ElementRange {
 
 /// Where each chunk lies in a buffer of `count` elements.
 ///
-/// AllReduce, Broadcast, Reduce: chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c)
-/// the weights before c. ReduceScatter, AllGather: `count` is a multiple of the ranks; rank r's
-/// shard is elements r*count/N .. (r+1)*count/N, divided in the same way among the chunks that r
-/// owns. \throws Error(InvalidArgument) if count is not such a multiple.
+/// Without shards (is_sharded()) chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c)
+/// the weights before c. With shards `count` is a multiple of the ranks; rank r's shard is elements
+/// r*count/N .. (r+1)*count/N, divided in the same way among the chunks of r (shard_of()). \throws
+/// Error(InvalidArgument) if count is not such a multiple.
 std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count);
 
-/// Chunks 0..n-1 of weight 1, chunk c owned by rank c with tree c: the usual layout.
+/// Chunks 0..n-1 of weight 1, chunk c rooted at rank c with tree c: the usual layout.
 std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks);
 
 }  // namespace multitree

@@ -47,6 +47,8 @@ class Checker {
   }
 
  private:
+  void bad(const std::string& what, std::optional<std::uint32_t> chunk = {});
+  void check_ends(const Chunk& chunk, std::uint32_t c);
   bool check_header();
   void check_transfers();
   bool check_ids(const Transfer& t);
@@ -94,11 +96,36 @@ class Checker {
   std::vector<std::uint8_t> snapshots_;  // values of senders as they were before the step
 };
 
+void Checker::bad(const std::string& what, std::optional<std::uint32_t> chunk) {
+  report({ViolationKind::BadHeader, {}, chunk, {}, {}, {}, what});
+}
+
+/// Source and target of a chunk: ranks, the root where the collective says so, and one and the same
+/// where every rank is at one of the two ends.
+void Checker::check_ends(const Chunk& chunk, std::uint32_t c) {
+  const auto [collective, name, start, end] = facts(schedule_.collective);
+  const auto check = [&](Rank rank, Holder holder) {
+    if (index(rank) >= ranks_) {
+      bad(fmt::format("chunk {}: owner {} is not one of the {} ranks", c, index(rank), ranks_), c);
+    }
+    if (holder == Holder::Root && rank != schedule_.root) {
+      bad(fmt::format("chunk {}: owner {} is not the root {}", c, index(rank),
+                      index(schedule_.root)),
+          c);
+    }
+  };
+  if (start != Holder::Everyone) check(chunk.source, start);
+  if (end != Holder::Everyone || start == Holder::Everyone) check(chunk.target, end);
+  const bool one = start == Holder::Everyone || end == Holder::Everyone;
+  if (one && chunk.source != chunk.target) {
+    bad(fmt::format("chunk {}: source {} and target {} differ in {}", c, index(chunk.source),
+                    index(chunk.target), name),
+        c);
+  }
+}
+
 bool Checker::check_header() {
   const std::uint64_t before = report_.total_violations;
-  const auto bad = [&](const std::string& what, std::optional<std::uint32_t> chunk = {}) {
-    report({ViolationKind::BadHeader, {}, chunk, {}, {}, {}, what});
-  };
   ranks_ = schedule_.ranks;
   if (ranks_ != topology_.num_ranks()) {
     bad(fmt::format("schedule for {} ranks, topology has {}", ranks_, topology_.num_ranks()));
@@ -111,17 +138,9 @@ bool Checker::check_header() {
   std::uint64_t weights = 0;
   for (std::uint32_t c = 0; c < schedule_.chunks.size(); ++c) {
     const Chunk& chunk = schedule_.chunks[c];
-    if (index(chunk.owner) < ranks_) {
-      owns[index(chunk.owner)] = true;
-    } else {
-      bad(fmt::format("chunk {}: owner {} is not one of the {} ranks", c, index(chunk.owner),
-                      ranks_),
-          c);
-    }
-    if (has_root(schedule_.collective) && chunk.owner != schedule_.root) {
-      bad(fmt::format("chunk {}: owner {} is not the root {}", c, index(chunk.owner),
-                      index(schedule_.root)),
-          c);
+    check_ends(chunk, c);
+    if (is_sharded(schedule_.collective) && index(shard_of(schedule_.collective, chunk)) < ranks_) {
+      owns[index(shard_of(schedule_.collective, chunk))] = true;
     }
     if (chunk.weight == 0) bad(fmt::format("chunk {}: weight 0", c), c);
     if (chunk.weight > kMaxWeights - weights) {
@@ -130,9 +149,7 @@ bool Checker::check_header() {
     }
     weights += chunk.weight;
   }
-  const bool sharded = schedule_.collective == Collective::ReduceScatter ||
-                       schedule_.collective == Collective::AllGather;
-  for (std::uint32_t r = 0; sharded && r < ranks_; ++r) {
+  for (std::uint32_t r = 0; is_sharded(schedule_.collective) && r < ranks_; ++r) {
     if (!owns[r]) bad(fmt::format("rank {} owns no chunk", r));
   }
   return report_.total_violations == before;
@@ -242,9 +259,8 @@ void Checker::replay() {
 void Checker::replay_chunk(std::uint32_t chunk, std::span<const std::uint32_t> list) {
   std::fill(counts_.begin(), counts_.end(), std::uint8_t{0});
   held_.assign(ranks_, false);
-  const Rank owner = schedule_.chunks[chunk].owner;
   for (std::uint32_t r = 0; r < ranks_; ++r) {
-    if (!starts_with(schedule_.collective, Rank{r}, owner, schedule_.root)) continue;
+    if (!starts_with(schedule_, Rank{r}, chunk)) continue;
     held_[r] = true;
     value(Rank{r})[r] = 1;
   }
@@ -307,14 +323,13 @@ void Checker::replay_step(std::span<const std::uint32_t> group) {
 }
 
 void Checker::check_result(std::uint32_t chunk) {
-  const Rank owner = schedule_.chunks[chunk].owner;
   std::vector<std::uint8_t> expected(ranks_);
   for (std::uint32_t c = 0; c < ranks_; ++c) {
-    expected[c] = starts_with(schedule_.collective, Rank{c}, owner, schedule_.root) ? 1 : 0;
+    expected[c] = starts_with(schedule_, Rank{c}, chunk) ? 1 : 0;
   }
   for (std::uint32_t r = 0; r < ranks_; ++r) {
     const Rank rank{r};
-    if (!ends_with(schedule_.collective, rank, owner, schedule_.root)) continue;
+    if (!ends_with(schedule_, rank, chunk)) continue;
     if (!held_[r]) {
       report({ViolationKind::MissingChunk,
               {},

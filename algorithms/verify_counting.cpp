@@ -22,9 +22,7 @@ class Counting {
     for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
       starters = 0;
       for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
-        if (!starts_with(schedule.collective, Rank{r}, schedule.chunks[c].owner, schedule.root)) {
-          continue;
-        }
+        if (!starts_with(schedule, Rank{r}, c)) continue;
         value(c, Rank{r}) = 1;
         ++starters;
       }
@@ -74,7 +72,8 @@ class Counting {
     for (const Transfer& t : step) {
       Word& to = value(t.chunk, t.dst);
       if (t.op == Op::Copy) {
-        // Into what is partial or complete: a reduction or a copy of this step may have got there.
+        // The target may only hold nothing or a spent sum: a partial or complete value may have
+        // been reached by a reduction or a copy of this step.
         if (to != 0 && (to & kSpent) == 0) return false;
         to = complete_;
         continue;
@@ -87,12 +86,8 @@ class Counting {
 
   bool ends_well() {
     for (std::uint32_t c = 0; c < schedule_.chunks.size(); ++c) {
-      const Rank owner = schedule_.chunks[c].owner;
       for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
-        if (ends_with(schedule_.collective, Rank{r}, owner, schedule_.root) &&
-            value(c, Rank{r}) != complete_) {
-          return false;
-        }
+        if (ends_with(schedule_, Rank{r}, c) && value(c, Rank{r}) != complete_) return false;
       }
     }
     return true;
@@ -107,10 +102,12 @@ class Counting {
 }  // namespace
 
 bool proven_by_counting(const Schedule& schedule) {
-  // Every chunk is sent ranks - 1 times at least: less is wrong, and not worth the memory.
-  if (schedule.transfers.size() < schedule.chunks.size() * (schedule.ranks - std::size_t{1})) {
-    return false;
-  }
+  // Where everybody is at one end, every chunk is sent ranks - 1 times at least: less is wrong, and
+  // not worth the memory.
+  const auto& [collective, name, start, end] = facts(schedule.collective);
+  const bool has_trees = start == Holder::Everyone || end == Holder::Everyone;
+  const std::size_t least = schedule.chunks.size() * (schedule.ranks - std::size_t{1});
+  if (has_trees && schedule.transfers.size() < least) return false;
   if (schedule.ranks < Counting<std::uint16_t>::kSpent) {
     return Counting<std::uint16_t>(schedule).run();
   }

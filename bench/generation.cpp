@@ -15,8 +15,8 @@
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/interchange/interchange.hpp"
-#include "algorithms/packing/gather_packing.hpp"
-#include "algorithms/packing/spanning_trees.hpp"
+#include "algorithms/packing/trees/gather_packing.hpp"
+#include "algorithms/packing/trees/spanning_trees.hpp"
 #include "algorithms/registry.hpp"
 #include "topologies/registry.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "bench/batches.hpp"
 #include "runtime/communicator.hpp"
-#include "runtime/launcher.hpp"
+#include "runtime/job/launcher.hpp"
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "runtime/kernels/kernels_internal.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 #include "topologies/units.hpp"
 
 namespace {

@@ -26,7 +26,7 @@ target_link_libraries(verilated_runtime PUBLIC Threads::Threads ZLIB::ZLIB)
 set(MULTITREE_RTL_DIR ${PROJECT_SOURCE_DIR}/rtl)
 # Warnings are errors; waivers are all in one file.
 set(multitree_verilator_flags --cc -Wall -Wpedantic --x-assign fast --x-initial fast
-  -I${MULTITREE_RTL_DIR}/include --no-timing)
+  -Irtl/include --no-timing)
 
 # multitree_verilate(name TOP mt_fifo SOURCES rtl/prim/mt_fifo.sv... [PARAMETERS Width=8...]
 #   [FLAGS --coverage-line...] [OPTIMIZE -O3] [NO_ASSERTIONS] [GENERATED /build/x.sv...]): a static library `name` with the class V<name>,
@@ -41,20 +41,25 @@ function(multitree_verilate name)
   endif()
   set(directory ${CMAKE_CURRENT_BINARY_DIR}/${name}.verilated)
   set(archive ${directory}/V${name}__ALL.a)
-  set(sources ${ARG_SOURCES})
-  list(TRANSFORM sources PREPEND ${PROJECT_SOURCE_DIR}/)
-  list(APPEND sources ${ARG_GENERATED})
+  set(dependencies ${ARG_SOURCES})
+  list(TRANSFORM dependencies PREPEND ${PROJECT_SOURCE_DIR}/)
+  # Relative paths, as C++ made of the hardware quotes them: it is the same in every checkout.
+  set(generated "")
+  foreach(file IN LISTS ARG_GENERATED)
+    file(RELATIVE_PATH file ${PROJECT_SOURCE_DIR} ${file})
+    list(APPEND generated ${file})
+  endforeach()
   set(parameters ${ARG_PARAMETERS})
   list(TRANSFORM parameters PREPEND -G)
   file(GLOB headers CONFIGURE_DEPENDS ${MULTITREE_RTL_DIR}/include/*.svh)
   add_custom_command(OUTPUT ${archive}
     COMMAND ${VERILATOR_BIN} ${multitree_verilator_flags} ${ARG_FLAGS} ${parameters}
             --prefix V${name} --top-module ${ARG_TOP} --Mdir ${directory}
-            ${MULTITREE_RTL_DIR}/lint/waivers.vlt ${sources}
+            rtl/lint/waivers.vlt ${ARG_SOURCES} ${generated}
     COMMAND ${CMAKE_COMMAND} -E env "CXX=${CMAKE_CXX_COMPILER}" "OBJCACHE=$<$<BOOL:${CCACHE}>:${CCACHE}>"
             make -s -C ${directory} -f V${name}.mk "OPT_FAST=${ARG_OPTIMIZE}" "OPT_SLOW=-O0"
             "CXXFLAGS=-DVL_USER_STOP -DVL_USER_FATAL -fPIC -w" V${name}__ALL.a
-    DEPENDS ${sources} ${headers} ${MULTITREE_RTL_DIR}/lint/waivers.vlt
+    DEPENDS ${dependencies} ${ARG_GENERATED} ${headers} ${MULTITREE_RTL_DIR}/lint/waivers.vlt
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Verilating ${name}" VERBATIM)
   add_custom_target(${name}_verilated DEPENDS ${archive})

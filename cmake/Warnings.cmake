@@ -3,7 +3,8 @@
 function(multitree_target_options target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wconversion
                          -Wno-sign-conversion
-                         -Wno-restrict  # false positives of g++ 12 on std::string (PR 105651)
+                         # false positives of g++ 12 on std::string (PR 105651)
+                         -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
                          -Wno-maybe-uninitialized  # and on Boost's integers and flows
                          $<$<BOOL:${MULTITREE_WERROR}>:-Werror>)
   if(MULTITREE_SANITIZE)
@@ -25,4 +26,5 @@ function(multitree_library name)
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/multitree>)
   target_link_libraries(multitree_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   multitree_target_options(multitree_${name})
+  multitree_precompile(multitree_${name} library)
 endfunction()

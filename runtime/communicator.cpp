@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// From its making to its end, and how calls on user buffers are checked and started.
+/// From its making to its end.
 #include "runtime/communicator_internal.hpp"
 
 #include <fmt/format.h>
@@ -8,35 +8,33 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
-#include <functional>
-#include <limits>
 
-#include "runtime/checksum_internal.hpp"
+#include "runtime/host/host_path_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
-#include "runtime/merge_internal.hpp"
+#include "runtime/messages/checksum_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-/// Programs kept per communicator; a training step repeats a few dozen sizes.
-constexpr std::size_t kMaxPrograms = 64;
-
 [[noreturn]] void reject(const std::string& message) {
   throw Error(ErrorCode::InvalidArgument, message);
 }
 
-void check_disjoint(const Call& call, const std::byte* a, std::size_t a_bytes, std::size_t b_bytes,
-                    const std::byte* in_place) {
-  const std::byte* b = call.recv;
-  if (a == in_place || a == nullptr || b == nullptr) return;
-  if (std::less<>()(a, b + b_bytes) && std::less<>()(b, a + a_bytes)) {
-    reject(fmt::format("{}: send and recv overlap without being in place",
-                       to_string(call.collective)));
+/// Collective: how many calls have ended at every rank, before the first that has not at some.
+std::uint64_t agree_on_finished(Bootstrap& job, const Engine& engine, std::uint64_t started,
+                                Deadline deadline) {
+  std::uint64_t least = engine.first_unfinished().value_or(started);
+  for (const std::string& text : job.all_gather(std::to_string(least), deadline)) {
+    std::uint64_t other = 0;
+    std::from_chars(text.data(), text.data() + text.size(), other);
+    least = std::min(least, other);
   }
+  return least;
 }
 
-/// As make_transport(), but where a rank has died meanwhile, the error says so.
+}  // namespace
+
 std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& job,
                                           const TransportOptions& options) {
   try {
@@ -54,202 +52,14 @@ std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& jo
   }
 }
 
-/// Collective: how many calls have ended at every rank, before the first that has not at some.
-std::uint64_t agree_on_finished(Bootstrap& job, const Engine& engine, std::uint64_t started,
-                                Deadline deadline) {
-  std::uint64_t least = engine.first_unfinished().value_or(started);
-  for (const std::string& text : job.all_gather(std::to_string(least), deadline)) {
-    std::uint64_t other = 0;
-    std::from_chars(text.data(), text.data() + text.size(), other);
-    least = std::min(least, other);
-  }
-  return least;
-}
-
-}  // namespace
-
-void Communicator::Impl::load(SizedSchedules plan, const Bootstrap& bootstrap) {
-  check_sized(plan);
-  const Collective collective = plan.front().schedule.collective;
-  auto& place = schedules[static_cast<std::size_t>(collective)];
-  if (!place.empty()) reject(fmt::format("two {} schedules", to_string(collective)));
-  for (SizedSchedule& sized : plan) {
-    Schedule& schedule = sized.schedule;
-    if (schedule.ranks != bootstrap.size()) {
-      reject(fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
-                         to_string(collective), schedule.algorithm, schedule.ranks,
-                         bootstrap.size()));
-    }
-    Plan own = make_plan(schedule, bootstrap.rank());
-    place.push_back({std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own)),
-                     sized.max_bytes});
-  }
-}
-
-/// With one rank every collective is a copy; no schedule is needed to say so.
-void Communicator::Impl::fill_in_for_one_rank() {
-  for (const Collective collective : all_collectives()) {
-    auto& place = schedules[static_cast<std::size_t>(collective)];
-    if (!place.empty()) continue;
-    LoadedSchedule loaded;
-    loaded.schedule.collective = collective;
-    loaded.schedule.ranks = 1;
-    loaded.schedule.chunks = one_chunk_per_rank(1);
-    place.push_back({std::make_shared<const LoadedSchedule>(std::move(loaded))});
-  }
-}
-
-std::vector<std::uint32_t> Communicator::Impl::peers() const {
-  std::vector<std::uint32_t> all;
-  for (const auto& sized : schedules) {
-    for (const SizedLoaded& one : sized) {
-      all.insert(all.end(), one.loaded->plan.peers.begin(), one.loaded->plan.peers.end());
-    }
-  }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
-  return all;
-}
-
-void Communicator::Impl::validate(const Call& call) const {
-  const auto& loaded = schedules[static_cast<std::size_t>(call.collective)];
-  const std::string_view name = to_string(call.collective);
-  if (loaded.empty() && group == nullptr)
-    reject(fmt::format("the communicator has no {} schedule", name));
-  const std::size_t ranks = engine->bootstrap().size();
-  const std::uint32_t rank = engine->bootstrap().rank();
-  if (call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
-    reject(fmt::format("{}: {} elements do not fit the address space", name, call.count));
-  }
-  if (call.count == 0) return;
-  const bool root = rank == root_of(call.collective);
-  if (call.send == nullptr && (call.collective != Collective::Broadcast || root)) {
-    reject(fmt::format("{}: send is null", name));
-  }
-  if (call.recv == nullptr && (call.collective != Collective::Reduce || root)) {
-    reject(fmt::format("{}: recv is null", name));
-  }
-  const std::size_t bytes = call.count * size_of(call.type);
-  if (call.collective == Collective::ReduceScatter) {
-    check_disjoint(call, call.send, bytes * ranks, bytes,
-                   call.recv == nullptr ? nullptr : call.recv - rank * bytes);
-  } else if (call.collective == Collective::AllGather) {
-    check_disjoint(call, call.send, bytes, bytes * ranks, call.recv + rank * bytes);
-  } else if (!has_root(call.collective) || root) {
-    check_disjoint(call, call.send, bytes, bytes, call.recv);
-  }
-}
-
-const std::shared_ptr<const LoadedSchedule>& Communicator::Impl::schedule_for(
-    const Call& call) const {
-  const auto& sized = schedules[static_cast<std::size_t>(call.collective)];
-  const bool sharded =
-      call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
-  const std::size_t shards = sharded ? engine->bootstrap().size() : 1;
-  const std::uint64_t bytes = std::uint64_t{call.count} * size_of(call.type) * shards;
-  return std::ranges::lower_bound(sized, bytes, {}, &SizedLoaded::max_bytes)->loaded;
-}
-
-std::shared_ptr<const LoadedProgram> Communicator::Impl::program_for(const Call& call) {
-  const std::size_t element = size_of(call.type);
-  const std::tuple key{call.collective, call.count, element};
-  if (const auto it = programs.find(key); it != programs.end()) return it->second;
-  auto loaded = std::make_shared<LoadedProgram>();
-  loaded->source = schedule_for(call);
-  const bool sharded =
-      call.collective == Collective::ReduceScatter || call.collective == Collective::AllGather;
-  const std::uint64_t count =
-      sharded ? call.count * engine->bootstrap().size() : std::uint64_t{call.count};
-  std::vector<ElementRange> ranges = chunk_ranges(loaded->source->schedule, count);
-  const TransportLimits limits = engine->transport().limits();
-  if (limits.merge_bytes != 0) {
-    if (auto merged = merge_chunks(loaded->source->schedule, ranges, element, limits.merge_bytes)) {
-      Plan own = make_plan(*merged, engine->bootstrap().rank());
-      loaded->source = std::make_shared<const LoadedSchedule>(std::move(*merged), std::move(own));
-      ranges = chunk_ranges(loaded->source->schedule, count);
-    }
-  }
-  const Schedule& schedule = loaded->source->schedule;
-  const std::size_t segment = std::min(options.segment_bytes, limits.segment_bytes);
-  loaded->program =
-      compile(loaded->source->plan, schedule, ranges, {element, segment, limits.window_bytes});
-  if (programs.size() >= kMaxPrograms) programs.clear();
-  programs.emplace(key, loaded);
-  return loaded;
-}
-
-std::uint32_t Communicator::Impl::root_of(Collective collective) const {
-  const auto& loaded = schedules[static_cast<std::size_t>(collective)];
-  if (!has_root(collective)) return 0;
-  return loaded.empty() ? options.root : index(loaded.front().loaded->schedule.root);
-}
-
-bool Communicator::Impl::on_device(const Call& call) const {
-  if (device == nullptr || !device->takes(call)) return false;
-  if (group != nullptr) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: device memory, but the communicator goes without messages",
-                            to_string(call.collective)));
-  }
-  return true;
-}
-
-Request Communicator::Impl::start(const Call& call, std::shared_ptr<const LoadedProgram> program) {
-  if (on_device(call)) return start_on_device(call, std::move(program), {}, false);
+void Communicator::Impl::check_usable() const {
   const auto guard = engine->guard();
   engine->check_usable();
-  validate(call);
-  Request request;
-  if (group != nullptr) {
-    request.operation_ = std::make_unique<host::HostRequest>(
-        engine, *group, call, root_of(call.collective), sequence++, options.recorder.get());
-    engine->poll();
-    return request;
-  }
-  if (program == nullptr) program = program_for(call);
-  auto operation = std::make_unique<MessageOperation>(engine, std::move(program), call, sequence++,
-                                                      options.recorder.get());
-  operation->start();
-  request.operation_ = std::move(operation);
-  return request;
 }
 
-Request Communicator::Impl::start(const Call& call, Stream stream) {
-  if (device == nullptr || group != nullptr) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: a stream, but the communicator {}", to_string(call.collective),
-                            device == nullptr ? "has no device" : "goes without messages"));
-  }
-  device->check_streamed(call);
-  return start_on_device(call, nullptr, stream, true);
-}
-
-Request Communicator::Impl::start_on_device(const Call& call,
-                                            std::shared_ptr<const LoadedProgram> program,
-                                            Stream stream, bool in_order) {
-  {
-    const auto guard = engine->guard();
-    engine->check_usable();
-  }
-  validate(call);
-  if (program == nullptr) program = program_for(call);
-  const bool hold = in_order && device->can_hold(stream.handle);
-  Request request;
-  request.operation_ = std::make_unique<device::StreamRequest>(
-      device->start(std::move(program), call, sequence++, stream.handle, hold), options.timeout,
-      !in_order);
-  if (in_order && !hold) request.wait();
-  return request;
-}
-
-void Communicator::Impl::run(const Call& call) {
-  if (group == nullptr) return start(call).wait();
-  static_cast<void>(on_device(call));
-  engine->check_usable();
-  validate(call);
-  host::HostRequest(engine, *group, call, root_of(call.collective), sequence++,
-                    options.recorder.get())
-      .wait();
+Path& Communicator::Impl::path_of(const Call& call) {
+  if (device != nullptr && device->takes(call)) return *device;
+  return *host;
 }
 
 device::Identities Communicator::Impl::find_devices(Bootstrap& job) {
@@ -261,37 +71,37 @@ device::Identities Communicator::Impl::find_devices(Bootstrap& job) {
   return device::gather_identities(job, options.device.get(), options.timeout);
 }
 
-void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& identities) {
+void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& identities,
+                                     const Planned& planned) {
   if (!options.devices) return;
+  const bool sends_messages = host->sends_messages();
   device::Routes routes;
-  if (group == nullptr) {
+  if (sends_messages) {
     routes = device::agree_on_routes(job, options.device.get(), identities,
                                      engine->transport().takes_device_memory(), options.timeout);
   }
   if (options.device == nullptr) return;
-  device = std::make_unique<device::Collectives>(engine, options.device, std::move(routes),
-                                                 options.timeout);
-  if (group == nullptr) description += fmt::format(", on {}", device->describe(peers()));
+  auto collectives = std::make_unique<device::Collectives>(engine, options.device,
+                                                           std::move(routes), options.timeout);
+  device = std::make_unique<device::DevicePath>(planned, std::move(collectives), sends_messages,
+                                                options.timeout);
+  if (sends_messages) description += fmt::format(", on {}", device->describe());
 }
 
 void Communicator::Impl::close_device(bool finish, const std::string& reason) {
-  if (device == nullptr) return;
-  try {
-    if (finish) device->finish(options.timeout);
-  } catch (const Error&) {  // stop() ends what is left
-  }
-  device->stop(reason);
+  if (device != nullptr) device->close(finish, reason);
 }
 
 /// Decided alike by all ranks: they have the same options, and join() answers the same to all.
-void Communicator::Impl::join_host(Bootstrap& job, bool wanted) {
-  if (job.size() == 1 || !wanted) return;
+std::unique_ptr<host::Group> Communicator::Impl::join_host(Bootstrap& job, bool wanted) const {
+  if (job.size() == 1 || !wanted) return nullptr;
   std::string why_not;
-  group = host::Group::join(job, options.timeout, why_not);
+  auto group = host::Group::join(job, options.timeout, why_not);
   if (group == nullptr && options.host_path == HostPath::Required) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("rank {}: cannot go without messages: {}", job.rank(), why_not));
   }
+  return group;
 }
 
 namespace {
@@ -318,27 +128,34 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
   const bool free_to_choose = plans.plans.empty() || plans.replaceable;
-  for (SizedSchedules& plan : plans.plans) impl_->load(std::move(plan), job);
-  if (job.size() == 1) impl_->fill_in_for_one_rank();
+  const auto programs = std::make_shared<Programs>(std::move(plans.plans), job.rank(), job.size());
   impl_->options = std::move(options);
   const device::Identities devices = impl_->find_devices(job);
   // Vectors on a device would have to be copied to the host and back as a whole.
   const bool on_hosts = std::ranges::all_of(devices, &std::string::empty);
-  const HostPath path = impl_->options.host_path;
-  impl_->join_host(
-      job, path == HostPath::Required || (path == HostPath::Auto && free_to_choose && on_hosts));
+  const HostPath wanted = impl_->options.host_path;
+  std::unique_ptr<host::Group> group =
+      impl_->join_host(job, wanted == HostPath::Required ||
+                                (wanted == HostPath::Auto && free_to_choose && on_hosts));
   std::unique_ptr<Transport> transport =
-      impl_->group != nullptr
-          ? host::make_no_transport()
-          : open_transport(impl_->options.transport, job,
-                           {impl_->peers(), impl_->options.timeout, impl_->options.link_timeout});
+      group != nullptr ? host::make_no_transport()
+                       : open_transport(impl_->options.transport, job,
+                                        {programs->peers(), impl_->options.timeout,
+                                         impl_->options.link_timeout});
   if (impl_->options.checksums) transport = with_checksums(std::move(transport));
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
   impl_->engine =
       std::make_shared<Engine>(std::move(bootstrap), std::move(transport), impl_->options.timeout);
-  if (impl_->group != nullptr) impl_->engine->allow_naps();
-  impl_->open_device(job, devices);
+  const Planned planned(impl_->engine, programs, impl_->options);
+  if (group != nullptr) {
+    impl_->engine->allow_naps();
+    impl_->host =
+        std::make_unique<host::HostPath>(impl_->engine, std::move(group), programs, impl_->options);
+  } else {
+    impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder);
+  }
+  impl_->open_device(job, devices, planned);
 }
 
 Communicator::~Communicator() {

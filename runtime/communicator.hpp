@@ -15,11 +15,11 @@
 
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/bootstrap.hpp"
-#include "runtime/data_type.hpp"
 #include "runtime/device/device.hpp"
-#include "runtime/recorder.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/execution/recorder.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/kernels/data_type.hpp"
+#include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime {
 
@@ -74,6 +74,17 @@ struct Remains {
 /// The same for those who can avoid links. A schedule that uses a dead one ends in LinkError again.
 using ReplanAround = std::function<PlansBySize(const Remains& remains)>;
 
+/// What a collective is called with. `count` is in elements, of a shard where the collective has
+/// shards; what a rank neither puts in nor gets out (algorithms/collective.hpp) may be null.
+struct Call {
+  Collective collective{};
+  const void* send = nullptr;
+  void* recv = nullptr;
+  std::size_t count = 0;
+  DataType type{};
+  ReduceOp op = ReduceOp::Sum;  ///< where the collective reduces
+};
+
 class Operation;  // internal: one started collective
 
 /// A stream of the communicator's device: for CUDA a cudaStream_t; null is the default stream.
@@ -120,7 +131,7 @@ class Prepared {
 /// Buffers are host memory, or both are memory of the communicator's device. Without a stream a
 /// collective on device memory comes after what the default stream holds, and its end is the end of
 /// the call or Request. With one it is ordered as a kernel on that stream would be, and the call
-/// returns at once: docs/gpu.md says how, and what happens to the stream when a peer dies.
+/// returns at once: docs/runtime.md says how, and what happens to the stream when a peer dies.
 ///
 /// Collectives throw Error(Transport) if a peer dies, LinkError if a link does (at every rank, the
 /// first naming the ends) and Error(Timeout) if nothing moves for options.timeout; the message
@@ -151,43 +162,79 @@ class Communicator {
   /// The job that it runs in: after shrink(), that of the survivors.
   [[nodiscard]] std::shared_ptr<Bootstrap> bootstrap() const;
 
-  void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
-  /// send: count*size() elements; recv: count.
-  void reduce_scatter(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
-  /// send: count elements; recv: count*size().
-  void all_gather(const void* send, void* recv, std::size_t count, DataType type);
-  /// From and to the root of the schedule; send is read at the root only.
-  void broadcast(const void* send, void* recv, std::size_t count, DataType type);
-  /// recv is written at the root only.
-  void reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
-
+  /// Starts a collective, and waits for it.
+  void run(const Call& call);
   /// The same without waiting. Several may be outstanding; they progress in test() and wait().
-  Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                           ReduceOp op);
-  Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                               ReduceOp op);
-  Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type);
-  Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type);
-  Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op);
-
+  Request start(const Call& call);
   /// In the order of a stream, without waiting. Errors that show after the call has returned are
   /// thrown by the Request, and failure() has them; the stream goes on, with unspecified values in
   /// recv. \throws Error(Unsupported) without a device, and while a graph is being captured.
+  Request start(const Call& call, Stream stream);
+
+  // The same by name.
+  void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {
+    run({Collective::AllReduce, send, recv, count, type, op});
+  }
+  /// send: count*size() elements; recv: count.
+  void reduce_scatter(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {
+    run({Collective::ReduceScatter, send, recv, count, type, op});
+  }
+  /// send: count elements; recv: count*size().
+  void all_gather(const void* send, void* recv, std::size_t count, DataType type) {
+    run({Collective::AllGather, send, recv, count, type});
+  }
+  /// From and to the root of the schedule; send is read at the root only.
+  void broadcast(const void* send, void* recv, std::size_t count, DataType type) {
+    run({Collective::Broadcast, send, recv, count, type});
+  }
+  /// recv is written at the root only.
+  void reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {
+    run({Collective::Reduce, send, recv, count, type, op});
+  }
+
+  /// Without waiting; with a stream in its order: as start().
   Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                           ReduceOp op, Stream stream);
+                           ReduceOp op) {
+    return start({Collective::AllReduce, send, recv, count, type, op});
+  }
+  Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                           ReduceOp op, Stream stream) {
+    return start({Collective::AllReduce, send, recv, count, type, op}, stream);
+  }
   Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                               ReduceOp op, Stream stream);
+                               ReduceOp op) {
+    return start({Collective::ReduceScatter, send, recv, count, type, op});
+  }
+  Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                               ReduceOp op, Stream stream) {
+    return start({Collective::ReduceScatter, send, recv, count, type, op}, stream);
+  }
+  Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::AllGather, send, recv, count, type});
+  }
   Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type,
-                           Stream stream);
+                           Stream stream) {
+    return start({Collective::AllGather, send, recv, count, type}, stream);
+  }
+  Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Broadcast, send, recv, count, type});
+  }
   Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type,
-                          Stream stream);
+                          Stream stream) {
+    return start({Collective::Broadcast, send, recv, count, type}, stream);
+  }
+  Request start_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                       ReduceOp op) {
+    return start({Collective::Reduce, send, recv, count, type, op});
+  }
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op,
-                       Stream stream);
+                       Stream stream) {
+    return start({Collective::Reduce, send, recv, count, type, op}, stream);
+  }
 
   /// Not collective: checks and plans a collective, to be started any number of times, one at a
   /// time, without a stream. `op` matters where there is one.
-  Prepared prepare(Collective collective, const void* send, void* recv, std::size_t count,
-                   DataType type, ReduceOp op = ReduceOp::Sum);
+  Prepared prepare(const Call& call);
   Request start(const Prepared& prepared);
 
   void barrier();

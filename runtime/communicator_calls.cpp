@@ -3,10 +3,7 @@
 /// What users call: collectives by name, requests, memory.
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "runtime/communicator_internal.hpp"
-#include "runtime/host/mapping_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -22,6 +19,7 @@ void Request::wait() {
 
 struct Prepared::State {
   Call call;
+  Path* path = nullptr;  ///< of the communicator that prepared it
   std::shared_ptr<const LoadedProgram> program;
 };
 Prepared::Prepared() = default;
@@ -46,71 +44,55 @@ void Communicator::abort(const std::string& reason) {
   impl_->engine->give_up(reason);
 }
 
-namespace {
-
-Call call_of(Collective collective, const void* send, void* recv, std::size_t count, DataType type,
-             ReduceOp op = ReduceOp::Sum) {
-  return {
-      collective, static_cast<const std::byte*>(send), static_cast<std::byte*>(recv), count, type,
-      op};
+void Communicator::run(const Call& call) {
+  Path& path = impl_->path_of(call);
+  auto program = path.prepare(call);
+  path.run(call, std::move(program), impl_->sequence++);
 }
 
-}  // namespace
+Request Communicator::start(const Call& call) { return start(prepare(call)); }
 
-Prepared Communicator::prepare(Collective collective, const void* send, void* recv,
-                               std::size_t count, DataType type, ReduceOp op) {
-  const Call call = call_of(collective, send, recv, count, type, op);
-  {
-    const auto guard = impl_->engine->guard();
-    impl_->engine->check_usable();
+Request Communicator::start(const Call& call, Stream stream) {
+  if (impl_->device == nullptr) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: a stream, but the communicator has no device",
+                            to_string(call.collective)));
   }
-  static_cast<void>(impl_->on_device(call));
-  impl_->validate(call);
+  impl_->device->check_streamed(call);
+  auto program = impl_->device->prepare(call);
+  Request request;
+  request.operation_ =
+      impl_->device->start_in_order(call, std::move(program), impl_->sequence++, stream.handle);
+  return request;
+}
+
+Prepared Communicator::prepare(const Call& call) {
+  Path& path = impl_->path_of(call);
   Prepared prepared;
-  prepared.state_ = std::make_shared<const Prepared::State>(
-      Prepared::State{call, impl_->group == nullptr ? impl_->program_for(call) : nullptr});
+  prepared.state_ =
+      std::make_shared<const Prepared::State>(Prepared::State{call, &path, path.prepare(call)});
   return prepared;
 }
 
 Request Communicator::start(const Prepared& prepared) {
-  return impl_->start(prepared.state_->call, prepared.state_->program);
+  const Prepared::State& state = *prepared.state_;
+  impl_->check_usable();
+  Request request;
+  request.operation_ = state.path->start(state.call, state.program, impl_->sequence++);
+  return request;
 }
 
-bool Communicator::on_one_host() const { return impl_->group != nullptr; }
+bool Communicator::on_one_host() const { return !impl_->host->sends_messages(); }
 
 std::string Communicator::algorithm(Collective collective, std::uint64_t bytes) const {
-  if (on_one_host()) return "host";
-  const auto& sized = impl_->schedules[static_cast<std::size_t>(collective)];
-  const auto found = std::ranges::lower_bound(sized, bytes, {}, &SizedLoaded::max_bytes);
-  return found == sized.end() ? std::string() : found->loaded->schedule.algorithm;
+  return impl_->host->algorithm(collective, bytes);
 }
 
-void Communicator::barrier() {
-  if (impl_->group == nullptr) {
-    const auto guard = impl_->engine->guard();
-    return impl_->engine->barrier();
-  }
-  impl_->engine->wait_all();
-  impl_->run({Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8});
-}
+void Communicator::barrier() { impl_->host->barrier(impl_->sequence); }
 
 void* Communicator::allocate(std::size_t bytes) {
-  Engine& engine = *impl_->engine;
-  {
-    const auto guard = engine.guard();
-    engine.check_usable();
-  }
-  if (impl_->group == nullptr) {
-    impl_->plain_memory.push_back(host::Mapping::create_private(bytes));
-    return impl_->plain_memory.back()->data();
-  }
-  try {
-    return impl_->group->allocate(engine.bootstrap(), bytes, impl_->options.timeout);
-  } catch (const Error& error) {
-    // Without memory the ranks go on; after anything else they are out of step.
-    if (error.code() != ErrorCode::Io) engine.give_up(fmt::format("allocate: {}", error.what()));
-    throw;
-  }
+  impl_->check_usable();
+  return impl_->host->allocate(bytes);
 }
 
 void Communicator::deallocate(void* memory) {
@@ -118,93 +100,15 @@ void Communicator::deallocate(void* memory) {
     const auto guard = impl_->engine->guard();
     impl_->engine->wait_all();
   }
-  const bool shared = impl_->group != nullptr && impl_->group->deallocate(memory);
-  const auto plain =
-      std::erase_if(impl_->plain_memory, [&](const auto& one) { return one->data() == memory; });
-  if (!shared && plain == 0) {
-    throw Error(ErrorCode::InvalidArgument,
-                "deallocate: expected memory of allocate(), got another address");
-  }
+  if (impl_->host->deallocate(memory)) return;
+  throw Error(ErrorCode::InvalidArgument,
+              "deallocate: expected memory of allocate(), got another address");
 }
 
 std::shared_ptr<const void> Communicator::hold(const void* memory) const {
-  if (impl_->group != nullptr) {
-    if (auto mapping = impl_->group->owner(memory)) return mapping;
-  }
-  for (const auto& mapping : impl_->plain_memory) {
-    if (mapping->data() == memory) return mapping;
-  }
+  if (auto held = impl_->host->hold(memory)) return held;
   throw Error(ErrorCode::InvalidArgument,
               "hold: expected memory of allocate(), got another address");
-}
-
-Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
-                                       DataType type, ReduceOp op) {
-  return impl_->start(call_of(Collective::AllReduce, send, recv, count, type, op));
-}
-
-Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
-                                           DataType type, ReduceOp op) {
-  return impl_->start(call_of(Collective::ReduceScatter, send, recv, count, type, op));
-}
-
-Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
-                                       DataType type) {
-  return impl_->start(call_of(Collective::AllGather, send, recv, count, type));
-}
-
-Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
-                                      DataType type) {
-  return impl_->start(call_of(Collective::Broadcast, send, recv, count, type));
-}
-
-Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                                   ReduceOp op) {
-  return impl_->start(call_of(Collective::Reduce, send, recv, count, type, op));
-}
-
-Request Communicator::start_all_reduce(const void* send, void* recv, std::size_t count,
-                                       DataType type, ReduceOp op, Stream stream) {
-  return impl_->start(call_of(Collective::AllReduce, send, recv, count, type, op), stream);
-}
-
-Request Communicator::start_reduce_scatter(const void* send, void* recv, std::size_t count,
-                                           DataType type, ReduceOp op, Stream stream) {
-  return impl_->start(call_of(Collective::ReduceScatter, send, recv, count, type, op), stream);
-}
-
-Request Communicator::start_all_gather(const void* send, void* recv, std::size_t count,
-                                       DataType type, Stream stream) {
-  return impl_->start(call_of(Collective::AllGather, send, recv, count, type), stream);
-}
-
-Request Communicator::start_broadcast(const void* send, void* recv, std::size_t count,
-                                      DataType type, Stream stream) {
-  return impl_->start(call_of(Collective::Broadcast, send, recv, count, type), stream);
-}
-
-Request Communicator::start_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                                   ReduceOp op, Stream stream) {
-  return impl_->start(call_of(Collective::Reduce, send, recv, count, type, op), stream);
-}
-
-void Communicator::all_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                              ReduceOp op) {
-  impl_->run(call_of(Collective::AllReduce, send, recv, count, type, op));
-}
-void Communicator::reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                                  ReduceOp op) {
-  impl_->run(call_of(Collective::ReduceScatter, send, recv, count, type, op));
-}
-void Communicator::all_gather(const void* send, void* recv, std::size_t count, DataType type) {
-  impl_->run(call_of(Collective::AllGather, send, recv, count, type));
-}
-void Communicator::broadcast(const void* send, void* recv, std::size_t count, DataType type) {
-  impl_->run(call_of(Collective::Broadcast, send, recv, count, type));
-}
-void Communicator::reduce(const void* send, void* recv, std::size_t count, DataType type,
-                          ReduceOp op) {
-  impl_->run(call_of(Collective::Reduce, send, recv, count, type, op));
 }
 
 }  // namespace multitree::runtime

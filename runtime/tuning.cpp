@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "algorithms/registry.hpp"
-#include "runtime/agreement.hpp"
 #include "runtime/host/group_internal.hpp"
-#include "runtime/link_measurement.hpp"
+#include "runtime/job/agreement.hpp"
+#include "runtime/measure/link_measurement.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {

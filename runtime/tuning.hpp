@@ -8,8 +8,8 @@
 
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::runtime {

@@ -28,7 +28,7 @@ install_packages() {
 build_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev libucx-dev libcli11-dev
                 nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libhwloc-dev libpmix-dev libxxhash-dev libyaml-cpp-dev
                 coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox verilator make zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev
+test_packages=(libgtest-dev libgmock-dev clang-format-14 openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev gfortran
                yosys z3 libgloo-dev slurmctld slurmd slurm-client munge)
 
 # build PRESET [cmake option...]: configures and builds, with ninja's own progress.

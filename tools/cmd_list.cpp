@@ -7,8 +7,8 @@
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
-#include "runtime/data_type.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/kernels/data_type.hpp"
+#include "runtime/messages/transport.hpp"
 #include "tools/command.hpp"
 #include "topologies/registry.hpp"
 

@@ -18,7 +18,7 @@
 #include "algorithms/report.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
-#include "runtime/launcher.hpp"
+#include "runtime/job/launcher.hpp"
 #include "runtime/tuning.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"

@@ -149,7 +149,8 @@ Topology make_cayley(const Spec& spec) {
   for (std::uint32_t rank = 0; rank < graph.size(); ++rank) {
     for (std::uint32_t s = 0; s < graph.degree(); ++s) {
       const std::uint32_t to = graph.apply(rank, s), back = graph.inverse(s);
-      // A pair of links belongs to one end: the generator's if it is not its own inverse.
+      // Each duplex link is added once: from the end whose generator comes first, or, if the
+      // generator is its own inverse, from the lower rank.
       if (s < back || (s == back && rank < to)) {
         builder.add_duplex(NodeId{rank}, NodeId{to}, speed.bandwidth, speed.latency);
       }

@@ -42,7 +42,7 @@ std::optional<Number> to_number(std::string_view text) {
   return value;
 }
 
-/// Nodes and links by their spellings. Names may contain the marks that separate them.
+/// Finds nodes and links by their names, which may contain the marks that separate them.
 class Finder {
  public:
   explicit Finder(const Topology& topology) : topology_(topology) {
@@ -111,7 +111,7 @@ std::pair<std::string_view, std::string_view> split_value(std::string_view item)
 
 void remove_links(Draft& draft, const Finder& finder, std::string_view item) {
   const auto [subject, value] = split_value(item);
-  // "A-B:C" where C is no number is a name with a colon.
+  // "A-B:C" where C is no number: the colon belongs to a name.
   const auto number = to_number<std::uint32_t>(value);
   const auto [there, back] = finder.links(number ? subject : item);
   for (const auto& links : {there, back}) {
@@ -168,7 +168,7 @@ void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
   if (const auto node = finder.find_node(subject)) {
     links = finder.links_of(*node);
   } else if (subject.find_first_of("->") == std::string_view::npos) {
-    static_cast<void>(finder.node(subject));  // fails
+    static_cast<void>(finder.node(subject));  // throws: no such node
   } else {
     auto [there, back] = finder.links(subject);
     links = std::move(there);

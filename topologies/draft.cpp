@@ -41,9 +41,9 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> neighbours_of(const Draft& 
   return pairs;
 }
 
-/// The tree of biconnected blocks and the nodes they share, less its leaves that are no member,
-/// over and over: a block that is left joins two members, and each of its nodes is on a path
-/// between them.
+/// The tree of biconnected blocks and of the nodes that they share. Leaves that are no member are
+/// removed until there are none: then each block that is left joins two members, and each of its
+/// nodes is on a path between them.
 class BlockTree {
  public:
   BlockTree(const Draft& draft, const std::vector<bool>& is_member)

@@ -78,7 +78,7 @@ std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks) {
          rank += step) {
       ranks.push_back(Rank{static_cast<std::uint32_t>(rank)});
     }
-    // Repetitions could make the list longer than any memory.
+    // Refused here already: a list with repetitions could be longer than memory is.
     if (ranks.size() > num_ranks) check_members(ranks, num_ranks);
     begin = end + 1;
   }
@@ -96,7 +96,7 @@ std::string ranks_text(std::span<const Rank> ranks) {
            index(ranks[last + 1]) - std::int64_t{index(ranks[last])} == step) {
       ++last;
     }
-    if (last < i + 2 && std::abs(step) != 1) last = i;  // Two of a kind are no range.
+    if (last < i + 2 && std::abs(step) != 1) last = i;  // no range of two but "3-4"
     text += fmt::format("{}{}", text.empty() ? "" : ",", first);
     if (last > i) text += fmt::format("-{}", index(ranks[last]));
     if (last > i && std::abs(step) != 1) text += fmt::format(":{}", std::abs(step));

@@ -115,7 +115,8 @@ Topology make_topology(std::string_view text) {
       spec.fail(error.what());
     }
   } catch (const Error& error) {
-    // The builder does not know the spec: a latency of 2s, say.
+    // The builder reports a value that is out of range (a latency of 2s, say) without the spec: add
+    // it.
     if (error.code() != ErrorCode::InvalidInput) throw;
     spec.fail(error.what());
   }

@@ -89,7 +89,7 @@ Topology remaining_network(const Topology& whole, const std::vector<std::uint32_
     try {
       return change_network(whole,
                             {.without = cut, .dead = fmt::format("{}", fmt::join(lost, ","))});
-    } catch (const Error&) {  // as below
+    } catch (const Error&) {  // it falls apart without them: they are believed to forward
     }
   }
   const Topology left = cut.empty() ? whole : change_network(whole, {.without = cut});

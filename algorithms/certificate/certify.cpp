@@ -18,6 +18,12 @@ namespace {
 
 Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
 
+/// Whether every chunk goes from one rank to one rank: then flows are packed, not trees, and cuts
+/// say all.
+bool has_one_way(Collective collective) {
+  return facts(collective).start != Holder::Everyone && facts(collective).end != Holder::Everyone;
+}
+
 /// Everything but cuts and bound.
 Certificate make_header(const Topology& topology, const Bounds& bounds, Collective collective,
                         Rank root) {
@@ -27,11 +33,11 @@ Certificate make_header(const Topology& topology, const Bounds& bounds, Collecti
   certificate.ranks = topology.num_ranks();
   certificate.hops = bounds.diameter;
   certificate.far_apart = bounds.far_apart;
-  if (collective == Collective::Broadcast) {
+  if (facts(collective).start == Holder::Root) {
     const FarthestRank far = farthest_rank(topology, root);
     certificate.hops = far.hops;
     certificate.far_apart = {root, far.rank};
-  } else if (collective == Collective::Reduce) {
+  } else if (facts(collective).end == Holder::Root) {
     const FarthestRank far = farthest_rank(topology.transposed(), root);
     certificate.hops = far.hops;
     certificate.far_apart = {far.rank, root};
@@ -154,25 +160,13 @@ Certified certify(const Topology& topology, const Bounds& bounds, Collective col
                 fmt::format("expected a root below {}, got {}", topology.num_ranks(), index(root)));
   }
   const Certificate header = make_header(topology, bounds, collective, root);
-  std::vector<NodeId> far;
-  switch (collective) {
-    case Collective::AllReduce:
-      return all_reduce(header, topology, bounds, most_program_nodes);
-    case Collective::AllGather:
-      return {with_cut(header, bounds.all_gather_far, bounds.all_gather), is_balanced(topology)};
-    case Collective::ReduceScatter:
-      return {with_cut(header, bounds.reduce_scatter_far, bounds.reduce_scatter),
-              is_balanced(topology)};
-    case Collective::Broadcast: {
-      const Rational bound = broadcast_bound(topology, root, &far);
-      return {with_cut(header, far, bound), is_balanced(topology)};
-    }
-    case Collective::Reduce: {
-      const Rational bound = broadcast_bound(topology.transposed(), root, &far);
-      return {with_cut(header, far, bound), is_balanced(topology)};
-    }
+  if (collective == Collective::AllReduce) {
+    return all_reduce(header, topology, bounds, most_program_nodes);
   }
-  throw std::logic_error("certify: no such collective");
+  std::vector<NodeId> far;
+  const Rational bound = collective_bound(bounds, topology, collective, root, &far);
+  return {with_cut(header, std::move(far), bound),
+          has_one_way(collective) || is_balanced(topology)};
 }
 
 Certified certify(const Topology& topology, Collective collective, Rank root) {

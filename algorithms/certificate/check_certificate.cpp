@@ -19,10 +19,6 @@ constexpr std::array<std::string_view, 7> kFaultNames = {
     "bad-price",     "wrong-bound",      "wrong-hops"};
 constexpr std::uint32_t kUnreached = std::numeric_limits<std::uint32_t>::max();
 
-bool gathers(Collective collective) {
-  return collective != Collective::ReduceScatter && collective != Collective::Reduce;
-}
-
 /// Collects violations; the checks of one certificate.
 class Checker {
  public:
@@ -84,13 +80,13 @@ class Checker {
           fmt::format("expected two ranks below {}, got {} and {}", ranks, index(from), index(to)));
       return;
     }
-    const Collective collective = certificate_.collective;
-    if ((collective == Collective::Broadcast && from != certificate_.root) ||
-        (collective == Collective::Reduce && to != certificate_.root)) {
+    const bool starts = facts(certificate_.collective).start == Holder::Root;
+    const bool ends = facts(certificate_.collective).end == Holder::Root;
+    if ((starts && from != certificate_.root) || (ends && to != certificate_.root)) {
       add(CertificateFault::WrongHops,
           fmt::format("expected a way that {} at the root {}, got one from rank {} to rank {}",
-                      collective == Collective::Broadcast ? "starts" : "ends",
-                      index(certificate_.root), index(from), index(to)));
+                      starts ? "starts" : "ends", index(certificate_.root), index(from),
+                      index(to)));
     }
     const std::uint32_t hops = hops_between(from, to);
     if (hops != certificate_.hops) {
@@ -154,7 +150,7 @@ class Checker {
       add(fault, fmt::format("{}: expected no {} part in {}", name, phase,
                              to_string(certificate_.collective)));
     };
-    if (gather != 0 && !gathers(certificate_.collective)) add_phase("gather");
+    if (gather != 0 && !copies(certificate_.collective)) add_phase("gather");
     if (reduce != 0 && !reduces(certificate_.collective)) add_phase("reduce");
   }
 

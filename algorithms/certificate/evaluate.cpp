@@ -54,43 +54,80 @@ Exact priced_bandwidth(const Certificate& certificate, const Topology& topology,
 }
 
 /// What must cross the cuts, as a multiple of the buffer: z of certificate.hpp.
-Exact crossing_data(const Certificate& certificate, const Topology& topology,
-                    const std::vector<std::vector<std::uint32_t>>& cuts) {
-  Exact total = 0;
-  for (const WeightedCut& cut : certificate.cuts) total += cut.gather + cut.reduce;
-  const auto of_root = [&](Rank rank) {
-    Exact value = total;
-    for (const std::uint32_t c : cuts[index(topology.node_of(rank))]) {
-      value -= certificate.cuts[c].gather + certificate.cuts[c].reduce;
+class Crossing {
+ public:
+  Crossing(const Certificate& certificate, const Topology& topology,
+           const std::vector<std::vector<std::uint32_t>>& cuts)
+      : certificate_(certificate), topology_(topology), cuts_(cuts) {}
+
+  [[nodiscard]] Exact value() const {
+    const auto& [collective, name, start, end] = facts(certificate_.collective);
+    if (start == Holder::Everyone && end == Holder::Everyone) return least();
+    const bool one_end = start == Holder::Everyone || end == Holder::Everyone;
+    const std::vector<Rank> sources = ranks_at(start == Holder::Everyone ? end : start);
+    Exact sum = 0;
+    std::uint64_t count = 0;
+    for (const Rank source : sources) {
+      for (const Rank target : one_end ? std::vector{source} : ranks_at(end)) {
+        sum += of(source, target);
+        ++count;
+      }
+    }
+    return sum / count;
+  }
+
+ private:
+  /// Any rank may be the root of an element.
+  [[nodiscard]] Exact least() const {
+    Exact least = of(Rank{0}, Rank{0});
+    for (std::uint32_t r = 1; r < topology_.num_ranks(); ++r) {
+      least = std::min(least, of(Rank{r}, Rank{r}));
+    }
+    return least;
+  }
+
+  [[nodiscard]] std::vector<Rank> ranks_at(Holder holder) const {
+    if (holder == Holder::Root) return {certificate_.root};
+    std::vector<Rank> all;
+    for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) all.push_back(Rank{r});
+    return all;
+  }
+
+  [[nodiscard]] bool is_far(Rank rank, std::uint32_t cut) const {
+    return std::ranges::binary_search(cuts_[index(topology_.node_of(rank))], cut);
+  }
+
+  /// Of an element that comes from `source` and is for `target`, or where one of the two is
+  /// everyone, whose tree is rooted at both. Every far side has a rank.
+  [[nodiscard]] Exact of(Rank source, Rank target) const {
+    const bool to_all = facts(certificate_.collective).end == Holder::Everyone;
+    Exact value = 0;
+    for (std::uint32_t c = 0; c < certificate_.cuts.size(); ++c) {
+      const WeightedCut& cut = certificate_.cuts[c];
+      const bool copied_across = !is_far(source, c) && (to_all || is_far(target, c));
+      if (copied_across) value += cut.gather;
+      if (!is_far(target, c)) value += cut.reduce;
     }
     return value;
-  };
-  if (has_root(certificate.collective)) return of_root(certificate.root);
-  Exact least = total, sum = 0;
-  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const Exact value = of_root(Rank{r});
-    least = std::min(least, value);
-    sum += value;
   }
-  return certificate.collective == Collective::AllReduce ? least
-                                                         : Exact(sum / topology.num_ranks());
-}
 
-bool is_sharded(Collective collective) {
-  return collective == Collective::AllGather || collective == Collective::ReduceScatter;
-}
+  const Certificate& certificate_;
+  const Topology& topology_;
+  const std::vector<std::vector<std::uint32_t>>& cuts_;
+};
 
-/// Sum of the weights that a chunk's own is a share of: its owner's shard, or the whole buffer.
+/// Sum of the weights that a chunk's own is a share of: the shard that it is part of, or the whole
+/// buffer.
 std::vector<std::uint64_t> whole_weights(const Schedule& schedule) {
   const bool sharded = is_sharded(schedule.collective);
   std::vector<std::uint64_t> of_rank(sharded ? schedule.ranks : 1, 0);
   for (const Chunk& chunk : schedule.chunks) {
-    of_rank[sharded ? index(chunk.owner) : 0] += chunk.weight;
+    of_rank[sharded ? index(shard_of(schedule.collective, chunk)) : 0] += chunk.weight;
   }
   std::vector<std::uint64_t> whole;
   whole.reserve(schedule.chunks.size());
   for (const Chunk& chunk : schedule.chunks) {
-    whole.push_back(of_rank[sharded ? index(chunk.owner) : 0]);
+    whole.push_back(of_rank[sharded ? index(shard_of(schedule.collective, chunk)) : 0]);
   }
   return whole;
 }
@@ -104,7 +141,7 @@ Exact shards_of_whole(const Schedule& schedule) {
 
 Exact evaluate(const Certificate& certificate, const Topology& topology) {
   const auto cuts = cuts_of_nodes(certificate, topology);
-  const Exact crossing = crossing_data(certificate, topology, cuts);
+  const Exact crossing = Crossing(certificate, topology, cuts).value();
   const Exact bandwidth = priced_bandwidth(certificate, topology, cuts);
   if (crossing <= 0 || bandwidth <= 0) return 0;
   return crossing * Exact(topology.num_ranks()) *

@@ -64,8 +64,9 @@ TreeProgram::TreeProgram(const Topology& topology)
               std::vector<double>(rows_.bandwidth.size(), 0));
 }
 
-// Prices of the program jump from solution to solution. Half way to those that gave the best bound
-// so far, trees are cheap at what prices will be (smoothing: Wentges 1997).
+// Prices jump from one solution to the next. So trees are generated at prices half way between the
+// current ones and those that gave the best bound so far, which are nearer to what prices will be
+// (smoothing: Wentges 1997).
 double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough) {
   lp_.drop_columns(kColumnsPerRow * rows_.bandwidth.size());
   lp_.set_capacities(std::move(capacities));

@@ -13,9 +13,9 @@
 
 namespace multitree {
 
-/// Rows are links; where every link has a mate, links with their mates: a tree that is reduced
-/// along the mates of the links that it broadcasts along is without loss of generality then
-/// (average a solution with its mirror image), and it uses both ways the same.
+/// Rows are links. Where every link has a mate, a row is a link with its mate: then trees that are
+/// reduced along the mates of the links that they broadcast along are enough (the average of any
+/// solution and its mirror image is made of such), and they use both directions alike.
 class TreeProgram {
  public:
   explicit TreeProgram(const Topology& topology);

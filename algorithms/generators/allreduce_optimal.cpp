@@ -17,11 +17,12 @@
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
-#include "algorithms/packing/combs.hpp"
-#include "algorithms/packing/mirrored_growth.hpp"
-#include "algorithms/packing/spanning_trees.hpp"
-#include "algorithms/packing/switched_all_reduce.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/chunks/pipeline.hpp"
+#include "algorithms/packing/steps/mirrored_growth.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/combs.hpp"
+#include "algorithms/packing/trees/spanning_trees.hpp"
+#include "algorithms/packing/trees/switched_all_reduce.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -191,8 +192,8 @@ Schedule fastest(const Topology& topology, const Options& options) {
   return fastest.take();
 }
 
-/// Steps for their share of the buffer: also considers reduce-scatter + all-gather, all of whose
-/// chunks are equal as well.
+/// The schedule whose steps, each counted by the share of the buffer that it moves, are fewest.
+/// Reduce-scatter + all-gather is considered too, as all of its chunks are equal as well.
 Schedule fewest_steps(const Topology& topology, const Options& options) {
   Schedule best = in_lockstep(topology, options);
   if (topology.num_ranks() > kMaxCompared) return best;

@@ -25,7 +25,7 @@ struct Cuts {
 std::vector<Cuts> cuts_by_owner(const Schedule& schedule) {
   std::vector<Cuts> all(schedule.ranks);
   for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
-    Cuts& cuts = all[index(schedule.chunks[c].owner)];
+    Cuts& cuts = all[index(schedule.chunks[c].root())];
     const std::uint64_t begin = cuts.ends.empty() ? 0 : cuts.ends.back();
     cuts.chunks.push_back(c);
     cuts.ends.push_back(begin + schedule.chunks[c].weight);
@@ -54,7 +54,7 @@ void add_owner(Rank owner, const Cuts& first, const Cuts& second, std::uint64_t 
   for (std::size_t i = 0, j = 0; i < first.ends.size() && j < second.ends.size();) {
     const std::uint64_t end = std::min(first.ends[i] * a, second.ends[j] * b);
     const auto chunk = static_cast<std::uint32_t>(common.chunks.size());
-    common.chunks.push_back({owner, chunk, end - begin});
+    common.chunks.push_back(Chunk::rooted(owner, chunk, end - begin));
     common.of_first[first.chunks[i]].push_back(chunk);
     common.of_second[second.chunks[j]].push_back(chunk);
     if (first.ends[i] * a == end) ++i;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -26,22 +27,16 @@ Schedule header_of(const Schedule& schedule) {
   return header;
 }
 
-Collective mirrored(Collective collective) {
-  switch (collective) {
-    case Collective::AllGather:
-      return Collective::ReduceScatter;
-    case Collective::Broadcast:
-      return Collective::Reduce;
-    default:
-      throw std::logic_error(fmt::format("expected an allgather or a broadcast to reverse, got {}",
-                                         to_string(collective)));
-  }
-}
-
 template <class LinkMap>
 Schedule reversed(const Schedule& schedule, LinkMap&& link_map) {
+  if (reduces(schedule.collective)) {
+    throw std::logic_error(fmt::format("expected a collective that only copies to reverse, got {}",
+                                       to_string(schedule.collective)));
+  }
   Schedule result = header_of(schedule);
-  result.collective = mirrored(schedule.collective);
+  result.collective = time_reversed(schedule.collective);
+  for (Chunk& chunk : result.chunks) std::swap(chunk.source, chunk.target);
+  const Op op = reduces(result.collective) ? Op::Reduce : Op::Copy;
   result.transfers.reserve(schedule.transfers.size());
   result.routes.reserve(schedule.routes.size());
   const std::uint32_t steps = schedule.num_steps();
@@ -53,7 +48,7 @@ Schedule reversed(const Schedule& schedule, LinkMap&& link_map) {
     for (auto link = forward.rbegin(); link != forward.rend(); ++link) {
       route.push_back(link_map(*link));
     }
-    result.add(steps - 1 - t->step, Op::Reduce, t->chunk, t->dst, t->src, route);
+    result.add(steps - 1 - t->step, op, t->chunk, t->dst, t->src, route);
   }
   result.canonicalize();
   return result;
@@ -93,6 +88,10 @@ Schedule all_reduce_of(const Schedule& first, const Schedule& second) {
   result.canonicalize();
   return result;
 }
+
+namespace {
+
+}  // namespace
 
 Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topology& topology) {
   Schedule result = header_of(schedule);

@@ -145,7 +145,7 @@ Schedule all_reduce(const Topology& topology, const Spec& options) {
     const std::uint32_t height = edges.empty() ? 0 : edges.back().depth;
     for (std::uint32_t segment = 0; segment < plan.segments; ++segment) {
       const std::uint32_t chunk = 2 * segment + tree;
-      header.chunks[chunk] = {.owner = Rank{root}, .tree = tree, .weight = 1};
+      header.chunks[chunk] = Chunk::rooted(Rank{root}, tree, 1);
       for (const auto& edge : edges) {
         pipeline.add(2 * segment + height - edge.depth,
                      {Op::Reduce, chunk, Rank{edge.child}, Rank{edge.parent}});

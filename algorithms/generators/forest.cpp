@@ -4,8 +4,9 @@
 #include <algorithm>
 
 #include "algorithms/generators/generators_internal.hpp"
-#include "algorithms/packing/gather_packing.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/chunks/pipeline.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/gather_packing.hpp"
 
 namespace multitree {
 namespace {

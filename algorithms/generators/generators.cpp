@@ -47,7 +47,7 @@ Schedule scattered_broadcast(const Schedule& gather, Rank root, const Topology& 
   Schedule header = broadcast_header(topology, root, chunks);
   std::vector<Message> messages;
   for (std::uint32_t c = 0; c < chunks; ++c) {
-    const Rank owner = gather.chunks[c].owner;
+    const Rank owner = gather.chunks[c].root();
     if (owner != root) messages.push_back({Op::Copy, c, root, owner});
   }
   for (const Transfer& t : gather.transfers) {
@@ -70,7 +70,7 @@ Schedule all_gather_header(const Topology& topology, std::uint32_t chunks_per_ow
   schedule.collective = Collective::AllGather;
   schedule.ranks = topology.num_ranks();
   for (std::uint32_t c = 0; c < schedule.ranks * chunks_per_owner; ++c) {
-    schedule.chunks.push_back({.owner = Rank{c / chunks_per_owner}, .tree = c, .weight = 1});
+    schedule.chunks.push_back(Chunk::rooted(Rank{c / chunks_per_owner}, c, 1));
   }
   return schedule;
 }
@@ -81,7 +81,7 @@ Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chu
   schedule.root = root;
   schedule.ranks = topology.num_ranks();
   for (std::uint32_t c = 0; c < chunks; ++c) {
-    schedule.chunks.push_back({.owner = root, .tree = c, .weight = 1});
+    schedule.chunks.push_back(Chunk::rooted(root, c, 1));
   }
   return schedule;
 }

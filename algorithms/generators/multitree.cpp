@@ -148,7 +148,7 @@ Growth::Growth(Schedule header, const Topology& topology, Order order, std::uint
   if (trial != 0) shuffle(trial);
   members_.assign(trees_.size() * words_, 0);
   for (std::uint32_t tree = 0; tree < trees_.size(); ++tree) {
-    const std::uint32_t root = index(schedule_.chunks[tree].owner);
+    const std::uint32_t root = index(schedule_.chunks[tree].root());
     trees_[tree].parents.push_back(root);
     set_member(tree, root);
   }
@@ -341,7 +341,7 @@ void Growth::fail() const {
   }
   throw Error(ErrorCode::Unsupported,
               fmt::format("multitree on {}: rank {} cannot reach rank(s) {}", topology_.name(),
-                          index(schedule_.chunks[tree].owner), fmt::join(missing, ", ")));
+                          index(schedule_.chunks[tree].root()), fmt::join(missing, ", ")));
 }
 
 struct Options {

@@ -36,23 +36,16 @@ Schedule all_reduce(const Algorithm& algorithm, const Topology& topology, const 
   return all_reduce_of(first, second);
 }
 
+/// What an algorithm has is put together to any collective: what copies to everyone is its own;
+/// what reduces to one is the mirror image of that.
 Schedule generate(const Algorithm& algorithm, const Topology& topology, Collective collective,
                   Rank root, const Spec& options) {
-  const auto all_gather = [&](const Topology& t) { return algorithm.all_gather(t, options); };
-  const auto broadcast = [&](const Topology& t) { return algorithm.broadcast(t, root, options); };
-  switch (collective) {
-    case Collective::AllReduce:
-      return all_reduce(algorithm, topology, options);
-    case Collective::ReduceScatter:
-      return mirror(topology, all_gather);
-    case Collective::AllGather:
-      return all_gather(topology);
-    case Collective::Broadcast:
-      return broadcast(topology);
-    case Collective::Reduce:
-      return mirror(topology, broadcast);
-  }
-  throw std::logic_error("unknown collective");
+  if (collective == Collective::AllReduce) return all_reduce(algorithm, topology, options);
+  if (collective == Collective::AllGather) return algorithm.all_gather(topology, options);
+  if (collective == Collective::Broadcast) return algorithm.broadcast(topology, root, options);
+  return mirror(topology, [&](const Topology& t) {
+    return generate(algorithm, t, time_reversed(collective), root, options);
+  });
 }
 
 }  // namespace

@@ -96,7 +96,7 @@ Schedule all_reduce(const Topology& topology, const Spec& options) {
   for (std::uint32_t c = 0; c < 4 * per_part; ++c) {
     const std::uint32_t x = c % per_part * grid.width / per_part;
     const std::uint32_t y = c % per_part * grid.height / per_part;
-    header.chunks.push_back({.owner = Rank{x + grid.width * y}, .tree = c, .weight = 1});
+    header.chunks.push_back(Chunk::rooted(Rank{x + grid.width * y}, c, 1));
   }
   std::vector<Message> messages;
   for (const std::uint32_t phase : {0U, 1U}) {

@@ -69,7 +69,7 @@ std::vector<SwingStep> swing_steps(const std::vector<std::uint32_t>& dims, std::
 Schedule swing_spread(Schedule header, const SwingParts& parts, const Topology& topology) {
   std::vector<Spreading> spreadings;
   for (std::uint32_t c = 0; c < header.chunks.size(); ++c) {
-    spreadings.emplace_back(c, header.ranks, header.chunks[c].owner);
+    spreadings.emplace_back(c, header.ranks, header.chunks[c].root());
   }
   std::vector<Message> messages;
   for (std::size_t left = parts[0].size(); left > 0; --left) {

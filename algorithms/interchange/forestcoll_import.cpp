@@ -10,7 +10,7 @@
 
 #include "algorithms/compose.hpp"
 #include "algorithms/interchange/interchange.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/text_internal.hpp"

@@ -32,7 +32,7 @@ Chunking join_units(const MscclProgram& program, const MscclMessages& all) {
     history[all.messages[m].chunk].push_back(all.group[m]);
   }
   const auto shard = program.units / static_cast<std::uint32_t>(program.gpus.size());
-  const bool shards = has_shards(program.collective);
+  const bool shards = is_sharded(program.collective);
   Chunking result;
   for (std::uint32_t u = 0; u < program.units; ++u) {
     const bool joined =
@@ -91,17 +91,17 @@ void link_connections(const MscclProgram& program, MscclMessages& all) {
 void set_chunks(const Chunking& chunking, const MscclMessages& all, const MscclProgram& program,
                 Schedule& schedule) {
   for (std::uint32_t c = 0; c < chunking.sizes.size(); ++c) {
-    schedule.chunks.push_back({schedule.root, c, chunking.sizes[c]});
+    schedule.chunks.push_back(Chunk::rooted(schedule.root, c, chunking.sizes[c]));
   }
-  if (has_shards(program.collective)) {
+  if (is_sharded(program.collective)) {
     const auto shard = program.units / schedule.ranks;
     for (std::uint32_t u = 0; u < program.units; ++u) {
-      schedule.chunks[chunking.chunk_of[u]].owner = Rank{u / shard};
+      schedule.chunks[chunking.chunk_of[u]].set_root(Rank{u / shard});
     }
   } else if (program.collective == Collective::AllReduce) {
     for (std::size_t m = all.messages.size(); m-- > 0;) {
       const AtomicMessage& message = all.messages[m];
-      if (message.op == Op::Copy) schedule.chunks[message.chunk].owner = message.src;
+      if (message.op == Op::Copy) schedule.chunks[message.chunk].set_root(message.src);
     }
   }
 }

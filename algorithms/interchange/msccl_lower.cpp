@@ -160,14 +160,11 @@ void set_buffers(const RankOperations& operations, const UnitLayout& layout,
   const Collective collective = program.collective;
   for (std::size_t r = 0; r < program.gpus.size(); ++r) {
     MscclGpu& gpu = program.gpus[r];
-    gpu.input = collective == Collective::AllGather ? layout.shard : layout.total;
-    gpu.output = collective == Collective::ReduceScatter ? layout.shard : layout.total;
+    gpu.input = sends_shard(collective) ? layout.shard : layout.total;
+    gpu.output = receives_shard(collective) ? layout.shard : layout.total;
     gpu.scratch = operations.scratch[r];
-    if (in_place_only && collective == Collective::AllGather) gpu.input = 0;
-    if (in_place_only &&
-        (collective == Collective::AllReduce || collective == Collective::ReduceScatter)) {
-      gpu.output = 0;
-    }
+    if (!in_place_only || has_root(collective)) continue;
+    (sends_shard(collective) ? gpu.input : gpu.output) = 0;
   }
 }
 

@@ -92,19 +92,19 @@ class Execution {
   /// Names memory that has two names by one.
   std::vector<Symbol>& memory_of(std::uint32_t gpu, Place& place) {
     const Collective collective = program_.collective;
-    const std::uint32_t shard = has_shards(collective) ? gpu * shard_ : 0;
+    const std::uint32_t shard = is_sharded(collective) ? gpu * shard_ : 0;
     const bool shared = program_.in_place && !program_.out_of_place &&
                         (!has_root(collective) || gpu == index(root_));
-    if (shared && collective == Collective::AllGather && place.buffer == Buffer::Input) {
+    if (shared && sends_shard(collective) && place.buffer == Buffer::Input) {
       place = {Buffer::Output, place.offset + shard};
-    } else if (shared && collective != Collective::AllGather && place.buffer == Buffer::Output) {
+    } else if (shared && !sends_shard(collective) && place.buffer == Buffer::Output) {
       place = {Buffer::Input, place.offset + shard};
     }
     return memory_[gpu][static_cast<std::size_t>(place.buffer)];
   }
   [[nodiscard]] bool starts(std::uint32_t gpu, std::uint32_t unit) const {
-    const Rank owner = has_shards(program_.collective) ? Rank{unit / shard_} : root_;
-    return starts_with(program_.collective, Rank{gpu}, owner, root_);
+    const Rank owner = is_sharded(program_.collective) ? Rank{unit / shard_} : root_;
+    return starts_with(program_.collective, Rank{gpu}, owner);
   }
   std::uint32_t& current(std::uint32_t gpu, std::uint32_t unit) {
     return current_[std::size_t{gpu} * program_.units + unit];
@@ -138,7 +138,7 @@ void Execution::make_memory() {
     memory_[g][2].resize(program_.gpus[g].scratch);
     for (std::uint32_t u = 0; u < program_.units; ++u) {
       if (!starts(g, u)) continue;
-      const bool gather = program_.collective == Collective::AllGather;
+      const bool gather = sends_shard(program_.collective);
       cell(g, {Buffer::Input, gather ? u - g * shard_ : u}, 0).unit = u;
       current(g, u) = AtomicMessage::kInitial;
     }
@@ -337,9 +337,9 @@ void Execution::check_finished() const {
 void Execution::check_outputs() {
   for (std::uint32_t g = 0; g < blocks_.size(); ++g) {
     for (std::uint32_t u = 0; u < program_.units; ++u) {
-      const Rank owner = has_shards(program_.collective) ? Rank{u / shard_} : root_;
-      if (!ends_with(program_.collective, Rank{g}, owner, root_)) continue;
-      const bool scatter = program_.collective == Collective::ReduceScatter;
+      const Rank owner = is_sharded(program_.collective) ? Rank{u / shard_} : root_;
+      if (!ends_with(program_.collective, Rank{g}, owner)) continue;
+      const bool scatter = receives_shard(program_.collective);
       const Symbol& symbol = cell(g, {Buffer::Output, scatter ? u - g * shard_ : u}, 0);
       if (symbol.unit != u || symbol.received_from != kNone || symbol.version != current(g, u)) {
         file_.fail_gpu(g, fmt::format("gpu {} does not end with chunk {} in its output", g, u));

@@ -51,7 +51,8 @@ class Reader {
     const std::string name = xml_.require(algo, "coll");
     if (name == "reduce_scatter" || name == "reducescatter") return Collective::ReduceScatter;
     for (const Collective one : all_collectives()) {
-      if (name == to_string(one) && one != Collective::ReduceScatter) return one;
+      if (name == to_string(one) && one != Collective::ReduceScatter && has_program(one))
+        return one;
     }
     xml_.fail(algo, fmt::format("coll: expected allreduce, allgather, reduce_scatter, broadcast or "
                                 "reduce, got '{}'",
@@ -73,7 +74,7 @@ class Reader {
     if (const auto gpus = xml_.integer(algo, "ngpus", 1, INT32_MAX); gpus != ranks_) {
       xml_.fail(algo, fmt::format("ngpus: expected the topology's {} ranks, got {}", ranks_, gpus));
     }
-    if (has_shards(program.collective) && program.units % ranks_ != 0) {
+    if (is_sharded(program.collective) && program.units % ranks_ != 0) {
       xml_.fail(algo, fmt::format("nchunksperloop: expected a multiple of the {} gpus, got {}",
                                   ranks_, program.units));
     }
@@ -159,7 +160,8 @@ class Reader {
     step.waited_for = xml_.integer(element, "hasdep", 0, 1) == 1;
     if (step.type == MscclType::Nop) return step;
     step.count = static_cast<std::uint32_t>(xml_.integer(element, "cnt", 1, kMaxUnits));
-    // What a send would write and a plain receive would read is at the peer, for the reader only.
+    // An instruction also names places that are the peer's business (where a send's data goes,
+    // where a receive's comes from): only what it uses itself is read.
     if (uses_source(step.type)) step.src = read_place(element, "srcbuf", "srcoff", gpu, step.count);
     if (uses_target(step.type)) step.dst = read_place(element, "dstbuf", "dstoff", gpu, step.count);
     if (sends(step.type) && block.send < 0) {
@@ -198,9 +200,8 @@ class Reader {
   /// Of the buffers that the caller gives, the collective says how large they are.
   [[nodiscard]] std::uint32_t size_of(Buffer buffer, std::uint32_t gpu) const {
     const MscclProgram& program = result_.program;
-    const bool shard =
-        (buffer == Buffer::Input && program.collective == Collective::AllGather) ||
-        (buffer == Buffer::Output && program.collective == Collective::ReduceScatter);
+    const bool shard = (buffer == Buffer::Input && sends_shard(program.collective)) ||
+                       (buffer == Buffer::Output && receives_shard(program.collective));
     if (buffer == Buffer::Scratch) return program.gpus[gpu].scratch;
     return shard ? program.units / ranks_ : program.units;
   }

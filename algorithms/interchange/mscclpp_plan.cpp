@@ -32,7 +32,8 @@ class Block {
  public:
   Block(std::vector<Rank> peers, std::uint32_t first_channel)
       : peers_(std::move(peers)), first_channel_(first_channel) {
-    // The peers' buffers are free when they have started, too: nobody writes before.
+    // Nobody writes into a peer's buffers before that peer has started: until then they may be in
+    // use.
     for (const char* name : {"rlxsignal", "rlxwait"}) {
       for (std::size_t begin = 0; begin < peers_.size(); begin += kMaxChannelsOfOperation) {
         ordered_json ids = ordered_json::array();
@@ -256,8 +257,8 @@ class Planner {
         return std::ranges::find(buffers, std::pair(peer, buffer)) - buffers.begin();
       }));
     }
-    const bool gather = schedule_.collective == Collective::AllGather;
-    const bool scatter = schedule_.collective == Collective::ReduceScatter;
+    const bool gather = sends_shard(schedule_.collective);
+    const bool scatter = receives_shard(schedule_.collective);
     ordered_json result = {{"id", rank},
                            {"input_chunks", gather ? layout_.shard : layout_.total},
                            {"output_chunks", scatter ? layout_.shard : layout_.total},

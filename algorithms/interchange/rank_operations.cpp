@@ -28,7 +28,7 @@ class Places {
 
   [[nodiscard]] Place input(Rank rank, std::uint32_t chunk) const {
     const std::uint32_t offset = layout_.offset[chunk];
-    if (schedule_.collective != Collective::AllGather) return {Buffer::Input, offset};
+    if (!sends_shard(schedule_.collective)) return {Buffer::Input, offset};
     if (always_alias_) return {Buffer::Output, offset};
     return {Buffer::Input, offset - index(rank) * layout_.shard};
   }
@@ -37,13 +37,11 @@ class Places {
   Place home(Rank rank, std::uint32_t chunk) {
     const std::uint32_t offset = layout_.offset[chunk];
     const Collective collective = schedule_.collective;
-    const bool in_input = always_alias_ && (collective == Collective::AllReduce ||
-                                            collective == Collective::ReduceScatter);
+    const bool in_input = always_alias_ && reduces(collective) && !has_root(collective);
     if (in_input) return {Buffer::Input, offset};
-    if (ends_with(collective, rank, schedule_.chunks[chunk].owner, schedule_.root)) {
-      return {Buffer::Output, collective == Collective::ReduceScatter
-                                  ? offset - index(rank) * layout_.shard
-                                  : offset};
+    if (ends_with(schedule_, rank, chunk)) {
+      return {Buffer::Output,
+              receives_shard(collective) ? offset - index(rank) * layout_.shard : offset};
     }
     const std::uint32_t begin = scratch_[index(rank)];
     scratch_[index(rank)] += layout_.count[chunk];
@@ -66,7 +64,7 @@ class Places {
     if (!may_alias_) return place;
     const Collective collective = schedule_.collective;
     const std::uint32_t shard = index(rank) * layout_.shard;
-    if (collective == Collective::AllGather) {
+    if (sends_shard(collective)) {
       return place.buffer == Buffer::Input ? Place{Buffer::Output, shard + place.offset} : place;
     }
     const bool shared = !has_root(collective) || rank == schedule_.root;
@@ -152,8 +150,7 @@ class Follower {
   void start(std::uint32_t chunk) {
     for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
       Value& value = values_[r];
-      value.held =
-          starts_with(schedule_.collective, Rank{r}, schedule_.chunks[chunk].owner, schedule_.root);
+      value.held = starts_with(schedule_, Rank{r}, chunk);
       value.written = false;
       value.place = value.held ? places_.input(Rank{r}, chunk) : Place{};
       value.writer = kNone;
@@ -185,7 +182,7 @@ class Follower {
     o.src = value.place;
     o.dst = value.written ? value.place : places_.home(o.rank, o.chunk);
     const bool overwrites = value.held && places_.overlap(o.rank, o.src, o.dst);
-    // Readers waited for the writer themselves.
+    // The readers waited for the writer, so waiting for them is enough.
     if (overwrites && !value.readers.empty()) {
       result_.needs.insert(result_.needs.end(), value.readers.begin(), value.readers.end());
     } else {
@@ -205,9 +202,7 @@ class Follower {
   void finish(std::uint32_t chunk) {
     for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
       const Value& value = values_[r];
-      if (!value.held || value.written ||
-          !ends_with(schedule_.collective, Rank{r}, schedule_.chunks[chunk].owner,
-                     schedule_.root)) {
+      if (!value.held || value.written || !ends_with(schedule_, Rank{r}, chunk)) {
         continue;
       }
       const Place home = places_.home(Rank{r}, chunk);

@@ -32,20 +32,27 @@ std::uint64_t product(std::uint64_t a, std::uint64_t b) {
 /// rank's shard, or the whole.
 std::vector<std::uint64_t> share_weights(const Schedule& schedule, bool shards) {
   std::vector<std::uint64_t> sums(shards ? schedule.ranks : 1, 0);
-  for (const Chunk& chunk : schedule.chunks) sums[shards ? index(chunk.owner) : 0] += chunk.weight;
+  for (const Chunk& chunk : schedule.chunks) {
+    sums[shards ? index(shard_of(schedule.collective, chunk)) : 0] += chunk.weight;
+  }
   return sums;
 }
 
 }  // namespace
 
-bool has_shards(Collective collective) {
-  return collective == Collective::ReduceScatter || collective == Collective::AllGather;
-}
+bool has_program(Collective collective) { return !is_sharded(collective) || !has_root(collective); }
 
 UnitLayout unit_layout(const Schedule& schedule) {
-  const bool shards = has_shards(schedule.collective);
+  if (!has_program(schedule.collective)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("expected a collective that the format has, got {}",
+                            to_string(schedule.collective)));
+  }
+  const bool shards = is_sharded(schedule.collective);
   const std::vector<std::uint64_t> sums = share_weights(schedule, shards);
-  const auto share_of = [&](const Chunk& chunk) { return shards ? index(chunk.owner) : 0; };
+  const auto share_of = [&](const Chunk& chunk) {
+    return shards ? index(shard_of(schedule.collective, chunk)) : 0;
+  };
   std::uint64_t common = 1;  // units of a share
   for (const std::uint64_t sum : sums) {
     common = product(common, sum / std::gcd(common, sum));

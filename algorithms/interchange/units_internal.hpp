@@ -18,10 +18,11 @@ struct UnitLayout {
   std::uint32_t shard = 0;
 };
 
-/// The coarsest such layout. \throws Error(Unsupported) if it has more than 2^30 units.
-UnitLayout unit_layout(const Schedule& schedule);
+/// Whether MSCCL and MSCCL++ have a collective: not those that bring shards to or from a root.
+[[nodiscard]] bool has_program(Collective collective);
 
-/// Whether ranks own equal shards of the buffer.
-bool has_shards(Collective collective);
+/// The coarsest such layout. \pre has_program(schedule.collective), else Error(Unsupported).
+/// \throws Error(Unsupported) if it has more than 2^30 units.
+UnitLayout unit_layout(const Schedule& schedule);
 
 }  // namespace multitree::interchange

@@ -28,16 +28,13 @@ std::string write_tree_dot(const Schedule& schedule, const Topology& topology,
                 fmt::format("expected a chunk below {}, got {}", schedule.chunks.size(), chunk));
   }
   // The gathering tree; for reductions, whose only transfers reduce, the reducing one.
-  const Op drawn =
-      schedule.collective == Collective::ReduceScatter || schedule.collective == Collective::Reduce
-          ? Op::Reduce
-          : Op::Copy;
+  const Op drawn = copies(schedule.collective) ? Op::Copy : Op::Reduce;
   std::vector<Transfer> edges;
   for (const Transfer& t : schedule.transfers) {
     if (t.chunk == chunk && t.op == drawn) edges.push_back(t);
   }
   std::map<Rank, std::uint32_t> depth;  // from the tree's root
-  depth[schedule.chunks[chunk].owner] = 0;
+  depth[schedule.chunks[chunk].root()] = 0;
   const auto parent = [&](const Transfer& t) { return drawn == Op::Copy ? t.src : t.dst; };
   const auto child = [&](const Transfer& t) { return drawn == Op::Copy ? t.dst : t.src; };
   for (std::size_t i = 0; i < edges.size(); ++i) {

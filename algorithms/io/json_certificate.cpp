@@ -51,7 +51,7 @@ Exact parse_exact(const JsonValue& value) {
   const std::string_view bottom = slash == rest.size() ? "1" : rest.substr(slash + 1);
   if (!is_natural(top) || !is_natural(bottom) || to_integer(bottom) == 0) {
     value.fail(fmt::format("expected a fraction like \"7/3\" of at most {} digits each, got '{}'",
-                           kMaxDigits, text.size() <= 60 ? text : text.substr(0, 57) + "..."));
+                           kMaxDigits, text.size() <= 60 ? text : fmt::format("{:.57}...", text)));
   }
   const Exact magnitude(to_integer(top), to_integer(bottom));
   return is_negative ? Exact(-magnitude) : magnitude;

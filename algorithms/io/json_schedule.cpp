@@ -63,7 +63,7 @@ void write_steps(const Schedule& schedule, fmt::memory_buffer& out) {
 /// For messages: JSON, cut short.
 std::string text_of(const json& value) {
   const std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
-  return text.size() <= 60 ? text : text.substr(0, 57) + "...";
+  return text.size() <= 60 ? text : fmt::format("{:.57}...", text);
 }
 
 /// Reads arrays of small numbers; places of errors are looked for only when needed.
@@ -97,6 +97,21 @@ class RowReader {
   JsonValue rows_;
 };
 
+/// A file names one rank for each chunk: the one whose shard it is part of, or where there are no
+/// shards the root of its tree.
+Rank owner_of(const Schedule& schedule, const Chunk& chunk) {
+  return is_sharded(schedule.collective) ? shard_of(schedule.collective, chunk) : chunk.root();
+}
+
+/// The chunk that owner_of() is said of. The other end is then the root, where there is one.
+Chunk owned_chunk(const Schedule& schedule, Rank owner, std::uint32_t tree, std::uint64_t weight) {
+  Chunk chunk = Chunk::rooted(owner, tree, weight);
+  if (!is_sharded(schedule.collective)) return chunk;
+  if (facts(schedule.collective).start == Holder::Root) chunk.source = schedule.root;
+  if (facts(schedule.collective).end == Holder::Root) chunk.target = schedule.root;
+  return chunk;
+}
+
 void read_chunks(const JsonValue& value, Schedule& schedule) {
   const std::size_t count = value.size();
   const RowReader reader(value);
@@ -106,9 +121,10 @@ void read_chunks(const JsonValue& value, Schedule& schedule) {
     const json& row = value.json()[i];
     reader.check_row(row, i, 3, 3, "a chunk [owner, tree, weight]");
     constexpr auto kAny = std::numeric_limits<std::uint32_t>::max();
-    const Chunk chunk{Rank{reader.number(row, i, 0, "an owner", schedule.ranks)},
-                      reader.number(row, i, 1, "a tree", kAny),
-                      reader.wide_number(row, i, 2, "a weight", kMaxWeights)};
+    const Rank owner{reader.number(row, i, 0, "an owner", schedule.ranks)};
+    const std::uint32_t tree = reader.number(row, i, 1, "a tree", kAny);
+    const Chunk chunk =
+        owned_chunk(schedule, owner, tree, reader.wide_number(row, i, 2, "a weight", kMaxWeights));
     if (chunk.weight == 0) reader.fail(i, "expected a weight of at least 1, got 0");
     if (chunk.weight > kMaxWeights - weights) {
       reader.fail(i, fmt::format("expected weights that add up to at most {}, got {} more than {}",
@@ -156,8 +172,8 @@ void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
-    fmt::format_to(to, "{}[{},{},{}]", c == 0 ? "\n" : ",\n", index(chunk.owner), chunk.tree,
-                   chunk.weight);
+    fmt::format_to(to, "{}[{},{},{}]", c == 0 ? "\n" : ",\n", index(owner_of(schedule, chunk)),
+                   chunk.tree, chunk.weight);
   }
   fmt::format_to(to, "],\n\"steps\":[");
   write_steps(schedule, out);

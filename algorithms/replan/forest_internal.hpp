@@ -85,9 +85,6 @@ struct Forest {
 };
 
 /// Whether every rank has a shard, and chunks, of its own.
-[[nodiscard]] constexpr bool is_sharded(Collective collective) {
-  return collective == Collective::AllGather || collective == Collective::ReduceScatter;
-}
 
 /// The end of an arc that is further from the root, and the other.
 [[nodiscard]] constexpr Rank child_of(const Transfer& arc) {

@@ -69,15 +69,15 @@ std::vector<std::uint32_t> inherit_chunks(const Schedule& old, const Mapping& ma
   for (std::uint32_t c = 0; c < old.chunks.size(); ++c) {
     Chunk chunk = old.chunks[c];
     trees = std::max(trees, chunk.tree + 1);
-    const std::uint32_t owner = mapping.rank[index(chunk.owner)];
+    const std::uint32_t owner = mapping.rank[index(chunk.root())];
     if (owner == kGone && is_sharded(old.collective)) continue;
-    chunk.owner = owner == kGone ? Forest::kNobody : Rank{owner};
+    chunk.set_root(owner == kGone ? Forest::kNobody : Rank{owner});
     if (owner != kGone) owns[owner] = true;
     now[c] = static_cast<std::uint32_t>(forest.header.chunks.size());
     forest.header.chunks.push_back(chunk);
   }
   for (std::uint32_t r = 0; is_sharded(old.collective) && r < forest.ranks(); ++r) {
-    if (!owns[r]) forest.header.chunks.push_back({.owner = Rank{r}, .tree = trees++, .weight = 1});
+    if (!owns[r]) forest.header.chunks.push_back(Chunk::rooted(Rank{r}, trees++, 1));
   }
   return now;
 }
@@ -130,8 +130,7 @@ std::string inherit_arcs(const Schedule& old, const Mapping& mapping,
 
 /// Room for the trees of the ops that the collective has.
 void prepare_trees(const Schedule& old, Forest& forest) {
-  const bool has[] = {reduces(old.collective),
-                      old.collective == Collective::AllReduce || !reduces(old.collective)};
+  const bool has[] = {reduces(old.collective), copies(old.collective)};
   for (const Op op : {Op::Reduce, Op::Copy}) {
     const auto o = static_cast<std::size_t>(op);
     forest.carried[o].assign(forest.topology.num_links(), 0);
@@ -139,7 +138,7 @@ void prepare_trees(const Schedule& old, Forest& forest) {
     forest.up[o].assign(forest.num_chunks() * forest.ranks(), {kUnseen, Forest::kCut});
     forest.touched[o].assign(forest.num_chunks(), false);
     for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
-      const Rank owner = forest.header.chunks[c].owner;
+      const Rank owner = forest.header.chunks[c].root();
       if (owner != Forest::kNobody) forest.arc_of(op, c, index(owner)) = Forest::kRoot;
     }
   }

@@ -21,7 +21,7 @@ std::vector<std::uint64_t> shares_of(const Schedule& schedule) {
   const bool sharded = is_sharded(schedule.collective);
   std::vector<std::uint64_t> sum(sharded ? schedule.ranks : 1, 0), shares;
   const auto whole = [&](const Chunk& chunk) -> std::uint64_t& {
-    return sum[sharded ? index(chunk.owner) : 0];
+    return sum[sharded ? index(shard_of(schedule.collective, chunk)) : 0];
   };
   for (const Chunk& chunk : schedule.chunks) whole(chunk) += chunk.weight;
   constexpr std::uint64_t kMostUnits = std::uint64_t{1} << 32;
@@ -59,7 +59,7 @@ LinkLoad least_load(const Forest& forest, std::size_t group) {
   std::vector<std::uint64_t> owned(forest.ranks(), 0);
   std::uint64_t all = 0;
   for (std::size_t c = 0; c < forest.num_chunks(); ++c) {
-    const Rank owner = forest.header.chunks[c].owner;
+    const Rank owner = forest.header.chunks[c].root();
     if (owner != Forest::kNobody) owned[index(owner)] += forest.share[c];
     all += forest.share[c];
   }

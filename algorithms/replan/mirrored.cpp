@@ -9,8 +9,8 @@
 #include <set>
 #include <utility>
 
-#include "algorithms/packing/spanning_trees_internal.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/spanning_trees_internal.hpp"
 #include "algorithms/replan/forest_internal.hpp"
 
 namespace multitree {

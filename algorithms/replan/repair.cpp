@@ -28,7 +28,7 @@ void choose_owner(Forest& forest, std::uint32_t chunk) {
     ++below[top];
   }
   const auto owner = static_cast<std::uint32_t>(std::ranges::max_element(below) - below.begin());
-  forest.header.chunks[chunk].owner = Rank{owner};
+  forest.header.chunks[chunk].set_root(Rank{owner});
   for (const Op each : kOps) {
     if (!has(forest, each)) continue;
     std::uint32_t& arc = forest.arc_of(each, chunk, owner);
@@ -119,7 +119,7 @@ std::size_t spread(Forest& forest, TreeWork& tree, std::size_t group, LinkLoad a
 
 void repair(Forest& forest) {
   for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
-    if (forest.header.chunks[c].owner == Forest::kNobody) choose_owner(forest, c);
+    if (forest.header.chunks[c].root() == Forest::kNobody) choose_owner(forest, c);
   }
   TreeWork tree(forest);
   for (const Op op : kOps) {

@@ -99,11 +99,24 @@ std::optional<Schedule> repaired(const Schedule& old, const Topology& old_topolo
   return schedule;
 }
 
+/// A schedule of the old algorithm. The ways of gather and scatter are no trees that could be
+/// repaired: where the algorithm does not serve what is left of the network, forest does, which
+/// serves all.
+Schedule made_anew(const Schedule& old, Rank root, const Topology& topology) {
+  try {
+    return generate_schedule(old.algorithm, topology, old.collective, root);
+  } catch (const Error& error) {
+    const bool has_trees = !is_sharded(old.collective) || !has_root(old.collective);
+    if (has_trees || error.code() != ErrorCode::Unsupported) throw;
+    return generate_schedule("forest", topology, old.collective, root);
+  }
+}
+
 /// A schedule of the old algorithm, if it is better than the repaired one or there is none.
 void regenerate(const Schedule& old, Rank root, const Topology& topology,
                 std::optional<Schedule>& schedule, ReplanReport& report) {
   try {
-    Schedule fresh = generate_schedule(old.algorithm, topology, old.collective, root);
+    Schedule fresh = made_anew(old, root, topology);
     const bool phased = is_phased(fresh);
     const Exact load = load_of(fresh, phased, topology, topology);
     if (schedule && report.load_after <= load) return;

@@ -49,7 +49,7 @@ class Retiming {
     return forest_.up_of(op, chunk, rank).arc;
   }
   [[nodiscard]] std::uint32_t state(Op op, std::uint32_t chunk, std::uint32_t rank) const {
-    const bool root = index(forest_.header.chunks[chunk].owner) == rank;
+    const bool root = index(forest_.header.chunks[chunk].root()) == rank;
     const std::size_t half = forest_.phased || op == Op::Reduce || root ? 0 : forest_.num_chunks();
     return static_cast<std::uint32_t>((half + chunk) * ranks_ + rank);
   }
@@ -90,7 +90,7 @@ std::vector<std::uint32_t> Retiming::top_down(Op op, std::uint32_t chunk) {
     if (arc_of(op, chunk, r) < Forest::kCut) children[next[parent(op, chunk, r)]++] = r;
   }
   order.reserve(ranks_);
-  order.push_back(index(forest_.header.chunks[chunk].owner));
+  order.push_back(index(forest_.header.chunks[chunk].root()));
   for (std::size_t i = 0; i < order.size(); ++i) {
     order.insert(order.end(), children.begin() + begin[order[i]],
                  children.begin() + begin[order[i] + 1]);

@@ -24,7 +24,7 @@ void TreeWork::open(Op op, std::uint32_t chunk, LinkLoad aim) {
   for (std::uint32_t r = 0; r < forest_.ranks(); ++r) {
     if (forest_.arc_of(op, chunk, r) < Forest::kCut) children_[parent(r)].push_back(r);
   }
-  set_depths(index(forest_.header.chunks[chunk].owner), 0);
+  set_depths(index(forest_.header.chunks[chunk].root()), 0);
 }
 
 std::vector<std::uint32_t> TreeWork::orphans() const {

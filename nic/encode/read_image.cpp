@@ -79,7 +79,9 @@ void read_meaning(BitReader& in, Tables& tables) {
 
 Header read_header(BitReader& in, Tables& tables) {
   const auto collective = in.number<std::uint8_t>("a collective");
-  if (collective >= all_collectives().size()) in.fail("expected a collective below 5");
+  if (collective >= all_collectives().size()) {
+    in.fail(fmt::format("expected a collective below {}", all_collectives().size()));
+  }
   tables.collective = static_cast<Collective>(collective);
   const auto flags = in.number<std::uint8_t>("flags");
   if (flags > (kRelativeFlag | kUniformFlag)) {

@@ -62,9 +62,7 @@ std::string find_difference(const Schedule& schedule, const Memory& expected, co
   const auto ranges = chunk_ranges(schedule, expected.empty() ? 0 : expected.front().size());
   for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
     for (std::size_t c = 0; c < ranges.size(); ++c) {
-      if (!ends_with(schedule.collective, Rank{r}, schedule.chunks[c].owner, schedule.root)) {
-        continue;
-      }
+      if (!ends_with(schedule, Rank{r}, static_cast<std::uint32_t>(c))) continue;
       for (std::uint64_t e = ranges[c].begin; e < ranges[c].begin + ranges[c].count; ++e) {
         if (std::bit_cast<std::uint32_t>(expected[r][e]) ==
             std::bit_cast<std::uint32_t>(got[r][e])) {

@@ -145,7 +145,7 @@ void Endpoints::look_ahead(Port& port) const {
   }
   if (port.next == kNone) return;
   const Message& m = messages_[port.next];
-  // There are many ports, and each comes back to its own place.
+  // Each port comes back to a message of its own, which with many ports is in no cache by then.
   if (m.following != kNone) __builtin_prefetch(&messages_[m.following]);
   port.piece = m.piece;
   port.wait = m.wait;

@@ -44,7 +44,7 @@ Program compile_program(const Schedule& schedule, const Topology& topology,
       entries.push_back(e.entry);
       routes.push_back(number(schedule.route(schedule.transfers[e.transfer])));
     }
-    std::exchange(placed, {});  // as large as all that is made of it
+    std::exchange(placed, {});  // freed at once: it is as large as what was made of it
   }
   return program;
 }

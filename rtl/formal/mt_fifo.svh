@@ -25,7 +25,7 @@ end
 `MT_ASSERT(ReadyUnlessFull, in_ready_o == (count_q < LevelW'(Depth)))
 `MT_ASSERT(ValidUnlessEmpty, out_valid_o == (count_q != '0 || (Bypass != 0 && in_valid_i)))
 
-// One word of all, any, followed from its entry: `ahead_q` words leave before it.
+// Any one word, followed from when it enters: `ahead_q` words leave before it.
 (* anyseq *) logic pick;
 logic follow_q;
 logic [LevelW-1:0] ahead_q;

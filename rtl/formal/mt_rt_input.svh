@@ -23,7 +23,7 @@ end
 `MT_ASSUME(EmptyHasPlaces, (out_empty_i & ~out_has_i) == '0)  // places are loaded, and not 0
 `MT_ASSUME(NothingUnused, flit_i[mt_pkg::FlitW-1:mt_pkg::FlitBits] == '0)
 
-// One flit of all, any, followed from when it comes: `ahead_q` flits leave before it.
+// Any one flit, followed from when it comes: `ahead_q` flits leave before it.
 (* anyseq *) logic pick;
 logic follow_q;
 logic [PtrW:0] ahead_q;
@@ -109,7 +109,7 @@ always_comb begin
 end
 `MT_ASSERT(HeaderAsksWhenItCan, moving_q || !(here_q != '0 || comes) || !front_can || req_o)
 
-// What is behind that.
+// Internal invariants, on which the proofs of the above rest.
 logic [NumVc-1:0] in_order;
 for (genvar v = 0; v < NumVc; v++) begin : gen_order
   assign in_order[v] = count_q[v] <= (PtrW + 1)'(Depth) && stored_q[v] == (count_q[v] != '0) &&

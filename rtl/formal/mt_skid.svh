@@ -22,7 +22,7 @@ end
 `MT_ASSERT_NEXT(ValidFollows, into, out_valid_o)
 `MT_ASSERT_NEXT(ReadyFollows, out_ready_i, in_ready_o)
 
-// One word of all, any, followed from its entry.
+// Any one word, followed from when it enters.
 (* anyseq *) logic pick;
 logic follow_q, second_q;
 logic [Width-1:0] word_q;

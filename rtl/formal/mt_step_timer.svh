@@ -48,7 +48,7 @@ assign is_last = 32'(which) + 1 >= 32'(count_q);
 `MT_ASSERT(NeverMissed, !running_i || step_q != which || !is_over || !sent_i || is_last ||
                         step_o != step_q)
 `MT_ASSERT(NotBeyondTheLast, !running_i || 32'(step_o) < 32'(count_q))
-// What is behind that.
+// Internal invariants, on which the proofs of the above rest.
 `MT_ASSERT(CountIsWritten, count_q == written_q && count_q <= PtrW'(Depth))
 `MT_ASSERT(LengthStored, 32'(which) >= 32'(count_q) || mem[which[IdxW-1:0]] == length_q)
 `MT_ASSERT(FirstReadAhead, running_i || settles_q || before_q || which != '0 ||

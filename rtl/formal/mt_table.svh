@@ -33,7 +33,7 @@ end
 `MT_ASSERT_NEXT(AtHand, !clear_i && !rewind_i && popped_q + PtrW'(pop_i) < count_q, valid_o)
 `MT_ASSERT_NEXT(RewindForgets, rewind_i || clear_i, !valid_o)
 `MT_ASSERT(ParityErrorIsOdd, parity_error_o == (valid_o && odd))
-// What is behind that.
+// Internal invariants, on which the proofs of the above rest.
 `MT_ASSERT(CountIsWritten, count_q == written_q && count_q <= PtrW'(Depth))
 `MT_ASSERT(NextIsPopped, next_q == popped_q + PtrW'(valid_o))
 `MT_ASSERT(EntryStored, which >= count_q || mem[which[IdxW-1:0]] == written_entry_q)

@@ -240,7 +240,7 @@ assign can_which = loaded_q && out < places_i;
 `MT_ASSERT(GoesOn, !(begins || (busy_q && running_i)) || !can_which ||
     (head ? !vc_mask_i[which] : vc_q != which) || (is_payload && !data_tvalid_i) || send)
 
-// What is behind that: the reader is a cycle behind the sender.
+// Internal invariants, on which the proofs of the above rest: the reader is a cycle behind the sender.
 state_t next_state;
 assign next_state = !valid_o ? state_q : is_route_flit ? Route : is_tail ? Between : Payload;
 logic [15:0] next_seen, next_rest;

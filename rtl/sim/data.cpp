@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "nic/machine/reference.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::rtl {
@@ -105,9 +105,7 @@ std::string find_difference(const Schedule& schedule, HardwareType type, const B
       chunk_ranges(schedule, expected.empty() ? 0 : expected.front().size() / bytes);
   for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
     for (std::size_t c = 0; c < ranges.size(); ++c) {
-      if (!ends_with(schedule.collective, Rank{r}, schedule.chunks[c].owner, schedule.root)) {
-        continue;
-      }
+      if (!ends_with(schedule, Rank{r}, static_cast<std::uint32_t>(c))) continue;
       for (std::uint64_t e = ranges[c].begin; e < ranges[c].begin + ranges[c].count; ++e) {
         std::uint32_t want = 0, have = 0;
         std::memcpy(&want, expected[r].data() + e * bytes, bytes);

@@ -10,7 +10,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "rtl/sim/loader.hpp"
-#include "runtime/data_type.hpp"
+#include "runtime/kernels/data_type.hpp"
 
 namespace multitree::rtl {
 

@@ -41,7 +41,8 @@ class Node {
   virtual void put_read(const std::uint32_t* address) = 0;
   [[nodiscard]] virtual bool get_read(std::uint32_t& value) const = 0;
   virtual void put_stalls(std::uint32_t stalls) = 0;
-  /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at first.
+  /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at
+  /// first.
   virtual void set_traced(bool traced) = 0;
   [[nodiscard]] virtual NodeTrace trace() const = 0;
   [[nodiscard]] virtual Network::RxTrace rx_trace(std::uint32_t port) const = 0;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "runtime/float16_internal.hpp"
+#include "runtime/kernels/float16_internal.hpp"
 
 extern "C" void mt_dpi_add(int dtype, const svBitVecVal* a, const svBitVecVal* b, svBitVecVal* r);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of docs/hardware-cost.md, between <!-- NAME --> and <!-- end --> lines."""
+"""The tables of docs/hardware.md, between <!-- NAME --> and <!-- end --> lines."""
 import re
 
 CELLS_WITH_FP32 = 45000

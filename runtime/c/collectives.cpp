@@ -57,35 +57,15 @@ ReduceOp op_of(mtRedOp_t op) {
                 fmt::format("op: expected an mtRedOp_t, found {}", static_cast<int>(op)));
 }
 
-/// The arguments of a collective as they come.
-struct Arguments {
-  Collective collective{};
-  const void* send = nullptr;
-  void* recv = nullptr;
-  std::size_t count = 0;
-  mtDataType_t type{};
-  mtRedOp_t op = mtSum;
-  int root = 0;
-  mtComm_t comm = nullptr;
-  mtStream_t stream = nullptr;
-};
-
-std::shared_ptr<Job> make_job(const Arguments& a, bool persistent) {
-  const std::shared_ptr<Comm> comm = find(a.comm);
+std::shared_ptr<Job> make_job(const std::shared_ptr<Comm>& comm, const Call& call, int root,
+                              mtStream_t stream, bool persistent) {
   comm->check_usable();
-  if (a.stream != nullptr) comm->check_has_device();
-  if (a.root < 0) {
-    throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", a.root));
+  if (stream != nullptr) comm->check_has_device();
+  if (root < 0) {
+    throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", root));
   }
-  const CallSpec spec{a.collective,
-                      a.send,
-                      a.recv,
-                      a.count,
-                      type_of(a.type),
-                      op_of(a.op),
-                      static_cast<std::uint32_t>(a.root),
-                      a.stream};
-  return std::make_shared<Job>(comm, spec, persistent);
+  return std::make_shared<Job>(comm, CallSpec{call, static_cast<std::uint32_t>(root), stream},
+                               persistent);
 }
 
 /// Checks at once what can be; what connects first, when the group ends.
@@ -103,14 +83,29 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
   if (mode == Mode::Blocking && !job->streamed()) job->comm->wait(*job);
 }
 
-mtResult_t call(const Arguments& arguments, Mode mode, mtRequest_t* request) {
+/// What the functions of a collective have of their own; all else they share.
+struct Arguments {
+  Collective collective;
+  const void* send;
+  void* recv;
+  std::size_t count;
+  mtDataType_t type;
+  mtRedOp_t op;
+  int root;
+};
+
+mtResult_t call(const Arguments& a, mtComm_t comm, mtStream_t stream, Mode mode,
+                mtRequest_t* request) {
   return guarded([&] {
     try {
       if (mode != Mode::Blocking) {
         require(request, "request");
         *request = nullptr;
       }
-      const std::shared_ptr<Job> job = make_job(arguments, mode == Mode::Persistent);
+      const std::shared_ptr<Comm> found = find(comm);
+      const std::shared_ptr<Job> job =
+          make_job(found, {a.collective, a.send, a.recv, a.count, type_of(a.type), op_of(a.op)},
+                   a.root, stream, mode == Mode::Persistent);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);
       if (mode != Mode::Blocking) *request = handle.release();
@@ -143,83 +138,28 @@ void check_not_queued(const Job& job) {
 using namespace multitree::runtime::c;
 using multitree::Collective;
 
-// The five collectives in their three modes differ in the mode alone: each is written once.
-#define MULTITREE_ALL_REDUCE(mode, request) \
-  call({Collective::AllReduce, send, recv, count, type, op, 0, comm, stream}, mode, request)
-#define MULTITREE_REDUCE_SCATTER(mode, request) \
-  call({Collective::ReduceScatter, send, recv, count, type, op, 0, comm, stream}, mode, request)
-#define MULTITREE_ALL_GATHER(mode, request) \
-  call({Collective::AllGather, send, recv, count, type, mtSum, 0, comm, stream}, mode, request)
-#define MULTITREE_BROADCAST(mode, request) \
-  call({Collective::Broadcast, send, recv, count, type, mtSum, root, comm, stream}, mode, request)
-#define MULTITREE_REDUCE(mode, request) \
-  call({Collective::Reduce, send, recv, count, type, op, root, comm, stream}, mode, request)
+/// The three functions of a collective, of which the parameters that are its own follow after how
+/// they are passed on.
+#define MULTITREE_COLLECTIVE(name, op, root, ...)                                                  \
+  mtResult_t mt##name(__VA_ARGS__, mtComm_t comm, mtStream_t stream) {                             \
+    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+                Mode::Blocking, nullptr);                                                          \
+  }                                                                                                \
+  mtResult_t mtI##name(__VA_ARGS__, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {      \
+    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+                Mode::NonBlocking, request);                                                       \
+  }                                                                                                \
+  mtResult_t mt##name##Init(__VA_ARGS__, mtComm_t comm, mtStream_t stream, mtRequest_t* request) { \
+    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+                Mode::Persistent, request);                                                        \
+  }
+#define MULTITREE_BUFFERS const void *send, void *recv, size_t count, mtDataType_t type
 
-mtResult_t mtAllReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
-                       mtComm_t comm, mtStream_t stream) {
-  return MULTITREE_ALL_REDUCE(Mode::Blocking, nullptr);
-}
-mtResult_t mtIAllReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
-                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_ALL_REDUCE(Mode::NonBlocking, request);
-}
-mtResult_t mtAllReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
-                           mtRedOp_t op, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_ALL_REDUCE(Mode::Persistent, request);
-}
-
-mtResult_t mtReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
-                           mtRedOp_t op, mtComm_t comm, mtStream_t stream) {
-  return MULTITREE_REDUCE_SCATTER(Mode::Blocking, nullptr);
-}
-mtResult_t mtIReduceScatter(const void* send, void* recv, size_t count, mtDataType_t type,
-                            mtRedOp_t op, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_REDUCE_SCATTER(Mode::NonBlocking, request);
-}
-mtResult_t mtReduceScatterInit(const void* send, void* recv, size_t count, mtDataType_t type,
-                               mtRedOp_t op, mtComm_t comm, mtStream_t stream,
-                               mtRequest_t* request) {
-  return MULTITREE_REDUCE_SCATTER(Mode::Persistent, request);
-}
-
-mtResult_t mtAllGather(const void* send, void* recv, size_t count, mtDataType_t type, mtComm_t comm,
-                       mtStream_t stream) {
-  return MULTITREE_ALL_GATHER(Mode::Blocking, nullptr);
-}
-mtResult_t mtIAllGather(const void* send, void* recv, size_t count, mtDataType_t type,
-                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_ALL_GATHER(Mode::NonBlocking, request);
-}
-mtResult_t mtAllGatherInit(const void* send, void* recv, size_t count, mtDataType_t type,
-                           mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_ALL_GATHER(Mode::Persistent, request);
-}
-
-mtResult_t mtBroadcast(const void* send, void* recv, size_t count, mtDataType_t type, int root,
-                       mtComm_t comm, mtStream_t stream) {
-  return MULTITREE_BROADCAST(Mode::Blocking, nullptr);
-}
-mtResult_t mtIBroadcast(const void* send, void* recv, size_t count, mtDataType_t type, int root,
-                        mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_BROADCAST(Mode::NonBlocking, request);
-}
-mtResult_t mtBroadcastInit(const void* send, void* recv, size_t count, mtDataType_t type, int root,
-                           mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_BROADCAST(Mode::Persistent, request);
-}
-
-mtResult_t mtReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
-                    int root, mtComm_t comm, mtStream_t stream) {
-  return MULTITREE_REDUCE(Mode::Blocking, nullptr);
-}
-mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
-                     int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_REDUCE(Mode::NonBlocking, request);
-}
-mtResult_t mtReduceInit(const void* send, void* recv, size_t count, mtDataType_t type, mtRedOp_t op,
-                        int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {
-  return MULTITREE_REDUCE(Mode::Persistent, request);
-}
+MULTITREE_COLLECTIVE(AllReduce, op, 0, MULTITREE_BUFFERS, mtRedOp_t op)
+MULTITREE_COLLECTIVE(ReduceScatter, op, 0, MULTITREE_BUFFERS, mtRedOp_t op)
+MULTITREE_COLLECTIVE(AllGather, mtSum, 0, MULTITREE_BUFFERS)
+MULTITREE_COLLECTIVE(Broadcast, mtSum, root, MULTITREE_BUFFERS, int root)
+MULTITREE_COLLECTIVE(Reduce, op, root, MULTITREE_BUFFERS, mtRedOp_t op, int root)
 
 mtResult_t mtBarrier(mtComm_t comm) {
   return guarded([&] {

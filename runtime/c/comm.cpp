@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/agreement.hpp"
+#include "runtime/job/agreement.hpp"
 
 namespace multitree::runtime::c {
 
@@ -193,7 +193,7 @@ mtResult_t Comm::look() {
 }
 
 Communicator* Comm::communicator_for(const CallSpec& spec) {
-  if (!has_root(spec.collective)) return unrooted_.get();
+  if (!has_root(spec.call.collective)) return unrooted_.get();
   const auto it = rooted_.find(spec.root);
   return it == rooted_.end() ? nullptr : it->second.get();
 }
@@ -222,7 +222,7 @@ void Comm::connect(std::uint32_t root) {
 
 void Comm::prepare(Job& job) {
   check_usable();
-  if (has_root(job.spec.collective) && job.spec.root >= size()) {
+  if (has_root(job.spec.call.collective) && job.spec.root >= size()) {
     throw Failure(mtInvalidArgument,
                   fmt::format("root: expected a rank below {}, found {}", size(), job.spec.root));
   }
@@ -230,13 +230,9 @@ void Comm::prepare(Job& job) {
   if (must_connect(job.spec)) connect(job.spec.root);
   const Turn turn(*this);
   check_usable();
-  const CallSpec& spec = job.spec;
-  if (job.streamed()) check_streamed(spec);
-  job.where = communicator_for(spec);
-  run([&] {
-    job.prepared =
-        job.where->prepare(spec.collective, spec.send, spec.recv, spec.count, spec.type, spec.op);
-  });
+  if (job.streamed()) check_streamed(job.spec.call);
+  job.where = communicator_for(job.spec);
+  run([&] { job.prepared = job.where->prepare(job.spec.call); });
 }
 
 void Comm::start(const std::shared_ptr<Job>& job) {

@@ -22,14 +22,9 @@ namespace multitree::runtime::c {
 
 class Comm;
 
-/// What a collective was called with.
+/// A call, and what a communicator of the C API is told besides: it has a root for each call.
 struct CallSpec {
-  Collective collective{};
-  const void* send = nullptr;
-  void* recv = nullptr;
-  std::size_t count = 0;
-  DataType type{};
-  ReduceOp op = ReduceOp::Sum;
+  Call call;
   std::uint32_t root = 0;
   mtStream_t stream = nullptr;  ///< null: host semantics
 };
@@ -155,7 +150,7 @@ class Comm {
   void wait_for_all(Which which);
   std::shared_ptr<Job> first_outstanding(Which which);
   void start_on_stream(Job& job);
-  void check_streamed(const CallSpec& spec) const;
+  void check_streamed(const Call& call) const;
   /// Lets go of collectives on streams that are over. \throws Error what one failed with
   void reap_streams();
   /// What streams have failed with is the cause of what others fail with.

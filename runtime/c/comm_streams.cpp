@@ -13,10 +13,10 @@ void Comm::check_has_device() const {
   throw Failure(mtInvalidUsage, "stream: expected NULL, as the communicator has no device");
 }
 
-void Comm::check_streamed(const CallSpec& spec) const {
+void Comm::check_streamed(const Call& call) const {
   const device::Device& device = *settings_.options.device;
   for (const auto& [name, pointer] :
-       {std::pair{"send", spec.send}, std::pair<const char*, const void*>{"recv", spec.recv}}) {
+       {std::pair{"send", call.send}, std::pair<const char*, const void*>{"recv", call.recv}}) {
     if (pointer == nullptr || device.locate(pointer).place != device::Place::Pageable) continue;
     throw Failure(mtInvalidArgument, fmt::format("{}: expected memory of the device or pinned host "
                                                  "memory, as there is a stream, found other memory",
@@ -25,25 +25,7 @@ void Comm::check_streamed(const CallSpec& spec) const {
 }
 
 void Comm::start_on_stream(Job& job) {
-  const CallSpec& call = job.spec;
-  Communicator& c = *job.where;
-  const Stream stream{call.stream};
-  const auto started = [&] {
-    switch (call.collective) {
-      case Collective::AllReduce:
-        return c.start_all_reduce(call.send, call.recv, call.count, call.type, call.op, stream);
-      case Collective::ReduceScatter:
-        return c.start_reduce_scatter(call.send, call.recv, call.count, call.type, call.op, stream);
-      case Collective::AllGather:
-        return c.start_all_gather(call.send, call.recv, call.count, call.type, stream);
-      case Collective::Broadcast:
-        return c.start_broadcast(call.send, call.recv, call.count, call.type, stream);
-      case Collective::Reduce:
-        break;
-    }
-    return c.start_reduce(call.send, call.recv, call.count, call.type, call.op, stream);
-  };
-  job.request = std::make_shared<Request>(started());
+  job.request = std::make_shared<Request>(job.where->start(job.spec.call, Stream{job.spec.stream}));
 }
 
 void Comm::reap_streams() {

@@ -8,7 +8,7 @@
 
 #include "runtime/c/group_internal.hpp"
 #include "runtime/c/shared_bootstrap_internal.hpp"
-#include "runtime/unique_id.hpp"
+#include "runtime/job/unique_id.hpp"
 
 namespace multitree::runtime::c {
 namespace {

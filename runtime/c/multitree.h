@@ -5,10 +5,11 @@
  * shape of NCCL's interface. C99. docs/c-api.md has a complete example.
  *
  * Words used below:
- *   collective    all ranks of the communicator make the call, in the same order with each other
- *   blocking      returns when its work is done, or failed, at the latest when nothing has moved for
- *                 the communicator's deadline
- *   thread-safe   may be called from any thread at any time
+ * - collective: all ranks of the communicator make the call, in the same order with each other
+ * - blocking: returns when its work is done, or failed, at the latest when nothing has moved for
+ * the communicator's deadline
+ * - thread-safe: may be called from any thread at any time
+ *
  * Unless said otherwise a function is neither collective nor blocking. Calls on one communicator
  * from several threads are safe and take turns; the order of collectives among them is the caller's
  * to keep equal at all ranks. Everything a communicator has outstanding makes progress in any call
@@ -16,9 +17,8 @@
  *
  * Every function returns an mtResult_t and never throws. mtGetLastError() has the words. A failure
  * of the network, a peer or a deadline is final for its communicator: all later calls on it return
- * the same result, buffers hold unspecified values, mtCommShrink() makes another of the ranks that are
- * left, and mtCommDestroy() or mtCommAbort() frees it.
- * Wrong arguments change nothing.
+ * the same result, buffers hold unspecified values, mtCommShrink() makes another of the ranks that
+ * are left, and mtCommDestroy() or mtCommAbort() frees it. Wrong arguments change nothing.
  */
 #ifndef MULTITREE_H_
 #define MULTITREE_H_
@@ -95,7 +95,7 @@ typedef struct {
 
 /** How to set up a communicator; start from MT_CONFIG_INITIALIZER. All ranks must agree. */
 typedef struct {
-  size_t size;           /**< set by the initializer, as the next two: which of the fields exist */
+  size_t size; /**< set by the initializer, as the next two: which of the fields exist */
   unsigned int magic;
   unsigned int version;
   /** 1 (default): set-up and mtCommFinalize() block. 0: they return mtInProgress and go on in the
@@ -107,15 +107,17 @@ typedef struct {
   /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
    * full mesh. Rank i is the i-th of the topology. */
   const char* topology;
-  /** As "multitree"; default "auto": the memory of the host where all ranks share one and none has a
-   * device, else by predicted time for each size. */
+  /** As "multitree"; default "auto": the memory of the host where all ranks share one and none has
+   * a device, else by predicted time for each size. */
   const char* algorithm;
   /** A file of `multitree tune -o` or `multitree schedule -o`. Its network is the topology (which
    * then must be NULL), its schedules serve their collective, `algorithm` serves the others. */
   const char* planFile;
-  size_t segmentBytes;   /**< largest message, longer ones are pipelined; default 262144 (given as 0) */
+  /** Largest message, longer ones are pipelined; default 262144 (given as 0). */
+  size_t segmentBytes;
   /** 1 (default): buffers may be memory of the CUDA device that is current in the thread that makes
-   * the communicator, where the process has loaded CUDA. 0: all are host memory, and nobody looks. */
+   * the communicator, where the process has loaded CUDA. 0: all are host memory, and nobody looks.
+   */
   int devices;
   /** What links take, for algorithm "auto": "declared" (default), as the topology says; "measured",
    * by messages between neighbours when the communicator is made (about 50 ms); or a file of
@@ -124,11 +126,12 @@ typedef struct {
   const char* tuning;
 } mtConfig_t;
 
-#define MT_CONFIG_INITIALIZER                                                               \
-  {sizeof(mtConfig_t), MT_CONFIG_MAGIC,     MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,           \
-   MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL,           NULL,                          \
-   NULL,                NULL,                0,                    MT_CONFIG_UNDEF_INT,      \
-   NULL}
+#define MT_CONFIG_INITIALIZER                                                                     \
+  {                                                                                               \
+    sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
+        MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
+        NULL                                                                                      \
+  }
 
 /* ---- version and errors; thread-safe ---- */
 
@@ -136,8 +139,9 @@ typedef struct {
 MT_API mtResult_t mtGetVersion(int* version);
 /** What a result means, in a few words. Never NULL; static. */
 MT_API const char* mtGetErrorString(mtResult_t result);
-/** With NULL, the words of the last failure of any call of this thread; with a communicator, those of
- * the failure that made it unusable. "" if there was none. Valid until the next call of this thread. */
+/** With NULL, the words of the last failure of any call of this thread; with a communicator, those
+ * of the failure that made it unusable. "" if there was none. Valid until the next call of this
+ * thread. */
 MT_API const char* mtGetLastError(mtComm_t comm);
 
 /* ---- communicators ---- */
@@ -149,8 +153,8 @@ MT_API mtResult_t mtGetUniqueId(mtUniqueId* id);
 /** Collective, blocking, thread-safe: joins as `rank` of `nranks`, with the default configuration.
  * On failure *comm is NULL. In a group: returns at once, and mtGroupEnd() waits, so that one thread
  * can make several ranks.
- * Errors: mtInvalidArgument, mtTimeout (names the ranks that did not come), mtRemoteError (names the
- * rank that failed meanwhile), mtSystemError, mtUnsupported (algorithm on this topology). */
+ * Errors: mtInvalidArgument, mtTimeout (names the ranks that did not come), mtRemoteError (names
+ * the rank that failed meanwhile), mtSystemError, mtUnsupported (algorithm on this topology). */
 MT_API mtResult_t mtCommInitRank(mtComm_t* comm, int nranks, mtUniqueId id, int rank);
 /** The same as configured; NULL for the defaults. Blocking unless config->blocking is 0; then
  * mtInProgress, and mtCommGetAsyncError() has the outcome. */
@@ -160,8 +164,8 @@ MT_API mtResult_t mtCommInitRankConfig(mtComm_t* comm, int nranks, mtUniqueId id
  * torchrun, the local launcher, or with MULTITREE_RANK, _SIZE and _RENDEZVOUS set; else a single
  * rank. Once in the life of a process; further communicators by id (mtBroadcast() can carry it). */
 MT_API mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* config);
-/** Collective, blocking (but see mtConfig_t): completes what is outstanding, waits for all ranks, and
- * closes the connections. Afterwards only mtCommDestroy(), mtCommCount() and mtCommUserRank().
+/** Collective, blocking (but see mtConfig_t): completes what is outstanding, waits for all ranks,
+ * and closes the connections. Afterwards only mtCommDestroy(), mtCommCount() and mtCommUserRank().
  * Errors: as a collective. */
 MT_API mtResult_t mtCommFinalize(mtComm_t comm);
 /** Frees a communicator. Where it is neither finalized nor failed, finalizes it first: then
@@ -175,26 +179,28 @@ MT_API mtResult_t mtCommDestroy(mtComm_t comm);
  * manager has answered. Errors: mtInvalidArgument. */
 MT_API mtResult_t mtCommAbort(mtComm_t comm);
 
-#define MT_SHRINK_DEFAULT 0 /**< what is outstanding is finished first, unless there was a failure */
-#define MT_SHRINK_ABORT 1   /**< what is outstanding is given up, and ranks blocked in it are told */
-#define MT_SHRINK_AROUND_LINKS 2 /**< schedules avoid the links that have died; may be added to both */
+/** What is outstanding is finished first, unless there was a failure. */
+#define MT_SHRINK_DEFAULT 0
+/** What is outstanding is given up, and ranks blocked in it are told. */
+#define MT_SHRINK_ABORT 1
+/** Schedules avoid the links that have died; may be added to both. */
+#define MT_SHRINK_AROUND_LINKS 2
 /** Collective over the ranks that are still there, blocking (but see mtConfig_t): a communicator of
  * just them, in the order of their ranks. After a failure, as when mtCommGetAsyncError() says
- * mtRemoteError or mtTimeout, or without one to leave out `excludeRanksList`; those must not call it.
- * Ranks that died or aborted need not be listed. Ranks that do not call within the configuration's
- * initDeadlineMs are left out as well (mtCommCount() tells), and get mtRemoteError.
+ * mtRemoteError or mtTimeout, or without one to leave out `excludeRanksList`; those must not call
+ * it. Ranks that died or aborted need not be listed. Ranks that do not call within the
+ * configuration's initDeadlineMs are left out as well (mtCommCount() tells), and get mtRemoteError.
  * config: NULL for that of `comm`, whose network, if one was named, loses the ranks that are gone.
  * With MT_SHRINK_AROUND_LINKS, at all ranks or none, it loses dead links as well (a full mesh where
- * none was named), and a rank all of whose links are dead is left out; without, a schedule that uses
- * a dead link fails again. Where a schedule cannot be made for what is left, the one for all of it is
- * repaired.
- * `comm` is good for mtCommDestroy() afterwards; where this fails for one more death, for another
- * mtCommShrink(). Where the process that the ranks met in is lost (the one that made the id, or rank
- * 0 of the job), they meet in that of the lowest rank that they can reach. Two parts of a job that
- * cannot reach each other never both go on: the larger one does, or of two halves the one with the
- * lowest rank; the other gets mtRemoteError. In a group: as mtCommInitRank().
- * Errors: mtInvalidArgument (list, flags), mtInvalidUsage (finalized; shrunk already; an excluded
- * rank called), those of mtCommInitRank(). */
+ * none was named), and a rank all of whose links are dead is left out; without, a schedule that
+ * uses a dead link fails again. Where a schedule cannot be made for what is left, the one for all
+ * of it is repaired. `comm` is good for mtCommDestroy() afterwards; where this fails for one more
+ * death, for another mtCommShrink(). Where the process that the ranks met in is lost (the one that
+ * made the id, or rank 0 of the job), they meet in that of the lowest rank that they can reach. Two
+ * parts of a job that cannot reach each other never both go on: the larger one does, or of two
+ * halves the one with the lowest rank; the other gets mtRemoteError. In a group: as
+ * mtCommInitRank(). Errors: mtInvalidArgument (list, flags), mtInvalidUsage (finalized; shrunk
+ * already; an excluded rank called), those of mtCommInitRank(). */
 MT_API mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                mtComm_t* newcomm, const mtConfig_t* config, int shrinkFlags);
 /** Thread-safe, never waits: mtSuccess, mtInProgress, or why the communicator cannot be used any
@@ -211,14 +217,15 @@ typedef struct {
   int linkLow;       /**< the ranks at the ends of a link that died, the lower first; else -1 */
   int linkHigh;
 } mtFailure_t;
-#define MT_FAILURE_INITIALIZER {sizeof(mtFailure_t), mtSuccess, -1, -1, -1}
+#define MT_FAILURE_INITIALIZER \
+  { sizeof(mtFailure_t), mtSuccess, -1, -1, -1 }
 /** Thread-safe, never waits: what mtGetLastError(comm) says in words, in ranks of `comm`.
  * Errors: mtInvalidArgument (communicator, failure, size). */
 MT_API mtResult_t mtCommGetFailure(mtComm_t comm, mtFailure_t* failure);
-/** Thread-safe, never waits. Links between ranks of `comm` that were dead when mtCommShrink() made it:
- * *count of them, and the ends of the first `capacity` as ends[0], ends[1] for the first, ends[2],
- * ends[3] for the second, ... `ends` may be NULL if `capacity` is 0.
- * Errors: mtInvalidArgument, mtInProgress (being set up). */
+/** Thread-safe, never waits. Links between ranks of `comm` that were dead when mtCommShrink() made
+ * it: *count of them, and the ends of the first `capacity` as ends[0], ends[1] for the first,
+ * ends[2], ends[3] for the second, ... `ends` may be NULL if `capacity` is 0. Errors:
+ * mtInvalidArgument, mtInProgress (being set up). */
 MT_API mtResult_t mtCommGetDeadLinks(mtComm_t comm, int* ends, int capacity, int* count);
 /** Thread-safe. Number of ranks. Errors: mtInvalidArgument, mtInProgress (not known yet). */
 MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
@@ -227,19 +234,22 @@ MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
 
 /* ---- collectives: collective, blocking ----
  *
- * `count` is in elements. In place as in NCCL: send == recv; for mtReduceScatter() recv is the rank's
- * shard inside send, for mtAllGather() send the rank's shard inside recv. Other overlaps are errors.
- * Buffers may be NULL where they are not used, or count is 0. In a group: return at once, and
- * mtGroupEnd() starts and waits. The first call with a root makes its connections.
+ * `count` is in elements. In place as in NCCL: send == recv; for mtReduceScatter() and mtScatter()
+ * recv is the rank's shard inside send, for mtAllGather() and mtGather() send the rank's shard
+ * inside recv. Other overlaps are errors. Buffers may be NULL where they are not used, or count is
+ * 0. In a group: return at once, and mtGroupEnd() starts and waits. The first call with a root
+ * makes its connections.
  *
- * Buffers are host memory, or both memory of the communicator's device (see mtConfig_t). With a NULL
- * stream a call on device memory comes after what the default stream holds, and returns at its end.
+ * Buffers are host memory, or both memory of the communicator's device (see mtConfig_t). With a
+ * NULL stream a call on device memory comes after what the default stream holds, and returns at its
+ * end.
  *
  * Streams: with one, a call is ordered as a kernel on that stream: it starts after the stream's
  * earlier work, the stream's later work sees its result, and it returns at once. Buffers are memory
- * of the device or pinned host memory. What fails later is told by mtCommGetAsyncError(); the stream
- * always goes on, with unspecified values in recv. A non-blocking call's request tells the host of
- * the end. mtBarrier() and mtCommFinalize() wait for streams; the first call with a root does not.
+ * of the device or pinned host memory. What fails later is told by mtCommGetAsyncError(); the
+ * stream always goes on, with unspecified values in recv. A non-blocking call's request tells the
+ * host of the end. mtBarrier() and mtCommFinalize() wait for streams; the first call with a root
+ * does not.
  *
  * Errors: mtInvalidArgument (communicator, buffers, count, type, op, root), mtInvalidUsage (stream
  * where the communicator has no device; communicator finalized), mtUnsupported (a stream that is
@@ -272,9 +282,10 @@ MT_API mtResult_t mtGroupEnd(void);
 
 /* ---- non-blocking: collective ----
  *
- * As above, but return when the collective is started (in a group: noted down). Buffers belong to the
- * library until mtRequestTest() or mtRequestWait() says that it is complete. Many may be outstanding.
- * On failure *request is NULL. mtIBroadcast() and mtIReduce() block in the first call with a root. */
+ * As above, but return when the collective is started (in a group: noted down). Buffers belong to
+ * the library until mtRequestTest() or mtRequestWait() says that it is complete. Many may be
+ * outstanding. On failure *request is NULL. mtIBroadcast() and mtIReduce() block in the first call
+ * with a root. */
 
 MT_API mtResult_t mtIAllReduce(const void* send, void* recv, size_t count, mtDataType_t type,
                                mtRedOp_t op, mtComm_t comm, mtStream_t stream,
@@ -292,9 +303,9 @@ MT_API mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataTy
 
 /* ---- persistent: planned once, started many times ----
  *
- * The ...Init() functions check and plan, and start nothing; the first with a root is collective and
- * blocking, as it makes its connections. mtStart() is collective and starts it, as the non-blocking
- * functions do. One start at a time: mtInvalidUsage while it is outstanding. */
+ * The ...Init() functions check and plan, and start nothing; the first with a root is collective
+ * and blocking, as it makes its connections. mtStart() is collective and starts it, as the
+ * non-blocking functions do. One start at a time: mtInvalidUsage while it is outstanding. */
 
 MT_API mtResult_t mtAllReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
                                   mtRedOp_t op, mtComm_t comm, mtStream_t stream,
@@ -316,26 +327,28 @@ MT_API mtResult_t mtStart(mtRequest_t request);
 /** Makes progress; *done is 1 if the collective is complete (or not started), else 0.
  * Errors: mtInvalidArgument, mtInvalidUsage (its group has not ended), those of the collective. */
 MT_API mtResult_t mtRequestTest(mtRequest_t request, int* done);
-/** Blocking. Errors: as mtRequestTest(); mtTimeout also where a stream has not come to the collective
- * for the deadline: then it is outstanding still, and the communicator is as good as before. */
+/** Blocking. Errors: as mtRequestTest(); mtTimeout also where a stream has not come to the
+ * collective for the deadline: then it is outstanding still, and the communicator is as good as
+ * before. */
 MT_API mtResult_t mtRequestWait(mtRequest_t request);
-/** Frees every kind of request and sets it to NULL; an unfinished one is waited for. A NULL request is
- * nothing to do. Errors: those of the wait; it is freed in any case. */
+/** Frees every kind of request and sets it to NULL; an unfinished one is waited for. A NULL request
+ * is nothing to do. Errors: those of the wait; it is freed in any case. */
 MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 
 /* ---- memory ---- */
 
-/** Collective, blocking: `bytes` of zeroed host memory, aligned to 4096 bytes. Where the ranks of the
- * communicator go without messages (all on one host, nothing asked for that needs them) all of them
- * map it, and their collectives without a root read and write it in place: the fastest buffers there
- * are. Any memory may be used for buffers. 0 bytes give NULL. In a group *pointer is set by
+/** Collective, blocking: `bytes` of zeroed host memory, aligned to 4096 bytes. Where the ranks of
+ * the communicator go without messages (all on one host, nothing asked for that needs them) all of
+ * them map it, and their collectives without a root read and write it in place: the fastest buffers
+ * there are. Any memory may be used for buffers. 0 bytes give NULL. In a group *pointer is set by
  * mtGroupEnd(). With a NULL communicator: not collective, plain memory.
  * Errors: mtInvalidArgument, mtSystemError (no memory; at all ranks if one has none), those of a
  * collective. */
 MT_API mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm);
-/** Waits for what the communicator has outstanding, and frees it; every rank does. mtCommDestroy() and
- * mtCommAbort() free what is left; mtCommFinalize() and failures free nothing. NULL is nothing to do.
- * Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator), those of the wait. */
+/** Waits for what the communicator has outstanding, and frees it; every rank does. mtCommDestroy()
+ * and mtCommAbort() free what is left; mtCommFinalize() and failures free nothing. NULL is nothing
+ * to do. Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator), those of the wait.
+ */
 MT_API mtResult_t mtMemFree(void* pointer, mtComm_t comm);
 
 #ifdef __cplusplus

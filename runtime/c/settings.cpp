@@ -14,7 +14,7 @@
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/verify.hpp"
 #include "runtime/c/result_internal.hpp"
-#include "runtime/link_measurement.hpp"
+#include "runtime/measure/link_measurement.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"

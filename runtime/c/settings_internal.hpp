@@ -14,9 +14,9 @@
 #include "algorithms/io/io.hpp"
 #include "algorithms/tuning/link_table.hpp"
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/bootstrap.hpp"
 #include "runtime/c/multitree.h"
 #include "runtime/communicator.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::c {
 

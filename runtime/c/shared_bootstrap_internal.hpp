@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::c {
 

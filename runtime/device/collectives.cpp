@@ -29,7 +29,7 @@ constexpr std::array kPlaces{"pageable host memory", "pinned host memory", "devi
 
 struct Named {
   const char* name;
-  const std::byte* pointer;
+  const void* pointer;
 };
 
 /// The buffers that this rank's call uses.

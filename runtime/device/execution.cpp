@@ -282,6 +282,7 @@ void DeviceExecution::copy_one(Slot& slot, std::uint32_t id) {
 }
 
 void DeviceExecution::copy_untouched(std::uint64_t begin, std::uint64_t end) {
+  if (input_ == data_) return;
   for (std::size_t s = 0; s < slots_.size(); ++s) {
     const Program::Piece& piece = program_.pieces[s];
     if (!slots_[s].untouched || piece.begin < begin || piece.begin >= end) continue;

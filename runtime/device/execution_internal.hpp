@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Runs one rank's program on device memory: the counterpart of runtime/executor_internal.hpp.
+/// Runs one rank's program on device memory: the counterpart of
+/// runtime/execution/executor_internal.hpp.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 #include <vector>
 
 #include "runtime/device/workspace_internal.hpp"
-#include "runtime/program_internal.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/execution/program_internal.hpp"
+#include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime::device {
 

@@ -47,6 +47,8 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
       workspace_(std::move(workspace)),
       program_(std::move(program)),
       call_(call),
+      layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
+                        index(program_->source->schedule.root))),
       // Where notices travel instead of data, host and device must not be taken for each other.
       tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host)),
       name_(fmt::format("{} #{}", to_string(call.collective), sequence)),
@@ -54,13 +56,7 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
           program_->program,
           DeviceExecution::Context{engine_->transport(), *workspace_, tag_, call.type, call.op})) {
   needs_ = execution_->needs();
-  const std::size_t bytes = call.count * size_of(call.type);
-  const bool root = engine_->bootstrap().rank() == index(program_->source->schedule.root);
-  if (call.collective == Collective::ReduceScatter) {
-    needs_.work = bytes * engine_->bootstrap().size();
-  } else if (call.collective == Collective::Reduce && !root) {
-    needs_.work = bytes;
-  }
+  needs_.work = layout_.works_in_recv() ? 0 : layout_.whole;
   needs_.works = needs_.work == 0 ? 0 : 1;
 }
 
@@ -85,39 +81,17 @@ void StreamOperation::enqueue(Stream stream, bool hold) {
 
 Buffers StreamOperation::prepare(bool& copied) {
   Workspace& w = *workspace_;
-  const std::uint32_t rank = engine_->bootstrap().rank();
-  const std::size_t bytes = call_.count * size_of(call_.type);
-  const bool root = rank == index(program_->source->schedule.root);
-  const auto copy = [&](std::byte* to, const std::byte* from) {
-    w.device->copy(to, from, bytes, w.compute.stream());
-    copied = true;
-  };
-  switch (call_.collective) {
-    case Collective::AllReduce:
-      ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
-      return {call_.send, call_.recv};
-    case Collective::Broadcast:
-      if (root) copy(call_.recv, call_.send);
-      return {call_.recv, call_.recv};
-    case Collective::AllGather:
-      copy(call_.recv + rank * bytes, call_.send);
-      return {call_.recv, call_.recv};
-    case Collective::Reduce:
-      if (root) {
-        ending_ = {.begin = 0, .end = bytes, .copy_from = nullptr, .finish = true};
-        return {call_.send, call_.recv};
-      }
-      work_ = w.work.take(needs_.work);
-      return {call_.send, work_.memory};
-    case Collective::ReduceScatter:
-      break;
+  std::byte* data = bytes_of(call_.recv);
+  if (needs_.works != 0) {
+    work_ = w.work.take(needs_.work);
+    data = work_.memory;
   }
-  work_ = w.work.take(needs_.work);
-  ending_ = {.begin = rank * bytes,
-             .end = (rank + 1) * bytes,
-             .copy_from = work_.memory + rank * bytes,
-             .finish = true};
-  return {call_.send, work_.memory};
+  if (layout_.sends_whole()) return {bytes_of(call_.send), data};
+  if (layout_.sends) {
+    w.device->copy(data + layout_.own, bytes_of(call_.send), layout_.sent, w.compute.stream());
+    copied = true;
+  }
+  return {data, data};
 }
 
 void StreamOperation::begin() {
@@ -132,13 +106,15 @@ void StreamOperation::begin() {
 void StreamOperation::end() {
   Workspace& w = *workspace_;
   const Stream stream = w.compute.stream();
-  const std::uint32_t ranks = engine_->bootstrap().size();
-  execution_->copy_untouched(ending_.begin, ending_.end);
-  if (ending_.copy_from != nullptr) {
-    w.device->copy(call_.recv, ending_.copy_from, call_.count * size_of(call_.type), stream);
-  }
-  if (ending_.finish && call_.op == ReduceOp::Avg && ranks > 1) {
-    w.device->divide(call_.recv, call_.count, call_.type, ranks, stream);
+  if (layout_.receives) {
+    const std::uint32_t ranks = engine_->bootstrap().size();
+    const std::size_t begin = layout_.result();
+    std::byte* const recv = bytes_of(call_.recv);
+    execution_->copy_untouched(begin, begin + layout_.received);
+    if (needs_.works != 0) w.device->copy(recv, work_.memory + begin, layout_.received, stream);
+    if (layout_.reduces && call_.op == ReduceOp::Avg && ranks > 1) {
+      w.device->divide(recv, call_.count, call_.type, ranks, stream);
+    }
   }
   mark_ = w.compute.mark();
   state_.store(State::Ending, std::memory_order_release);
@@ -220,7 +196,8 @@ StreamRequest::~StreamRequest() {
   while (!operation_->over()) {
     try {
       operation_->wait(deadline_);
-    } catch (const Error&) {  // over, or the stream is still busy with what came before
+    } catch (
+        const Error&) {  // it is over, or its stream is still busy with earlier work: look again
     }
   }
 }

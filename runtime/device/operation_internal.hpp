@@ -9,10 +9,10 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/activity_internal.hpp"
 #include "runtime/device/execution_internal.hpp"
-#include "runtime/engine_internal.hpp"
-#include "runtime/operation_internal.hpp"
+#include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/execution/operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::device {
@@ -70,12 +70,12 @@ class StreamOperation final : public Activity {
   std::shared_ptr<Workspace> workspace_;
   std::shared_ptr<const LoadedProgram> program_;
   Call call_;
+  Layout layout_;
   std::uint64_t tag_;
   std::string name_;
   Event event_ = nullptr;
   bool held_ = false;
   FlagPool::Flag flag_;
-  Ending ending_;
   BlockPool::Block work_;
   Needs needs_;
   std::unique_ptr<DeviceExecution> execution_;

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "runtime/data_type.hpp"
+#include "runtime/kernels/data_type.hpp"
 
 namespace multitree::runtime::device {
 

@@ -27,7 +27,7 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
   const Route other = direct ? Route::Direct : Route::Staged;
   Routes routes{std::vector(ranks, other), std::vector(ranks, other)};
   const auto have = std::ranges::count_if(identities, [](const auto& s) { return !s.empty(); });
-  if (have < 2) return routes;  // everybody sees the same and stops here
+  if (have < 2) return routes;  // all ranks see the same identities, so all return here
   std::string reach(ranks, '-');
   for (std::uint32_t r = 0; r < ranks; ++r) {
     if (r == self || device == nullptr || identities[r].size() != sizeof(Identity)) continue;

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
 #include "runtime/device/blocks_internal.hpp"
 #include "runtime/device/timeline_internal.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::device {
 

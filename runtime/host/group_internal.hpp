@@ -21,8 +21,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
 #include "runtime/host/mapping_internal.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::host {
 

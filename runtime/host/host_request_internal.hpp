@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "runtime/execution/operation_internal.hpp"
 #include "runtime/host/operation_internal.hpp"
-#include "runtime/operation_internal.hpp"
-#include "runtime/transport.hpp"
+#include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime::host {
 

@@ -17,13 +17,13 @@
 #include <mutex>
 #include <sstream>
 
-#include "runtime/tcp_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
 namespace {
 
-/// In front of the memory: says that what was opened is what was meant.
+/// In front of the memory is a token, by which whoever opens it knows that it is what was meant.
 constexpr std::size_t kTokenBytes = 32;
 constexpr std::size_t kFrontBytes = 4096;
 
@@ -67,7 +67,7 @@ std::byte* map(std::size_t bytes, int flags, int fd, const std::string& what) {
   return static_cast<std::byte*>(at);
 }
 
-/// More than anybody can have stays that, and does not wrap around to something small.
+/// Rounded up to whole pages. What would overflow stays larger than anybody can have.
 std::size_t whole_pages(std::size_t bytes) {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t most = std::numeric_limits<std::size_t>::max() / 2;

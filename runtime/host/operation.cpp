@@ -40,32 +40,29 @@ Range Pieces::piece(std::uint64_t i) const {
 HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder)
     : group_(group),
       call_(call),
+      send_(bytes_of(call.send)),
+      recv_(bytes_of(call.recv)),
       root_(root),
+      shards_sent_(shards_sent(call.collective, group.size())),
+      shards_received_(shards_received(call.collective, group.size())),
       ticket_(group.take_ticket()),
       width_(size_of(call.type)),
       recorder_(recorder) {
-  const std::uint64_t bytes = sharded() ? call.count * width_ * group.size() : call.count * width_;
+  const std::uint64_t bytes = elements_of(call, group.size()) * width_;
   if (bytes <= card_limit(group.size())) mode_ = Mode::Card;
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
-  const std::uint64_t shards = call.collective == Collective::ReduceScatter ? group.size() : 1;
   const std::uint64_t line = 64 / width_;
-  const std::uint64_t room = piece_bytes(group.size()) / width_ / shards;
+  const std::uint64_t room = piece_bytes(group.size()) / width_ / shards_sent_;
   pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
   // A first publication brings the offers, so there is a part after it even if there is no piece.
-  const bool sliced =
-      call.collective == Collective::AllReduce || call.collective == Collective::Reduce;
-  parts_ = mode_ == Mode::Card ? 2 : pieces_.count() + (sliced ? 2 : 1);
+  parts_ = mode_ == Mode::Card ? 2 : pieces_.count() + (reduces_slices() ? 2 : 1);
 }
 
-std::uint64_t HostOperation::sent_bytes() const {
-  const bool all = call_.collective == Collective::ReduceScatter;
-  return call_.count * width_ * (all ? group_.size() : 1);
-}
+std::uint64_t HostOperation::sent_bytes() const { return call_.count * width_ * shards_sent_; }
 
 std::uint64_t HostOperation::received_bytes() const {
-  const bool all = call_.collective == Collective::AllGather;
-  return call_.count * width_ * (all ? group_.size() : 1);
+  return call_.count * width_ * shards_received_;
 }
 
 bool HostOperation::advance() {
@@ -112,7 +109,7 @@ bool HostOperation::worked_elsewhere() {
 void HostOperation::begin() {
   state_ = State::Running;
   write_offer();
-  if (mode_ == Mode::Areas && sends(me()) && !group_.find(call_.send, sent_bytes()).shared()) {
+  if (mode_ == Mode::Areas && sends(me()) && !group_.find(send_, sent_bytes()).shared()) {
     copy_in(0);
   }
   publish();
@@ -173,8 +170,7 @@ void HostOperation::read_offers() {
   sends_.assign(group_.size(), nullptr);
   recvs_.assign(group_.size(), nullptr);
   // Results that lie in one rank's shard or are pulled by their receiver need no shared output.
-  const bool pushes =
-      call_.collective == Collective::AllReduce || call_.collective == Collective::Reduce;
+  const bool pushes = reduces_slices();
   bool all = true;
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
     const Offer& offer = group_.desk(r).cards[parity].offer;
@@ -201,7 +197,7 @@ void HostOperation::read_offers() {
 }
 
 void HostOperation::work() {
-  if (closing_ && part_ + 1 == parts_) return;  // all have been seen to be done
+  if (closing_ && part_ + 1 == parts_) return;  // nothing to do: all are known to be done
   if (mode_ == Mode::Card) return read_cards();
   if (mode_ == Mode::Shared) return take(0);
   const std::uint64_t pieces = pieces_.count();

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "runtime/call_internal.hpp"
-#include "runtime/engine_internal.hpp"
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/execution/layout_internal.hpp"
+#include "runtime/execution/recording_internal.hpp"
 #include "runtime/host/group_internal.hpp"
-#include "runtime/recording_internal.hpp"
 
 namespace multitree::runtime::host {
 
@@ -69,19 +69,21 @@ class HostOperation final : public Activity {
   void copy_out(std::uint64_t piece);
   void reduce_slice(Range slice, std::uint64_t from);
   void reduce_shard(std::uint64_t piece);
-  void gather(std::uint64_t piece);
+  void pull(std::uint64_t piece);
 
   [[nodiscard]] std::uint32_t me() const { return group_.rank(); }
-  [[nodiscard]] bool sharded() const {
-    return call_.collective == Collective::ReduceScatter ||
-           call_.collective == Collective::AllGather;
-  }
   [[nodiscard]] bool receives(std::uint32_t rank) const {
-    return call_.collective != Collective::Reduce || rank == root_;
+    return multitree::receives(call_.collective, Rank{rank}, Rank{root_});
   }
   [[nodiscard]] bool sends(std::uint32_t rank) const {
-    return call_.collective != Collective::Broadcast || rank == root_;
+    return multitree::sends(call_.collective, Rank{rank}, Rank{root_});
   }
+  /// Whether each rank reduces a slice of the vector for everybody who wants it.
+  [[nodiscard]] bool reduces_slices() const {
+    return reduces(call_.collective) && !is_sharded(call_.collective);
+  }
+  /// Which shard of another rank's input is for this rank.
+  [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? me() : 0; }
   [[nodiscard]] std::uint64_t sent_bytes() const;
   [[nodiscard]] std::uint64_t received_bytes() const;
   /// A rank's slice of a piece, whole cache lines of it.
@@ -91,7 +93,10 @@ class HostOperation final : public Activity {
 
   Group& group_;
   Call call_;
+  const std::byte* send_;
+  std::byte* recv_;
   std::uint32_t root_;
+  std::uint64_t shards_sent_, shards_received_;  ///< in an input, in a result
   std::uint64_t ticket_;
   std::size_t width_;
   State state_ = State::Queued;

@@ -7,7 +7,7 @@
 
 #include "runtime/host/operation_internal.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::host {
 namespace {
@@ -35,74 +35,62 @@ Range HostOperation::slice_of(Range piece, std::uint32_t rank) const {
   return {cut(rank), cut(rank + 1)};
 }
 
-/// What this rank sums up, or gathers, of a piece.
+/// What this rank sums up, or pulls, of a piece.
 std::uint64_t HostOperation::taken_bytes(Range piece) const {
-  switch (call_.collective) {
-    case Collective::AllReduce:
-    case Collective::Reduce:
-      return slice_of(piece, me()).count() * width_;
-    case Collective::AllGather:
-      return piece.count() * width_ * group_.size();
-    default:
-      return piece.count() * width_;
-  }
+  if (reduces_slices()) return slice_of(piece, me()).count() * width_;
+  return piece.count() * width_ * shards_received_;
 }
 
 void HostOperation::read_cards() {
   auto& inputs = group_.scratch().inputs;
   const std::uint64_t parity = group_.published() % 2, bytes = call_.count * width_;
-  const auto card = [&](std::uint32_t r) {
-    return group_.desk(r).cards[parity].vector(sent_bytes());
-  };
   if (bytes == 0 || !receives(me())) return;
   const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
-  if (call_.collective == Collective::Broadcast) return copy_bytes(call_.recv, card(root_), bytes);
-  if (call_.collective == Collective::AllGather) {
-    for (std::uint32_t r = 0; r < group_.size(); ++r)
-      copy_bytes(call_.recv + r * bytes, card(r), bytes);
+  inputs.clear();
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    if (!sends(r)) continue;
+    inputs.push_back(group_.desk(r).cards[parity].vector(sent_bytes()) + shard_read() * bytes);
+  }
+  if (reduces(call_.collective)) {
+    reduce(recv_, inputs, call_.count, call_.type, call_.op);
+    finish_reduction(recv_, call_.count, call_.type, call_.op, group_.size());
     return;
   }
-  const bool sharded = call_.collective == Collective::ReduceScatter;
-  inputs.resize(group_.size());
-  for (std::uint32_t r = 0; r < group_.size(); ++r)
-    inputs[r] = card(r) + (sharded ? me() * bytes : 0);
-  reduce(call_.recv, inputs, call_.count, call_.type, call_.op);
-  finish_reduction(call_.recv, call_.count, call_.type, call_.op, group_.size());
+  // Of all ranks side by side, or of the root alone.
+  std::byte* to = recv_;
+  for (const void* const input : inputs) {
+    copy_bytes(to, bytes_of(input), bytes);
+    to += bytes;
+  }
 }
 
 /// All that others read of this rank's input: not what it reduces itself.
 void HostOperation::copy_in(std::uint64_t i) {
   const Range piece = pieces_.piece(i);
   std::byte* const area = group_.desk(me()).input[(group_.published() + 1) % 2];
-  const std::byte* const from = call_.send + piece.begin * width_;
+  const std::byte* const from = send_ + piece.begin * width_;
   const std::uint64_t bytes = piece.count() * width_;
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, i, bytes);
   group_.beat();
-  if (call_.collective == Collective::ReduceScatter) {
+  if (shards_sent_ > 1) {
     for (std::uint32_t r = 0; r < group_.size(); ++r) {
       if (r != me()) copy_bytes(area + r * bytes, from + r * call_.count * width_, bytes);
     }
     return;
   }
   Range skipped{piece.end, piece.end};
-  if (reduces(call_.collective)) skipped = slice_of(piece, me());
+  if (reduces_slices()) skipped = slice_of(piece, me());
   copy_bytes(area, from, (skipped.begin - piece.begin) * width_);
-  copy_bytes(area + (skipped.end - piece.begin) * width_, call_.send + skipped.end * width_,
+  copy_bytes(area + (skipped.end - piece.begin) * width_, send_ + skipped.end * width_,
              (piece.end - skipped.end) * width_);
 }
 
 void HostOperation::take(std::uint64_t i) {
   const PhaseRecording phase(recorder_, Event::Kind::Sum, i, taken_bytes(pieces_.piece(i)));
-  switch (call_.collective) {
-    case Collective::AllReduce:
-    case Collective::Reduce:
-      return reduce_slice(slice_of(pieces_.piece(i), me()), pieces_.piece(i).begin);
-    case Collective::ReduceScatter:
-      return reduce_shard(i);
-    case Collective::AllGather:
-    case Collective::Broadcast:
-      return gather(i);
+  if (reduces_slices()) {
+    return reduce_slice(slice_of(pieces_.piece(i), me()), pieces_.piece(i).begin);
   }
+  return reduces(call_.collective) ? reduce_shard(i) : pull(i);
 }
 
 /// This rank's slice of a piece that begins at element `from`, for everybody.
@@ -119,10 +107,10 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
     outputs.clear();
     bool area = false;
     for (std::uint32_t r = 0; r < n; ++r) {
-      const std::byte* own = r == me() ? call_.send : sends_[r];
+      const std::byte* own = r == me() ? send_ : sends_[r];
       inputs[r] = own != nullptr ? own + whole : group_.desk(r).input[read] + part;
       if (!receives(r)) continue;
-      std::byte* const out = r == me() ? call_.recv : recvs_[r];
+      std::byte* const out = r == me() ? recv_ : recvs_[r];
       if (out != nullptr) outputs.push_back(out + whole);
       area |= out == nullptr;
     }
@@ -148,12 +136,12 @@ void HostOperation::reduce_shard(std::uint64_t i) {
   for (std::uint64_t at = piece.begin; at < piece.end;) {
     const std::uint64_t count = std::min(kBlockBytes / width_, piece.end - at);
     for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      const std::byte* own = r == me() ? call_.send : sends_[r];
-      inputs[r] = own != nullptr
-                      ? own + (me() * call_.count + at) * width_
-                      : group_.desk(r).input[read] + me() * bytes + (at - piece.begin) * width_;
+      const std::byte* own = r == me() ? send_ : sends_[r];
+      inputs[r] = own != nullptr ? own + (shard_read() * call_.count + at) * width_
+                                 : group_.desk(r).input[read] + shard_read() * bytes +
+                                       (at - piece.begin) * width_;
     }
-    std::byte* const out = call_.recv + at * width_;
+    std::byte* const out = recv_ + at * width_;
     std::byte* const sum = group_.size() > kernels::kMaxInputs ? block.data() : out;
     reduce(sum, inputs, count, call_.type, call_.op);
     finish_reduction(sum, count, call_.type, call_.op, group_.size());
@@ -163,26 +151,27 @@ void HostOperation::reduce_shard(std::uint64_t i) {
   }
 }
 
-/// A piece of everybody's vector (all-gather) or of the root's.
-void HostOperation::gather(std::uint64_t i) {
+/// A piece of what all who send have for this rank.
+void HostOperation::pull(std::uint64_t i) {
+  if (!receives(me())) return;
   const Range piece = pieces_.piece(i);
   const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
   for (std::uint32_t step = 0; step < group_.size(); ++step) {
     const std::uint32_t r = (me() + step) % group_.size();  // not all from the same rank at once
     if (!sends(r)) continue;
-    const std::byte* own = r == me() ? call_.send : sends_[r];
-    const std::byte* const from =
-        own != nullptr ? own + piece.begin * width_ : group_.desk(r).input[read];
-    const std::uint64_t base = call_.collective == Collective::AllGather ? r * call_.count : 0;
-    store(call_.recv + (base + piece.begin) * width_, from, bytes);
+    const std::byte* own = r == me() ? send_ : sends_[r];
+    const std::byte* const from = own != nullptr
+                                      ? own + (shard_read() * call_.count + piece.begin) * width_
+                                      : group_.desk(r).input[read] + shard_read() * bytes;
+    const std::uint64_t base = shards_received_ > 1 ? r * call_.count : 0;
+    store(recv_ + (base + piece.begin) * width_, from, bytes);
     group_.beat();
   }
 }
 
 /// What the others have reduced for this rank.
 void HostOperation::copy_out(std::uint64_t i) {
-  if (call_.collective != Collective::AllReduce && call_.collective != Collective::Reduce) return;
-  if (!receives(me()) || recvs_[me()] != nullptr) return;
+  if (!reduces_slices() || !receives(me()) || recvs_[me()] != nullptr) return;
   const Range piece = pieces_.piece(i);
   const PhaseRecording phase(recorder_, Event::Kind::CopyOut, i, piece.count() * width_);
   const std::uint64_t read = group_.published() % 2;
@@ -190,7 +179,7 @@ void HostOperation::copy_out(std::uint64_t i) {
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
     if (r == me()) continue;
     const Range slice = slice_of(piece, r);  // in its rank's area
-    store(call_.recv + slice.begin * width_,
+    store(recv_ + slice.begin * width_,
           group_.desk(r).result[read] + (slice.begin - piece.begin) * width_,
           slice.count() * width_);
   }

@@ -6,7 +6,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "runtime/float16_internal.hpp"
+#include "runtime/kernels/float16_internal.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
 
 namespace multitree::runtime::kernels {

@@ -52,20 +52,22 @@ struct Peer {
   int rank = 0, size = 1;
   Reason why_not;
 };
-/// Makes it in the first call for `comm`, and keeps it as an attribute of it: collective.
+/// Makes it in the first call for `comm`, and keeps it as an attribute of it: collective. It ends
+/// when MPI deletes the attribute, which waits for no other rank.
 Peer* peer_of(MPI_Comm comm);
 /// Only looks; nullptr if none was made.
 Peer* known_peer_of(MPI_Comm comm);
-/// Ends it where `comm` has one; collective.
-void end_peer(MPI_Comm comm);
-/// Ends all; collective over MPI_COMM_WORLD.
-void end_all_peers();
+/// From now on MPI_Finalize, called from whatever language, first ends all of them and prints the
+/// log. Any number of calls, of any thread, after MPI_Init.
+void watch_end();
 
+/// Moves MPI's own messages on.
+void advance_mpi();
 /// Waits for a started collective while MPI goes on as well: peers may wait for messages of this
 /// rank before they come here. Frees the request.
 mtResult_t finish(mtRequest_t request);
-/// Raises an MPI error on `comm` for a failure of multitree, `words`. Returns the error code.
-int raise(const char* call, MPI_Comm comm, const char* words);
+/// Raises an MPI error, `code`, on `comm` and prints `words`. Returns the code.
+int raise(const char* call, MPI_Comm comm, const char* words, int code = MPI_ERR_OTHER);
 
 /// Gives an MPI request for a started collective.
 int make_request(const char* call, MPI_Comm comm, mtRequest_t started, MPI_Request* request);
@@ -73,7 +75,7 @@ int make_request(const char* call, MPI_Comm comm, mtRequest_t started, MPI_Reque
 bool any_pending();
 /// Moves them on, and completes those that are done.
 void advance_pending();
-/// Completes all; for MPI_Finalize.
+/// Completes all.
 void finish_pending();
 
 }  // namespace multitree::mpi

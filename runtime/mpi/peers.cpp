@@ -2,9 +2,11 @@
 /// \file
 /// A multitree communicator beside each MPI communicator: made through PMPI, kept as an attribute.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 #include "runtime/mpi/interpose_internal.hpp"
@@ -12,22 +14,58 @@
 namespace multitree::mpi {
 namespace {
 
-std::mutex mutex;          // guards what follows
-std::vector<Peer*> peers;  // in the order of their making; with those that could not be made
-int live = 0;
-int keyval = MPI_KEYVAL_INVALID;
+constexpr std::chrono::microseconds kPeriod{100};
 
-/// Called by MPI when a communicator goes without having passed through MPI_Comm_free, and at the
-/// very end: only memory is left to be freed.
+std::mutex mutex;          // guards what follows, but for `live`
+std::vector<Peer*> peers;  // of communicators that are there; with those that could not be made
+int keyval = MPI_KEYVAL_INVALID;
+bool ended = false;
+std::atomic<int> live = 0;  // communicators of multitree that are not closed yet
+
+/// Ends the peer's communicator of multitree without waiting for anybody: another rank may still be
+/// in a collective on it, or at work elsewhere. It is closed once all its ranks have left it, on a
+/// thread of its own, as they may leave several in different orders. That thread calls nothing of
+/// MPI.
+void leave(Peer& peer, const char* why) {
+  if (peer.comm == nullptr) return;
+  std::thread([comm = peer.comm] {
+    mtCommDestroy(comm);
+    --live;
+  }).detach();
+  peer.comm = nullptr;
+  peer.why_not = why;
+}
+
+/// Called by MPI when a communicator goes, whichever language freed it, and at the very end.
 int on_delete(MPI_Comm, int, void* value, void*) {
   const std::scoped_lock lock(mutex);
   auto* const peer = static_cast<Peer*>(value);
-  if (peer->comm != nullptr) {
-    mtCommAbort(peer->comm);
-    --live;
-  }
+  leave(*peer, "communicator was freed");
   std::erase(peers, peer);
   delete peer;
+  return MPI_SUCCESS;
+}
+
+void end_all_peers() {
+  {
+    const std::scoped_lock lock(mutex);
+    ended = true;
+    for (Peer* const peer : peers) leave(*peer, "MPI is finalized");
+  }
+  // Other ranks may wait for messages of this one before they come here.
+  while (live > 0) {
+    advance_mpi();
+    std::this_thread::sleep_for(kPeriod);
+  }
+}
+
+/// Called by MPI_Finalize before anything else, as MPI demands of attributes of MPI_COMM_SELF.
+int on_end(MPI_Comm, int, void*, void*) {
+  finish_pending();
+  end_all_peers();
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  print_log(rank);
   return MPI_SUCCESS;
 }
 
@@ -69,6 +107,7 @@ void connect(Peer& peer, MPI_Comm comm) {
   {
     const std::scoped_lock lock(mutex);
     if (live >= settings().max_communicators) peer.why_not = "more than MULTITREE_MPI_MAX_COMMS";
+    if (ended) peer.why_not = "MPI is finalized";
   }
   if (peer.rank == 0 && peer.why_not.empty() && mtGetUniqueId(&id) != mtSuccess) {
     peer.why_not = mtGetLastError(nullptr);
@@ -83,7 +122,6 @@ void connect(Peer& peer, MPI_Comm comm) {
   const mtResult_t result = mtCommInitRankConfig(&peer.comm, peer.size, id, peer.rank, &config);
   if (result != mtSuccess) peer.why_not = mtGetLastError(nullptr);
   if (all_agree(result == mtSuccess, comm)) {
-    const std::scoped_lock lock(mutex);
     ++live;
     return;
   }
@@ -125,35 +163,13 @@ Peer* peer_of(MPI_Comm comm) {
   return peer;
 }
 
-void end_peer(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return;
-  Peer* const peer = known_peer_of(comm);
-  if (peer == nullptr || peer->comm == nullptr) return;
-  // Nobody is left in MPI, waiting for a message of a rank that is here.
-  PMPI_Barrier(comm);
-  mtCommDestroy(peer->comm);
-  const std::scoped_lock lock(mutex);
-  peer->comm = nullptr;
-  peer->why_not = "communicator was freed";
-  --live;
-}
-
-void end_all_peers() {
-  PMPI_Barrier(MPI_COMM_WORLD);
-  std::vector<Peer*> all;
-  {
-    const std::scoped_lock lock(mutex);
-    all = peers;
-  }
-  // Two ranks that share several communicators have made them in the same order.
-  for (Peer* const peer : all) {
-    if (peer->comm == nullptr) continue;
-    mtCommDestroy(peer->comm);
-    peer->comm = nullptr;
-    peer->why_not = "MPI is finalized";
-    const std::scoped_lock lock(mutex);
-    --live;
-  }
+void watch_end() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    int end = MPI_KEYVAL_INVALID;
+    PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &on_end, &end, nullptr);
+    PMPI_Comm_set_attr(MPI_COMM_SELF, end, nullptr);
+  });
 }
 
 }  // namespace multitree::mpi

@@ -153,11 +153,15 @@ void advance_pending() {
   }
 }
 
+void advance_mpi() {
+  int found = 0;
+  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+}
+
 void finish_pending() {
   while (any_pending()) {
     advance_pending();
-    int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    advance_mpi();
   }
   PendingList::instance().stop();
 }
@@ -168,9 +172,7 @@ mtResult_t finish(mtRequest_t request) {
   int done = 0;
   for (unsigned turn = 1; done == 0 && result == mtSuccess; ++turn) {
     result = mtRequestTest(request, &done);
-    if (turn % kOwnTurns != 0) continue;
-    int found = 0;
-    PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+    if (turn % kOwnTurns == 0) advance_mpi();
   }
   mtRequestFree(&request);
   return result;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An emulated cluster: see docs/netlab.md."""
+"""An emulated cluster: see docs/runtime.md."""
 
 
 class LabError(Exception):

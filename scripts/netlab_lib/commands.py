@@ -19,7 +19,7 @@ An emulated cluster: a network namespace for each node, a rate-limited veth pair
   netlab set NAME A-B --down|--up|--drop|--rate RATE
   netlab verify NAME | stats NAME [--json] | ls [NAME] | down NAME | gc
 
-SPEC is a topology of `multitree list topologies` or a file, for example torus:4x4. See docs/netlab.md.
+SPEC is a topology of `multitree list topologies` or a file, for example torus:4x4. See docs/runtime.md.
 """
 
 

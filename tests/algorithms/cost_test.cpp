@@ -53,7 +53,7 @@ TEST(Cost, TransfersThatShareALinkQueue) {
   Schedule schedule;
   schedule.collective = Collective::Broadcast;
   schedule.ranks = 2;
-  schedule.chunks = {{Rank{0}, 0, 1}, {Rank{0}, 0, 3}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1), Chunk::rooted(Rank{0}, 0, 3)};
   const LinkId link = link_between(topology, 0, 1);
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&link, 1});
   schedule.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&link, 1});
@@ -67,7 +67,7 @@ TEST(Cost, AStepReadsWhatWasThereBeforeIt) {
   const Topology topology = make_topology("ring:2?bw=1GB/s&lat=1us");
   Schedule schedule;
   schedule.ranks = 2;
-  schedule.chunks = {{Rank{0}, 0, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (const std::uint32_t r : {0U, 1U}) {
     const LinkId link = link_between(topology, r, 1 - r);
     schedule.add(0, Op::Reduce, 0, Rank{r}, Rank{1 - r}, {&link, 1});
@@ -92,7 +92,7 @@ TEST(Cost, ARouteIsAsSlowAsItsSlowestLinkAndAddsAllLatencies) {
   Schedule schedule;
   schedule.collective = Collective::Broadcast;
   schedule.ranks = 2;
-  schedule.chunks = {{Rank{0}, 0, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   const std::array route = {LinkId{0}, LinkId{2}};
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, route);
   EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 1'000'000 + 400'000);
@@ -119,7 +119,7 @@ TEST(Cost, AFastLinkIsBusyOnlyForItsOwnTime) {
   Schedule schedule;
   schedule.collective = Collective::Broadcast;
   schedule.ranks = 3;
-  schedule.chunks = std::vector<Chunk>(4, {Rank{0}, 0, 1});
+  schedule.chunks = std::vector<Chunk>(4, Chunk::rooted(Rank{0}, 0, 1));
   // The second message waits for the slow link; the port has been left by 500 ns all the same.
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, to_slow);
   schedule.add(1, Op::Copy, 1, Rank{0}, Rank{1}, to_slow);

@@ -29,7 +29,7 @@ class NumberModel {
       for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
         const std::uint64_t input = random();
         input_[{r, c}] = input;
-        if (starts_with(schedule.collective, Rank{r}, schedule.chunks[c].owner, schedule.root)) {
+        if (starts_with(schedule, Rank{r}, c)) {
           value_[{r, c}] = input;
         }
       }
@@ -71,14 +71,12 @@ class NumberModel {
 
   bool ends_right() const {
     for (std::uint32_t c = 0; c < schedule_.chunks.size(); ++c) {
-      const Rank owner = schedule_.chunks[c].owner;
       std::uint64_t expected = 0;
       for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
-        if (starts_with(schedule_.collective, Rank{r}, owner, schedule_.root))
-          expected += input_.at({r, c});
+        if (starts_with(schedule_, Rank{r}, c)) expected += input_.at({r, c});
       }
       for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
-        if (!ends_with(schedule_.collective, Rank{r}, owner, schedule_.root)) continue;
+        if (!ends_with(schedule_, Rank{r}, c)) continue;
         const auto found = value_.find({r, c});
         if (found == value_.end() || found->second != expected) return false;
       }

@@ -16,7 +16,7 @@ namespace {
 Schedule swap_on_a_pair(const Topology& topology) {
   Schedule schedule;
   schedule.ranks = 2;
-  schedule.chunks = {{Rank{0}, 0, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (const Link& link : topology.links()) {
     const LinkId id = topology.out_links(link.src)[0];
     schedule.add(0, Op::Reduce, 0, *topology.node(link.src).rank, *topology.node(link.dst).rank,
@@ -59,7 +59,7 @@ TEST(Report, LargeWeightsAndOddBandwidthsDoNotOverflow) {
   Schedule schedule;
   schedule.ranks = 16;
   for (std::uint32_t c = 0; c < 32; ++c) {
-    schedule.chunks.push_back({Rank{c / 2}, c, 4'294'967'291U - c * 1'000'003});
+    schedule.chunks.push_back(Chunk::rooted(Rank{c / 2}, c, 4'294'967'291U - c * 1'000'003));
   }
   const LinkId link{0};
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&link, 1});

@@ -105,7 +105,7 @@ class BrokenCounting : public testing::Test {
                     .algorithm = "",
                     .root = Rank{0},
                     .ranks = 3,
-                    .chunks = {{Rank{0}, 0, 1}},
+                    .chunks = {Chunk::rooted(Rank{0}, 0, 1)},
                     .transfers = {},
                     .routes = {}};
 };

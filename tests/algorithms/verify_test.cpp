@@ -40,7 +40,7 @@ TEST_F(Verify, RefusesOwnersRootsAndWeightsOutOfRange) {
   broken.root = Rank{9};
   EXPECT_TRUE(verify(broken, topology).has(ViolationKind::BadHeader));
   broken = schedule;
-  broken.chunks[4].owner = Rank{77};
+  broken.chunks[4].set_root(Rank{77});
   EXPECT_TRUE(verify(broken, topology).has(ViolationKind::BadHeader));
   broken = schedule;
   broken.chunks[4].weight = 0;
@@ -57,13 +57,13 @@ TEST_F(Verify, RefusesOwnersRootsAndWeightsOutOfRange) {
 
 TEST_F(Verify, RefusesAReduceScatterThatLeavesARankWithoutAShard) {
   Schedule scatter = make_schedule("multitree", topology, Collective::ReduceScatter);
-  scatter.chunks[3].owner = Rank{4};
+  scatter.chunks[3].set_root(Rank{4});
   EXPECT_TRUE(verify(scatter, topology).has(ViolationKind::BadHeader));
 }
 
 TEST_F(Verify, RefusesABroadcastOfChunksThatTheRootDoesNotOwn) {
   Schedule broadcast = make_schedule("ring", topology, Collective::Broadcast, Rank{2});
-  broadcast.chunks[0].owner = Rank{4};
+  broadcast.chunks[0].set_root(Rank{4});
   EXPECT_TRUE(verify(broadcast, topology).has(ViolationKind::BadHeader));
 }
 
@@ -135,7 +135,7 @@ TEST_F(Verify, AllowsAFastLinkAsManyTransfersAsItHasSlots) {
   broadcast.ranks = 2;
   const LinkId link{0};
   for (std::uint32_t c = 0; c < 4; ++c) {
-    broadcast.chunks.push_back({Rank{0}, 0, 1});
+    broadcast.chunks.push_back(Chunk::rooted(Rank{0}, 0, 1));
     broadcast.add(0, Op::Copy, c, Rank{0}, Rank{1}, {&link, 1});
   }
   EXPECT_TRUE(verify(broadcast, pair).has(ViolationKind::LinkConflict));
@@ -177,7 +177,7 @@ TEST_F(Verify, CountsBeyondTheSaturationOfACounterAreStillWrong) {
   const Topology pair = make_topology("ring:2");
   Schedule doubling;
   doubling.ranks = 2;
-  doubling.chunks = {{Rank{0}, 0, 1}};
+  doubling.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (std::uint32_t step = 0; step < 10; ++step) {
     for (const std::uint32_t r : {0U, 1U}) {
       const LinkId link = pair.out_links(pair.node_of(Rank{r}))[0];
@@ -194,7 +194,7 @@ TEST_F(Verify, ASwapInOneStepReadsTheOldValues) {
   const Topology pair = make_topology("ring:2");
   Schedule swap;
   swap.ranks = 2;
-  swap.chunks = {{Rank{0}, 0, 1}};
+  swap.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (const std::uint32_t r : {0U, 1U}) {
     const LinkId link = pair.out_links(pair.node_of(Rank{r}))[0];
     swap.add(0, Op::Reduce, 0, Rank{r}, Rank{1 - r}, {&link, 1});

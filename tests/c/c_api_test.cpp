@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "c_api_support.hpp"
+#include "tests/paths.hpp"
 
 namespace multitree::c_api_test {
 namespace {
@@ -217,7 +218,7 @@ TEST(CApi, RequestsOutliveTheirCommunicator) {
 }
 
 TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
-  const std::string data = MULTITREE_SOURCE_DIR "/tests/data/c/";
+  const std::string data = test::source_path("tests/data/c/");
   mtConfig_t config = loopback();
   config.topology = "torus:2x2";
   config.algorithm = "multitree";
@@ -272,7 +273,7 @@ TEST(CApi, AutoTakesTheMemoryOfTheHost) {
 }
 
 TEST(CApi, LinksAreMeasuredOrReadForAuto) {
-  const std::string data = MULTITREE_SOURCE_DIR "/tests/data/";
+  const std::string data = test::source_path("tests/data/");
   const std::string plan = data + "c/ring-3.json", table = data + "good/link_table.json";
   mtConfig_t config = loopback();
   config.planFile = plan.c_str();  // which has an all-reduce; the others are chosen

@@ -38,15 +38,16 @@ std::uint32_t ranks_in(const Topology& topology, std::uint32_t set) {
   return count;
 }
 
-/// The greatest bound that one cut proves, of all-gather, or of broadcast from a root.
+/// The greatest bound that one cut proves, of all-gather, of broadcast from a root or of gather to
+/// it.
 Exact best_cut(const Topology& topology, Collective collective, Rank root) {
   Exact best = 0;
   for (std::uint32_t set = 1; set < (1U << topology.num_nodes()); ++set) {
     const std::uint32_t inside = ranks_in(topology, set);
     if (inside == topology.num_ranks()) continue;
     const bool has_root = (set >> index(topology.node_of(root)) & 1) != 0;
-    const std::uint32_t shards =
-        collective == Collective::AllGather ? inside : (has_root ? topology.num_ranks() : 0);
+    std::uint32_t shards = inside;
+    if (collective == Collective::Broadcast) shards = has_root ? topology.num_ranks() : 0;
     if (shards > 0) best = std::max(best, Exact(shards / leaving(topology, set)));
   }
   return best;

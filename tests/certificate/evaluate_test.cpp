@@ -220,7 +220,7 @@ TEST(LoadOf, AddsSharesOfUnequalChunksOverUnequalLinks) {
   Schedule schedule;
   schedule.collective = Collective::Broadcast;
   schedule.ranks = 3;
-  schedule.chunks = {{Rank{0}, 0, 2}, {Rank{0}, 0, 5}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 2), Chunk::rooted(Rank{0}, 0, 5)};
   const LinkId first{0}, second{2};
   schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&first, 1});
   schedule.add(1, Op::Copy, 1, Rank{0}, Rank{1}, {&first, 1});
@@ -237,7 +237,8 @@ TEST(LoadOf, ShardsAreSharesOfTheirOwner) {
   Schedule schedule;
   schedule.collective = Collective::AllGather;
   schedule.ranks = 3;
-  schedule.chunks = {{Rank{0}, 0, 1}, {Rank{0}, 1, 2}, {Rank{1}, 2, 7}, {Rank{2}, 3, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1), Chunk::rooted(Rank{0}, 1, 2),
+                     Chunk::rooted(Rank{1}, 2, 7), Chunk::rooted(Rank{2}, 3, 1)};
   const LinkId link{2};
   schedule.add(0, Op::Copy, 0, Rank{1}, Rank{2}, {&link, 1});
   schedule.add(1, Op::Copy, 2, Rank{1}, Rank{2}, {&link, 1});

@@ -31,66 +31,29 @@ class Pinned {
 /// The reference of one element of what a rank receives.
 double wanted(Collective collective, DataType type, ReduceOp op, std::uint32_t rank,
               std::uint32_t ranks, Rank root, std::size_t count, std::size_t i) {
+  const std::size_t first = receives_shard(collective) ? rank * count : 0;
+  if (reduces(collective)) return expected(type, op, ranks, first + i);
   Values stored(type, 1);
-  switch (collective) {
-    case Collective::AllReduce:
-    case Collective::Reduce:
-      return expected(type, op, ranks, i);
-    case Collective::ReduceScatter:
-      return expected(type, op, ranks, rank * count + i);
-    case Collective::AllGather:
-      stored.set(0, input(op, static_cast<std::uint32_t>(i / count), i % count));
-      return stored.get(0);
-    case Collective::Broadcast:
-      break;
-  }
-  stored.set(0, input(op, index(root), i));
+  const auto source = sends_shard(collective) ? static_cast<std::uint32_t>(i / count) : index(root);
+  stored.set(0, input(op, source, sends_shard(collective) ? i % count : first + i));
   return stored.get(0);
-}
-
-Request start_without_stream(Communicator& c, Collective collective, const void* send, void* recv,
-                             std::size_t count, DataType type, ReduceOp op) {
-  switch (collective) {
-    case Collective::AllReduce:
-      return c.start_all_reduce(send, recv, count, type, op);
-    case Collective::ReduceScatter:
-      return c.start_reduce_scatter(send, recv, count, type, op);
-    case Collective::AllGather:
-      return c.start_all_gather(send, recv, count, type);
-    case Collective::Broadcast:
-      return c.start_broadcast(send, recv, count, type);
-    case Collective::Reduce:
-      break;
-  }
-  return c.start_reduce(send, recv, count, type, op);
 }
 
 }  // namespace
 
 Request start_on(Communicator& c, Collective collective, const void* send, void* recv,
                  std::size_t count, DataType type, ReduceOp op, device::Stream stream) {
-  switch (collective) {
-    case Collective::AllReduce:
-      return c.start_all_reduce(send, recv, count, type, op, {stream});
-    case Collective::ReduceScatter:
-      return c.start_reduce_scatter(send, recv, count, type, op, {stream});
-    case Collective::AllGather:
-      return c.start_all_gather(send, recv, count, type, {stream});
-    case Collective::Broadcast:
-      return c.start_broadcast(send, recv, count, type, {stream});
-    case Collective::Reduce:
-      break;
-  }
-  return c.start_reduce(send, recv, count, type, op, {stream});
+  return c.start({collective, send, recv, count, type, op}, Stream{stream});
 }
 
 void check_on_device(Communicator& communicator, const device::Device& device,
                      device::Stream stream, Collective collective, Rank root, std::size_t count,
                      DataType type, ReduceOp op, bool in_place, bool blocking) {
   const std::uint32_t rank = communicator.rank(), n = communicator.size();
-  const bool scatter = collective == Collective::ReduceScatter;
-  const bool gather = collective == Collective::AllGather;
-  const std::size_t sent = scatter ? count * n : count, received = gather ? count * n : count;
+  const bool scatter = receives_shard(collective);
+  const bool gather = sends_shard(collective);
+  const std::size_t sent = shards_sent(collective, n) * count;
+  const std::size_t received = shards_received(collective, n) * count;
   const std::size_t element = size_of(type), whole = count * n * element;
   const std::size_t shard = rank * count * element;
 
@@ -110,7 +73,7 @@ void check_on_device(Communicator& communicator, const device::Device& device,
   device.copy(from, before.data(), sent * element, side);
   Request request;
   if (blocking) {
-    request = start_without_stream(communicator, collective, from, to, count, type, op);
+    request = communicator.start({collective, from, to, count, type, op});
     request.wait();
   } else {
     request = start_on(communicator, collective, from, to, count, type, op, stream);
@@ -129,7 +92,7 @@ void check_on_device(Communicator& communicator, const device::Device& device,
   if (!in_place && std::memcmp(send_after.data(), before.data(), sent * element) != 0) {
     fail("send was changed");
   }
-  if (collective == Collective::Reduce && rank != index(root)) return;
+  if (!receives(collective, Rank{rank}, root)) return;
   Values result(type, received);
   std::memcpy(result.data(), after.data(), received * element);
   for (std::size_t i = 0; i < received; ++i) {

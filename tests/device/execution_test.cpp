@@ -183,7 +183,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryRoute,
 TEST(DeviceExecutionGroups, JoinReductionsWithoutASendBetween) {
   Schedule schedule;
   schedule.ranks = 12;
-  schedule.chunks = {{Rank{0}, 0, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (std::uint32_t leaf = 1; leaf < 12; ++leaf) {
     schedule.add(leaf, Op::Reduce, 0, Rank{leaf}, Rank{0}, {});
   }

@@ -18,7 +18,7 @@
 
 #include "fake_memory.hpp"
 #include "reduction_model.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::test {
 namespace {

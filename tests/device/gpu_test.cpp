@@ -12,8 +12,8 @@
 #include "device_support.hpp"
 #include "fake_device.hpp"
 #include "reduction_model.hpp"
-#include "runtime/launcher.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/job/launcher.hpp"
+#include "runtime/kernels/reduce.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {

@@ -3,7 +3,7 @@
 /// Device memory reduced by processes over UCX, staged.
 #include <gtest/gtest.h>
 
-#include "runtime/launcher.hpp"
+#include "runtime/job/launcher.hpp"
 
 namespace multitree::runtime::test {
 namespace {

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "runtime/float16_internal.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/float16_internal.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::test {
 namespace {

@@ -73,7 +73,7 @@ TEST_P(Together, PreparedCallsTakeDeviceMemory) {
     std::vector<std::int64_t> host(kCount, 1), on_host(kCount, 1);
     upload(*fake, buffer.data(), host.data(), kCount * 8, nullptr);
     const auto prepare = [&](void* data) {
-      return communicator.prepare(Collective::AllReduce, data, data, kCount, DataType::Int64);
+      return communicator.prepare({Collective::AllReduce, data, data, kCount, DataType::Int64});
     };
     const Prepared prepared = prepare(buffer.data()), beside = prepare(on_host.data());
     for (int round = 0; round < 4; ++round) {
@@ -86,8 +86,8 @@ TEST_P(Together, PreparedCallsTakeDeviceMemory) {
     EXPECT_EQ(on_host, host);
     EXPECT_THAT(
         [&] {
-          communicator.prepare(Collective::AllReduce, buffer.data(), host.data(), 9,
-                               DataType::Int64);
+          communicator.prepare(
+              {Collective::AllReduce, buffer.data(), host.data(), 9, DataType::Int64});
         },
         ::testing::ThrowsMessage<Error>(HasSubstr("both be device memory")));
   });
@@ -188,7 +188,9 @@ TEST(OneHost, RefusesDeviceMemoryWhereItIsRequired) {
                 HasSubstr("allreduce: device memory"));
     EXPECT_THAT(refusal([&] { communicator.start_broadcast(data, data, 16, type); }),
                 HasSubstr("broadcast: device memory"));
-    EXPECT_THAT(refusal([&] { communicator.prepare(Collective::AllReduce, data, data, 16, type); }),
+    EXPECT_THAT(refusal([&] {
+                  communicator.prepare({Collective::AllReduce, data, data, 16, type});
+                }),
                 HasSubstr("goes without messages"));
     EXPECT_THAT(refusal([&] { communicator.start_broadcast(data, data, 16, type, Stream{}); }),
                 HasSubstr("a stream, but the communicator goes without messages"));

@@ -76,6 +76,12 @@ def main():
             expect(served(log, "MPI_Allreduce")[0] == 0 and served(log, "MPI_Reduce_scatter")[0] > 0,
                    "only reductions to shards served", log)
         print(f"{name}, {variables}: digests agree")
+    plain, _ = run(mpirun, 2, program, "", "errors")
+    text, log = run(mpirun, 2, program, library, "errors")
+    if text != plain:
+        sys.exit(f"{name}, errors of the caller: {text} instead of {plain}\n{log}")
+    expect("null types: MPI_ERR_TYPE, MPI_ERR_TYPE" in text, "MPI_ERR_TYPE for null types", text)
+    print(f"{name}, errors of the caller: those of MPI")
     threads, _ = run(mpirun, 4, program, "", "threads")
     text, log = run(mpirun, 4, program, library, "threads", MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
     if text != threads:

@@ -7,6 +7,7 @@
  *
  *     program [digest]      the collectives
  *     program threads       two threads, a communicator each, with MPI_THREAD_MULTIPLE
+ *     program errors        calls that MPI refuses
  *     program latency       OSU-like: microseconds of MPI_Allreduce by size
  */
 #include <mpi.h>
@@ -237,6 +238,62 @@ static void passed_on(void) {
   MPI_Type_free(&every_other);
 }
 
+/* Types of absolute addresses, at MPI_BOTTOM. */
+static void absolute(size_t count) {
+  const size_t whole = count * (size_t)ranks;
+  int* in = calloc(count, sizeof *in);
+  int* out = calloc(whole, sizeof *out);
+  int length = (int)count;
+  size_t i;
+  MPI_Aint from, to;
+  MPI_Datatype from_type, to_type;
+  for (i = 0; i < count; ++i) in[i] = (int)i + rank;
+  MPI_Get_address(in, &from);
+  MPI_Get_address(out, &to);
+  MPI_Type_create_hindexed(1, &length, &from, MPI_INT, &from_type);
+  MPI_Type_create_hindexed(1, &length, &to, MPI_INT, &to_type);
+  MPI_Type_commit(&from_type);
+  MPI_Type_commit(&to_type);
+  MPI_Allgather(MPI_BOTTOM, 1, from_type, out, length, MPI_INT, MPI_COMM_WORLD);
+  print_digest("allgather from absolute addresses", out, whole * sizeof *out);
+  memset(out, 0, whole * sizeof *out);
+  MPI_Allgather(in, length, MPI_INT, MPI_BOTTOM, 1, to_type, MPI_COMM_WORLD);
+  print_digest("allgather to absolute addresses", out, whole * sizeof *out);
+  memset(out, 0, whole * sizeof *out);
+  memcpy(out + (size_t)rank * count, in, count * sizeof *in);
+  MPI_Allgather(MPI_IN_PLACE, 0, MPI_INT, MPI_BOTTOM, 1, to_type, MPI_COMM_WORLD);
+  print_digest(" in place", out, whole * sizeof *out);
+  MPI_Type_free(&from_type);
+  MPI_Type_free(&to_type);
+  free(in);
+  free(out);
+}
+
+/* Calls that MPI refuses, on a communicator whose errors are returned: all classes are printed. */
+static void errors(void) {
+  enum { kCount = 70000 };
+  static char in[kCount], out[64 * kCount];
+  MPI_Comm copy;
+  MPI_Datatype uncommitted;
+  int i, class_of[4];
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+  MPI_Type_vector(kCount / 2, 1, 2, MPI_CHAR, &uncommitted);
+  class_of[0] = MPI_Allgather(in, kCount, MPI_CHAR, out, kCount, MPI_DATATYPE_NULL, copy);
+  class_of[1] = MPI_Allgather(in, kCount, MPI_DATATYPE_NULL, out, kCount, MPI_CHAR, copy);
+  class_of[2] = MPI_Allgather(in, 1, uncommitted, out, kCount / 2, MPI_CHAR, copy);
+  class_of[3] = MPI_Allreduce(in, out, kCount, MPI_CHAR, MPI_OP_NULL, copy);
+  for (i = 0; i < 4; ++i) MPI_Error_class(class_of[i], &class_of[i]);
+  if (rank == 0) {
+    printf("null types: %s, %s\n", class_of[0] == MPI_ERR_TYPE ? "MPI_ERR_TYPE" : "another",
+           class_of[1] == MPI_ERR_TYPE ? "MPI_ERR_TYPE" : "another");
+    printf("uncommitted type: %s\n", class_of[2] == MPI_ERR_TYPE ? "MPI_ERR_TYPE" : "another");
+    printf("null operator: %s\n", class_of[3] == MPI_ERR_OP ? "MPI_ERR_OP" : "another");
+  }
+  MPI_Type_free(&uncommitted);
+  MPI_Comm_free(&copy);
+}
+
 struct of_thread {
   MPI_Comm comm;
   double in[5000], out[5000], later[5000];
@@ -312,6 +369,7 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (strcmp(mode, "digest") != 0) {
     if (strcmp(mode, "latency") == 0) latency();
+    if (strcmp(mode, "errors") == 0) errors();
     if (level == MPI_THREAD_MULTIPLE) threads();
     MPI_Finalize();
     return 0;
@@ -327,6 +385,8 @@ int main(int argc, char** argv) {
   }
   between_messages();
   passed_on();
+  absolute(10);
+  absolute(20000);
   non_blocking(MPI_COMM_WORLD);
   non_blocking(copy); /* no blocking collective on it before */
   MPI_Comm_free(&copy);

@@ -395,7 +395,7 @@ TEST(Pipelined, IsForTheFlitModelWithOneEjectionChannel) {
   EXPECT_EQ(refusal({.ejection_channels = 1, .reduction = Reduction::Pipelined}), "no error");
 }
 
-// The figures of docs/plan-rtl.md: a lag of 5 cycles at each of 10 joins.
+// The hardware lags 5 cycles at each of 10 joins.
 TEST(Pipelined, MultitreeIsNearTheIdeal) {
   const struct {
     const char* network;

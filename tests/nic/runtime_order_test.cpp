@@ -10,8 +10,8 @@
 #include "algorithms/registry.hpp"
 #include "nic/machine/machine.hpp"
 #include "nic/machine/reference.hpp"
-#include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {

@@ -110,7 +110,7 @@ TEST(Table, ServesPhasesAlone) {
     const auto ranges = chunk_ranges(schedule, 32);
     std::vector<std::uint64_t> expected(32);
     for (std::size_t c = 0; c < ranges.size(); ++c) {
-      const auto& from = buffers[index(schedule.chunks[c].owner)];
+      const auto& from = buffers[index(schedule.chunks[c].root())];
       for (std::uint64_t i = ranges[c].begin; i < ranges[c].begin + ranges[c].count; ++i) {
         expected[i] = from[i];
       }

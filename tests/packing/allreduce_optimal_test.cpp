@@ -11,7 +11,7 @@
 
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/cost.hpp"
-#include "algorithms/packing/mirrored_growth.hpp"
+#include "algorithms/packing/steps/mirrored_growth.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Packings of out-trees meet the all-gather bound exactly, whatever the network.
-#include "algorithms/packing/arborescences.hpp"
+#include "algorithms/packing/trees/arborescences.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "algorithms/bounds.hpp"
-#include "algorithms/packing/arborescences_internal.hpp"
+#include "algorithms/packing/trees/arborescences_internal.hpp"
 #include "packing_checks.hpp"
 #include "topologies/registry.hpp"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "algorithms/bounds.hpp"
-#include "algorithms/packing/gather_packing.hpp"
+#include "algorithms/packing/trees/gather_packing.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "packing_checks.hpp"

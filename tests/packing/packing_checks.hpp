@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "algorithms/packing/tree_packing.hpp"
+#include "algorithms/packing/trees/tree_packing.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {

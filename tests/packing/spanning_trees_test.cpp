@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Packings of spanning trees against the theorem of Nash-Williams and Tutte.
-#include "algorithms/packing/spanning_trees.hpp"
+#include "algorithms/packing/trees/spanning_trees.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "algorithms/certificate/strength.hpp"
-#include "algorithms/packing/combs.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/combs.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"

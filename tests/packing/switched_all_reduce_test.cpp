@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// All-reduce trees on any network are as fast as the optimum, and do an all-reduce.
-#include "algorithms/packing/switched_all_reduce.hpp"
+#include "algorithms/packing/trees/switched_all_reduce.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
 #include "algorithms/certificate/all_reduce_lp.hpp"
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/verify.hpp"
 #include "packing_checks.hpp"
 #include "topologies/registry.hpp"

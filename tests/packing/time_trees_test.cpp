@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Timing of tree packings: always right, never slower than work and distance allow.
-#include "algorithms/packing/time_trees.hpp"
+#include "algorithms/packing/steps/time_trees.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -66,8 +66,7 @@ TreePacking random_packing(const Topology& topology, Collective collective, Gene
   TreePacking packing;
   packing.collective = collective;
   packing.ranks = topology.num_ranks();
-  const bool sharded =
-      collective == Collective::AllGather || collective == Collective::ReduceScatter;
+  const bool sharded = is_sharded(collective);
   const bool reduces = collective != Collective::AllGather && collective != Collective::Broadcast;
   const bool gathers = collective != Collective::ReduceScatter && collective != Collective::Reduce;
   const std::uint32_t count = sharded ? packing.ranks : 1 + below(random, 4);
@@ -89,7 +88,7 @@ void check_shares(const TreePacking& packing, const Schedule& schedule) {
   std::vector<std::uint64_t> weights(packing.trees.size(), 0);
   for (const Chunk& chunk : schedule.chunks) {
     weights[chunk.tree] += chunk.weight;
-    EXPECT_EQ(chunk.owner, packing.trees[chunk.tree].root);
+    EXPECT_EQ(chunk.root(), packing.trees[chunk.tree].root);
   }
   for (std::size_t i = 0; i < weights.size(); ++i) {
     EXPECT_EQ(weights[i] * packing.trees[0].weight, weights[0] * packing.trees[i].weight);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The rendezvous: who is missing, who does not belong, who died.
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/tcp_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What a bad network does to messages, and that it is noticed.
-#include "runtime/checksum_internal.hpp"
+#include "runtime/messages/checksum_internal.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

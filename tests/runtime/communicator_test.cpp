@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(Ranks, RingOfRanks, ::testing::Range(1U, 9U));
 Schedule star_and_exchange() {
   Schedule schedule;
   schedule.ranks = 4;
-  schedule.chunks = {{Rank{0}, 0, 1}};
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
   for (const std::uint32_t leaf : {1, 2, 3})
     schedule.add(0, Op::Reduce, 0, Rank{leaf}, Rank{0}, {});
   schedule.add(1, Op::Copy, 0, Rank{0}, Rank{1}, {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Which interface leads to which rank, on hosts that are made up.
-#include "runtime/ucx/devices_internal.hpp"
+#include "runtime/messages/ucx/devices_internal.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

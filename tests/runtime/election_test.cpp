@@ -7,8 +7,8 @@
 #include <future>
 #include <thread>
 
-#include "runtime/doors_internal.hpp"
-#include "runtime/tcp_internal.hpp"
+#include "runtime/job/doors_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "runtime/environment_internal.hpp"
+#include "runtime/job/environment_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Programs, and the executor where it is tightest: one send in flight, the fewest receive buffers.
-#include "runtime/executor_internal.hpp"
+#include "runtime/execution/executor_internal.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -12,8 +12,8 @@
 
 #include "algorithms/registry.hpp"
 #include "random_schedule.hpp"
-#include "runtime/merge_internal.hpp"
-#include "runtime/program_internal.hpp"
+#include "runtime/execution/merge_internal.hpp"
+#include "runtime/execution/program_internal.hpp"
 #include "support.hpp"
 #include "topologies/registry.hpp"
 
@@ -174,7 +174,7 @@ TEST(Merge, LeavesMessagesThatAreLargeEnough) {
 
 TEST(Merge, LeavesChunksThatTravelInDifferentWays) {
   Schedule schedule = ring_schedule(Collective::AllReduce, 4);
-  for (Chunk& chunk : schedule.chunks) chunk = {.owner = Rank{0}, .tree = 0, .weight = 1};
+  for (Chunk& chunk : schedule.chunks) chunk = Chunk::rooted(Rank{0}, 0, 1);
   EXPECT_FALSE(merge_chunks(schedule, chunk_ranges(schedule, 100), 4, 1 << 20).has_value());
 }
 

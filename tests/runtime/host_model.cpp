@@ -13,7 +13,7 @@
 
 #include "algorithms/collective.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::test {
 namespace {
@@ -40,11 +40,9 @@ struct Model {
   std::uint64_t seed = 0;
 
   [[nodiscard]] std::size_t shard() const { return count * size_of(type); }
-  [[nodiscard]] std::size_t sent() const {
-    return shard() * (collective == Collective::ReduceScatter ? ranks : 1);
-  }
+  [[nodiscard]] std::size_t sent() const { return shard() * shards_sent(collective, ranks); }
   [[nodiscard]] std::size_t received() const {
-    return shard() * (collective == Collective::AllGather ? ranks : 1);
+    return shard() * shards_received(collective, ranks);
   }
 
   [[nodiscard]] Bytes reduced() const {
@@ -61,8 +59,7 @@ struct Model {
   }
 
   [[nodiscard]] Bytes result(std::uint32_t rank) const {
-    if (collective == Collective::Broadcast) return input_of(seed, root, sent());
-    if (collective == Collective::AllGather) {
+    if (sends_shard(collective)) {
       Bytes all;
       for (std::uint32_t r = 0; r < ranks; ++r) {
         const Bytes one = input_of(seed, r, sent());
@@ -70,27 +67,12 @@ struct Model {
       }
       return all;
     }
-    Bytes all = reduced();
-    if (collective != Collective::ReduceScatter) return all;
+    Bytes all = reduces(collective) ? reduced() : input_of(seed, root, sent());
+    if (!receives_shard(collective)) return all;
     const auto begin = all.begin() + static_cast<std::ptrdiff_t>(rank * shard());
     return {begin, begin + static_cast<std::ptrdiff_t>(shard())};
   }
 };
-
-void run(Communicator& c, const Model& m, const std::byte* send, std::byte* recv) {
-  switch (m.collective) {
-    case Collective::AllReduce:
-      return c.all_reduce(send, recv, m.count, m.type, m.op);
-    case Collective::ReduceScatter:
-      return c.reduce_scatter(send, recv, m.count, m.type, m.op);
-    case Collective::AllGather:
-      return c.all_gather(send, recv, m.count, m.type);
-    case Collective::Broadcast:
-      return c.broadcast(send, recv, m.count, m.type);
-    case Collective::Reduce:
-      return c.reduce(send, recv, m.count, m.type, m.op);
-  }
-}
 
 /// A buffer with a margin that must stay as it was.
 class Guarded {
@@ -150,13 +132,13 @@ void check_random_call(Communicator& communicator, Rank root, const RandomCall& 
   Guarded& recv = shared ? shared_recv : own_recv;
   std::byte *from = send.data(), *to = recv.data();
   if (in_place) {
-    from = recv.data() + (m.collective == Collective::AllGather ? rank * m.shard() : 0);
-    to = recv.data() + (m.collective == Collective::ReduceScatter ? rank * m.shard() : 0);
+    from = recv.data() + (sends_shard(m.collective) ? rank * m.shard() : 0);
+    to = recv.data() + (receives_shard(m.collective) ? rank * m.shard() : 0);
   }
   const Bytes input = input_of(call.seed, rank, m.sent());
   if (!input.empty()) std::memcpy(from, input.data(), input.size());
-  run(communicator, m, from, to);
-  const bool has_result = m.collective != Collective::Reduce || rank == m.root;
+  communicator.run({m.collective, from, to, m.count, m.type, m.op});
+  const bool has_result = receives(m.collective, Rank{rank}, Rank{m.root});
   const Bytes want = m.result(rank);
   const bool right = !has_result || want.empty() || std::memcmp(to, want.data(), want.size()) == 0;
   const bool kept = in_place || input.empty() || std::memcmp(from, input.data(), input.size()) == 0;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Which ranks measure what, what their times say of links, and choosing together.
-#include "runtime/link_measurement.hpp"
+#include "runtime/measure/link_measurement.hpp"
 
 #include <gtest/gtest.h>
 

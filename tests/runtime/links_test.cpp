@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Links that die: noticed, told to all, and left out of what comes after.
-#include "runtime/links.hpp"
+#include "runtime/job/links.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -10,9 +10,9 @@
 #include <future>
 #include <thread>
 
-#include "runtime/dead_links_internal.hpp"
-#include "runtime/tcp_internal.hpp"
-#include "runtime/ucx/heartbeat_internal.hpp"
+#include "runtime/job/dead_links_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
+#include "runtime/messages/ucx/heartbeat_internal.hpp"
 #include "support.hpp"
 
 namespace multitree::runtime::test {

@@ -16,7 +16,7 @@
 #include <random>
 #include <thread>
 
-#include "runtime/launcher.hpp"
+#include "runtime/job/launcher.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {

@@ -52,16 +52,22 @@ class Moves {
     const std::uint32_t count = ranks + below(ranks + 1);
     constexpr std::uint32_t kWeights[] = {1, 1, 2, 7, 1000};
     for (std::uint32_t c = 0; c < count; ++c) {
-      const Rank owner = has_root(schedule_.collective) ? schedule_.root
-                         : c < ranks                    ? Rank{c}
-                                                        : Rank{below(ranks)};
-      schedule_.chunks.push_back({owner, below(3), kWeights[below(5)]});
+      const Rank owner = !is_sharded(schedule_.collective) && has_root(schedule_.collective)
+                             ? schedule_.root
+                             : (c < ranks ? Rank{c} : Rank{below(ranks)});
+      const std::uint32_t tree = below(3);
+      Chunk chunk = Chunk::rooted(owner, tree, kWeights[below(5)]);
+      if (is_sharded(schedule_.collective) && has_root(schedule_.collective)) {
+        const bool away = facts(schedule_.collective).start == Holder::Root;
+        (away ? chunk.source : chunk.target) = schedule_.root;
+      }
+      schedule_.chunks.push_back(chunk);
     }
     std::shuffle(schedule_.chunks.begin(), schedule_.chunks.end(), random_);
     for (const Chunk& chunk : schedule_.chunks) {
       ChunkState state{std::vector(ranks, kNobody), std::vector<bool>(ranks), 0};
       for (std::uint32_t r = 0; r < ranks; ++r) {
-        if (!starts_with(schedule_.collective, Rank{r}, chunk.owner, schedule_.root)) continue;
+        if (!starts_with(schedule_.collective, Rank{r}, chunk.source)) continue;
         state.held[r] = true;
         state.group[r] = r;
         ++state.groups;
@@ -74,11 +80,7 @@ class Moves {
     for (std::uint32_t c = 0; c < states_.size(); ++c) {
       if (states_[c].groups > 1) return false;
       for (std::uint32_t r = 0; r < schedule_.ranks; ++r) {
-        const Rank owner = schedule_.chunks[c].owner;
-        if (ends_with(schedule_.collective, Rank{r}, owner, schedule_.root) &&
-            states_[c].group[r] == kNobody) {
-          return false;
-        }
+        if (ends_with(schedule_, Rank{r}, c) && states_[c].group[r] == kNobody) return false;
       }
     }
     return true;

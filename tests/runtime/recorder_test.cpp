@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// What a recorder keeps, and how clocks are compared.
-#include "runtime/recorder.hpp"
+#include "runtime/execution/recorder.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <random>
 #include <thread>
 
-#include "runtime/clock_offsets.hpp"
+#include "runtime/measure/clock_offsets.hpp"
 #include "support.hpp"
 
 namespace multitree::runtime {

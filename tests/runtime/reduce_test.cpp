@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Reduction kernels against arithmetic done in wider types, and the 16-bit floats bit by bit.
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-#include "runtime/float16_internal.hpp"
+#include "runtime/kernels/float16_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {

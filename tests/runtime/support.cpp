@@ -11,7 +11,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "runtime/float16_internal.hpp"
+#include "runtime/kernels/float16_internal.hpp"
 
 namespace multitree::runtime::test {
 
@@ -62,24 +62,30 @@ void add_ring(Schedule& schedule) {
         schedule.add(step, Op::Reduce, c, rank(c + 1 + s), rank(c + 2 + s), {});
         step += n - 1;
       }
-      if (schedule.collective != Collective::ReduceScatter) {
+      if (copies(schedule.collective)) {
         schedule.add(step, Op::Copy, c, rank(c + s), rank(c + s + 1), {});
       }
     }
   }
 }
 
+/// Chunk by chunk along a chain that begins at the root, away from it or towards it; shards only as
+/// far as they have to.
 void add_chain(Schedule& schedule) {
   const std::uint32_t n = schedule.ranks;
   const std::uint32_t first = index(schedule.root);
+  const bool away = facts(schedule.collective).start == Holder::Root;
+  const Op op = reduces(schedule.collective) ? Op::Reduce : Op::Copy;
   for (std::uint32_t c = 0; c < n; ++c) {
-    schedule.chunks[c].owner = schedule.root;
-    for (std::uint32_t s = 0; s + 1 < n; ++s) {
+    const std::uint32_t hops = is_sharded(schedule.collective) ? (c + n - first) % n : n - 1;
+    (away ? schedule.chunks[c].source : schedule.chunks[c].target) = schedule.root;
+    if (!is_sharded(schedule.collective)) schedule.chunks[c].set_root(schedule.root);
+    for (std::uint32_t s = 0; s < hops; ++s) {
       const Rank near{(first + s) % n}, far{(first + s + 1) % n};
-      if (schedule.collective == Collective::Broadcast) {
-        schedule.add(c + s, Op::Copy, c, near, far, {});
+      if (away) {
+        schedule.add(c + s, op, c, near, far, {});
       } else {
-        schedule.add(c + n - 2 - s, Op::Reduce, c, far, near, {});
+        schedule.add(c + n - 2 - s, op, c, far, near, {});
       }
     }
   }
@@ -215,35 +221,20 @@ struct Layout {
 };
 
 Layout layout_of(Collective collective, std::size_t count, std::uint32_t rank, std::uint32_t n) {
-  switch (collective) {
-    case Collective::ReduceScatter:
-      return {count * n, count, 0, rank * count};
-    case Collective::AllGather:
-      return {count, count * n, rank * count, 0};
-    default:
-      return {count, count};
-  }
+  return {shards_sent(collective, n) * count, shards_received(collective, n) * count,
+          sends_shard(collective) ? rank * count : 0,
+          receives_shard(collective) ? rank * count : 0};
 }
 
-void run(Communicator& communicator, Collective collective, const void* send, void* recv,
-         std::size_t count, DataType type, ReduceOp op) {
-  switch (collective) {
-    case Collective::AllReduce:
-      communicator.all_reduce(send, recv, count, type, op);
-      break;
-    case Collective::ReduceScatter:
-      communicator.reduce_scatter(send, recv, count, type, op);
-      break;
-    case Collective::AllGather:
-      communicator.all_gather(send, recv, count, type);
-      break;
-    case Collective::Broadcast:
-      communicator.broadcast(send, recv, count, type);
-      break;
-    case Collective::Reduce:
-      communicator.reduce(send, recv, count, type, op);
-      break;
-  }
+/// The reference of one element of what a rank receives, as its type stores it.
+double wanted(Collective collective, DataType type, ReduceOp op, const Communicator& communicator,
+              Rank root, std::size_t count, std::size_t i) {
+  const std::size_t first = receives_shard(collective) ? communicator.rank() * count : 0;
+  if (reduces(collective)) return expected(type, op, communicator.size(), first + i);
+  Values stored(type, 1);
+  const auto source = sends_shard(collective) ? static_cast<std::uint32_t>(i / count) : index(root);
+  stored.set(0, input(op, source, sends_shard(collective) ? i % count : first + i));
+  return stored.get(0);
 }
 
 }  // namespace
@@ -264,34 +255,17 @@ void check_collective(Communicator& communicator, Collective collective, Rank ro
     from = whole.at(layout.send_in_recv);
     to = whole.at(layout.recv_in_send);
   }
-  run(communicator, collective, from, to, count, type, op);
+  communicator.run({collective, from, to, count, type, op});
   if (in_place) std::memcpy(recv.data(), to, layout.received * size_of(type));
   if (!in_place && !(send == sent)) mismatch(collective, type, op, count, rank, "send was changed");
-  if (collective == Collective::Reduce && rank != index(root)) {
+  if (!receives(collective, Rank{rank}, root)) {
     if (!in_place && !(recv == received)) {
       mismatch(collective, type, op, count, rank, "recv was changed");
     }
     return;
   }
   for (std::size_t i = 0; i < layout.received; ++i) {
-    double want = 0;
-    Values stored(type, 1);
-    switch (collective) {
-      case Collective::AllReduce:
-      case Collective::Reduce:
-        want = expected(type, op, n, i);
-        break;
-      case Collective::ReduceScatter:
-        want = expected(type, op, n, rank * count + i);
-        break;
-      case Collective::AllGather:
-        stored.set(0, input(op, static_cast<std::uint32_t>(i / count), i % count));
-        want = stored.get(0);
-        break;
-      case Collective::Broadcast:
-        want = input(op, index(root), i);
-        break;
-    }
+    const double want = wanted(collective, type, op, communicator, root, count, i);
     if (recv.get(i) != want) {
       mismatch(collective, type, op, count, rank,
                fmt::format("element {} is {}, not {}", i, recv.get(i), want));

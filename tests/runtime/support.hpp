@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
-#include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
-#include "runtime/data_type.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/kernels/data_type.hpp"
 
 namespace multitree::runtime::test {
 

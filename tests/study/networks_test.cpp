@@ -7,13 +7,13 @@
 
 #include "study/systolic.hpp"
 #include "study/workload.hpp"
+#include "tests/paths.hpp"
 
 namespace multitree::study {
 namespace {
 
 Workload network(const std::string& name) {
-  const std::string folder = std::string(MULTITREE_SOURCE_DIR) + "/study/workloads/";
-  return read_workloads(folder + name + ".csv").at(0);
+  return read_workloads(test::source_path("study/workloads/" + name + ".csv")).at(0);
 }
 
 struct Published {

@@ -155,7 +155,7 @@ double ratio(const std::string& table, double measured) {
 }
 
 // The study's simulator was run on its own, reduced networks ("compute only", 64 ranks, mini-batch
-// 1024, so one sample on each array); see docs/plan-study.md for all four.
+// 1024, so one sample on each array); see docs/study.md for all four.
 const std::string kTotals = "workload,layer,params,fwd_macs,out_elems\n";
 
 TEST(StudySimulator, IsMetOnTheRecommendationNetwork) {

@@ -26,7 +26,7 @@ Schedule written_out(const SymmetricSchedule& implicit, const CayleyNetwork& net
   schedule.collective = implicit.collective();
   schedule.ranks = implicit.graph().size();
   for (std::uint32_t c = 0; c < schedule.ranks * implicit.chunks(); ++c) {
-    schedule.chunks.push_back({.owner = Rank{c / implicit.chunks()}, .tree = c, .weight = 1});
+    schedule.chunks.push_back(Chunk::rooted(Rank{c / implicit.chunks()}, c, 1));
   }
   for (std::uint32_t step = 0; step < implicit.num_steps(); ++step) {
     for (std::uint32_t owner = 0; owner < schedule.ranks; ++owner) {

@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "error_matcher.hpp"
+#include "tests/paths.hpp"
 #include "topologies/discovery/host_network.hpp"
 #include "topologies/discovery/pci_speed_internal.hpp"
 
@@ -23,7 +24,7 @@ using ::testing::IsEmpty;
 Host read(const std::string& name, const std::string& nvml = {}, const std::string& sysfs = {}) {
   ::setenv("FAKE_NVML", nvml.c_str(), 1);
   return discover_host(
-      {.hwloc_file = fmt::format("{}/tests/data/hosts/{}.xml", MULTITREE_SOURCE_DIR, name),
+      {.hwloc_file = test::source_path(fmt::format("tests/data/hosts/{}.xml", name)),
        .sysfs = sysfs,
        .nvml_library = nvml.empty() ? "" : FAKE_NVML_LIBRARY});
 }
@@ -160,10 +161,10 @@ TEST(Discover, BrokenDriverIsSaid) {
   const Host host = read("two-sockets", "broken");
   EXPECT_EQ(host.gpus.size(), 4U);
   EXPECT_THAT(host.nvml, ::testing::EndsWith(": Driver Not Loaded"));
-  const Host none = discover_host(
-      {.hwloc_file = std::string(MULTITREE_SOURCE_DIR) + "/tests/data/hosts/two-sockets.xml",
-       .sysfs = {},
-       .nvml_library = "/nowhere/libnvidia-ml.so.1"});
+  const Host none =
+      discover_host({.hwloc_file = test::source_path("tests/data/hosts/two-sockets.xml"),
+                     .sysfs = {},
+                     .nvml_library = "/nowhere/libnvidia-ml.so.1"});
   EXPECT_THAT(none.nvml, HasSubstr("/nowhere/libnvidia-ml.so.1"));
 }
 
@@ -206,7 +207,7 @@ TEST(Discover, BadFiles) {
                     [&] { discover_host({.hwloc_file = file, .sysfs = {}, .nvml_library = {}}); });
   };
   EXPECT_THAT(error(ErrorCode::Io, "/nowhere.xml"), HasSubstr("/nowhere.xml: cannot open"));
-  EXPECT_THAT(error(ErrorCode::InvalidInput, std::string(MULTITREE_SOURCE_DIR) + "/README.md"),
+  EXPECT_THAT(error(ErrorCode::InvalidInput, test::source_path("README.md")),
               HasSubstr("README.md: expected a topology"));
 }
 

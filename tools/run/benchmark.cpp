@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "algorithms/bounds.hpp"
-#include "runtime/agreement.hpp"
+#include "runtime/job/agreement.hpp"
 #include "tools/progress.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
@@ -64,10 +64,9 @@ class Case {
       : check_(check),
         rank_(communicator.rank()),
         width_(runtime::size_of(check.type)),
-        sharded_(check.collective == Collective::ReduceScatter ||
-                 check.collective == Collective::AllGather),
-        count_(bytes / width_ / (sharded_ ? check.ranks : 1)),
-        whole_(sharded_ ? count_ * check.ranks : count_),
+        shards_(is_sharded(check.collective) ? check.ranks : 1),
+        count_(bytes / width_ / shards_),
+        whole_(count_ * shards_),
         // One spare byte keeps data() of an empty case from being null.
         input_(communicator, shared, whole_ * width_ + 1),
         output_(communicator, shared, whole_ * width_ + 1) {}
@@ -77,73 +76,56 @@ class Case {
 
   /// Inputs where this mode expects them.
   void fill(bool in_place) {
-    std::byte* const base = in_place ? output_.data() : input_.data();
-    std::byte* const at = in_place && gathers() ? base + shard_offset() : base;
-    if (in_place || check_.collective == Collective::Broadcast) {
-      std::memset(output_.data(), 0x5a, output_.size());
-    }
-    fill_input(check_, rank_, 0, gathers() ? count_ : whole_, at);
+    if (in_place || !sends()) std::memset(output_.data(), 0x5a, output_.size());
+    fill_input(check_, rank_, 0, count_ * shards_sent(check_.collective, check_.ranks),
+               input(in_place));
   }
 
   void run(Communicator& communicator, bool in_place) {
-    std::byte* const output = output_.data();
-    const std::byte* const input = in_place ? output : input_.data();
-    switch (check_.collective) {
-      case Collective::AllReduce:
-        return communicator.all_reduce(input, output, count_, check_.type, check_.op);
-      case Collective::ReduceScatter:
-        return communicator.reduce_scatter(input, in_place ? output + shard_offset() : output,
-                                           count_, check_.type, check_.op);
-      case Collective::AllGather:
-        return communicator.all_gather(in_place ? output + shard_offset() : input, output, count_,
-                                       check_.type);
-      case Collective::Broadcast:
-        return communicator.broadcast(input, output, count_, check_.type);
-      case Collective::Reduce:
-        return communicator.reduce(input, output, count_, check_.type, check_.op);
-    }
+    communicator.run(
+        {check_.collective, input(in_place), result(in_place), count_, check_.type, check_.op});
   }
 
   /// Wrong elements of this rank's result.
   std::uint64_t wrong(bool in_place) const {
-    switch (check_.collective) {
-      case Collective::AllReduce:
-        return count_wrong(check_, 0, count_, output_.data());
-      case Collective::ReduceScatter:
-        return count_wrong(check_, rank_ * count_, count_, result(in_place));
-      case Collective::AllGather: {
-        std::uint64_t bad = 0;
-        for (std::uint32_t r = 0; r < check_.ranks; ++r) {
-          bad += count_wrong_copy(check_, r, 0, count_, output_.data() + r * count_ * width_);
-        }
-        return bad;
-      }
-      case Collective::Broadcast:
-        return count_wrong_copy(check_, index(check_.root), 0, count_, output_.data());
-      case Collective::Reduce:
-        return rank_ == index(check_.root) ? count_wrong(check_, 0, count_, output_.data()) : 0;
+    if (!receives()) return 0;
+    const std::byte* const got = result(in_place);
+    const std::uint64_t first = receives_shard(check_.collective) ? rank_ * count_ : 0;
+    if (reduces(check_.collective)) return count_wrong(check_, first, count_, got);
+    if (!sends_shard(check_.collective)) {
+      return count_wrong_copy(check_, index(check_.root), first, count_, got);
     }
-    return 0;
+    std::uint64_t bad = 0;
+    for (std::uint32_t r = 0; r < check_.ranks; ++r) {
+      bad += count_wrong_copy(check_, r, 0, count_, got + r * count_ * width_);
+    }
+    return bad;
   }
 
   std::uint64_t result_digest(bool in_place) const {
-    if (check_.collective == Collective::Reduce && rank_ != index(check_.root)) return kDigestStart;
-    const bool scattered = check_.collective == Collective::ReduceScatter;
-    return digest(kDigestStart, result(in_place), (scattered ? count_ : whole_) * width_);
+    if (!receives()) return kDigestStart;
+    return digest(kDigestStart, result(in_place),
+                  count_ * shards_received(check_.collective, check_.ranks) * width_);
   }
 
  private:
-  bool gathers() const { return check_.collective == Collective::AllGather; }
+  bool sends() const { return multitree::sends(check_.collective, Rank{rank_}, check_.root); }
+  bool receives() const { return multitree::receives(check_.collective, Rank{rank_}, check_.root); }
   std::size_t shard_offset() const { return rank_ * count_ * width_; }
-  const std::byte* result(bool in_place) const {
-    const bool inside = in_place && check_.collective == Collective::ReduceScatter;
+  /// In place, a shard lies where it belongs in the whole.
+  std::byte* input(bool in_place) {
+    if (!in_place) return input_.data();
+    return output_.data() + (sends_shard(check_.collective) ? shard_offset() : 0);
+  }
+  std::byte* result(bool in_place) const {
+    const bool inside = in_place && receives_shard(check_.collective);
     return output_.data() + (inside ? shard_offset() : 0);
   }
 
   CheckCase check_;
   std::uint32_t rank_;
   std::size_t width_;
-  bool sharded_;
+  std::uint64_t shards_;
   std::uint64_t count_, whole_;
   Buffer input_, output_;
 };

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
-#include "runtime/data_type.hpp"
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/kernels/data_type.hpp"
 #include "tools/run/check.hpp"
 #include "tools/run/crew.hpp"
 #include "tools/run/observer.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "algorithms/collective.hpp"
-#include "runtime/data_type.hpp"
+#include "runtime/kernels/data_type.hpp"
 
 namespace multitree::tools {
 

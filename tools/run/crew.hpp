@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/error.hpp"
 #include "topologies/topology.hpp"
 

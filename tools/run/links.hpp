@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/bootstrap.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/link_measurement.hpp"
+#include "runtime/measure/link_measurement.hpp"
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"

@@ -10,7 +10,7 @@
 #include "algorithms/schedule.hpp"
 #include "report/lanes.hpp"
 #include "report/trace.hpp"
-#include "runtime/recorder.hpp"
+#include "runtime/execution/recorder.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {

@@ -219,7 +219,7 @@ Section training_section(const ReportInput& input) {
   const std::vector<Contender> contenders = training_contenders(network);
   Section section{.text = fmt::format(
                       "## Training\n\nIterations on {}, 16 samples a rank, computing as in "
-                      "docs/plan-study.md. Every size of an all-reduce (each\nlayer's, each "
+                      "docs/study.md. Every size of an all-reduce (each\nlayer's, each "
                       "network's) is simulated, none interpolated. Without overlap: one "
                       "all-reduce of all gradients\nafter the backward pass. With overlap: one a "
                       "layer, in the order in which the backward pass has them.\n\"Exposed\": "

@@ -65,7 +65,7 @@ Processor processor_of(hwloc_topology_t tree) {
     const std::string value = info(package, name);
     return value.empty() ? info(machine, name) : value;
   };
-  // hwloc has uname's words, NCCL its own.
+  // hwloc names architectures as uname does, NCCL in words of its own.
   std::string arch = either("Architecture");
   if (arch == "aarch64") arch = "arm64";
   if (arch.starts_with("ppc64")) arch = "ppc64";
@@ -85,8 +85,8 @@ class Reader {
   }
 
  private:
-  // Memory without cores (of a GPU, on the fabric) is nobody's; two kinds of memory of the same
-  // cores are one place.
+  // Memory without cores (of a GPU, on the fabric) is left out; two kinds of memory of the same
+  // cores are one NUMA node.
   void read_numa() {
     const int count = hwloc_get_nbobjs_by_type(tree_, HWLOC_OBJ_NUMANODE);
     std::vector<hwloc_obj_t> seen;
@@ -124,7 +124,7 @@ class Reader {
   void read_pci() {
     for (hwloc_obj_t bridge = nullptr;
          (bridge = hwloc_get_next_bridge(tree_, bridge)) != nullptr;) {
-      if (bridge->parent->type == HWLOC_OBJ_BRIDGE) continue;  // comes with that one
+      if (bridge->parent->type == HWLOC_OBJ_BRIDGE) continue;  // read with the bridge above it
       if (bridge->attr->bridge.upstream_type == HWLOC_OBJ_BRIDGE_HOST) {
         read_children(bridge, std::nullopt);
       } else {
@@ -163,7 +163,7 @@ class Reader {
     node.link = sysfs_.empty() ? Bandwidth{} : pcie_rate_of(sysfs_, node.address);
     node.link_from = "PCIe of ";
     if (node.link.bytes_per_second == 0 && pci.linkspeed > 0) {
-      // hwloc's number has seven digits, ours whole megabytes.
+      // hwloc gives GB/s as a float of seven digits: round to whole MB/s.
       node.link = {static_cast<std::uint64_t>(std::llround(pci.linkspeed * 1000.0F)) * 1'000'000};
       node.link_from = "PCIe, at present, of ";
       node.at_present = true;
@@ -253,7 +253,7 @@ void add_nvlinks(Host& host, const NvmlGpu& told) {
       add_link(gpu, NvLinks::To::Gpu, static_cast<std::uint32_t>(peer - host.gpus.begin()), link);
     } else if (link.remote != Remote::Gpu) {
       add_link(gpu, NvLinks::To::Switch, 0, link);
-    }  // else a GPU that this process may not use
+    }  // else a GPU that this process may not use: no link
   }
 }
 
@@ -273,7 +273,8 @@ void add_nvml(Host& host, const std::string& library) {
       node.link = rate;
       node.link_from = fmt::format("PCIe of {} (NVML)", node.address);
       node.at_present = false;
-      // The port above is the other end of the same link, and saves power with it.
+      // The port above is the other end of the same link: it saves power at the same time, so what
+      // was read of it is too low as well.
       const bool alone = std::ranges::count(host.pci, node.parent, &PciNode::parent) == 1;
       if (node.parent && alone && host.pci[*node.parent].at_present) {
         PciNode& port = host.pci[*node.parent];

@@ -19,7 +19,7 @@ namespace {
 
 // As in files of NCCL, which has no latencies either.
 constexpr Time kInside{150'000}, kToNetwork{500'000};
-// What is taken where nothing says more. Memory: what one core copies.
+// Rates that are assumed where nothing is known. Memory: what one core copies.
 constexpr Bandwidth kMemory{10'000'000'000};
 constexpr Bandwidth kPcie{15'760'000'000};  // 16 lanes of 8 GT/s
 constexpr Bandwidth kNetwork{1'250'000'000};

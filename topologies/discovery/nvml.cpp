@@ -54,7 +54,7 @@ class Nvml {
                           find(count, "nvmlDeviceGetCount_v2") &&
                           find(by_index, "nvmlDeviceGetHandleByIndex_v2") &&
                           find(pci, "nvmlDeviceGetPciInfo_v3") && find(name, "nvmlDeviceGetName");
-    // Older drivers lack some of these, other makes' stand-ins all of them.
+    // Older drivers lack some of these functions, stand-ins of other vendors may lack all of them.
     find(link_state, "nvmlDeviceGetNvLinkState");
     find(link_version, "nvmlDeviceGetNvLinkVersion");
     find(remote_pci, "nvmlDeviceGetNvLinkRemotePciInfo_v2");
@@ -181,7 +181,7 @@ NvmlAnswer ask_nvml(const std::string& library) {
   for (unsigned i = 0; i < count; ++i) {
     Device device = nullptr;
     PciInfo info{};
-    // One that is lost or not permitted has no handle.
+    // A GPU that is lost, or that this process may not use, has no handle.
     if (nvml.by_index(i, &device) != kSuccess || nvml.pci(device, &info) != kSuccess) continue;
     NvmlGpu gpu;
     gpu.address = address_of(info);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Small files of numbers with units.
+/// Numbers with units from the kernel's small files.
 #include <fmt/format.h>
 
 #include <array>

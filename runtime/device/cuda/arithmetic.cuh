@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Types and operators on the device: the same results as runtime/reduce.cpp, bit by bit, but for
-/// the payloads of 16-bit NaNs.
+/// Types and operators on the device: the same results as runtime/kernels/reduce.cpp, bit by bit,
+/// but for the payloads of 16-bit NaNs.
 #pragma once
 
 #include <cuda_bf16.h>

@@ -167,7 +167,7 @@ cudaError_t launch_reduce(const Reduction& r, const Launch& launch) {
   return kLaunches[r.input_count - 2](r, launch);
 }
 
-/// As runtime/reduce.cpp: integers divide as 64 bits.
+/// As runtime/kernels/reduce.cpp: integers divide as 64 bits.
 template <typename T>
 __global__ void __launch_bounds__(kThreads)
     divide_kernel(T* data, std::size_t count, std::uint32_t ranks) {

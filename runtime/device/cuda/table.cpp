@@ -34,7 +34,8 @@ struct Context {
 
 Context& context(void* self) { return *static_cast<Context*>(self); }
 
-/// cudaErrorNotReady and the like stay behind as the thread's last error, for others to find.
+/// The words of an error, which is also cleared: cudaErrorNotReady and the like would stay behind
+/// as the thread's last error, where the caller's program would find them.
 Status words(cudaError_t error) {
   if (error == cudaSuccess) return nullptr;
   cudaGetLastError();

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "runtime/reduce.hpp"
+#include "runtime/kernels/reduce.hpp"
 #include "tests/rtl/arith/reference.hpp"
 #include "tests/rtl/arith/unit.hpp"
 

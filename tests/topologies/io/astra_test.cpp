@@ -6,15 +6,14 @@
 
 #include <set>
 
+#include "tests/paths.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
 
-std::string good(const std::string& name) {
-  return std::string(MULTITREE_SOURCE_DIR) + "/tests/data/good/" + name;
-}
+std::string good(const std::string& name) { return test::source_path("tests/data/good/" + name); }
 
 Topology astra(const std::string& topology, const std::string& npus, const std::string& bandwidth,
                const std::string& latency) {

@@ -3,6 +3,7 @@
 /// JSON, DOT and GraphML: round trips, files of other tools, and the messages for wrong ones.
 #include <gtest/gtest.h>
 
+#include "tests/paths.hpp"
 #include "tests/topologies/error_matcher.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -95,9 +96,7 @@ TEST(Dot, RefusesANameThatItCannotHold) {
   EXPECT_EQ(kGraphml.parse(kGraphml.write(topology), "f"), topology);
 }
 
-std::string good(const std::string& name) {
-  return std::string(MULTITREE_SOURCE_DIR) + "/tests/data/good/" + name;
-}
+std::string good(const std::string& name) { return test::source_path("tests/data/good/" + name); }
 
 TEST(Fixtures, UndirectedGraphmlOfNetworkx) {
   const Topology topology = load_topology(good("petersen_undirected.graphml"));

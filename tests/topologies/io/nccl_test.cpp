@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "tests/paths.hpp"
 #include "topologies/io/io.hpp"
 
 namespace multitree {
@@ -12,9 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-std::string good(const std::string& name) {
-  return std::string(MULTITREE_SOURCE_DIR) + "/tests/data/good/" + name;
-}
+std::string good(const std::string& name) { return test::source_path("tests/data/good/" + name); }
 
 std::vector<std::string> names(const Topology& topology) {
   std::vector<std::string> result;

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How many chunks a pipeline is worth.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/packing/trees/tree_packing.hpp"
+
+namespace multitree {
+
+/// What pipelining may cost.
+struct Pipeline {
+  double fill = 0.025;                     ///< share of the time to fill and to drain
+  std::uint64_t most_transfers = 1 << 20;  ///< in all
+  std::uint64_t least_bytes = 16 << 10;    ///< of a chunk: smaller ones are not worth a message
+};
+
+/// TimingOptions::segments so that `hops` chunks one after the other, what it takes to fill and to
+/// drain the pipeline of `bytes`, take the share of its time that `pipeline` allows, if its other
+/// limits do. At least 1.
+[[nodiscard]] std::uint32_t pipeline_segments(const TreePacking& packing, const Topology& topology,
+                                              std::uint32_t hops, std::uint64_t bytes,
+                                              const Pipeline& pipeline);
+
+}  // namespace multitree

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Exact load and depth of a tree packing.
+#include "algorithms/packing/trees/tree_packing.hpp"
+
+#include <algorithm>
+#include <boost/multiprecision/cpp_int.hpp>
+
+namespace multitree {
+namespace {
+
+using Integer = boost::multiprecision::cpp_int;
+
+/// All-gather and reduce-scatter: every rank's trees share that rank's shard, one Nth of the
+/// buffer. Others: all trees share the buffer. Returned: weight of the whole buffer.
+Integer weight_of_buffer(const TreePacking& packing) {
+  const bool sharded = is_sharded(packing.collective);
+  Integer total = 0;
+  for (const PackedTree& tree : packing.trees) {
+    if (!sharded || tree.root == packing.trees.front().root) total += tree.weight;
+  }
+  return sharded ? total * packing.ranks : total;
+}
+
+std::uint32_t depth_of(const std::vector<TreeArc>& arcs, Rank root, std::uint32_t ranks) {
+  std::vector<std::uint32_t> level(ranks, 0);
+  std::uint32_t deepest = 0;
+  for (const TreeArc& arc : arcs) {
+    level[index(arc.dst)] = arc.src == root ? 1 : level[index(arc.src)] + 1;
+    deepest = std::max(deepest, level[index(arc.dst)]);
+  }
+  return deepest;
+}
+
+}  // namespace
+
+TreeArc TreePacking::make_arc(Rank src, Rank dst, std::span<const LinkId> links) {
+  const TreeArc arc{src, dst, static_cast<std::uint32_t>(routes.size()),
+                    static_cast<std::uint32_t>(links.size())};
+  routes.insert(routes.end(), links.begin(), links.end());
+  return arc;
+}
+
+Exact load(const TreePacking& packing, const Topology& topology) {
+  std::vector<Integer> carried(topology.num_links(), 0);
+  for (const PackedTree& tree : packing.trees) {
+    for (const auto* arcs : {&tree.gather, &tree.reduce}) {
+      for (const TreeArc& arc : *arcs) {
+        for (const LinkId link : packing.route(arc)) carried[index(link)] += tree.weight;
+      }
+    }
+  }
+  Exact busiest = 0;
+  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
+    if (carried[l] == 0) continue;
+    const Integer bandwidth = topology.link(LinkId{l}).bandwidth.bytes_per_second;
+    busiest = std::max(busiest, Exact(carried[l], bandwidth));
+  }
+  if (busiest == 0) return busiest;
+  const Integer unit = topology.unit_bandwidth().bytes_per_second;
+  return busiest * Exact(unit * packing.ranks, weight_of_buffer(packing));
+}
+
+std::uint32_t depth(const TreePacking& packing) {
+  std::uint32_t deepest = 0;
+  for (const PackedTree& tree : packing.trees) {
+    deepest = std::max(deepest, depth_of(tree.gather, tree.root, packing.ranks));
+    std::vector<TreeArc> down(tree.reduce.rbegin(), tree.reduce.rend());
+    for (TreeArc& arc : down) std::swap(arc.src, arc.dst);
+    deepest = std::max(deepest, depth_of(down, tree.root, packing.ranks));
+  }
+  return deepest;
+}
+
+}  // namespace multitree

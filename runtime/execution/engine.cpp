@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The progress loop.
+#include "runtime/execution/engine_internal.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Polls before the processor is offered to others, which may be the very peers we wait for: few
+/// when the last offer was taken, which shows by its taking long.
+constexpr std::uint32_t kSpins = 64;
+constexpr std::uint32_t kSpinsWhenCrowded = 2;
+/// Where a sleep ends as soon as something arrives, polling before it only takes the processor from
+/// others.
+constexpr std::uint32_t kSpinsBeforeSleep = 1;
+constexpr std::chrono::microseconds kOfferTaken{2};
+constexpr std::chrono::milliseconds kFailurePeriod{1};
+/// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
+constexpr std::chrono::milliseconds kSleep{10};
+/// Sleep instead of a futex: whoever publishes would have to ask each time whether somebody sleeps.
+constexpr std::chrono::milliseconds kNapAfter{20};
+constexpr std::chrono::microseconds kNap{50};
+constexpr std::chrono::milliseconds kCausePatience{200};
+/// A gap between two looks at the clock counts at most this much: the caller may have been away,
+/// computing, and then nothing could have moved.
+constexpr std::chrono::milliseconds kLongestLook{20};
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+std::optional<std::string> await_failure(Bootstrap& bootstrap) {
+  const auto until = std::chrono::steady_clock::now() + kCausePatience;
+  std::optional<std::string> failure = bootstrap.failure();
+  while (!failure && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(kFailurePeriod);
+    failure = bootstrap.failure();
+  }
+  return failure;
+}
+
+std::string Running::name() const { return fmt::format("{} #{}", collective, sequence); }
+
+Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
+               Deadline timeout)
+    : bootstrap_(std::move(bootstrap)),
+      transport_(std::move(transport)),
+      timeout_(timeout),
+      spins_(kSpins) {}
+
+void Engine::remove(const Activity& execution) {
+  std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
+}
+
+bool Engine::advance_all() {
+  bool moved = false;
+  for (const Running& running : running_) {
+    try {
+      moved |= running.execution->advance();
+    } catch (const Error& error) {
+      if (await_failure(*bootstrap_)) check_failure();
+      const std::string reason = fmt::format("{}: {}", running.name(), error.what());
+      give_up(reason);
+      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+    }
+  }
+  return moved;
+}
+
+std::unique_lock<std::mutex> Engine::guard() {
+  if (!shared_) return {};
+  contenders_.fetch_add(1, std::memory_order_relaxed);
+  std::unique_lock lock(mutex_);
+  contenders_.fetch_sub(1, std::memory_order_relaxed);
+  return lock;
+}
+
+bool Engine::poll() {
+  check_usable();
+  const bool network = transport_->progress();
+  if (advance_all()) {
+    idle_polls_ = 0;
+    idle_ = since_failure_ = {};
+    looked_ = false;
+    return true;
+  }
+  // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
+  if (!network || idle_polls_ >= spins_) on_idle(network);
+  return network;
+}
+
+void Engine::on_idle(bool network) {
+  if (++idle_polls_ < spins_) {
+    relax();
+    return;
+  }
+  const Clock::time_point now = Clock::now();
+  if (looked_) {
+    const Clock::duration gap = std::min<Clock::duration>(now - last_look_, kLongestLook);
+    idle_ += gap;
+    since_failure_ += gap;
+  }
+  last_look_ = now;
+  looked_ = true;
+  if (since_failure_ >= kFailurePeriod) {
+    since_failure_ = {};
+    check_failure();
+  }
+  if (oldest() == nullptr) idle_ = {};  // all wait for their callers
+  if (idle_ >= timeout_) time_out();
+  if (naps_ && idle_ >= kNapAfter) {
+    std::this_thread::sleep_for(kNap);
+    return;
+  }
+  if (network) return;  // there may be more
+  // A device moves without the network, and other threads wait for the guard: no sleep then.
+  if (!shared_ && transport_->sleep(kSleep)) {
+    spins_ = kSpinsBeforeSleep;
+    return;
+  }
+  ::sched_yield();
+  spins_ = Clock::now() - now > kOfferTaken ? kSpinsWhenCrowded : kSpins;
+}
+
+const Running* Engine::oldest() const {
+  for (const Running& running : running_) {
+    if (!running.execution->done() && !running.execution->awaits_caller()) return &running;
+  }
+  return nullptr;
+}
+
+void Engine::fail(const std::string& what) {
+  const std::string words = fmt::format("rank {}: {}", bootstrap_->rank(), what);
+  if (const auto link = bootstrap_->dead_link()) throw LinkError(*link, words);
+  throw Error(ErrorCode::Transport, words);
+}
+
+void Engine::check_links() {
+  const std::optional<SilentLinks> silent = transport_->silent_links();
+  if (!silent) return;
+  const std::string why = words_of(*silent, bootstrap_->rank());
+  bootstrap_->report_dead_links(silent->peers, silent->left, why);
+  const Running* running = oldest();
+  const std::string what = running == nullptr ? why
+                                              : fmt::format("{}: {}; {}", running->name(), why,
+                                                            running->execution->waiting_for());
+  give_up(why);
+  fail(what);
+}
+
+void Engine::check_failure() {
+  const std::optional<std::string> failure = bootstrap_->failure();
+  if (!failure) return check_links();
+  std::string what = *failure;
+  const Running* running = oldest();
+  if (running != nullptr) {
+    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->rank(),
+                       running->execution->waiting_for());
+  }
+  give_up(*failure);
+  fail(what);
+}
+
+void Engine::time_out() {
+  check_failure();
+  const Running* running = oldest();
+  const std::string reason =
+      running == nullptr ? std::string("nothing outstanding")
+                         : fmt::format("{}: no progress for {} ms while {}", running->name(),
+                                       timeout_.count(), running->execution->waiting_for());
+  give_up(reason);
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+}
+
+void Engine::wait(const Activity& execution) {
+  while (!execution.done()) poll();
+}
+
+void Engine::wait_all() {
+  while (oldest() != nullptr) poll();
+}
+
+void Engine::barrier() {
+  check_usable();
+  wait_all();
+  // Nothing makes progress in the barrier: what was sent has to have left.
+  transport_->drain(timeout_);
+  try {
+    bootstrap_->barrier(timeout_);
+  } catch (const Error& error) {
+    give_up(fmt::format("barrier: {}", error.what()));
+    throw;
+  }
+}
+
+void Engine::check_usable() const {
+  if (!broken_.empty()) {
+    throw Error(ErrorCode::Transport, fmt::format("rank {}: the communicator failed earlier: {}",
+                                                  bootstrap_->rank(), broken_));
+  }
+}
+
+void Engine::give_up(const std::string& reason) {
+  if (!broken_.empty()) return;
+  broken_ = reason;
+  for (const Running& running : running_) {
+    if (!running.execution->done()) {
+      first_unfinished_ = std::min(first_unfinished_.value_or(running.sequence), running.sequence);
+    }
+  }
+  bootstrap_->report_failure(reason);
+  transport_->abort();
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Dependency-driven execution: no barriers, every slot moves on when its next task can.
+#include "runtime/execution/executor_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "runtime/kernels/reduce.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+
+ScratchPool::Block ScratchPool::take(std::size_t bytes) {
+  for (std::size_t i = free_.size(); i-- > 0;) {
+    if (free_[i].bytes >= bytes) {
+      std::swap(free_[i], free_.back());
+      Block block = std::move(free_.back());
+      free_.pop_back();
+      return block;
+    }
+  }
+  free_.clear();  // all too small: buffers have grown, make room for larger ones
+  return {std::make_unique_for_overwrite<std::byte[]>(bytes), bytes};
+}
+
+void ScratchPool::give(Block block) { free_.push_back(std::move(block)); }
+
+Execution::Execution(const Program& program, const std::byte* input, std::byte* data,
+                     const Context& context)
+    : program_(program),
+      input_(input),
+      data_(data),
+      context_(context),
+      slots_(program.slot_begin.size() - 1),
+      lanes_(program.plan->peers.size()),
+      completions_(program.tasks.size()),
+      block_of_(program.tasks.size()),
+      unfinished_(program.tasks.size()),
+      flushed_(program.tasks.empty()) {
+  if (context.recorder != nullptr) {
+    recording_ = std::make_unique<TaskRecording>(*context.recorder, program);
+  }
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    slots_[s].next = program.slot_begin[s];
+    slots_[s].end = program.slot_begin[s + 1];
+    slots_[s].untouched = input != data;
+  }
+  for (std::uint32_t id = 0; id < completions_.size(); ++id) {
+    completions_[id].id = id;
+    completions_[id].finished = &finished_;
+  }
+  const std::size_t blocks =
+      std::min<std::size_t>(program.scratch_blocks, program.scratch_tasks.size());
+  for (std::uint32_t b = 0; b < blocks; ++b) {
+    blocks_.push_back(context.pool.take(program.scratch_bytes));
+    free_blocks_.push_back(b);
+  }
+}
+
+Execution::~Execution() {
+  for (ScratchPool::Block& block : blocks_) context_.pool.give(std::move(block));
+}
+
+void Execution::start() {
+  post_scratch();
+  // In task order rather than slot by slot, so that the first sends of the wire are the first
+  // needed.
+  for (const Task& task : program_.tasks) {
+    Slot& slot = slots_[task.slot];
+    if (slot.next == program_.slot_begin[task.slot]) run_slot(slot);
+  }
+}
+
+bool Execution::advance() {
+  if (finished_.empty()) {
+    if (unfinished_ != 0 || flushed_) return false;
+    return flushed_ = context_.transport.flushed();
+  }
+  batch_.swap(finished_);
+  for (const Completion* completion : batch_) {
+    if (completion->state == Completion::State::Failed) {
+      throw Error(ErrorCode::Transport,
+                  fmt::format("{} while {}", completion->error, words(completion->id)));
+    }
+    on_finished(completion->id);
+  }
+  batch_.clear();
+  flushed_ = unfinished_ == 0 && context_.transport.flushed();
+  return true;
+}
+
+void Execution::on_finished(std::uint32_t id) {
+  if (recording_) recording_->finish(id);
+  const Task& task = program_.tasks[id];
+  const LocalTransfer& transfer = transfer_of(task);
+  Slot& slot = slots_[task.slot];
+  if (transfer.action == Action::Send) {
+    Lane& lane = lanes_[task.peer];
+    std::erase(lane.in_flight, id);
+    --slot.sends;
+    --unfinished_;
+    pump(lane);
+  } else if (!transfer.scratch) {
+    slot.untouched = false;
+    ++slot.next;
+    --unfinished_;
+  }
+  run_slot(slot);
+}
+
+void Execution::run_slot(Slot& slot) {
+  while (slot.next != slot.end) {
+    const std::uint32_t id = program_.slot_tasks[slot.next];
+    if (transfer_of(program_.tasks[id]).action == Action::Send) {
+      ++slot.sends;
+      queue_send(id);
+    } else if (!run_receive(id, slot)) {
+      return;
+    }
+    ++slot.next;
+  }
+}
+
+/// True if the receive was applied; false if the slot must wait.
+bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
+  if (slot.sends != 0) return false;
+  const Task& task = program_.tasks[id];
+  Completion& completion = completions_[id];
+  if (transfer_of(task).scratch) {
+    if (completion.state != Completion::State::Done) return false;
+    apply_scratch(id);
+    return true;
+  }
+  if (completion.state == Completion::State::Idle) {
+    context_.transport.receive(program_.plan->peers[task.peer], context_.tag | task.message,
+                               data_ + task.begin, task.bytes, completion);
+  }
+  return false;  // on_finished() passes it
+}
+
+void Execution::apply_scratch(std::uint32_t id) {
+  const Task& task = program_.tasks[id];
+  Slot& slot = slots_[task.slot];
+  const std::byte* received = blocks_[block_of_[id]].data.get();
+  std::byte* to = data_ + task.begin;
+  const std::size_t count = task.bytes / size_of(context_.type);
+  if (recording_) recording_->begin_applying(id);
+  if (transfer_of(task).action == Action::Copy) {
+    std::copy_n(received, task.bytes, to);
+  } else if (slot.untouched) {
+    reduce(to, input_ + task.begin, received, count, context_.type, context_.op);
+  } else {
+    reduce(to, received, count, context_.type, context_.op);
+  }
+  if (recording_) recording_->finish_applying(id);
+  slot.untouched = false;
+  free_blocks_.push_back(block_of_[id]);
+  --unfinished_;
+  post_scratch();
+}
+
+void Execution::copy_untouched(std::uint64_t begin, std::uint64_t end) {
+  if (input_ == data_) return;
+  for (std::size_t s = 0; s < slots_.size(); ++s) {
+    const Program::Piece& piece = program_.pieces[s];
+    if (!slots_[s].untouched || piece.begin < begin || piece.begin >= end) continue;
+    std::copy_n(input_ + piece.begin, piece.bytes, data_ + piece.begin);
+    slots_[s].untouched = false;
+  }
+}
+
+void Execution::post_scratch() {
+  while (!free_blocks_.empty() && next_scratch_ < program_.scratch_tasks.size()) {
+    const std::uint32_t id = program_.scratch_tasks[next_scratch_++];
+    const Task& task = program_.tasks[id];
+    block_of_[id] = free_blocks_.back();
+    free_blocks_.pop_back();
+    context_.transport.receive(program_.plan->peers[task.peer], context_.tag | task.message,
+                               blocks_[block_of_[id]].data.get(), task.bytes, completions_[id]);
+  }
+}
+
+void Execution::queue_send(std::uint32_t id) {
+  Lane& lane = lanes_[program_.tasks[id].peer];
+  lane.queue.push_back(id);
+  std::push_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
+  pump(lane);
+}
+
+void Execution::pump(Lane& lane) {
+  while (!lane.queue.empty()) {
+    const std::uint32_t id = lane.queue.front();
+    const bool room = lane.in_flight.size() < program_.sends_in_flight;
+    if (!room && id > *std::min_element(lane.in_flight.begin(), lane.in_flight.end())) return;
+    std::pop_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
+    lane.queue.pop_back();
+    lane.in_flight.push_back(id);
+    const Task& task = program_.tasks[id];
+    const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
+    if (recording_) recording_->begin_send(id);
+    context_.transport.send(program_.plan->peers[task.peer], context_.tag | task.message,
+                            from + task.begin, task.bytes, completions_[id]);
+  }
+}
+
+std::string Execution::words(std::uint32_t id) const {
+  const Task& task = program_.tasks[id];
+  const LocalTransfer& transfer = transfer_of(task);
+  const bool send = transfer.action == Action::Send;
+  return fmt::format("waiting to {} chunk {} segment {} {} rank {} at step {}",
+                     send ? "send" : "receive", transfer.chunk, task.segment, send ? "to" : "from",
+                     transfer.peer, transfer.step);
+}
+
+std::string Execution::waiting_for() const {
+  for (std::uint32_t id = 0; id < completions_.size(); ++id) {
+    if (completions_[id].state == Completion::State::Pending) return words(id);
+  }
+  return done() ? "waiting for nothing" : "waiting for the last messages to leave";
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Runs one rank's program over a transport: what is sent, received and reduced, and in which
+/// order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/program_internal.hpp"
+#include "runtime/execution/recording_internal.hpp"
+#include "runtime/kernels/data_type.hpp"
+#include "runtime/messages/transport.hpp"
+
+namespace multitree::runtime {
+
+/// Receive buffers, kept from one collective to the next.
+class ScratchPool {
+ public:
+  struct Block {
+    std::unique_ptr<std::byte[]> data;
+    std::size_t bytes = 0;
+  };
+  /// A block of at least `bytes`, uninitialised.
+  Block take(std::size_t bytes);
+  void give(Block block);
+
+ private:
+  std::vector<Block> free_;
+};
+
+/// A started collective. Order of the operations on one slot (segment of a chunk), as the schedule
+/// has it: a send waits for all earlier receives of its slot; a receive changes the buffer when the
+/// earlier sends have left it and the earlier receives are applied. Messages that are reduced are
+/// received ahead into scratch and applied in that order, so results do not depend on arrival.
+///
+/// No deadlock: the lowest unfinished group (wavefront, step, chunk) can always move. All receives
+/// of it are posted (scratch is given out in that order and holds a whole group), and no window
+/// keeps back a send that is lower than all that are in flight.
+class Execution final : public Activity {
+ public:
+  struct Context {
+    Transport& transport;
+    ScratchPool& pool;
+    std::uint64_t tag = 0;  ///< what the tags of this collective start with, below them 32 bits
+    DataType type{};
+    ReduceOp op{};
+    Recorder* recorder = nullptr;  ///< told what happens; or null
+  };
+
+  /// `input`: this rank's input, laid out as `data`, or `data` itself if the input is there
+  /// already. A slot is read from `input` until it is first written, so that no copy is needed
+  /// before; `data` need not be initialised. Program and buffers outlive the execution.
+  Execution(const Program& program, const std::byte* input, std::byte* data,
+            const Context& context);
+  ~Execution() override;
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+
+  /// Posts what can start at once.
+  void start();
+  /// Reacts to completions; true if there were any. \throws Error(Transport) if one failed.
+  bool advance() override;
+  /// Also that our messages have left: who is done may not come back for long, and his peers wait.
+  [[nodiscard]] bool done() const override { return flushed_; }
+  /// Once done: copies what was never written between bytes `begin` and `end` from the input.
+  void copy_untouched(std::uint64_t begin, std::uint64_t end);
+  /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
+  /// outstanding.
+  [[nodiscard]] std::string waiting_for() const override;
+
+ private:
+  struct Slot {
+    std::uint32_t next = 0;  ///< into Program::slot_tasks: the first task not yet passed
+    std::uint32_t end = 0;
+    std::uint32_t sends = 0;  ///< in flight or queued
+    bool untouched = false;   ///< its value is still in the input buffer
+  };
+  struct Lane {
+    std::vector<std::uint32_t> queue;  ///< min-heap of sends that are ready
+    std::vector<std::uint32_t> in_flight;
+  };
+
+  void run_slot(Slot& slot);
+  bool run_receive(std::uint32_t id, const Slot& slot);
+  void queue_send(std::uint32_t id);
+  void pump(Lane& lane);
+  void post_scratch();
+  void apply_scratch(std::uint32_t id);
+  void on_finished(std::uint32_t id);
+  [[nodiscard]] const LocalTransfer& transfer_of(const Task& task) const {
+    return program_.plan->transfers[task.transfer];
+  }
+  [[nodiscard]] std::string words(std::uint32_t id) const;
+
+  const Program& program_;
+  const std::byte* input_;
+  std::byte* data_;
+  Context context_;
+  std::vector<Slot> slots_;
+  std::vector<Lane> lanes_;              ///< by peer
+  std::vector<Completion> completions_;  ///< by task
+  std::vector<ScratchPool::Block> blocks_;
+  std::vector<std::uint32_t> block_of_;  ///< task -> block while it holds one
+  std::vector<std::uint32_t> free_blocks_;
+  std::size_t next_scratch_ = 0;  ///< into Program::scratch_tasks
+  std::size_t unfinished_ = 0;
+  bool flushed_ = false;  ///< all tasks are finished, and the transport has passed on what was sent
+  std::vector<Completion*> finished_, batch_;
+  std::unique_ptr<TaskRecording> recording_;  ///< null: nobody wants to know
+};
+
+}  // namespace multitree::runtime

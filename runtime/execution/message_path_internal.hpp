@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives by messages between ranks, as their schedules say.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/execution/path_internal.hpp"
+#include "runtime/execution/programs_internal.hpp"
+#include "runtime/host/mapping_internal.hpp"
+
+namespace multitree::runtime {
+
+/// Checks calls and makes their programs: what messages from host memory and from devices have in
+/// common.
+class Planned {
+ public:
+  Planned(std::shared_ptr<Engine> engine, std::shared_ptr<Programs> programs,
+          const CommunicatorOptions& options);
+
+  /// \throws Error(InvalidArgument): no schedule for it, as check_buffers(); and if the
+  /// communicator has failed.
+  std::shared_ptr<const LoadedProgram> prepare(const Call& call);
+  [[nodiscard]] std::uint32_t root_of(Collective collective) const {
+    return programs_->root_of(collective, root_);
+  }
+  [[nodiscard]] const Programs& programs() const { return *programs_; }
+  [[nodiscard]] const std::shared_ptr<Engine>& engine() const { return engine_; }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<Programs> programs_;
+  Programs::Cut cut_;
+  std::uint32_t root_;
+};
+
+class MessagePath final : public HostMemoryPath {
+ public:
+  MessagePath(Planned planned, std::shared_ptr<Recorder> recorder)
+      : planned_(std::move(planned)), recorder_(std::move(recorder)) {}
+
+  std::shared_ptr<const LoadedProgram> prepare(const Call& call) override {
+    return planned_.prepare(call);
+  }
+  std::unique_ptr<Operation> start(const Call& call, std::shared_ptr<const LoadedProgram> program,
+                                   std::uint64_t sequence) override;
+  [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
+    return planned_.programs().algorithm(collective, bytes);
+  }
+  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
+    return planned_.root_of(collective);
+  }
+  void barrier(std::uint64_t& sequence) override;
+  void* allocate(std::size_t bytes) override;
+  bool deallocate(void* memory) override;
+  [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const override;
+  [[nodiscard]] bool sends_messages() const override { return true; }
+
+ private:
+  Planned planned_;
+  std::shared_ptr<Recorder> recorder_;
+  std::vector<std::shared_ptr<host::Mapping>> memory_;
+};
+
+}  // namespace multitree::runtime

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The life of a collective, from the user's buffers and back.
+#include "runtime/execution/operation_internal.hpp"
+
+#include <cstring>
+
+#include "runtime/kernels/reduce.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
+                                   std::shared_ptr<const LoadedProgram> program, const Call& call,
+                                   std::uint64_t sequence, Recorder* recorder)
+    : engine_(std::move(engine)),
+      program_(std::move(program)),
+      call_(call),
+      layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
+                        index(program_->source->schedule.root))) {
+  const Execution::Context context{
+      engine_->transport(), engine_->scratch(), tag_of(sequence, Memory::Host), call.type, call.op,
+      active(recorder)};
+  const Buffers buffers = prepare();
+  execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
+  engine_->add({execution_.get(), to_string(call.collective), sequence});
+}
+
+MessageOperation::~MessageOperation() {
+  if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
+  release();
+}
+
+void MessageOperation::start() {
+  execution_->start();
+  if (execution_->done()) complete();
+}
+
+Buffers MessageOperation::prepare() {
+  std::byte* data = bytes_of(call_.recv);
+  if (!layout_.works_in_recv()) {
+    work_ = engine_->work().take(layout_.whole);
+    data = work_.data.get();
+  }
+  if (layout_.sends_whole()) return {bytes_of(call_.send), data};
+  if (layout_.sends) copy_bytes(data + layout_.own, bytes_of(call_.send), layout_.sent);
+  return {data, data};
+}
+
+void MessageOperation::complete() {
+  if (layout_.receives) {
+    const std::size_t begin = layout_.result();
+    execution_->copy_untouched(begin, begin + layout_.received);
+    std::byte* const recv = bytes_of(call_.recv);
+    if (!layout_.works_in_recv()) copy_bytes(recv, work_.data.get() + begin, layout_.received);
+    if (layout_.reduces) {
+      finish_reduction(recv, call_.count, call_.type, call_.op, engine_->bootstrap().size());
+    }
+  }
+  release();
+}
+
+void MessageOperation::release() {
+  if (execution_ == nullptr) return;
+  if (!execution_->done()) {
+    // Dropped. The peers need our part, and the transport our buffers, until the end.
+    try {
+      engine_->wait(*execution_);
+    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+    }
+  }
+  engine_->remove(*execution_);
+  execution_.reset();
+  if (work_.data != nullptr) engine_->work().give(std::move(work_));
+}
+
+bool MessageOperation::test() {
+  if (execution_ == nullptr) return true;
+  const auto guard = engine_->guard();
+  if (!execution_->done()) engine_->poll();
+  if (!execution_->done()) return false;
+  complete();
+  return true;
+}
+
+void MessageOperation::wait() {
+  if (execution_ == nullptr) return;
+  const auto guard = engine_->guard();
+  engine_->wait(*execution_);
+  complete();
+}
+
+}  // namespace multitree::runtime

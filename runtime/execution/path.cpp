@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What all paths do alike.
+#include "runtime/execution/path_internal.hpp"
+
+namespace multitree::runtime {
+
+void Path::run(const Call& call, std::shared_ptr<const LoadedProgram> program,
+               std::uint64_t sequence) {
+  start(call, std::move(program), sequence)->wait();
+}
+
+}  // namespace multitree::runtime

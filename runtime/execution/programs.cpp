@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Which schedule runs a call, as a program.
+#include "runtime/execution/programs_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/execution/layout_internal.hpp"
+#include "runtime/execution/merge_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Programs kept per communicator; a training step repeats a few dozen sizes.
+constexpr std::size_t kMaxPrograms = 64;
+
+}  // namespace
+
+Programs::Programs(std::vector<SizedSchedules> plans, std::uint32_t rank, std::uint32_t ranks)
+    : rank_(rank), ranks_(ranks) {
+  for (SizedSchedules& plan : plans) load(std::move(plan));
+  if (ranks == 1) fill_in_for_one_rank();
+}
+
+std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule) const {
+  Plan own = make_plan(schedule, rank_);
+  return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own));
+}
+
+void Programs::load(SizedSchedules plan) {
+  check_sized(plan);
+  const Collective collective = plan.front().schedule.collective;
+  if (serves(collective)) {
+    throw Error(ErrorCode::InvalidArgument, fmt::format("two {} schedules", to_string(collective)));
+  }
+  for (SizedSchedule& sized : plan) {
+    Schedule& schedule = sized.schedule;
+    if (schedule.ranks != ranks_) {
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
+                              to_string(collective), schedule.algorithm, schedule.ranks, ranks_));
+    }
+    schedules_[collective].push_back({loaded(std::move(schedule)), sized.max_bytes});
+  }
+}
+
+void Programs::fill_in_for_one_rank() {
+  for (const Collective collective : all_collectives()) {
+    if (serves(collective)) continue;
+    Schedule schedule;
+    schedule.collective = collective;
+    schedule.ranks = 1;
+    schedule.chunks = one_chunk_per_rank(1);
+    schedules_[collective].push_back({loaded(std::move(schedule))});
+  }
+}
+
+std::uint32_t Programs::root_of(Collective collective, std::uint32_t otherwise) const {
+  if (!has_root(collective)) return 0;
+  const auto found = schedules_.find(collective);
+  if (found == schedules_.end()) return otherwise;
+  return index(found->second.front().loaded->schedule.root);
+}
+
+std::vector<std::uint32_t> Programs::peers() const {
+  std::vector<std::uint32_t> all;
+  for (const auto& [collective, sized] : schedules_) {
+    for (const Sized& one : sized) {
+      all.insert(all.end(), one.loaded->plan.peers.begin(), one.loaded->plan.peers.end());
+    }
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
+const Programs::Sized* Programs::find(Collective collective, std::uint64_t bytes) const {
+  const auto list = schedules_.find(collective);
+  if (list == schedules_.end()) return nullptr;
+  const auto found = std::ranges::lower_bound(list->second, bytes, {}, &Sized::max_bytes);
+  return found == list->second.end() ? nullptr : &*found;
+}
+
+std::string Programs::algorithm(Collective collective, std::uint64_t bytes) const {
+  const Sized* const found = find(collective, bytes);
+  return found == nullptr ? std::string() : found->loaded->schedule.algorithm;
+}
+
+std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, const Cut& cut) {
+  const std::size_t element = size_of(call.type);
+  const std::tuple key{call.collective, call.count, element};
+  if (const auto it = programs_.find(key); it != programs_.end()) return it->second;
+  const std::uint64_t count = elements_of(call, ranks_);
+  auto made = std::make_shared<LoadedProgram>();
+  made->source = find(call.collective, count * element)->loaded;
+  std::vector<ElementRange> ranges = chunk_ranges(made->source->schedule, count);
+  if (cut.merge_bytes != 0) {
+    if (auto merged = merge_chunks(made->source->schedule, ranges, element, cut.merge_bytes)) {
+      made->source = loaded(std::move(*merged));
+      ranges = chunk_ranges(made->source->schedule, count);
+    }
+  }
+  made->program = compile(made->source->plan, made->source->schedule, ranges,
+                          {element, cut.segment_bytes, cut.window_bytes});
+  if (programs_.size() >= kMaxPrograms) programs_.clear();
+  programs_.emplace(key, made);
+  return made;
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives through memory that all ranks of one host map.
+#pragma once
+
+#include <memory>
+
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/execution/path_internal.hpp"
+#include "runtime/execution/programs_internal.hpp"
+#include "runtime/host/group_internal.hpp"
+
+namespace multitree::runtime::host {
+
+/// Schedules are not used; only the roots that they name count.
+class HostPath final : public HostMemoryPath {
+ public:
+  HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
+           std::shared_ptr<const Programs> programs, const CommunicatorOptions& options);
+
+  std::shared_ptr<const LoadedProgram> prepare(const Call& call) override;
+  std::unique_ptr<Operation> start(const Call& call, std::shared_ptr<const LoadedProgram> program,
+                                   std::uint64_t sequence) override;
+  /// Without an allocation.
+  void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
+           std::uint64_t sequence) override;
+  [[nodiscard]] std::string algorithm(Collective, std::uint64_t) const override { return "host"; }
+  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
+    return programs_->root_of(collective, root_);
+  }
+  void barrier(std::uint64_t& sequence) override;
+  void* allocate(std::size_t bytes) override;
+  bool deallocate(void* memory) override { return group_->deallocate(memory); }
+  [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const override {
+    return group_->owner(memory);
+  }
+  [[nodiscard]] bool sends_messages() const override { return false; }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Group> group_;
+  std::shared_ptr<const Programs> programs_;
+  std::shared_ptr<Recorder> recorder_;
+  std::uint32_t root_;
+  Deadline timeout_;
+};
+
+}  // namespace multitree::runtime::host

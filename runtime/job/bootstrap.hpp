@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How the ranks of a job find each other and learn that one has died.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/job/links.hpp"
+
+namespace multitree::runtime {
+
+using Deadline = std::chrono::milliseconds;
+
+/// A wish to give up, shared by all copies of it; may be made and seen by any thread.
+class Cancellation {
+ public:
+  void request() const { *requested_ = true; }
+  [[nodiscard]] bool requested() const { return *requested_; }
+
+ private:
+  std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+class Bootstrap;
+
+/// A job made of what is left of another.
+struct Shrunk {
+  std::shared_ptr<Bootstrap> job;
+  std::vector<std::uint32_t> survivors;  ///< by new rank: the rank in the old job; ascending
+  /// All that have died so far between ranks that are still there, in the numbers of the new job;
+  /// ascending.
+  std::vector<DeadLink> dead_links = {};
+};
+
+/// Out-of-band exchange between the ranks of one job. Calls are collective unless said otherwise.
+class Bootstrap {
+ public:
+  Bootstrap() = default;
+  virtual ~Bootstrap() = default;
+  Bootstrap(const Bootstrap&) = delete;
+  Bootstrap& operator=(const Bootstrap&) = delete;
+
+  [[nodiscard]] virtual std::uint32_t rank() const = 0;
+  [[nodiscard]] virtual std::uint32_t size() const = 0;
+  /// Everybody's blob, by rank. \throws Error(Timeout) naming the ranks that are missing, or
+  /// Error(Transport) naming a rank that died.
+  virtual std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) = 0;
+  void barrier(Deadline deadline) { all_gather({}, deadline); }
+  /// Not collective, never blocks: what is known of a failure elsewhere in the job, in words that
+  /// name the rank ("rank 3 died"); empty while all is well.
+  virtual std::optional<std::string> failure() = 0;
+  /// Not collective: tells the other ranks why this one gives up (best effort).
+  virtual void report_failure(const std::string& reason) = 0;
+  /// Not collective: tells the other ranks that nothing comes from `peers` any more over the links
+  /// to them, which is the failure of links and not of ranks. `left`: where other links of this
+  /// rank lead. One that has lost all links counts as dead when the job shrinks (unless everybody
+  /// has: then the lowest rank stays).
+  virtual void report_dead_links(std::span<const std::uint32_t> peers,
+                                 std::span<const std::uint32_t> left,
+                                 const std::string& reason) = 0;
+  /// Not collective, never blocks: the link that failure(), or the failure that this rank reported,
+  /// is about; empty if it is about something else.
+  [[nodiscard]] virtual std::optional<DeadLink> dead_link() = 0;
+  /// Not collective, never blocks: the rank that failure() is about, which died or was the first to
+  /// give up; empty if it is about something else.
+  [[nodiscard]] virtual std::optional<std::uint32_t> lost_rank() = 0;
+  /// Collective over the ranks that are still there, after a failure or without one: a job of just
+  /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
+  /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of
+  /// no use afterwards. \throws Error(Transport) if this rank was left out or the coordinator is
+  /// gone, Error(Timeout).
+  virtual Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) = 0;
+  Shrunk shrink(Deadline deadline) { return shrink(deadline, {}); }
+  /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "Slurm
+  /// (PMIx)", "Slurm (PMI-1)", "in-process".
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+struct BootstrapOptions {
+  Deadline deadline{60'000};  ///< for all ranks to arrive
+  /// Once requested, joining and every later wait of the bootstrap end in Error(Transport)
+  /// "aborted" within moments (not while a process manager is asked for addresses: that ends in
+  /// time).
+  Cancellation cancellation{};
+};
+
+/// Collective: joins the job that this process was started in, and waits until all ranks have. How
+/// it was started is read from the environment, the first of:
+///
+/// 1. MULTITREE_RANK, MULTITREE_SIZE, MULTITREE_RENDEZVOUS=host:port (and MULTITREE_TOKEN): set by
+///    launch_local(), or by hand; then rank 0 listens at the port.
+/// 2. PMIx: mpirun of Open MPI, srun --mpi=pmix, prterun.
+/// 3. PMI-1: mpiexec of MPICH and its relatives, srun --mpi=pmi2.
+/// 4. torchrun: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 listens at MASTER_PORT + 1, as
+/// the
+///    launcher's own store holds MASTER_PORT.
+/// 5. Slurm without PMIx: rank 0 listens at a port derived from the job's id.
+/// 6. Nothing of all that: one rank.
+///
+/// \throws Error(InvalidArgument) if the environment is incomplete or contradicts itself,
+/// Error(Timeout) naming the ranks that have not come, Error(Transport).
+std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options = {});
+
+/// Whether the environment names a job to join, so that make_bootstrap() would not be a job of one.
+/// \throws Error(InvalidArgument) as make_bootstrap().
+bool started_by_launcher();
+
+/// Collective: the same processes as `job`, in which this one is `rank`; everybody names another.
+/// `job` is kept as long as the new one and is of no use otherwise. Its rank 0 hosts the new one.
+/// \throws Error(InvalidArgument) if a rank is not below the size or named twice, Error(Timeout),
+/// Error(Transport).
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
+                                      Deadline deadline);
+
+/// For threads of this process: element r is rank r's, to be handed to its thread. \pre ranks > 0
+std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks);
+
+}  // namespace multitree::runtime

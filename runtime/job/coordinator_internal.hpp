@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The meeting point of a job: a thread that keeps one control connection to every rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/job/doors_internal.hpp"
+#include "runtime/job/links.hpp"
+#include "runtime/job/wire_internal.hpp"
+
+namespace multitree::runtime {
+
+/// What a rank knows of the job that it belongs to: told to whoever it meets again.
+struct Standing {
+  std::uint32_t seat = 0;              ///< the rank with which it came
+  std::uint32_t epoch = 0;             ///< how often the job was shrunk
+  std::vector<std::uint32_t> members;  ///< by rank: its seat; ascending
+  std::vector<DeadLink> dead_links;    ///< between seats, as told when it was shrunk last
+};
+std::string pack(const Standing& standing);
+/// Empty if `text` is none.
+std::optional<Standing> unpack_standing(const std::string& text);
+
+/// Accepts `ranks` ranks that know `token`, gathers their blobs, and tells everybody at once when a
+/// connection ends without a goodbye. Whoever does not belong is refused and changes nothing.
+///
+/// Where the ranks host it themselves, every one of them has one. One is in charge, the others
+/// stand by: when the one in charge is lost, the survivors meet at the lowest rank that they can
+/// reach, and its coordinator is in charge of those that are left. docs/runtime.md has the rule by
+/// which two halves of a job never both go on.
+class Coordinator {
+ public:
+  Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge = true);
+  /// Says goodbye; gives the ranks a moment to have read everything.
+  ~Coordinator();
+  Coordinator(const Coordinator&) = delete;
+  Coordinator& operator=(const Coordinator&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+  /// From any thread: whoever started this rank saw it end. Of a rank that had come its connection
+  /// tells as much; of one that had not, the others would wait in vain.
+  void died(std::uint32_t rank, const std::string& how);
+
+  /// From the rank that hosts it: who is in the job by now. `doors`: by seat; from here on ranks
+  /// may come again, and a job goes on only where no other part of it can.
+  void stand_by(Standing standing, std::vector<Door> doors);
+  /// The rank that hosts it was left out: unless it is in charge, nobody is to meet here.
+  void retire();
+
+ private:
+  class Server;
+  std::uint16_t port_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace multitree::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the environment says about the job that this process belongs to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "runtime/job/wire_internal.hpp"
+
+namespace multitree::runtime {
+
+enum class JobKind : std::uint8_t {
+  Single,   ///< started by hand: one rank
+  Address,  ///< the coordinator's address is known
+  Pmix,     ///< ask the process manager
+  Pmi1,     ///< the same, in the older protocol
+};
+
+struct Job {
+  JobKind kind = JobKind::Single;
+  std::string description = "single process";
+  std::uint32_t rank = 0, size = 1;  ///< not of Pmix, which is asked
+  Address coordinator;               ///< of Address
+  std::string token;
+  bool launcher_hosts = false;  ///< the coordinator is in the launcher; else in rank 0
+  int pmi_fd = -1;
+};
+
+/// getenv(), or a test's.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+std::optional<std::string> process_environment(const char* name);
+
+/// \throws Error(InvalidArgument): a launcher's variables are incomplete or not numbers.
+Job detect_job(const Environment& environment);
+
+/// "node[07-09,12],login" -> "node07": the first host of a Slurm node list.
+std::string first_host(std::string_view node_list);
+
+}  // namespace multitree::runtime

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From the environment to a joined job.
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "runtime/job/environment_internal.hpp"
+#include "runtime/job/process_manager_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+
+std::string make_token() {
+  std::random_device device;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", device(), device(), device(), device());
+}
+
+namespace {
+
+/// "10.0.0.1:4242,127.0.0.1:4242;token": what rank 0 publishes through a process manager.
+std::string describe_coordinator(std::uint16_t port, const std::string& token) {
+  std::string text;
+  for (const std::string& host : host_addresses()) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host, port);
+  }
+  return fmt::format("{};{}", text, token);
+}
+
+void parse_coordinator(std::string_view text, TcpOptions& options) {
+  const std::size_t end = text.find(';');
+  if (end == std::string_view::npos) {
+    throw Error(ErrorCode::Transport,
+                fmt::format("expected rank 0's addresses and token, found \"{}\"", text));
+  }
+  options.token = text.substr(end + 1);
+  for (std::string_view rest = text.substr(0, end); !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(','));
+    options.addresses.push_back(parse_address(one, "rank 0's address"));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+}
+
+/// A named port can be taken for a moment, by a connection that the kernel gave it to or by the
+/// rank 0 of the job before.
+Socket listen_patiently(std::uint16_t port, Deadline deadline) {
+  const auto end = std::chrono::steady_clock::now() + deadline;
+  while (true) {
+    try {
+      return listen_at(port, false);
+    } catch (const Error&) {
+      if (std::chrono::steady_clock::now() > end) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions options) {
+  // The number of ranks is known only after the exchange has begun, so rank 0 opens its door first
+  // and lets people in afterwards.
+  Socket door;
+  const std::string token = make_token();
+  const auto publish = [&] {
+    door = listen_at(0, false);
+    return describe_coordinator(port_of(door), token);
+  };
+  Exchanged exchanged =
+      job.kind == JobKind::Pmix
+          ? exchange_over_pmix(publish, options.deadline)
+          : exchange_over_pmi1(job.pmi_fd, job.rank, job.size, publish, options.deadline);
+  options.rank = exchanged.rank;
+  options.size = exchanged.size;
+  options.session = std::move(exchanged.session);
+  options.hosted_by_rank = true;
+  parse_coordinator(exchanged.value, options);
+  if (door.open()) {
+    options.coordinator = std::make_unique<Coordinator>(std::move(door), options.size, token);
+  }
+  return join_over_tcp(std::move(options));
+}
+
+}  // namespace
+
+bool started_by_launcher() { return detect_job(&process_environment).kind != JobKind::Single; }
+
+std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
+  const Job job = detect_job(&process_environment);
+  spdlog::debug("started by: {}", job.description);
+  TcpOptions tcp;
+  tcp.deadline = options.deadline;
+  tcp.cancellation = options.cancellation;
+  tcp.description = job.description;
+  tcp.coordinator_name = job.launcher_hosts ? "the launcher" : "rank 0 (coordinator)";
+  if (job.kind == JobKind::Single) return make_in_process_bootstraps(1)[0];
+  if (job.kind != JobKind::Address) return join_through_manager(job, std::move(tcp));
+  tcp.rank = job.rank;
+  tcp.size = job.size;
+  tcp.addresses = {job.coordinator};
+  tcp.token = job.token;
+  tcp.hosted_by_rank = !job.launcher_hosts;
+  if (job.rank == 0 && !job.launcher_hosts) {
+    // Not to the very end: the others are still there then, to be told why.
+    tcp.coordinator = std::make_unique<Coordinator>(
+        listen_patiently(job.coordinator.port, options.deadline / 2), job.size, job.token);
+    // The name that others know this host by need not lead back to it from here.
+    tcp.addresses = {{"127.0.0.1", job.coordinator.port}};
+  }
+  return join_over_tcp(std::move(tcp));
+}
+
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
+                                      Deadline deadline) {
+  TcpOptions tcp;
+  tcp.size = job->size();
+  tcp.rank = rank;
+  tcp.deadline = deadline;
+  tcp.description = job->describe();
+  tcp.hosted_by_rank = true;
+  Socket door;
+  const std::string token = make_token();
+  Writer card;
+  card.number(rank);
+  if (job->rank() == 0) {
+    door = listen_at(0, false);
+    card.text(describe_coordinator(port_of(door), token));
+  }
+  const std::vector<std::string> cards = job->all_gather(card.bytes(), deadline);
+  std::vector<bool> seen(cards.size());
+  for (const std::string& one : cards) {
+    const std::uint32_t number = Reader(one).number().value_or(tcp.size);
+    if (number >= tcp.size || seen[number]) {
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("renumbering: expected each rank below {} once, found {}{}", tcp.size,
+                              number, number < tcp.size ? " twice" : ""));
+    }
+    seen[number] = true;
+  }
+  if (tcp.size == 1) return job;
+  Reader host(cards[0]);
+  tcp.coordinator_name = fmt::format("rank {} (coordinator)", host.number().value_or(0));
+  parse_coordinator(host.text().value_or(""), tcp);
+  if (door.open()) {
+    tcp.addresses.insert(tcp.addresses.begin(), {"127.0.0.1", port_of(door)});
+    tcp.coordinator = std::make_unique<Coordinator>(std::move(door), tcp.size, token);
+  }
+  tcp.session = std::move(job);
+  return join_over_tcp(std::move(tcp));
+}
+
+}  // namespace multitree::runtime

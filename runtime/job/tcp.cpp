@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Joining a job, gathering, and hearing of failures, over one TCP connection to the coordinator.
+#include "runtime/job/tcp_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "runtime/job/tcp_job_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+}  // namespace
+
+Tcp::Tcp(TcpOptions options) : options_(std::move(options)), channel_(Socket()) {
+  const auto end = Clock::now() + options_.deadline;
+  join(end);
+  exchange_doors(end);
+}
+
+Tcp::~Tcp() {
+  if (!channel_.open()) return;
+  channel_.send(FrameType::Bye, {});
+  channel_.close();
+}
+
+std::vector<std::string> Tcp::all_gather(const std::string& blob, Deadline deadline) {
+  check_failure();
+  const auto end = Clock::now() + deadline;
+  gathered_.reset();
+  channel_.send(FrameType::Gather, blob);
+  while (!gathered_) {
+    receive();
+    if (gathered_) break;
+    check_failure();
+    if (Clock::now() >= end) time_out(deadline);
+    channel_.wait(std::min(until(end), kLook));
+  }
+  Reader reader(*gathered_);
+  std::vector<std::string> all(options_.size);
+  for (std::string& one : all) one = reader.text().value_or("");
+  return all;
+}
+
+std::optional<std::string> Tcp::failure() {
+  receive();
+  if (options_.cancellation.requested() && failure_.empty()) return "aborted";
+  return failure_.empty() || own_failure_ ? std::nullopt : std::optional(failure_);
+}
+
+void Tcp::report_failure(const std::string& reason) {
+  receive();
+  if (!failure_.empty()) return;
+  failure_ = reason;
+  own_failure_ = true;
+  channel_.send(FrameType::Failure, reason);
+}
+
+void Tcp::join(Clock::time_point end) {
+  std::string error = "no address";
+  while (true) {
+    for (const Address& address : options_.addresses) {
+      check_cancelled();
+      const auto patience =
+          std::clamp(until(end), std::chrono::milliseconds(1), std::chrono::milliseconds(2000));
+      Connected connected = connect_to(address, patience);
+      if (!connected.socket.open()) {
+        error = fmt::format("{}:{}: {}", address.host, address.port, connected.error);
+        continue;
+      }
+      channel_ = Channel(std::move(connected.socket));
+      if (say_hello(end)) return;
+      channel_.close();
+      error = fmt::format("{}:{}: {}", address.host, address.port,
+                          refused_.value_or("does not answer as a rendezvous"));
+      // With several addresses it may be another host's, where an address exists on every host; but
+      // whoever knows the token is ours.
+      if (refused_ && (options_.addresses.size() == 1 || !refused_->starts_with("wrong token"))) {
+        throw Error(ErrorCode::InvalidArgument,
+                    fmt::format("rank {}: {} refused: {}", options_.rank, options_.coordinator_name,
+                                *refused_));
+      }
+    }
+    if (Clock::now() >= end) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: could not reach {} within {} ms ({})", options_.rank,
+                              options_.coordinator_name, options_.deadline.count(), error));
+    }
+    // The coordinator's process may be starting still.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// False if whoever listens there does not speak our language.
+bool Tcp::say_hello(Clock::time_point end) {
+  Writer hello;
+  hello.text(kMagic).text(options_.token).number(options_.rank).number(options_.size);
+  // Something else may listen there and never answer: try again rather than wait to the end.
+  const bool welcome =
+      introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
+  if (!welcome) failure_.clear();
+  return welcome;
+}
+
+bool Tcp::introduce(FrameType type, const std::string& words, Clock::time_point end) {
+  refused_.reset();
+  welcome_ = elsewhere_ = false;
+  channel_.send(type, words);
+  while (Clock::now() < end && channel_.open()) {
+    receive();
+    if (welcome_) return true;
+    if (refused_ || elsewhere_) break;
+    check_cancelled();
+    if (channel_.open()) channel_.wait(std::min(until(end), kLook));
+  }
+  return false;
+}
+
+void Tcp::receive() {
+  if (!channel_.open()) return;
+  channel_.flush();
+  const Channel::Status status = channel_.fill();
+  while (const auto frame = channel_.next()) {
+    switch (frame->type) {
+      case FrameType::Welcome:
+        welcome_ = true;
+        break;
+      case FrameType::Refused:
+        refused_ = frame->payload;
+        if (!welcome_) break;
+        fail_with(frame->payload);
+        if (options_.coordinator != nullptr && frame->payload.starts_with("left out")) {
+          options_.coordinator->retire();
+        }
+        break;
+      case FrameType::Elsewhere:
+        elsewhere_ = true;
+        break;
+      case FrameType::Gathered:
+        gathered_ = frame->payload;
+        break;
+      case FrameType::Missing:
+        missing_ = frame->payload;
+        break;
+      case FrameType::Failure:
+        fail_with(frame->payload);
+        break;
+      case FrameType::RankFailed:
+        rank_failed(frame->payload);
+        break;
+      case FrameType::LinkDied:
+        link_died(frame->payload);
+        break;
+      case FrameType::Bye:
+        coordinator_left_ = true;
+        // A rank of the job leaves at the job's end; one that was left out long before.
+        if (host_is_left_out()) fail_with(options_.coordinator_name + " has left the job");
+        break;
+      case FrameType::Shrunk:
+        shrunk_ = frame->payload;
+        failure_.clear();  // what comes behind is of the new job
+        dead_link_.reset();
+        lost_rank_.reset();
+        break;
+      default:
+        fail_with("invalid message from " + options_.coordinator_name);
+        break;
+    }
+  }
+  if (status == Channel::Status::Open) return;
+  channel_.close();
+  if (!coordinator_left_) lose_coordinator();
+}
+
+void Tcp::lose_coordinator() {
+  if (failure_.empty() && !place_.doors.empty() && !host_is_left_out()) {
+    const auto& members = place_.standing.members;
+    lost_rank_ = static_cast<std::uint32_t>(std::ranges::lower_bound(members, place_.host) -
+                                            members.begin());
+  }
+  fail_with(options_.coordinator_name + " died (connection closed)");
+}
+
+void Tcp::rank_failed(const std::string& payload) {
+  if (!failure_.empty()) return;
+  Reader reader(payload);
+  const auto rank = reader.number();
+  const auto why = reader.text();
+  if (!rank || !why) return fail_with("invalid message from " + options_.coordinator_name);
+  lost_rank_ = *rank;
+  fail_with(*why);
+}
+
+void Tcp::check_cancelled() const {
+  if (!options_.cancellation.requested()) return;
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: aborted", options_.rank));
+}
+
+void Tcp::check_failure() {
+  check_cancelled();
+  if (failure_.empty() && coordinator_left_) {
+    fail_with(options_.coordinator_name + " has left the job");
+  }
+  if (failure_.empty()) return;
+  const std::string what = fmt::format("rank {}: {}", options_.rank, failure_);
+  if (dead_link_) throw LinkError(*dead_link_, what);
+  throw Error(ErrorCode::Transport, what);
+}
+
+void Tcp::link_died(const std::string& payload) {
+  if (!failure_.empty()) return;
+  Reader reader(payload);
+  const auto a = reader.number(), b = reader.number();
+  const auto why = reader.text();
+  if (!a || !b || !why) return fail_with("invalid message from " + options_.coordinator_name);
+  dead_link_ = link_between(*a, *b);
+  fail_with(*why);
+}
+
+void Tcp::report_dead_links(std::span<const std::uint32_t> peers,
+                            std::span<const std::uint32_t> left, const std::string& reason) {
+  receive();
+  Writer report;
+  report.text(reason).number(static_cast<std::uint32_t>(peers.size()));
+  for (const std::uint32_t peer : peers) report.number(peer);
+  for (const std::uint32_t peer : left) report.number(peer);
+  // Also where it is not the first failure: all that have died are to be known.
+  channel_.send(FrameType::DeadLinks, report.bytes());
+  links_reports_.push_back(report.bytes());
+  if (!failure_.empty() || peers.empty()) return;
+  failure_ = reason;
+  own_failure_ = true;
+  dead_link_ = link_between(options_.rank, peers.front());
+}
+
+void Tcp::time_out(Deadline deadline) {
+  missing_.reset();
+  channel_.send(FrameType::WhoIsMissing, {});
+  const auto end = Clock::now() + std::chrono::seconds(1);
+  while (!missing_ && !gathered_ && Clock::now() < end) {
+    receive();
+    check_failure();
+    if (!missing_ && !gathered_) channel_.wait(until(end));
+  }
+  throw Error(ErrorCode::Timeout,
+              missing_ ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.rank,
+                                     deadline.count(), *missing_)
+                       : fmt::format("rank {}: {} did not answer for {} ms", options_.rank,
+                                     options_.coordinator_name, deadline.count()));
+}
+
+std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options) {
+  return std::make_shared<Tcp>(std::move(options));
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A rank's end of the control connection.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/job/bootstrap.hpp"
+#include "runtime/job/coordinator_internal.hpp"
+#include "runtime/job/wire_internal.hpp"
+
+namespace multitree::runtime {
+
+/// What a Hello starts with; the number is the protocol's version.
+inline constexpr std::string_view kMagic = "multitree rendezvous 4";
+
+struct TcpOptions {
+  std::uint32_t rank = 0, size = 1;
+  std::vector<Address> addresses;  ///< of the coordinator, tried in this order again and again
+  std::string token;
+  std::string description;       ///< Bootstrap::describe()
+  std::string coordinator_name;  ///< in messages: "rank 0 (coordinator)", "the launcher"
+  Deadline deadline{60'000};
+  Cancellation cancellation{};
+  /// One of the ranks hosts the coordinator: should that rank be lost, the others meet elsewhere.
+  bool hosted_by_rank = false;
+  /// Of the rank that is the host; ends with the bootstrap.
+  std::unique_ptr<Coordinator> coordinator;
+  /// Kept as long as the bootstrap: the session with the process manager.
+  std::shared_ptr<void> session;
+};
+
+/// Connects, and waits for all ranks. \throws Error(Timeout), Error(Transport),
+/// Error(InvalidArgument) if the coordinator refuses.
+std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options);
+
+/// 128 random bits as text: tells this job's ranks from strangers.
+std::string make_token();
+
+}  // namespace multitree::runtime

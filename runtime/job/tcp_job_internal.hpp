@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A job whose ranks keep a TCP connection to its coordinator each.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/job/tcp_internal.hpp"
+
+namespace multitree::runtime {
+
+class Tcp final : public Bootstrap {
+ public:
+  explicit Tcp(TcpOptions options);
+  ~Tcp() override;
+
+  [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
+  [[nodiscard]] std::uint32_t size() const override { return options_.size; }
+  [[nodiscard]] std::string describe() const override { return options_.description; }
+
+  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override;
+  std::optional<std::string> failure() override;
+  void report_failure(const std::string& reason) override;
+  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+                         const std::string& reason) override;
+  std::optional<DeadLink> dead_link() override {
+    receive();
+    return dead_link_;
+  }
+  std::optional<std::uint32_t> lost_rank() override {
+    receive();
+    return lost_rank_;
+  }
+  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  /// How often a wait looks whether it was cancelled.
+  static constexpr std::chrono::milliseconds kLook{20};
+
+  /// Where this rank stands in the job, and where to meet again.
+  struct Place {
+    Standing standing;
+    std::vector<Door> doors;  ///< by seat; none: at the launcher only
+    std::uint32_t host = 0;   ///< the seat whose coordinator is in charge
+  };
+
+  /// The same job with fewer ranks. `from` keeps its words.
+  Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoch);
+
+  static std::chrono::milliseconds until(Clock::time_point end) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    return std::max(left, std::chrono::milliseconds(0));
+  }
+  void join(Clock::time_point end);
+  bool say_hello(Clock::time_point end);
+  /// Sends what it starts with and awaits the answer. False if there is none, or not Welcome.
+  bool introduce(FrameType type, const std::string& words, Clock::time_point end);
+  void exchange_doors(Clock::time_point end);
+  void name_host();
+  [[nodiscard]] bool host_is_left_out() const {
+    return !place_.doors.empty() &&
+           !std::ranges::binary_search(place_.standing.members, place_.host);
+  }
+  void receive();
+  void link_died(const std::string& payload);
+  void rank_failed(const std::string& payload);
+  void lose_coordinator();
+  void check_failure();
+  void check_cancelled() const;
+  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void time_out(Deadline deadline);
+  void fail_with(std::string what) {
+    if (failure_.empty()) failure_ = std::move(what);
+  }
+
+  /// Finds a coordinator again once the one in charge is lost. \throws Error
+  void meet_again(Clock::time_point end);
+  bool rejoin(std::uint32_t seat, Clock::time_point end);
+  /// Seats to ask, first choice first.
+  [[nodiscard]] std::vector<std::uint32_t> meeting_places() const;
+  /// Until it answers a wish to shrink or is lost. False: lost.
+  bool await_survivors(Clock::time_point end, Deadline deadline);
+
+  TcpOptions options_;
+  Channel channel_;
+  Place place_;
+  std::optional<std::string> gathered_, missing_, refused_, shrunk_;
+  bool welcome_ = false;
+  bool elsewhere_ = false;
+  bool coordinator_left_ = false;
+  std::string failure_;
+  bool own_failure_ = false;
+  std::optional<DeadLink> dead_link_;       ///< that failure_ is about
+  std::optional<std::uint32_t> lost_rank_;  ///< that failure_ is about
+  std::vector<std::string> links_reports_;  ///< what this rank has told of dead links
+};
+
+}  // namespace multitree::runtime

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Going on with those that are left, also where the coordinator is not among them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "runtime/job/tcp_job_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// For a host to say whether a rank is there, for a rank that is there to answer, and for the
+/// coordinator's word to arrive after all are late.
+constexpr std::chrono::milliseconds kKnockPatience{1000};
+constexpr std::chrono::seconds kAnswer{5};
+constexpr std::chrono::seconds kGrace{3};
+
+}  // namespace
+
+/// Collective: every rank opens a door, and learns of those of the others.
+void Tcp::exchange_doors(Clock::time_point end) {
+  place_.standing.seat = options_.rank;
+  place_.standing.members.resize(options_.size);
+  std::iota(place_.standing.members.begin(), place_.standing.members.end(), 0U);
+  if (!options_.hosted_by_rank) return barrier(until(end));
+  Door own{this_host(), 0, host_addresses(), options_.coordinator != nullptr};
+  // Of many addresses the one that the coordinator is reached from is one that works.
+  const std::string used = channel_.local_address();
+  if (!used.starts_with("127.")) own.numbers = {used};
+  if (options_.coordinator == nullptr) {
+    options_.coordinator =
+        std::make_unique<Coordinator>(listen_at(0, false), options_.size, options_.token, false);
+  }
+  own.port = options_.coordinator->port();
+  const std::vector<std::string> all = all_gather(pack(own), until(end));
+  for (std::uint32_t seat = 0; seat < all.size(); ++seat) {
+    place_.doors.push_back(unpack_door(all[seat]).value_or(Door{}));
+    if (place_.doors.back().meeting) place_.host = seat;
+  }
+  options_.coordinator->stand_by(place_.standing, place_.doors);
+  name_host();
+}
+
+void Tcp::name_host() {
+  if (place_.doors.empty()) return;
+  const auto& members = place_.standing.members;
+  options_.coordinator_name =
+      host_is_left_out()
+          ? "the coordinator"
+          : fmt::format("rank {} (coordinator)",
+                        std::ranges::lower_bound(members, place_.host) - members.begin());
+}
+
+Tcp::Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoch)
+    : options_(std::move(from.options_)),
+      channel_(std::exchange(from.channel_, Channel(Socket()))),
+      place_(from.place_),
+      welcome_(true),
+      failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
+      dead_link_(std::exchange(from.dead_link_, std::nullopt)),
+      lost_rank_(std::exchange(from.lost_rank_, std::nullopt)) {
+  from.options_.rank = options_.rank;  // numbers stay
+  from.options_.size = options_.size;
+  from.options_.description = options_.description;
+  from.options_.cancellation = options_.cancellation;  // it still answers why it is of no use
+  options_.rank = rank;
+  options_.size = static_cast<std::uint32_t>(shrunk.survivors.size());
+  Standing& standing = place_.standing;
+  standing.epoch = epoch;
+  standing.members.clear();
+  for (const std::uint32_t survivor : shrunk.survivors) {
+    standing.members.push_back(from.place_.standing.members.at(survivor));
+  }
+  standing.dead_links.clear();
+  for (const auto& [a, b] : shrunk.dead_links) {
+    standing.dead_links.push_back(link_between(standing.members.at(a), standing.members.at(b)));
+  }
+  from.place_.doors.clear();  // nobody is to be met again for it
+  name_host();
+  if (options_.coordinator != nullptr && !place_.doors.empty()) {
+    options_.coordinator->stand_by(standing, place_.doors);
+  }
+}
+
+void Tcp::refuse(const std::string& why) const {
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, why));
+}
+
+Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
+  const auto end = Clock::now() + deadline;
+  shrunk_.reset();
+  if (refused_ && !place_.doors.empty()) channel_.close();  // tries again
+  do {
+    if (!channel_.open()) meet_again(end);
+    Writer wish;
+    wish.number(static_cast<std::uint32_t>(until(end).count()));
+    for (const std::uint32_t rank : without) wish.number(rank);
+    channel_.send(FrameType::Shrink, wish.bytes());
+  } while (!await_survivors(end + kGrace, deadline));
+  Shrunk shrunk;
+  Reader reader(*shrunk_);
+  const std::uint32_t epoch = reader.number().value_or(0);
+  for (auto left = reader.number().value_or(0); left > 0; --left) {
+    shrunk.survivors.push_back(reader.number().value_or(options_.size));
+  }
+  while (const auto a = reader.number()) {
+    shrunk.dead_links.push_back({*a, reader.number().value_or(0)});
+  }
+  const auto self = std::ranges::find(shrunk.survivors, options_.rank);
+  if (self == shrunk.survivors.end() || shrunk.survivors.back() >= options_.size) {
+    refuse("not among the survivors it was told of");
+  }
+  const auto rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
+  shrunk.job = std::shared_ptr<Tcp>(new Tcp(*this, shrunk, rank, epoch));
+  return shrunk;
+}
+
+bool Tcp::await_survivors(Clock::time_point end, Deadline deadline) {
+  while (!shrunk_) {
+    receive();
+    if (shrunk_) break;
+    if (refused_) refuse(*refused_);
+    if (!channel_.open()) return false;
+    if (Clock::now() >= end) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: {} did not name the survivors within {} ms", options_.rank,
+                              options_.coordinator_name, deadline.count()));
+    }
+    check_cancelled();
+    channel_.wait(std::min(until(end), kLook));
+  }
+  return true;
+}
+
+void Tcp::meet_again(Clock::time_point end) {
+  if (place_.doors.empty()) {
+    refuse(fmt::format("{}: nobody can be met again",
+                       failure_.empty() ? options_.coordinator_name + " is gone" : failure_));
+  }
+  while (true) {
+    check_cancelled();
+    for (const std::uint32_t seat : meeting_places()) {
+      if (rejoin(seat, end)) return;
+      if (refused_) refuse(*refused_);
+    }
+    if (Clock::now() >= end) {
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: found no rank to meet the others at ({})", options_.rank,
+                              failure_));
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+/// The lowest ranks that seem to be there, and this one in the end.
+std::vector<std::uint32_t> Tcp::meeting_places() const {
+  const std::uint32_t own = place_.standing.seat;
+  std::vector<std::uint32_t> lower;
+  std::vector<const Door*> doors;
+  for (const std::uint32_t seat : place_.standing.members) {
+    if (seat >= own) break;
+    lower.push_back(seat);
+    doors.push_back(&place_.doors.at(seat));
+  }
+  const std::vector<Presence> answers = knock(doors, kKnockPatience);
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    if (answers[i] == Presence::There) places.push_back(lower[i]);
+  }
+  places.push_back(own);
+  return places;
+}
+
+bool Tcp::rejoin(std::uint32_t seat, Clock::time_point end) {
+  Writer words;
+  words.text(kMagic).text(options_.token).text(pack(place_.standing));
+  const auto enough = std::min(end, Clock::now() + kAnswer);
+  for (const Address& address : ways_to(place_.doors.at(seat))) {
+    Connected connected = connect_to(address, std::min(until(enough), kKnockPatience));
+    if (!connected.socket.open()) continue;
+    channel_ = Channel(std::move(connected.socket));
+    coordinator_left_ = false;
+    if (introduce(FrameType::Rejoin, words.bytes(), enough)) {
+      place_.host = seat;
+      name_host();
+      for (const std::string& report : links_reports_) {
+        channel_.send(FrameType::DeadLinks, report);
+      }
+      return true;
+    }
+    channel_.close();
+    if (refused_) return false;
+  }
+  return false;
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The bytes of a unique id, and the doors that are open for those who have one.
+///
+///     byte  0     4        5          6     8                24
+///           "MTid" version addresses  port  nonce (16 bytes)  IPv4 addresses, four bytes each
+#include "runtime/job/unique_id.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <random>
+
+#include "runtime/job/tcp_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::string_view kIdMagic = "MTid";
+constexpr char kIdVersion = 1;
+constexpr std::size_t kPortAt = 6, kNonceAt = 8, kAddressesAt = 24;
+constexpr std::size_t kMostAddresses = (sizeof(UniqueId) - kAddressesAt) / 4;
+
+/// Listening sockets of this process whose job has not begun.
+class Doors {
+ public:
+  static Doors& instance() {
+    static Doors doors;
+    return doors;
+  }
+  void open(const std::string& token, Socket socket) {
+    const std::scoped_lock lock(mutex_);
+    sockets_[token] = std::move(socket);
+  }
+  /// The door of this token, to whoever asks first; else a closed socket.
+  Socket take(const std::string& token) {
+    const std::scoped_lock lock(mutex_);
+    const auto it = sockets_.find(token);
+    if (it == sockets_.end()) return {};
+    Socket socket = std::move(it->second);
+    sockets_.erase(it);
+    return socket;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, Socket> sockets_;
+};
+
+std::string token_of(const UniqueId& id) {
+  std::string token;
+  for (std::size_t i = kNonceAt; i < kAddressesAt; ++i) {
+    token += fmt::format("{:02x}", static_cast<unsigned char>(id[i]));
+  }
+  return token;
+}
+
+std::vector<Address> addresses_of(const UniqueId& id) {
+  const std::size_t count = static_cast<unsigned char>(id[5]);
+  if (std::string_view(id.data(), 4) != kIdMagic || id[4] != kIdVersion || count > kMostAddresses) {
+    throw Error(ErrorCode::InvalidArgument,
+                "unique id: expected the bytes that mtGetUniqueId() or make_unique_id() of this "
+                "version made, found others");
+  }
+  std::uint16_t port = 0;
+  std::memcpy(&port, id.data() + kPortAt, sizeof port);
+  std::vector<Address> addresses;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::array<char, INET_ADDRSTRLEN> text{};
+    ::inet_ntop(AF_INET, id.data() + kAddressesAt + 4 * i, text.data(), text.size());
+    addresses.push_back({text.data(), ntohs(port)});
+  }
+  return addresses;
+}
+
+}  // namespace
+
+UniqueId make_unique_id() {
+  UniqueId id{};
+  kIdMagic.copy(id.data(), kIdMagic.size());
+  id[4] = kIdVersion;
+  std::random_device device;
+  for (std::size_t i = kNonceAt; i < kAddressesAt; ++i) id[i] = static_cast<char>(device());
+  Socket door = listen_at(0, false);
+  const std::uint16_t port = htons(port_of(door));
+  std::memcpy(id.data() + kPortAt, &port, sizeof port);
+  std::size_t count = 0;
+  for (const std::string& host : host_addresses()) {
+    if (count == kMostAddresses) break;
+    count += ::inet_pton(AF_INET, host.c_str(), id.data() + kAddressesAt + 4 * count) == 1 ? 1 : 0;
+  }
+  id[5] = static_cast<char>(count);
+  Doors::instance().open(token_of(id), std::move(door));
+  return id;
+}
+
+std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, std::uint32_t rank, std::uint32_t size,
+                                      const BootstrapOptions& options) {
+  if (rank >= size) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected a rank below the {} of the job, found {}", size, rank));
+  }
+  TcpOptions tcp;
+  tcp.addresses = addresses_of(id);
+  tcp.token = token_of(id);
+  Socket door = Doors::instance().take(tcp.token);
+  if (size == 1) return make_in_process_bootstraps(1)[0];
+  tcp.rank = rank;
+  tcp.size = size;
+  tcp.description = "unique id";
+  tcp.hosted_by_rank = true;
+  tcp.coordinator_name = "the process that made the id";
+  tcp.deadline = options.deadline;
+  tcp.cancellation = options.cancellation;
+  if (door.open()) {
+    tcp.addresses.insert(tcp.addresses.begin(), {"127.0.0.1", port_of(door)});
+    tcp.coordinator = std::make_unique<Coordinator>(std::move(door), size, tcp.token);
+  }
+  return join_over_tcp(std::move(tcp));
+}
+
+}  // namespace multitree::runtime

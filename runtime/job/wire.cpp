@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// POSIX sockets behind the control connections.
+#include "runtime/job/wire_internal.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+std::string words_of_errno(int error) { return std::generic_category().message(error); }
+
+[[noreturn]] void fail(std::string_view what) {
+  const int error = errno;
+  throw Error(ErrorCode::Transport, fmt::format("{}: {}", what, words_of_errno(error)));
+}
+
+/// A host that vanishes without closing its connections is noticed within about 10 s.
+void keep_alive(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    ::setsockopt(fd, level, option, &value, sizeof value);
+  };
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+}  // namespace
+
+void Socket::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Address parse_address(std::string_view text, std::string_view what) {
+  const std::size_t colon = text.rfind(':');
+  std::uint16_t port = 0;
+  if (colon != std::string_view::npos && colon > 0) {
+    const std::string_view digits = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), port);
+    if (error == std::errc() && end == digits.end() && port != 0) {
+      return {std::string(text.substr(0, colon)), port};
+    }
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected host:port, found \"{}\"", what, text));
+}
+
+Socket listen_at(std::uint16_t port, bool loopback) {
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) fail("rendezvous socket");
+  const int on = 1;
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
+  if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(socket.fd(), SOMAXCONN) != 0) {
+    fail(fmt::format("cannot listen for the rendezvous at port {}", port));
+  }
+  return socket;
+}
+
+Socket accept_from(const Socket& listener) {
+  Socket socket(::accept4(listener.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket.open()) keep_alive(socket.fd());
+  return socket;
+}
+
+std::uint16_t port_of(const Socket& socket) {
+  sockaddr_in address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
+    fail("rendezvous port");
+  }
+  return ntohs(address.sin_port);
+}
+
+std::vector<std::string> host_addresses() {
+  std::vector<std::string> near, far;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {"127.0.0.1"};
+  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &::freeifaddrs);
+  for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
+    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET) continue;
+    if ((it->ifa_flags & IFF_UP) == 0) continue;
+    std::array<char, INET_ADDRSTRLEN> text{};
+    const auto* address = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
+    ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
+    ((it->ifa_flags & IFF_LOOPBACK) != 0 ? near : far).emplace_back(text.data());
+  }
+  far.insert(far.end(), near.begin(), near.end());
+  return far;
+}
+
+bool ends_at_itself(const Socket& socket) {
+  sockaddr_in here{}, there{};
+  socklen_t length = sizeof here;
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
+  length = sizeof there;
+  if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
+  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+}
+
+std::string local_address(const Socket& socket) {
+  sockaddr_in here{};
+  socklen_t length = sizeof here;
+  std::array<char, INET_ADDRSTRLEN> text{};
+  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return {};
+  ::inet_ntop(AF_INET, &here.sin_addr, text.data(), text.size());
+  return text.data();
+}
+
+Connected connect_to(const Address& address, std::chrono::milliseconds deadline) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int found =
+      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
+  if (found != 0) return {Socket(), ::gai_strerror(found)};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
+  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return {Socket(), words_of_errno(errno)};
+  // Whatever port the kernel gives our end, it is not to be in the way of a listener.
+  const int on = 1;
+  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::connect(socket.fd(), list->ai_addr, list->ai_addrlen) != 0) {
+    if (errno != EINPROGRESS) return {Socket(), words_of_errno(errno)};
+    pollfd wait{socket.fd(), POLLOUT, 0};
+    if (::poll(&wait, 1, static_cast<int>(deadline.count())) <= 0) return {Socket(), "no answer"};
+    int error = 0;
+    socklen_t length = sizeof error;
+    ::getsockopt(socket.fd(), SOL_SOCKET, SO_ERROR, &error, &length);
+    if (error != 0) return {Socket(), words_of_errno(error)};
+  }
+  // A port of the range that the kernel hands out, with nobody listening there yet: the kernel may
+  // have chosen the same one for our end, and then we talk to ourselves and keep the listener from
+  // binding.
+  if (ends_at_itself(socket)) {
+    const linger reset{1, 0};  // a closed connection would hold the port for another minute
+    ::setsockopt(socket.fd(), SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+    return {Socket(), "nobody listens there"};
+  }
+  keep_alive(socket.fd());
+  return {std::move(socket), {}};
+}
+
+Writer& Writer::number(std::uint32_t value) {
+  for (const int shift : {24, 16, 8, 0}) bytes_ += static_cast<char>((value >> shift) & 0xffU);
+  return *this;
+}
+
+Writer& Writer::text(std::string_view value) {
+  number(static_cast<std::uint32_t>(value.size()));
+  bytes_ += value;
+  return *this;
+}
+
+std::optional<std::uint32_t> Reader::number() {
+  if (rest_.size() < 4) return std::nullopt;
+  std::uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) value = (value << 8) | static_cast<unsigned char>(rest_[i]);
+  rest_.remove_prefix(4);
+  return value;
+}
+
+std::optional<std::string> Reader::text() {
+  const auto length = number();
+  if (!length || rest_.size() < *length) return std::nullopt;
+  std::string value(rest_.substr(0, *length));
+  rest_.remove_prefix(*length);
+  return value;
+}
+
+void Channel::send(FrameType type, std::string_view payload) {
+  Writer frame;
+  frame.number(static_cast<std::uint32_t>(payload.size()));
+  output_ += frame.bytes();
+  output_ += static_cast<char>(type);
+  output_ += payload;
+  flush();
+}
+
+void Channel::flush() {
+  std::size_t sent = 0;
+  while (sent < output_.size()) {
+    const ssize_t n =
+        ::send(socket_.fd(), output_.data() + sent, output_.size() - sent, MSG_NOSIGNAL);
+    if (n > 0) {
+      sent += static_cast<std::size_t>(n);
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR) {
+      sent = output_.size();  // broken: nobody will read the rest
+    }
+  }
+  output_.erase(0, sent);
+}
+
+Channel::Status Channel::fill() {
+  std::array<char, 65536> buffer;
+  while (true) {
+    const ssize_t n = ::recv(socket_.fd(), buffer.data(), buffer.size(), 0);
+    if (n > 0) {
+      input_.append(buffer.data(), static_cast<std::size_t>(n));
+      if (input_.size() > limit_ + 5) return Status::Garbage;
+    } else if (n == 0) {
+      return Status::Closed;
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      break;
+    } else if (errno != EINTR) {
+      return Status::Closed;
+    }
+  }
+  const auto length = Reader(input_).number();
+  return length && *length > limit_ ? Status::Garbage : Status::Open;
+}
+
+std::optional<Frame> Channel::next() {
+  const auto length = Reader(input_).number();
+  if (!length || input_.size() < 5 + std::size_t{*length}) return std::nullopt;
+  Frame frame{static_cast<FrameType>(input_[4]), input_.substr(5, *length)};
+  input_.erase(0, 5 + std::size_t{*length});
+  return frame;
+}
+
+void Channel::wait(std::chrono::milliseconds deadline) const {
+  pollfd event{socket_.fd(), POLLIN, 0};
+  if (!output_.empty()) event.events |= POLLOUT;
+  ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(deadline.count(), 0)));
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Rounds of messages between all neighbours at once.
+#include "runtime/measure/link_measurement.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "runtime/execution/recorder.hpp"
+#include "runtime/host/mapping_internal.hpp"
+#include "runtime/measure/clock_offsets.hpp"
+#include "runtime/messages/transport.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
+/// Polls without success before the processor is offered to others, and between two looks for
+/// failures.
+constexpr int kSpins = 16, kPatience = 200;
+
+/// Ranks that one sends to and receives from.
+struct Neighbours {
+  std::vector<std::uint32_t> targets, sources;
+};
+
+/// What one rank's messages to another took: from the first send, on its clock, to the last
+/// arrival, on the other's.
+struct Span {
+  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end = std::numeric_limits<std::int64_t>::min();
+  [[nodiscard]] std::int64_t length() const { return end - begin; }
+  void add(const Span& other) {
+    begin = std::min(begin, other.begin);
+    end = std::max(end, other.end);
+  }
+};
+
+/// One message that is under way.
+struct Message {
+  Completion completion;
+  std::vector<std::byte> data;
+  std::int64_t done_at = 0;
+};
+
+/// One rank's part.
+class Exchange {
+ public:
+  Exchange(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
+      : job_(job), timeout_(options.timeout) {
+    for (const MeasuredPair& pair : pairs_to_measure(topology)) {
+      if (pair.src == job.rank()) all_.targets.push_back(pair.dst);
+      if (pair.dst == job.rank()) all_.sources.push_back(pair.src);
+    }
+    std::vector<std::uint32_t> peers = all_.targets;
+    peers.insert(peers.end(), all_.sources.begin(), all_.sources.end());
+    std::ranges::sort(peers);
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    transport_ = make_transport(options.transport, job, {peers, options.timeout});
+  }
+
+  [[nodiscard]] const Neighbours& all() const { return all_; }
+
+  /// Collective: `count` messages to each of `who` and from each, at the same time. \returns by
+  /// source
+  std::vector<Span> round(const Neighbours& who, std::uint32_t count, std::size_t bytes) {
+    who_ = who;
+    const std::size_t sources = who.sources.size();
+    std::vector<Message> incoming(sources * count), outgoing(who.targets.size() * count);
+    std::vector<Message> ready(sources), go(who.targets.size());
+    try {
+      // All neighbours first say that they are ready and wait: a rank that came late would note the
+      // arrival of messages late.
+      receive(incoming, kMeasured, bytes);
+      receive(ready, kReady, kSmallBytes);
+      job_.barrier(timeout_);
+      send(go, kReady, kSmallBytes);
+      await(ready, go, &incoming);
+      send(outgoing, kMeasured, bytes);
+      await(incoming, outgoing, nullptr);
+    } catch (const Error&) {
+      transport_->abort();  // while there are still messages that it may touch
+      throw;
+    }
+    std::vector<Span> spans(sources);
+    for (std::size_t i = 0; i < incoming.size(); ++i) {
+      std::int64_t sent = 0;
+      std::memcpy(&sent, incoming[i].data.data(), sizeof sent);
+      spans[i % sources].add({sent, incoming[i].done_at});
+    }
+    return spans;
+  }
+
+  void close() {
+    transport_->drain(timeout_);
+    job_.barrier(timeout_);  // Nobody closes while a peer may still need this end.
+  }
+
+ private:
+  static constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
+
+  void receive(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      messages[i].data.resize(bytes);
+      transport_->receive(who_.sources[i % who_.sources.size()], tag, messages[i].data.data(),
+                          bytes, messages[i].completion);
+    }
+  }
+
+  /// Posts messages to all targets in turn. Each carries the time at which the first of them was
+  /// posted.
+  void send(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+    for (Message& message : messages) message.data.resize(bytes);
+    const std::int64_t begin = Recorder::now();
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      std::memcpy(messages[i].data.data(), &begin, sizeof begin);
+      transport_->send(who_.targets[i % who_.targets.size()], tag, messages[i].data.data(), bytes,
+                       messages[i].completion);
+    }
+  }
+
+  /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
+  void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
+             std::vector<Message>* others) {
+    std::int64_t moved_at = Recorder::now();
+    for (int idle = 0;; ++idle) {
+      if (transport_->progress()) idle = 0;
+      const std::int64_t now = Recorder::now();
+      if (others != nullptr) all_done(*others, now);
+      const bool received = all_done(incoming, now);
+      if (all_done(outgoing, now) && received) return;
+      if (idle == 0) moved_at = now;
+      if (idle > kSpins) ::sched_yield();
+      if (idle % kPatience != kPatience - 1) continue;
+      if (const auto failure = job_.failure()) {
+        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.rank(), *failure));
+      }
+      if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
+    }
+  }
+
+  bool all_done(std::vector<Message>& messages, std::int64_t now) const {
+    bool all = true;
+    for (Message& message : messages) {
+      if (message.completion.state == Completion::State::Failed) {
+        throw Error(ErrorCode::Transport, fmt::format("rank {}: {} while measuring links",
+                                                      job_.rank(), message.completion.error));
+      }
+      const bool done = message.completion.state == Completion::State::Done;
+      if (done && message.done_at == 0) message.done_at = now;
+      all &= done;
+    }
+    return all;
+  }
+
+  [[noreturn]] void time_out(const std::vector<Message>& incoming) const {
+    for (std::size_t i = 0; i < incoming.size(); ++i) {
+      if (incoming[i].done_at != 0) continue;
+      throw Error(
+          ErrorCode::Timeout,
+          fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.rank(),
+                      who_.sources[i % who_.sources.size()], timeout_.count()));
+    }
+    throw Error(ErrorCode::Timeout,
+                fmt::format("rank {}: measuring links: messages were not sent within {} ms",
+                            job_.rank(), timeout_.count()));
+  }
+
+  Bootstrap& job_;
+  Deadline timeout_;
+  Neighbours all_, who_;  // who_: of the round under way
+  std::unique_ptr<Transport> transport_;
+};
+
+std::int64_t median(std::vector<std::int64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// The kinds of a round: what is sent to each neighbour.
+struct Kind {
+  std::uint32_t count;
+  std::size_t bytes;
+};
+constexpr Kind kKinds[] = {
+    {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
+
+using ByKind = std::array<std::int64_t, std::size(kKinds)>;
+
+/// Rounds of each kind for all ranks, so that each takes about its part of the budget. `round_ns`:
+/// what one took here.
+ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
+  ByKind longest{};
+  const std::string blob(reinterpret_cast<const char*>(round_ns.data()), sizeof round_ns);
+  for (const std::string& other : job.all_gather(blob, options.timeout)) {
+    ByKind theirs{};
+    std::memcpy(theirs.data(), other.data(), std::min(other.size(), sizeof theirs));
+    for (std::size_t k = 0; k < longest.size(); ++k) longest[k] = std::max(longest[k], theirs[k]);
+  }
+  const std::int64_t budget =
+      std::chrono::nanoseconds(options.budget).count() / static_cast<std::int64_t>(longest.size());
+  ByKind rounds{};
+  for (std::size_t k = 0; k < rounds.size(); ++k) {
+    rounds[k] =
+        std::clamp(budget / std::max<std::int64_t>(longest[k], 1), kLeastRounds, kMostRounds);
+  }
+  return rounds;
+}
+
+/// Who shares this rank's host, and which of them measure alone: the same at every rank.
+struct Host {
+  std::vector<std::uint32_t> ranks;
+  std::vector<MeasuredPair> pairs;  ///< between them
+};
+
+/// Those with two ranks or more that measure each other.
+std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout) {
+  const std::vector<std::string> names = job.all_gather(host::host_identity(), timeout);
+  std::map<std::string, Host> by_name;
+  for (std::uint32_t r = 0; r < names.size(); ++r) by_name[names[r]].ranks.push_back(r);
+  for (const MeasuredPair& pair : pairs_to_measure(topology)) {
+    if (names[pair.src] == names[pair.dst]) by_name[names[pair.src]].pairs.push_back(pair);
+  }
+  std::vector<Host> hosts;
+  for (auto& [name, host] : by_name) {
+    if (!host.pairs.empty()) hosts.push_back(std::move(host));
+  }
+  std::ranges::sort(hosts, {}, &Host::ranks);
+  return hosts;
+}
+
+/// One rank's measurements.
+struct Measured {
+  std::vector<PairTimes> pairs;     ///< by source
+  std::vector<Span> spans;          ///< of messages of its host; kind by kind, a round each
+  std::vector<std::int64_t> alone;  ///< by kind; empty if its pair is not the one of its host
+  ByKind rounds{};                  ///< as at every rank
+};
+
+PairTimes pair_times(MeasuredPair pair, const ByKind& times) {
+  return {pair, times[0], times[1], times[2], times[3]};
+}
+
+HostTimes::Round round_of(const ByKind& times) { return {times[0], times[1], times[2], times[3]}; }
+
+Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& hosts,
+                 const MeasureOptions& options) {
+  const Neighbours& all = exchange.all();
+  Neighbours alone;
+  std::vector<std::uint32_t> mates;
+  for (const Host& host : hosts) {
+    if (host.pairs.front().src == job.rank()) alone.targets = {host.pairs.front().dst};
+    if (host.pairs.front().dst == job.rank()) alone.sources = {host.pairs.front().src};
+    if (std::ranges::binary_search(host.ranks, job.rank())) mates = host.ranks;
+  }
+  // The first of each kind connects, the second shows how long one takes.
+  for (const Kind& kind : kKinds) exchange.round(all, kind.count, kind.bytes);
+  ByKind round_ns{};
+  for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+    const std::int64_t begin = Recorder::now();
+    exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+    round_ns[k] = Recorder::now() - begin;
+  }
+  Measured mine;
+  mine.rounds = rounds_for(job, round_ns, options);
+  std::vector<ByKind> times(all.sources.size());
+  for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+    std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
+    std::vector<std::int64_t> by_itself;
+    for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
+      const std::vector<Span> round = exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+      Span& ours = mine.spans.emplace_back();
+      for (std::size_t s = 0; s < round.size(); ++s) {
+        by_source[s].push_back(round[s].length());
+        if (std::ranges::binary_search(mates, all.sources[s])) ours.add(round[s]);
+      }
+    }
+    for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
+      const std::vector<Span> round = exchange.round(alone, kKinds[k].count, kKinds[k].bytes);
+      if (!round.empty()) by_itself.push_back(round.front().length());
+    }
+    for (std::size_t s = 0; s < times.size(); ++s) times[s][k] = median(by_source[s]);
+    if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
+  }
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    mine.pairs.push_back(pair_times({all.sources[s], job.rank()}, times[s]));
+  }
+  return mine;
+}
+
+template <typename T>
+std::vector<std::vector<T>> exchange_all(const std::vector<T>& mine, Bootstrap& job,
+                                         Deadline timeout) {
+  const std::string blob(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T));
+  std::vector<std::vector<T>> all;
+  for (const std::string& other : job.all_gather(blob, timeout)) {
+    auto& theirs = all.emplace_back(other.size() / sizeof(T));
+    if (!theirs.empty()) std::memcpy(theirs.data(), other.data(), theirs.size() * sizeof(T));
+  }
+  return all;
+}
+
+/// What all ranks have measured, on one clock, in the order of the pairs.
+std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job,
+                              const std::vector<ClockOffset>& offsets, Deadline timeout) {
+  std::vector<PairTimes> all;
+  for (const auto& theirs : exchange_all(mine, job, timeout)) {
+    for (PairTimes times : theirs) {
+      const std::int64_t ahead = offsets[times.pair.dst].ns - offsets[times.pair.src].ns;
+      times.small -= ahead;
+      times.burst -= ahead;
+      times.large -= ahead;
+      times.two -= ahead;
+      all.push_back(times);
+    }
+  }
+  std::ranges::sort(all, {}, &PairTimes::pair);
+  return all;
+}
+
+/// Ranks of one host have one clock.
+std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host>& hosts,
+                                    Bootstrap& job, Deadline timeout) {
+  const auto spans = exchange_all(mine.spans, job, timeout);
+  const auto alone = exchange_all(mine.alone, job, timeout);
+  std::vector<HostTimes> all;
+  for (const Host& host : hosts) {
+    ByKind together{}, by_itself{};
+    std::ranges::copy(alone[host.pairs.front().dst], by_itself.begin());
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < std::size(kKinds); ++k) {
+      std::vector<std::int64_t> lengths;
+      for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
+        Span whole;
+        for (const std::uint32_t r : host.ranks) {
+          whole.add(spans[r].at(first + static_cast<std::size_t>(i)));
+        }
+        lengths.push_back(whole.length());
+      }
+      together[k] = median(std::move(lengths));
+      first += static_cast<std::size_t>(mine.rounds[k]);
+    }
+    all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), round_of(together),
+                   round_of(by_itself)});
+  }
+  return all;
+}
+
+}  // namespace
+
+LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
+                        const MeasureOptions& options) {
+  if (bootstrap.size() != topology.num_ranks()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("measuring links of {}: expected {} ranks, got {}", topology.name(),
+                            topology.num_ranks(), bootstrap.size()));
+  }
+  if (bootstrap.size() == 1) return table_of(topology, {});
+  const auto offsets = clock_offsets(bootstrap, options.timeout);
+  Exchange exchange(bootstrap, topology, options);
+  try {
+    const auto hosts = find_hosts(bootstrap, topology, options.timeout);
+    const Measured mine = measure(exchange, bootstrap, hosts, options);
+    exchange.close();
+    return table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
+                    gather_hosts(mine, hosts, bootstrap, options.timeout));
+  } catch (const Error& error) {
+    bootstrap.report_failure(error.what());
+    throw;
+  }
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From times of messages to times of links.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "runtime/measure/link_measurement.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr double kMostBandwidth = 1e15;  // bytes a second: no time could be seen
+constexpr double kMostLatency = 1e9;     // ns, the most that a network may have
+constexpr double kAlike = 2;             // times faster or slower
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+/// Ranks that a switch has links to and from, ascending.
+std::vector<std::uint32_t> ranks_at(const Topology& topology, NodeId node) {
+  std::set<std::uint32_t> to, both;
+  for (const LinkId id : topology.out_links(node)) {
+    if (const auto rank = topology.node(topology.link(id).dst).rank) to.insert(index(*rank));
+  }
+  for (const LinkId id : topology.in_links(node)) {
+    const auto rank = topology.node(topology.link(id).src).rank;
+    if (rank && to.contains(index(*rank))) both.insert(index(*rank));
+  }
+  return {both.begin(), both.end()};
+}
+
+/// The pair of ranks from whose times a link gets its own; its messages pass `hops` such links.
+struct Source {
+  MeasuredPair pair;
+  double hops = 1;
+};
+
+std::vector<std::optional<Source>> sources_of(const Topology& topology) {
+  std::vector<std::optional<Source>> sources(topology.num_links());
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    const Link& link = topology.link(LinkId{id});
+    const auto src = topology.node(link.src).rank, dst = topology.node(link.dst).rank;
+    if (src && dst) sources[id] = Source{{index(*src), index(*dst)}, 1};
+  }
+  for (std::uint32_t v = 0; v < topology.num_nodes(); ++v) {
+    if (!topology.node(NodeId{v}).is_switch()) continue;
+    const std::vector<std::uint32_t> ranks = ranks_at(topology, NodeId{v});
+    if (ranks.size() < 2) continue;
+    const auto place = [&](Rank rank) {
+      return static_cast<std::size_t>(std::ranges::lower_bound(ranks, index(rank)) - ranks.begin());
+    };
+    const auto known = [&](std::optional<Rank> rank) {
+      return rank && std::ranges::binary_search(ranks, index(*rank));
+    };
+    const std::size_t n = ranks.size();
+    for (const LinkId id : topology.in_links(NodeId{v})) {
+      const auto rank = topology.node(topology.link(id).src).rank;
+      if (!known(rank)) continue;
+      sources[index(id)] = Source{{index(*rank), ranks[(place(*rank) + 1) % n]}, 2};
+    }
+    for (const LinkId id : topology.out_links(NodeId{v})) {
+      const auto rank = topology.node(topology.link(id).dst).rank;
+      if (!known(rank)) continue;
+      sources[index(id)] = Source{{ranks[(place(*rank) + n - 1) % n], index(*rank)}, 2};
+    }
+  }
+  return sources;
+}
+
+/// Alpha and beta of the messages of a pair, or of a link.
+struct Cost {
+  double latency_ns = 0;
+  double bandwidth = 0;  ///< bytes a second
+};
+
+/// Messages that each rank sends at a time.
+std::map<std::uint32_t, double> degrees_of(const std::vector<PairTimes>& times) {
+  std::map<std::uint32_t, double> degrees;
+  for (const PairTimes& t : times) ++degrees[t.pair.src];
+  return degrees;
+}
+
+/// ns that a message takes its sender, beyond those that it waits for.
+double overhead_of(const std::vector<PairTimes>& times) {
+  auto degrees = degrees_of(times);
+  std::vector<double> overheads;
+  for (const PairTimes& t : times) {
+    overheads.push_back(static_cast<double>(t.burst - t.small) /
+                        ((kBurst - 1) * degrees[t.pair.src]));
+  }
+  return std::clamp(median(overheads), 0.0, kMostLatency);
+}
+
+/// Bytes a second, where `bytes` take `ns`; `unseen` where that time is too short to be seen.
+double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
+  return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
+}
+
+/// Bandwidth of a round in which each of `pairs` sends two large messages. Within a host no shaper
+/// lets a first message through at once, so both count.
+double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
+  return bandwidth_of(2 * pairs * static_cast<double>(kLargeBytes), round.two - round.small,
+                      unseen);
+}
+
+double bandwidth_of(const HostTimes& host) {
+  return bandwidth_of(host.all, host.pairs, kMostBandwidth);
+}
+
+/// ns that a small message takes, from a round of one and a round of kBurst of them for each of
+/// `pairs`.
+double message_of(const HostTimes::Round& round, double pairs) {
+  const double ns = static_cast<double>(round.burst - round.small) / ((kBurst - 1) * pairs);
+  return std::clamp(ns, 0.0, kMostLatency);
+}
+
+/// The host of both ends of a pair; null if there is none.
+class Hosts {
+ public:
+  explicit Hosts(const std::vector<HostTimes>& hosts) {
+    for (const HostTimes& host : hosts) {
+      for (const std::uint32_t rank : host.ranks) by_rank_[rank] = &host;
+    }
+  }
+  const HostTimes* of(MeasuredPair pair) const {
+    const auto src = by_rank_.find(pair.src), dst = by_rank_.find(pair.dst);
+    if (src == by_rank_.end() || dst == by_rank_.end()) return nullptr;
+    return src->second == dst->second ? src->second : nullptr;
+  }
+
+ private:
+  std::map<std::uint32_t, const HostTimes*> by_rank_;
+};
+
+/// The same where ranks share processors: of a sender that has one for itself, which is no slower.
+double overhead_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts) {
+  if (hosts.empty()) return overhead_of(times);
+  std::vector<double> overheads;
+  for (const HostTimes& host : hosts) overheads.push_back(message_of(host.alone, 1));
+  return std::min(median(overheads), overhead_of(times));
+}
+
+using PairCosts = std::map<MeasuredPair, Cost>;
+
+PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts,
+                   double overhead) {
+  const Hosts shared(hosts);
+  auto degrees = degrees_of(times);
+  std::map<MeasuredPair, double> one_way;
+  for (const PairTimes& t : times) {
+    // On average a message waits for half of those that its sender has for the others, and for half
+    // of those that its host has.
+    double waits = overhead * (degrees[t.pair.src] + 1) / 2;
+    if (const HostTimes* host = shared.of(t.pair)) {
+      waits = std::max(waits, message_of(host->all, host->pairs) * (host->pairs + 1) / 2);
+    }
+    one_way[t.pair] = static_cast<double>(t.small) - waits;
+  }
+  PairCosts costs;
+  for (const PairTimes& t : times) {
+    // Both directions together do not depend on how well the clocks are known.
+    const auto back = one_way.find({t.pair.dst, t.pair.src});
+    const double there = one_way[t.pair];
+    const double latency = back == one_way.end() ? there : (there + back->second) / 2;
+    const HostTimes* host = shared.of(t.pair);
+    const double bandwidth = host == nullptr ? bandwidth_of(static_cast<double>(kLargeBytes),
+                                                            t.two - t.large, kMostBandwidth)
+                                             : bandwidth_of(host->alone, 1, bandwidth_of(*host));
+    costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
+  }
+  return costs;
+}
+
+Cost median_of(const std::vector<Cost>& costs) {
+  std::vector<double> latencies, bandwidths;
+  for (const Cost& cost : costs) {
+    latencies.push_back(cost.latency_ns);
+    bandwidths.push_back(cost.bandwidth);
+  }
+  return {median(std::move(latencies)), median(std::move(bandwidths))};
+}
+
+/// Costs that differ from the median by less than a factor of two become the median: such
+/// differences are chance, and schedules must not be chosen by them.
+void level(PairCosts& costs) {
+  std::vector<Cost> all;
+  for (const auto& [pair, cost] : costs) all.push_back(cost);
+  const Cost middle = median_of(all);
+  const auto pull = [](double& value, double to) {
+    if (value <= to * kAlike && value * kAlike >= to) value = to;
+  };
+  for (auto& [pair, cost] : costs) {
+    pull(cost.latency_ns, middle.latency_ns);
+    pull(cost.bandwidth, middle.bandwidth);
+  }
+}
+
+/// Links that leave a rank for the messages of a pair: parallel ones, or to several switches.
+std::map<MeasuredPair, double> ways_of(const Topology& topology,
+                                       const std::vector<std::optional<Source>>& sources) {
+  std::map<MeasuredPair, double> ways;
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    const auto src = topology.node(topology.link(LinkId{id}).src).rank;
+    if (sources[id] && src && index(*src) == sources[id]->pair.src) ++ways[sources[id]->pair];
+  }
+  return ways;
+}
+
+/// By link. Those that nobody has measured are as the median of the others, by what is declared.
+std::vector<Cost> link_costs(const Topology& topology, PairCosts pairs) {
+  const auto sources = sources_of(topology);
+  auto ways = ways_of(topology, sources);
+  const auto declared = [&](std::uint32_t id) {
+    return static_cast<double>(topology.link(LinkId{id}).bandwidth.bytes_per_second);
+  };
+  std::vector<Cost> costs(topology.num_links()), known;  // known: bandwidth over the declared
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    if (!sources[id]) continue;
+    const Cost pair = pairs[sources[id]->pair];
+    costs[id] = {pair.latency_ns / sources[id]->hops, pair.bandwidth / ways[sources[id]->pair]};
+    known.push_back({costs[id].latency_ns, costs[id].bandwidth / declared(id)});
+  }
+  std::vector<Cost> all;
+  for (const auto& [pair, cost] : pairs) all.push_back(cost);
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    if (sources[id]) continue;
+    const Cost other = median_of(known.empty() ? all : known);
+    costs[id] = known.empty() ? Cost{other.latency_ns / 2, other.bandwidth}
+                              : Cost{other.latency_ns, other.bandwidth * declared(id)};
+  }
+  return costs;
+}
+
+}  // namespace
+
+std::vector<MeasuredPair> pairs_to_measure(const Topology& topology) {
+  std::set<MeasuredPair> pairs;
+  for (const auto& source : sources_of(topology)) {
+    if (source) pairs.insert(source->pair);
+  }
+  const std::uint32_t n = topology.num_ranks();
+  if (pairs.empty() && n > 1) {
+    for (std::uint32_t r = 0; r < n; ++r) pairs.insert({r, (r + 1) % n});
+  }
+  return {pairs.begin(), pairs.end()};
+}
+
+LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,
+                   const std::vector<HostTimes>& hosts) {
+  const double overhead = overhead_of(times, hosts);
+  PairCosts pairs = costs_of(times, hosts, overhead);
+  level(pairs);
+  const std::vector<Cost> costs = link_costs(topology, std::move(pairs));
+  LinkTable table;
+  table.topology = topology.name();
+  table.message_overhead = {std::llround(overhead) * 1000};
+  std::set<std::pair<NodeId, NodeId>> done;  // parallel links are one entry
+  for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
+    const Link& link = topology.link(LinkId{id});
+    if (!done.emplace(link.src, link.dst).second) continue;
+    const double bandwidth = std::clamp(costs[id].bandwidth, 1.0, kMostBandwidth);
+    table.links.push_back({topology.node(link.src).name, topology.node(link.dst).name,
+                           Time{std::llround(costs[id].latency_ns) * 1000},
+                           Bandwidth{static_cast<std::uint64_t>(std::llround(bandwidth))}});
+  }
+  for (const HostTimes& host : hosts) {
+    LinkTable::Host entry;
+    for (const std::uint32_t rank : host.ranks) {
+      entry.nodes.push_back(topology.node(topology.node_of(Rank{rank})).name);
+    }
+    entry.message = {std::llround(message_of(host.all, host.pairs)) * 1000};
+    const double rate = std::max(bandwidth_of(host), 1.0);
+    entry.bandwidth = {static_cast<std::uint64_t>(std::llround(rate))};
+    table.hosts.push_back(std::move(entry));
+  }
+  return table;
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The table of transports.
+#include "runtime/messages/transport.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <stdexcept>
+
+#include "runtime/messages/loopback_internal.hpp"
+#include "runtime/messages/ucx/ucx_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::array kTransports{
+    TransportKind{"loopback", "threads of one process, through shared queues", &make_loopback},
+    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", &make_ucx},
+};
+
+}  // namespace
+
+std::string words_of(const SilentLinks& silent, std::uint32_t rank) {
+  const std::uint32_t first = silent.peers.front();
+  const DeadLink link = link_between(rank, first);
+  if (silent.deadline == Deadline{0}) {
+    return fmt::format("no connection to rank {} over link {}-{}", first, link.a, link.b);
+  }
+  std::string words = fmt::format("nothing from rank {} over link {}-{} for {} ms", first, link.a,
+                                  link.b, silent.deadline.count());
+  const std::span<const std::uint32_t> others = std::span(silent.peers).subspan(1);
+  if (!others.empty()) words += fmt::format(" (nor from rank {})", fmt::join(others, ", "));
+  return words;
+}
+
+void Transport::send_device(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) {
+  throw std::logic_error(describe() + " does not send device memory");
+}
+
+void Transport::receive_device(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) {
+  throw std::logic_error(describe() + " does not receive into device memory");
+}
+
+std::span<const TransportKind> transports() { return kTransports; }
+
+const TransportKind& find_transport(std::string_view name) {
+  std::string names;
+  for (const TransportKind& kind : kTransports) {
+    if (kind.name == name) return kind;
+    names += fmt::format(" {}", kind.name);
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("unknown transport \"{}\"; one of:{}", name, names));
+}
+
+std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
+                                          const TransportOptions& options) {
+  return find_transport(name).make(bootstrap, options);
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the executor needs of a network: tagged point-to-point messages between ranks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/job/bootstrap.hpp"
+
+namespace multitree::runtime {
+
+/// Where a posted operation reports. Lives at a fixed address until done.
+struct Completion {
+  enum class State : std::uint8_t { Idle, Pending, Done, Failed };
+  State state = State::Idle;
+  std::uint32_t id = 0;  ///< the poster's name for it
+  /// Where the transport appends this completion once Done or Failed, so that the poster need not
+  /// look through all that is outstanding; may be null.
+  std::vector<Completion*>* finished = nullptr;
+  std::string error;  ///< set when Failed
+
+  void complete() { finish(State::Done); }
+  void fail(std::string reason) {
+    error = std::move(reason);
+    finish(State::Failed);
+  }
+
+ private:
+  void finish(State outcome) {
+    state = outcome;
+    if (finished != nullptr) finished->push_back(this);
+  }
+};
+
+/// Messages carry this many bits of tag; transports use the others for the sender.
+inline constexpr unsigned kTagBits = 48;
+/// What is left of 64 bits for the sender.
+inline constexpr std::uint32_t kMaxRanks = 1U << 16;
+
+/// How messages should be cut for a transport. The same at all ranks.
+struct TransportLimits {
+  std::size_t segment_bytes = std::numeric_limits<std::size_t>::max();  ///< of one message
+  /// On their way to one peer; what is more waits at the sender, where it can be overtaken.
+  std::size_t window_bytes = std::size_t{2} << 20;
+  /// Chunks that travel together are merged up to this, as smaller messages cost more than they
+  /// carry; 0: never.
+  std::size_t merge_bytes = 0;
+};
+
+/// Links over which nothing comes any more.
+struct SilentLinks {
+  std::vector<std::uint32_t> peers;  ///< the ranks at the other ends
+  std::vector<std::uint32_t> left;   ///< ranks to which this one has links that may be in order
+  Deadline deadline{};               ///< that they were silent for; 0: could not be connected
+};
+
+/// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4)".
+std::string words_of(const SilentLinks& silent, std::uint32_t rank);
+
+/// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread
+/// at a time.
+class Transport {
+ public:
+  Transport() = default;
+  virtual ~Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+
+  /// `data` must stay valid and unchanged until the completion is Done. `tag` < 2^kTagBits.
+  virtual void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                    Completion& completion) = 0;
+  /// The message must have exactly `bytes` bytes, else the completion fails.
+  virtual void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                       Completion& completion) = 0;
+  /// Whether send_device() and receive_device() work: the same with device memory at this end.
+  [[nodiscard]] virtual bool takes_device_memory() const { return false; }
+  virtual void send_device(std::uint32_t peer, std::uint64_t tag, const void* data,
+                           std::size_t bytes, Completion& completion);
+  virtual void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+                              Completion& completion);
+  /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
+  [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
+  /// Moves data and updates completions; true if anything happened. Never blocks.
+  virtual bool progress() = 0;
+  /// Whether all sends that are Done have left this process: a transport may have copied them, and
+  /// still need progress() to pass them on. Never blocks; false becomes true by progress().
+  virtual bool flushed() { return true; }
+  /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
+  /// stops calling progress() for good.
+  virtual void drain(Deadline deadline) = 0;
+  /// Cancels everything outstanding and drops the peers without waiting for them: no completion is
+  /// touched after it returns. After an error.
+  virtual void abort() = 0;
+  /// Waits for something to progress, at most for `time`, without using the processor. False, at
+  /// once, where only polling finds out.
+  virtual bool sleep(std::chrono::milliseconds /*time*/) { return false; }
+  [[nodiscard]] virtual TransportLimits limits() const { return {}; }
+  [[nodiscard]] virtual std::string describe() const = 0;
+};
+
+struct TransportOptions {
+  std::vector<std::uint32_t> peers;  ///< the ranks this one exchanges messages with, ascending
+  Deadline deadline{30'000};         ///< for the exchange of addresses and the first contact
+  /// Longest silence of a link between hosts that is in order; 0: links are not watched.
+  Deadline link_deadline{0};
+};
+
+/// One kind of transport. `make` is collective over the bootstrap.
+struct TransportKind {
+  std::string_view name;
+  std::string_view summary;  ///< one line
+  std::unique_ptr<Transport> (*make)(Bootstrap& bootstrap, const TransportOptions& options);
+};
+
+/// All of this build, sorted by name.
+std::span<const TransportKind> transports();
+
+/// \throws Error(InvalidArgument) listing the names if there is no such transport.
+const TransportKind& find_transport(std::string_view name);
+
+/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout).
+std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
+                                          const TransportOptions& options);
+
+}  // namespace multitree::runtime

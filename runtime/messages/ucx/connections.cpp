@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Endpoints: opened, waited for, and dropped.
+#include "runtime/messages/ucx/connections_internal.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <utility>
+
+#include "runtime/messages/ucx/ucx_check_internal.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Longest that abort() and the destructor progress the workers for the endpoints to close.
+constexpr std::chrono::milliseconds kCloseTime{50};
+/// In which a socket whose peer receives has room again: 64 KiB take 26 ms at 20 Mbit/s.
+constexpr std::chrono::milliseconds kQuietTime{50};
+/// Rails that can be waited for together; with more (a rank of a large full graph) we poll.
+constexpr std::size_t kMaxAwaited = 64;
+/// Rounds in which only those rails make progress that have had something to do.
+constexpr std::uint32_t kRounds = 4;
+
+void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
+  static_cast<Peer*>(user)->status = status;
+}
+
+}  // namespace
+
+void on_sent(void* request, ucs_status_t status, void* user) {
+  auto* posted = static_cast<Posted*>(user);
+  posted->request = request;
+  posted->status = status;
+  posted->done->push_back(posted);
+}
+
+void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* user) {
+  auto* posted = static_cast<Posted*>(user);
+  posted->request = request;
+  posted->status = status;
+  posted->received = info->length;
+  posted->done->push_back(posted);
+}
+
+Peer& Connections::peer_of(std::uint32_t rank) {
+  return *std::lower_bound(peers.begin(), peers.end(), rank,
+                           [](const Peer& peer, std::uint32_t r) { return peer.rank < r; });
+}
+
+bool Connections::disarm_ready(std::chrono::milliseconds time) {
+  std::array<pollfd, kMaxAwaited> events;
+  std::array<Rail*, kMaxAwaited> of;
+  nfds_t count = 0;
+  for (Rail& rail : rails) {
+    if (!rail.armed) continue;
+    of[count] = &rail;
+    events[count++] = {rail.event_fd, POLLIN, 0};
+  }
+  rounds_ = 0;
+  if (count == 0 || ::poll(events.data(), count, static_cast<int>(time.count())) <= 0) return false;
+  for (nfds_t i = 0; i < count; ++i) {
+    if (events[i].revents != 0) of[i]->armed = false;
+  }
+  return true;
+}
+
+/// One system call tells which of the sleeping rails have something to do; asking each of their
+/// workers costs several. Even that one call is saved while other rails are awake, for some rounds,
+/// and after a sleep, which has just made it.
+bool Connections::progress() {
+  const bool awake = std::ranges::any_of(rails, [](const Rail& rail) { return !rail.armed; });
+  if (!slept_ && (!awake || ++rounds_ >= kRounds)) disarm_ready(std::chrono::milliseconds{0});
+  slept_ = false;
+  bool moved = false;
+  for (const Rail& rail : rails) {
+    if (rail.worker != nullptr && !rail.armed) moved |= ucp_worker_progress(rail.worker) != 0;
+  }
+  if (moved && std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; })) {
+    last_moved_ = Clock::now();
+  }
+  return moved;
+}
+
+/// UCX 1.13 has been seen to leave a flush over TCP open for good although all had arrived. What is
+/// really left waits for room in a socket, and moves now and then: where nothing moves any more,
+/// there is nothing left.
+bool Connections::flushed() {
+  bool all = true;
+  const bool begun = std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; });
+  if (!begun) last_moved_ = Clock::now();
+  const bool quiet = Clock::now() - last_moved_ > kQuietTime;
+  for (Rail& rail : rails) {
+    if (rail.flush != nullptr) {
+      if (ucp_request_check_status(rail.flush) == UCS_INPROGRESS && !quiet) {
+        all = false;
+        continue;
+      }
+      // A connection that failed meanwhile is reported where something is awaited from it.
+      ucp_request_free(std::exchange(rail.flush, nullptr));
+    }
+    if (!std::exchange(rail.sent, false)) continue;
+    ucp_request_param_t param{};
+    const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
+    if (!UCS_PTR_IS_PTR(request)) continue;
+    touch(rail);
+    rail.flush = request;
+    all = false;
+  }
+  return all;
+}
+
+void Connections::cancel_receives(const Peer* only) {
+  for (Posted& posted : pool) {
+    if (posted.active && posted.receive && posted.status == UCS_INPROGRESS &&
+        posted.request != nullptr && (only == nullptr || posted.peer == only->rank)) {
+      Rail& rail = *peer_of(posted.peer).rail;
+      touch(rail);
+      ucp_request_cancel(rail.worker, posted.request);
+    }
+  }
+}
+
+bool Connections::sleep(std::chrono::milliseconds time) {
+  if (rails.size() > kMaxAwaited) return false;
+  if (std::ranges::any_of(rails, [](const Rail& rail) { return rail.event_fd < 0; })) return false;
+  for (Rail& rail : rails) {
+    if (rail.armed) continue;
+    // Anything but OK means that there is something to do first.
+    if (ucp_worker_arm(rail.worker) != UCS_OK) return true;
+    rail.armed = true;
+  }
+  slept_ = true;
+  if (disarm_ready(time)) return true;
+  // Nothing for so long: all are asked, should one of them have missed its event.
+  for (Rail& rail : rails) touch(rail);
+  return true;
+}
+
+void connect(Peer& peer, const std::string& address) {
+  ucp_ep_params_t params{};
+  params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  params.address = reinterpret_cast<const ucp_address_t*>(address.data());
+  params.err_mode = UCP_ERR_HANDLING_MODE_PEER;
+  params.err_handler.cb = &on_peer_failure;
+  params.err_handler.arg = &peer;
+  ucx_check(ucp_ep_create(peer.rail->worker, &params, &peer.endpoint),
+            fmt::format("connection to rank {}", peer.rank).c_str());
+}
+
+bool close_endpoints(Connections& connections, const std::function<bool()>& progress) {
+  std::vector<ucs_status_ptr_t> closing;
+  for (Peer& peer : connections.peers) {
+    if (peer.endpoint == nullptr) continue;
+    ucp_request_param_t param{};
+    param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
+    param.flags = UCP_EP_CLOSE_FLAG_FORCE;
+    Connections::touch(*peer.rail);
+    const ucs_status_ptr_t request = ucp_ep_close_nbx(peer.endpoint, &param);
+    if (UCS_PTR_IS_PTR(request)) closing.push_back(request);
+    peer.endpoint = nullptr;
+  }
+  connections.cancel_receives();
+  const auto busy = [&] {
+    return std::ranges::any_of(closing,
+                               [](ucs_status_ptr_t request) {
+                                 return ucp_request_check_status(request) == UCS_INPROGRESS;
+                               }) ||
+           std::ranges::any_of(connections.pool, &Posted::active);
+  };
+  const auto until = Clock::now() + kCloseTime;
+  while (busy() && Clock::now() < until) {
+    if (!progress()) ::sched_yield();
+  }
+  const bool closed = !busy();
+  for (const ucs_status_ptr_t request : closing) ucp_request_free(request);
+  for (Rail& rail : connections.rails) {
+    if (rail.flush != nullptr) ucp_request_free(std::exchange(rail.flush, nullptr));
+  }
+  return closed;
+}
+
+void bury(std::unique_ptr<Connections> connections) {
+  static std::mutex mutex;
+  static auto* graves = new std::vector<std::unique_ptr<Connections>>();  // outlives every thread
+  const std::scoped_lock lock(mutex);
+  graves->push_back(std::move(connections));
+}
+
+}  // namespace multitree::runtime

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// All that UCX may hold an address of: rails, endpoints, and what is posted on them.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/messages/transport.hpp"
+#include "runtime/messages/ucx/rail_internal.hpp"
+
+namespace multitree::runtime {
+
+/// What a UCX callback leaves behind: it stores and returns.
+struct Posted {
+  std::vector<Posted*>* done = nullptr;
+  Completion* completion = nullptr;  ///< null after abort()
+  void* request = nullptr;
+  std::uint32_t peer = 0;  ///< a rank
+  bool receive = false;
+  bool active = false;
+  ucs_status_t status = UCS_OK;
+  std::size_t expected = 0, received = 0;
+};
+
+struct Peer {
+  std::uint32_t rank = 0;
+  Rail* rail = nullptr;
+  ucp_ep_h endpoint = nullptr;
+  ucs_status_t status = UCS_OK;  ///< why UCX gave the connection up
+  bool reported = false;
+  std::atomic<bool>* heard = nullptr;  ///< to be set when something comes; null if nobody asks
+};
+
+struct Connections {
+  std::deque<Rail> rails;
+  std::vector<Peer> peers;  ///< ascending by rank; fixed once connected
+  std::deque<Posted> pool;
+  std::vector<Posted*> done;
+
+  /// \pre `rank` is a peer
+  [[nodiscard]] Peer& peer_of(std::uint32_t rank);
+  /// Moves data on all rails; true if anything happened.
+  bool progress();
+  /// To be called where something is posted on it: it needs progress again.
+  static void touch(Rail& rail) { rail.armed = false; }
+  /// The same where nothing but the peer's data is awaited, or nothing at all: over TCP that wakes
+  /// an armed worker, and progress before it would be a few system calls for nothing.
+  static void touch_lightly(Rail& rail) { rail.armed = rail.armed && rail.settings.slow; }
+  /// Whether UCX has passed on all that was sent. \pre progress() is called in between
+  bool flushed();
+  /// Makes outstanding receives complete as cancelled: all, or those from one rank.
+  void cancel_receives(const Peer* only = nullptr);
+  /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them
+  /// cannot be waited for.
+  bool sleep(std::chrono::milliseconds time);
+
+ private:
+  /// Disarms the rails whose descriptors are ready; waits for one of them at most for `time`. False
+  /// if none was.
+  bool disarm_ready(std::chrono::milliseconds time);
+
+  std::uint32_t rounds_ = 0;  ///< of progress() since armed rails were last asked
+  bool slept_ = false;        ///< and nothing has happened since
+  std::chrono::steady_clock::time_point last_moved_;  ///< anything, while a flush is open
+};
+
+/// Opens the connection of a peer whose rail is known. \throws Error(Transport)
+void connect(Peer& peer, const std::string& address);
+
+/// Drops the endpoints without waiting for the peers, and cancels what is posted; `progress` is
+/// called until UCX has let go or a moment has passed. True if UCX has let go of everything.
+bool close_endpoints(Connections& connections, const std::function<bool()>& progress);
+
+/// What is left behind after a failure. Destroying a worker with unfinished business could hang,
+/// and complains of every message that nobody took; a failed communicator costs its workers'
+/// memory.
+void bury(std::unique_ptr<Connections> connections);
+
+void on_sent(void* request, ucs_status_t status, void* user);
+void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* info, void* user);
+
+}  // namespace multitree::runtime

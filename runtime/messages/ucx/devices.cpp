@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Interfaces by getifaddrs(3), and the choice among them.
+#include "runtime/messages/ucx/devices_internal.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "runtime/job/wire_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+std::string first_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::uint32_t ipv4_of(const sockaddr* address) {
+  sockaddr_in in{};
+  std::memcpy(&in, address, sizeof in);
+  return ntohl(in.sin_addr.s_addr);
+}
+
+std::vector<Interface> list_interfaces() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+  std::vector<Interface> interfaces;
+  for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
+    if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET || i->ifa_netmask == nullptr ||
+        (i->ifa_flags & IFF_LOOPBACK) != 0 || (i->ifa_flags & IFF_RUNNING) == 0) {
+      continue;
+    }
+    // A bridge, a tunnel or a wire whose other end is gone has no speed: the file says -1 or fails.
+    const int mbits =
+        std::atoi(first_line(fmt::format("/sys/class/net/{}/speed", i->ifa_name)).c_str());
+    interfaces.push_back({i->ifa_name, ipv4_of(i->ifa_addr),
+                          static_cast<std::uint32_t>(std::popcount(ipv4_of(i->ifa_netmask))),
+                          static_cast<std::uint32_t>(std::max(mbits, 0))});
+  }
+  return interfaces;
+}
+
+bool has_rdma() {
+  std::error_code error;
+  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
+  return !error && devices != std::filesystem::directory_iterator();
+}
+
+/// UCX_TLS unset, or with TCP in it.
+bool allows_tcp() {
+  const char* text = std::getenv("UCX_TLS");
+  if (text == nullptr) return true;
+  const std::string_view wanted = text;
+  const bool listed = wanted.find("tcp") != wanted.npos || wanted.find("all") != wanted.npos;
+  return wanted.starts_with('^') ? !listed : listed;
+}
+
+std::string identity() {
+  struct stat network {};
+  const bool known = ::stat("/proc/self/ns/net", &network) == 0;
+  return fmt::format("{} {} {}", first_line("/proc/sys/kernel/random/boot_id"),
+                     first_line("/proc/sys/kernel/hostname"), known ? network.st_ino : 0);
+}
+
+using Members = std::map<Subnet, std::map<std::string, std::set<std::uint32_t>>>;
+
+/// Subnet -> host -> its addresses there.
+Members members_of(const std::vector<Host>& hosts) {
+  Members members;
+  for (const Host& host : hosts) {
+    for (const Interface& interface : host.interfaces) {
+      members[interface.subnet()][host.id].insert(interface.address);
+    }
+  }
+  // Two hosts that use one address there are no neighbours, but have a network of the same numbers
+  // each: containers' bridges are such.
+  std::erase_if(members, [](const auto& entry) {
+    std::set<std::uint32_t> seen;
+    std::size_t addresses = 0;
+    for (const auto& [host, own] : entry.second) {
+      seen.insert(own.begin(), own.end());
+      addresses += own.size();
+    }
+    return entry.second.size() != 2 || seen.size() != addresses;
+  });
+  return members;
+}
+
+}  // namespace
+
+Subnet Interface::subnet() const {
+  const std::uint32_t mask = prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix);
+  return {address & mask, prefix};
+}
+
+Host describe_host() {
+  const bool chosen = std::getenv("UCX_NET_DEVICES") != nullptr;
+  return {identity(), !chosen && allows_tcp() && !has_rdma(), list_interfaces()};
+}
+
+std::string pack(const Host& host) {
+  Writer writer;
+  writer.text(host.id).number(host.free_choice ? 1 : 0);
+  for (const Interface& i : host.interfaces) {
+    writer.text(i.name).number(i.address).number(i.prefix).number(i.mbits);
+  }
+  return writer.bytes();
+}
+
+Host unpack_host(const std::string& text) {
+  Reader reader(text);
+  const auto id = reader.text();
+  const auto free_choice = reader.number();
+  if (!id || !free_choice) throw Error(ErrorCode::Transport, "invalid description of a host");
+  Host host{std::string(*id), *free_choice != 0, {}};
+  while (const auto name = reader.text()) {
+    const auto address = reader.number(), prefix = reader.number(), mbits = reader.number();
+    if (!address || !prefix || *prefix > 32 || !mbits) {
+      throw Error(ErrorCode::Transport, "invalid description of a host's interface");
+    }
+    host.interfaces.push_back({std::string(*name), *address, *prefix, *mbits});
+  }
+  return host;
+}
+
+Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank) {
+  Ways ways;
+  ways.wires.resize(hosts.size());
+  std::map<std::string, std::size_t> ranks_of;
+  for (const Host& host : hosts) ++ranks_of[host.id];
+  const Host& own = hosts[rank];
+  ways.alone = ranks_of[own.id] == 1;
+  const bool free_choice = std::ranges::all_of(hosts, &Host::free_choice);
+  const auto is_slow = [](const Host& host) {
+    return std::ranges::all_of(host.interfaces,
+                               [](const Interface& i) { return i.mbits <= kSlowMbits; });
+  };
+  ways.slow_network =
+      free_choice && ranks_of.size() == hosts.size() && std::ranges::all_of(hosts, is_slow);
+  if (!free_choice || ranks_of.size() < 3) return ways;
+  // Ascending by subnet, so that the first that is found is the lowest.
+  for (const auto& [subnet, by_host] : members_of(hosts)) {
+    ways.any_wires = true;
+    const auto here = std::ranges::find_if(
+        own.interfaces, [&](const Interface& i) { return i.subnet() == subnet; });
+    if (here == own.interfaces.end()) continue;
+    for (std::size_t r = 0; r < hosts.size(); ++r) {
+      if (hosts[r].id != own.id && by_host.contains(hosts[r].id) && !ways.wires[r]) {
+        ways.wires[r] = Wire{here->name, subnet};
+      }
+    }
+  }
+  return ways;
+}
+
+std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
+                                             std::uint32_t rank, std::uint32_t peer) {
+  const Host& own = hosts[rank];
+  if (own.id == hosts[peer].id || !std::ranges::all_of(hosts, &Host::free_choice)) return {};
+  if (const std::optional<Wire>& wire = ways.wires[peer]) {
+    const auto it = std::ranges::find_if(
+        own.interfaces, [&](const Interface& i) { return i.subnet() == wire->subnet; });
+    return it->address;
+  }
+  const bool no_choice = own.interfaces.size() == 1 && hosts[peer].interfaces.size() == 1;
+  return no_choice ? std::optional(own.interfaces.front().address) : std::nullopt;
+}
+
+}  // namespace multitree::runtime

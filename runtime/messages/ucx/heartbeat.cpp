@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Questions and answers by UDP.
+#include "runtime/messages/ucx/heartbeat_internal.hpp"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <random>
+
+namespace multitree::runtime {
+namespace {
+
+/// Questions in a row that may be lost: on a busy network datagrams are.
+constexpr int kQuestions = 8;
+constexpr std::chrono::milliseconds kShortestInterval{5};
+
+/// What a datagram holds, in the order of the network.
+struct Beat {
+  std::uint32_t kind = 0;
+  std::uint32_t to = 0;    ///< the secret of the end it is for
+  std::uint32_t from = 0;  ///< and of the end that sent it
+};
+constexpr std::uint32_t kQuestion = 0x6d746871, kAnswer = 0x6d746861;  // "mthq", "mtha"
+
+sockaddr_in address_of(std::uint32_t ip, std::uint32_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(ip);
+  return address;
+}
+
+/// Signals are for the program's own threads.
+class NoSignals {
+ public:
+  NoSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  NoSignals(const NoSignals&) = delete;
+  NoSignals& operator=(const NoSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+std::string pack(const HeartbeatAddress& address) {
+  return Writer().number(address.ip).number(address.port).number(address.secret).bytes();
+}
+
+std::optional<HeartbeatAddress> unpack_heartbeat(const std::string& text) {
+  Reader reader(text);
+  const auto ip = reader.number(), port = reader.number(), secret = reader.number();
+  if (!ip || !port || !secret || *port == 0 || *port > 65535) return std::nullopt;
+  return HeartbeatAddress{*ip, *port, *secret};
+}
+
+Heartbeats::Heartbeats(std::chrono::milliseconds deadline)
+    : deadline_(deadline), interval_(std::max(deadline / kQuestions, kShortestInterval)) {}
+
+Heartbeats::~Heartbeats() {
+  if (!thread_.joinable()) return;
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(stop_.fd(), &one, sizeof one) == sizeof one);
+  thread_.join();
+}
+
+std::optional<HeartbeatAddress> Heartbeats::open(std::uint32_t peer, std::uint32_t ip) {
+  Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address = address_of(ip, 0);
+  socklen_t length = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  if (!socket.open() || ::bind(socket.fd(), any, length) != 0 ||
+      ::getsockname(socket.fd(), any, &length) != 0) {
+    return std::nullopt;
+  }
+  Link& link = links_.emplace_back();
+  link.peer = peer;
+  link.socket = std::move(socket);
+  link.here = {ip, ntohs(address.sin_port), std::random_device{}()};
+  return link.here;
+}
+
+void Heartbeats::connect(std::uint32_t peer, const HeartbeatAddress& there) {
+  for (Link& link : links_) {
+    if (link.peer != peer) continue;
+    link.there = there;
+    link.watched = true;
+  }
+}
+
+void Heartbeats::start() {
+  if (links_.empty()) return;
+  stop_ = Socket(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const NoSignals none;
+  thread_ = std::thread([this] { run(); });
+}
+
+std::atomic<bool>* Heartbeats::heard(std::uint32_t peer) {
+  const auto it = std::ranges::find(links_, peer, &Link::peer);
+  return it == links_.end() || !it->watched ? nullptr : &it->heard;
+}
+
+std::optional<SilentLinks> Heartbeats::silent() const {
+  if (!told_.load(std::memory_order_acquire)) return std::nullopt;
+  const std::scoped_lock lock(mutex_);
+  return silent_;
+}
+
+void Heartbeats::run() {
+  std::vector<pollfd> events{{stop_.fd(), POLLIN, 0}};
+  for (const Link& link : links_) events.push_back({link.socket.fd(), POLLIN, 0});
+  auto last = Clock::now();
+  auto next = last;
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - Clock::now());
+    ::poll(events.data(), events.size(),
+           static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, interval_.count())));
+    if (events[0].revents != 0) return;
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+      if (events[i + 1].revents != 0) read_all(links_[i]);
+    }
+    const auto now = Clock::now();
+    if (now < next) continue;
+    tick(now - last);
+    last = now;
+    next = now + interval_;
+  }
+}
+
+/// `gap`: time since the last one. If it is long this process was stopped or starved, and so were
+/// its questions: a link is silent only after as many questions as fit the deadline.
+void Heartbeats::tick(std::chrono::nanoseconds gap) {
+  gap = std::min<std::chrono::nanoseconds>(gap, interval_);
+  bool lost = false;
+  for (Link& link : links_) {
+    if (!link.watched) continue;
+    link.quiet += gap;
+    if (link.heard.exchange(false, std::memory_order_relaxed)) {
+      link.quiet = {};
+      link.spoken = true;
+    }
+    if (link.quiet >= interval_ || !link.answered) send(link, kQuestion, link.there);
+    // What was heard last may have come an interval before it was noticed.
+    lost |= is_silent(link, deadline_ - interval_);
+  }
+  if (lost && !told_) tell();
+}
+
+bool Heartbeats::is_silent(const Link& link, std::chrono::nanoseconds limit) const {
+  if (!link.watched || (!link.answered && link.spoken)) return false;
+  // Of a peer that was never heard it is not known how long it takes to start.
+  return link.quiet >= (link.answered ? limit : 2 * limit);
+}
+
+void Heartbeats::tell() {
+  const std::scoped_lock lock(mutex_);
+  for (const Link& link : links_) {
+    if (is_silent(link, deadline_ / 2)) silent_.peers.push_back(link.peer);
+  }
+  silent_.deadline = deadline_;
+  told_.store(true, std::memory_order_release);
+}
+
+void Heartbeats::read_all(Link& link) {
+  Beat beat;
+  sockaddr_in from{};
+  socklen_t length = sizeof from;
+  while (::recvfrom(link.socket.fd(), &beat, sizeof beat, 0, reinterpret_cast<sockaddr*>(&from),
+                    &length) == static_cast<ssize_t>(sizeof beat)) {
+    const bool known = ntohl(beat.to) == link.here.secret &&
+                       (!link.watched || ntohl(beat.from) == link.there.secret);
+    if (known && ntohl(beat.kind) == kQuestion) {
+      send(link, kAnswer, {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port), ntohl(beat.from)});
+    } else if (known && ntohl(beat.kind) == kAnswer) {
+      // Only an answer shows that both directions work.
+      if (!link.answered) spdlog::debug("heartbeats of rank {} pass", link.peer);
+      link.answered = true;
+      link.quiet = {};
+    }
+    length = sizeof from;
+  }
+}
+
+/// Never waits; what the network does not take is as good as lost.
+void Heartbeats::send(const Link& link, std::uint32_t kind, const HeartbeatAddress& to) {
+  const Beat beat{htonl(kind), htonl(to.secret), htonl(link.here.secret)};
+  const sockaddr_in address = address_of(to.ip, to.port);
+  ::sendto(link.socket.fd(), &beat, sizeof beat, MSG_NOSIGNAL,
+           reinterpret_cast<const sockaddr*>(&address), sizeof address);
+}
+
+}  // namespace multitree::runtime

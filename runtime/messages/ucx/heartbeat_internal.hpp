@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Whether links still carry anything. A cable that is pulled or a switch that swallows packets
+/// says nothing, and TCP goes on trying for minutes.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/transport.hpp"
+
+namespace multitree::runtime {
+
+/// Where a rank hears heartbeats of one link: what its peer is told.
+struct HeartbeatAddress {
+  std::uint32_t ip = 0;      ///< IPv4, in the order of this host
+  std::uint32_t port = 0;    ///< UDP
+  std::uint32_t secret = 0;  ///< whoever does not know it is not heard
+  bool operator==(const HeartbeatAddress&) const = default;
+};
+std::string pack(const HeartbeatAddress& address);
+/// Empty if `text` is none.
+std::optional<HeartbeatAddress> unpack_heartbeat(const std::string& text);
+
+/// Asks over each link, by a datagram that leaves on the link's own interface, whether the other
+/// end is there, whenever nothing was heard over it for an eighth of the deadline; answers those
+/// who ask. In a thread of its own, so that a rank that computes is not taken for one behind a dead
+/// link. A link over which no answer has ever come (a firewall lets no datagrams pass, say) is
+/// given up only as long as nothing else was heard over it.
+class Heartbeats {
+ public:
+  /// `deadline`: longest silence of a link that is in order.
+  explicit Heartbeats(std::chrono::milliseconds deadline);
+  ~Heartbeats();
+  Heartbeats(const Heartbeats&) = delete;
+  Heartbeats& operator=(const Heartbeats&) = delete;
+
+  /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
+  /// link is not watched. \pre before start()
+  std::optional<HeartbeatAddress> open(std::uint32_t peer, std::uint32_t ip);
+  /// Where the other end is. A link without is answered for and not watched. \pre before start()
+  void connect(std::uint32_t peer, const HeartbeatAddress& there);
+  /// From here on links are watched; does nothing without any.
+  void start();
+
+  /// To be set, by any thread, when a message came from `peer`; null if its link is not watched.
+  [[nodiscard]] std::atomic<bool>* heard(std::uint32_t peer);
+  /// Links that are silent; from any thread, at the cost of one load while there are none. Those
+  /// that fell silent at about the same time are told together.
+  [[nodiscard]] std::optional<SilentLinks> silent() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Link {
+    std::uint32_t peer = 0;
+    Socket socket;
+    HeartbeatAddress here{}, there{};
+    bool watched = false;
+    bool answered = false;             ///< heartbeats pass
+    bool spoken = false;               ///< something else does
+    std::chrono::nanoseconds quiet{};  ///< time since anything was heard
+    std::atomic<bool> heard{false};
+  };
+
+  void run();
+  void tick(std::chrono::nanoseconds gap);
+  void read_all(Link& link);
+  static void send(const Link& link, std::uint32_t kind, const HeartbeatAddress& to);
+  [[nodiscard]] bool is_silent(const Link& link, std::chrono::nanoseconds limit) const;
+  void tell();
+
+  std::chrono::milliseconds deadline_, interval_;
+  std::deque<Link> links_;  ///< fixed once started
+  Socket stop_;
+  std::thread thread_;
+  std::atomic<bool> told_{false};
+  mutable std::mutex mutex_;  ///< of what follows
+  SilentLinks silent_;
+};
+
+}  // namespace multitree::runtime
