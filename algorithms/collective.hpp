@@ -20,12 +20,14 @@ namespace multitree {
 /// | AllGather      | its own chunks              | every chunk                                  |
 /// | Broadcast      | root: every chunk           | every chunk                                  |
 /// | Reduce         | its input of every chunk    | root: every chunk, all contributions once    |
+/// | Gather         | its own chunks              | root: every chunk                            |
 enum class Collective : std::uint8_t {
   AllReduce,
   ReduceScatter,
   AllGather,
   Broadcast,
-  Reduce
+  Reduce,
+  Gather
 };
 
 /// Which ranks have a chunk, before a collective or after it.
@@ -49,13 +51,14 @@ inline constexpr CollectiveFacts kFacts[] = {
     {Collective::AllGather, "allgather", Holder::Own, Holder::Everyone},
     {Collective::Broadcast, "broadcast", Holder::Root, Holder::Everyone},
     {Collective::Reduce, "reduce", Holder::Everyone, Holder::Root},
+    {Collective::Gather, "gather", Holder::Own, Holder::Root},
 };
 [[nodiscard]] const CollectiveFacts& facts(Collective collective);
 
 /// All of them, in the order of the enumeration.
 std::span<const Collective> all_collectives();
 
-/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce".
+/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce", "gather".
 std::string_view to_string(Collective collective);
 /// \throws Error(InvalidArgument) listing the names.
 Collective parse_collective(std::string_view text);

@@ -31,6 +31,10 @@ Schedule all_reduce_of(const Schedule& first, const Schedule& second);
 std::pair<Schedule, Schedule> with_common_chunks(const Schedule& first, const Schedule& second,
                                                  const Topology& topology);
 
+/// The part of an all-gather that brings every chunk to `root`, as early as links allow: a Gather.
+/// No link carries more than in the all-gather.
+Schedule gather_to(const Schedule& all_gather, Rank root, const Topology& topology);
+
 /// `schedule` repeated for `segments` pieces of every chunk, as densely pipelined as links allow:
 /// chunk c becomes `segments` chunks of the same owner and tree.
 Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topology& topology);

@@ -191,6 +191,10 @@ class Communicator {
   void reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {
     run({Collective::Reduce, send, recv, count, type, op});
   }
+  /// send: count elements; recv: count times the ranks, written at the root only.
+  void gather(const void* send, void* recv, std::size_t count, DataType type) {
+    run({Collective::Gather, send, recv, count, type});
+  }
 
   /// Without waiting; with a stream in its order: as start().
   Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
@@ -230,6 +234,13 @@ class Communicator {
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op,
                        Stream stream) {
     return start({Collective::Reduce, send, recv, count, type, op}, stream);
+  }
+  Request start_gather(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Gather, send, recv, count, type});
+  }
+  Request start_gather(const void* send, void* recv, std::size_t count, DataType type,
+                       Stream stream) {
+    return start({Collective::Gather, send, recv, count, type}, stream);
   }
 
   /// Not collective: checks and plans a collective, to be started any number of times, one at a

@@ -91,7 +91,47 @@ Schedule all_reduce_of(const Schedule& first, const Schedule& second) {
 
 namespace {
 
+/// The transfers that bring each chunk to the root, in the order of the steps: the last that writes
+/// it there, the last before that which writes it where that came from, and so on.
+std::vector<const Transfer*> ways_to(const Schedule& all_gather, Rank root) {
+  struct Wanted {
+    Rank at{};
+    std::uint32_t before = std::numeric_limits<std::uint32_t>::max();  // a step
+  };
+  std::vector<Wanted> wanted(all_gather.chunks.size(), Wanted{root});
+  std::vector<const Transfer*> kept;
+  for (auto t = all_gather.transfers.rbegin(); t != all_gather.transfers.rend(); ++t) {
+    Wanted& here = wanted[t->chunk];
+    if (here.at == all_gather.chunks[t->chunk].source) continue;  // it starts there
+    if (t->dst != here.at || t->step >= here.before) continue;
+    here = {t->src, t->step};
+    kept.push_back(&*t);
+  }
+  std::ranges::reverse(kept);
+  return kept;
+}
+
 }  // namespace
+
+Schedule gather_to(const Schedule& all_gather, Rank root, const Topology& topology) {
+  Schedule result = header_of(all_gather);
+  result.collective = Collective::Gather;
+  result.root = root;
+  for (Chunk& chunk : result.chunks) chunk.target = root;
+  // Links that the rest of the all-gather took are free now.
+  LinkCalendar calendar(topology);
+  Dependences dependences(result.ranks, result.chunks.size());
+  for (const Transfer* const t : ways_to(all_gather, root)) {
+    const auto route = all_gather.route(*t);
+    const std::uint32_t step =
+        calendar.next_free(route, dependences.earliest(t->op, t->chunk, t->src, t->dst));
+    calendar.take(route, step);
+    dependences.record(t->op, t->chunk, t->src, t->dst, step);
+    result.add(step, t->op, t->chunk, t->src, t->dst, route);
+  }
+  result.canonicalize();
+  return result;
+}
 
 Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topology& topology) {
   Schedule result = header_of(schedule);

@@ -43,6 +43,9 @@ Schedule generate(const Algorithm& algorithm, const Topology& topology, Collecti
   if (collective == Collective::AllReduce) return all_reduce(algorithm, topology, options);
   if (collective == Collective::AllGather) return algorithm.all_gather(topology, options);
   if (collective == Collective::Broadcast) return algorithm.broadcast(topology, root, options);
+  if (collective == Collective::Gather) {
+    return gather_to(algorithm.all_gather(topology, options), root, topology);
+  }
   return mirror(topology, [&](const Topology& t) {
     return generate(algorithm, t, time_reversed(collective), root, options);
   });

@@ -271,6 +271,9 @@ MT_API mtResult_t mtBroadcast(const void* send, void* recv, size_t count, mtData
 /** recv is written at the root only. */
 MT_API mtResult_t mtReduce(const void* send, void* recv, size_t count, mtDataType_t type,
                            mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream);
+/** send: count elements; recv: count times the ranks, written at the root only. */
+MT_API mtResult_t mtGather(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                           mtComm_t comm, mtStream_t stream);
 /** Waits until all ranks are here and all that was started is complete. Not in a group. */
 MT_API mtResult_t mtBarrier(mtComm_t comm);
 
@@ -300,6 +303,8 @@ MT_API mtResult_t mtIBroadcast(const void* send, void* recv, size_t count, mtDat
 MT_API mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataType_t type,
                             mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream,
                             mtRequest_t* request);
+MT_API mtResult_t mtIGather(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                            mtComm_t comm, mtStream_t stream, mtRequest_t* request);
 
 /* ---- persistent: planned once, started many times ----
  *
@@ -320,6 +325,8 @@ MT_API mtResult_t mtBroadcastInit(const void* send, void* recv, size_t count, mt
 MT_API mtResult_t mtReduceInit(const void* send, void* recv, size_t count, mtDataType_t type,
                                mtRedOp_t op, int root, mtComm_t comm, mtStream_t stream,
                                mtRequest_t* request);
+MT_API mtResult_t mtGatherInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                               int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
 MT_API mtResult_t mtStart(mtRequest_t request);
 
 /* ---- requests ---- */

@@ -67,6 +67,22 @@ TEST_F(Verify, RefusesABroadcastOfChunksThatTheRootDoesNotOwn) {
   EXPECT_TRUE(verify(broadcast, topology).has(ViolationKind::BadHeader));
 }
 
+TEST_F(Verify, RefusesChunksWhoseEndsDoNotFitTheCollective) {
+  Schedule gather = make_schedule("ring", topology, Collective::Gather, Rank{2});
+  EXPECT_TRUE(verify(gather, topology).ok());
+  gather.chunks[0].target = Rank{4};  // not the root
+  EXPECT_TRUE(verify(gather, topology).has(ViolationKind::BadHeader));
+  Schedule all_gather = make_schedule("ring", topology, Collective::AllGather);
+  all_gather.chunks[1].target = Rank{2};  // everybody wants it: there is no other end
+  EXPECT_TRUE(verify(all_gather, topology).has(ViolationKind::BadHeader));
+}
+
+TEST_F(Verify, NamesWhatAGatherLacks) {
+  Schedule gather = make_schedule("multitree", topology, Collective::Gather, Rank{2});
+  gather.transfers.pop_back();
+  EXPECT_TRUE(verify(gather, topology).has(ViolationKind::MissingChunk));
+}
+
 TEST_F(Verify, NamesTheTransferToAMissingRankOrChunk) {
   first(Op::Copy).dst = Rank{9};
   EXPECT_TRUE(report().has(ViolationKind::BadTransfer));

@@ -48,6 +48,7 @@ Exact best_cut(const Topology& topology, Collective collective, Rank root) {
     const bool has_root = (set >> index(topology.node_of(root)) & 1) != 0;
     std::uint32_t shards = inside;
     if (collective == Collective::Broadcast) shards = has_root ? topology.num_ranks() : 0;
+    if (collective == Collective::Gather && has_root) shards = 0;
     if (shards > 0) best = std::max(best, Exact(shards / leaving(topology, set)));
   }
   return best;
@@ -78,6 +79,8 @@ TEST(Certify, OneCutEqualsBruteForceOverAllCuts) {
                      best_cut(topology, Collective::Broadcast, root));
     expect_certified(topology, Collective::Reduce, root,
                      best_cut(transposed, Collective::Broadcast, root));
+    expect_certified(topology, Collective::Gather, root,
+                     best_cut(topology, Collective::Gather, root));
   }
 }
 
