@@ -21,13 +21,15 @@ namespace multitree {
 /// | Broadcast      | root: every chunk           | every chunk                                  |
 /// | Reduce         | its input of every chunk    | root: every chunk, all contributions once    |
 /// | Gather         | its own chunks              | root: every chunk                            |
+/// | Scatter        | root: every chunk           | its own chunks                               |
 enum class Collective : std::uint8_t {
   AllReduce,
   ReduceScatter,
   AllGather,
   Broadcast,
   Reduce,
-  Gather
+  Gather,
+  Scatter
 };
 
 /// Which ranks have a chunk, before a collective or after it.
@@ -52,13 +54,14 @@ inline constexpr CollectiveFacts kFacts[] = {
     {Collective::Broadcast, "broadcast", Holder::Root, Holder::Everyone},
     {Collective::Reduce, "reduce", Holder::Everyone, Holder::Root},
     {Collective::Gather, "gather", Holder::Own, Holder::Root},
+    {Collective::Scatter, "scatter", Holder::Root, Holder::Own},
 };
 [[nodiscard]] const CollectiveFacts& facts(Collective collective);
 
 /// All of them, in the order of the enumeration.
 std::span<const Collective> all_collectives();
 
-/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce", "gather".
+/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce", "gather", "scatter".
 std::string_view to_string(Collective collective);
 /// \throws Error(InvalidArgument) listing the names.
 Collective parse_collective(std::string_view text);

@@ -195,6 +195,10 @@ class Communicator {
   void gather(const void* send, void* recv, std::size_t count, DataType type) {
     run({Collective::Gather, send, recv, count, type});
   }
+  /// send: count times the ranks, read at the root only; recv: count elements.
+  void scatter(const void* send, void* recv, std::size_t count, DataType type) {
+    run({Collective::Scatter, send, recv, count, type});
+  }
 
   /// Without waiting; with a stream in its order: as start().
   Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
@@ -241,6 +245,13 @@ class Communicator {
   Request start_gather(const void* send, void* recv, std::size_t count, DataType type,
                        Stream stream) {
     return start({Collective::Gather, send, recv, count, type}, stream);
+  }
+  Request start_scatter(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Scatter, send, recv, count, type});
+  }
+  Request start_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                        Stream stream) {
+    return start({Collective::Scatter, send, recv, count, type}, stream);
   }
 
   /// Not collective: checks and plans a collective, to be started any number of times, one at a

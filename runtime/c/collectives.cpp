@@ -161,6 +161,7 @@ MULTITREE_COLLECTIVE(AllGather, mtSum, 0, MULTITREE_BUFFERS)
 MULTITREE_COLLECTIVE(Broadcast, mtSum, root, MULTITREE_BUFFERS, int root)
 MULTITREE_COLLECTIVE(Reduce, op, root, MULTITREE_BUFFERS, mtRedOp_t op, int root)
 MULTITREE_COLLECTIVE(Gather, mtSum, root, MULTITREE_BUFFERS, int root)
+MULTITREE_COLLECTIVE(Scatter, mtSum, root, MULTITREE_BUFFERS, int root)
 
 mtResult_t mtBarrier(mtComm_t comm) {
   return guarded([&] {

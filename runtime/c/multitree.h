@@ -274,6 +274,9 @@ MT_API mtResult_t mtReduce(const void* send, void* recv, size_t count, mtDataTyp
 /** send: count elements; recv: count times the ranks, written at the root only. */
 MT_API mtResult_t mtGather(const void* send, void* recv, size_t count, mtDataType_t type, int root,
                            mtComm_t comm, mtStream_t stream);
+/** send: count times the ranks, read at the root only; recv: count elements. */
+MT_API mtResult_t mtScatter(const void* send, void* recv, size_t count, mtDataType_t type, int root,
+                            mtComm_t comm, mtStream_t stream);
 /** Waits until all ranks are here and all that was started is complete. Not in a group. */
 MT_API mtResult_t mtBarrier(mtComm_t comm);
 
@@ -305,6 +308,8 @@ MT_API mtResult_t mtIReduce(const void* send, void* recv, size_t count, mtDataTy
                             mtRequest_t* request);
 MT_API mtResult_t mtIGather(const void* send, void* recv, size_t count, mtDataType_t type, int root,
                             mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtIScatter(const void* send, void* recv, size_t count, mtDataType_t type,
+                             int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
 
 /* ---- persistent: planned once, started many times ----
  *
@@ -327,6 +332,8 @@ MT_API mtResult_t mtReduceInit(const void* send, void* recv, size_t count, mtDat
                                mtRequest_t* request);
 MT_API mtResult_t mtGatherInit(const void* send, void* recv, size_t count, mtDataType_t type,
                                int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
+MT_API mtResult_t mtScatterInit(const void* send, void* recv, size_t count, mtDataType_t type,
+                                int root, mtComm_t comm, mtStream_t stream, mtRequest_t* request);
 MT_API mtResult_t mtStart(mtRequest_t request);
 
 /* ---- requests ---- */

@@ -72,15 +72,22 @@ TEST_F(Verify, RefusesChunksWhoseEndsDoNotFitTheCollective) {
   EXPECT_TRUE(verify(gather, topology).ok());
   gather.chunks[0].target = Rank{4};  // not the root
   EXPECT_TRUE(verify(gather, topology).has(ViolationKind::BadHeader));
+  Schedule scatter = make_schedule("ring", topology, Collective::Scatter, Rank{2});
+  EXPECT_TRUE(verify(scatter, topology).ok());
+  scatter.chunks[0].source = Rank{4};
+  EXPECT_TRUE(verify(scatter, topology).has(ViolationKind::BadHeader));
   Schedule all_gather = make_schedule("ring", topology, Collective::AllGather);
   all_gather.chunks[1].target = Rank{2};  // everybody wants it: there is no other end
   EXPECT_TRUE(verify(all_gather, topology).has(ViolationKind::BadHeader));
 }
 
-TEST_F(Verify, NamesWhatAGatherLacks) {
+TEST_F(Verify, NamesWhatAGatherOrScatterLacks) {
   Schedule gather = make_schedule("multitree", topology, Collective::Gather, Rank{2});
   gather.transfers.pop_back();
   EXPECT_TRUE(verify(gather, topology).has(ViolationKind::MissingChunk));
+  Schedule scatter = make_schedule("multitree", topology, Collective::Scatter, Rank{2});
+  scatter.transfers.erase(scatter.transfers.begin());
+  EXPECT_FALSE(verify(scatter, topology).ok());
 }
 
 TEST_F(Verify, NamesTheTransferToAMissingRankOrChunk) {

@@ -36,21 +36,30 @@ TEST(CApi, OneThreadIsManyRanks) {
   }
 }
 
-TEST(CApi, GathersToARoot) {
+TEST(CApi, GathersToARootAndScattersFromIt) {
   constexpr int kRanks = 4, kCount = 3;
   const Together all(kRanks);
   std::vector<std::int32_t> all_of_it(kRanks * kCount, -1);
-  std::vector<std::vector<std::int32_t>> in(kRanks);
+  std::vector<std::vector<std::int32_t>> in(kRanks), back(kRanks);
   for (const int root : {2, 0}) {
     ASSERT_EQ(mtGroupStart(), mtSuccess);
     for (int r = 0; r < kRanks; ++r) {
       in[r] = {10 * r, 10 * r + 1, 10 * r + 2};
+      back[r].assign(kCount, -1);
       std::int32_t* const recv = r == root ? all_of_it.data() : nullptr;
       EXPECT_EQ(mtGather(in[r].data(), recv, kCount, mtInt32, root, all.comms[r], nullptr),
                 mtSuccess);
     }
     ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
     EXPECT_THAT(all_of_it, ::testing::ElementsAre(0, 1, 2, 10, 11, 12, 20, 21, 22, 30, 31, 32));
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    for (int r = 0; r < kRanks; ++r) {
+      const std::int32_t* const send = r == root ? all_of_it.data() : nullptr;
+      EXPECT_EQ(mtScatter(send, back[r].data(), kCount, mtInt32, root, all.comms[r], nullptr),
+                mtSuccess);
+    }
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << mtGetLastError(nullptr);
+    EXPECT_EQ(back, in);
   }
 }
 

@@ -81,6 +81,8 @@ TEST(Certify, OneCutEqualsBruteForceOverAllCuts) {
                      best_cut(transposed, Collective::Broadcast, root));
     expect_certified(topology, Collective::Gather, root,
                      best_cut(topology, Collective::Gather, root));
+    expect_certified(topology, Collective::Scatter, root,
+                     best_cut(transposed, Collective::Gather, root));
   }
 }
 
