@@ -190,18 +190,17 @@ void Communicator::settle() {
 }
 
 std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadline deadline) {
-  return shrink([&](const Remains& remains) { return replan(remains.survivors); }, deadline);
+  return shrink([&](const Shrunk& shrunk) { return replan(shrunk.survivors); }, deadline);
 }
 
 std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, Deadline deadline) {
   settle();
   Engine& engine = *impl_->engine;
   // Not earlier: a rank that gives up cancels what others may still be waiting for.
-  Shrunk shrunk = engine.bootstrap().shrink(deadline);
+  const Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");
   const std::uint64_t finished = agree_on_finished(*shrunk.job, engine, impl_->sequence, deadline);
-  auto communicator = std::make_unique<Communicator>(
-      std::move(shrunk.job), replan({shrunk.survivors, shrunk.dead_links}), impl_->options);
+  auto communicator = std::make_unique<Communicator>(shrunk.job, replan(shrunk), impl_->options);
   communicator->impl_->finished_before = finished;
   return communicator;
 }

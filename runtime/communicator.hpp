@@ -65,14 +65,8 @@ struct PlansBySize {
 /// rank, the rank that it had.
 using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivors)>;
 
-/// What a job has left, the same at every rank.
-struct Remains {
-  std::span<const std::uint32_t> survivors;  ///< by new rank: the rank that it had
-  std::span<const DeadLink> dead_links;      ///< between survivors, in their new numbers
-};
-
 /// The same for those who can avoid links. A schedule that uses a dead one ends in LinkError again.
-using ReplanAround = std::function<PlansBySize(const Remains& remains)>;
+using ReplanAround = std::function<PlansBySize(const Shrunk& shrunk)>;
 
 /// What a collective is called with. `count` is in elements, of a shard where the collective has
 /// shards; what a rank neither puts in nor gets out (algorithms/collective.hpp) may be null.

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/tuning/planner.hpp"
 #include "runtime/host/group_internal.hpp"
 #include "runtime/job/agreement.hpp"
 #include "runtime/measure/link_measurement.hpp"
@@ -76,12 +77,11 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
                              {.transport = options.transport, .timeout = options.timeout});
     choose.links = &measured;
   }
-  std::vector<SizedSchedules> plans;
-  for (const Collective collective : wanted.collectives) {
-    const Rank root = has_root(collective) ? wanted.root : Rank{0};
-    plans.push_back(
-        choose_together(*bootstrap, topology, collective, root, choose, options.timeout));
-  }
+  const RemainingNetwork network(topology);
+  const Planner planner(network, {}, [&](const Topology& on, Collective collective, Rank root) {
+    return choose_together(*bootstrap, on, collective, root, choose, options.timeout);
+  });
+  std::vector<SizedSchedules> plans = planner.schedules(wanted.collectives, wanted.root);
   check_agreement(plans, *bootstrap, options.timeout);
   return std::make_unique<Communicator>(std::move(bootstrap), PlansBySize(std::move(plans), true),
                                         options);

@@ -17,7 +17,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
 #include "algorithms/tuning/choose.hpp"
-#include "algorithms/verify.hpp"
+#include "algorithms/tuning/planner.hpp"
 #include "runtime/job/launcher.hpp"
 #include "runtime/tuning.hpp"
 #include "tools/command.hpp"
@@ -82,14 +82,7 @@ std::string name_of(const SizedSchedules& schedules) {
 void set_run(Plan& plan, std::size_t i, SizedSchedules schedules, const Bounds& bounds,
              const Certificate& certificate) {
   const Topology& topology = plan.network.front();
-  for (const SizedSchedule& sized : schedules) {
-    const VerifyReport report = verify(sized.schedule, topology);
-    if (!report.ok()) {
-      throw Error(ErrorCode::InvalidInput,
-                  fmt::format("schedule {} does not verify: {}", sized.schedule.algorithm,
-                              report.violations.front().message));
-    }
-  }
+  check_verified(schedules, topology);
   const std::uint64_t last = plan.options.sizes.back();
   plan.runs[i].algorithm = name_of(schedules);
   plan.runs[i].report =
@@ -207,8 +200,9 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
     json["config"]["link_times"] = to_string(times);
     if (!plan.hosts.empty()) json["config"]["hosts"] = plan.hosts;
-    if (const auto lost = crew.lost(); !lost.empty()) json["lost_ranks"] = lost;
-    for (const auto& [a, b] : crew.dead_links()) json["lost_links"].push_back({a, b});
+    const Survivors& left = crew.survivors();
+    if (const auto lost = left.lost(); !lost.empty()) json["lost_ranks"] = lost;
+    for (const auto& [a, b] : left.dead_links()) json["lost_links"].push_back({a, b});
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));

@@ -86,9 +86,9 @@ void Comm::set_up(const Join& join) {
     rank_ = joined.job->rank();
     size_ = joined.job->size();
     try {
-      Planner planner(settings_, joined.job->size(), joined.network);
-      planner.measure(*joined.job);
-      std::vector<SizedSchedules> plans = planner.unrooted();
+      CommPlans all_plans(settings_, joined.job->size(), joined.network);
+      all_plans.measure(*joined.job);
+      std::vector<SizedSchedules> plans = all_plans.unrooted();
       check_agreement(plans, *joined.job, settings_.init_deadline);
       auto communicator = std::make_unique<Communicator>(
           joined.job, PlansBySize(std::move(plans), settings_.open()), settings_.options);
@@ -96,7 +96,7 @@ void Comm::set_up(const Join& join) {
         const std::scoped_lock lock(words_mutex_);
         dead_links_ = joined.dead_links;
       }
-      adopt(joined, std::move(communicator), std::move(planner));
+      adopt(joined, std::move(communicator), std::move(all_plans));
     } catch (const std::exception& error) {
       joined.job->report_failure(error.what());
       throw;
@@ -112,10 +112,10 @@ void Comm::set_up(const Join& join) {
 }
 
 void Comm::adopt(const Joined& joined, std::unique_ptr<Communicator> communicator,
-                 Planner planner) {
+                 CommPlans plans) {
   const Turn turn(*this);
   bootstrap_ = joined.job;
-  planner_ = std::move(planner);
+  plans_ = std::move(plans);
   unrooted_ = std::move(communicator);
   if (joined.arrived) joined.arrived();
   mtResult_t expected = mtInProgress;
@@ -211,7 +211,7 @@ void Comm::connect(std::uint32_t root) {
   check_alive();
   if (rooted_.contains(root)) return;
   run([&] {
-    std::vector<SizedSchedules> plans = planner_->rooted(Rank{root});
+    std::vector<SizedSchedules> plans = plans_->rooted(Rank{root});
     check_agreement(plans, *bootstrap_, settings_.options.timeout);
     CommunicatorOptions options = settings_.options;
     options.root = root;

@@ -49,9 +49,9 @@ struct Job {
 /// The job that a communicator is to be made of.
 struct Joined {
   std::shared_ptr<Bootstrap> job;
-  std::optional<Remainder> network = {};  ///< what is left of the one that it shrank from
-  std::vector<DeadLink> dead_links = {};  ///< between its ranks
-  std::function<void()> arrived = {};     ///< called once the communicator stands
+  std::optional<RemainingNetwork> network = {};  ///< of the one that it shrank from
+  std::vector<DeadLink> dead_links = {};         ///< between its ranks
+  std::function<void()> arrived = {};            ///< called once the communicator stands
 };
 
 /// What a communicator failed of, as far as it is known, in its ranks.
@@ -156,9 +156,9 @@ class Comm {
   /// What streams have failed with is the cause of what others fail with.
   void note_streams();
   void wait_for_stream(const Job& job);
-  void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, Planner planner);
+  void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, CommPlans plans);
   void hand_over();
-  [[nodiscard]] std::optional<Remainder> remaining_network(const std::vector<DeadLink>& dead) const;
+  [[nodiscard]] std::optional<RemainingNetwork> remaining_network(const Survivors& left) const;
   /// Under the mutex, after a failure: what the job knows of it.
   void note_cause();
   /// All communicators, as drop_jobs() and shrink() need them.
@@ -189,15 +189,15 @@ class Comm {
   std::mutex mutex_;                     ///< guards what follows
   std::atomic<int> threads_waiting_{0};  ///< for the mutex
   std::shared_ptr<Bootstrap> bootstrap_;
-  std::optional<Planner> planner_;
+  std::optional<CommPlans> plans_;
   std::unique_ptr<Communicator> unrooted_;
   std::map<std::uint32_t, std::unique_ptr<Communicator>> rooted_;
   std::vector<std::shared_ptr<Job>> outstanding_;
   /// Of mtMemAlloc(), which stays until this is gone, however little is left of the communicators.
   std::map<void*, std::shared_ptr<const void>> memory_;
   bool shrunk_ = false;
-  /// Once shrunk: by the rank that bootstrap_ gives it, the rank that it has here.
-  std::vector<std::uint32_t> members_;
+  /// Once shrunk: who is left, in the ranks that they have here.
+  std::optional<Survivors> survivors_;
 };
 
 /// Handles are numbers that are never used twice, so a stale one is told from a good one.

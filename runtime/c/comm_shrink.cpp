@@ -4,11 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <numeric>
-
 #include "runtime/c/comm_turn_internal.hpp"
-#include "topologies/remains.hpp"
 
 namespace multitree::runtime::c {
 
@@ -43,58 +39,45 @@ Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
     drop_jobs();
   }
   for (Communicator* const communicator : communicators()) communicator->settle();
-  if (members_.empty()) {
-    members_.resize(size_);
-    std::iota(members_.begin(), members_.end(), 0U);
-  }
-  // By today's numbers; whoever is not among the members was lost before.
+  if (!survivors_) survivors_.emplace(size_);
+  // By today's numbers; whoever is not among the survivors was lost before.
   std::vector<std::uint32_t> numbers;
-  for (std::uint32_t now = 0; now < members_.size(); ++now) {
-    if (std::ranges::find(without, members_[now]) != without.end()) numbers.push_back(now);
+  for (const std::uint32_t rank : without) {
+    if (const auto now = survivors_->today(rank)) numbers.push_back(*now);
   }
   Shrunk shrunk;
   run([&] { shrunk = bootstrap_->shrink(deadline, numbers); });
   shrunk_ = true;
   fail(mtInvalidUsage, "the communicator was shrunk to another");
   drop_jobs();
-  std::vector<std::uint32_t> left;
-  for (const std::uint32_t now : shrunk.survivors) left.push_back(members_[now]);
-  members_ = std::move(left);
+  survivors_ = survivors_->after(shrunk.survivors, shrunk.dead_links);
   // Until the other one stands this one has the job, to be shrunk again if need be.
   bootstrap_ = shrunk.job;
   for (const std::uint32_t rank : without) {
-    if (std::ranges::find(members_, rank) == members_.end()) continue;
+    if (!survivors_->has(rank)) continue;
     throw Failure(
         mtInvalidUsage,
         fmt::format("rank {} was to be left out, but calls mtCommShrink() as well", rank));
   }
-  const std::vector<DeadLink> none;
+  // Those that were dead when this communicator was made are known to its network.
+  const std::vector<DeadLink> known = wish.around_links ? dead_links() : survivors_->dead_links();
   return {.job = bootstrap_,
-          .network = remaining_network(wish.around_links ? shrunk.dead_links : none),
+          .network = remaining_network(survivors_->without_links(known)),
           .dead_links = shrunk.dead_links,
           .arrived = [this] { hand_over(); }};
 }
 
-/// `dead`: by the numbers in members_; those that were dead when this communicator was made are
-/// known to its network.
-std::optional<Remainder> Comm::remaining_network(const std::vector<DeadLink>& dead) const {
-  std::vector<SilentPair> silent;
-  const std::vector<DeadLink> before = dead_links();
-  for (const auto& [a, b] : dead) {
-    const DeadLink link = link_between(members_.at(a), members_.at(b));
-    if (std::ranges::find(before, link) == before.end()) silent.emplace_back(link.a, link.b);
-  }
-  if (!planner_ || members_.size() == 1) return std::nullopt;
-  if (silent.empty() && planner_->named_network() == nullptr) return std::nullopt;
-  const auto part = part_that_goes_on(*planner_->network(), members_, silent);
-  if (part.size() < members_.size()) {
+std::optional<RemainingNetwork> Comm::remaining_network(const Survivors& left) const {
+  if (!plans_ || !plans_->network() || left.ranks().size() == 1) return std::nullopt;
+  if (left.dead_links().empty() && !plans_->is_named()) return std::nullopt;
+  const auto part = part_that_goes_on(plans_->network()->network(), left);
+  if (part.size() < left.ranks().size()) {
     throw Failure(mtRemoteError,
                   fmt::format("rank {}: dead links have split the network: rank {} can go on, "
                               "without the others",
                               rank_.load(), fmt::join(part, ", ")));
   }
-  return Remainder{*planner_->original(),
-                   multitree::remaining_network(*planner_->network(), members_, silent)};
+  return plans_->network()->after(left);
 }
 
 void Comm::hand_over() {

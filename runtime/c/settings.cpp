@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <tuple>
 
-#include "algorithms/replan.hpp"
-#include "algorithms/tuning/choose.hpp"
-#include "algorithms/verify.hpp"
+#include "algorithms/io/io.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "runtime/tuning.hpp"
@@ -52,16 +52,6 @@ std::string find_tuning(const char* configured) {
   if (configured == nullptr) configured = std::getenv(kTuningVariable);
   const std::string tuning = text(configured, "");
   return tuning.empty() ? std::string(kDeclared) : tuning;
-}
-
-void check_verified(const SizedSchedules& schedules, const Topology& topology) {
-  for (const SizedSchedule& sized : schedules) {
-    const VerifyReport report = verify(sized.schedule, topology);
-    if (report.ok()) continue;
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("schedule {} does not verify: {}", sized.schedule.algorithm,
-                            report.violations.front().message));
-  }
 }
 
 using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, std::uint32_t>;
@@ -122,101 +112,78 @@ Settings read_config(const mtConfig_t* config) {
   return settings;
 }
 
-Planner::Planner(Settings settings, std::uint32_t ranks, const std::optional<Remainder>& remainder)
-    : settings_(std::move(settings)) {
-  if (remainder) {
-    topology_ = remainder->left;
-    whole_ = remainder->whole;
-  } else if (!settings_.plan_file.empty()) {
-    file_ = parse_plan_json(read_file(settings_.plan_file), settings_.plan_file);
-    check_verified(file_->schedules, file_->topology);
-    topology_ = file_->topology;
-  } else if (!settings_.topology.empty()) {
-    topology_ = load_topology(settings_.topology);
-  } else if (ranks > 1) {
-    topology_ = load_topology(fmt::format("full:{}", ranks));
-  }
-  if (topology_ && topology_->num_ranks() != ranks) {
+CommPlans::CommPlans(Settings settings, std::uint32_t ranks,
+                     const std::optional<RemainingNetwork>& remaining)
+    : settings_(std::move(settings)), network_(remaining) {
+  named_ = remaining || !settings_.plan_file.empty() || !settings_.topology.empty();
+  if (!remaining) load(ranks);
+  if (!network_) return;
+  const Topology& network = network_->network();
+  if (network.num_ranks() != ranks) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{}: expected a network of {} ranks, as the communicator, found {}",
-                            topology_->name(), ranks, topology_->num_ranks()));
+                            network.name(), ranks, network.num_ranks()));
   }
   const bool from_file = settings_.tuning != kDeclared && settings_.tuning != kMeasured;
-  if (!topology_ || !chooses() || !from_file) return;
+  if (chooses() && from_file) read_times();
+}
+
+void CommPlans::load(std::uint32_t ranks) {
+  if (!settings_.plan_file.empty()) {
+    PlanFile file = parse_plan_json(read_file(settings_.plan_file), settings_.plan_file);
+    check_verified(file.schedules, file.topology);
+    network_.emplace(std::move(file.topology));
+    ready_ = std::move(file.schedules);
+  } else if (!settings_.topology.empty()) {
+    network_.emplace(load_topology(settings_.topology));
+  } else if (ranks > 1) {
+    network_.emplace(load_topology(fmt::format("full:{}", ranks)));
+  }
+}
+
+void CommPlans::read_times() {
   times_ = parse_link_table_json(read_file(settings_.tuning), settings_.tuning);
   try {
-    static_cast<void>(with_times(*topology_, *times_));
+    static_cast<void>(with_times(network_->network(), *times_));
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{}: {}", settings_.tuning, error.what()));
   }
 }
 
-void Planner::measure(Bootstrap& job) {
-  if (settings_.tuning != kMeasured || !topology_ || !chooses()) return;
+void CommPlans::measure(Bootstrap& job) {
+  if (settings_.tuning != kMeasured || !network_ || !chooses()) return;
   if (settings_.open() && goes_without_messages(job, settings_.options)) return;
   times_ = measure_links(
-      job, *topology_,
+      job, network_->network(),
       {.transport = settings_.options.transport, .timeout = settings_.options.timeout});
 }
 
-SizedSchedules Planner::plan(Collective collective, Rank root) const {
-  if (file_) {
-    const Schedule& first = file_->schedules.front().schedule;
-    if (first.collective == collective && first.root == root) return file_->schedules;
-  }
-  if (whole_) {
-    try {
-      return generate(*topology_, collective, root);
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported && error.code() != ErrorCode::InvalidArgument)
-        throw;
-    }
-    return repaired(collective, root);
-  }
-  // A file and links may change between two communicators; specs mean the same for ever.
-  const bool full_mesh = settings_.topology.empty() && !file_ && !times_;
-  if (!full_mesh) return generate(*topology_, collective, root);
-  return remembered(
-      {settings_.topology, settings_.algorithm, topology_->num_ranks(), collective, index(root)},
-      [&] { return generate(*topology_, collective, root); });
-}
-
-SizedSchedules Planner::generate(const Topology& network, Collective collective, Rank root) const {
+SizedSchedules CommPlans::make(const Topology& network, Collective collective, Rank root) const {
+  // What links take is known of those that are left.
+  const bool timed = times_ && &network == &network_->network();
   // A network that somebody describes is worth the time of all algorithms.
-  const bool timed = times_ && &network == &*topology_;
-  const ChooseOptions options{.quick = settings_.topology.empty() && !file_,
+  const ChooseOptions options{.quick = settings_.topology.empty() && settings_.plan_file.empty(),
                               .links = timed ? &*times_ : nullptr};
-  SizedSchedules made = choose_schedules(settings_.algorithm, network, collective, root, options);
-  if (settings_.algorithm != "auto") check_verified(made, network);
-  return made;
+  const auto generate = [&] {
+    return by_algorithm(settings_.algorithm, options)(network, collective, root);
+  };
+  // A file and links may change between two communicators; specs mean the same for ever.
+  if (named_ || times_) return generate();
+  return remembered(
+      {settings_.topology, settings_.algorithm, network.num_ranks(), collective, index(root)},
+      generate);
 }
 
-/// The algorithm is for the whole network, and not for what is left of it.
-SizedSchedules Planner::repaired(Collective collective, Rank root) const {
-  const std::string& name = topology_->node(topology_->node_of(root)).name;
-  Rank old_root{0};
-  while (whole_->node(whole_->node_of(old_root)).name != name) old_root = Rank{index(old_root) + 1};
-  SizedSchedules made;
-  for (const SizedSchedule& sized : generate(*whole_, collective, old_root)) {
-    made.push_back({replan(sized.schedule, *whole_, *topology_).schedule, sized.max_bytes});
-  }
-  return made;
-}
-
-std::vector<SizedSchedules> Planner::unrooted() const {
-  std::vector<SizedSchedules> plans;
-  for (const Collective collective : all_collectives()) {
-    if (topology_ && !has_root(collective)) plans.push_back(plan(collective, Rank{0}));
-  }
-  return plans;
-}
-
-std::vector<SizedSchedules> Planner::rooted(Rank root) const {
-  std::vector<SizedSchedules> plans;
-  for (const Collective collective : all_collectives()) {
-    if (topology_ && has_root(collective)) plans.push_back(plan(collective, root));
-  }
-  return plans;
+std::vector<SizedSchedules> CommPlans::plan(bool rooted, Rank root) const {
+  if (!network_) return {};
+  const Planner planner(*network_, ready_,
+                        [this](const Topology& network, Collective collective, Rank of) {
+                          return make(network, collective, of);
+                        });
+  std::vector<Collective> collectives;
+  std::ranges::copy_if(all_collectives(), std::back_inserter(collectives),
+                       [&](Collective collective) { return has_root(collective) == rooted; });
+  return planner.schedules(collectives, root);
 }
 
 }  // namespace multitree::runtime::c

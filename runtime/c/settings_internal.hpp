@@ -11,9 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "algorithms/io/io.hpp"
 #include "algorithms/tuning/link_table.hpp"
-#include "algorithms/tuning/plan.hpp"
+#include "algorithms/tuning/planner.hpp"
 #include "runtime/c/multitree.h"
 #include "runtime/communicator.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -38,47 +37,37 @@ struct Settings {
 /// \throws Failure(mtInvalidArgument) naming the field. nullptr gives the defaults.
 Settings read_config(const mtConfig_t* config);
 
-/// A network, and what is left of it for those who have shrunk. Nodes have the same names in both.
-struct Remainder {
-  Topology whole, left;
-};
-
-/// The network of a communicator, and what runs on it. Schedules are kept for the next communicator
-/// with the same settings.
-class Planner {
+/// What runs on a communicator. Schedules are kept for the next one with the same settings.
+class CommPlans {
  public:
-  /// `remainder`: instead of what the settings say. \throws Error for the topology or the file.
-  Planner(Settings settings, std::uint32_t ranks,
-          const std::optional<Remainder>& remainder = std::nullopt);
+  /// `remaining`: instead of what the settings say. \throws Error for the topology or the file.
+  CommPlans(Settings settings, std::uint32_t ranks,
+            const std::optional<RemainingNetwork>& remaining = std::nullopt);
   /// Collective: what links take, where settings want it measured and schedules are going to be
   /// chosen by it. Before the others. \throws Error as measure_links()
   void measure(Bootstrap& job);
-  /// Of all-reduce, reduce-scatter and all-gather. All verified.
-  [[nodiscard]] std::vector<SizedSchedules> unrooted() const;
-  /// Of broadcast and reduce. All verified.
-  [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const;
-  /// Null where nobody named one.
-  [[nodiscard]] const Topology* named_network() const {
-    const bool named = !settings_.topology.empty() || file_ || whole_;
-    return named ? network() : nullptr;
-  }
-  /// Null for a single rank.
-  [[nodiscard]] const Topology* network() const { return topology_ ? &*topology_ : nullptr; }
-  /// The same before anything was lost.
-  [[nodiscard]] const Topology* original() const { return whole_ ? &*whole_ : network(); }
+  /// Of the collectives without a root. All verified.
+  [[nodiscard]] std::vector<SizedSchedules> unrooted() const { return plan(false, Rank{0}); }
+  /// Of those with one. All verified.
+  [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const { return plan(true, root); }
+  /// Whether somebody named a network, by itself or in a file.
+  [[nodiscard]] bool is_named() const { return named_; }
+  /// None for a single rank, which needs no schedules.
+  [[nodiscard]] const std::optional<RemainingNetwork>& network() const { return network_; }
 
  private:
-  [[nodiscard]] SizedSchedules plan(Collective collective, Rank root) const;
+  [[nodiscard]] std::vector<SizedSchedules> plan(bool rooted, Rank root) const;
+  void load(std::uint32_t ranks);
+  void read_times();
   /// Whether any schedule is chosen by predicted time.
   [[nodiscard]] bool chooses() const { return settings_.algorithm == "auto"; }
-  [[nodiscard]] SizedSchedules generate(const Topology& network, Collective collective,
-                                        Rank root) const;
-  [[nodiscard]] SizedSchedules repaired(Collective collective, Rank root) const;
+  [[nodiscard]] SizedSchedules make(const Topology& network, Collective collective,
+                                    Rank root) const;
 
   Settings settings_;
-  std::optional<Topology> topology_;  ///< none for a single rank, which needs no schedules
-  std::optional<Topology> whole_;     ///< that topology_ is left of
-  std::optional<PlanFile> file_;
+  bool named_ = false;
+  std::optional<RemainingNetwork> network_;
+  SizedSchedules ready_;            ///< of the file
   std::optional<LinkTable> times_;  ///< none: those of the topology
 };
 

@@ -250,10 +250,9 @@ TEST(Shrink, GoesOnAroundADeadLink) {
       EXPECT_EQ(error.link(), (DeadLink{2, 3}));
       EXPECT_THAT(error.what(), HasSubstr("no word over link 2-3"));
     }
-    const ReplanAround replan = [](const Remains& remains) {
-      EXPECT_EQ(remains.survivors.size(), 4U);
-      EXPECT_THAT(std::vector(remains.dead_links.begin(), remains.dead_links.end()),
-                  ElementsAre(DeadLink{2, 3}));
+    const ReplanAround replan = [](const Shrunk& shrunk) {
+      EXPECT_EQ(shrunk.survivors.size(), 4U);
+      EXPECT_THAT(shrunk.dead_links, ElementsAre(DeadLink{2, 3}));
       return PlansBySize({for_all_sizes(ring_schedule(Collective::AllReduce, 4))});
     };
     const auto after = before.shrink(replan, Deadline(10'000));

@@ -212,8 +212,8 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
                   const Crew& crew, const BenchmarkOptions& options, Observer& observer,
                   const std::function<void(const Row&, const RowDetails&)>& on_row, Done& done) {
   const std::shared_ptr<runtime::Bootstrap> job = crew.job();
-  const SizedSchedules fitting = crew.fit(schedules);
   const Rank root = has_root(options.collective) ? crew.now(options.root) : Rank{0};
+  const SizedSchedules fitting = crew.fit(schedules, options.collective, root);
   std::vector<SizedSchedules> plans;
   if (!fitting.empty()) plans.push_back(fitting);
   runtime::check_agreement(plans, *job, options.communicator.timeout);
@@ -222,7 +222,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   wanted.host_path = schedules.empty() ? runtime::HostPath::Required : runtime::HostPath::Off;
   wanted.root = index(root);
   wanted.recorder = observer.recorder();
-  observer.join(*job, crew.network(), fitting, wanted.timeout);
+  observer.join(*job, crew.network().network(), fitting, wanted.timeout);
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];

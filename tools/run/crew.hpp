@@ -12,7 +12,7 @@
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "topologies/error.hpp"
-#include "topologies/topology.hpp"
+#include "topologies/remaining_network.hpp"
 
 namespace multitree::tools {
 
@@ -24,26 +24,20 @@ struct OnFailure {
 
 class Crew {
  public:
-  /// `network`: what the schedules of the run are for; must outlive the crew.
+  /// `network`: what the schedules of the run are for.
   Crew(std::shared_ptr<runtime::Bootstrap> job, const Topology& network, OnFailure on_failure);
 
   [[nodiscard]] const std::shared_ptr<runtime::Bootstrap>& job() const { return job_; }
-  /// By rank: the rank it had at the beginning.
-  [[nodiscard]] const std::vector<std::uint32_t>& members() const { return members_; }
-  /// Of those that are still there.
-  [[nodiscard]] const Topology& network() const { return network_; }
-  /// Those that are not there any more, ascending.
-  [[nodiscard]] std::vector<std::uint32_t> lost() const;
-
-  /// Schedules of the whole network, repaired for those that are still there. None for a rank that
-  /// is alone. \throws Error as replan().
-  [[nodiscard]] SizedSchedules fit(const SizedSchedules& schedules) const;
+  /// Those that are still there, and the links that died between them.
+  [[nodiscard]] const Survivors& survivors() const { return survivors_; }
+  /// What they are on.
+  [[nodiscard]] const RemainingNetwork& network() const { return network_; }
+  /// Schedules of the whole network for those that are still there; none for a rank that is alone,
+  /// and of none. `root` in its number of today. \throws Error as Planner
+  [[nodiscard]] SizedSchedules fit(const SizedSchedules& schedules, Collective collective,
+                                   Rank root) const;
   /// The number that a rank of the whole network has now. \throws Error(Transport) if it is gone.
   [[nodiscard]] Rank now(Rank rank) const;
-
-  /// Links that died between ranks that are still there, by the ranks they had at the beginning;
-  /// ascending.
-  [[nodiscard]] const std::vector<runtime::DeadLink>& dead_links() const { return dead_links_; }
 
   /// Collective over those that are still there, after `error`: goes on without the others and
   /// around links that died, or rethrows it if that is not wanted or of no use.
@@ -52,19 +46,16 @@ class Crew {
   [[nodiscard]] std::string words() const;
 
  private:
-  /// Collective: shrinks the job; `members` and `links` are by the ranks at the beginning.
-  void shrink(std::vector<std::uint32_t>& members, std::vector<runtime::DeadLink>& links,
-              const std::vector<std::uint32_t>& without, runtime::Deadline deadline);
-  void leave_other_parts(std::vector<std::uint32_t>& members, std::vector<runtime::DeadLink>& links,
-                         runtime::Deadline deadline);
-  [[nodiscard]] bool knows(const runtime::DeadLink& link) const;
+  /// Collective: shrinks the job, `without` these of its ranks. \returns `survivors` after that
+  [[nodiscard]] Survivors shrink(const Survivors& survivors,
+                                 const std::vector<std::uint32_t>& without,
+                                 runtime::Deadline deadline);
+  [[nodiscard]] Survivors leave_other_parts(const Survivors& survivors, runtime::Deadline deadline);
 
   std::shared_ptr<runtime::Bootstrap> job_;
-  const Topology& whole_;
-  Topology network_;
   OnFailure on_failure_;
-  std::vector<std::uint32_t> members_;
-  std::vector<runtime::DeadLink> dead_links_;
+  RemainingNetwork network_;
+  Survivors survivors_;
   std::string cause_;
 };
 
