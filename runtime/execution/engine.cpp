@@ -98,8 +98,8 @@ bool Engine::poll() {
     looked_ = false;
     return true;
   }
-  // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline. And
-  // there may be no end to it: UCX has work as long as it tries to let go of a connection.
+  // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
+  // And there may be no end to it: UCX has work as long as it tries to let go of a connection.
   if (!network || idle_polls_ >= spins_ || ++busy_polls_ % kBusyPolls == 0) on_idle(network);
   return network;
 }
