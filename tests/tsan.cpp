@@ -3,8 +3,8 @@
 /// What the thread sanitizer takes for a race in libraries that were not built with it.
 extern "C" const char* __tsan_default_suppressions();  // NOLINT: the sanitizer's name
 
-// spdlog makes its registry under the guard of a static variable, inside the library. At the end of
-// a process UCX destroys locks that its own thread, of a worker left behind on purpose, may hold.
+// At the end of a process UCX destroys locks that its own thread, of a worker left behind on
+// purpose, may hold.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT
-  return "race:spdlog::details::registry::registry\nrace:libucs.so\n";
+  return "race:libucs.so\n";
 }

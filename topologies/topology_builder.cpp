@@ -3,12 +3,11 @@
 /// Collecting and validating the nodes and links of a Topology.
 #include <fmt/format.h>
 
-#include <boost/graph/strong_components.hpp>
 #include <limits>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "topologies/graph.hpp"
 #include "topologies/topology.hpp"
 #include "topologies/topology_error_internal.hpp"
 #include "topologies/utf8_internal.hpp"
@@ -91,18 +90,34 @@ void check_link(std::span<const Node> nodes, std::span<const Link> links, std::s
   }
 }
 
-// Boost numbers components in reverse topological order: no path leads from a lower to a higher.
+/// The nodes to which links lead from `root`, or (`backwards`) from which they lead to it.
+std::vector<bool> reached(const Topology& topology, NodeId root, bool backwards) {
+  std::vector<bool> known(topology.num_nodes());
+  std::vector<NodeId> open{root};
+  known[index(root)] = true;
+  while (!open.empty()) {
+    const NodeId node = open.back();
+    open.pop_back();
+    for (const LinkId id : backwards ? topology.in_links(node) : topology.out_links(node)) {
+      const NodeId next = backwards ? topology.link(id).src : topology.link(id).dst;
+      if (known[index(next)]) continue;
+      known[index(next)] = true;
+      open.push_back(next);
+    }
+  }
+  return known;
+}
+
+/// By the topology's own rows of links: a graph beside it would more than double what a network of
+/// a million ranks takes.
 void check_reachability(const Topology& topology) {
-  const Graph graph = make_graph(topology);
-  std::vector<std::uint32_t> component(topology.num_nodes());
-  boost::strong_components(graph, boost::make_iterator_property_map(
-                                      component.begin(), boost::get(boost::vertex_index, graph)));
   const NodeId root = topology.node_of(Rank{0});
+  const std::vector<bool> from_root = reached(topology, root, false);
+  const std::vector<bool> to_root = reached(topology, root, true);
   for (std::uint32_t rank = 1; rank < topology.num_ranks(); ++rank) {
     const NodeId node = topology.node_of(Rank{rank});
-    if (component[index(node)] == component[index(root)]) continue;
-    const bool from_root = component[index(root)] < component[index(node)];
-    const auto [from, to] = from_root ? std::pair(0U, rank) : std::pair(rank, 0U);
+    if (from_root[index(node)] && to_root[index(node)]) continue;
+    const auto [from, to] = from_root[index(node)] ? std::pair(rank, 0U) : std::pair(0U, rank);
     fail(fmt::format("rank {} ({}) cannot reach rank {} ({})", from,
                      topology.node(topology.node_of(Rank{from})).name, to,
                      topology.node(topology.node_of(Rank{to})).name));

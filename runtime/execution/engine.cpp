@@ -21,6 +21,8 @@ constexpr std::uint32_t kSpinsWhenCrowded = 2;
 /// Where a sleep ends as soon as something arrives, polling before it only takes the processor from
 /// others.
 constexpr std::uint32_t kSpinsBeforeSleep = 1;
+/// Polls in which the network has moved and no operation has that count as an idle one.
+constexpr std::uint32_t kBusyPolls = 16;
 constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
 /// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
@@ -91,13 +93,14 @@ bool Engine::poll() {
   check_usable();
   const bool network = transport_->progress();
   if (advance_all()) {
-    idle_polls_ = 0;
+    idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
     return true;
   }
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
-  if (!network || idle_polls_ >= spins_) on_idle(network);
+  // And there may be no end to it: UCX has work as long as it tries to let go of a connection.
+  if (!network || idle_polls_ >= spins_ || ++busy_polls_ % kBusyPolls == 0) on_idle(network);
   return network;
 }
 

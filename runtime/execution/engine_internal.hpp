@@ -101,7 +101,8 @@ class Engine {
   std::mutex mutex_;
   std::atomic<std::uint32_t> contenders_{0};
   std::uint32_t idle_polls_ = 0;
-  std::uint32_t spins_;  ///< idle polls before a yield, as crowded as it is
+  std::uint32_t busy_polls_ = 0;  ///< since something moved: those in which the network had work
+  std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is
   bool naps_ = false;
   bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock

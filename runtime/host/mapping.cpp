@@ -17,6 +17,7 @@
 #include <mutex>
 #include <sstream>
 
+#include "runtime/host/file_limit_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -95,6 +96,7 @@ std::shared_ptr<Mapping> Mapping::create(std::size_t bytes) {
   }
   const int fd = ::memfd_create("multitree", MFD_CLOEXEC);
   if (fd < 0) fail(what);
+  const FileLimitIsAnError limit;
   if (::ftruncate(fd, static_cast<off_t>(all)) != 0) {
     ::close(fd);
     fail(what);

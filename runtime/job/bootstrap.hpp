@@ -94,14 +94,16 @@ struct BootstrapOptions {
 /// Collective: joins the job that this process was started in, and waits until all ranks have. How
 /// it was started is read from the environment, the first of:
 ///
-/// 1. MULTITREE_RANK, MULTITREE_SIZE, MULTITREE_RENDEZVOUS=host:port (and MULTITREE_TOKEN): set by
-///    launch_local(), or by hand; then rank 0 listens at the port.
+/// 1. MULTITREE_RANK, MULTITREE_SIZE, MULTITREE_RENDEZVOUS=host:port, MULTITREE_TOKEN: set by
+///    launch_local(), or by hand; then rank 0 listens at the port, on that host's address alone.
+///    The token is a secret that keeps strangers out; it may be left out on loopback only.
 /// 2. PMIx: mpirun of Open MPI, srun --mpi=pmix, prterun.
 /// 3. PMI-1: mpiexec of MPICH and its relatives, srun --mpi=pmi2.
 /// 4. torchrun: RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT. Rank 0 listens at MASTER_PORT + 1, as
 /// the
 ///    launcher's own store holds MASTER_PORT.
-/// 5. Slurm without PMIx: rank 0 listens at a port derived from the job's id.
+/// 5. Slurm without PMIx: rank 0 listens at a port derived from the job's id. What torchrun and
+///    Slurm call a job can be guessed; MULTITREE_TOKEN, where it is set, has to be known as well.
 /// 6. Nothing of all that: one rank.
 ///
 /// \throws Error(InvalidArgument) if the environment is incomplete or contradicts itself,

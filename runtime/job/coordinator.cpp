@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "runtime/job/log_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 
 namespace multitree::runtime {
@@ -199,7 +200,7 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
   const auto magic = reader.text(), token = reader.text();
   const auto rank = reader.number(), size = reader.number();
   if (magic != kMagic || token != token_ || !rank || !size) {
-    return refuse(guest, "wrong token: this is the rendezvous of another job");
+    return refuse(guest, kWrongToken, FrameType::Stranger);
   }
   if (*size != seats_.size() || *rank >= seats_.size()) {
     return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", seats_.size(),
@@ -222,9 +223,10 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
   if (!failure_.empty()) guest.channel.send(FrameType::Failure, failure_);
 }
 
-void Coordinator::Server::refuse(Guest& guest, const std::string& why) {
+void Coordinator::Server::refuse(Guest& guest, const std::string& why, FrameType how) {
+  logger().info("a process that came to the rendezvous was refused: {}", why);
   guest.leaving = true;
-  guest.channel.send(FrameType::Refused, why);
+  guest.channel.send(how, why);
 }
 
 void Coordinator::Server::try_gather() {
@@ -319,6 +321,7 @@ void Coordinator::Server::say_goodbye() {
 
 Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
     : port_(port_of(listener)),
+      address_(local_address(listener)),
       server_(std::make_unique<Server>(std::move(listener), ranks, std::move(token), in_charge)) {}
 
 Coordinator::~Coordinator() = default;

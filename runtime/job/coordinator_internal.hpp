@@ -41,6 +41,8 @@ class Coordinator {
   Coordinator& operator=(const Coordinator&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
+  /// The address that it listens at; kAnyAddress: all of this host.
+  [[nodiscard]] const std::string& address() const { return address_; }
 
   /// From any thread: whoever started this rank saw it end. Of a rank that had come its connection
   /// tells as much; of one that had not, the others would wait in vain.
@@ -55,6 +57,7 @@ class Coordinator {
  private:
   class Server;
   std::uint16_t port_;
+  std::string address_;
   std::unique_ptr<Server> server_;
 };
 

@@ -19,6 +19,8 @@
 
 namespace multitree::runtime {
 
+inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
+
 /// A connection; a stranger until it has a rank, which is its seat.
 struct Guest {
   Channel channel;
@@ -63,7 +65,7 @@ class Coordinator::Server {
   void handle(Guest& guest, const Frame& frame);
   void admit(Guest& guest, const Frame& frame);
   void readmit(Guest& guest, const Frame& frame);
-  static void refuse(Guest& guest, const std::string& why);
+  static void refuse(Guest& guest, const std::string& why, FrameType how = FrameType::Refused);
   void try_gather();
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
@@ -75,6 +77,7 @@ class Coordinator::Server {
   [[nodiscard]] std::uint32_t number_of(std::uint32_t seat) const;
   [[nodiscard]] const std::vector<std::uint32_t>& members_for(const Guest& guest) const;
   [[nodiscard]] bool is_member(std::uint32_t seat) const;
+  [[nodiscard]] bool is_well() const;
   void adopt(const Standing& standing);
   void broadcast_failure(const std::string& what, const Guest* except, std::uint32_t rank);
   void broadcast_failure(const std::string& what, const Guest* except, const DeadLink& link);

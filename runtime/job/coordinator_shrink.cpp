@@ -62,6 +62,9 @@ std::uint32_t Coordinator::Server::number_of(std::uint32_t seat) const {
 
 bool Coordinator::Server::is_member(std::uint32_t seat) const { return has(members_, seat); }
 
+/// In charge of a job that has lost nobody and that nobody wants to shrink.
+bool Coordinator::Server::is_well() const { return in_charge_ && failure_.empty() && !shrink_by_; }
+
 /// A rank that was not told of the last shrinks has the numbers of before.
 const std::vector<std::uint32_t>& Coordinator::Server::members_for(const Guest& guest) const {
   return guest.members.empty() ? members_ : guest.members;
@@ -85,13 +88,16 @@ void Coordinator::Server::readmit(Guest& guest, const Frame& frame) {
   const auto standing = words ? unpack_standing(*words) : std::nullopt;
   if (magic != kMagic || token != token_ || !standing ||
       standing->members.back() >= seats_.size()) {
-    return refuse(guest, "wrong token: this is the rendezvous of another job");
+    return refuse(guest, kWrongToken, FrameType::Stranger);
   }
   if (doors_.empty() || (retired_ && !in_charge_)) {
     guest.leaving = true;
     return guest.channel.send(FrameType::Elsewhere, {});
   }
-  adopt(*standing);
+  // Nobody has a reason to come again. One that has lost its connection unnoticed is heard once the
+  // connection has ended here as well.
+  if (is_well() && is_member(standing->seat)) return;
+  if (!is_well()) adopt(*standing);
   if (!is_member(standing->seat)) {
     return refuse(guest, fmt::format("the job has gone on without this rank, {}", standing->seat));
   }
@@ -201,8 +207,10 @@ void Coordinator::Server::go_on_with(std::vector<std::uint32_t> survivors) {
     const bool asked = std::exchange(guest.shrinks, false);
     if (!has(survivors, *guest.rank)) {
       seats_[*guest.rank] = Seat::Dead;
-      refuse(guest, asked ? "left out: all links of this rank are dead"
-                          : "left out: the others have gone on without this rank");
+      refuse(guest,
+             asked ? "left out: all links of this rank are dead"
+                   : "left out: the others have gone on without this rank",
+             FrameType::LeftOut);
       continue;
     }
     Writer numbers;

@@ -123,7 +123,10 @@ const std::string& this_host() {
 
 std::vector<Address> ways_to(const Door& door) {
   if (door.port == 0) return {};
-  if (door.host == this_host()) return {{"127.0.0.1", door.port}};
+  // One that listens at a single address is to be met there, and one that listens at all here.
+  if (door.host == this_host()) {
+    return {{door.numbers.size() == 1 ? door.numbers.front() : kLoopback, door.port}};
+  }
   const std::vector<std::string> own = host_addresses();
   std::vector<Address> ways;
   for (const std::string& number : door.numbers) {

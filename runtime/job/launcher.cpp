@@ -235,7 +235,7 @@ int launch_local(std::uint32_t ranks, const std::vector<std::string>& argv,
   }
   const SignalGuard signals;  // before the coordinator's thread, which inherits the mask
   const std::string token = make_token();
-  Coordinator coordinator(listen_at(0, true), ranks, token);
+  Coordinator coordinator(listen_at(0, kLoopback), ranks, token);
   Family family(options.survive_deaths, coordinator);
   std::vector<std::string> variables{
       fmt::format("MULTITREE_SIZE={}", ranks),

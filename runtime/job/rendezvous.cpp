@@ -2,15 +2,16 @@
 /// \file
 /// From the environment to a joined job.
 #include <fmt/format.h>
-#include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <thread>
 
 #include "runtime/job/environment_internal.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/job/process_manager_internal.hpp"
-#include "runtime/job/tcp_internal.hpp"
+#include "runtime/job/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -23,10 +24,11 @@ std::string make_token() {
 namespace {
 
 /// "10.0.0.1:4242,127.0.0.1:4242;token": what rank 0 publishes through a process manager.
-std::string describe_coordinator(std::uint16_t port, const std::string& token) {
+std::string describe_coordinator(const Socket& door, const std::string& token) {
+  const std::string at = local_address(door);
   std::string text;
-  for (const std::string& host : host_addresses()) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host, port);
+  for (const std::string& host : at == kAnyAddress ? host_addresses() : std::vector{at}) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host, port_of(door));
   }
   return fmt::format("{};{}", text, token);
 }
@@ -45,13 +47,31 @@ void parse_coordinator(std::string_view text, TcpOptions& options) {
   }
 }
 
+/// Where rank 0 listens: where the others look for it, and nowhere else. That cannot be known where
+/// the host's own name leads to its loopback interface, as Debian's /etc/hosts has it, or where the
+/// address is that of another host which passes connections on.
+std::string interface_of(const std::string& host) {
+  const std::string number = resolve(host);
+  if (is_loopback(host)) return number.empty() ? kLoopback : number;
+  const std::vector<std::string> own = host_addresses();
+  const bool known = !is_loopback(number) && std::ranges::find(own, number) != own.end();
+  return known ? number : kAnyAddress;
+}
+
+/// How a process reaches a door of its own.
+Address from_here(const Socket& door) {
+  const std::string at = local_address(door);
+  return {at == kAnyAddress ? kLoopback : at, port_of(door)};
+}
+
 /// A named port can be taken for a moment, by a connection that the kernel gave it to or by the
 /// rank 0 of the job before.
-Socket listen_patiently(std::uint16_t port, Deadline deadline) {
+Socket listen_patiently(const Address& rendezvous, Deadline deadline) {
+  const std::string interface = interface_of(rendezvous.host);
   const auto end = std::chrono::steady_clock::now() + deadline;
   while (true) {
     try {
-      return listen_at(port, false);
+      return listen_at(rendezvous.port, interface);
     } catch (const Error&) {
       if (std::chrono::steady_clock::now() > end) throw;
     }
@@ -65,8 +85,8 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
   Socket door;
   const std::string token = make_token();
   const auto publish = [&] {
-    door = listen_at(0, false);
-    return describe_coordinator(port_of(door), token);
+    door = listen_at(0, kAnyAddress);  // nobody has told yet from where the others come
+    return describe_coordinator(door, token);
   };
   Exchanged exchanged =
       job.kind == JobKind::Pmix
@@ -89,7 +109,7 @@ bool started_by_launcher() { return detect_job(&process_environment).kind != Job
 
 std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   const Job job = detect_job(&process_environment);
-  spdlog::debug("started by: {}", job.description);
+  logger().debug("started by: {}", job.description);
   TcpOptions tcp;
   tcp.deadline = options.deadline;
   tcp.cancellation = options.cancellation;
@@ -102,12 +122,13 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.addresses = {job.coordinator};
   tcp.token = job.token;
   tcp.hosted_by_rank = !job.launcher_hosts;
+  tcp.on_this_host = is_loopback(job.coordinator.host);
   if (job.rank == 0 && !job.launcher_hosts) {
     // Not to the very end: the others are still there then, to be told why.
-    tcp.coordinator = std::make_unique<Coordinator>(
-        listen_patiently(job.coordinator.port, options.deadline / 2), job.size, job.token);
+    Socket door = listen_patiently(job.coordinator, options.deadline / 2);
     // The name that others know this host by need not lead back to it from here.
-    tcp.addresses = {{"127.0.0.1", job.coordinator.port}};
+    tcp.addresses = {from_here(door)};
+    tcp.coordinator = std::make_unique<Coordinator>(std::move(door), job.size, job.token);
   }
   return join_over_tcp(std::move(tcp));
 }
@@ -120,13 +141,15 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint3
   tcp.deadline = deadline;
   tcp.description = job->describe();
   tcp.hosted_by_rank = true;
+  const auto* const connected = dynamic_cast<const Tcp*>(job.get());
+  tcp.on_this_host = connected != nullptr && connected->on_this_host();
   Socket door;
   const std::string token = make_token();
   Writer card;
   card.number(rank);
   if (job->rank() == 0) {
-    door = listen_at(0, false);
-    card.text(describe_coordinator(port_of(door), token));
+    door = listen_at(0, connected == nullptr ? kAnyAddress : connected->reached_at());
+    card.text(describe_coordinator(door, token));
   }
   const std::vector<std::string> cards = job->all_gather(card.bytes(), deadline);
   std::vector<bool> seen(cards.size());
@@ -144,7 +167,7 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint3
   tcp.coordinator_name = fmt::format("rank {} (coordinator)", host.number().value_or(0));
   parse_coordinator(host.text().value_or(""), tcp);
   if (door.open()) {
-    tcp.addresses.insert(tcp.addresses.begin(), {"127.0.0.1", port_of(door)});
+    tcp.addresses.insert(tcp.addresses.begin(), from_here(door));
     tcp.coordinator = std::make_unique<Coordinator>(std::move(door), tcp.size, token);
   }
   tcp.session = std::move(job);

@@ -81,7 +81,7 @@ void Tcp::join(Clock::time_point end) {
                           refused_.value_or("does not answer as a rendezvous"));
       // With several addresses it may be another host's, where an address exists on every host; but
       // whoever knows the token is ours.
-      if (refused_ && (options_.addresses.size() == 1 || !refused_->starts_with("wrong token"))) {
+      if (refused_ && (options_.addresses.size() == 1 || !stranger_)) {
         throw Error(ErrorCode::InvalidArgument,
                     fmt::format("rank {}: {} refused: {}", options_.rank, options_.coordinator_name,
                                 *refused_));
@@ -110,7 +110,7 @@ bool Tcp::say_hello(Clock::time_point end) {
 
 bool Tcp::introduce(FrameType type, const std::string& words, Clock::time_point end) {
   refused_.reset();
-  welcome_ = elsewhere_ = false;
+  welcome_ = elsewhere_ = stranger_ = false;
   channel_.send(type, words);
   while (Clock::now() < end && channel_.open()) {
     receive();
@@ -132,10 +132,13 @@ void Tcp::receive() {
         welcome_ = true;
         break;
       case FrameType::Refused:
+      case FrameType::Stranger:
+      case FrameType::LeftOut:
         refused_ = frame->payload;
+        stranger_ = frame->type == FrameType::Stranger;
         if (!welcome_) break;
         fail_with(frame->payload);
-        if (options_.coordinator != nullptr && frame->payload.starts_with("left out")) {
+        if (options_.coordinator != nullptr && frame->type == FrameType::LeftOut) {
           options_.coordinator->retire();
         }
         break;

@@ -15,7 +15,7 @@
 namespace multitree::runtime {
 
 /// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 4";
+inline constexpr std::string_view kMagic = "multitree rendezvous 5";
 
 struct TcpOptions {
   std::uint32_t rank = 0, size = 1;
@@ -27,6 +27,8 @@ struct TcpOptions {
   Cancellation cancellation{};
   /// One of the ranks hosts the coordinator: should that rank be lost, the others meet elsewhere.
   bool hosted_by_rank = false;
+  /// The rendezvous is for this host alone, and so is every door.
+  bool on_this_host = false;
   /// Of the rank that is the host; ends with the bootstrap.
   std::unique_ptr<Coordinator> coordinator;
   /// Kept as long as the bootstrap: the session with the process manager.

@@ -39,6 +39,10 @@ class Tcp final : public Bootstrap {
     return lost_rank_;
   }
   Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
+  /// Where the others of the job can come to this rank: the address to listen at.
+  [[nodiscard]] std::string reached_at() const;
+  /// Whether all of the job is on this host, as its rendezvous says.
+  [[nodiscard]] bool on_this_host() const { return options_.on_this_host; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -93,6 +97,7 @@ class Tcp final : public Bootstrap {
   Channel channel_;
   Place place_;
   std::optional<std::string> gathered_, missing_, refused_, shrunk_;
+  bool stranger_ = false;  ///< refused_ is of another job's rendezvous
   bool welcome_ = false;
   bool elsewhere_ = false;
   bool coordinator_left_ = false;

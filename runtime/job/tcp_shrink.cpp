@@ -27,14 +27,14 @@ void Tcp::exchange_doors(Clock::time_point end) {
   place_.standing.members.resize(options_.size);
   std::iota(place_.standing.members.begin(), place_.standing.members.end(), 0U);
   if (!options_.hosted_by_rank) return barrier(until(end));
-  Door own{this_host(), 0, host_addresses(), options_.coordinator != nullptr};
-  // Of many addresses the one that the coordinator is reached from is one that works.
-  const std::string used = channel_.local_address();
-  if (!used.starts_with("127.")) own.numbers = {used};
+  Door own{this_host(), 0, {}, options_.coordinator != nullptr};
   if (options_.coordinator == nullptr) {
-    options_.coordinator =
-        std::make_unique<Coordinator>(listen_at(0, false), options_.size, options_.token, false);
+    options_.coordinator = std::make_unique<Coordinator>(listen_at(0, reached_at()), options_.size,
+                                                         options_.token, false);
   }
+  std::string at = options_.coordinator->address();
+  if (at == kAnyAddress) at = reached_at();
+  own.numbers = at == kAnyAddress ? host_addresses() : std::vector<std::string>{at};
   own.port = options_.coordinator->port();
   const std::vector<std::string> all = all_gather(pack(own), until(end));
   for (std::uint32_t seat = 0; seat < all.size(); ++seat) {
@@ -43,6 +43,14 @@ void Tcp::exchange_doors(Clock::time_point end) {
   }
   options_.coordinator->stand_by(place_.standing, place_.doors);
   name_host();
+}
+
+/// Of many addresses the one that the coordinator is reached from is one that works. Loopback is
+/// how a rank comes to a coordinator of its own process, and says nothing of the others.
+std::string Tcp::reached_at() const {
+  if (options_.on_this_host) return kLoopback;
+  const std::string used = channel_.local_address();
+  return is_loopback(used) ? kAnyAddress : used;
 }
 
 void Tcp::name_host() {

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <map>
+#include <list>
 #include <mutex>
 #include <random>
 
@@ -26,7 +26,10 @@ constexpr char kIdVersion = 1;
 constexpr std::size_t kPortAt = 6, kNonceAt = 8, kAddressesAt = 24;
 constexpr std::size_t kMostAddresses = (sizeof(UniqueId) - kAddressesAt) / 4;
 
-/// Listening sockets of this process whose job has not begun.
+/// Nobody says that an id will not be used. Of those that were not, so many stay open.
+constexpr std::size_t kMostDoors = 64;
+
+/// Listening sockets of this process whose job has not begun, those of the latest ids.
 class Doors {
  public:
   static Doors& instance() {
@@ -35,21 +38,23 @@ class Doors {
   }
   void open(const std::string& token, Socket socket) {
     const std::scoped_lock lock(mutex_);
-    sockets_[token] = std::move(socket);
+    if (doors_.size() == kMostDoors) doors_.pop_front();
+    doors_.emplace_back(token, std::move(socket));
   }
   /// The door of this token, to whoever asks first; else a closed socket.
   Socket take(const std::string& token) {
     const std::scoped_lock lock(mutex_);
-    const auto it = sockets_.find(token);
-    if (it == sockets_.end()) return {};
+    const auto it = std::ranges::find(doors_, token, &Waiting::first);
+    if (it == doors_.end()) return {};
     Socket socket = std::move(it->second);
-    sockets_.erase(it);
+    doors_.erase(it);
     return socket;
   }
 
  private:
+  using Waiting = std::pair<std::string, Socket>;
   std::mutex mutex_;
-  std::map<std::string, Socket> sockets_;
+  std::list<Waiting> doors_;  ///< by token, the oldest first
 };
 
 std::string token_of(const UniqueId& id) {
@@ -86,7 +91,7 @@ UniqueId make_unique_id() {
   id[4] = kIdVersion;
   std::random_device device;
   for (std::size_t i = kNonceAt; i < kAddressesAt; ++i) id[i] = static_cast<char>(device());
-  Socket door = listen_at(0, false);
+  Socket door = listen_at(0, kAnyAddress);
   const std::uint16_t port = htons(port_of(door));
   std::memcpy(id.data() + kPortAt, &port, sizeof port);
   std::size_t count = 0;

@@ -16,7 +16,9 @@ namespace multitree::runtime {
 using UniqueId = std::array<char, 128>;
 
 /// Not collective. Opens a port of this host, at which join_by_id() of this process will let the
-/// others in; until then they wait in line. \throws Error(Transport) if there is no port.
+/// others in; until then they wait in line. Of ids that no job has begun with, the ports of the
+/// latest 64 stay open, and older ones are of no use any more. \throws Error(Transport) if there is
+/// no port.
 UniqueId make_unique_id();
 
 /// Collective over `size` processes or threads, one of which is (a thread of) the process that made

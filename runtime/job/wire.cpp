@@ -69,7 +69,26 @@ Address parse_address(std::string_view text, std::string_view what) {
               fmt::format("{}: expected host:port, found \"{}\"", what, text));
 }
 
-Socket listen_at(std::uint16_t port, bool loopback) {
+bool is_loopback(const std::string& host) {
+  in_addr number{};
+  if (::inet_pton(AF_INET, host.c_str(), &number) != 1) return host == "localhost";
+  return (ntohl(number.s_addr) >> IN_CLASSA_NSHIFT) == IN_LOOPBACKNET;
+}
+
+std::string resolve(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
+  std::array<char, INET_ADDRSTRLEN> text{};
+  const auto* address = reinterpret_cast<const sockaddr_in*>(list->ai_addr);
+  ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
+  return text.data();
+}
+
+Socket listen_at(std::uint16_t port, const std::string& host) {
   Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.open()) fail("rendezvous socket");
   const int on = 1;
@@ -77,10 +96,12 @@ Socket listen_at(std::uint16_t port, bool loopback) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(loopback ? INADDR_LOOPBACK : INADDR_ANY);
+  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
+    throw Error(ErrorCode::Transport, fmt::format("cannot listen at \"{}\": no address", host));
+  }
   if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(socket.fd(), SOMAXCONN) != 0) {
-    fail(fmt::format("cannot listen for the rendezvous at port {}", port));
+    fail(fmt::format("cannot listen for the rendezvous at {}:{}", host, port));
   }
   return socket;
 }

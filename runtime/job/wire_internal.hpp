@@ -43,9 +43,18 @@ struct Address {
 /// "host:port". \throws Error(InvalidArgument) naming `what`.
 Address parse_address(std::string_view text, std::string_view what);
 
-/// Listens on all addresses of this host, or (`loopback`) for this host only; port 0 takes a free
-/// one. \throws Error(Transport).
-Socket listen_at(std::uint16_t port, bool loopback);
+/// Where a door listens that only this host can come to, and one that everybody can.
+inline constexpr const char* kLoopback = "127.0.0.1";
+inline constexpr const char* kAnyAddress = "0.0.0.0";
+/// Whether only this host is meant: an address of 127.0.0.0/8, or "localhost". Other names that
+/// lead there (of this very host, by Debian's /etc/hosts) lead elsewhere from elsewhere.
+bool is_loopback(const std::string& host);
+/// The first IPv4 address of a name or number; empty if there is none.
+std::string resolve(const std::string& host);
+
+/// Listens at one IPv4 address of this host, or at all; port 0 takes a free one.
+/// \throws Error(Transport).
+Socket listen_at(std::uint16_t port, const std::string& address);
 /// A connection that was waiting; not open if there was none.
 Socket accept_from(const Socket& listener);
 std::uint16_t port_of(const Socket& socket);
@@ -60,13 +69,13 @@ struct Connected {
 Connected connect_to(const Address& address, std::chrono::milliseconds deadline);
 /// Whether it is connected to itself, as happens at a port of the range that the kernel hands out.
 bool ends_at_itself(const Socket& socket);
-/// The address of this host that a connection leaves from.
+/// The address of this host that a connection leaves from, or that is listened at.
 std::string local_address(const Socket& socket);
 
 enum class FrameType : std::uint8_t {
   Hello = 1,     ///< rank -> coordinator: magic, token, rank, size
   Welcome,       ///< <-
-  Refused,       ///< <- why
+  Refused,       ///< <- why; has no place in this job
   Gather,        ///< -> blob
   Gathered,      ///< <- all blobs
   WhoIsMissing,  ///< -> ranks that keep the gathering waiting?
@@ -80,6 +89,8 @@ enum class FrameType : std::uint8_t {
   RankFailed,  ///< <- which, then as Failure
   Rejoin,      ///< -> the meeting point is lost: magic, token, Standing
   Elsewhere,   ///< <- this is no place to meet again
+  Stranger,    ///< <- why; the token is not this job's, so that it may be another's
+  LeftOut,     ///< <- why; the others have gone on without this rank
 };
 
 struct Frame {

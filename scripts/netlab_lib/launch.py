@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts a program once a rank, as a launcher of a cluster does."""
 import os
+import secrets
 import signal
 import sys
 import time
@@ -95,7 +96,7 @@ def launch(lab, argv, style, deadline, grace=GRACE):
     """One process a rank; the first failure ends all. Returns the exit code: that of the first failure, 124 after the
     deadline. Standard input is rank 0's."""
     null = os.open("/dev/null", os.O_RDONLY)
-    base, running = environment(lab), {}
+    base, running = dict(environment(lab), MULTITREE_TOKEN=secrets.token_hex(16)), {}
     try:
         for i in lab.ranks:
             rank = lab.network.nodes[i].rank

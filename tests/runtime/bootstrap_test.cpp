@@ -57,7 +57,7 @@ class Meeting : public ::testing::Test {
   }
 
   std::unique_ptr<Coordinator> coordinator_ =
-      std::make_unique<Coordinator>(listen_at(0, true), 3, "secret");
+      std::make_unique<Coordinator>(listen_at(0, kLoopback), 3, "secret");
 };
 
 std::string await_failure_of_one(Bootstrap& bootstrap) {
@@ -259,7 +259,7 @@ TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
   TcpOptions options;
   options.size = 1;
   options.coordinator_name = "rank 0 (coordinator)";
-  const std::uint16_t port = port_of(listen_at(0, true));  // free again at once
+  const std::uint16_t port = port_of(listen_at(0, kLoopback));  // free again at once
   options.addresses = {{"127.0.0.1", port}};
   options.deadline = Deadline(150);
   EXPECT_THAT(
@@ -270,7 +270,7 @@ TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
   patient.addresses = {{"127.0.0.1", port}};
   auto late = std::async(std::launch::async, [&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    return std::make_unique<Coordinator>(listen_at(port, true), 1, "");
+    return std::make_unique<Coordinator>(listen_at(port, kLoopback), 1, "");
   });
   EXPECT_EQ(join_over_tcp(std::move(patient))->size(), 1U);
 }
@@ -278,11 +278,11 @@ TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
 TEST(Tcp, AskingTooEarlyDoesNotTakeTheListenersPort) {
   // The kernel may give the asking end the very port that it asks for: one in some ten thousand
   // times, so all are asked. It prefers odd ports for binding and even ones for connecting.
-  const auto port = static_cast<std::uint16_t>(port_of(listen_at(0, true)) ^ 1U);
+  const auto port = static_cast<std::uint16_t>(port_of(listen_at(0, kLoopback)) ^ 1U);
   for (int i = 0; i < 40'000; ++i) {
     ASSERT_FALSE(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket.open());
   }
-  EXPECT_TRUE(listen_at(port, false).open());
+  EXPECT_TRUE(listen_at(port, kAnyAddress).open());
 }
 
 TEST(Addresses, AreHostAndPort) {

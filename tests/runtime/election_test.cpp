@@ -22,7 +22,7 @@ using Seats = std::vector<std::uint32_t>;
 
 Door door_at(std::uint16_t port) { return {this_host(), port, {"127.0.0.1"}, false}; }
 /// Of a process that has ended: its host refuses.
-Door closed_door() { return door_at(port_of(listen_at(0, true))); }
+Door closed_door() { return door_at(port_of(listen_at(0, kLoopback))); }
 /// Of a host from which no answer comes.
 Door silent_door() { return {"another host", 7, {}, false}; }
 
@@ -39,7 +39,7 @@ TEST(Doors, AreTextAndBack) {
 }
 
 TEST(Doors, AreOpenClosedOrSilent) {
-  const Socket open = listen_at(0, true);
+  const Socket open = listen_at(0, kLoopback);
   const Door there = door_at(port_of(open)), gone = closed_door(), silent = silent_door();
   EXPECT_EQ(knock({&there, &gone, &silent}, std::chrono::seconds(5)),
             (std::vector<Presence>{Presence::There, Presence::Gone, Presence::Silent}));
@@ -57,7 +57,7 @@ class StandBy : public ::testing::Test {
  protected:
   void open(const std::vector<Door>& doors) {
     ranks_ = static_cast<std::uint32_t>(doors.size());
-    coordinator_ = std::make_unique<Coordinator>(listen_at(0, true), ranks_, "secret", false);
+    coordinator_ = std::make_unique<Coordinator>(listen_at(0, kLoopback), ranks_, "secret", false);
     Standing standing;
     for (std::uint32_t seat = 0; seat < ranks_; ++seat) standing.members.push_back(seat);
     coordinator_->stand_by(standing, doors);
@@ -125,7 +125,7 @@ TEST_F(StandBy, GoesOnWithoutAProcessThatIsGone) {
 }
 
 TEST_F(StandBy, WaitsForARankThatIsThere) {
-  const Socket busy = listen_at(0, true);
+  const Socket busy = listen_at(0, kLoopback);
   open({closed_door(), closed_door(), door_at(port_of(busy))});
   Channel one = rejoin(1);
   EXPECT_EQ(answer(one).type, FrameType::Welcome);
@@ -174,7 +174,7 @@ TEST_F(StandBy, OfTwoHalvesTheOneWithTheLowestRankGoesOn) {
 }
 
 TEST_F(StandBy, WhoDoesNotAskInTimeIsCountedAgainstThem) {
-  const Socket busy = listen_at(0, true);
+  const Socket busy = listen_at(0, kLoopback);
   open({closed_door(), closed_door(), door_at(port_of(busy)), door_at(port_of(busy))});
   Channel one = rejoin(1);
   EXPECT_EQ(answer(one).type, FrameType::Welcome);
@@ -206,8 +206,9 @@ TEST_F(StandBy, ARankThatWasLeftOutIsNoPlaceToMeet) {
 }
 
 /// The first rank hosts, as under torchrun.
-std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks) {
-  auto first = std::make_unique<Coordinator>(listen_at(0, true), ranks, "secret");
+std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks, std::uint16_t* port = nullptr) {
+  auto first = std::make_unique<Coordinator>(listen_at(0, kLoopback), ranks, "secret");
+  if (port != nullptr) *port = first->port();
   const Address address{"127.0.0.1", first->port()};
   std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -276,6 +277,30 @@ TEST(Election, GoesOnWhereverTheCoordinatorLeaves) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_EQ(left[0].job->failure(), "rank 1 gave up: enough");
+}
+
+/// Somebody who knows the token and how ranks that have lost their coordinator come again.
+TEST(Election, NobodyComesAgainWhileAllIsWell) {
+  std::uint16_t port = 0;
+  auto all = join(3, &port);
+  for (const std::uint32_t epoch : {0U, 7U}) {
+    Channel channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(5)).socket);
+    const Standing standing{.seat = 1, .epoch = epoch, .members = {1}, .dead_links = {}};
+    channel.send(FrameType::Rejoin,
+                 Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
+    channel.wait(std::chrono::milliseconds(300));
+    EXPECT_EQ(channel.fill(), Channel::Status::Open);
+    EXPECT_FALSE(channel.next().has_value());
+  }
+  std::vector<Shrunk> jobs;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(all[rank]->failure(), std::nullopt);
+    jobs.push_back({all[rank], {}, {}});
+  }
+  expect_together(jobs);
+  // And it is the same when the job has become smaller.
+  all[2].reset();
+  expect_together(shrink_all({all[0], all[1]}));
 }
 
 TEST(Election, KnowsDeadLinksStill) {

@@ -30,8 +30,11 @@ const Variables kOwn{{"MULTITREE_RANK", "2"},
 const Variables kOpenMpi{
     {"PMIX_RANK", "1"}, {"PMIX_NAMESPACE", "n"}, {"OMPI_COMM_WORLD_RANK", "1"}};
 const Variables kMpich{{"PMI_RANK", "3"}, {"PMI_SIZE", "8"}, {"PMI_FD", "6"}};
-const Variables kTorchrun{
-    {"RANK", "1"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "head"}, {"MASTER_PORT", "29500"}};
+const Variables kTorchrun{{"RANK", "1"},
+                          {"WORLD_SIZE", "2"},
+                          {"MASTER_ADDR", "head"},
+                          {"MASTER_PORT", "29500"},
+                          {"TORCHELASTIC_RUN_ID", "none"}};
 const Variables kSlurm{{"SLURM_PROCID", "5"},
                        {"SLURM_NTASKS", "6"},
                        {"SLURM_JOB_ID", "1000"},
@@ -75,6 +78,40 @@ TEST(DetectJob, TorchrunUsesThePortAfterItsStore) {
   EXPECT_EQ(job.kind, JobKind::Address);
   EXPECT_EQ(job.coordinator, (Address{"head", 29501}));
   EXPECT_EQ(job.description, "torchrun");
+}
+
+TEST(DetectJob, NothingBeyondThisHostWithoutASecret) {
+  Variables own = kOwn;
+  own.erase("MULTITREE_TOKEN");
+  const auto refused = [](const Variables& variables, const std::string& where) {
+    EXPECT_THAT([&] { detect(variables); },
+                ThrowsMessage<Error>(StrEq(
+                    where + " can be reached from other hosts, where anybody could take a rank's "
+                            "seat: set MULTITREE_TOKEN to a secret, the same for all ranks")));
+  };
+  for (const char* host : {"host", "10.1.2.3", "128.0.0.1", "0.0.0.0", "localhost.example"}) {
+    own["MULTITREE_RENDEZVOUS"] = std::string(host) + ":4711";
+    refused(own, "multitree launcher: MULTITREE_RENDEZVOUS=" + std::string(host));
+  }
+  own["MULTITREE_TOKEN"] = "";
+  refused(own, "multitree launcher: MULTITREE_RENDEZVOUS=localhost.example");
+  for (const char* host : {"127.0.0.1", "127.7.7.7", "localhost"}) {
+    own["MULTITREE_RENDEZVOUS"] = std::string(host) + ":4711";
+    EXPECT_EQ(detect(own).token, "");
+  }
+  Variables torch = kTorchrun;
+  torch.erase("TORCHELASTIC_RUN_ID");  // set by hand, or by other programs in torchrun's manner
+  refused(torch, "torchrun: MASTER_ADDR=head");
+  torch["MULTITREE_TOKEN"] = "secret";
+  EXPECT_EQ(detect(torch).token, "secret");
+}
+
+TEST(DetectJob, ASecretJoinsTheNameOfTheJob) {
+  Variables torch = kTorchrun, slurm = kSlurm;
+  EXPECT_EQ(detect(torch).token, "torchrun none");
+  torch["MULTITREE_TOKEN"] = slurm["MULTITREE_TOKEN"] = "secret";
+  EXPECT_EQ(detect(torch).token, "torchrun none secret");
+  EXPECT_EQ(detect(slurm).token, "slurm 1000.3 secret");
 }
 
 TEST(DetectJob, SlurmStepButNotBatchScript) {

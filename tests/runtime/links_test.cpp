@@ -139,7 +139,7 @@ class DeadLinkJob : public ::testing::TestWithParam<bool> {
       jobs_ = make_in_process_bootstraps(kRanks);
       return;
     }
-    coordinator_ = std::make_unique<Coordinator>(listen_at(0, true), kRanks, "secret");
+    coordinator_ = std::make_unique<Coordinator>(listen_at(0, kLoopback), kRanks, "secret");
     std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       joining.push_back(std::async(std::launch::async, [this, rank] {

@@ -4,11 +4,15 @@
 #include "topologies/topology.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <functional>
 
 #include "tests/topologies/error_matcher.hpp"
 #include "topologies/graph.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -142,6 +146,28 @@ INSTANTIATE_TEST_SUITE_P(
                    [](auto& b) { b.add_link(NodeId{0}, b.add_endpoint(), kSlow, kLatency); }},
         BadNetwork{"rank 0 (n0) cannot reach rank 2 (n2)",
                    [](auto& b) { b.add_link(b.add_endpoint(), NodeId{0}, kSlow, kLatency); }}));
+
+/// Of a process that makes one and ends; bytes.
+std::uint64_t memory_of(const char* spec) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool made = make_topology(spec).num_ranks() > 1;
+    ::_exit(made ? 0 : 1);
+  }
+  int status = 0;
+  rusage usage{};
+  ::wait4(child, &status, 0, &usage);
+  EXPECT_EQ(status, 0);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+TEST(Topology, OfAMillionLinksTakesFewHundredBytesEach) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers have memory of their own";
+#endif
+  // 2 * (4 * 65535 + 3 * 65536) links
+  EXPECT_LT(memory_of("mesh:65536x4") / 917'496, 170U);
+}
 
 TEST(Topology, NeedsARank) {
   TopologyBuilder builder("switches only");

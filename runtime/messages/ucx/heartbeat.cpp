@@ -5,7 +5,6 @@
 
 #include <netinet/in.h>
 #include <poll.h>
-#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,6 +13,8 @@
 #include <array>
 #include <csignal>
 #include <random>
+
+#include "runtime/job/log_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -186,7 +187,7 @@ void Heartbeats::read_all(Link& link) {
       send(link, kAnswer, {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port), ntohl(beat.from)});
     } else if (known && ntohl(beat.kind) == kAnswer) {
       // Only an answer shows that both directions work.
-      if (!link.answered) spdlog::debug("heartbeats of rank {} pass", link.peer);
+      if (!link.answered) logger().debug("heartbeats of rank {} pass", link.peer);
       link.answered = true;
       link.quiet = {};
     }

@@ -7,6 +7,7 @@
 #include "runtime/messages/ucx/rail_internal.hpp"
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
@@ -15,11 +16,15 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/host/file_limit_internal.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/messages/ucx/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
+
+constexpr const char* kSharedMemory = "/dev/shm";
 
 /// Whether UCX_TLS lets shared memory in.
 bool wants_shared_memory() {
@@ -64,10 +69,8 @@ void modify(ucp_config_t* config, const char* name, const char* value) {
 }
 
 void apply(ucp_config_t* config, const RailSettings& settings) {
-  if (!settings.device.empty()) {
-    modify(config, "NET_DEVICES", settings.device.c_str());
-    modify(config, "TLS", "^shm");  // another host is at the other end
-  }
+  if (!settings.device.empty()) modify(config, "NET_DEVICES", settings.device.c_str());
+  if (!settings.without.empty()) modify(config, "TLS", settings.without.c_str());
   // Large messages by rendezvous cost a round trip each, and UCX 1.13 emulates the zero-copy part
   // over TCP by reads: half the bandwidth of a slow link is lost.
   if (settings.slow) modify(config, "RNDV_THRESH", "inf");
@@ -96,6 +99,55 @@ void open_context(Rail& rail) {
   rail.cuda = (attributes.memory_types & (std::uint64_t{1} << UCS_MEMORY_TYPE_CUDA)) != 0;
 }
 
+void open_worker(Rail& rail) {
+  const host::FileLimitIsAnError limit;
+  open_context(rail);
+  ucp_worker_params_t worker{};
+  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
+  // Collectives on device memory are progressed by a thread of their own.
+  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
+  ucx_check(ucp_worker_create(rail.context, &worker, &rail.worker), "worker");
+}
+
+/// "UCX: worker: Out of memory" is what a full file system for shared memory looks like.
+std::string with_room_left(const std::string& complaint) {
+  struct statvfs room {};
+  if (::statvfs(kSharedMemory, &room) != 0) return complaint;
+  return fmt::format("{} ({} has {} of {} bytes left)", complaint, kSharedMemory,
+                     room.f_bavail * room.f_frsize, room.f_blocks * room.f_frsize);
+}
+
+/// Memory of System V first: the kernel gives it back with the last process that has it, and needs
+/// no file for it. UCX's POSIX memory is a file in /dev/shm until all of it is there, which stays
+/// if the process ends meanwhile, and does not fit where /dev/shm is full (64 MB in containers).
+void open_with_some_memory(Rail& rail) {
+  std::string complaint;
+  for (const char* without : {"^posix", "^sysv", "^shm"}) {
+    rail.settings.without = without;
+    try {
+      open_worker(rail);
+      if (rail.settings.without == "^shm") {
+        logger().warn("no shared memory for messages, TCP instead: {}", complaint);
+      }
+      return;
+    } catch (const Error& error) {
+      close_rail(rail);
+      if (complaint.empty()) complaint = with_room_left(error.what());
+    }
+  }
+  throw Error(ErrorCode::Transport, complaint);
+}
+
+/// As the user has set UCX_TLS.
+void open_as_told(Rail& rail) {
+  try {
+    open_worker(rail);
+  } catch (const Error& error) {
+    if (!wants_shared_memory()) throw;
+    throw Error(error.code(), with_room_left(error.what()));
+  }
+}
+
 }  // namespace
 
 void open_rail(Rail& rail, const RailSettings& settings) {
@@ -117,12 +169,14 @@ void open_rail(Rail& rail, const RailSettings& settings) {
   if (settings.wakeup) environment.set("UCX_TCP_MAX_POLL", "1");
   // Else a worker waits for two minutes in connect(2) where the link to a peer swallows packets.
   if (settings.wakeup) environment.set("UCX_TCP_CONN_NB", "y");
-  open_context(rail);
-  ucp_worker_params_t worker{};
-  worker.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-  // Collectives on device memory are progressed by a thread of their own.
-  worker.thread_mode = UCS_THREAD_MODE_SERIALIZED;
-  ucx_check(ucp_worker_create(rail.context, &worker, &rail.worker), "worker");
+  if (!settings.device.empty()) {
+    rail.settings.without = "^shm";  // another host is at the other end
+    open_worker(rail);
+  } else if (std::getenv("UCX_TLS") == nullptr) {
+    open_with_some_memory(rail);
+  } else {
+    open_as_told(rail);
+  }
   if (settings.wakeup) {
     ucx_check(ucp_worker_get_efd(rail.worker, &rail.event_fd), "wake-up descriptor");
   }

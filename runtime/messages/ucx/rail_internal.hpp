@@ -14,6 +14,8 @@ struct RailSettings {
   std::string device;   ///< the only one to use; empty: all
   bool slow = false;    ///< over TCP of up to 10 Gbit/s: small socket buffers, no rendezvous
   bool wakeup = false;  ///< can be waited for by file descriptor
+  /// What not to use, as "^posix" in UCX_TLS; empty: use all.
+  std::string without = {};
 };
 
 /// Open contexts and workers; moving it moves the ownership. Not closed by a destructor: see

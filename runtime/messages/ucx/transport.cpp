@@ -34,6 +34,8 @@ constexpr std::size_t kSlowMergeBytes = 16 * 1024;
 /// behind what is sent already.
 constexpr std::size_t kSlowWindowBytes = 64 * 1024;
 constexpr std::chrono::milliseconds kNap{5};
+/// Of the first contact: so many polls with something to do, and then a look at who has died.
+constexpr std::uint32_t kBusyPolls = 16;
 
 /// Worker addresses of one rank, by the wire they are for; the empty name is for all else.
 using Addresses = std::map<std::string, std::string>;
@@ -211,8 +213,9 @@ void Ucx::greet(Bootstrap& bootstrap, Deadline deadline) {
     send(ucx_->peers[i].rank, kHelloTag, &word, sizeof word, sent[i]);
   }
   const auto until = Clock::now() + deadline;
+  std::uint32_t busy = 0;
   for (std::size_t i = 0; i < ucx_->peers.size();) {
-    if (progress()) continue;
+    if (progress() && ++busy % kBusyPolls != 0) continue;
     for (const Completion* completion : {&sent[i], &received[i]}) {
       if (completion->state != Completion::State::Failed) continue;
       if (watches_hosts() && !await_failure(bootstrap)) {

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks that are told where to meet listen there and nowhere else, and let nobody in who does not belong.
+
+usage: strangers.py MULTITREE
+"""
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+
+from ports import free_port
+from watched import Job
+
+MEET = 60  # seconds until the ranks have met, on a busy machine
+LEAVE = 60
+RANKS = 2
+RUN = ["run", "-t", "ring:2", "-a", "auto", "-b", "1K", "-e", "1K", "-w", "0", "-T", "30"]
+LISTENS = "0A"  # the state of a socket in /proc/net/tcp
+
+
+def fail(what, *outputs):
+    sys.exit("\n".join([what, *outputs]))
+
+
+def own_address():
+    """Of this host, for others; None where there is loopback only. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+            return probe.getsockname()[0]
+        except OSError:
+            return None
+
+
+def variables(style, rank, host, port, token):
+    chosen = {"MULTITREE_RANK": str(rank), "MULTITREE_SIZE": str(RANKS), "MULTITREE_RENDEZVOUS": f"{host}:{port}"}
+    if style == "torchrun":
+        chosen = {"RANK": str(rank), "WORLD_SIZE": str(RANKS), "MASTER_ADDR": host, "MASTER_PORT": str(port - 1)}
+    chosen.update({"MULTITREE_TOKEN": token} if token else {})
+    return dict({name: value for name, value in os.environ.items() if not name.startswith("MULTITREE_")}, **chosen)
+
+
+def listening(pid):
+    """Addresses at which a process listens."""
+    inodes = set()
+    for entry in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            inodes.update(re.findall(r"socket:\[(\d+)\]", os.readlink(f"/proc/{pid}/fd/{entry}")))
+        except FileNotFoundError:
+            continue
+    found = set()
+    for table in ("tcp", "tcp6"):
+        with open(f"/proc/{pid}/net/{table}") as listing:
+            for line in list(listing)[1:]:
+                words = line.split()
+                if words[3] == LISTENS and words[9] in inodes:
+                    number = words[1].split(":")[0]
+                    found.add(socket.inet_ntoa(struct.pack("<I", int(number, 16))) if table == "tcp" else number)
+    return found
+
+
+def stranger_is_refused(host, port):
+    """One who knows all but the token."""
+    magic, token = b"multitree rendezvous 5", b""
+    payload = struct.pack(">I", len(magic)) + magic + struct.pack(">I", len(token)) + token + struct.pack(">II", 1, 2)
+    with socket.create_connection((host, port), timeout=10) as connection:
+        connection.sendall(struct.pack(">IB", len(payload), 1) + payload)
+        return b"wrong token" in connection.recv(4096)
+
+
+def case_listens(program, host, token, style):
+    """While a job runs its ranks listen at the address of the rendezvous."""
+    port = free_port()
+    jobs = [Job([program, *RUN, "-n", "1000000"], variables(style, rank, host, port, token)) for rank in range(RANKS)]
+    try:
+        if not jobs[0].await_line(r"^#  *\(B\)", MEET):
+            fail(f"{host}: no start within {MEET} s", *(job.text for job in jobs))
+        for rank, job in enumerate(jobs):
+            at = listening(job.process.pid)
+            if at != {host}:
+                fail(f"rank {rank} of a job that meets at {host} listens at {sorted(at)}", job.text)
+        if token and not stranger_is_refused(host, port):
+            fail(f"{host}: a stranger was not refused")
+        if any(job.process.poll() is not None for job in jobs):
+            fail(f"{host}: the job has ended", *(job.text for job in jobs))
+    finally:
+        for job in jobs:
+            job.process.kill()
+            job.process.wait()
+    print(f"{style}: at {host} alone", flush=True)
+
+
+def case_secret(program, host, style):
+    """Beyond loopback a job without a secret is refused, by every rank, with the remedy."""
+    for rank in range(RANKS):
+        done = subprocess.run([program, *RUN, "-n", "1"], env=variables(style, rank, host, free_port(), None), text=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=LEAVE,
+                              check=False)
+        if done.returncode != 2 or "set MULTITREE_TOKEN to a secret" not in done.stderr:
+            fail(f"{style}, rank {rank}: expected to be refused, got exit code {done.returncode}", done.stderr)
+    print(f"{style}: no job beyond this host without a secret", flush=True)
+
+
+def main():
+    program = sys.argv[1]
+    case_listens(program, "127.0.0.1", None, "multitree")
+    case_listens(program, "127.0.0.1", "secret", "torchrun")
+    beyond = own_address()
+    if beyond is None:
+        print("no interface beyond loopback: the rest is left out")
+        return
+    case_listens(program, beyond, "secret", "multitree")
+    case_listens(program, beyond, "secret", "torchrun")
+    case_secret(program, beyond, "multitree")
+    case_secret(program, beyond, "torchrun")
+
+
+if __name__ == "__main__":
+    main()
