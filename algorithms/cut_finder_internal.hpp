@@ -7,13 +7,13 @@
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
-#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "topologies/error.hpp"
 #include "topologies/topology.hpp"
 
@@ -84,23 +84,17 @@ class CutFinder {
   /// The sink side of the minimum cut next to the sink, of the last max_flow(): the nodes that
   /// could send it more, ascending.
   std::vector<NodeId> smallest_sink_side(Rank sink) const {
-    std::vector<bool> reaches(boost::num_vertices(graph_), false);
-    std::deque<std::size_t> queue{index(topology_.node_of(sink))};
-    reaches[queue.front()] = true;
+    BreadthFirst search(static_cast<std::uint32_t>(boost::num_vertices(graph_)));
     const auto edges = boost::get(boost::edge_index, graph_);
-    while (!queue.empty()) {
-      const std::size_t at = queue.front();
-      queue.pop_front();
+    search.run(index(topology_.node_of(sink)), [&](std::uint32_t at) {
       for (const Edge& out : boost::make_iterator_range(boost::out_edges(at, graph_))) {
-        const std::size_t from = boost::target(out, graph_);
-        if (reaches[from] || residual_[edges[reverse_[edges[out]]]] == 0) continue;
-        reaches[from] = true;
-        queue.push_back(from);
+        if (residual_[edges[reverse_[edges[out]]]] == 0) continue;
+        search.meet(static_cast<std::uint32_t>(boost::target(out, graph_)));
       }
-    }
+    });
     std::vector<NodeId> side;
     for (std::uint32_t node = 0; node < topology_.num_nodes(); ++node) {
-      if (reaches[node]) side.push_back(NodeId{node});
+      if (search.has_met(node)) side.push_back(NodeId{node});
     }
     return side;
   }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/certificate/metric_trees_internal.hpp"
 #include "algorithms/certificate/shortest_paths_internal.hpp"
 
@@ -153,15 +154,14 @@ std::vector<Hop> cheapest_out_tree(const Topology& topology, const Contraction& 
   }
   std::vector<Hop> tree;
   std::vector<Rank> order{root};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Rank src = order[i];
+  walk_breadth_first(order, [&](Rank src) {
     for (const Rank dst : children[index(src)]) {
       order.push_back(dst);
       tree.push_back({src, dst,
                       path_to(topology, contraction.arrival[index(src)], topology.node_of(src),
                               topology.node_of(dst))});
     }
-  }
+  });
   return tree;
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
+
 namespace multitree {
 namespace {
 
@@ -64,22 +66,11 @@ std::vector<ShareTree> tree_pairs(const Topology& topology, const Topology& tran
   return trees;
 }
 
-/// The ranks of a tree, a farthest from `root` last; `level`: hops from there.
-std::vector<Rank> breadth_first(Rank root, const std::vector<std::vector<Hop>>& leaving,
-                                std::vector<std::uint32_t>& level) {
-  std::vector<bool> seen(leaving.size(), false);
-  level.assign(leaving.size(), 0);
-  seen[index(root)] = true;
-  std::vector<Rank> order{root};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (const Hop& hop : leaving[index(order[i])]) {
-      if (seen[index(hop.dst)]) continue;
-      seen[index(hop.dst)] = true;
-      level[index(hop.dst)] = level[index(order[i])] + 1;
-      order.push_back(hop.dst);
-    }
-  }
-  return order;
+/// Meets the ranks of a tree, a farthest from `root` last.
+void search_tree(Rank root, const std::vector<std::vector<Hop>>& leaving, BreadthFirst& search) {
+  search.run(index(root), [&](std::uint32_t rank) {
+    for (const Hop& hop : leaving[rank]) search.meet(index(hop.dst));
+  });
 }
 
 }  // namespace
@@ -96,18 +87,19 @@ ShareTree centred(const ShareTree& tree, const Topology& topology) {
     for (const Hop& hop : *hops) leaving[index(hop.src)].push_back(hop);
   }
   ShareTree result{tree.root, {}, {}};
-  std::vector<std::uint32_t> level;
+  BreadthFirst search(topology.num_ranks());
   std::uint32_t least = topology.num_ranks();
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const Rank farthest = breadth_first(Rank{r}, leaving, level).back();
-    const std::uint32_t depth = level[index(farthest)];
+    search_tree(Rank{r}, leaving, search);
+    const std::uint32_t depth = search.hops(search.order().back());
     if (depth >= least) continue;
     least = depth;
     result.root = Rank{r};
   }
-  for (const Rank rank : breadth_first(result.root, leaving, level)) {
-    for (const Hop& hop : leaving[index(rank)]) {
-      if (level[index(hop.dst)] > level[index(rank)]) result.gather.push_back(hop);
+  search_tree(result.root, leaving, search);
+  for (const std::uint32_t rank : search.order()) {
+    for (const Hop& hop : leaving[rank]) {
+      if (search.hops(index(hop.dst)) > search.hops(rank)) result.gather.push_back(hop);
     }
   }
   result.reduce = mirrored(result.gather, topology);

@@ -11,6 +11,7 @@
 #include <map>
 #include <numeric>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -69,17 +70,13 @@ UndirectedGraph make_undirected(const Topology& topology) {
 
 /// Breadth first, so that a vertex arrives next to some that have room.
 std::vector<Vertex> arrival_order(const UndirectedGraph& graph) {
-  std::vector<Vertex> order{0};
-  std::vector<bool> seen(graph.size(), false);
-  seen[0] = true;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::uint32_t h = graph.begin[order[i]]; h < graph.begin[order[i] + 1]; ++h) {
-      const Vertex to = graph.half_edges[h].to;
-      if (!seen[to]) order.push_back(to);
-      seen[to] = true;
+  BreadthFirst search(graph.size());
+  search.run(0, [&](Vertex from) {
+    for (std::uint32_t h = graph.begin[from]; h < graph.begin[from + 1]; ++h) {
+      search.meet(graph.half_edges[h].to);
     }
-  }
-  return order;
+  });
+  return search.order();
 }
 
 class Classes {
@@ -112,7 +109,7 @@ class GrowingOrientation {
         share_(graph.half_edges.size(), 0),
         room_(graph.size(), 0),
         arrived_(graph.size(), false),
-        met_(graph.size(), 0),
+        search_(graph.size()),
         via_(graph.size(), 0) {}
 
   /// The vertices that are tight with `v`, v first; valid until the next call.
@@ -124,30 +121,23 @@ class GrowingOrientation {
     arrived_[v] = true;
     while (pass_on(v)) continue;
     room_[v] = ratio_;
-    return reached_;
+    return search_.order();
   }
 
  private:
   /// Moves load of `v` along a shortest path to a vertex with room; false if there is none.
   bool pass_on(Vertex v) {
-    ++round_;
-    reached_.assign(1, v);
-    met_[v] = round_;
-    for (std::size_t i = 0; i < reached_.size(); ++i) {
-      const Vertex from = reached_[i];
+    return !search_.run(v, [&](Vertex from) {
       for (std::uint32_t h = graph_.begin[from]; h < graph_.begin[from + 1]; ++h) {
         const Vertex to = graph_.half_edges[h].to;
-        if (share_[h] == 0 || met_[to] == round_) continue;
-        met_[to] = round_;
+        if (share_[h] == 0 || !search_.meet(to)) continue;
         via_[to] = h;
-        if (room_[to] > 0) {
-          move(v, to);
-          return true;
-        }
-        reached_.push_back(to);
+        if (room_[to] == 0) continue;
+        move(v, to);
+        return false;
       }
-    }
-    return false;
+      return true;
+    });
   }
 
   void move(Vertex from, Vertex to) {
@@ -168,10 +158,8 @@ class GrowingOrientation {
   std::vector<Flow> share_;  // by half-edge: what its vertex takes of the edge
   std::vector<Flow> room_;   // by vertex: what it could take still
   std::vector<bool> arrived_;
-  std::vector<std::uint64_t> met_;
+  BreadthFirst search_;
   std::vector<std::uint32_t> via_;  // half-edge that reached a vertex
-  std::vector<Vertex> reached_;
-  std::uint64_t round_ = 0;
 };
 
 /// A partition with its ratio b(E_P) / (|P| - 1).

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 #include "algorithms/replan/forest_internal.hpp"
@@ -93,8 +94,7 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
   bundle.parent.assign(network.nodes, 0);
   bundle.edge.assign(network.nodes, kNoEdge);
   std::vector<std::uint32_t> order{0};
-  for (std::size_t head = 0; head < order.size(); ++head) {
-    const std::uint32_t v = order[head];
+  walk_breadth_first(order, [&](std::uint32_t v) {
     for (const std::uint32_t e : network.at(v)) {
       if (!in_tree[e] || e == bundle.edge[v]) continue;
       const std::uint32_t next = network.edges[e].other(v);
@@ -102,7 +102,7 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
       bundle.edge[next] = e;
       order.push_back(next);
     }
-  }
+  });
   bundle.measure_depth();
   return bundle;
 }

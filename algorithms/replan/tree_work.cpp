@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "algorithms/breadth_first_internal.hpp"
+
 namespace multitree {
 
 TreeWork::TreeWork(Forest& forest)
@@ -37,9 +39,9 @@ std::vector<std::uint32_t> TreeWork::orphans() const {
 
 std::vector<std::uint32_t> TreeWork::below(std::uint32_t top) const {
   std::vector<std::uint32_t> list = {top};
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    list.insert(list.end(), children_[list[i]].begin(), children_[list[i]].end());
-  }
+  walk_breadth_first(list, [&](std::uint32_t rank) {
+    list.insert(list.end(), children_[rank].begin(), children_[rank].end());
+  });
   return list;
 }
 

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/capacities/sink_flows_internal.hpp"
 #include "algorithms/packing/trees/arborescences_internal.hpp"
 
@@ -81,8 +82,8 @@ class Grower {
   /// Adds arcs, from the root outwards, until the class spans all ranks. Where an arc has room for
   /// part of the class only, the other part waits.
   void grow(TreeClass current) {
-    for (std::size_t i = 0; i < current.order.size(); ++i) {
-      for (const std::uint32_t id : network_.out(current.order[i])) {
+    walk_breadth_first(current.order, [&](std::uint32_t from) {
+      for (const std::uint32_t id : network_.out(from)) {
         const std::uint32_t to = network_.arc(id).head;
         if (get(current.reached, to)) continue;
         const std::int64_t amount = take(id, current);
@@ -93,7 +94,7 @@ class Grower {
         current.order.push_back(to);
         set(current.reached, to);
       }
-    }
+    });
     if (current.order.size() != ranks_) fail();
     done_.push_back(std::move(current.tree));
   }

@@ -8,18 +8,16 @@
 /// nearer the root, within the capacities. On tori, meshes, hypercubes and networks of full
 /// bandwidth all of these can be solved as a rule, and nothing is left for Edmonds' theorem.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/capacities/sink_flows_internal.hpp"
 #include "algorithms/packing/trees/arborescences_internal.hpp"
 
 namespace multitree {
 namespace {
-
-constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
 
 /// Which part of a root's weight, from `begin` on, reaches a rank over which arc.
 struct Supply {
@@ -67,17 +65,11 @@ class ShortestTrees {
 
  private:
   std::vector<std::uint32_t> distances_from(std::uint32_t root) const {
-    std::vector<std::uint32_t> distance(ranks_, kFar), queue{root};
-    distance[root] = 0;
-    for (std::size_t q = 0; q < queue.size(); ++q) {
-      for (const std::uint32_t a : out_[queue[q]]) {
-        const std::uint32_t to = index(arcs_[a].dst);
-        if (distance[to] != kFar || arcs_[a].capacity == 0) continue;
-        distance[to] = distance[queue[q]] + 1;
-        queue.push_back(to);
+    return hops_from(ranks_, root, [&](std::uint32_t from, const auto& meet) {
+      for (const std::uint32_t a : out_[from]) {
+        if (arcs_[a].capacity > 0) meet(index(arcs_[a].dst));
       }
-    }
-    return distance;
+    });
   }
 
   /// Positions in into_[v] of the arcs over which v may get the data of a root.

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -21,15 +22,14 @@ struct Search {
 Search breadth_first(const DuplexNetwork& network, const std::vector<std::uint32_t>& begin,
                      const std::vector<std::uint32_t>& incident, std::uint32_t root) {
   Search search{{root}, std::vector<std::uint32_t>(network.nodes, kNoEdge)};
-  for (std::size_t head = 0; head < search.order.size(); ++head) {
-    const std::uint32_t node = search.order[head];
+  walk_breadth_first(search.order, [&](std::uint32_t node) {
     for (std::uint32_t i = begin[node]; i < begin[node + 1]; ++i) {
       if (incident[i] == search.edge[node]) continue;
       const std::uint32_t next = network.edges[incident[i]].other(node);
       search.edge[next] = incident[i];
       search.order.push_back(next);
     }
-  }
+  });
   return search;
 }
 

@@ -12,6 +12,7 @@
 #include <limits>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 
 namespace multitree {
@@ -56,13 +57,15 @@ class Exchanger {
     for (std::uint32_t e = 0; e < labels_.size(); ++e) {
       if (packing_.excess(e) < 0) label(e, {});
     }
-    for (std::size_t head = 0; head < queue_.size(); ++head) {
+    std::uint32_t found = kNoEdge;
+    walk_breadth_first(queue_, [&](std::uint32_t by) {
       for (std::uint32_t bundle = 0; bundle < packing_.bundles.size(); ++bundle) {
-        const std::uint32_t found = label_path(queue_[head], bundle);
-        if (found != kNoEdge) return found;
+        found = label_path(by, bundle);
+        if (found != kNoEdge) return false;
       }
-    }
-    return kNoEdge;
+      return true;
+    });
+    return found;
   }
 
   void label(std::uint32_t edge, Label why) {
