@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -78,19 +79,6 @@ std::vector<Vertex> arrival_order(const UndirectedGraph& graph) {
   });
   return search.order();
 }
-
-class Classes {
- public:
-  explicit Classes(Vertex n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
-  Vertex find(Vertex v) {
-    while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
-    return v;
-  }
-  void join(Vertex a, Vertex b) { parent_[find(a)] = find(b); }
-
- private:
-  std::vector<Vertex> parent_;
-};
 
 /// Shares the capacity of every edge out between its two ends, each of which has room for a limited
 /// amount, while vertices arrive one by one.
@@ -196,11 +184,11 @@ Partition make_partition(const UndirectedGraph& graph, const Label& label) {
 Partition most_violated(const UndirectedGraph& graph, const std::vector<Vertex>& order,
                         const Partition& current) {
   GrowingOrientation orientation(graph, static_cast<Flow>(current.count) - 1, current.between);
-  Classes classes(graph.size());
+  boost::disjoint_sets_with_storage<> classes(graph.size());
   for (const Vertex v : order) {
-    for (const Vertex u : orientation.arrive(v)) classes.join(u, v);
+    for (const Vertex u : orientation.arrive(v)) classes.union_set(u, v);
   }
-  return make_partition(graph, [&](Vertex v) { return classes.find(v); });
+  return make_partition(graph, [&](Vertex v) { return classes.find_set(v); });
 }
 
 /// A flow as a number of any size.

@@ -4,6 +4,7 @@
 /// tree's share once in each direction wherever its root is, so that trees are repaired without
 /// directions: as spanning trees that exchange edges until none has too much.
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <map>
 #include <optional>
 #include <set>
@@ -69,19 +70,16 @@ std::optional<std::vector<OldTree>> mirrored_trees(const Forest& forest, std::ui
   return trees;
 }
 
-/// Which part of a tree with edges missing each rank is in.
-std::vector<std::uint32_t> parts_of(const OldTree& tree, const DuplexNetwork& network) {
-  std::vector<std::uint32_t> part(network.nodes);
-  for (std::uint32_t v = 0; v < network.nodes; ++v) part[v] = v;
-  const auto find = [&](std::uint32_t v) {
-    while (part[v] != v) v = part[v] = part[part[v]];
-    return v;
-  };
+/// Ranks in parts that are joined.
+using Parts = boost::disjoint_sets_with_storage<>;
+
+/// The parts of a tree with edges missing.
+Parts parts_of(const OldTree& tree, const DuplexNetwork& network) {
+  Parts parts(network.nodes);
   for (const std::uint32_t e : tree.edge) {
-    if (e != kNoEdge) part[find(network.edges[e].a)] = find(network.edges[e].b);
+    if (e != kNoEdge) parts.union_set(network.edges[e].a, network.edges[e].b);
   }
-  for (std::uint32_t v = 0; v < network.nodes; ++v) part[v] = find(v);
-  return part;
+  return parts;
 }
 
 /// A bundle of trees with these edges.
@@ -111,28 +109,27 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
 /// room, or, if there is none, is as little beyond it as can be.
 void join(const OldTree& tree, BundlePacking& packing) {
   const DuplexNetwork& network = *packing.network;
-  const std::vector<std::uint32_t> part = parts_of(tree, network);
+  Parts parts = parts_of(tree, network);
   std::vector<std::uint32_t> kept, crossing;
   for (const std::uint32_t e : tree.edge) {
     if (e != kNoEdge) kept.push_back(e);
   }
   for (std::uint32_t e = 0; e < network.edges.size(); ++e) {
-    if (part[network.edges[e].a] != part[network.edges[e].b]) crossing.push_back(e);
+    if (parts.find_set(network.edges[e].a) != parts.find_set(network.edges[e].b)) {
+      crossing.push_back(e);
+    }
   }
   for (std::int64_t left = tree.weight; left > 0;) {
     std::ranges::stable_sort(crossing, [&](std::uint32_t a, std::uint32_t b) {
       return packing.excess(a) < packing.excess(b);
     });
-    std::vector<std::uint32_t> top = part, edges = kept;
-    const auto find = [&](std::uint32_t v) {
-      while (top[v] != v) v = top[v] = top[top[v]];
-      return v;
-    };
+    Parts joined = parts;
+    std::vector<std::uint32_t> edges = kept;
     std::int64_t share = left;
     for (const std::uint32_t e : crossing) {
-      const std::uint32_t a = find(part[network.edges[e].a]), b = find(part[network.edges[e].b]);
+      const auto a = joined.find_set(network.edges[e].a), b = joined.find_set(network.edges[e].b);
       if (a == b) continue;
-      top[a] = b;
+      joined.link(a, b);
       edges.push_back(e);
       if (packing.excess(e) < 0) share = std::min(share, -packing.excess(e));
     }
