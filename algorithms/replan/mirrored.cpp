@@ -30,7 +30,7 @@ struct OldTree {
 std::vector<std::uint32_t> edges_of_links(const DuplexNetwork& network, const Topology& topology) {
   std::vector<std::uint32_t> edge(topology.num_links(), kNoEdge);
   for (std::uint32_t e = 0; e < network.edges.size(); ++e) {
-    edge[index(network.edges[e].there)] = edge[index(network.edges[e].back)] = e;
+    edge[index(network.there[e])] = edge[index(network.back[e])] = e;
   }
   return edge;
 }
@@ -93,9 +93,8 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
   bundle.edge.assign(network.nodes, kNoEdge);
   std::vector<std::uint32_t> order{0};
   walk_breadth_first(order, [&](std::uint32_t v) {
-    for (const std::uint32_t e : network.at(v)) {
+    for (const auto& [next, e] : network.at(v)) {
       if (!in_tree[e] || e == bundle.edge[v]) continue;
-      const std::uint32_t next = network.edges[e].other(v);
       bundle.parent[next] = v;
       bundle.edge[next] = e;
       order.push_back(next);
@@ -142,7 +141,7 @@ void join(const OldTree& tree, BundlePacking& packing) {
 /// What edges may carry: so many percent of the load.
 void set_capacity(BundlePacking& packing, LinkLoad load, std::uint32_t percent) {
   for (std::size_t e = 0; e < packing.capacity.size(); ++e) {
-    const __int128 bandwidth = packing.network->edges[e].bandwidth;
+    const __int128 bandwidth = packing.network->bandwidth[e];
     packing.capacity[e] = static_cast<std::int64_t>(bandwidth * load.carried * percent /
                                                     (__int128{load.bandwidth} * 100));
   }
@@ -153,9 +152,9 @@ LinkLoad load_between(const std::vector<std::uint32_t>& classes, std::uint64_t a
                       const DuplexNetwork& network) {
   const std::uint64_t count = std::set<std::uint32_t>(classes.begin(), classes.end()).size();
   LinkLoad load{all * (count - 1), 0};
-  for (const DuplexEdge& edge : network.edges) {
-    if (classes[edge.a] == classes[edge.b]) continue;
-    load.bandwidth += static_cast<std::uint64_t>(edge.bandwidth);
+  for (std::size_t e = 0; e < network.edges.size(); ++e) {
+    if (classes[network.edges[e].a] == classes[network.edges[e].b]) continue;
+    load.bandwidth += static_cast<std::uint64_t>(network.bandwidth[e]);
   }
   return load;
 }
@@ -246,9 +245,9 @@ std::optional<Mirrored> repair_mirrored(const Forest& forest) {
   result.schedule.algorithm = forest.header.algorithm;
   result.kept = count_kept(*trees, packing, result.schedule);
   // Back from the packing's units.
-  const Link& link = topology.link(network.edges.front().there);
+  const Link& link = topology.link(network.there.front());
   result.bound.bandwidth *= units * link.bandwidth.bytes_per_second /
-                            static_cast<std::uint64_t>(network.edges.front().bandwidth);
+                            static_cast<std::uint64_t>(network.bandwidth.front());
   return result;
 }
 

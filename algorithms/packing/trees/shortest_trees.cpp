@@ -29,16 +29,8 @@ class ShortestTrees {
  public:
   ShortestTrees(std::uint32_t ranks, std::span<const RankArc> arcs,
                 std::span<const std::int64_t> demand)
-      : ranks_(ranks),
-        arcs_(arcs),
-        demand_(demand),
-        into_(ranks),
-        out_(ranks),
-        late_(ranks, false) {
-    for (std::uint32_t a = 0; a < arcs.size(); ++a) {
-      into_[index(arcs[a].dst)].push_back(a);
-      out_[index(arcs[a].src)].push_back(a);
-    }
+      : ranks_(ranks), arcs_(arcs), demand_(demand), network_(ranks), late_(ranks, false) {
+    for (const RankArc& arc : arcs) network_.add_arc(index(arc.src), index(arc.dst), arc.capacity);
     for (std::uint32_t r = 0; r < ranks; ++r) {
       if (demand[r] > 0) roots_.push_back(r);
     }
@@ -66,17 +58,17 @@ class ShortestTrees {
  private:
   std::vector<std::uint32_t> distances_from(std::uint32_t root) const {
     return hops_from(ranks_, root, [&](std::uint32_t from, const auto& meet) {
-      for (const std::uint32_t a : out_[from]) {
+      for (const std::uint32_t a : network_.out(from)) {
         if (arcs_[a].capacity > 0) meet(index(arcs_[a].dst));
       }
     });
   }
 
-  /// Positions in into_[v] of the arcs over which v may get the data of a root.
+  /// Positions in network_.in(v) of the arcs over which v may get the data of a root.
   std::vector<std::uint32_t> options(std::uint32_t v, const std::vector<std::uint32_t>& distance) {
     std::vector<std::uint32_t> nearer;
-    for (std::uint32_t j = 0; j < into_[v].size(); ++j) {
-      const std::uint32_t from = index(arcs_[into_[v][j]].src);
+    for (std::uint32_t j = 0; j < network_.in(v).size(); ++j) {
+      const std::uint32_t from = index(arcs_[network_.in(v)[j]].src);
       const bool beside = late_[v] && !late_[from] && distance[from] == distance[v];
       if (distance[from] < distance[v] || beside) nearer.push_back(j);
     }
@@ -90,11 +82,11 @@ class ShortestTrees {
     for (std::uint32_t i = 0; i < roots_.size(); ++i) {
       if (roots_[i] != v) alike[options(v, distances_[i])].push_back(i);
     }
-    const auto arcs = static_cast<std::uint32_t>(into_[v].size()), sink = arcs;
+    const auto arcs = static_cast<std::uint32_t>(network_.in(v).size()), sink = arcs;
     FlowNetwork network(arcs + 1);
     std::vector<std::int64_t> supplies(arcs + 1, 0);
     for (std::uint32_t j = 0; j < arcs; ++j) {
-      network.add_arc(j, sink, arcs_[into_[v][j]].capacity);
+      network.add_arc(j, sink, arcs_[network_.in(v)[j]].capacity);
     }
     for (const auto& [nearer, roots] : alike) {
       std::int64_t weight = 0;
@@ -126,7 +118,7 @@ class ShortestTrees {
       const std::int64_t all = demand_[roots_[i]];
       while (begin < all && n < nearer.size()) {
         const std::int64_t amount = std::min(all - begin, amounts[n]);
-        if (amount > 0) parts.push_back({into_[v][nearer[n]], begin, begin + amount});
+        if (amount > 0) parts.push_back({network_.in(v)[nearer[n]], begin, begin + amount});
         begin += amount;
         amounts[n] -= amount;
         if (amounts[n] == 0) ++n;
@@ -166,7 +158,7 @@ class ShortestTrees {
   std::uint32_t ranks_;
   std::span<const RankArc> arcs_;
   std::span<const std::int64_t> demand_;
-  std::vector<std::vector<std::uint32_t>> into_, out_;  // arcs by rank
+  FlowNetwork network_;     // of the arcs
   std::vector<bool> late_;  // ranks that may be served by ranks as far from the root as they are
   std::vector<std::uint32_t> roots_;
   std::vector<std::vector<std::uint32_t>> distances_;       // [root][rank]

@@ -25,7 +25,7 @@ std::vector<std::uint32_t> central_ranks(const DuplexNetwork& network) {
   BreadthFirst search(network.nodes);
   for (const std::uint32_t root : order) {
     search.run(root, [&](std::uint32_t v) {
-      for (const std::uint32_t e : network.at(v)) search.meet(network.edges[e].other(v));
+      for (const auto& [to, edge] : network.at(v)) search.meet(to);
     });
     eccentricity.push_back(search.hops(search.order().back()));
   }
@@ -48,7 +48,7 @@ class Grower {
     for (std::uint32_t joined = 1; joined < network_.nodes;) {
       const std::uint32_t edge = queue.top().edge;
       queue.pop();
-      const DuplexEdge& ends = network_.edges[edge];
+      const UndirectedGraph::Edge& ends = network_.edges[edge];
       const bool a_is_in = tree.depth[ends.a] != kNoEdge;
       if (a_is_in && tree.depth[ends.b] != kNoEdge) continue;
       const std::uint32_t parent = a_is_in ? ends.a : ends.b, child = ends.other(parent);
@@ -72,8 +72,8 @@ class Grower {
 
   void push_edges(Queue& queue, std::uint32_t node, const TreeBundle& tree,
                   const std::vector<std::int64_t>& par) const {
-    for (const std::uint32_t e : network_.at(node)) {
-      if (tree.depth[network_.edges[e].other(node)] != kNoEdge) continue;
+    for (const auto& [to, e] : network_.at(node)) {
+      if (tree.depth[to] != kNoEdge) continue;
       const std::int64_t load = packing_.load[e] + tree.weight;
       const auto relative = static_cast<std::int64_t>(
           (__int128{load} << 20) / std::max<std::int64_t>(1, packing_.capacity[e]));
