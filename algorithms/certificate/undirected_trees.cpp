@@ -143,8 +143,9 @@ void add_cuts_of_class(const std::vector<std::uint32_t>& ranks, const Price& fro
 
 }  // namespace
 
-std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::vector<Price>& price,
-                                          Rank start) {
+std::vector<TreeArc> cheapest_undirected_tree(const Topology& topology,
+                                              const std::vector<Price>& price, Rank start,
+                                              RoutePool& routes) {
   const Regions regions = grow_regions(topology, price);
   const std::vector<Bridge> bridges = find_bridges(topology, price, regions);
   std::vector<std::vector<std::uint32_t>> leaving(topology.num_ranks());
@@ -155,7 +156,7 @@ std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::v
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::vector<std::uint32_t> depth(topology.num_ranks(), 0);
   std::vector<bool> joined(topology.num_ranks(), false);
-  std::vector<Hop> tree;
+  std::vector<TreeArc> tree;
   const auto join = [&](Rank rank) {
     joined[index(rank)] = true;
     for (const std::uint32_t b : leaving[index(rank)]) {
@@ -171,7 +172,7 @@ std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::v
     const Bridge& bridge = bridges[b];
     if (joined[index(bridge.dst)]) continue;
     depth[index(bridge.dst)] = level;
-    tree.push_back({bridge.src, bridge.dst, route_over(bridge, regions, topology)});
+    tree.push_back(make_arc(bridge.src, bridge.dst, route_over(bridge, regions, topology), routes));
     join(bridge.dst);
   }
   return tree;

@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::uint64_t kLeastUnits = 1024;
 
-/// Chunks over the same edges, of which some may be gone.
-struct OldTree {
-  std::vector<std::uint32_t> edge;  ///< by rank: to its parent, or kNoEdge
-  std::int64_t weight = 0;
-};
-
 /// Edges by link.
 std::vector<std::uint32_t> edges_of_links(const DuplexNetwork& network, const Topology& topology) {
   std::vector<std::uint32_t> edge(topology.num_links(), kNoEdge);
@@ -53,18 +47,23 @@ std::optional<std::vector<std::uint32_t>> mirrored_edges(
   return edges;
 }
 
-/// The trees, `units` for a unit of the shares; nothing if some chunk is reduced and spread over
+/// Chunks over the same edges as bundles that are not hung up yet, as some edges may be gone;
+/// weights are `units` for a unit of the shares. Nothing if some chunk is reduced and spread over
 /// different edges.
-std::optional<std::vector<OldTree>> mirrored_trees(const Forest& forest, std::uint64_t units,
-                                                   const DuplexNetwork& network) {
+std::optional<std::vector<TreeBundle>> mirrored_trees(const Forest& forest, std::uint64_t units,
+                                                      const DuplexNetwork& network) {
   const auto edge_of_link = edges_of_links(network, forest.topology);
-  std::vector<OldTree> trees;
+  std::vector<TreeBundle> trees;
   std::map<std::vector<std::uint32_t>, std::size_t> known;
   for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
     auto edges = mirrored_edges(forest, c, edge_of_link);
     if (!edges) return std::nullopt;
     const auto [entry, is_new] = known.emplace(*edges, trees.size());
-    if (is_new) trees.push_back({*std::move(edges), 0});
+    if (is_new) {
+      TreeBundle& tree = trees.emplace_back();
+      tree.edge = *std::move(edges);
+      tree.weight = 0;
+    }
     trees[entry->second].weight += static_cast<std::int64_t>(forest.share[c] * units);
   }
   return trees;
@@ -74,7 +73,7 @@ std::optional<std::vector<OldTree>> mirrored_trees(const Forest& forest, std::ui
 using Parts = boost::disjoint_sets_with_storage<>;
 
 /// The parts of a tree with edges missing.
-Parts parts_of(const OldTree& tree, const DuplexNetwork& network) {
+Parts parts_of(const TreeBundle& tree, const DuplexNetwork& network) {
   Parts parts(network.nodes);
   for (const std::uint32_t e : tree.edge) {
     if (e != kNoEdge) parts.union_set(network.edges[e].a, network.edges[e].b);
@@ -106,7 +105,7 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
 
 /// Joins the parts of a tree by edges with much room; a bundle for each share of it that finds
 /// room, or, if there is none, is as little beyond it as can be.
-void join(const OldTree& tree, BundlePacking& packing) {
+void join(const TreeBundle& tree, BundlePacking& packing) {
   const DuplexNetwork& network = *packing.network;
   Parts parts = parts_of(tree, network);
   std::vector<std::uint32_t> kept, crossing;
@@ -175,14 +174,14 @@ std::uint32_t lag_of(const Forest& forest) {
 }
 
 /// How many chunks of a schedule over these trees travel as chunks did before.
-std::uint32_t count_kept(const std::vector<OldTree>& old, const BundlePacking& packing,
+std::uint32_t count_kept(const std::vector<TreeBundle>& old, const BundlePacking& packing,
                          const Schedule& schedule) {
   const auto sorted = [](std::vector<std::uint32_t> edges) {
     std::ranges::sort(edges);
     return edges;
   };
   std::set<std::vector<std::uint32_t>> before;
-  for (const OldTree& tree : old) before.insert(sorted(tree.edge));
+  for (const TreeBundle& tree : old) before.insert(sorted(tree.edge));
   std::vector<bool> is_kept;
   for (const TreeBundle& bundle : packing.bundles) {
     is_kept.push_back(before.contains(sorted(bundle.edge)));
@@ -191,13 +190,13 @@ std::uint32_t count_kept(const std::vector<OldTree>& old, const BundlePacking& p
       std::ranges::count_if(schedule.chunks, [&](const Chunk& c) { return is_kept[c.tree]; }));
 }
 
-BundlePacking pack_again(const std::vector<OldTree>& trees, const DuplexNetwork& network,
+BundlePacking pack_again(const std::vector<TreeBundle>& trees, const DuplexNetwork& network,
                          LinkLoad& least) {
   const std::size_t edges = network.edges.size();
   BundlePacking packing{
       &network, std::vector<std::int64_t>(edges), std::vector<std::int64_t>(edges), {}};
   std::int64_t all = 0;
-  for (const OldTree& tree : trees) {
+  for (const TreeBundle& tree : trees) {
     all += tree.weight;
     for (const std::uint32_t e : tree.edge) {
       if (e != kNoEdge) packing.load[e] += tree.weight;
@@ -209,7 +208,7 @@ BundlePacking pack_again(const std::vector<OldTree>& trees, const DuplexNetwork&
   // Few trees have to change if there is some room; 1 % of the 5 is for chunks of uneven size.
   std::uint32_t percent = 104;
   set_capacity(packing, least, percent);
-  for (const OldTree& tree : trees) join(tree, packing);
+  for (const TreeBundle& tree : trees) join(tree, packing);
   while (const auto too_few = resolve_overload(packing)) {
     const LinkLoad load = load_between(*too_few, static_cast<std::uint64_t>(all), network);
     if (least < load) {

@@ -41,7 +41,7 @@ class ShortestTrees {
     }
   }
 
-  std::vector<ArcTree> trees() {
+  std::vector<PackedTree> trees() {
     std::vector<std::uint32_t> failed;
     for (std::uint32_t v = 0; v < ranks_; ++v) {
       if (!supply(v)) failed.push_back(v);
@@ -50,7 +50,7 @@ class ShortestTrees {
     // there are no cycles.
     for (const std::uint32_t v : failed) late_[v] = true;
     for (const std::uint32_t v : failed) supply(v);
-    std::vector<ArcTree> trees;
+    std::vector<PackedTree> trees;
     for (std::uint32_t i = 0; i < roots_.size(); ++i) assemble(i, trees);
     return trees;
   }
@@ -127,7 +127,7 @@ class ShortestTrees {
   }
 
   /// The trees of a root: where any rank's supply changes from one arc to another, a new one.
-  void assemble(std::uint32_t i, std::vector<ArcTree>& trees) const {
+  void assemble(std::uint32_t i, std::vector<PackedTree>& trees) const {
     const std::uint32_t root = roots_[i];
     std::int64_t complete = demand_[root];
     std::vector<std::int64_t> changes{0};
@@ -147,10 +147,13 @@ class ShortestTrees {
     for (std::size_t c = 0; c < changes.size() && changes[c] < complete; ++c) {
       const std::int64_t end =
           c + 1 < changes.size() ? std::min(changes[c + 1], complete) : complete;
-      ArcTree& tree = trees.emplace_back(ArcTree{Rank{root}, end - changes[c], {}});
+      PackedTree& tree = trees.emplace_back();
+      tree.root = Rank{root};
+      tree.weight = static_cast<std::uint64_t>(end - changes[c]);
       for (const std::uint32_t v : order) {
         while (supplies_[i][v][part[v]].end <= changes[c]) ++part[v];
-        tree.arcs.push_back(supplies_[i][v][part[v]].arc);
+        const std::uint32_t arc = supplies_[i][v][part[v]].arc;
+        tree.gather.push_back(arc_over(arc, arcs_[arc]));
       }
     }
   }
@@ -167,8 +170,8 @@ class ShortestTrees {
 
 }  // namespace
 
-std::vector<ArcTree> shortest_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
-                                    std::span<const std::int64_t> demand) {
+std::vector<PackedTree> shortest_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                       std::span<const std::int64_t> demand) {
   return ShortestTrees(ranks, arcs, demand).trees();
 }
 
