@@ -13,25 +13,10 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/route_pool.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
-
-/// Routes one after the other. Who has one keeps where it begins and how long it is.
-struct RoutePool {
-  std::vector<LinkId> links;
-
-  [[nodiscard]] std::span<const LinkId> at(std::uint32_t begin, std::uint32_t size) const {
-    return std::span(links).subspan(begin, size);
-  }
-  /// Where the route begins.
-  std::uint32_t add(std::span<const LinkId> route) {
-    const auto begin = static_cast<std::uint32_t>(links.size());
-    links.insert(links.end(), route.begin(), route.end());
-    return begin;
-  }
-  bool operator==(const RoutePool&) const = default;
-};
 
 /// One logical hop from rank to rank, through switches or (rarely) forwarding ranks: a route of a
 /// pool.
@@ -40,15 +25,11 @@ struct TreeArc {
   Rank dst{};
   std::uint32_t route_begin = 0;
   std::uint32_t route_size = 0;
-
-  [[nodiscard]] std::span<const LinkId> route(const RoutePool& pool) const {
-    return pool.at(route_begin, route_size);
-  }
 };
 
 /// An arc, its route added to the pool.
 inline TreeArc make_arc(Rank src, Rank dst, std::span<const LinkId> route, RoutePool& pool) {
-  return {src, dst, pool.add(route), static_cast<std::uint32_t>(route.size())};
+  return {src, dst, add_route(route, pool), static_cast<std::uint32_t>(route.size())};
 }
 
 /// The trees of one share of the data. `gather` spreads it from the root, parents before children;

@@ -95,10 +95,12 @@ void add_flows(const TreeProgram& program, const std::vector<Exact>& weights,
     const Exact share = weights[t] / total;
     optimum.weight[index(tree.root)] += share;
     for (const TreeArc& arc : tree.gather) {
-      for (const LinkId link : arc.route(program.routes())) optimum.gather[index(link)] += share;
+      for (const LinkId link : route_of(arc, program.routes()))
+        optimum.gather[index(link)] += share;
     }
     for (const TreeArc& arc : tree.reduce) {
-      for (const LinkId link : arc.route(program.routes())) optimum.reduce[index(link)] += share;
+      for (const LinkId link : route_of(arc, program.routes()))
+        optimum.reduce[index(link)] += share;
     }
   }
   for (std::uint32_t l = 0; l < topology.num_links(); ++l) {

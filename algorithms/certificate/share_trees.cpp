@@ -18,8 +18,8 @@ std::vector<TreeArc> turned_around(std::vector<TreeArc> arcs, RoutePool& routes)
   std::reverse(arcs.begin(), arcs.end());
   for (TreeArc& arc : arcs) {
     std::swap(arc.src, arc.dst);
-    const auto route = arc.route(routes);
-    arc.route_begin = routes.add(std::vector<LinkId>(route.rbegin(), route.rend()));
+    const auto route = route_of(arc, routes);
+    arc.route_begin = add_route(std::vector<LinkId>(route.rbegin(), route.rend()), routes);
   }
   return arcs;
 }
@@ -30,7 +30,7 @@ std::vector<TreeArc> mirrored(const std::vector<TreeArc>& arcs, const Topology& 
   std::vector<TreeArc> result = turned_around(arcs, routes);
   for (const TreeArc& arc : result) {
     for (std::uint32_t i = 0; i < arc.route_size; ++i) {
-      LinkId& link = routes.links[arc.route_begin + i];
+      LinkId& link = routes[arc.route_begin + i];
       link = *topology.mate(link);
     }
   }
@@ -84,7 +84,7 @@ bool are_same(const std::vector<TreeArc>& a, const std::vector<TreeArc>& b,
               const RoutePool& routes) {
   return std::ranges::equal(a, b, [&](const TreeArc& one, const TreeArc& other) {
     return one.src == other.src && one.dst == other.dst &&
-           std::ranges::equal(one.route(routes), other.route(routes));
+           std::ranges::equal(route_of(one, routes), route_of(other, routes));
   });
 }
 

@@ -172,11 +172,11 @@ bool TreeProgram::add(PackedTree tree, std::vector<RowUse> uses) {
 std::vector<RowUse> TreeProgram::uses_of(const PackedTree& tree) const {
   std::map<std::uint32_t, std::int32_t> count;
   for (const TreeArc& arc : tree.gather) {
-    for (const LinkId link : arc.route(routes_)) ++count[rows_.of_link[index(link)]];
+    for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
   }
   if (!topology_.is_symmetric()) {
     for (const TreeArc& arc : tree.reduce) {
-      for (const LinkId link : arc.route(routes_)) ++count[rows_.of_link[index(link)]];
+      for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
     }
   }
   std::vector<RowUse> uses;

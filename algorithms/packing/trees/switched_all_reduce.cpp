@@ -219,7 +219,7 @@ Counts whole_counts(TreeProgram& program) {
 /// The arcs with their routes in the packing's pool.
 std::vector<TreeArc> moved(std::vector<TreeArc> arcs, const RoutePool& routes,
                            TreePacking& packing) {
-  for (TreeArc& arc : arcs) arc = packing.make_arc(arc.src, arc.dst, arc.route(routes));
+  for (TreeArc& arc : arcs) arc = packing.make_arc(arc.src, arc.dst, route_of(arc, routes));
   return arcs;
 }
 

@@ -25,7 +25,7 @@ struct TreePacking {
   RoutePool routes;
 
   [[nodiscard]] std::span<const LinkId> route(const TreeArc& arc) const {
-    return arc.route(routes);
+    return route_of(arc, routes);
   }
   [[nodiscard]] TreeArc make_arc(Rank src, Rank dst, std::span<const LinkId> route) {
     return multitree::make_arc(src, dst, route, routes);
