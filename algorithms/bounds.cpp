@@ -4,10 +4,10 @@
 #include "algorithms/bounds.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <limits>
 #include <numeric>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/cut_finder_internal.hpp"
 
 namespace multitree {
@@ -30,21 +30,13 @@ bool can_add(const Rational& a, const Rational& b) {
 /// Ranks in breadth-first order from rank 0: each is near one before it, which keeps flows short.
 std::vector<Rank> breadth_first_ranks(const Topology& topology) {
   std::vector<Rank> order;
-  std::vector<bool> seen(topology.num_nodes(), false);
-  std::deque<NodeId> queue{topology.node_of(Rank{0})};
-  seen[index(queue.front())] = true;
-  while (!queue.empty()) {
-    const NodeId node = queue.front();
-    queue.pop_front();
-    if (topology.node(node).rank) order.push_back(*topology.node(node).rank);
-    for (const LinkId id : topology.out_links(node)) {
-      const NodeId next = topology.link(id).dst;
-      if (!seen[index(next)]) {
-        seen[index(next)] = true;
-        queue.push_back(next);
-      }
+  BreadthFirst search(topology.num_nodes());
+  search.run(index(topology.node_of(Rank{0})), [&](std::uint32_t node) {
+    if (topology.node(NodeId{node}).rank) order.push_back(*topology.node(NodeId{node}).rank);
+    for (const LinkId id : topology.out_links(NodeId{node})) {
+      search.meet(index(topology.link(id).dst));
     }
-  }
+  });
   return order;
 }
 
@@ -137,30 +129,20 @@ AllGatherBound all_gather_bound(const Topology& topology) {
 }
 
 /// Rank-to-rank hops from one rank to the farthest: entering a rank costs one, a switch nothing.
-FarthestRank farthest(const Topology& topology, Rank from, std::vector<std::uint32_t>& hops) {
-  hops.assign(topology.num_nodes(), std::numeric_limits<std::uint32_t>::max());
-  std::deque<NodeId> queue{topology.node_of(from)};
-  hops[index(queue.front())] = 0;
-  while (!queue.empty()) {
-    const NodeId node = queue.front();
-    queue.pop_front();
-    const std::uint32_t here = hops[index(node)];
-    for (const LinkId id : topology.out_links(node)) {
+FarthestRank farthest(const Topology& topology, Rank from, BreadthFirst& search) {
+  search.run(index(topology.node_of(from)), [&](std::uint32_t node) {
+    for (const LinkId id : topology.out_links(NodeId{node})) {
       const NodeId next = topology.link(id).dst;
-      const bool is_switch = topology.node(next).is_switch();
-      const std::uint32_t there = here + (is_switch ? 0 : 1);
-      if (there >= hops[index(next)]) continue;
-      hops[index(next)] = there;
-      if (is_switch) {
-        queue.push_front(next);
+      if (topology.node(next).is_switch()) {
+        search.meet_beside(index(next));
       } else {
-        queue.push_back(next);
+        search.meet(index(next));
       }
     }
-  }
+  });
   FarthestRank farthest{.rank = from, .hops = 0};
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const std::uint32_t to = hops[index(topology.node_of(Rank{r}))];
+    const std::uint32_t to = search.hops(index(topology.node_of(Rank{r})));
     if (to > farthest.hops) farthest = {.rank = Rank{r}, .hops = to};
   }
   return farthest;
@@ -193,9 +175,9 @@ Bounds compute_bounds(const Topology& topology) {
   bounds.all_gather_far = std::move(gather.cut.far);
   bounds.reduce_scatter_far = std::move(scatter.cut.far);
   if (!can_add(bounds.all_gather, bounds.reduce_scatter)) fail_too_fine(topology);
-  std::vector<std::uint32_t> hops;
+  BreadthFirst search(topology.num_nodes());
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const FarthestRank far = farthest(topology, Rank{r}, hops);
+    const FarthestRank far = farthest(topology, Rank{r}, search);
     if (far.hops <= bounds.diameter) continue;
     bounds.diameter = far.hops;
     bounds.far_apart = {Rank{r}, far.rank};
@@ -204,8 +186,8 @@ Bounds compute_bounds(const Topology& topology) {
 }
 
 FarthestRank farthest_rank(const Topology& topology, Rank from) {
-  std::vector<std::uint32_t> hops;
-  return farthest(topology, from, hops);
+  BreadthFirst search(topology.num_nodes());
+  return farthest(topology, from, search);
 }
 
 std::uint32_t farthest_hops(const Topology& topology, Rank from) {

@@ -5,22 +5,20 @@
 
 #include <fmt/format.h>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/boykov_kolmogorov_max_flow.hpp>
-#include <deque>
 #include <limits>
 #include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "algorithms/breadth_first_internal.hpp"
+#include "algorithms/flow_graph_internal.hpp"
 #include "topologies/error.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::cuts {
 
-/// Scaled by ranks twice: the bandwidth of a large network in fine units overflows 64 bits.
-using Flow = __int128;
+using Flow = FlowGraph::Flow;
 constexpr Flow kMaxBandwidth = std::numeric_limits<std::int64_t>::max();
 
 [[noreturn]] inline void fail_too_fine(const Topology& topology) {
@@ -47,9 +45,8 @@ class CutFinder {
     if (total > kMaxBandwidth) fail_too_fine(topology);
     join_neighbours();
     for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-      supply_edges_.push_back(add_edge_pair(source(), index(topology.node_of(Rank{r}))));
+      supply_edges_.push_back(graph_.add_edge_pair(source(), index(topology.node_of(Rank{r}))));
     }
-    prepare();
   }
 
   /// Bandwidth of a link in common units.
@@ -60,57 +57,39 @@ class CutFinder {
 
   /// Capacities: every link its units times `scale`, the source to rank r supply[r].
   void set_capacities(Flow scale, const std::vector<Flow>& supply) {
-    for (std::size_t e = 0; e < bandwidth_.size(); ++e) capacity_[e] = bandwidth_[e] * scale;
-    for (std::size_t r = 0; r < supply.size(); ++r) capacity_[supply_edges_[r]] = supply[r];
+    for (std::size_t e = 0; e < bandwidth_.size(); ++e) {
+      graph_.set_capacity(e, bandwidth_[e] * scale);
+    }
+    for (std::size_t r = 0; r < supply.size(); ++r) {
+      graph_.set_capacity(supply_edges_[r], supply[r]);
+    }
   }
 
   Flow max_flow(Rank sink) {
-    const auto edges = boost::get(boost::edge_index, graph_);
-    const auto vertices = boost::get(boost::vertex_index, graph_);
-    return boost::boykov_kolmogorov_max_flow(
-        graph_, boost::make_iterator_property_map(capacity_.begin(), edges),
-        boost::make_iterator_property_map(residual_.begin(), edges),
-        boost::make_iterator_property_map(reverse_.begin(), edges),
-        boost::make_iterator_property_map(predecessor_.begin(), vertices),
-        boost::make_iterator_property_map(color_.begin(), vertices),
-        boost::make_iterator_property_map(distance_.begin(), vertices), vertices, source(),
-        index(topology_.node_of(sink)));
+    return graph_.boykov_kolmogorov(source(), index(topology_.node_of(sink)));
   }
 
   /// Whether a node is on the source side of the minimum cut of the last max_flow(), the cut next
   /// to the source.
-  bool in_source_side(NodeId node) const { return color_[index(node)] == boost::black_color; }
+  bool in_source_side(NodeId node) const { return graph_.color(index(node)) == boost::black_color; }
 
   /// The sink side of the minimum cut next to the sink, of the last max_flow(): the nodes that
   /// could send it more, ascending.
   std::vector<NodeId> smallest_sink_side(Rank sink) const {
-    std::vector<bool> reaches(boost::num_vertices(graph_), false);
-    std::deque<std::size_t> queue{index(topology_.node_of(sink))};
-    reaches[queue.front()] = true;
-    const auto edges = boost::get(boost::edge_index, graph_);
-    while (!queue.empty()) {
-      const std::size_t at = queue.front();
-      queue.pop_front();
-      for (const Edge& out : boost::make_iterator_range(boost::out_edges(at, graph_))) {
-        const std::size_t from = boost::target(out, graph_);
-        if (reaches[from] || residual_[edges[reverse_[edges[out]]]] == 0) continue;
-        reaches[from] = true;
-        queue.push_back(from);
-      }
-    }
+    BreadthFirst search(topology_.num_nodes() + 1);
+    search.run(index(topology_.node_of(sink)), [&](std::uint32_t at) {
+      graph_.for_each_edge_into(at, [&](std::size_t from, std::size_t edge) {
+        if (graph_.residual(edge) > 0) search.meet(static_cast<std::uint32_t>(from));
+      });
+    });
     std::vector<NodeId> side;
     for (std::uint32_t node = 0; node < topology_.num_nodes(); ++node) {
-      if (reaches[node]) side.push_back(NodeId{node});
+      if (search.has_met(node)) side.push_back(NodeId{node});
     }
     return side;
   }
 
  private:
-  using FlowGraph =
-      boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-                            boost::property<boost::edge_index_t, std::size_t>>;
-  using Edge = boost::graph_traits<FlowGraph>::edge_descriptor;
-
   std::size_t source() const { return topology_.num_nodes(); }
 
   /// One edge each way between every two neighbours, its capacity the sum of the links that way.
@@ -121,29 +100,11 @@ class CutFinder {
       const std::uint32_t low = std::min(index(link.src), index(link.dst));
       const std::uint32_t high = std::max(index(link.src), index(link.dst));
       const auto [entry, is_new] = edges.try_emplace({low, high}, 0);
-      if (is_new) entry->second = add_edge_pair(low, high);
+      if (is_new) entry->second = graph_.add_edge_pair(low, high);
       const std::size_t edge = entry->second + (index(link.src) == low ? 0 : 1);
-      bandwidth_.resize(reverse_.size(), 0);
+      bandwidth_.resize(graph_.num_edges(), 0);
       bandwidth_[edge] += units(link);
     }
-  }
-
-  /// Edge id from -> to, and id + 1 back.
-  std::size_t add_edge_pair(std::size_t from, std::size_t to) {
-    const std::size_t id = reverse_.size();
-    const Edge forward = boost::add_edge(from, to, id, graph_).first;
-    const Edge backward = boost::add_edge(to, from, id + 1, graph_).first;
-    reverse_.push_back(backward);
-    reverse_.push_back(forward);
-    return id;
-  }
-
-  void prepare() {
-    capacity_.assign(reverse_.size(), 0);
-    residual_.assign(reverse_.size(), 0);
-    predecessor_.resize(boost::num_vertices(graph_));
-    color_.resize(boost::num_vertices(graph_));
-    distance_.resize(boost::num_vertices(graph_));
   }
 
   const Topology& topology_;
@@ -151,10 +112,6 @@ class CutFinder {
   std::uint64_t gcd_ = 0;
   std::vector<Flow> bandwidth_;            // of the edges between neighbours, in common units
   std::vector<std::size_t> supply_edges_;  // by rank
-  std::vector<Flow> capacity_, residual_;
-  std::vector<Edge> reverse_, predecessor_;
-  std::vector<boost::default_color_type> color_;
-  std::vector<std::int64_t> distance_;
 };
 
 }  // namespace multitree::cuts

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "algorithms/route_pool.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -38,9 +39,8 @@ std::uint32_t Schedule::num_steps() const {
 
 void Schedule::add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst,
                    std::span<const LinkId> route) {
-  transfers.push_back({step, op, chunk, src, dst, static_cast<std::uint32_t>(routes.size()),
+  transfers.push_back({step, op, chunk, src, dst, add_route(route, routes),
                        static_cast<std::uint32_t>(route.size())});
-  routes.insert(routes.end(), route.begin(), route.end());
 }
 
 namespace {
@@ -83,12 +83,11 @@ bool routes_are_in_order(const Schedule& schedule) {
 void Schedule::canonicalize() {
   sort_transfers(*this);
   if (routes_are_in_order(*this)) return;
-  std::vector<LinkId> pool;
+  RoutePool pool;
   pool.reserve(routes.size());
   for (Transfer& transfer : transfers) {
     const auto old = route(transfer);
-    transfer.route_begin = static_cast<std::uint32_t>(pool.size());
-    pool.insert(pool.end(), old.begin(), old.end());
+    transfer.route_begin = add_route(old, pool);
   }
   routes = std::move(pool);
 }

@@ -91,14 +91,16 @@ void add_flows(const TreeProgram& program, const std::vector<Exact>& weights,
   const Exact total = std::accumulate(weights.begin(), weights.end(), Exact(0));
   for (std::size_t t = 0; t < weights.size(); ++t) {
     if (weights[t] == 0) continue;
-    const ShareTree& tree = program.trees()[t];
+    const PackedTree& tree = program.trees()[t];
     const Exact share = weights[t] / total;
     optimum.weight[index(tree.root)] += share;
-    for (const Hop& hop : tree.gather) {
-      for (const LinkId link : hop.route) optimum.gather[index(link)] += share;
+    for (const TreeArc& arc : tree.gather) {
+      for (const LinkId link : route_of(arc, program.routes()))
+        optimum.gather[index(link)] += share;
     }
-    for (const Hop& hop : tree.reduce) {
-      for (const LinkId link : hop.route) optimum.reduce[index(link)] += share;
+    for (const TreeArc& arc : tree.reduce) {
+      for (const LinkId link : route_of(arc, program.routes()))
+        optimum.reduce[index(link)] += share;
     }
   }
   for (std::uint32_t l = 0; l < topology.num_links(); ++l) {

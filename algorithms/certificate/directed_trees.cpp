@@ -5,6 +5,7 @@
 #include <numeric>
 #include <queue>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/certificate/metric_trees_internal.hpp"
 #include "algorithms/certificate/shortest_paths_internal.hpp"
 
@@ -132,8 +133,8 @@ Contraction contract(const Topology& topology, const std::vector<Price>& price) 
   return result;
 }
 
-std::vector<Hop> cheapest_out_tree(const Topology& topology, const Contraction& contraction,
-                                   Rank root) {
+std::vector<TreeArc> cheapest_out_tree(const Topology& topology, const Contraction& contraction,
+                                       Rank root, RoutePool& routes) {
   const auto& parts = contraction.parts;
   std::vector<std::vector<Rank>> children(topology.num_ranks());
   // Parts to open up from the rank at which they are entered: what that rank is not in is entered
@@ -151,17 +152,16 @@ std::vector<Hop> cheapest_out_tree(const Topology& topology, const Contraction& 
       }
     }
   }
-  std::vector<Hop> tree;
+  std::vector<TreeArc> tree;
   std::vector<Rank> order{root};
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const Rank src = order[i];
+  walk_breadth_first(order, [&](Rank src) {
     for (const Rank dst : children[index(src)]) {
       order.push_back(dst);
-      tree.push_back({src, dst,
-                      path_to(topology, contraction.arrival[index(src)], topology.node_of(src),
-                              topology.node_of(dst))});
+      const std::vector<LinkId> path = path_to(topology, contraction.arrival[index(src)],
+                                               topology.node_of(src), topology.node_of(dst));
+      tree.push_back(make_arc(src, dst, path, routes));
     }
-  }
+  });
   return tree;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/certificate/certificate.hpp"
+#include "algorithms/tree.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -16,20 +17,13 @@ namespace multitree {
 /// Price of a link, or a sum of them. Whole numbers of any size: a price is scaled first.
 using Price = boost::multiprecision::cpp_int;
 
-/// One hop of a tree.
-struct Hop {
-  Rank src{};
-  Rank dst{};
-  std::vector<LinkId> route;
-  bool operator==(const Hop&) const = default;
-};
-
 /// Cheapest undirected spanning tree (Prim), grown from rank `start`; of equally cheap ones, a
 /// shallow one. Hops lead away from `start`, parents first. \pre Every link has a mate, with the
 /// same price. O(links log links): a cheapest tree needs only the hops between ranks whose regions
 /// (nodes nearest to them) touch (Mehlhorn 1988).
-std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::vector<Price>& price,
-                                          Rank start);
+std::vector<TreeArc> cheapest_undirected_tree(const Topology& topology,
+                                              const std::vector<Price>& price, Rank start,
+                                              RoutePool& routes);
 
 /// Contraction of a network into one vertex, each of whose parts is entered by the cheapest hop
 /// that is left (Edmonds; Tarjan 1977). It holds the cheapest out-trees from every rank at once.
@@ -54,8 +48,8 @@ struct Contraction {
 Contraction contract(const Topology& topology, const std::vector<Price>& price);
 
 /// The cheapest out-tree from `root`; hops parents first.
-std::vector<Hop> cheapest_out_tree(const Topology& topology, const Contraction& contraction,
-                                   Rank root);
+std::vector<TreeArc> cheapest_out_tree(const Topology& topology, const Contraction& contraction,
+                                       Rank root, RoutePool& routes);
 
 /// Cuts that no link crosses at more than its price.
 struct PricedCuts {

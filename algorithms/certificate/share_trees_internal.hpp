@@ -10,21 +10,17 @@
 
 namespace multitree {
 
-/// One share of the data: collected at the root and spread from it.
-struct ShareTree {
-  Rank root{};
-  std::vector<Hop> gather;  ///< parents first
-  std::vector<Hop> reduce;  ///< children first
-  bool operator==(const ShareTree&) const = default;
-};
-
 /// A few different trees, the cheapest at these prices of links; `round` varies them. Where every
 /// link has a mate, `reduce` is the mirror image of `gather`.
-std::vector<ShareTree> cheapest_share_trees(const Topology& topology, const Topology& transposed,
-                                            const std::vector<Price>& price, std::uint32_t round);
+std::vector<PackedTree> cheapest_share_trees(const Topology& topology, const Topology& transposed,
+                                             const std::vector<Price>& price, std::uint32_t round,
+                                             RoutePool& routes);
+
+/// Whether two trees are the same, routes and all.
+bool are_same(const PackedTree& a, const PackedTree& b, const RoutePool& routes);
 
 /// The same tree of a network whose links have mates with its root in its middle: as few hops as
 /// can be from there to the farthest rank, the lowest rank of those.
-ShareTree centred(const ShareTree& tree, const Topology& topology);
+PackedTree centred(const PackedTree& tree, const Topology& topology, RoutePool& routes);
 
 }  // namespace multitree

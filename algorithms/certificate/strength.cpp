@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <limits>
 #include <map>
-#include <numeric>
 
+#include "algorithms/breadth_first_internal.hpp"
+#include "algorithms/undirected_graph_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -36,64 +38,30 @@ std::map<std::pair<Vertex, Vertex>, Neighbours> join_neighbours(const Topology& 
   return joined;
 }
 
-/// An undirected graph in compressed rows; half-edges of an edge know each other.
-struct UndirectedGraph {
-  struct HalfEdge {
-    Vertex to = 0;
-    std::uint32_t mate = 0;  ///< the half-edge at the other end
-    Flow bandwidth = 0;
-  };
-  std::vector<std::uint32_t> begin;  ///< of vertex v: half_edges[begin[v] .. begin[v + 1])
-  std::vector<HalfEdge> half_edges;
-  [[nodiscard]] Vertex size() const { return static_cast<Vertex>(begin.size() - 1); }
+/// Neighbours as edges from the lower vertex to the higher, with their bandwidths.
+struct Neighbourhood : UndirectedGraph {
+  std::vector<Flow> bandwidth;
 };
 
-UndirectedGraph make_undirected(const Topology& topology) {
-  const auto joined = join_neighbours(topology);
-  UndirectedGraph graph;
-  graph.begin.assign(topology.num_nodes() + 1, 0);
-  for (const auto& [ends, pair] : joined) {
-    ++graph.begin[ends.first + 1];
-    ++graph.begin[ends.second + 1];
+Neighbourhood make_neighbourhood(const Topology& topology) {
+  Neighbourhood graph;
+  graph.nodes = topology.num_nodes();
+  for (const auto& [ends, pair] : join_neighbours(topology)) {
+    graph.edges.push_back({ends.first, ends.second});
+    graph.bandwidth.push_back(pair.forward);
   }
-  std::partial_sum(graph.begin.begin(), graph.begin.end(), graph.begin.begin());
-  graph.half_edges.resize(joined.size() * 2);
-  std::vector<std::uint32_t> next(graph.begin.begin(), graph.begin.end() - 1);
-  for (const auto& [ends, pair] : joined) {
-    const std::uint32_t a = next[ends.first]++, b = next[ends.second]++;
-    graph.half_edges[a] = {ends.second, b, pair.forward};
-    graph.half_edges[b] = {ends.first, a, pair.forward};
-  }
+  graph.index_edges();
   return graph;
 }
 
 /// Breadth first, so that a vertex arrives next to some that have room.
 std::vector<Vertex> arrival_order(const UndirectedGraph& graph) {
-  std::vector<Vertex> order{0};
-  std::vector<bool> seen(graph.size(), false);
-  seen[0] = true;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    for (std::uint32_t h = graph.begin[order[i]]; h < graph.begin[order[i] + 1]; ++h) {
-      const Vertex to = graph.half_edges[h].to;
-      if (!seen[to]) order.push_back(to);
-      seen[to] = true;
-    }
-  }
-  return order;
+  BreadthFirst search(graph.nodes);
+  search.run(0, [&](Vertex from) {
+    for (const auto& [to, edge] : graph.at(from)) search.meet(to);
+  });
+  return search.order();
 }
-
-class Classes {
- public:
-  explicit Classes(Vertex n) : parent_(n) { std::iota(parent_.begin(), parent_.end(), 0); }
-  Vertex find(Vertex v) {
-    while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
-    return v;
-  }
-  void join(Vertex a, Vertex b) { parent_[find(a)] = find(b); }
-
- private:
-  std::vector<Vertex> parent_;
-};
 
 /// Shares the capacity of every edge out between its two ends, each of which has room for a limited
 /// amount, while vertices arrive one by one.
@@ -105,73 +73,70 @@ class Classes {
 /// and the classes at the end are a partition that minimises b(E_P) - ratio * |P|.
 class GrowingOrientation {
  public:
-  GrowingOrientation(const UndirectedGraph& graph, Flow scale, Flow ratio)
+  GrowingOrientation(const Neighbourhood& graph, Flow scale, Flow ratio)
       : graph_(graph),
         scale_(scale),
         ratio_(ratio),
-        share_(graph.half_edges.size(), 0),
-        room_(graph.size(), 0),
-        arrived_(graph.size(), false),
-        met_(graph.size(), 0),
-        via_(graph.size(), 0) {}
+        share_(graph.edges.size() * 2, 0),
+        room_(graph.nodes, 0),
+        arrived_(graph.nodes, false),
+        search_(graph.nodes),
+        via_(graph.nodes, 0) {}
 
   /// The vertices that are tight with `v`, v first; valid until the next call.
   const std::vector<Vertex>& arrive(Vertex v) {
-    for (std::uint32_t h = graph_.begin[v]; h < graph_.begin[v + 1]; ++h) {
-      const auto& half = graph_.half_edges[h];
-      if (arrived_[half.to]) share_[h] = half.bandwidth * scale_;
+    for (const auto& [to, edge] : graph_.at(v)) {
+      if (arrived_[to]) share_[half(v, to, edge)] = graph_.bandwidth[edge] * scale_;
     }
     arrived_[v] = true;
     while (pass_on(v)) continue;
     room_[v] = ratio_;
-    return reached_;
+    return search_.order();
   }
 
  private:
+  /// The half of an edge at its end `from`: the first at the lower end.
+  static std::uint32_t half(Vertex from, Vertex to, std::uint32_t edge) {
+    return 2 * edge + (from > to ? 1 : 0);
+  }
+  [[nodiscard]] Vertex end_of(std::uint32_t half) const {
+    const UndirectedGraph::Edge& edge = graph_.edges[half / 2];
+    return half % 2 == 0 ? edge.a : edge.b;
+  }
+
   /// Moves load of `v` along a shortest path to a vertex with room; false if there is none.
   bool pass_on(Vertex v) {
-    ++round_;
-    reached_.assign(1, v);
-    met_[v] = round_;
-    for (std::size_t i = 0; i < reached_.size(); ++i) {
-      const Vertex from = reached_[i];
-      for (std::uint32_t h = graph_.begin[from]; h < graph_.begin[from + 1]; ++h) {
-        const Vertex to = graph_.half_edges[h].to;
-        if (share_[h] == 0 || met_[to] == round_) continue;
-        met_[to] = round_;
-        via_[to] = h;
-        if (room_[to] > 0) {
-          move(v, to);
-          return true;
-        }
-        reached_.push_back(to);
+    return !search_.run(v, [&](Vertex from) {
+      for (const auto& [to, edge] : graph_.at(from)) {
+        if (share_[half(from, to, edge)] == 0 || !search_.meet(to)) continue;
+        via_[to] = half(from, to, edge);
+        if (room_[to] == 0) continue;
+        move(v, to);
+        return false;
       }
-    }
-    return false;
+      return true;
+    });
   }
 
   void move(Vertex from, Vertex to) {
-    const auto previous = [&](Vertex at) {
-      return graph_.half_edges[graph_.half_edges[via_[at]].mate].to;
-    };
     Flow amount = room_[to];
-    for (Vertex at = to; at != from; at = previous(at)) amount = std::min(amount, share_[via_[at]]);
-    for (Vertex at = to; at != from; at = previous(at)) {
+    for (Vertex at = to; at != from; at = end_of(via_[at])) {
+      amount = std::min(amount, share_[via_[at]]);
+    }
+    for (Vertex at = to; at != from; at = end_of(via_[at])) {
       share_[via_[at]] -= amount;
-      share_[graph_.half_edges[via_[at]].mate] += amount;
+      share_[via_[at] ^ 1] += amount;
     }
     room_[to] -= amount;
   }
 
-  const UndirectedGraph& graph_;
+  const Neighbourhood& graph_;
   Flow scale_, ratio_;
-  std::vector<Flow> share_;  // by half-edge: what its vertex takes of the edge
+  std::vector<Flow> share_;  // by half(): what the vertex at its end takes of the edge
   std::vector<Flow> room_;   // by vertex: what it could take still
   std::vector<bool> arrived_;
-  std::vector<std::uint64_t> met_;
-  std::vector<std::uint32_t> via_;  // half-edge that reached a vertex
-  std::vector<Vertex> reached_;
-  std::uint64_t round_ = 0;
+  BreadthFirst search_;
+  std::vector<std::uint32_t> via_;  // half() of the edge that reached a vertex
 };
 
 /// A partition with its ratio b(E_P) / (|P| - 1).
@@ -187,32 +152,30 @@ struct Partition {
 };
 
 template <typename Label>
-Partition make_partition(const UndirectedGraph& graph, const Label& label) {
+Partition make_partition(const Neighbourhood& graph, const Label& label) {
   Partition partition;
-  std::vector<Vertex> number(graph.size(), std::numeric_limits<Vertex>::max());
-  for (Vertex v = 0; v < graph.size(); ++v) {
+  std::vector<Vertex> number(graph.nodes, std::numeric_limits<Vertex>::max());
+  for (Vertex v = 0; v < graph.nodes; ++v) {
     Vertex& of = number[label(v)];
     if (of == std::numeric_limits<Vertex>::max()) of = partition.count++;
     partition.class_of.push_back(of);
   }
-  for (const auto& half : graph.half_edges) {
-    const Vertex from = graph.half_edges[half.mate].to;
-    if (from < half.to && partition.class_of[from] != partition.class_of[half.to]) {
-      partition.between += half.bandwidth;
-    }
+  for (std::size_t e = 0; e < graph.edges.size(); ++e) {
+    const auto& [a, b] = graph.edges[e];
+    if (partition.class_of[a] != partition.class_of[b]) partition.between += graph.bandwidth[e];
   }
   return partition;
 }
 
 /// Minimises b(E_P) - ratio * |P|, the ratio being that of `current`.
-Partition most_violated(const UndirectedGraph& graph, const std::vector<Vertex>& order,
+Partition most_violated(const Neighbourhood& graph, const std::vector<Vertex>& order,
                         const Partition& current) {
   GrowingOrientation orientation(graph, static_cast<Flow>(current.count) - 1, current.between);
-  Classes classes(graph.size());
+  boost::disjoint_sets_with_storage<> classes(graph.nodes);
   for (const Vertex v : order) {
-    for (const Vertex u : orientation.arrive(v)) classes.join(u, v);
+    for (const Vertex u : orientation.arrive(v)) classes.union_set(u, v);
   }
-  return make_partition(graph, [&](Vertex v) { return classes.find(v); });
+  return make_partition(graph, [&](Vertex v) { return classes.find_set(v); });
 }
 
 /// A flow as a number of any size.
@@ -234,9 +197,9 @@ Strength strength(const Topology& topology) {
                             "which strength needs",
                             topology.name()));
   }
-  const UndirectedGraph graph = make_undirected(topology);
+  const Neighbourhood graph = make_neighbourhood(topology);
   Partition weakest = make_partition(graph, [](Vertex v) { return v; });
-  if (graph.size() < 2) return {.value = 0, .classes = {{NodeId{0}}}};
+  if (graph.nodes < 2) return {.value = 0, .classes = {{NodeId{0}}}};
   const std::vector<Vertex> order = arrival_order(graph);
   while (true) {
     Partition next = most_violated(graph, order, weakest);
@@ -247,7 +210,7 @@ Strength strength(const Topology& topology) {
   result.value = to_exact(weakest.between) / Exact(weakest.count - 1) /
                  Exact(topology.unit_bandwidth().bytes_per_second);
   result.classes.resize(weakest.count);
-  for (Vertex v = 0; v < graph.size(); ++v) {
+  for (Vertex v = 0; v < graph.nodes; ++v) {
     result.classes[weakest.class_of[v]].push_back(NodeId{v});
   }
   return result;

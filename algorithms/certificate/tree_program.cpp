@@ -83,7 +83,7 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
     for (const bool between : {true, false}) {
       if (added || (between && !smooth)) continue;
       const std::vector<double> at = between ? half_way(price, all, best, best_cost) : price;
-      std::vector<ShareTree> candidates = cheapest_trees(whole_prices(at));
+      std::vector<PackedTree> candidates = cheapest_trees(whole_prices(at));
       const double at_all = total_cost(lp_.capacities(), at);
       const double at_bound = at_all / cost_of(uses_of(candidates.front()), at);
       if (at_bound < bound) {
@@ -106,7 +106,7 @@ PackingLp::Solution TreeProgram::solve_exactly() {
     std::vector<Price> prices;
     for (const Exact& price : solution->prices) prices.push_back(scaled(price, scale));
     bool added = false;
-    for (ShareTree& tree : cheapest_trees(prices)) {
+    for (PackedTree& tree : cheapest_trees(prices)) {
       std::vector<RowUse> uses = uses_of(tree);
       Price cost = 0;
       for (const RowUse& use : uses) cost += prices[use.row] * use.count;
@@ -135,17 +135,18 @@ TreeProgram::Rows TreeProgram::make_rows(const Topology& topology) {
 
 // Every link costs a little more than its price, so that of equally cheap trees those with the
 // fewest links are cheapest.
-std::vector<ShareTree> TreeProgram::cheapest_trees(const std::vector<Price>& row_price) {
+std::vector<PackedTree> TreeProgram::cheapest_trees(const std::vector<Price>& row_price) {
   const Price nodes = topology_.num_nodes();
   const Price finer = 2 * nodes * nodes + 1;
   std::vector<Price> price;
   for (const std::uint32_t row : rows_.of_link) price.push_back(row_price[row] * finer + 1);
-  return cheapest_share_trees(topology_, transposed_, price, round_++);
+  return cheapest_share_trees(topology_, transposed_, price, round_++, routes_);
 }
 
-bool TreeProgram::add_cheaper(std::vector<ShareTree> candidates, const std::vector<double>& price) {
+bool TreeProgram::add_cheaper(std::vector<PackedTree> candidates,
+                              const std::vector<double>& price) {
   bool added = false;
-  for (ShareTree& tree : candidates) {
+  for (PackedTree& tree : candidates) {
     std::vector<RowUse> uses = uses_of(tree);
     if (cost_of(uses, price) >= 1 - 2 * PackingLp::kTolerance) continue;
     added = add(std::move(tree), std::move(uses)) || added;
@@ -153,8 +154,9 @@ bool TreeProgram::add_cheaper(std::vector<ShareTree> candidates, const std::vect
   return added;
 }
 
-bool TreeProgram::add(ShareTree tree, std::vector<RowUse> uses) {
-  const auto known = std::find(trees_.begin(), trees_.end(), tree);
+bool TreeProgram::add(PackedTree tree, std::vector<RowUse> uses) {
+  const auto known = std::ranges::find_if(
+      trees_, [&](const PackedTree& other) { return are_same(tree, other, routes_); });
   if (known != trees_.end()) {
     const auto column = static_cast<std::size_t>(known - trees_.begin());
     if (!lp_.is_dropped(column)) return false;
@@ -167,14 +169,14 @@ bool TreeProgram::add(ShareTree tree, std::vector<RowUse> uses) {
   return true;
 }
 
-std::vector<RowUse> TreeProgram::uses_of(const ShareTree& tree) const {
+std::vector<RowUse> TreeProgram::uses_of(const PackedTree& tree) const {
   std::map<std::uint32_t, std::int32_t> count;
-  for (const Hop& hop : tree.gather) {
-    for (const LinkId link : hop.route) ++count[rows_.of_link[index(link)]];
+  for (const TreeArc& arc : tree.gather) {
+    for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
   }
   if (!topology_.is_symmetric()) {
-    for (const Hop& hop : tree.reduce) {
-      for (const LinkId link : hop.route) ++count[rows_.of_link[index(link)]];
+    for (const TreeArc& arc : tree.reduce) {
+      for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
     }
   }
   std::vector<RowUse> uses;

@@ -29,7 +29,9 @@ class TreeProgram {
   double maximise(std::vector<std::int64_t> capacities,
                   double enough = std::numeric_limits<double>::infinity());
   /// Trees met so far, and how often each is used by the last solution.
-  [[nodiscard]] const std::vector<ShareTree>& trees() const { return trees_; }
+  [[nodiscard]] const std::vector<PackedTree>& trees() const { return trees_; }
+  /// Of all these trees.
+  [[nodiscard]] const RoutePool& routes() const { return routes_; }
   [[nodiscard]] const std::vector<RowUse>& uses(std::size_t tree) const { return uses_[tree]; }
   [[nodiscard]] std::vector<double> counts() const { return lp_.weights(); }
   /// The last solution without rounding; empty if rounding misled the solver.
@@ -51,18 +53,19 @@ class TreeProgram {
   static Rows make_rows(const Topology& topology);
 
   /// Trees that are cheapest at `row_price`, a few different ones.
-  std::vector<ShareTree> cheapest_trees(const std::vector<Price>& row_price);
+  std::vector<PackedTree> cheapest_trees(const std::vector<Price>& row_price);
   /// Adds those that cost less than 1. \returns whether there are any.
-  bool add_cheaper(std::vector<ShareTree> candidates, const std::vector<double>& price);
+  bool add_cheaper(std::vector<PackedTree> candidates, const std::vector<double>& price);
   /// \returns whether it is new.
-  bool add(ShareTree tree, std::vector<RowUse> uses);
-  [[nodiscard]] std::vector<RowUse> uses_of(const ShareTree& tree) const;
+  bool add(PackedTree tree, std::vector<RowUse> uses);
+  [[nodiscard]] std::vector<RowUse> uses_of(const PackedTree& tree) const;
 
   const Topology& topology_;
   Topology transposed_;
   Rows rows_;
   PackingLp lp_;
-  std::vector<ShareTree> trees_;
+  RoutePool routes_;
+  std::vector<PackedTree> trees_;
   std::vector<std::vector<RowUse>> uses_;
   std::uint32_t round_ = 0;
 };

@@ -2,10 +2,11 @@
 /// \file
 /// Cheapest undirected trees and the moats around their parts.
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <map>
-#include <numeric>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "algorithms/certificate/metric_trees_internal.hpp"
 
@@ -91,27 +92,25 @@ std::vector<LinkId> route_over(const Bridge& bridge, const Regions& regions,
 /// The classes of ranks that are merged one after the other.
 class Classes {
  public:
-  explicit Classes(std::uint32_t ranks) : parent_(ranks), members_(ranks), birth_(ranks, 0) {
-    std::iota(parent_.begin(), parent_.end(), 0);
+  explicit Classes(std::uint32_t ranks) : sets_(ranks), members_(ranks), birth_(ranks, 0) {
     for (std::uint32_t r = 0; r < ranks; ++r) members_[r] = {r};
   }
-  std::uint32_t find(std::uint32_t rank) {
-    while (parent_[rank] != rank) rank = parent_[rank] = parent_[parent_[rank]];
-    return rank;
-  }
-  const std::vector<std::uint32_t>& members(std::uint32_t root) const { return members_[root]; }
+  std::size_t find(Rank rank) { return sets_.find_set(std::size_t{index(rank)}); }
+  const std::vector<std::uint32_t>& members(std::size_t root) const { return members_[root]; }
   /// The distance at which the class came to be.
-  const Price& birth(std::uint32_t root) const { return birth_[root]; }
-  void merge(std::uint32_t a, std::uint32_t b, const Price& distance) {
+  const Price& birth(std::size_t root) const { return birth_[root]; }
+  void merge(std::size_t a, std::size_t b, const Price& distance) {
     if (members_[a].size() < members_[b].size()) std::swap(a, b);
-    parent_[b] = a;
-    members_[a].insert(members_[a].end(), members_[b].begin(), members_[b].end());
+    std::vector<std::uint32_t> all = std::exchange(members_[a], {});
+    all.insert(all.end(), members_[b].begin(), members_[b].end());
     members_[b].clear();
-    birth_[a] = distance;
+    sets_.link(a, b);
+    members_[sets_.find_set(a)] = std::move(all);
+    birth_[sets_.find_set(a)] = distance;
   }
 
  private:
-  std::vector<std::uint32_t> parent_;
+  boost::disjoint_sets_with_storage<> sets_;
   std::vector<std::vector<std::uint32_t>> members_;
   std::vector<Price> birth_;
 };
@@ -144,8 +143,9 @@ void add_cuts_of_class(const std::vector<std::uint32_t>& ranks, const Price& fro
 
 }  // namespace
 
-std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::vector<Price>& price,
-                                          Rank start) {
+std::vector<TreeArc> cheapest_undirected_tree(const Topology& topology,
+                                              const std::vector<Price>& price, Rank start,
+                                              RoutePool& routes) {
   const Regions regions = grow_regions(topology, price);
   const std::vector<Bridge> bridges = find_bridges(topology, price, regions);
   std::vector<std::vector<std::uint32_t>> leaving(topology.num_ranks());
@@ -156,7 +156,7 @@ std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::v
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::vector<std::uint32_t> depth(topology.num_ranks(), 0);
   std::vector<bool> joined(topology.num_ranks(), false);
-  std::vector<Hop> tree;
+  std::vector<TreeArc> tree;
   const auto join = [&](Rank rank) {
     joined[index(rank)] = true;
     for (const std::uint32_t b : leaving[index(rank)]) {
@@ -172,7 +172,7 @@ std::vector<Hop> cheapest_undirected_tree(const Topology& topology, const std::v
     const Bridge& bridge = bridges[b];
     if (joined[index(bridge.dst)]) continue;
     depth[index(bridge.dst)] = level;
-    tree.push_back({bridge.src, bridge.dst, route_over(bridge, regions, topology)});
+    tree.push_back(make_arc(bridge.src, bridge.dst, route_over(bridge, regions, topology), routes));
     join(bridge.dst);
   }
   return tree;
@@ -191,9 +191,9 @@ PricedCuts cuts_of_undirected_tree(const Topology& topology, const std::vector<P
   }
   Classes classes(topology.num_ranks());
   for (const Bridge& bridge : bridges) {
-    const std::uint32_t a = classes.find(index(bridge.src)), b = classes.find(index(bridge.dst));
+    const std::size_t a = classes.find(bridge.src), b = classes.find(bridge.dst);
     if (a == b) continue;
-    for (const std::uint32_t part : {a, b}) {
+    for (const std::size_t part : {a, b}) {
       if (classes.birth(part) == bridge.length) continue;
       add_cuts_of_class(classes.members(part), classes.birth(part), bridge.length, switches_of,
                         regions, topology, result);

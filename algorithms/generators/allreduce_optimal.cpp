@@ -18,7 +18,6 @@
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
-#include "algorithms/packing/steps/mirrored_growth.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/combs.hpp"
 #include "algorithms/packing/trees/spanning_trees.hpp"
@@ -34,8 +33,6 @@ constexpr Pipeline kPipeline{.fill = 0.015, .most_transfers = 1U << 21};
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many ranks it is not compared in all the ways there are.
 constexpr std::uint32_t kMaxComparedWithAll = 256;
-/// Beyond this many chunks or ranks steps are not searched for.
-constexpr std::uint32_t kMaxGrown = 256;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
@@ -43,18 +40,17 @@ constexpr std::uint32_t kMaxTrees = 1U << 16;
 struct Options {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
-  bool lockstep = false;
   bool only_trees = false;  // nothing else is considered
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
 Options parse(const Spec& spec) {
   const std::string form = spec.get("form", "async");
-  if (form != "async" && form != "lockstep" && form != "trees") {
-    spec.fail(fmt::format("form: expected async, lockstep or trees, got '{}'", form));
+  if (form != "async" && form != "trees") {
+    spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
   }
   return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees), size_option(spec),
-          form == "lockstep", form == "trees"};
+          form == "trees"};
 }
 
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
@@ -71,16 +67,6 @@ TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
   return pack_spanning_trees(topology, trees);
 }
 
-/// As many equal trees as make about one chunk a rank, a multiple of the exact optimum's.
-std::uint32_t lockstep_trees(const Topology& topology) {
-  std::uint64_t weight = 0;
-  const TreePacking exact = pack_all_reduce(topology, 0);
-  for (const PackedTree& tree : exact.trees) weight += tree.weight;
-  const std::uint64_t ranks = topology.num_ranks();
-  if (weight > 4 * ranks) return topology.num_ranks();
-  return static_cast<std::uint32_t>((ranks + weight - 1) / weight * weight);
-}
-
 Schedule over_trees(const Topology& topology, const Options& options) {
   const TreePacking packing = pack_all_reduce(topology, options.trees);
   TimingOptions timing;
@@ -92,19 +78,6 @@ Schedule over_trees(const Topology& topology, const Options& options) {
   }
   timing.same_order = timing.segments > 1;
   return time_trees(packing, topology, timing);
-}
-
-/// Equal chunks in few steps: trees fixed before they are timed, or grown along with the steps.
-Schedule in_lockstep(const Topology& topology, const Options& options) {
-  const std::uint32_t trees = options.trees == 0 ? lockstep_trees(topology) : options.trees;
-  TimingOptions timing;
-  timing.segments = std::max(1U, options.segments);
-  Schedule packed = time_trees(pack_all_reduce(topology, trees), topology, timing);
-  const auto chunks = static_cast<std::uint32_t>(packed.chunks.size());
-  const bool can_grow = chunks % 2 == 0 && chunks <= kMaxGrown && topology.num_ranks() > 1 &&
-                        topology.num_ranks() <= kMaxGrown;
-  if (!can_grow) return packed;
-  return grow_mirrored(topology, chunks, packed.num_steps()).value_or(packed);
 }
 
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
@@ -192,35 +165,13 @@ Schedule fastest(const Topology& topology, const Options& options) {
   return fastest.take();
 }
 
-/// The schedule whose steps, each counted by the share of the buffer that it moves, are fewest.
-/// Reduce-scatter + all-gather is considered too, as all of its chunks are equal as well.
-Schedule fewest_steps(const Topology& topology, const Options& options) {
-  Schedule best = in_lockstep(topology, options);
-  if (topology.num_ranks() > kMaxCompared) return best;
-  for (const std::string_view name : two_phase_algorithms(topology)) {
-    Schedule other = borrow(name, topology, Collective::AllReduce, Rank{0});
-    const bool is_even = std::ranges::all_of(
-        other.chunks, [&](const Chunk& c) { return c.weight == other.chunks[0].weight; });
-    const std::uint64_t time = other.num_steps() * best.chunks.size(),
-                        best_time = best.num_steps() * other.chunks.size();
-    const bool is_coarser = other.chunks.size() < best.chunks.size();
-    if (is_even && (time < best_time || (time == best_time && is_coarser))) {
-      best = std::move(other);
-    }
-  }
-  return best;
-}
-
 Schedule all_reduce(const Topology& topology, const Spec& spec) {
   const Options options = parse(spec);
-  if (!has_undirected_trees(topology) && (options.trees != 0 || options.lockstep)) {
+  if (!has_undirected_trees(topology) && options.trees != 0) {
     throw Error(ErrorCode::Unsupported,
-                fmt::format("allreduce-optimal on {}: trees and form=lockstep need links in pairs "
-                            "of equal bandwidth and no switches",
+                fmt::format("allreduce-optimal on {}: trees needs links in pairs of equal "
+                            "bandwidth and no switches",
                             topology.name()));
-  }
-  if (options.lockstep) {
-    return options.is_free() ? fewest_steps(topology, options) : in_lockstep(topology, options);
   }
   const bool any_form = options.is_free() || !has_undirected_trees(topology);
   return any_form && !options.only_trees ? fastest(topology, options)
@@ -246,8 +197,7 @@ Algorithm allreduce_optimal_algorithm() {
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
               "pieces of a tree of mean weight (default: about 1.5% to fill the pipeline); "
-              "form=async|lockstep|trees: lockstep is one equal chunk a tree, about one tree a "
-              "rank, in few steps; trees is async without comparing other forms (default async); "
+              "form=async|trees: trees is async without comparing other forms (default async); "
               "size=BYTES: size to choose for, also between trees and reduce-scatter + all-gather "
               "where no other option is given (default 64MiB)",
           .unsupported = supports_all,

@@ -6,10 +6,10 @@
 /// arXiv 2202.03356. Least latency, and where the links of each level can be filled evenly (tori,
 /// hypercubes) least bandwidth too.
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <numeric>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/level_loads_internal.hpp"
 
@@ -29,18 +29,12 @@ std::optional<std::string> unsupported(const Topology& topology) {
 
 /// Hops from every rank to one.
 std::vector<std::uint32_t> hops_to(const Topology& topology, Rank to) {
-  std::vector<std::uint32_t> hops(topology.num_nodes(), UINT32_MAX);
-  std::deque<NodeId> queue{topology.node_of(to)};
-  hops[index(queue.front())] = 0;
-  for (; !queue.empty(); queue.pop_front()) {
-    for (const LinkId id : topology.in_links(queue.front())) {
-      const NodeId next = topology.link(id).src;
-      if (hops[index(next)] != UINT32_MAX) continue;
-      hops[index(next)] = hops[index(queue.front())] + 1;
-      queue.push_back(next);
-    }
-  }
-  return hops;
+  return hops_from(topology.num_nodes(), index(topology.node_of(to)),
+                   [&](std::uint32_t node, const auto& meet) {
+                     for (const LinkId id : topology.in_links(NodeId{node})) {
+                       meet(index(topology.link(id).src));
+                     }
+                   });
 }
 
 /// Roots whose shards come to a node in one level by the same links.
@@ -178,20 +172,15 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
 /// A tree of shortest paths: alone, it uses each link once at most and need not wait.
 Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
   Schedule tree = broadcast_header(topology, root, 1);
-  std::vector<std::uint32_t> hops(topology.num_nodes(), UINT32_MAX);
-  std::deque<NodeId> queue{topology.node_of(root)};
-  hops[index(queue.front())] = 0;
-  for (; !queue.empty(); queue.pop_front()) {
-    const NodeId from = queue.front();
-    for (const LinkId& id : topology.out_links(from)) {
+  BreadthFirst search(topology.num_nodes());
+  search.run(index(topology.node_of(root)), [&](std::uint32_t from) {
+    for (const LinkId& id : topology.out_links(NodeId{from})) {
       const NodeId to = topology.link(id).dst;
-      if (hops[index(to)] != UINT32_MAX) continue;
-      hops[index(to)] = hops[index(from)] + 1;
-      queue.push_back(to);
-      tree.add(hops[index(from)], Op::Copy, 0, *topology.node(from).rank, *topology.node(to).rank,
-               {&id, 1});
+      if (!search.meet(index(to))) continue;
+      tree.add(search.hops(from), Op::Copy, 0, *topology.node(NodeId{from}).rank,
+               *topology.node(to).rank, {&id, 1});
     }
-  }
+  });
   tree.canonicalize();
   return faster_broadcast(tree, segments_option(options), topology,
                           [&] { return all_gather(topology, options); });

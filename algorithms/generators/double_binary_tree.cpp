@@ -16,6 +16,7 @@
 #include <bit>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/pack.hpp"
 
@@ -54,12 +55,11 @@ class BinaryTree {
   /// The edges away from `root`, nearest first.
   [[nodiscard]] std::vector<Edge> edges_from(std::uint32_t root) const {
     std::vector<Edge> edges = {{root, root, 0}};
-    for (std::size_t head = 0; head < edges.size(); ++head) {
-      const Edge edge = edges[head];
+    walk_breadth_first(edges, [&](const Edge& edge) {
       for (const std::uint32_t next : neighbours_[edge.child]) {
         if (next != edge.parent) edges.push_back({edge.child, next, edge.depth + 1});
       }
-    }
+    });
     edges.erase(edges.begin());
     return edges;
   }

@@ -4,22 +4,11 @@
 #include "algorithms/generators/level_loads_internal.hpp"
 
 #include <algorithm>
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/edmonds_karp_max_flow.hpp>
-#include <numeric>
+
+#include "algorithms/flow_graph_internal.hpp"
 
 namespace multitree {
 namespace {
-
-using Traits = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-using Edge = Traits::edge_descriptor;
-using FlowGraph = boost::adjacency_list<
-    boost::vecS, boost::vecS, boost::directedS,
-    boost::property<boost::vertex_color_t, boost::default_color_type,
-                    boost::property<boost::vertex_predecessor_t, Edge>>,
-    boost::property<boost::edge_capacity_t, std::int64_t,
-                    boost::property<boost::edge_residual_capacity_t, std::int64_t,
-                                    boost::property<boost::edge_reverse_t, Edge>>>>;
 
 /// source -> arrivals -> links -> sink, the last with slots * steps.
 class LevelFlow {
@@ -34,11 +23,7 @@ class LevelFlow {
       }
     }
     for (std::size_t l = 0; l < slots.size(); ++l) connect(link(l), sink(), slots[l] * steps);
-    // The graph's own colours, or the cut would be lost with temporary ones.
-    flow_ = static_cast<std::uint64_t>(boost::edmonds_karp_max_flow(
-        graph_, source(), sink(),
-        boost::color_map(boost::get(boost::vertex_color, graph_))
-            .predecessor_map(boost::get(boost::vertex_predecessor, graph_))));
+    flow_ = static_cast<std::uint64_t>(graph_.edmonds_karp(source(), sink()));
   }
 
   std::uint64_t flow() const { return flow_; }
@@ -52,9 +37,7 @@ class LevelFlow {
     for (const Arrivals& some : arrivals_) {
       auto& row = all.emplace_back();
       for (std::size_t j = 0; j < some.links.size(); ++j, ++edge) {
-        row.push_back(
-            static_cast<std::uint64_t>(boost::get(boost::edge_capacity, graph_, *edge) -
-                                       boost::get(boost::edge_residual_capacity, graph_, *edge)));
+        row.push_back(static_cast<std::uint64_t>(graph_.flow(*edge)));
       }
     }
     return all;
@@ -65,23 +48,17 @@ class LevelFlow {
   std::size_t sink() const { return 1; }
   std::size_t arrival(std::size_t i) const { return 2 + i; }
   std::size_t link(std::size_t l) const { return 2 + arrivals_.size() + l; }
-  bool reached(std::size_t vertex) const {
-    return boost::get(boost::vertex_color, graph_, vertex) != boost::white_color;
-  }
+  bool reached(std::size_t vertex) const { return graph_.color(vertex) != boost::white_color; }
 
-  Edge connect(std::size_t from, std::size_t to, std::uint64_t capacity) {
-    const Edge edge = boost::add_edge(from, to, graph_).first;
-    const Edge back = boost::add_edge(to, from, graph_).first;
-    boost::put(boost::edge_capacity, graph_, edge, static_cast<std::int64_t>(capacity));
-    boost::put(boost::edge_capacity, graph_, back, 0);
-    boost::put(boost::edge_reverse, graph_, edge, back);
-    boost::put(boost::edge_reverse, graph_, back, edge);
+  std::size_t connect(std::size_t from, std::size_t to, std::uint64_t capacity) {
+    const std::size_t edge = graph_.add_edge_pair(from, to);
+    graph_.set_capacity(edge, static_cast<FlowGraph::Flow>(capacity));
     return edge;
   }
 
   const std::vector<Arrivals>& arrivals_;
   FlowGraph graph_;
-  std::vector<Edge> used_;
+  std::vector<std::size_t> used_;  // from arrivals to links
   std::uint64_t flow_ = 0;
 };
 

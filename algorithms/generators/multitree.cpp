@@ -31,6 +31,7 @@
 #include <span>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "topologies/error.hpp"
@@ -109,8 +110,8 @@ class Growth {
   std::uint64_t leaving_ = 0, entering_ = 0, full_leaving_ = 0, full_entering_ = 0;
   std::vector<LinkId> route_;  // found by find_route(), ending at rank found_
   std::uint32_t found_ = 0;
-  std::vector<std::uint32_t> queue_, stamps_, reached_by_;  // of the search through switches
-  std::uint32_t stamp_ = 0;
+  BreadthFirst search_;                    // through switches
+  std::vector<std::uint32_t> reached_by_;  // by node: the link by which it was met
 };
 
 Growth::Growth(Schedule header, const Topology& topology, Order order, std::uint32_t trial)
@@ -122,7 +123,7 @@ Growth::Growth(Schedule header, const Topology& topology, Order order, std::uint
       trees_(schedule_.chunks.size()),
       words_((ranks_ + 63) / 64),
       full_rank_budget_(ranks_, 0),
-      stamps_(topology.num_nodes(), 0),
+      search_(topology.num_nodes()),
       reached_by_(topology.num_nodes(), 0) {
   const std::vector<std::uint32_t> preference = grid_link_preference(topology);
   for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
@@ -278,33 +279,28 @@ bool Growth::find_route(std::uint32_t tree, std::uint32_t parent) {
 bool Growth::search_switches(std::uint32_t tree, std::uint32_t parent) {
   const std::uint32_t start = index(topology_.node_of(Rank{parent}));
   std::uint32_t last_link = kNone, least_ahead = kNone;
-  std::uint32_t links = 1;  // of a route that ends on this level
-  std::size_t level_end = 1;
-  ++stamp_;
-  queue_.assign(1, start);
-  for (std::size_t head = 0; head < queue_.size(); ++head) {
-    if (head == level_end) {
-      if (last_link != kNone) break;
-      if (links++ == trees_[tree].reach) {
+  std::uint32_t level = 0;  // links of a route to the node that is expanded
+  search_.run(start, [&](std::uint32_t node) {
+    if (search_.hops(node) > level) {
+      if (last_link != kNone) return false;
+      if (++level == trees_[tree].reach) {
         trees_[tree].cut_short = true;
         return false;
       }
-      level_end = queue_.size();
     }
-    for (const Arc& arc : arcs(queue_[head])) {
+    for (const Arc& arc : arcs(node)) {
       if (budget_[arc.link] == 0) continue;
       if (arc.rank != kSwitch) {
         const std::uint32_t ahead = (arc.rank + ranks_ - parent) % ranks_;
         if (is_member(tree, arc.rank) || ahead >= least_ahead) continue;
         least_ahead = ahead;
         last_link = arc.link;
-      } else if (stamps_[arc.node] != stamp_) {
-        stamps_[arc.node] = stamp_;
+      } else if (search_.meet(arc.node)) {
         reached_by_[arc.node] = arc.link;
-        queue_.push_back(arc.node);
       }
     }
-  }
+    return true;
+  });
   if (last_link == kNone) return false;
   trace_back(start, LinkId{last_link});
   return true;

@@ -3,6 +3,8 @@
 /// Shortest routes by depth-first search in the DAG of shortest paths.
 #include "algorithms/routing.hpp"
 
+#include "algorithms/breadth_first_internal.hpp"
+
 namespace multitree {
 
 Router::Router(const Topology& topology)
@@ -14,18 +16,13 @@ Router::Router(const Topology& topology)
 const std::vector<std::uint32_t>& Router::distances_to(NodeId dst) {
   std::vector<std::uint32_t>& distances = distances_[index(dst)];
   if (!distances.empty()) return distances;
-  distances.assign(topology_->num_nodes(), kUnreachable);
-  distances[index(dst)] = 0;
-  std::vector<NodeId> queue = {dst};
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    const NodeId node = queue[head];
-    for (const LinkId id : topology_->in_links(node)) {
-      const NodeId before = topology_->link(id).src;
-      if (distances[index(before)] != kUnreachable) continue;
-      distances[index(before)] = distances[index(node)] + 1;
-      queue.push_back(before);
-    }
-  }
+  static_assert(kUnreachable == kFar);
+  distances =
+      hops_from(topology_->num_nodes(), index(dst), [&](std::uint32_t node, const auto& meet) {
+        for (const LinkId id : topology_->in_links(NodeId{node})) {
+          meet(index(topology_->link(id).src));
+        }
+      });
   return distances;
 }
 

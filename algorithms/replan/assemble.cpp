@@ -71,9 +71,8 @@ Schedule assemble(const Forest& forest, const Timing& timing) {
       Transfer t = forest.arcs[key.arc];
       const auto route = forest.route(t);
       t.step = step;
-      t.route_begin = static_cast<std::uint32_t>(schedule.routes.size());
+      t.route_begin = add_route(route, schedule.routes);
       schedule.transfers.push_back(t);
-      schedule.routes.insert(schedule.routes.end(), route.begin(), route.end());
     }
   }
   return schedule;

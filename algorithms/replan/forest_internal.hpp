@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "algorithms/certificate/certificate.hpp"
+#include "algorithms/route_pool.hpp"
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
@@ -41,7 +42,7 @@ struct Forest {
   Schedule header;                   ///< without transfers
   std::vector<std::uint64_t> share;  ///< of each chunk in the buffer, in common units
   std::vector<Transfer> arcs;
-  std::vector<LinkId> routes;
+  RoutePool routes;
   std::uint32_t inherited = 0;
   /// The arc of a rank (or kRoot, kCut) and, beside it for fast walks, the arc's other end.
   struct Up {
@@ -75,7 +76,7 @@ struct Forest {
     return phased ? static_cast<std::size_t>(op) : 0;
   }
   [[nodiscard]] std::span<const LinkId> route(const Transfer& arc) const {
-    return std::span(routes).subspan(arc.route_begin, arc.route_size);
+    return route_of(arc, routes);
   }
   [[nodiscard]] LinkLoad load(std::size_t group, LinkId link, std::uint64_t more = 0) const {
     return {carried[group][index(link)] + more, topology.link(link).bandwidth.bytes_per_second};
@@ -83,8 +84,6 @@ struct Forest {
   void add_load(Op op, std::uint32_t chunk, const Transfer& arc);
   void remove_load(Op op, std::uint32_t chunk, const Transfer& arc);
 };
-
-/// Whether every rank has a shard, and chunks, of its own.
 
 /// The end of an arc that is further from the root, and the other.
 [[nodiscard]] constexpr Rank child_of(const Transfer& arc) {

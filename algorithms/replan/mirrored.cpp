@@ -4,11 +4,13 @@
 /// tree's share once in each direction wherever its root is, so that trees are repaired without
 /// directions: as spanning trees that exchange edges until none has too much.
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 #include "algorithms/replan/forest_internal.hpp"
@@ -18,17 +20,11 @@ namespace {
 
 constexpr std::uint64_t kLeastUnits = 1024;
 
-/// Chunks over the same edges, of which some may be gone.
-struct OldTree {
-  std::vector<std::uint32_t> edge;  ///< by rank: to its parent, or kNoEdge
-  std::int64_t weight = 0;
-};
-
 /// Edges by link.
 std::vector<std::uint32_t> edges_of_links(const DuplexNetwork& network, const Topology& topology) {
   std::vector<std::uint32_t> edge(topology.num_links(), kNoEdge);
   for (std::uint32_t e = 0; e < network.edges.size(); ++e) {
-    edge[index(network.edges[e].there)] = edge[index(network.edges[e].back)] = e;
+    edge[index(network.there[e])] = edge[index(network.back[e])] = e;
   }
   return edge;
 }
@@ -51,36 +47,38 @@ std::optional<std::vector<std::uint32_t>> mirrored_edges(
   return edges;
 }
 
-/// The trees, `units` for a unit of the shares; nothing if some chunk is reduced and spread over
+/// Chunks over the same edges as bundles that are not hung up yet, as some edges may be gone;
+/// weights are `units` for a unit of the shares. Nothing if some chunk is reduced and spread over
 /// different edges.
-std::optional<std::vector<OldTree>> mirrored_trees(const Forest& forest, std::uint64_t units,
-                                                   const DuplexNetwork& network) {
+std::optional<std::vector<TreeBundle>> mirrored_trees(const Forest& forest, std::uint64_t units,
+                                                      const DuplexNetwork& network) {
   const auto edge_of_link = edges_of_links(network, forest.topology);
-  std::vector<OldTree> trees;
+  std::vector<TreeBundle> trees;
   std::map<std::vector<std::uint32_t>, std::size_t> known;
   for (std::uint32_t c = 0; c < forest.num_chunks(); ++c) {
     auto edges = mirrored_edges(forest, c, edge_of_link);
     if (!edges) return std::nullopt;
     const auto [entry, is_new] = known.emplace(*edges, trees.size());
-    if (is_new) trees.push_back({*std::move(edges), 0});
+    if (is_new) {
+      TreeBundle& tree = trees.emplace_back();
+      tree.edge = *std::move(edges);
+      tree.weight = 0;
+    }
     trees[entry->second].weight += static_cast<std::int64_t>(forest.share[c] * units);
   }
   return trees;
 }
 
-/// Which part of a tree with edges missing each rank is in.
-std::vector<std::uint32_t> parts_of(const OldTree& tree, const DuplexNetwork& network) {
-  std::vector<std::uint32_t> part(network.nodes);
-  for (std::uint32_t v = 0; v < network.nodes; ++v) part[v] = v;
-  const auto find = [&](std::uint32_t v) {
-    while (part[v] != v) v = part[v] = part[part[v]];
-    return v;
-  };
+/// Ranks in parts that are joined.
+using Parts = boost::disjoint_sets_with_storage<>;
+
+/// The parts of a tree with edges missing.
+Parts parts_of(const TreeBundle& tree, const DuplexNetwork& network) {
+  Parts parts(network.nodes);
   for (const std::uint32_t e : tree.edge) {
-    if (e != kNoEdge) part[find(network.edges[e].a)] = find(network.edges[e].b);
+    if (e != kNoEdge) parts.union_set(network.edges[e].a, network.edges[e].b);
   }
-  for (std::uint32_t v = 0; v < network.nodes; ++v) part[v] = find(v);
-  return part;
+  return parts;
 }
 
 /// A bundle of trees with these edges.
@@ -93,46 +91,43 @@ TreeBundle hang_up(const std::vector<std::uint32_t>& edges, std::int64_t weight,
   bundle.parent.assign(network.nodes, 0);
   bundle.edge.assign(network.nodes, kNoEdge);
   std::vector<std::uint32_t> order{0};
-  for (std::size_t head = 0; head < order.size(); ++head) {
-    const std::uint32_t v = order[head];
-    for (const std::uint32_t e : network.at(v)) {
+  walk_breadth_first(order, [&](std::uint32_t v) {
+    for (const auto& [next, e] : network.at(v)) {
       if (!in_tree[e] || e == bundle.edge[v]) continue;
-      const std::uint32_t next = network.edges[e].other(v);
       bundle.parent[next] = v;
       bundle.edge[next] = e;
       order.push_back(next);
     }
-  }
+  });
   bundle.measure_depth();
   return bundle;
 }
 
 /// Joins the parts of a tree by edges with much room; a bundle for each share of it that finds
 /// room, or, if there is none, is as little beyond it as can be.
-void join(const OldTree& tree, BundlePacking& packing) {
+void join(const TreeBundle& tree, BundlePacking& packing) {
   const DuplexNetwork& network = *packing.network;
-  const std::vector<std::uint32_t> part = parts_of(tree, network);
+  Parts parts = parts_of(tree, network);
   std::vector<std::uint32_t> kept, crossing;
   for (const std::uint32_t e : tree.edge) {
     if (e != kNoEdge) kept.push_back(e);
   }
   for (std::uint32_t e = 0; e < network.edges.size(); ++e) {
-    if (part[network.edges[e].a] != part[network.edges[e].b]) crossing.push_back(e);
+    if (parts.find_set(network.edges[e].a) != parts.find_set(network.edges[e].b)) {
+      crossing.push_back(e);
+    }
   }
   for (std::int64_t left = tree.weight; left > 0;) {
     std::ranges::stable_sort(crossing, [&](std::uint32_t a, std::uint32_t b) {
       return packing.excess(a) < packing.excess(b);
     });
-    std::vector<std::uint32_t> top = part, edges = kept;
-    const auto find = [&](std::uint32_t v) {
-      while (top[v] != v) v = top[v] = top[top[v]];
-      return v;
-    };
+    Parts joined = parts;
+    std::vector<std::uint32_t> edges = kept;
     std::int64_t share = left;
     for (const std::uint32_t e : crossing) {
-      const std::uint32_t a = find(part[network.edges[e].a]), b = find(part[network.edges[e].b]);
+      const auto a = joined.find_set(network.edges[e].a), b = joined.find_set(network.edges[e].b);
       if (a == b) continue;
-      top[a] = b;
+      joined.link(a, b);
       edges.push_back(e);
       if (packing.excess(e) < 0) share = std::min(share, -packing.excess(e));
     }
@@ -145,7 +140,7 @@ void join(const OldTree& tree, BundlePacking& packing) {
 /// What edges may carry: so many percent of the load.
 void set_capacity(BundlePacking& packing, LinkLoad load, std::uint32_t percent) {
   for (std::size_t e = 0; e < packing.capacity.size(); ++e) {
-    const __int128 bandwidth = packing.network->edges[e].bandwidth;
+    const __int128 bandwidth = packing.network->bandwidth[e];
     packing.capacity[e] = static_cast<std::int64_t>(bandwidth * load.carried * percent /
                                                     (__int128{load.bandwidth} * 100));
   }
@@ -156,9 +151,9 @@ LinkLoad load_between(const std::vector<std::uint32_t>& classes, std::uint64_t a
                       const DuplexNetwork& network) {
   const std::uint64_t count = std::set<std::uint32_t>(classes.begin(), classes.end()).size();
   LinkLoad load{all * (count - 1), 0};
-  for (const DuplexEdge& edge : network.edges) {
-    if (classes[edge.a] == classes[edge.b]) continue;
-    load.bandwidth += static_cast<std::uint64_t>(edge.bandwidth);
+  for (std::size_t e = 0; e < network.edges.size(); ++e) {
+    if (classes[network.edges[e].a] == classes[network.edges[e].b]) continue;
+    load.bandwidth += static_cast<std::uint64_t>(network.bandwidth[e]);
   }
   return load;
 }
@@ -179,14 +174,14 @@ std::uint32_t lag_of(const Forest& forest) {
 }
 
 /// How many chunks of a schedule over these trees travel as chunks did before.
-std::uint32_t count_kept(const std::vector<OldTree>& old, const BundlePacking& packing,
+std::uint32_t count_kept(const std::vector<TreeBundle>& old, const BundlePacking& packing,
                          const Schedule& schedule) {
   const auto sorted = [](std::vector<std::uint32_t> edges) {
     std::ranges::sort(edges);
     return edges;
   };
   std::set<std::vector<std::uint32_t>> before;
-  for (const OldTree& tree : old) before.insert(sorted(tree.edge));
+  for (const TreeBundle& tree : old) before.insert(sorted(tree.edge));
   std::vector<bool> is_kept;
   for (const TreeBundle& bundle : packing.bundles) {
     is_kept.push_back(before.contains(sorted(bundle.edge)));
@@ -195,13 +190,13 @@ std::uint32_t count_kept(const std::vector<OldTree>& old, const BundlePacking& p
       std::ranges::count_if(schedule.chunks, [&](const Chunk& c) { return is_kept[c.tree]; }));
 }
 
-BundlePacking pack_again(const std::vector<OldTree>& trees, const DuplexNetwork& network,
+BundlePacking pack_again(const std::vector<TreeBundle>& trees, const DuplexNetwork& network,
                          LinkLoad& least) {
   const std::size_t edges = network.edges.size();
   BundlePacking packing{
       &network, std::vector<std::int64_t>(edges), std::vector<std::int64_t>(edges), {}};
   std::int64_t all = 0;
-  for (const OldTree& tree : trees) {
+  for (const TreeBundle& tree : trees) {
     all += tree.weight;
     for (const std::uint32_t e : tree.edge) {
       if (e != kNoEdge) packing.load[e] += tree.weight;
@@ -213,7 +208,7 @@ BundlePacking pack_again(const std::vector<OldTree>& trees, const DuplexNetwork&
   // Few trees have to change if there is some room; 1 % of the 5 is for chunks of uneven size.
   std::uint32_t percent = 104;
   set_capacity(packing, least, percent);
-  for (const OldTree& tree : trees) join(tree, packing);
+  for (const TreeBundle& tree : trees) join(tree, packing);
   while (const auto too_few = resolve_overload(packing)) {
     const LinkLoad load = load_between(*too_few, static_cast<std::uint64_t>(all), network);
     if (least < load) {
@@ -249,9 +244,9 @@ std::optional<Mirrored> repair_mirrored(const Forest& forest) {
   result.schedule.algorithm = forest.header.algorithm;
   result.kept = count_kept(*trees, packing, result.schedule);
   // Back from the packing's units.
-  const Link& link = topology.link(network.edges.front().there);
+  const Link& link = topology.link(network.there.front());
   result.bound.bandwidth *= units * link.bandwidth.bytes_per_second /
-                            static_cast<std::uint64_t>(network.edges.front().bandwidth);
+                            static_cast<std::uint64_t>(network.bandwidth.front());
   return result;
 }
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/generators/link_calendar_internal.hpp"
 #include "algorithms/replan/forest_internal.hpp"
 
@@ -91,10 +92,9 @@ std::vector<std::uint32_t> Retiming::top_down(Op op, std::uint32_t chunk) {
   }
   order.reserve(ranks_);
   order.push_back(index(forest_.header.chunks[chunk].root()));
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    order.insert(order.end(), children.begin() + begin[order[i]],
-                 children.begin() + begin[order[i] + 1]);
-  }
+  walk_breadth_first(order, [&](std::uint32_t rank) {
+    order.insert(order.end(), children.begin() + begin[rank], children.begin() + begin[rank + 1]);
+  });
   return order;
 }
 

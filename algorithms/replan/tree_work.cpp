@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <queue>
 
+#include "algorithms/breadth_first_internal.hpp"
+
 namespace multitree {
 
 TreeWork::TreeWork(Forest& forest)
@@ -37,9 +39,9 @@ std::vector<std::uint32_t> TreeWork::orphans() const {
 
 std::vector<std::uint32_t> TreeWork::below(std::uint32_t top) const {
   std::vector<std::uint32_t> list = {top};
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    list.insert(list.end(), children_[list[i]].begin(), children_[list[i]].end());
-  }
+  walk_breadth_first(list, [&](std::uint32_t rank) {
+    list.insert(list.end(), children_[rank].begin(), children_[rank].end());
+  });
   return list;
 }
 
@@ -62,9 +64,8 @@ void TreeWork::detach(std::uint32_t rank) {
 void TreeWork::attach(std::uint32_t rank, const Entry& entry) {
   Transfer arc{.step = 0, .op = op_, .chunk = chunk_, .src = entry.parent, .dst = Rank{rank}};
   if (op_ == Op::Reduce) std::swap(arc.src, arc.dst);
-  arc.route_begin = static_cast<std::uint32_t>(forest_.routes.size());
+  arc.route_begin = add_route(entry.route, forest_.routes);
   arc.route_size = static_cast<std::uint32_t>(entry.route.size());
-  forest_.routes.insert(forest_.routes.end(), entry.route.begin(), entry.route.end());
   const auto id = static_cast<std::uint32_t>(forest_.arcs.size());
   forest_.arcs.push_back(arc);
   attach_again(rank, id);

@@ -6,6 +6,7 @@
 #include <queue>
 #include <tuple>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/symmetric/tree_builders_internal.hpp"
 
 namespace multitree {
@@ -91,11 +92,10 @@ class Balancing {
       from_[s] = s;
       queue_.push_back(s);
     }
-    for (std::size_t head = 0; head < queue_.size(); ++head) {
-      const std::uint32_t s = queue_[head];
+    return !walk_breadth_first(queue_, [&](std::uint32_t s) {
       if (used_[s] < limit_) {
         pass_on(element, s);
-        return true;
+        return false;
       }
       for (const std::uint32_t next : order_) {
         if (from_[next] == TranslationTree::kNone && find_movable(s, next)) {
@@ -103,8 +103,8 @@ class Balancing {
           queue_.push_back(next);
         }
       }
-    }
-    return false;
+      return true;
+    });
   }
 
   /// Whether an element of this level can go from s to `to`; it is then the last of the list.

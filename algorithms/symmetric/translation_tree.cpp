@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/symmetric/tree_builders_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -35,21 +36,15 @@ constexpr std::uint64_t kShortestTries = 4, kBalancedTries = 24, kDetourTries = 
 }  // namespace
 
 std::vector<std::uint32_t> cayley_distances(const CayleyGraph& graph) {
-  std::vector<std::uint32_t> distance(graph.size(), TranslationTree::kNone), queue{0};
-  queue.reserve(graph.size());
-  distance[0] = 0;
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    for (std::uint32_t s = 0; s < graph.degree(); ++s) {
-      const std::uint32_t to = graph.apply(queue[head], s);
-      if (distance[to] != TranslationTree::kNone) continue;
-      distance[to] = distance[queue[head]] + 1;
-      queue.push_back(to);
-    }
-  }
-  if (queue.size() < graph.size()) {
+  std::vector<std::uint32_t> distance =
+      hops_from(graph.size(), 0, [&](std::uint32_t element, const auto& meet) {
+        for (std::uint32_t s = 0; s < graph.degree(); ++s) meet(graph.apply(element, s));
+      });
+  const auto missing = std::ranges::count(distance, kFar);
+  if (missing > 0) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected generators that reach all {} elements, got {} that reach {}",
-                            graph.size(), graph.degree(), queue.size()));
+                            graph.size(), graph.degree(), graph.size() - missing));
   }
   return distance;
 }

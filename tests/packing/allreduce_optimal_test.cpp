@@ -11,7 +11,6 @@
 
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/cost.hpp"
-#include "algorithms/packing/steps/mirrored_growth.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
@@ -70,41 +69,6 @@ TEST(AllreduceOptimal, DamagedToriWithin5PercentOfTheBound) {
   }
 }
 
-/// Steps of equal chunks: 46 on the 8x8 mesh, where links alone take 36 and the first data needs 14
-/// steps to a corner, through which 32 chunks pass.
-TEST(AllreduceOptimal, LockstepTakesFewSteps) {
-  struct Case {
-    const char* spec;
-    std::uint32_t chunks, steps;
-  };
-  for (const Case& c : {Case{"mesh:8x8", 64, 46}, Case{"mesh:4x4", 16, 14}, Case{"mesh:2x2", 8, 6},
-                        Case{"torus:8x8", 128, 63}}) {
-    SCOPED_TRACE(c.spec);
-    const Topology topology = make_topology(c.spec);
-    const Schedule schedule = make_schedule("allreduce-optimal?form=lockstep", topology);
-    EXPECT_EQ(schedule.chunks.size(), c.chunks);
-    EXPECT_LE(schedule.num_steps(), c.steps);
-    for (const Chunk& chunk : schedule.chunks) EXPECT_EQ(chunk.weight, 1U);
-  }
-}
-
-/// Grown schedules verify on links of several slots, parallel links, any even number of chunks.
-TEST(AllreduceOptimal, GrownSchedulesVerify) {
-  for (const char* spec : {"mesh:2", "mesh:5", "mesh:3x4?bw=1GB/s,3GB/s", "torus:3x3", "full:4",
-                           "hypercube:3", "torus:4x4?without=0-1"}) {
-    const Topology topology = make_topology(spec);
-    for (const std::uint32_t chunks : {2U, 6U, 66U}) {
-      SCOPED_TRACE(fmt::format("{} {}", spec, chunks));
-      const auto schedule = grow_mirrored(topology, chunks, 1000);
-      ASSERT_TRUE(schedule.has_value());
-      EXPECT_EQ(schedule->chunks.size(), chunks);
-      const VerifyReport report = verify(*schedule, topology);
-      EXPECT_TRUE(report.ok()) << report.violations.front().message;
-      EXPECT_FALSE(grow_mirrored(topology, chunks, 2).has_value() && topology.num_ranks() > 4);
-    }
-  }
-}
-
 /// Where reduce-scatter and all-gather are as good or latency decides, they are taken.
 TEST(AllreduceOptimal, NeverSlowerThanTwoPhases) {
   for (const char* spec : {"torus:4x4", "torus:3x5", "hypercube:4", "full:6", "ring:8", "mesh:4x4",
@@ -132,8 +96,7 @@ TEST(AllreduceOptimal, ServesAllCollectivesAndSizes) {
       SCOPED_TRACE(fmt::format("{} {}", spec, to_string(collective)));
       EXPECT_NO_THROW(make_schedule("allreduce-optimal", topology, collective));
     }
-    for (const char* options : {"trees=1", "trees=5", "segments=3", "trees=2&segments=7",
-                                "form=lockstep", "form=lockstep&trees=3"}) {
+    for (const char* options : {"trees=1", "trees=5", "segments=3", "trees=2&segments=7"}) {
       SCOPED_TRACE(fmt::format("{} {}", spec, options));
       EXPECT_NO_THROW(make_schedule(fmt::format("allreduce-optimal?{}", options), topology));
     }
@@ -142,6 +105,7 @@ TEST(AllreduceOptimal, ServesAllCollectivesAndSizes) {
 
 TEST(AllreduceOptimal, SaysWhatItExpects) {
   EXPECT_THROW(make_schedule("allreduce-optimal?form=both", make_topology("mesh:2")), Error);
+  EXPECT_THROW(make_schedule("allreduce-optimal?form=lockstep", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?trees=0", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?size=big", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?chunks=2", make_topology("mesh:2")), Error);

@@ -78,14 +78,15 @@ TEST(GrownTrees, MeetTheBoundAlone) {
     const std::vector<std::int64_t> demand(topology.num_ranks(), scaled.trees);
     const std::vector<RankArc> arcs = split_off_switches(topology, scaled.capacity, demand);
     std::vector<std::int64_t> used(arcs.size(), 0), packed(topology.num_ranks(), 0);
-    for (const ArcTree& tree : grow_trees(topology.num_ranks(), arcs, demand)) {
+    for (const PackedTree& tree : grow_trees(topology.num_ranks(), arcs, demand)) {
       std::vector<bool> reached(topology.num_ranks(), false);
       reached[index(tree.root)] = true;
-      packed[index(tree.root)] += tree.weight;
-      for (const std::uint32_t a : tree.arcs) {
+      packed[index(tree.root)] += weight_of(tree);
+      for (const TreeArc& arc : tree.gather) {
+        const std::uint32_t a = rank_arc(arc);
         EXPECT_TRUE(reached[index(arcs[a].src)] && !reached[index(arcs[a].dst)]);
         reached[index(arcs[a].dst)] = true;
-        used[a] += tree.weight;
+        used[a] += weight_of(tree);
       }
       EXPECT_EQ(std::ranges::count(reached, false), 0);
     }

@@ -58,9 +58,8 @@ void SinkFlows::load(std::uint32_t sink, std::span<const std::int64_t> supply) {
   in_used_.resize(flow_.size(), false);
   excess_.assign(supply.begin(), supply.end());
   excess_.resize(nodes, 0);
-  seen_.resize(std::max<std::size_t>(seen_.size(), nodes), 0);
-  distance_.resize(seen_.size());
-  next_slot_.resize(seen_.size());
+  search_.grow(nodes);
+  next_slot_.resize(std::max<std::size_t>(next_slot_.size(), nodes));
   for (const auto& [id, kept] : kept_[sink]) {
     if (id >= arcs) continue;
     const FlowNetwork::Arc& arc = network_.arc(id);
@@ -98,30 +97,24 @@ void SinkFlows::retract_deficits(std::uint32_t sink) {
 /// Distances to the sink along arcs with room, as far as the last node with a surplus that can be
 /// reached. False if there is none.
 bool SinkFlows::label(std::uint32_t sink) {
-  ++phase_;
   std::size_t wanted = surplus_nodes_.size();
   const std::size_t all = wanted;
-  queue_.assign(1, sink);
-  seen_[sink] = phase_;
-  distance_[sink] = next_slot_[sink] = 0;
-  const auto visit = [&](std::uint32_t node, std::uint32_t distance) {
-    if (seen_[node] == phase_) return;
-    seen_[node] = phase_;
-    distance_[node] = distance;
+  next_slot_[sink] = 0;
+  const auto visit = [&](std::uint32_t node) {
+    if (!search_.meet(node)) return;
     next_slot_[node] = 0;
     if (excess_[node] > 0) --wanted;
-    queue_.push_back(node);
   };
-  for (std::size_t i = 0; i < queue_.size() && wanted > 0; ++i) {
-    const std::uint32_t node = queue_[i];
+  search_.run(sink, [&](std::uint32_t node) {
     for (const std::uint32_t id : network_.in(node)) {
       const FlowNetwork::Arc& arc = network_.arc(id);
-      if (flow_[id] < arc.capacity) visit(arc.tail, distance_[node] + 1);
+      if (flow_[id] < arc.capacity) visit(arc.tail);
     }
     for (const std::uint32_t id : network_.out(node)) {
-      if (flow_[id] > 0) visit(network_.arc(id).head, distance_[node] + 1);
+      if (flow_[id] > 0) visit(network_.arc(id).head);
     }
-  }
+    return wanted > 0;
+  });
   return wanted < all;
 }
 
@@ -130,7 +123,7 @@ std::int64_t SinkFlows::room(std::uint32_t node, std::uint32_t slot) const {
   const auto [id, forward] = step(node, slot);
   const FlowNetwork::Arc& arc = network_.arc(id);
   const std::uint32_t to = forward ? arc.head : arc.tail;
-  if (seen_[to] != phase_ || distance_[to] + 1 != distance_[node]) return 0;
+  if (!search_.has_met(to) || search_.hops(to) + 1 != search_.hops(node)) return 0;
   return forward ? arc.capacity - flow_[id] : flow_[id];
 }
 
@@ -190,7 +183,7 @@ std::int64_t SinkFlows::shortfall(std::uint32_t sink, std::span<const std::int64
   }
   while (missing > 0 && label(sink)) {
     for (const std::uint32_t v : surplus_nodes_) {
-      if (seen_[v] == phase_) missing -= push_from(v, sink);
+      if (search_.has_met(v)) missing -= push_from(v, sink);
     }
     std::erase_if(surplus_nodes_, [&](std::uint32_t v) { return excess_[v] == 0; });
   }

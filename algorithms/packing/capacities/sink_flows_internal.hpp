@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "algorithms/breadth_first_internal.hpp"
+
 namespace multitree {
 
 /// A directed network with capacities that may be changed at any time.
@@ -44,13 +46,13 @@ class SinkFlows {
  public:
   /// `network` must outlive it; sinks are among its first `sinks` nodes.
   SinkFlows(const FlowNetwork& network, std::uint32_t sinks)
-      : network_(network), kept_(sinks), complete_(sinks, false) {}
+      : network_(network), kept_(sinks), complete_(sinks, false), search_(network.num_nodes()) {}
 
   /// How much of the supplies of all nodes but `sink` cannot be brought to it at the same time.
   std::int64_t shortfall(std::uint32_t sink, std::span<const std::int64_t> supply);
 
   /// After a shortfall() > 0: whether a node is on the sink's side of a cut that falls short by it.
-  [[nodiscard]] bool on_sink_side(std::uint32_t node) const { return seen_[node] == phase_; }
+  [[nodiscard]] bool on_sink_side(std::uint32_t node) const { return search_.has_met(node); }
 
   /// What the flow kept for the sink puts on an arc.
   [[nodiscard]] std::int64_t kept_flow(std::uint32_t sink, std::uint32_t arc) const;
@@ -86,9 +88,8 @@ class SinkFlows {
   std::vector<bool> in_used_;
   std::vector<std::int64_t> excess_;  // by node: what arrives or is supplied and does not leave
   std::vector<std::uint32_t> short_nodes_, surplus_nodes_;
-  std::vector<std::uint32_t> distance_, next_slot_, queue_, path_;
-  std::vector<std::uint64_t> seen_;  // phase in which a node was last labelled
-  std::uint64_t phase_ = 0;
+  BreadthFirst search_;  // from the sink backwards: hops are distances to it
+  std::vector<std::uint32_t> next_slot_, path_;
 };
 
 }  // namespace multitree

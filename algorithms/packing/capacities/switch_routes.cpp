@@ -5,14 +5,10 @@
 #include <iterator>
 #include <limits>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/capacities/switch_routes_internal.hpp"
 
 namespace multitree {
-namespace {
-
-constexpr std::uint16_t kFar = std::numeric_limits<std::uint16_t>::max();
-
-}  // namespace
 
 SwitchRoutes::SwitchRoutes(const Topology& topology, std::span<const std::int64_t> capacity,
                            RouteChoice choice, std::int64_t pieces)
@@ -33,21 +29,15 @@ SwitchRoutes::SwitchRoutes(const Topology& topology, std::span<const std::int64_
 }
 
 /// Links from a rank to every node, through switches alone.
-const std::vector<std::uint16_t>& SwitchRoutes::distances_from(Rank src) {
-  std::vector<std::uint16_t>& distance = distances_[index(src)];
+const std::vector<std::uint32_t>& SwitchRoutes::distances_from(Rank src) {
+  std::vector<std::uint32_t>& distance = distances_[index(src)];
   if (!distance.empty()) return distance;
-  distance.assign(topology_.num_nodes(), kFar);
-  std::vector<NodeId> queue{topology_.node_of(src)};
-  distance[index(queue.front())] = 0;
-  for (std::size_t i = 0; i < queue.size(); ++i) {
-    if (i > 0 && !topology_.node(queue[i]).is_switch()) continue;
-    for (const LinkId l : topology_.out_links(queue[i])) {
-      const NodeId to = topology_.link(l).dst;
-      if (distance[index(to)] != kFar) continue;
-      distance[index(to)] = static_cast<std::uint16_t>(distance[index(queue[i])] + 1);
-      queue.push_back(to);
-    }
-  }
+  const NodeId start = topology_.node_of(src);
+  distance =
+      hops_from(topology_.num_nodes(), index(start), [&](std::uint32_t at, const auto& meet) {
+        if (NodeId{at} != start && !topology_.node(NodeId{at}).is_switch()) return;
+        for (const LinkId l : topology_.out_links(NodeId{at})) meet(index(topology_.link(l).dst));
+      });
   return distance;
 }
 
@@ -90,7 +80,7 @@ SwitchRoutes::Merit SwitchRoutes::best(const Search& search, NodeId node) {
 }
 
 bool SwitchRoutes::take(Rank src, Rank dst, std::int64_t amount, RankArc& arc) {
-  const std::vector<std::uint16_t>& distance = distances_from(src);
+  const std::vector<std::uint32_t>& distance = distances_from(src);
   const NodeId from = topology_.node_of(src), to = topology_.node_of(dst);
   std::vector<bool>& used = used_[index(src)];
   used.resize(topology_.num_links(), false);

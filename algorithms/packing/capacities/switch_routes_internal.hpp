@@ -34,7 +34,7 @@ class SwitchRoutes {
   bool take(Rank src, Rank dst, std::int64_t amount, RankArc& arc);
 
  private:
-  const std::vector<std::uint16_t>& distances_from(Rank src);
+  const std::vector<std::uint32_t>& distances_from(Rank src);
   /// What speaks for a route: how many of its links the rank has used before, if that counts and it
   /// has the capacity that is asked for; then its capacity between switches, where routes differ;
   /// then all of it.
@@ -48,7 +48,7 @@ class SwitchRoutes {
   struct Search {
     NodeId src{};
     std::int64_t amount = 0;
-    const std::vector<std::uint16_t>& distance;
+    const std::vector<std::uint32_t>& distance;
     const std::vector<bool>& used;
   };
   Merit best(const Search& search, NodeId node);
@@ -59,7 +59,7 @@ class SwitchRoutes {
   std::int64_t pieces_;
   std::vector<std::int64_t> left_;                     // capacity, by link
   std::vector<std::vector<LinkId>> from_switch_;       // into each node
-  std::vector<std::vector<std::uint16_t>> distances_;  // [rank][node]; empty until asked for
+  std::vector<std::vector<std::uint32_t>> distances_;  // [rank][node]; empty until asked for
   std::vector<std::vector<bool>> used_;                // [rank][link]
   std::vector<Merit> merit_;                           // of the best route, by node
   std::vector<LinkId> last_;                           // and its last link

@@ -22,19 +22,21 @@ class RouteAssignment {
   RouteAssignment(std::vector<RankArc> arcs, TreePacking& packing)
       : arcs_(std::move(arcs)), next_(arcs_.size(), 0), packing_(packing) {}
 
-  void assign(const ArcTree& tree) {
-    std::int64_t left = tree.weight;
+  void assign(const PackedTree& tree) {
+    std::int64_t left = weight_of(tree);
     while (left > 0) {
       std::int64_t weight = left;
-      for (const std::uint32_t id : tree.arcs) weight = std::min(weight, share(id).capacity);
+      for (const TreeArc& arc : tree.gather) {
+        weight = std::min(weight, share(rank_arc(arc)).capacity);
+      }
       PackedTree& packed = packing_.trees.emplace_back();
       packed.root = tree.root;
       packed.weight = static_cast<std::uint64_t>(weight);
-      for (const std::uint32_t id : tree.arcs) {
-        RouteShare& used = share(id);
-        packed.gather.push_back(packing_.make_arc(arcs_[id].src, arcs_[id].dst, used.route));
+      for (const TreeArc& arc : tree.gather) {
+        RouteShare& used = share(rank_arc(arc));
+        packed.gather.push_back(packing_.make_arc(arc.src, arc.dst, used.route));
         used.capacity -= weight;
-        if (used.capacity == 0) ++next_[id];
+        if (used.capacity == 0) ++next_[rank_arc(arc)];
       }
       left -= weight;
     }
@@ -69,7 +71,7 @@ TreePacking pack_arborescences(const Topology& topology, std::span<const std::in
   if (std::ranges::all_of(demand, [](std::int64_t d) { return d == 0; })) return packing;
   RoutedTrees routed = route_trees(topology, capacity, demand);
   RouteAssignment routes(std::move(routed.arcs), packing);
-  for (const ArcTree& tree : routed.trees) routes.assign(tree);
+  for (const PackedTree& tree : routed.trees) routes.assign(tree);
   return packing;
 }
 

@@ -38,12 +38,12 @@ bool fill_edges(Mesh& mesh) {
   }
   if (mesh.network.edges.size() != expected) return false;
   for (std::uint32_t e = 0; e < expected; ++e) {
-    const DuplexEdge& edge = mesh.network.edges[e];
+    const UndirectedGraph::Edge& edge = mesh.network.edges[e];
     const auto [low, high] = std::minmax(edge.a, edge.b);
     const auto dim = std::ranges::find(mesh.dims, high - low, &Dimension::stride);
     if (dim == mesh.dims.end() || dim->coordinate(low) + 1 == dim->size) return false;
     std::uint32_t& up = mesh.edge_up(low, static_cast<std::size_t>(dim - mesh.dims.begin()));
-    if (up != kNoEdge || edge.bandwidth != mesh.network.edges[0].bandwidth) return false;
+    if (up != kNoEdge || mesh.network.bandwidth[e] != mesh.network.bandwidth[0]) return false;
     up = e;
   }
   return true;

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/capacities/sink_flows_internal.hpp"
 #include "algorithms/packing/trees/arborescences_internal.hpp"
 
@@ -33,7 +34,9 @@ bool meet(const Bits& a, const Bits& b) {
 
 /// Trees of one root that are alike so far.
 struct TreeClass {
-  ArcTree tree;
+  Rank root{};
+  std::int64_t weight = 0;  // > 0
+  std::vector<TreeArc> arcs;
   Bits reached;
   std::vector<std::uint32_t> order;  // of reaching
 };
@@ -49,7 +52,7 @@ class Grower {
     for (const RankArc& arc : arcs) network_.add_arc(index(arc.src), index(arc.dst), arc.capacity);
   }
 
-  std::vector<ArcTree> grow_all() {
+  std::vector<PackedTree> grow_all() {
     for (std::uint32_t sink = 0; sink < ranks_; ++sink) {
       if (flows_.shortfall(sink, supply_) > 0) fail();
     }
@@ -65,7 +68,7 @@ class Grower {
   }
 
   void grow_root(std::uint32_t root) {
-    TreeClass start{{Rank{root}, supply_[root], {}}, Bits((ranks_ + 63) / 64, 0), {root}};
+    TreeClass start{Rank{root}, supply_[root], {}, Bits((ranks_ + 63) / 64, 0), {root}};
     set(start.reached, root);
     supply_[root] = 0;
     grow(std::move(start));
@@ -81,27 +84,30 @@ class Grower {
   /// Adds arcs, from the root outwards, until the class spans all ranks. Where an arc has room for
   /// part of the class only, the other part waits.
   void grow(TreeClass current) {
-    for (std::size_t i = 0; i < current.order.size(); ++i) {
-      for (const std::uint32_t id : network_.out(current.order[i])) {
+    walk_breadth_first(current.order, [&](std::uint32_t from) {
+      for (const std::uint32_t id : network_.out(from)) {
         const std::uint32_t to = network_.arc(id).head;
         if (get(current.reached, to)) continue;
         const std::int64_t amount = take(id, current);
         if (amount == 0) continue;
-        if (amount < current.tree.weight) set_aside(current, current.tree.weight - amount);
-        current.tree.weight = amount;
-        current.tree.arcs.push_back(id);
+        if (amount < current.weight) set_aside(current, current.weight - amount);
+        current.weight = amount;
+        current.arcs.push_back({Rank{from}, Rank{to}, id, 1});
         current.order.push_back(to);
         set(current.reached, to);
       }
-    }
+    });
     if (current.order.size() != ranks_) fail();
-    done_.push_back(std::move(current.tree));
+    done_.push_back({.root = current.root,
+                     .weight = static_cast<std::uint64_t>(current.weight),
+                     .gather = std::move(current.arcs),
+                     .reduce = {}});
   }
 
   /// How much of the class can take the arc now; that much of its capacity is gone then.
   std::int64_t take(std::uint32_t id, const TreeClass& current) {
     const FlowNetwork::Arc arc = network_.arc(id);
-    std::int64_t amount = std::min(arc.capacity, current.tree.weight);
+    std::int64_t amount = std::min(arc.capacity, current.weight);
     if (amount == 0 || is_tight(arc, current.reached)) return 0;
     network_.set_capacity(id, arc.capacity - amount);
     const std::int64_t excess = flows_.shortfall(arc.head, supply_);
@@ -134,7 +140,7 @@ class Grower {
   /// Keeps `weight` trees of the class as they are for later, a source of their own until then.
   void set_aside(const TreeClass& current, std::int64_t weight) {
     TreeClass rest = current;
-    rest.tree.weight = weight;
+    rest.weight = weight;
     const std::uint32_t node = network_.add_node();
     for (const std::uint32_t r : rest.order) network_.add_arc(node, r, weight);
     supply_.push_back(weight);
@@ -148,13 +154,13 @@ class Grower {
   std::vector<TreeClass> waiting_;
   std::vector<Bits> sets_;                              // without slack
   std::vector<std::vector<std::uint32_t>> tight_sets_;  // by rank in them
-  std::vector<ArcTree> done_;
+  std::vector<PackedTree> done_;
 };
 
 }  // namespace
 
-std::vector<ArcTree> grow_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
-                                std::span<const std::int64_t> demand) {
+std::vector<PackedTree> grow_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                   std::span<const std::int64_t> demand) {
   return Grower(ranks, arcs, demand).grow_all();
 }
 

@@ -16,26 +16,26 @@ namespace {
 class Completion {
  public:
   Completion(std::uint32_t ranks, std::span<const RankArc> arcs,
-             std::span<const std::int64_t> demand, std::vector<ArcTree> trees)
+             std::span<const std::int64_t> demand, std::vector<PackedTree> trees)
       : ranks_(ranks),
         arcs_(arcs.begin(), arcs.end()),
         left_(demand.begin(), demand.end()),
         trees_(std::move(trees)),
         network_(ranks),
         flows_(network_, ranks) {
-    for (const ArcTree& tree : trees_) account(tree, 1);
+    for (const PackedTree& tree : trees_) account(tree, 1);
     for (const RankArc& arc : arcs_) {
       network_.add_arc(index(arc.src), index(arc.dst), arc.capacity);
     }
   }
 
-  std::vector<ArcTree> run() && {
+  std::vector<PackedTree> run() && {
     std::size_t at_least = 1;
     for (std::uint32_t sink = 0; sink < ranks_; ++sink) {
       while (is_short(sink) && give_up(at_least)) at_least *= 2;
     }
     if (std::ranges::any_of(left_, [](std::int64_t weight) { return weight > 0; })) {
-      std::vector<ArcTree> grown = grow_trees(ranks_, arcs_, left_);
+      std::vector<PackedTree> grown = grow_trees(ranks_, arcs_, left_);
       trees_.insert(trees_.end(), std::make_move_iterator(grown.begin()),
                     std::make_move_iterator(grown.end()));
     }
@@ -44,19 +44,18 @@ class Completion {
 
  private:
   /// Takes the tree from what is left (sign 1), or puts it back (-1).
-  void account(const ArcTree& tree, std::int64_t sign) {
-    left_[index(tree.root)] -= sign * tree.weight;
-    for (const std::uint32_t a : tree.arcs) arcs_[a].capacity -= sign * tree.weight;
+  void account(const PackedTree& tree, std::int64_t sign) {
+    left_[index(tree.root)] -= sign * weight_of(tree);
+    for (const TreeArc& arc : tree.gather) arcs_[rank_arc(arc)].capacity -= sign * weight_of(tree);
   }
 
   bool is_short(std::uint32_t sink) { return flows_.shortfall(sink, left_) > 0; }
 
   /// How often a tree enters the sink's side of the last cut without need.
-  std::int64_t waste(const ArcTree& tree) const {
+  std::int64_t waste(const PackedTree& tree) const {
     std::int64_t entries = flows_.on_sink_side(index(tree.root)) ? 0 : -1;
-    for (const std::uint32_t a : tree.arcs) {
-      entries +=
-          flows_.on_sink_side(index(arcs_[a].dst)) && !flows_.on_sink_side(index(arcs_[a].src));
+    for (const TreeArc& arc : tree.gather) {
+      entries += flows_.on_sink_side(index(arc.dst)) && !flows_.on_sink_side(index(arc.src));
     }
     return entries;
   }
@@ -82,11 +81,11 @@ class Completion {
     std::vector<bool> gone(trees_.size(), false);
     for (std::size_t i = 0; i < wasteful.size() && (missing > 0 || i < at_least); ++i) {
       const auto [wasted, t] = wasteful[i];
-      missing += wasted * trees_[t].weight;
+      missing += wasted * weight_of(trees_[t]);
       account(trees_[t], -1);
       gone[t] = true;
     }
-    std::vector<ArcTree> kept;
+    std::vector<PackedTree> kept;
     for (std::size_t t = 0; t < trees_.size(); ++t) {
       if (!gone[t]) kept.push_back(std::move(trees_[t]));
     }
@@ -98,15 +97,15 @@ class Completion {
   std::uint32_t ranks_;
   std::vector<RankArc> arcs_;       // with the capacity that is left
   std::vector<std::int64_t> left_;  // demands without the trees'
-  std::vector<ArcTree> trees_;
+  std::vector<PackedTree> trees_;
   FlowNetwork network_;
   SinkFlows flows_;
 };
 
 }  // namespace
 
-std::vector<ArcTree> pack_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
-                                std::span<const std::int64_t> demand) {
+std::vector<PackedTree> pack_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                   std::span<const std::int64_t> demand) {
   return Completion(ranks, arcs, demand, shortest_trees(ranks, arcs, demand)).run();
 }
 

@@ -137,9 +137,12 @@ class ShallowForest {
   }
 
   void add_tree(std::uint32_t root) {
-    ArcTree& tree = result_.trees.emplace_back(ArcTree{Rank{root}, demand_[root], {}});
+    PackedTree& tree = result_.trees.emplace_back();
+    tree.root = Rank{root};
+    tree.weight = static_cast<std::uint64_t>(demand_[root]);
     const auto add = [&](std::uint32_t src, std::uint32_t dst) {
-      tree.arcs.push_back(arc_ids_[std::size_t{src} * ranks_ + dst]);
+      const std::uint32_t id = arc_ids_[std::size_t{src} * ranks_ + dst];
+      tree.gather.push_back(arc_over(id, result_.arcs[id]));
     };
     const auto add_group = [&](std::uint32_t src) {
       for (const std::uint32_t to : *group_of_[src]) {

@@ -15,7 +15,7 @@ namespace multitree {
 /// Trees and the routes of their arcs.
 struct RoutedTrees {
   std::vector<RankArc> arcs;
-  std::vector<ArcTree> trees;
+  std::vector<PackedTree> trees;
 };
 
 /// One tree for each root, of weight demand[r]: a star if switches have room for one of every root;

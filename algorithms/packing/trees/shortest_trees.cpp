@@ -8,18 +8,16 @@
 /// nearer the root, within the capacities. On tori, meshes, hypercubes and networks of full
 /// bandwidth all of these can be solved as a rule, and nothing is left for Edmonds' theorem.
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/capacities/sink_flows_internal.hpp"
 #include "algorithms/packing/trees/arborescences_internal.hpp"
 
 namespace multitree {
 namespace {
-
-constexpr std::uint32_t kFar = std::numeric_limits<std::uint32_t>::max();
 
 /// Which part of a root's weight, from `begin` on, reaches a rank over which arc.
 struct Supply {
@@ -31,16 +29,8 @@ class ShortestTrees {
  public:
   ShortestTrees(std::uint32_t ranks, std::span<const RankArc> arcs,
                 std::span<const std::int64_t> demand)
-      : ranks_(ranks),
-        arcs_(arcs),
-        demand_(demand),
-        into_(ranks),
-        out_(ranks),
-        late_(ranks, false) {
-    for (std::uint32_t a = 0; a < arcs.size(); ++a) {
-      into_[index(arcs[a].dst)].push_back(a);
-      out_[index(arcs[a].src)].push_back(a);
-    }
+      : ranks_(ranks), arcs_(arcs), demand_(demand), network_(ranks), late_(ranks, false) {
+    for (const RankArc& arc : arcs) network_.add_arc(index(arc.src), index(arc.dst), arc.capacity);
     for (std::uint32_t r = 0; r < ranks; ++r) {
       if (demand[r] > 0) roots_.push_back(r);
     }
@@ -51,7 +41,7 @@ class ShortestTrees {
     }
   }
 
-  std::vector<ArcTree> trees() {
+  std::vector<PackedTree> trees() {
     std::vector<std::uint32_t> failed;
     for (std::uint32_t v = 0; v < ranks_; ++v) {
       if (!supply(v)) failed.push_back(v);
@@ -60,31 +50,25 @@ class ShortestTrees {
     // there are no cycles.
     for (const std::uint32_t v : failed) late_[v] = true;
     for (const std::uint32_t v : failed) supply(v);
-    std::vector<ArcTree> trees;
+    std::vector<PackedTree> trees;
     for (std::uint32_t i = 0; i < roots_.size(); ++i) assemble(i, trees);
     return trees;
   }
 
  private:
   std::vector<std::uint32_t> distances_from(std::uint32_t root) const {
-    std::vector<std::uint32_t> distance(ranks_, kFar), queue{root};
-    distance[root] = 0;
-    for (std::size_t q = 0; q < queue.size(); ++q) {
-      for (const std::uint32_t a : out_[queue[q]]) {
-        const std::uint32_t to = index(arcs_[a].dst);
-        if (distance[to] != kFar || arcs_[a].capacity == 0) continue;
-        distance[to] = distance[queue[q]] + 1;
-        queue.push_back(to);
+    return hops_from(ranks_, root, [&](std::uint32_t from, const auto& meet) {
+      for (const std::uint32_t a : network_.out(from)) {
+        if (arcs_[a].capacity > 0) meet(index(arcs_[a].dst));
       }
-    }
-    return distance;
+    });
   }
 
-  /// Positions in into_[v] of the arcs over which v may get the data of a root.
+  /// Positions in network_.in(v) of the arcs over which v may get the data of a root.
   std::vector<std::uint32_t> options(std::uint32_t v, const std::vector<std::uint32_t>& distance) {
     std::vector<std::uint32_t> nearer;
-    for (std::uint32_t j = 0; j < into_[v].size(); ++j) {
-      const std::uint32_t from = index(arcs_[into_[v][j]].src);
+    for (std::uint32_t j = 0; j < network_.in(v).size(); ++j) {
+      const std::uint32_t from = index(arcs_[network_.in(v)[j]].src);
       const bool beside = late_[v] && !late_[from] && distance[from] == distance[v];
       if (distance[from] < distance[v] || beside) nearer.push_back(j);
     }
@@ -98,11 +82,11 @@ class ShortestTrees {
     for (std::uint32_t i = 0; i < roots_.size(); ++i) {
       if (roots_[i] != v) alike[options(v, distances_[i])].push_back(i);
     }
-    const auto arcs = static_cast<std::uint32_t>(into_[v].size()), sink = arcs;
+    const auto arcs = static_cast<std::uint32_t>(network_.in(v).size()), sink = arcs;
     FlowNetwork network(arcs + 1);
     std::vector<std::int64_t> supplies(arcs + 1, 0);
     for (std::uint32_t j = 0; j < arcs; ++j) {
-      network.add_arc(j, sink, arcs_[into_[v][j]].capacity);
+      network.add_arc(j, sink, arcs_[network_.in(v)[j]].capacity);
     }
     for (const auto& [nearer, roots] : alike) {
       std::int64_t weight = 0;
@@ -134,7 +118,7 @@ class ShortestTrees {
       const std::int64_t all = demand_[roots_[i]];
       while (begin < all && n < nearer.size()) {
         const std::int64_t amount = std::min(all - begin, amounts[n]);
-        if (amount > 0) parts.push_back({into_[v][nearer[n]], begin, begin + amount});
+        if (amount > 0) parts.push_back({network_.in(v)[nearer[n]], begin, begin + amount});
         begin += amount;
         amounts[n] -= amount;
         if (amounts[n] == 0) ++n;
@@ -143,7 +127,7 @@ class ShortestTrees {
   }
 
   /// The trees of a root: where any rank's supply changes from one arc to another, a new one.
-  void assemble(std::uint32_t i, std::vector<ArcTree>& trees) const {
+  void assemble(std::uint32_t i, std::vector<PackedTree>& trees) const {
     const std::uint32_t root = roots_[i];
     std::int64_t complete = demand_[root];
     std::vector<std::int64_t> changes{0};
@@ -163,10 +147,13 @@ class ShortestTrees {
     for (std::size_t c = 0; c < changes.size() && changes[c] < complete; ++c) {
       const std::int64_t end =
           c + 1 < changes.size() ? std::min(changes[c + 1], complete) : complete;
-      ArcTree& tree = trees.emplace_back(ArcTree{Rank{root}, end - changes[c], {}});
+      PackedTree& tree = trees.emplace_back();
+      tree.root = Rank{root};
+      tree.weight = static_cast<std::uint64_t>(end - changes[c]);
       for (const std::uint32_t v : order) {
         while (supplies_[i][v][part[v]].end <= changes[c]) ++part[v];
-        tree.arcs.push_back(supplies_[i][v][part[v]].arc);
+        const std::uint32_t arc = supplies_[i][v][part[v]].arc;
+        tree.gather.push_back(arc_over(arc, arcs_[arc]));
       }
     }
   }
@@ -174,7 +161,7 @@ class ShortestTrees {
   std::uint32_t ranks_;
   std::span<const RankArc> arcs_;
   std::span<const std::int64_t> demand_;
-  std::vector<std::vector<std::uint32_t>> into_, out_;  // arcs by rank
+  FlowNetwork network_;     // of the arcs
   std::vector<bool> late_;  // ranks that may be served by ranks as far from the root as they are
   std::vector<std::uint32_t> roots_;
   std::vector<std::vector<std::uint32_t>> distances_;       // [root][rank]
@@ -183,8 +170,8 @@ class ShortestTrees {
 
 }  // namespace
 
-std::vector<ArcTree> shortest_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
-                                    std::span<const std::int64_t> demand) {
+std::vector<PackedTree> shortest_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
+                                       std::span<const std::int64_t> demand) {
   return ShortestTrees(ranks, arcs, demand).trees();
 }
 

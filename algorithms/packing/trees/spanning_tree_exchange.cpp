@@ -9,9 +9,12 @@
 /// an overloaded edge is met. A shortest chain of replacements leaves all trees spanning trees,
 /// even those that it passes several times, if it is carried out from the edge with room on.
 #include <algorithm>
+#include <boost/pending/disjoint_sets.hpp>
 #include <limits>
+#include <numeric>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 
 namespace multitree {
@@ -51,18 +54,20 @@ class Exchanger {
     top_.resize(packing_.bundles.size());
     for (auto& top : top_) {
       top.resize(packing_.network->nodes);
-      for (std::uint32_t v = 0; v < top.size(); ++v) top[v] = v;
+      std::iota(top.begin(), top.end(), 0U);
     }
     for (std::uint32_t e = 0; e < labels_.size(); ++e) {
       if (packing_.excess(e) < 0) label(e, {});
     }
-    for (std::size_t head = 0; head < queue_.size(); ++head) {
+    std::uint32_t found = kNoEdge;
+    walk_breadth_first(queue_, [&](std::uint32_t by) {
       for (std::uint32_t bundle = 0; bundle < packing_.bundles.size(); ++bundle) {
-        const std::uint32_t found = label_path(queue_[head], bundle);
-        if (found != kNoEdge) return found;
+        found = label_path(by, bundle);
+        if (found != kNoEdge) return false;
       }
-    }
-    return kNoEdge;
+      return true;
+    });
+    return found;
   }
 
   void label(std::uint32_t edge, Label why) {
@@ -71,20 +76,16 @@ class Exchanger {
     queue_.push_back(edge);
   }
 
-  static std::uint32_t find(std::vector<std::uint32_t>& top, std::uint32_t node) {
-    while (top[node] != node) {
-      top[node] = top[top[node]];
-      node = top[node];
-    }
-    return node;
-  }
+  /// Nodes of a tree joined to their parents. Without ranks: a set's representative is its top.
+  using Tops = boost::disjoint_sets<boost::dummy_property_map, std::uint32_t*,
+                                    boost::find_with_path_halving>;
 
   /// Labels what `by` can replace in a tree; returns an overloaded edge if there is one.
   std::uint32_t label_path(std::uint32_t by, std::uint32_t bundle) {
     const TreeBundle& tree = packing_.bundles[bundle];
-    auto& top = top_[bundle];
-    std::uint32_t u = find(top, packing_.network->edges[by].a);
-    std::uint32_t v = find(top, packing_.network->edges[by].b);
+    Tops tops({}, top_[bundle].data());
+    std::uint32_t u = tops.find_set(packing_.network->edges[by].a);
+    std::uint32_t v = tops.find_set(packing_.network->edges[by].b);
     while (u != v) {
       if (tree.depth[u] < tree.depth[v]) std::swap(u, v);
       const std::uint32_t edge = tree.edge[u];
@@ -92,8 +93,8 @@ class Exchanger {
         label(edge, {by, bundle});
         if (packing_.excess(edge) > 0) return edge;
       }
-      top[u] = tree.parent[u];
-      u = find(top, u);
+      tops.link(u, tree.parent[u]);
+      u = tops.find_set(u);
     }
     return kNoEdge;
   }
@@ -126,11 +127,12 @@ class Exchanger {
   /// so all the others are between classes, none has room, and some are overloaded.
   std::vector<std::uint32_t> classes() {
     std::vector<std::uint32_t> top(packing_.network->nodes);
-    for (std::uint32_t v = 0; v < top.size(); ++v) top[v] = v;
+    std::iota(top.begin(), top.end(), 0U);
+    Tops tops({}, top.data());
     for (const std::uint32_t e : queue_) {
-      top[find(top, packing_.network->edges[e].a)] = find(top, packing_.network->edges[e].b);
+      tops.union_set(packing_.network->edges[e].a, packing_.network->edges[e].b);
     }
-    for (std::uint32_t v = 0; v < top.size(); ++v) top[v] = find(top, v);
+    for (std::uint32_t v = 0; v < top.size(); ++v) top[v] = tops.find_set(v);
     return top;
   }
 
@@ -138,7 +140,7 @@ class Exchanger {
   std::vector<Label> labels_;
   std::vector<bool> labelled_;
   std::vector<std::uint32_t> queue_;             // labelled edges, in order
-  std::vector<std::vector<std::uint32_t>> top_;  // by bundle and node: union-find, up the tree
+  std::vector<std::vector<std::uint32_t>> top_;  // by bundle and node: what Tops keeps
 };
 
 }  // namespace

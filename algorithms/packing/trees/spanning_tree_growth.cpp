@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
 
 namespace multitree {
@@ -17,26 +18,16 @@ namespace {
 /// Trees are grown again for as long as that helps, this often at most.
 constexpr int kMaxPasses = 8;
 
-std::vector<std::uint32_t> hops_from(const DuplexNetwork& network, std::uint32_t root) {
-  std::vector<std::uint32_t> hops(network.nodes, network.nodes), queue{root};
-  hops[root] = 0;
-  for (std::size_t head = 0; head < queue.size(); ++head) {
-    for (const std::uint32_t e : network.at(queue[head])) {
-      const std::uint32_t next = network.edges[e].other(queue[head]);
-      if (hops[next] < network.nodes) continue;
-      hops[next] = hops[queue[head]] + 1;
-      queue.push_back(next);
-    }
-  }
-  return hops;
-}
-
 /// Ranks, those with the least eccentricity first.
 std::vector<std::uint32_t> central_ranks(const DuplexNetwork& network) {
   std::vector<std::uint32_t> order(network.nodes), eccentricity;
   std::iota(order.begin(), order.end(), 0U);
-  for (const std::uint32_t v : order) {
-    eccentricity.push_back(std::ranges::max(hops_from(network, v)));
+  BreadthFirst search(network.nodes);
+  for (const std::uint32_t root : order) {
+    search.run(root, [&](std::uint32_t v) {
+      for (const auto& [to, edge] : network.at(v)) search.meet(to);
+    });
+    eccentricity.push_back(search.hops(search.order().back()));
   }
   std::ranges::stable_sort(order, {}, [&](std::uint32_t v) { return eccentricity[v]; });
   return order;
@@ -57,7 +48,7 @@ class Grower {
     for (std::uint32_t joined = 1; joined < network_.nodes;) {
       const std::uint32_t edge = queue.top().edge;
       queue.pop();
-      const DuplexEdge& ends = network_.edges[edge];
+      const UndirectedGraph::Edge& ends = network_.edges[edge];
       const bool a_is_in = tree.depth[ends.a] != kNoEdge;
       if (a_is_in && tree.depth[ends.b] != kNoEdge) continue;
       const std::uint32_t parent = a_is_in ? ends.a : ends.b, child = ends.other(parent);
@@ -81,8 +72,8 @@ class Grower {
 
   void push_edges(Queue& queue, std::uint32_t node, const TreeBundle& tree,
                   const std::vector<std::int64_t>& par) const {
-    for (const std::uint32_t e : network_.at(node)) {
-      if (tree.depth[network_.edges[e].other(node)] != kNoEdge) continue;
+    for (const auto& [to, e] : network_.at(node)) {
+      if (tree.depth[to] != kNoEdge) continue;
       const std::int64_t load = packing_.load[e] + tree.weight;
       const auto relative = static_cast<std::int64_t>(
           (__int128{load} << 20) / std::max<std::int64_t>(1, packing_.capacity[e]));

@@ -24,15 +24,15 @@ constexpr std::uint32_t kMaxBundles = 256;
 
 std::int64_t total_bandwidth(const DuplexNetwork& network) {
   std::int64_t total = 0;
-  for (const DuplexEdge& edge : network.edges) total += edge.bandwidth;
+  for (const std::int64_t bandwidth : network.bandwidth) total += bandwidth;
   return total;
 }
 
 /// Strength in the network's units of bandwidth.
 Exact strength_in_units(const DuplexNetwork& network, const Topology& topology) {
-  const Link& link = topology.link(network.edges.front().there);
+  const Link& link = topology.link(network.there.front());
   const Exact slowest(topology.unit_bandwidth().bytes_per_second);
-  return strength(topology).value * slowest * Exact(network.edges.front().bandwidth) /
+  return strength(topology).value * slowest * Exact(network.bandwidth.front()) /
          Exact(link.bandwidth.bytes_per_second);
 }
 
@@ -53,7 +53,7 @@ BundlePacking pack_exactly(const DuplexNetwork& network, const Topology& topolog
   const std::int64_t factor = to_int64(denominator(value), topology);
   to_int64(boost::multiprecision::cpp_int(factor) * total_bandwidth(network), topology);
   std::vector<std::int64_t> capacity;
-  for (const DuplexEdge& edge : network.edges) capacity.push_back(edge.bandwidth * factor);
+  for (const std::int64_t bandwidth : network.bandwidth) capacity.push_back(bandwidth * factor);
   const auto bundles = static_cast<std::uint32_t>(std::min<std::int64_t>(trees, kMaxBundles));
   BundlePacking packing = grow_bundles(network, std::move(capacity), trees, bundles);
   if (resolve_overload(packing)) {
@@ -84,10 +84,11 @@ Scale least_scale(Scale scale, std::int64_t trees, const std::vector<std::uint32
   for (;;) {
     std::int64_t room = 0;
     Scale next{std::numeric_limits<std::int64_t>::max(), 1};
-    for (const DuplexEdge& edge : network.edges) {
-      if (classes[edge.a] == classes[edge.b]) continue;
-      room += scale.floor_of(edge.bandwidth);
-      next = std::min(next, Scale{scale.floor_of(edge.bandwidth) + 1, edge.bandwidth});
+    for (std::size_t e = 0; e < network.edges.size(); ++e) {
+      if (classes[network.edges[e].a] == classes[network.edges[e].b]) continue;
+      const std::int64_t bandwidth = network.bandwidth[e], floor = scale.floor_of(bandwidth);
+      room += floor;
+      next = std::min(next, Scale{floor + 1, bandwidth});
     }
     if (room >= needed) return scale;
     scale = next;
@@ -102,8 +103,8 @@ BundlePacking pack_trees(std::uint32_t trees, const DuplexNetwork& network) {
   for (;;) {
     scale = least_scale(scale, trees, classes, network);
     std::vector<std::int64_t> capacity;
-    for (const DuplexEdge& edge : network.edges) {
-      capacity.push_back(scale.floor_of(edge.bandwidth));
+    for (const std::int64_t bandwidth : network.bandwidth) {
+      capacity.push_back(scale.floor_of(bandwidth));
     }
     BundlePacking packing = grow_bundles(network, std::move(capacity), trees, trees);
     auto too_few = resolve_overload(packing);

@@ -5,33 +5,20 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "algorithms/packing/trees/tree_packing.hpp"
+#include "algorithms/undirected_graph_internal.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
 
 inline constexpr std::uint32_t kNoEdge = ~std::uint32_t{0};
 
-/// Two links that are each other's mates. Nodes are ranks.
-struct DuplexEdge {
-  std::uint32_t a = 0, b = 0;
-  LinkId there{}, back{};      ///< from a to b, from b to a
-  std::int64_t bandwidth = 0;  ///< in units that all bandwidths are multiples of
-  [[nodiscard]] std::uint32_t other(std::uint32_t node) const { return node == a ? b : a; }
-};
-
-struct DuplexNetwork {
-  std::uint32_t nodes = 0;
-  std::vector<DuplexEdge> edges;
-  std::vector<std::uint32_t> begin;     ///< of each node in `incident`, and the end
-  std::vector<std::uint32_t> incident;  ///< edges
-
-  [[nodiscard]] std::span<const std::uint32_t> at(std::uint32_t node) const {
-    return std::span(incident).subspan(begin[node], begin[node + 1] - begin[node]);
-  }
+/// A network as a graph of ranks; an edge is two links that are each other's mates.
+struct DuplexNetwork : UndirectedGraph {
+  std::vector<LinkId> there, back;      ///< by edge: from a to b, from b to a
+  std::vector<std::int64_t> bandwidth;  ///< by edge, in units that all bandwidths are multiples of
 };
 
 /// \throws Error(Unsupported): switches, links without mates.

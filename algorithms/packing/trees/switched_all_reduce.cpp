@@ -216,8 +216,11 @@ Counts whole_counts(TreeProgram& program) {
   return scale_weights(best.weights);
 }
 
-void append(const std::vector<Hop>& hops, TreePacking& packing, std::vector<TreeArc>& arcs) {
-  for (const Hop& hop : hops) arcs.push_back(packing.make_arc(hop.src, hop.dst, hop.route));
+/// The arcs with their routes in the packing's pool.
+std::vector<TreeArc> moved(std::vector<TreeArc> arcs, const RoutePool& routes,
+                           TreePacking& packing) {
+  for (TreeArc& arc : arcs) arc = packing.make_arc(arc.src, arc.dst, route_of(arc, routes));
+  return arcs;
 }
 
 }  // namespace
@@ -232,13 +235,15 @@ TreePacking pack_switched_all_reduce(const Topology& topology) {
   }
   TreeProgram program(topology);
   const Counts counts = whole_counts(program);
+  RoutePool routes = program.routes();
   for (std::size_t t = 0; t < counts.size(); ++t) {
     if (counts[t] == 0) continue;
-    const ShareTree& tree = program.trees()[t];
-    const ShareTree share = topology.is_symmetric() ? centred(tree, topology) : tree;
-    packing.trees.push_back({.root = share.root, .weight = counts[t], .gather = {}, .reduce = {}});
-    append(share.gather, packing, packing.trees.back().gather);
-    append(share.reduce, packing, packing.trees.back().reduce);
+    PackedTree tree = program.trees()[t];
+    if (topology.is_symmetric()) tree = centred(tree, topology, routes);
+    tree.weight = counts[t];
+    tree.gather = moved(std::move(tree.gather), routes, packing);
+    tree.reduce = moved(std::move(tree.reduce), routes, packing);
+    packing.trees.push_back(std::move(tree));
   }
   return packing;
 }

@@ -34,13 +34,6 @@ std::uint32_t depth_of(const std::vector<TreeArc>& arcs, Rank root, std::uint32_
 
 }  // namespace
 
-TreeArc TreePacking::make_arc(Rank src, Rank dst, std::span<const LinkId> links) {
-  const TreeArc arc{src, dst, static_cast<std::uint32_t>(routes.size()),
-                    static_cast<std::uint32_t>(links.size())};
-  routes.insert(routes.end(), links.begin(), links.end());
-  return arc;
-}
-
 Exact load(const TreePacking& packing, const Topology& topology) {
   std::vector<Integer> carried(topology.num_links(), 0);
   for (const PackedTree& tree : packing.trees) {

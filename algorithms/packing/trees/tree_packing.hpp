@@ -10,28 +10,10 @@
 
 #include "algorithms/certificate/certificate.hpp"
 #include "algorithms/collective.hpp"
+#include "algorithms/tree.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
-
-/// One logical hop from rank to rank, through switches or (rarely) forwarding ranks:
-/// TreePacking::routes[route_begin .. route_begin + route_size).
-struct TreeArc {
-  Rank src{};
-  Rank dst{};
-  std::uint32_t route_begin = 0;
-  std::uint32_t route_size = 0;
-};
-
-/// The trees of one share of the data. `gather` spreads it from the root, parents before children;
-/// `reduce` collects it at the root, children before parents. One of them is empty where the
-/// collective has no such phase.
-struct PackedTree {
-  Rank root{};
-  std::uint64_t weight = 1;  ///< > 0; its share, relative to the other trees (of the same root,
-                             ///< where the collective has shards)
-  std::vector<TreeArc> gather, reduce;
-};
 
 /// All-gather: trees of each rank with equal sums of weights. All-reduce: trees of any roots,
 /// weights are shares of the whole buffer. Others likewise (schedule.hpp, chunk_ranges()).
@@ -40,12 +22,14 @@ struct TreePacking {
   Rank root{};
   std::uint32_t ranks = 0;
   std::vector<PackedTree> trees;
-  std::vector<LinkId> routes;  ///< pool of all routes
+  RoutePool routes;
 
   [[nodiscard]] std::span<const LinkId> route(const TreeArc& arc) const {
-    return std::span(routes).subspan(arc.route_begin, arc.route_size);
+    return route_of(arc, routes);
   }
-  [[nodiscard]] TreeArc make_arc(Rank src, Rank dst, std::span<const LinkId> route);
+  [[nodiscard]] TreeArc make_arc(Rank src, Rank dst, std::span<const LinkId> route) {
+    return multitree::make_arc(src, dst, route, routes);
+  }
 };
 
 /// Time of the busiest link in shard times, exact: what the packing takes when it is pipelined
