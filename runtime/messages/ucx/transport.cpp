@@ -84,7 +84,9 @@ class Ucx final : public Transport {
   void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                       Completion& completion) override;
   bool progress() override;
-  bool flushed() override { return ucx_ == nullptr || ucx_->flushed(); }
+  void flush(std::uint32_t peer, Completion& completion) override {
+    ucx_->flush(ucx_->peer_of(peer), completion);
+  }
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
   bool sleep(std::chrono::milliseconds time) override {
@@ -294,7 +296,6 @@ void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t 
                     const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   const Peer& to = ucx_->peer_of(peer);
-  to.rail->sent = true;
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -371,7 +372,8 @@ bool Ucx::progress() {
   if (ucx_ == nullptr) return false;
   const bool moved = ucx_->progress();
   report_failed_peers();
-  if (ucx_->done.empty()) return moved;
+  const bool flushed = !ucx_->flushes.empty() && ucx_->settle_flushes();
+  if (ucx_->done.empty()) return moved || flushed;
   batch_.swap(ucx_->done);
   for (Posted* posted : batch_) settle(*posted);
   batch_.clear();
@@ -391,10 +393,13 @@ void Ucx::report_failed_peers() {
 void Ucx::drain(Deadline deadline) {
   if (ucx_ == nullptr) return;
   const auto until = Clock::now() + deadline;
+  std::vector<Completion> left(ucx_->peers.size());
+  for (std::size_t i = 0; i < left.size(); ++i) ucx_->flush(ucx_->peers[i], left[i]);
   // What a dead link holds back will not leave, and the others are told of it later.
-  while (!flushed() && Clock::now() < until && !silent_links()) {
+  while (!ucx_->flushes.empty() && Clock::now() < until && !silent_links()) {
     if (!progress() && !sleep(kNap)) ::sched_yield();
   }
+  ucx_->forget_flushes(left);
 }
 
 /// Never waits for a peer. After a failure, or where UCX will not let go in time, worker and
@@ -404,6 +409,7 @@ void Ucx::close(bool orderly) {
   for (Peer& peer : ucx_->peers) peer.heard = nullptr;
   heartbeats_.reset();
   for (Posted& posted : ucx_->pool) posted.completion = nullptr;
+  for (Flush& flush : ucx_->flushes) flush.completion = nullptr;
   const bool closed = close_endpoints(*ucx_, [this] { return progress(); });
   if (!orderly || !closed) {
     bury(std::move(ucx_));
