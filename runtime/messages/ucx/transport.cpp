@@ -100,6 +100,7 @@ class Ucx final : public Transport {
   void open_rails(const Ways& ways);
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
+  void answer_links(const std::vector<std::string>& all);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
   Posted& post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion);
@@ -182,6 +183,7 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     if (address.empty()) address = address_of(*peer.rail);
   }
   const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
+  answer_links(all);
   for (Peer& peer : ucx_->peers) {
     const std::string address =
         address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank);
@@ -191,14 +193,21 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
       if (!watches_hosts() || await_failure(bootstrap)) throw;
       link_is_dead(bootstrap, unreachable(peer.rank));
     }
-    if (heartbeats_ == nullptr) continue;
-    const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
-    if (const auto end = there ? unpack_heartbeat(*there) : std::nullopt) {
-      heartbeats_->connect(peer.rank, *end);
-      peer.heard = heartbeats_->heard(peer.rank);
-    }
   }
   if (heartbeats_ != nullptr) heartbeats_->start();
+}
+
+/// Before connections are made, which may take some ranks longer than others.
+void Ucx::answer_links(const std::vector<std::string>& all) {
+  if (heartbeats_ == nullptr) return;
+  for (Peer& peer : ucx_->peers) {
+    const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
+    const auto end = there ? unpack_heartbeat(*there) : std::nullopt;
+    if (!end) continue;
+    heartbeats_->connect(peer.rank, *end);
+    peer.heard = heartbeats_->heard(peer.rank);
+  }
+  heartbeats_->answer();
 }
 
 /// A small message each way before any large one: connections are then complete, which UCX needs
