@@ -124,7 +124,8 @@ std::uint64_t Announcements::count_told(const std::vector<std::string>& told) co
   std::uint64_t count = 0;
   for (const Peer& peer : peers_) {
     const std::string& text = told[peer.rank];
-    for (std::size_t at = 0; at < text.size(); at += sizeof(std::uint32_t)) {
+    for (std::size_t at = 0; at + sizeof(std::uint32_t) <= text.size();
+         at += sizeof(std::uint32_t)) {
       std::uint32_t to = 0;
       std::memcpy(&to, text.data() + at, sizeof to);
       count += to == rank_ ? 1 : 0;

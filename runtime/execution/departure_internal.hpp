@@ -3,8 +3,8 @@
 /// Whether what was sent has left this process.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -23,10 +23,10 @@ class Departure {
   /// Lives until it is over, or the transport was aborted.
   void begin(Transport& transport, std::span<const std::uint32_t> peers) {
     begun_ = true;
-    for (const std::uint32_t peer : peers) {
-      Completion& completion = flushes_.emplace_back();
-      completion.finished = &over_;
-      transport.flush(peer, completion);
+    flushes_.resize(peers.size());
+    for (std::size_t i = 0; i < peers.size(); ++i) {
+      flushes_[i].finished = &over_;
+      transport.flush(peers[i], flushes_[i]);
     }
   }
   [[nodiscard]] bool begun() const { return begun_; }
@@ -34,7 +34,7 @@ class Departure {
 
  private:
   bool begun_ = false;
-  std::deque<Completion> flushes_;
+  std::vector<Completion> flushes_;  ///< where they are for good
   std::vector<Completion*> over_;
 };
 
