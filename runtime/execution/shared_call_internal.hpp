@@ -27,7 +27,7 @@ SharedCall shared_call(const Call& call, std::uint32_t root, std::uint64_t sched
 /// For tags: equal calls have equal digests, and different ones hardly ever.
 std::uint32_t digest_of(const SharedCall& call);
 
-/// "rank 0 calls allreduce of 1024 float32, sum, rank 1 calls allreduce of 1024 int32, max".
+/// "rank 0 calls allreduce of 1024 float, sum, rank 1 calls allreduce of 1024 int32, max".
 /// Schedules are told only where nothing else differs.
 std::string words_of_difference(std::uint32_t rank, const SharedCall& call, std::uint32_t other,
                                 const SharedCall& its);

@@ -13,9 +13,9 @@ from ports import free_port
 
 DEADLINE = 120
 # Flags, and the words for the call that they make.
-SUM = (["-d", "float", "-o", "sum", "-b", "1K", "-e", "1K"], "allreduce of 256 float32, sum")
+SUM = (["-d", "float", "-o", "sum", "-b", "1K", "-e", "1K"], "allreduce of 256 float, sum")
 MAX = (["-d", "int32", "-o", "max", "-b", "1K", "-e", "1K"], "allreduce of 256 int32, max")
-LONGER = (["-d", "float", "-o", "sum", "-b", "2K", "-e", "2K"], "allreduce of 512 float32, sum")
+LONGER = (["-d", "float", "-o", "sum", "-b", "2K", "-e", "2K"], "allreduce of 512 float, sum")
 
 
 def differ(program, flags, variables, both):

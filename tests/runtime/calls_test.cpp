@@ -33,17 +33,17 @@ struct Case {
 
 std::vector<Case> cases() {
   const Called sum{{Collective::AllReduce, nullptr, nullptr, kCount, DataType::Float32},
-                   "allreduce of 1024 float32, sum"};
+                   "allreduce of 1024 float, sum"};
   const auto reduce = [](std::size_t count, DataType type, ReduceOp op) {
     return Called{{Collective::AllReduce, nullptr, nullptr, count, type, op},
                   fmt::format("allreduce of {} {}, {}", count, to_string(type), to_string(op))};
   };
   const Called scatter{{Collective::ReduceScatter, nullptr, nullptr, kCount / 2, DataType::Float32},
-                       "reducescatter of 512 float32, sum"};
+                       "reducescatter of 512 float, sum"};
   const Called gather{{Collective::AllGather, nullptr, nullptr, kCount / 2, DataType::Float32},
-                      "allgather of 512 float32"};
+                      "allgather of 512 float"};
   const Called broadcast{{Collective::Broadcast, nullptr, nullptr, kCount, DataType::Float32},
-                         "broadcast of 1024 float32, root 0"};
+                         "broadcast of 1024 float, root 0"};
   return {{"type", sum, reduce(kCount, DataType::Int32, ReduceOp::Sum)},
           {"operator", sum, reduce(kCount, DataType::Float32, ReduceOp::Max)},
           {"both", sum, reduce(kCount, DataType::Int32, ReduceOp::Max)},
@@ -117,7 +117,7 @@ TEST_P(DifferentCalls, InAnotherOrderAreNoticed) {
     second.wait();
     first.wait();
   });
-  expect_words(errors, "allreduce of 1024 float32, sum", "allreduce of 1024 float32, max");
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 float, max");
   EXPECT_THAT(message_of(errors[0]), HasSubstr("call #0: "));
 }
 
@@ -133,7 +133,7 @@ TEST_P(DifferentCalls, AreNoticedByWhoComesLater) {
     communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32,
                             late ? ReduceOp::Min : ReduceOp::Sum);
   });
-  expect_words(errors, "allreduce of 1024 float32, sum", "allreduce of 1024 float32, min");
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 float, min");
   EXPECT_THAT(message_of(errors[1]), HasSubstr("rank 1: call #1: rank 1 calls"));
 }
 
@@ -148,8 +148,8 @@ TEST_P(DifferentCalls, BySchedulesAlone) {
     std::vector<float> data(kCount);
     communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
   });
-  expect_words(errors, "allreduce of 1024 float32, sum, schedule ",
-               "allreduce of 1024 float32, sum, schedule ");
+  expect_words(errors, "allreduce of 1024 float, sum, schedule ",
+               "allreduce of 1024 float, sum, schedule ");
 }
 
 /// Operators where nothing is reduced are nobody's business.
@@ -194,7 +194,7 @@ TEST(DifferentCallsOnOneHost, AreAnErrorThatNamesBoth) {
                             second ? DataType::Int32 : DataType::Float32,
                             second ? ReduceOp::Max : ReduceOp::Sum);
   });
-  expect_words(errors, "allreduce of 1024 float32, sum", "allreduce of 1024 int32, max");
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 int32, max");
   for (const std::exception_ptr& error : errors) {
     EXPECT_THAT(message_of(error), ::testing::Not(HasSubstr("rank  at")));
   }
