@@ -39,7 +39,7 @@ std::vector<Case> cases() {
                   fmt::format("allreduce of {} {}, {}", count, to_string(type), to_string(op))};
   };
   const Called scatter{{Collective::ReduceScatter, nullptr, nullptr, kCount / 2, DataType::Float32},
-                       "reducescatter of 512 float, sum"};
+                       "reduce-scatter of 512 float, sum"};
   const Called gather{{Collective::AllGather, nullptr, nullptr, kCount / 2, DataType::Float32},
                       "allgather of 512 float"};
   const Called broadcast{{Collective::Broadcast, nullptr, nullptr, kCount, DataType::Float32},
