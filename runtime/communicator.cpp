@@ -142,11 +142,13 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                        : open_transport(impl_->options.transport, job,
                                         {programs->peers(), impl_->options.timeout,
                                          impl_->options.link_timeout});
+  std::vector<std::uint32_t> peers;
+  if (group == nullptr) peers = programs->peers();
   if (impl_->options.checksums) transport = with_checksums(std::move(transport));
   impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
                                    transport->describe(), job.describe());
-  impl_->engine =
-      std::make_shared<Engine>(std::move(bootstrap), std::move(transport), impl_->options.timeout);
+  impl_->engine = std::make_shared<Engine>(std::move(bootstrap), std::move(transport),
+                                           std::move(peers), impl_->options.timeout);
   const Planned planned(impl_->engine, programs, impl_->options);
   if (group != nullptr) {
     impl_->engine->allow_naps();

@@ -111,7 +111,8 @@ std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const Loaded
     engine_->check_usable();
     operation->enqueue(stream, hold);
     operations_.push_back(operation);
-    engine_->add({operation.get(), to_string(call.collective), sequence});
+    engine_->add({operation.get(), to_string(call.collective), sequence},
+                 shared_call(call, operation->loaded()), true);
   }
   {
     const std::scoped_lock lock(mutex_);

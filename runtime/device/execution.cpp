@@ -231,7 +231,7 @@ bool DeviceExecution::receive_in_place(std::uint32_t id, Slot& slot) {
   if (completion.state == Completion::State::Idle && slot.ready.reached() &&
       w_.out.done(slot.read)) {
     const Task& task = program_.tasks[id];
-    context_.transport.receive_device(peer_of(id), context_.tag | task.message, data_ + task.begin,
+    context_.transport.receive_device(peer_of(id), context_.tag ^ task.message, data_ + task.begin,
                                       task.bytes, completion);
   } else if (completion.state == Completion::State::Idle && !slot.stalled) {
     slot.stalled = true;

@@ -29,7 +29,7 @@ void DeviceExecution::post_receives() {
     const std::uint32_t id = window_[next_receive_++];
     const Task& task = program_.tasks[id];
     Passage& passage = passages_[id];
-    const std::uint64_t tag = context_.tag | task.message;
+    const std::uint64_t tag = context_.tag ^ task.message;
     ++posted_;
     switch (route_of(id)) {
       case Route::Staged:
@@ -105,7 +105,7 @@ void DeviceExecution::on_applied(std::uint32_t id) {
 void DeviceExecution::answer(std::uint32_t id) {
   if (passages_[id].answered) return;
   passages_[id].answered = true;
-  context_.transport.send(peer_of(id), context_.tag | program_.tasks[id].message, &kRead,
+  context_.transport.send(peer_of(id), context_.tag ^ program_.tasks[id].message, &kRead,
                           sizeof kRead, notices_[id]);
 }
 
@@ -194,7 +194,7 @@ void DeviceExecution::begin_send(std::uint32_t id) {
 void DeviceExecution::post_send(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   Passage& passage = passages_[id];
-  const std::uint64_t tag = context_.tag | task.message;
+  const std::uint64_t tag = context_.tag ^ task.message;
   passage.open = 1;
   switch (route_of(id)) {
     case Route::Staged:

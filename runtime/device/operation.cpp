@@ -50,7 +50,8 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
       layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
                         index(program_->source->schedule.root))),
       // Where notices travel instead of data, host and device must not be taken for each other.
-      tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host)),
+      tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host,
+                  shared_call(call, *program_))),
       name_(fmt::format("{} #{}", to_string(call.collective), sequence)),
       execution_(std::make_unique<DeviceExecution>(
           program_->program,
@@ -103,6 +104,15 @@ void StreamOperation::begin() {
   execution_->start(buffers.input, buffers.data, ready);
 }
 
+/// Once all that was sent has left this process, answers to what was received included.
+bool StreamOperation::end_if_left() {
+  if (!execution_->done()) return false;
+  if (!departure_.begun()) departure_.begin(engine_->transport(), program_->source->plan.peers);
+  if (!departure_.over()) return false;
+  end();
+  return true;
+}
+
 void StreamOperation::end() {
   Workspace& w = *workspace_;
   const Stream stream = w.compute.stream();
@@ -130,8 +140,7 @@ bool StreamOperation::advance() {
     case State::Running: {
       const bool polled = w.poll();
       const bool moved = execution_->advance();
-      if (execution_->done() && engine_->transport().flushed()) end();
-      return polled || moved;
+      return end_if_left() || polled || moved;
     }
     case State::Ending: {
       const bool polled = w.poll();

@@ -11,6 +11,7 @@
 
 #include "runtime/device/execution_internal.hpp"
 #include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/departure_internal.hpp"
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/operation_internal.hpp"
 #include "topologies/error.hpp"
@@ -55,11 +56,13 @@ class StreamOperation final : public Activity {
     return now == State::Done || now == State::Failed;
   }
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const LoadedProgram& loaded() const { return *program_; }
 
  private:
   enum class State : std::uint8_t { Waiting, Running, Ending, Done, Failed };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   void begin();
+  bool end_if_left();
   void end();
   void finish(State outcome);
   /// As Operation::prepare(), on the device.
@@ -79,6 +82,7 @@ class StreamOperation final : public Activity {
   BlockPool::Block work_;
   Needs needs_;
   std::unique_ptr<DeviceExecution> execution_;
+  Departure departure_;
   std::uint64_t mark_ = 0;  ///< of `compute`: when the ending is done
 
   std::atomic<State> state_{State::Waiting};

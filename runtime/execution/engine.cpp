@@ -31,6 +31,11 @@ constexpr std::chrono::milliseconds kSleep{10};
 constexpr std::chrono::milliseconds kNapAfter{20};
 constexpr std::chrono::microseconds kNap{50};
 constexpr std::chrono::milliseconds kCausePatience{200};
+/// Wait without progress before the peers are told what for: longer than any message of a
+/// collective takes that all ranks are in, and short beside what a person notices.
+constexpr std::chrono::milliseconds kAnnouncePatience{100};
+/// For what was sent before a barrier and has not come when it is over.
+constexpr std::chrono::seconds kStragglers{1};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
 /// computing, and then nothing could have moved.
 constexpr std::chrono::milliseconds kLongestLook{20};
@@ -56,11 +61,20 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
 std::string Running::name() const { return fmt::format("{} #{}", collective, sequence); }
 
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
-               Deadline timeout)
+               std::vector<std::uint32_t> peers, Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
       transport_(std::move(transport)),
       timeout_(timeout),
-      spins_(kSpins) {}
+      spins_(kSpins),
+      patience_(std::min<Deadline>(kAnnouncePatience, timeout / 4)) {
+  announcements_ =
+      std::make_unique<Announcements>(*transport_, bootstrap_->rank(), std::move(peers));
+}
+
+void Engine::add(const Running& running, const SharedCall& call, bool waits) {
+  announcements_->note({running.sequence, call}, waits);
+  add(running);
+}
 
 void Engine::remove(const Activity& execution) {
   std::erase_if(running_, [&](const Running& r) { return r.execution == &execution; });
@@ -72,7 +86,9 @@ bool Engine::advance_all() {
     try {
       moved |= running.execution->advance();
     } catch (const Error& error) {
-      if (await_failure(*bootstrap_)) check_failure();
+      // What was called is known here as well as elsewhere, and is no echo of a death.
+      const bool own = error.code() == ErrorCode::InvalidArgument;
+      if (!own && await_failure(*bootstrap_)) check_failure();
       const std::string reason = fmt::format("{}: {}", running.name(), error.what());
       give_up(reason);
       throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
@@ -92,6 +108,7 @@ std::unique_lock<std::mutex> Engine::guard() {
 bool Engine::poll() {
   check_usable();
   const bool network = transport_->progress();
+  if (announcements_->heard()) check_calls();
   if (advance_all()) {
     idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
@@ -122,6 +139,7 @@ void Engine::on_idle(bool network) {
     check_failure();
   }
   if (oldest() == nullptr) idle_ = {};  // all wait for their callers
+  if (idle_ >= patience_) announce();
   if (idle_ >= timeout_) time_out();
   if (naps_ && idle_ >= kNapAfter) {
     std::this_thread::sleep_for(kNap);
@@ -187,6 +205,19 @@ void Engine::time_out() {
   throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
 }
 
+void Engine::announce() {
+  const Running* running = oldest();
+  if (running != nullptr) announcements_->announce(running->sequence);
+}
+
+void Engine::check_calls() {
+  const auto difference = announcements_->find_difference();
+  if (!difference) return;
+  const std::string reason = fmt::format("call #{}: {}", difference->first, difference->second);
+  give_up(reason);
+  throw Error(ErrorCode::InvalidArgument, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+}
+
 void Engine::wait(const Activity& execution) {
   while (!execution.done()) poll();
 }
@@ -198,13 +229,23 @@ void Engine::wait_all() {
 void Engine::barrier() {
   check_usable();
   wait_all();
+  announcements_->announce_unawaited();
   // Nothing makes progress in the barrier: what was sent has to have left.
   transport_->drain(timeout_);
   try {
-    bootstrap_->barrier(timeout_);
+    await_told(bootstrap_->all_gather(announcements_->take_told(), timeout_));
   } catch (const Error& error) {
     give_up(fmt::format("barrier: {}", error.what()));
     throw;
+  }
+}
+
+void Engine::await_told(const std::vector<std::string>& told) {
+  const std::uint64_t expected = announcements_->count_told(told);
+  const auto until = Clock::now() + kStragglers;
+  while (!announcements_->have_come(expected) && Clock::now() < until) {
+    if (!transport_->progress()) ::sched_yield();
+    if (announcements_->heard()) check_calls();
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/announcements_internal.hpp"
 #include "runtime/execution/executor_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
@@ -37,8 +38,9 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap);
 /// transport is aborted, the other ranks are told, and every later call fails.
 class Engine {
  public:
+  /// `peers`: the ranks that the transport has messages for.
   Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
-         Deadline timeout);
+         std::vector<std::uint32_t> peers, Deadline timeout);
 
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
   [[nodiscard]] std::shared_ptr<Bootstrap> job() const { return bootstrap_; }
@@ -50,6 +52,8 @@ class Engine {
   void allow_naps() { naps_ = true; }
 
   void add(const Running& running) { running_.push_back(running); }
+  /// The same by messages, which are to be posted after this. `waits`: for messages of others.
+  void add(const Running& running, const SharedCall& call, bool waits);
   void remove(const Activity& execution);
 
   /// From here on other threads progress it as well: all calls are made under guard().
@@ -82,6 +86,13 @@ class Engine {
 
   bool advance_all();
   void on_idle(bool network);
+  /// Tells the peers what this rank waits in.
+  void announce();
+  /// \throws Error(InvalidArgument) if a peer makes another call than this rank, after telling the
+  /// others.
+  void check_calls();
+  /// Takes what peers have told before a barrier.
+  void await_told(const std::vector<std::string>& told);
   void check_failure();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();
@@ -92,6 +103,7 @@ class Engine {
 
   std::shared_ptr<Bootstrap> bootstrap_;
   ScratchPool scratch_, work_;
+  std::unique_ptr<Announcements> announcements_;  ///< the transport has addresses in it
   std::unique_ptr<Transport> transport_;
   Deadline timeout_;
   std::vector<Running> running_;
@@ -104,6 +116,7 @@ class Engine {
   std::uint32_t busy_polls_ = 0;  ///< since something moved: those in which the network had work
   std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is
   bool naps_ = false;
+  Deadline patience_;                ///< longest wait before the peers are told what for
   bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock
   Clock::duration idle_{};           ///< time spent polling since something last moved

@@ -38,8 +38,7 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
       lanes_(program.plan->peers.size()),
       completions_(program.tasks.size()),
       block_of_(program.tasks.size()),
-      unfinished_(program.tasks.size()),
-      flushed_(program.tasks.empty()) {
+      unfinished_(program.tasks.size()) {
   if (context.recorder != nullptr) {
     recording_ = std::make_unique<TaskRecording>(*context.recorder, program);
   }
@@ -64,7 +63,14 @@ Execution::~Execution() {
   for (ScratchPool::Block& block : blocks_) context_.pool.give(std::move(block));
 }
 
+void Execution::begin_departure() {
+  if (unfinished_ == 0 && !departure_.begun()) {
+    departure_.begin(context_.transport, program_.sent_to);
+  }
+}
+
 void Execution::start() {
+  begin_departure();
   post_scratch();
   // In task order rather than slot by slot, so that the first sends of the wire are the first
   // needed.
@@ -75,10 +81,7 @@ void Execution::start() {
 }
 
 bool Execution::advance() {
-  if (finished_.empty()) {
-    if (unfinished_ != 0 || flushed_) return false;
-    return flushed_ = context_.transport.flushed();
-  }
+  if (finished_.empty()) return false;
   batch_.swap(finished_);
   for (const Completion* completion : batch_) {
     if (completion->state == Completion::State::Failed) {
@@ -88,7 +91,7 @@ bool Execution::advance() {
     on_finished(completion->id);
   }
   batch_.clear();
-  flushed_ = unfinished_ == 0 && context_.transport.flushed();
+  begin_departure();
   return true;
 }
 
@@ -135,7 +138,7 @@ bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
     return true;
   }
   if (completion.state == Completion::State::Idle) {
-    context_.transport.receive(program_.plan->peers[task.peer], context_.tag | task.message,
+    context_.transport.receive(program_.plan->peers[task.peer], context_.tag ^ task.message,
                                data_ + task.begin, task.bytes, completion);
   }
   return false;  // on_finished() passes it
@@ -178,7 +181,7 @@ void Execution::post_scratch() {
     const Task& task = program_.tasks[id];
     block_of_[id] = free_blocks_.back();
     free_blocks_.pop_back();
-    context_.transport.receive(program_.plan->peers[task.peer], context_.tag | task.message,
+    context_.transport.receive(program_.plan->peers[task.peer], context_.tag ^ task.message,
                                blocks_[block_of_[id]].data.get(), task.bytes, completions_[id]);
   }
 }
@@ -201,7 +204,7 @@ void Execution::pump(Lane& lane) {
     const Task& task = program_.tasks[id];
     const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
     if (recording_) recording_->begin_send(id);
-    context_.transport.send(program_.plan->peers[task.peer], context_.tag | task.message,
+    context_.transport.send(program_.plan->peers[task.peer], context_.tag ^ task.message,
                             from + task.begin, task.bytes, completions_[id]);
   }
 }

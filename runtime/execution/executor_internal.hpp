@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/departure_internal.hpp"
 #include "runtime/execution/program_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
 #include "runtime/kernels/data_type.hpp"
@@ -46,7 +47,7 @@ class Execution final : public Activity {
   struct Context {
     Transport& transport;
     ScratchPool& pool;
-    std::uint64_t tag = 0;  ///< what the tags of this collective start with, below them 32 bits
+    std::uint64_t tag = 0;  ///< of its message 0; the others' differ in the lowest 32 bits
     DataType type{};
     ReduceOp op{};
     Recorder* recorder = nullptr;  ///< told what happens; or null
@@ -66,7 +67,7 @@ class Execution final : public Activity {
   /// Reacts to completions; true if there were any. \throws Error(Transport) if one failed.
   bool advance() override;
   /// Also that our messages have left: who is done may not come back for long, and his peers wait.
-  [[nodiscard]] bool done() const override { return flushed_; }
+  [[nodiscard]] bool done() const override { return unfinished_ == 0 && departure_.over(); }
   /// Once done: copies what was never written between bytes `begin` and `end` from the input.
   void copy_untouched(std::uint64_t begin, std::uint64_t end);
   /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
@@ -85,6 +86,7 @@ class Execution final : public Activity {
     std::vector<std::uint32_t> in_flight;
   };
 
+  void begin_departure();
   void run_slot(Slot& slot);
   bool run_receive(std::uint32_t id, const Slot& slot);
   void queue_send(std::uint32_t id);
@@ -109,7 +111,7 @@ class Execution final : public Activity {
   std::vector<std::uint32_t> free_blocks_;
   std::size_t next_scratch_ = 0;  ///< into Program::scratch_tasks
   std::size_t unfinished_ = 0;
-  bool flushed_ = false;  ///< all tasks are finished, and the transport has passed on what was sent
+  Departure departure_;  ///< of all that was sent, once all tasks are finished
   std::vector<Completion*> finished_, batch_;
   std::unique_ptr<TaskRecording> recording_;  ///< null: nobody wants to know
 };

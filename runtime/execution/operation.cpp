@@ -17,6 +17,10 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 
 }  // namespace
 
+SharedCall shared_call(const Call& call, const LoadedProgram& loaded) {
+  return shared_call(call, index(loaded.source->schedule.root), loaded.digest);
+}
+
 MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    std::shared_ptr<const LoadedProgram> program, const Call& call,
                                    std::uint64_t sequence, Recorder* recorder)
@@ -25,12 +29,17 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
       call_(call),
       layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
                         index(program_->source->schedule.root))) {
-  const Execution::Context context{
-      engine_->transport(), engine_->scratch(), tag_of(sequence, Memory::Host), call.type, call.op,
-      active(recorder)};
+  const SharedCall shared = shared_call(call, *program_);
+  const Execution::Context context{engine_->transport(),
+                                   engine_->scratch(),
+                                   tag_of(sequence, Memory::Host, shared),
+                                   call.type,
+                                   call.op,
+                                   active(recorder)};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
-  engine_->add({execution_.get(), to_string(call.collective), sequence});
+  engine_->add({execution_.get(), to_string(call.collective), sequence}, shared,
+               program_->program.receives);
 }
 
 MessageOperation::~MessageOperation() {

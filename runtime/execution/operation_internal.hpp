@@ -11,6 +11,7 @@
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/program_internal.hpp"
+#include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/kernels/data_type.hpp"
 
 namespace multitree::runtime {
@@ -19,12 +20,14 @@ namespace multitree::runtime {
 struct LoadedSchedule {
   Schedule schedule;
   Plan plan;
+  std::uint64_t digest = 0;  ///< of what moves, when and where; equal at all ranks
 };
 
 /// A program with what it points to.
 struct LoadedProgram {
   std::shared_ptr<const LoadedSchedule> source;
   Program program;
+  std::uint64_t digest = 0;  ///< of the schedule and of how it is cut into messages
 };
 
 /// What a collective runs on: the input, and the buffer that it works in (they may be the same).
@@ -36,11 +39,17 @@ struct Buffers {
 /// Where buffers lie, as far as messages between ranks tell it apart.
 enum class Memory : std::uint8_t { Host, Device };
 
-/// What the tags of a collective start with; below are 32 bits, and the highest bit of all is left
-/// to checksums (kChecksumTag).
-inline std::uint64_t tag_of(std::uint64_t sequence, Memory memory) {
-  return ((sequence & 0x3fffU) | (memory == Memory::Device ? 0x4000U : 0U)) << 32;
+/// What the 32 bits of a message's number are added to, by exclusive or: the digest of the call,
+/// below its number in the communicator. A message of another call under the same number has the
+/// tag of none of this one's, or next to never. The highest bit of all is left to checksums
+/// (kChecksumTag), and the last number to announcements (kAnnouncementTag).
+inline std::uint64_t tag_of(std::uint64_t sequence, Memory memory, const SharedCall& call) {
+  const std::uint64_t above = sequence % 0x3fffU | (memory == Memory::Device ? 0x4000U : 0U);
+  return above << 32 | digest_of(call);
 }
+
+/// What all ranks are to call a loaded program with.
+SharedCall shared_call(const Call& call, const LoadedProgram& loaded);
 
 /// One started collective, behind a Request.
 class Operation {

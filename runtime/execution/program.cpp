@@ -180,9 +180,13 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
   sort_tasks(program);
   group_by_slot(program);
   std::uint64_t longest = 0;
+  std::vector<bool> sent_to(plan.peers.size());
   for (std::uint32_t id = 0; id < program.tasks.size(); ++id) {
     const Task& task = program.tasks[id];
     longest = std::max(longest, task.bytes);
+    const bool send = plan.transfers[task.transfer].action == Action::Send;
+    if (send) sent_to[task.peer] = true;
+    program.receives |= !send;
     if (plan.transfers[task.transfer].scratch) {
       program.scratch_tasks.push_back(id);
       program.scratch_bytes = std::max(program.scratch_bytes, task.bytes);
@@ -190,6 +194,9 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
   }
   program.scratch_blocks =
       std::max(plan.scratch_floor, blocks_for(kScratchBytes, program.scratch_bytes, 8, 64));
+  for (std::uint32_t p = 0; p < sent_to.size(); ++p) {
+    if (sent_to[p]) program.sent_to.push_back(plan.peers[p]);
+  }
   program.sends_in_flight = blocks_for(shape.window_bytes, longest, 4, 64);
   return program;
 }

@@ -77,6 +77,8 @@ struct Program {
   std::uint32_t scratch_blocks = 0;          ///< how many of them may be posted at a time
   std::uint64_t scratch_bytes = 0;           ///< of one block
   std::uint32_t sends_in_flight = 0;         ///< to one peer
+  std::vector<std::uint32_t> sent_to;        ///< ranks that messages go to, ascending
+  bool receives = false;                     ///< whether any message comes
 };
 
 struct ProgramShape {

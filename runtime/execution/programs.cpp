@@ -4,8 +4,10 @@
 #include "runtime/execution/programs_internal.hpp"
 
 #include <fmt/format.h>
+#include <xxhash.h>
 
 #include <algorithm>
+#include <span>
 
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/merge_internal.hpp"
@@ -17,6 +19,28 @@ namespace {
 /// Programs kept per communicator; a training step repeats a few dozen sizes.
 constexpr std::size_t kMaxPrograms = 64;
 
+/// Of everything that says which message holds what; routes do not.
+std::uint64_t digest_of(const Schedule& schedule) {
+  std::vector<std::uint64_t> words{schedule.ranks, schedule.chunks.size()};
+  words.reserve(words.size() + schedule.transfers.size() * 3);
+  for (const Transfer& transfer : schedule.transfers) {
+    words.push_back(std::uint64_t{transfer.step} << 32 | static_cast<std::uint64_t>(transfer.op));
+    words.push_back(transfer.chunk);
+    words.push_back(std::uint64_t{index(transfer.src)} << 32 | index(transfer.dst));
+  }
+  return XXH3_64bits(words.data(), words.size() * sizeof words.front());
+}
+
+std::uint64_t digest_of(std::uint64_t schedule, std::span<const ElementRange> ranges,
+                        std::size_t segment_bytes) {
+  std::vector<std::uint64_t> words{schedule, segment_bytes};
+  for (const ElementRange& range : ranges) {
+    words.push_back(range.begin);
+    words.push_back(range.count);
+  }
+  return XXH3_64bits(words.data(), words.size() * sizeof words.front());
+}
+
 }  // namespace
 
 Programs::Programs(std::vector<SizedSchedules> plans, std::uint32_t rank, std::uint32_t ranks)
@@ -27,7 +51,8 @@ Programs::Programs(std::vector<SizedSchedules> plans, std::uint32_t rank, std::u
 
 std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule) const {
   Plan own = make_plan(schedule, rank_);
-  return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own));
+  const std::uint64_t digest = digest_of(schedule);
+  return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own), digest);
 }
 
 void Programs::load(SizedSchedules plan) {
@@ -105,6 +130,7 @@ std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, con
   }
   made->program = compile(made->source->plan, made->source->schedule, ranges,
                           {element, cut.segment_bytes, cut.window_bytes});
+  made->digest = digest_of(made->source->digest, ranges, cut.segment_bytes);
   if (programs_.size() >= kMaxPrograms) programs_.clear();
   programs_.emplace(key, made);
   return made;

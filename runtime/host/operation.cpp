@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/execution/shared_call_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -144,21 +145,19 @@ void HostOperation::write_offer() {
 
 void HostOperation::check_offers() const {
   const std::uint64_t parity = group_.published() % 2;
-  const Offer& mine = group_.desk(me()).cards[parity].offer;
+  const auto called = [&](std::uint32_t rank) {
+    const Offer& offer = group_.desk(rank).cards[parity].offer;
+    return shared_call({.collective = static_cast<Collective>(offer.collective),
+                        .count = offer.count,
+                        .type = static_cast<DataType>(offer.type),
+                        .op = static_cast<ReduceOp>(offer.op)},
+                       offer.root, 0);
+  };
+  const SharedCall mine = called(me());
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
-    const Offer& other = group_.desk(r).cards[parity].offer;
-    if (other.count == mine.count && other.collective == mine.collective &&
-        other.type == mine.type && other.op == mine.op && other.root == mine.root) {
-      continue;
-    }
-    const auto words = [](const Offer& offer) {
-      return fmt::format("{} of {} {} ({}, root {})",
-                         to_string(static_cast<Collective>(offer.collective)), offer.count,
-                         to_string(static_cast<DataType>(offer.type)),
-                         to_string(static_cast<ReduceOp>(offer.op)), offer.root);
-    };
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("rank {} called {}, rank {} {}", me(), words(mine), r, words(other)));
+    const SharedCall other = called(r);
+    if (other == mine) continue;
+    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), mine, r, other));
   }
 }
 
@@ -220,6 +219,7 @@ std::string HostOperation::waiting_for() const {
       ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
     }
   }
+  if (ranks.empty()) return fmt::format("working in shared memory on part {} of {}", part_, parts_);
   return fmt::format("waiting in shared memory for rank {} at part {} of {}", ranks, part_, parts_);
 }
 

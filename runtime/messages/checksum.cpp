@@ -60,7 +60,9 @@ class Checksummed final : public Transport {
     return true;
   }
 
-  bool flushed() override { return inner_->flushed(); }
+  void flush(std::uint32_t peer, Completion& completion) override {
+    inner_->flush(peer, completion);
+  }
   void drain(Deadline deadline) override { inner_->drain(deadline); }
 
   void abort() override {

@@ -91,9 +91,10 @@ class Transport {
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
-  /// Whether all sends that are Done have left this process: a transport may have copied them, and
-  /// still need progress() to pass them on. Never blocks; false becomes true by progress().
-  virtual bool flushed() { return true; }
+  /// Done once all that was sent to `peer` before has left this process, whatever is sent later: a
+  /// transport may have copied it, and still need progress() to pass it on. Never fails: a peer
+  /// that is lost is told of where something is awaited from it.
+  virtual void flush(std::uint32_t peer, Completion& completion);
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
   /// stops calling progress() for good.
   virtual void drain(Deadline deadline) = 0;

@@ -186,24 +186,27 @@ TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
   }
 }
 
-/// Takes all messages at once, and keeps them until it is told to pass them on.
+/// Takes all messages at once, and keeps them until it is told to pass them on, peer by peer.
 class LazyWire final : public Transport {
  public:
   void send(std::uint32_t, std::uint64_t, const void*, std::size_t,
             Completion& completion) override {
-    kept = true;
     completion.complete();
   }
   void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override {
     throw std::logic_error("nothing is to be received");
   }
   bool progress() override { return false; }
-  bool flushed() override { return !kept; }
+  void flush(std::uint32_t peer, Completion& completion) override {
+    peers.push_back(peer);
+    asked.push_back(&completion);
+  }
   void drain(Deadline) override {}
   void abort() override {}
   [[nodiscard]] std::string describe() const override { return "lazy wire"; }
 
-  bool kept = false;
+  std::vector<std::uint32_t> peers;  ///< whose messages somebody waits for
+  std::vector<Completion*> asked;
 };
 
 TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
@@ -221,9 +224,38 @@ TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
   EXPECT_FALSE(execution.advance());
   EXPECT_FALSE(execution.done());
   EXPECT_EQ(execution.waiting_for(), "waiting for the last messages to leave");
-  wire.kept = false;
-  EXPECT_TRUE(execution.advance());
+  ASSERT_EQ(wire.asked.size(), 1U);
+  wire.asked.front()->complete();
   EXPECT_TRUE(execution.done());
+}
+
+/// Another collective's messages to other ranks are nobody's wait but its own.
+TEST(Executor, WaitsForItsOwnMessagesAlone) {
+  LazyWire wire;
+  ScratchPool pool;
+  Values data(DataType::Int64, 100);
+  Schedule schedule = ring_schedule(Collective::AllReduce, 3);
+  std::vector<std::unique_ptr<Execution>> executions;
+  std::vector<Plan> plans;
+  std::vector<Program> programs;
+  plans.reserve(2);
+  programs.reserve(2);
+  for (const std::uint32_t peer : {1, 2}) {
+    schedule.transfers = {{0, Op::Copy, 0, Rank{0}, Rank{peer}}};
+    plans.push_back(make_plan(schedule, 0));
+    programs.push_back(compile(plans.back(), schedule, chunk_ranges(schedule, 100), {8, 1024}));
+    executions.push_back(std::make_unique<Execution>(
+        programs.back(), data.data(), data.data(),
+        Execution::Context{wire, pool, peer, data.type(), ReduceOp::Sum}));
+    executions.back()->start();
+    EXPECT_TRUE(executions.back()->advance());
+  }
+  EXPECT_EQ(wire.peers, (std::vector<std::uint32_t>{1, 2}));
+  wire.asked.back()->complete();
+  EXPECT_FALSE(executions.front()->done());
+  EXPECT_TRUE(executions.back()->done());
+  wire.asked.front()->complete();
+  EXPECT_TRUE(executions.front()->done());
 }
 
 TEST(Executor, DoesNotDeadlockOnOddSchedules) {

@@ -75,6 +75,25 @@ TEST(Heartbeats, LinksInOrderAreNotSilent) {
   EXPECT_FALSE(ends.other->silent().has_value());
 }
 
+/// A rank that takes long to make its connections: it answers, so its peer's link is in order; and
+/// silence counts for it from when it is through.
+TEST(Heartbeats, WhoStillConnectsAnswersAndDoesNotWatch) {
+  Ends ends(std::chrono::milliseconds(200));
+  ends.one->connect(7, ends.of_other);
+  ends.other->connect(3, ends.of_one);
+  ends.other->answer();
+  Heartbeats third(std::chrono::milliseconds(200));
+  ASSERT_TRUE(third.open(1, kHere));
+  third.connect(1, {kHere, ends.of_one.port, ends.of_one.secret + 1});  // is not answered
+  third.answer();
+  ends.one->start();
+  std::this_thread::sleep_for(std::chrono::milliseconds(1000));  // five deadlines
+  EXPECT_FALSE(ends.one->silent().has_value());
+  EXPECT_FALSE(third.silent().has_value());
+  third.start();
+  EXPECT_TRUE(eventually([&] { return third.silent().has_value(); }));
+}
+
 /// Where datagrams never pass and messages do, silence says nothing.
 TEST(Heartbeats, WithoutAnyAnswerMessagesAreEnough) {
   Heartbeats heartbeats(std::chrono::milliseconds(100));

@@ -7,6 +7,7 @@
 ///     rank_program victim RANK MICROSECONDS  all-reduces without end; RANK is killed after that
 ///     time rank_program exit RANK CODE            RANK leaves with CODE, the others wait for it
 ///     rank_program time BYTES ITERATIONS     prints bus bandwidth
+///     rank_program behind BYTES SMALL        prints when SMALL ends that was started behind BYTES
 ///     rank_program host                      without messages: every collective, random calls
 ///     rank_program host-victim RANK MICROSECONDS   as victim, without messages
 #include <fmt/format.h>
@@ -162,6 +163,29 @@ void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t by
   }
 }
 
+/// Two all-reduces, the small one started behind the large one.
+void time_behind(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t bytes,
+                 std::size_t small_bytes) {
+  using Milliseconds = std::chrono::duration<double, std::milli>;
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  std::vector<float> large(bytes / 4, 1.0F), small(small_bytes / 4, 1.0F);
+  const auto start = [&](std::vector<float>& data) {
+    return communicator.start_all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
+                                         ReduceOp::Sum);
+  };
+  start(small).wait();
+  communicator.barrier();
+  const auto begin = std::chrono::steady_clock::now();
+  Request first = start(large), second = start(small);
+  second.wait();
+  const Milliseconds behind = std::chrono::steady_clock::now() - begin;
+  first.wait();
+  const Milliseconds all = std::chrono::steady_clock::now() - begin;
+  if (bootstrap->rank() == 0) {
+    fmt::print("small after {:.1f} ms, large after {:.1f} ms\n", behind.count(), all.count());
+  }
+}
+
 int main_of(const std::vector<std::string>& arguments) {
   const std::string& mode = arguments.at(0);
   if (mode == "idle") idle(arguments.at(1));
@@ -182,6 +206,9 @@ int main_of(const std::vector<std::string>& arguments) {
   if (mode == "exit") {
     leave(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
           std::stoi(arguments.at(2)));
+  }
+  if (mode == "behind") {
+    time_behind(bootstrap, std::stoul(arguments.at(1)), std::stoul(arguments.at(2)));
   }
   if (mode == "time") {
     time_all_reduce(bootstrap, std::stoul(arguments.at(1)), std::stoi(arguments.at(2)));

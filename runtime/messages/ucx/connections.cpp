@@ -80,40 +80,49 @@ bool Connections::progress() {
   slept_ = false;
   bool moved = false;
   for (const Rail& rail : rails) {
-    if (rail.worker != nullptr && !rail.armed) moved |= ucp_worker_progress(rail.worker) != 0;
-  }
-  if (moved && std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; })) {
-    last_moved_ = Clock::now();
+    if (rail.worker == nullptr || rail.armed || ucp_worker_progress(rail.worker) == 0) continue;
+    moved = true;
+    for (Flush& flush : flushes) {
+      if (flush.rail == &rail) flush.moved = Clock::now();
+    }
   }
   return moved;
+}
+
+void Connections::flush(const Peer& peer, Completion& completion) {
+  completion.state = Completion::State::Pending;
+  ucp_request_param_t param{};
+  const ucs_status_ptr_t request = ucp_ep_flush_nbx(peer.endpoint, &param);
+  if (!UCS_PTR_IS_PTR(request)) {
+    completion.complete();
+    return;
+  }
+  touch(*peer.rail);
+  flushes.push_back({request, &completion, peer.rail, Clock::now()});
 }
 
 /// UCX 1.13 has been seen to leave a flush over TCP open for good although all had arrived. What is
 /// really left waits for room in a socket, and moves now and then: where nothing moves any more,
 /// there is nothing left.
-bool Connections::flushed() {
-  bool all = true;
-  const bool begun = std::ranges::any_of(rails, [](const Rail& r) { return r.flush != nullptr; });
-  if (!begun) last_moved_ = Clock::now();
-  const bool quiet = Clock::now() - last_moved_ > kQuietTime;
-  for (Rail& rail : rails) {
-    if (rail.flush != nullptr) {
-      if (ucp_request_check_status(rail.flush) == UCS_INPROGRESS && !quiet) {
-        all = false;
-        continue;
-      }
-      // A connection that failed meanwhile is reported where something is awaited from it.
-      ucp_request_free(std::exchange(rail.flush, nullptr));
-    }
-    if (!std::exchange(rail.sent, false)) continue;
-    ucp_request_param_t param{};
-    const ucs_status_ptr_t request = ucp_worker_flush_nbx(rail.worker, &param);
-    if (!UCS_PTR_IS_PTR(request)) continue;
-    touch(rail);
-    rail.flush = request;
-    all = false;
+bool Connections::settle_flushes() {
+  return std::erase_if(flushes, [](const Flush& flush) {
+           if (ucp_request_check_status(flush.request) == UCS_INPROGRESS &&
+               Clock::now() - flush.moved <= kQuietTime) {
+             return false;
+           }
+           // A connection that failed meanwhile is reported where something is awaited from it.
+           ucp_request_free(flush.request);
+           if (flush.completion != nullptr) flush.completion->complete();
+           return true;
+         }) != 0;
+}
+
+void Connections::forget_flushes(std::span<const Completion> asked) {
+  for (Flush& flush : flushes) {
+    const bool ours = std::ranges::any_of(
+        asked, [&](const Completion& completion) { return &completion == flush.completion; });
+    if (ours) flush.completion = nullptr;
   }
-  return all;
 }
 
 void Connections::cancel_receives(const Peer* only) {
@@ -181,9 +190,8 @@ bool close_endpoints(Connections& connections, const std::function<bool()>& prog
   }
   const bool closed = !busy();
   for (const ucs_status_ptr_t request : closing) ucp_request_free(request);
-  for (Rail& rail : connections.rails) {
-    if (rail.flush != nullptr) ucp_request_free(std::exchange(rail.flush, nullptr));
-  }
+  for (const Flush& flush : connections.flushes) ucp_request_free(flush.request);
+  connections.flushes.clear();
   return closed;
 }
 

@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,11 +42,20 @@ struct Peer {
   std::atomic<bool>* heard = nullptr;  ///< to be set when something comes; null if nobody asks
 };
 
+/// What was sent to a peer, on its way out of UCX.
+struct Flush {
+  void* request = nullptr;
+  Completion* completion = nullptr;  ///< null if nobody asks any more
+  Rail* rail = nullptr;
+  std::chrono::steady_clock::time_point moved;  ///< when anything on the rail last did
+};
+
 struct Connections {
   std::deque<Rail> rails;
   std::vector<Peer> peers;  ///< ascending by rank; fixed once connected
   std::deque<Posted> pool;
   std::vector<Posted*> done;
+  std::vector<Flush> flushes;
 
   /// \pre `rank` is a peer
   [[nodiscard]] Peer& peer_of(std::uint32_t rank);
@@ -56,8 +66,13 @@ struct Connections {
   /// The same where nothing but the peer's data is awaited, or nothing at all: over TCP that wakes
   /// an armed worker, and progress before it would be a few system calls for nothing.
   static void touch_lightly(Rail& rail) { rail.armed = rail.armed && rail.settings.slow; }
-  /// Whether UCX has passed on all that was sent. \pre progress() is called in between
-  bool flushed();
+  /// Completes once UCX has passed on what was sent to the peer before. \pre progress() and
+  /// settle_flushes() are called in between
+  void flush(const Peer& peer, Completion& completion);
+  /// True if any has ended.
+  bool settle_flushes();
+  /// From here on nobody asks.
+  void forget_flushes(std::span<const Completion> asked);
   /// Makes outstanding receives complete as cancelled: all, or those from one rank.
   void cancel_receives(const Peer* only = nullptr);
   /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them
@@ -71,7 +86,6 @@ struct Connections {
 
   std::uint32_t rounds_ = 0;  ///< of progress() since armed rails were last asked
   bool slept_ = false;        ///< and nothing has happened since
-  std::chrono::steady_clock::time_point last_moved_;  ///< anything, while a flush is open
 };
 
 /// Opens the connection of a peer whose rail is known. \throws Error(Transport)

@@ -103,7 +103,12 @@ void Heartbeats::connect(std::uint32_t peer, const HeartbeatAddress& there) {
 }
 
 void Heartbeats::start() {
-  if (links_.empty()) return;
+  watching_.store(true, std::memory_order_release);
+  answer();
+}
+
+void Heartbeats::answer() {
+  if (links_.empty() || thread_.joinable()) return;
   stop_ = Socket(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   const NoSignals none;
   thread_ = std::thread([this] { run(); });
@@ -145,10 +150,11 @@ void Heartbeats::run() {
 /// its questions: a link is silent only after as many questions as fit the deadline.
 void Heartbeats::tick(std::chrono::nanoseconds gap) {
   gap = std::min<std::chrono::nanoseconds>(gap, interval_);
+  const bool watching = watching_.load(std::memory_order_acquire);
   bool lost = false;
   for (Link& link : links_) {
     if (!link.watched) continue;
-    link.quiet += gap;
+    if (watching) link.quiet += gap;
     if (link.heard.exchange(false, std::memory_order_relaxed)) {
       link.quiet = {};
       link.spoken = true;

@@ -45,11 +45,14 @@ class Heartbeats {
   Heartbeats& operator=(const Heartbeats&) = delete;
 
   /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
-  /// link is not watched. \pre before start()
+  /// link is not watched. \pre before answer()
   std::optional<HeartbeatAddress> open(std::uint32_t peer, std::uint32_t ip);
-  /// Where the other end is. A link without is answered for and not watched. \pre before start()
+  /// Where the other end is. A link without is answered for and not watched. \pre before answer()
   void connect(std::uint32_t peer, const HeartbeatAddress& there);
-  /// From here on links are watched; does nothing without any.
+  /// From here on peers are asked and answered, and silence does not count yet: a rank that is
+  /// still making its connections, for however long, answers its peers. Does nothing without links.
+  void answer();
+  /// From here on links are watched; implies answer().
   void start();
 
   /// To be set, by any thread, when a message came from `peer`; null if its link is not watched.
@@ -82,6 +85,7 @@ class Heartbeats {
   std::deque<Link> links_;  ///< fixed once started
   Socket stop_;
   std::thread thread_;
+  std::atomic<bool> watching_{false};
   std::atomic<bool> told_{false};
   mutable std::mutex mutex_;  ///< of what follows
   SilentLinks silent_;

@@ -28,8 +28,6 @@ struct Rail {
   bool cuda = false;  ///< UCX knows CUDA memory; without, such a pointer would crash it
   /// There is nothing to progress until the descriptor says so or something new is posted.
   bool armed = false;
-  bool sent = false;      ///< something, since the last flush was begun
-  void* flush = nullptr;  ///< the request of one that is not complete
 };
 
 /// Fills `rail`, which then needs close_rail() even if this throws. \throws Error(Transport) with

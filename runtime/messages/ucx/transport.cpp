@@ -86,7 +86,9 @@ class Ucx final : public Transport {
   void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
                       Completion& completion) override;
   bool progress() override;
-  bool flushed() override { return ucx_ == nullptr || ucx_->flushed(); }
+  void flush(std::uint32_t peer, Completion& completion) override {
+    ucx_->flush(ucx_->peer_of(peer), completion);
+  }
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
   bool sleep(std::chrono::milliseconds time) override {
@@ -100,6 +102,7 @@ class Ucx final : public Transport {
   void open_rails(const Ways& ways);
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
+  void answer_links(const std::vector<std::string>& all);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
   Posted& post(std::uint32_t peer, bool receive, std::size_t bytes, Completion& completion);
@@ -182,6 +185,7 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     if (address.empty()) address = address_of(*peer.rail);
   }
   const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
+  answer_links(all);
   for (Peer& peer : ucx_->peers) {
     const std::string address =
         address_for(all[peer.rank], name_of(ways_.wires[peer.rank]), peer.rank);
@@ -191,14 +195,21 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
       if (!watches_hosts() || await_failure(bootstrap)) throw;
       link_is_dead(bootstrap, unreachable(peer.rank));
     }
-    if (heartbeats_ == nullptr) continue;
-    const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
-    if (const auto end = there ? unpack_heartbeat(*there) : std::nullopt) {
-      heartbeats_->connect(peer.rank, *end);
-      peer.heard = heartbeats_->heard(peer.rank);
-    }
   }
   if (heartbeats_ != nullptr) heartbeats_->start();
+}
+
+/// Before connections are made, which may take some ranks longer than others.
+void Ucx::answer_links(const std::vector<std::string>& all) {
+  if (heartbeats_ == nullptr) return;
+  for (Peer& peer : ucx_->peers) {
+    const auto there = find_address(all[peer.rank], heartbeat_name(rank_));
+    const auto end = there ? unpack_heartbeat(*there) : std::nullopt;
+    if (!end) continue;
+    heartbeats_->connect(peer.rank, *end);
+    peer.heard = heartbeats_->heard(peer.rank);
+  }
+  heartbeats_->answer();
 }
 
 /// A small message each way before any large one: connections are then complete, which UCX needs
@@ -297,7 +308,6 @@ void Ucx::send_from(ucs_memory_type_t memory, std::uint32_t peer, std::uint64_t 
                     const void* data, std::size_t bytes, Completion& completion) {
   Posted& posted = post(peer, false, bytes, completion);
   const Peer& to = ucx_->peer_of(peer);
-  to.rail->sent = true;
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -374,7 +384,8 @@ bool Ucx::progress() {
   if (ucx_ == nullptr) return false;
   const bool moved = ucx_->progress();
   report_failed_peers();
-  if (ucx_->done.empty()) return moved;
+  const bool flushed = !ucx_->flushes.empty() && ucx_->settle_flushes();
+  if (ucx_->done.empty()) return moved || flushed;
   batch_.swap(ucx_->done);
   for (Posted* posted : batch_) settle(*posted);
   batch_.clear();
@@ -394,10 +405,13 @@ void Ucx::report_failed_peers() {
 void Ucx::drain(Deadline deadline) {
   if (ucx_ == nullptr) return;
   const auto until = Clock::now() + deadline;
+  std::vector<Completion> left(ucx_->peers.size());
+  for (std::size_t i = 0; i < left.size(); ++i) ucx_->flush(ucx_->peers[i], left[i]);
   // What a dead link holds back will not leave, and the others are told of it later.
-  while (!flushed() && Clock::now() < until && !silent_links()) {
+  while (!ucx_->flushes.empty() && Clock::now() < until && !silent_links()) {
     if (!progress() && !sleep(kNap)) ::sched_yield();
   }
+  ucx_->forget_flushes(left);
 }
 
 /// Never waits for a peer. After a failure, or where UCX will not let go in time, worker and
@@ -407,6 +421,7 @@ void Ucx::close(bool orderly) {
   for (Peer& peer : ucx_->peers) peer.heard = nullptr;
   heartbeats_.reset();
   for (Posted& posted : ucx_->pool) posted.completion = nullptr;
+  for (Flush& flush : ucx_->flushes) flush.completion = nullptr;
   const bool closed = close_endpoints(*ucx_, [this] { return progress(); });
   if (!orderly || !closed) {
     bury(std::move(ucx_));

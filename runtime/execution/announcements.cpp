@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What ranks tell each other of their calls.
+#include "runtime/execution/announcements_internal.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace multitree::runtime {
+
+Announcements::Announcements(Transport& transport, std::uint32_t rank,
+                             std::vector<std::uint32_t> peers)
+    : transport_(transport), rank_(rank), calls_(kRemembered) {
+  static_assert(std::is_trivially_copyable_v<Message>);
+  for (const std::uint32_t peer : peers) {
+    Peer& one = peers_.emplace_back();
+    one.rank = peer;
+    one.received.id = static_cast<std::uint32_t>(peers_.size() - 1);
+    one.received.finished = &arrived_;
+    receive_from(one);
+  }
+}
+
+void Announcements::receive_from(Peer& peer) {
+  transport_.receive(peer.rank, kAnnouncementTag, &peer.incoming, sizeof peer.incoming,
+                     peer.received);
+}
+
+const NumberedCall* Announcements::find(std::uint64_t sequence) const {
+  const NumberedCall& there = calls_[sequence % kRemembered];
+  return there.sequence == sequence + 1 ? &there : nullptr;
+}
+
+void Announcements::note(const NumberedCall& called, bool waits) {
+  if (peers_.empty()) return;
+  calls_[called.sequence % kRemembered] = {called.sequence + 1, called.call};
+  if (!waits) {
+    if (unawaited_.size() == kTold) unawaited_.erase(unawaited_.begin());
+    unawaited_.push_back(called);
+  }
+  for (const Peer& peer : peers_) doubtful_ |= !peer.ahead.empty();
+}
+
+/// Compares, or keeps it until this rank has come so far.
+void Announcements::hear(Peer& peer, const NumberedCall& its) {
+  const NumberedCall* const mine = find(its.sequence);
+  if (mine != nullptr) {
+    if (mine->call == its.call || difference_) return;
+    difference_ = {its.sequence, words_of_difference(rank_, mine->call, peer.rank, its.call)};
+    return;
+  }
+  const std::uint64_t newest =
+      std::ranges::max_element(calls_, {}, &NumberedCall::sequence)->sequence;
+  if (its.sequence < newest) return;  // long past
+  if (peer.ahead.size() == kKept) peer.ahead.pop_front();
+  peer.ahead.push_back(its);
+}
+
+std::optional<std::pair<std::uint64_t, std::string>> Announcements::find_difference() {
+  if (std::exchange(doubtful_, false)) {
+    for (Peer& peer : peers_) {
+      const std::deque<NumberedCall> ahead = std::exchange(peer.ahead, {});
+      for (const NumberedCall& its : ahead) hear(peer, its);
+    }
+  }
+  const std::vector<Completion*> arrived = std::exchange(arrived_, {});
+  for (const Completion* completion : arrived) {
+    // Of a connection that has failed, those hear who await something else of it.
+    if (completion->state != Completion::State::Done) continue;
+    ++come_;
+    Peer& peer = peers_[completion->id];
+    const Message message = peer.incoming;
+    receive_from(peer);
+    for (std::size_t i = 0; i < std::min<std::uint64_t>(message.count, kTold); ++i) {
+      hear(peer, message.calls[i]);
+    }
+  }
+  return difference_;
+}
+
+void Announcements::tell(const Message& message) {
+  while (!outgoing_.empty() && std::ranges::all_of(outgoing_.front().sent, [](const auto& sent) {
+    return sent.state != Completion::State::Pending;
+  })) {
+    outgoing_.pop_front();
+  }
+  Outgoing& outgoing = outgoing_.emplace_back();
+  outgoing.message = message;
+  for (const Peer& peer : peers_) {
+    transport_.send(peer.rank, kAnnouncementTag, &outgoing.message, sizeof outgoing.message,
+                    outgoing.sent.emplace_back());
+    told_.push_back(peer.rank);
+  }
+}
+
+void Announcements::announce(std::uint64_t sequence) {
+  const NumberedCall* const mine = find(sequence);
+  if (mine == nullptr || last_announced_ == sequence) return;
+  last_announced_ = sequence;
+  Message message;
+  message.count = 1;
+  message.calls[0] = {sequence, mine->call};
+  tell(message);
+}
+
+void Announcements::announce_unawaited() {
+  if (unawaited_.empty()) return;
+  Message message;
+  message.count = unawaited_.size();
+  std::ranges::copy(unawaited_, message.calls);
+  unawaited_.clear();
+  tell(message);
+}
+
+std::string Announcements::take_told() {
+  std::string text(told_.size() * sizeof(std::uint32_t), '\0');
+  if (!told_.empty()) std::memcpy(text.data(), told_.data(), text.size());
+  told_.clear();
+  return text;
+}
+
+std::uint64_t Announcements::count_told(const std::vector<std::string>& told) const {
+  std::uint64_t count = 0;
+  for (const Peer& peer : peers_) {
+    const std::string& text = told[peer.rank];
+    for (std::size_t at = 0; at + sizeof(std::uint32_t) <= text.size();
+         at += sizeof(std::uint32_t)) {
+      std::uint32_t to = 0;
+      std::memcpy(&to, text.data() + at, sizeof to);
+      count += to == rank_ ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+bool Announcements::have_come(std::uint64_t messages) {
+  if (come_ < messages) return false;
+  come_ -= messages;
+  return true;
+}
+
+}  // namespace multitree::runtime

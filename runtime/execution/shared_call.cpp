@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Calls compared and put in words.
+#include "runtime/execution/shared_call_internal.hpp"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <array>
+
+namespace multitree::runtime {
+namespace {
+
+std::string words_of(const SharedCall& call, bool with_schedule) {
+  std::string words =
+      fmt::format("{} of {} {}", to_string(call.collective), call.count, to_string(call.type));
+  if (reduces(call.collective)) words += fmt::format(", {}", to_string(call.op));
+  if (has_root(call.collective)) words += fmt::format(", root {}", call.root);
+  if (with_schedule) words += fmt::format(", schedule {:016x}", call.schedule);
+  return words;
+}
+
+}  // namespace
+
+SharedCall shared_call(const Call& call, std::uint32_t root, std::uint64_t schedule) {
+  return {.count = call.count,
+          .schedule = schedule,
+          .root = has_root(call.collective) ? root : 0,
+          .collective = call.collective,
+          .type = call.type,
+          .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
+}
+
+std::uint32_t digest_of(const SharedCall& call) {
+  const std::array<std::uint64_t, 4> words{
+      call.count, call.schedule, call.root,
+      std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
+          std::uint64_t{static_cast<std::uint8_t>(call.type)} << 8 |
+          static_cast<std::uint8_t>(call.op)};
+  return static_cast<std::uint32_t>(XXH3_64bits(words.data(), sizeof words));
+}
+
+std::string words_of_difference(std::uint32_t rank, const SharedCall& call, std::uint32_t other,
+                                const SharedCall& its) {
+  SharedCall same_schedule = its;
+  same_schedule.schedule = call.schedule;
+  const bool schedules = same_schedule == call;
+  return fmt::format("rank {} calls {}, rank {} calls {}", rank, words_of(call, schedules), other,
+                     words_of(its, schedules));
+}
+
+}  // namespace multitree::runtime

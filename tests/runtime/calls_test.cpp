@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Ranks that call different things: an error that names both calls, and nothing written.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "runtime/communicator.hpp"
+#include "support.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t kCount = 1024;
+constexpr std::byte kMark{0x5a};
+
+/// What one rank calls, and the words for it.
+struct Called {
+  Call call;
+  std::string words;
+};
+
+struct Case {
+  const char* name;
+  Called first, second;
+};
+
+std::vector<Case> cases() {
+  const Called sum{{Collective::AllReduce, nullptr, nullptr, kCount, DataType::Float32},
+                   "allreduce of 1024 float, sum"};
+  const auto reduce = [](std::size_t count, DataType type, ReduceOp op) {
+    return Called{{Collective::AllReduce, nullptr, nullptr, count, type, op},
+                  fmt::format("allreduce of {} {}, {}", count, to_string(type), to_string(op))};
+  };
+  const Called scatter{{Collective::ReduceScatter, nullptr, nullptr, kCount / 2, DataType::Float32},
+                       "reduce-scatter of 512 float, sum"};
+  const Called gather{{Collective::AllGather, nullptr, nullptr, kCount / 2, DataType::Float32},
+                      "allgather of 512 float"};
+  const Called broadcast{{Collective::Broadcast, nullptr, nullptr, kCount, DataType::Float32},
+                         "broadcast of 1024 float, root 0"};
+  return {{"type", sum, reduce(kCount, DataType::Int32, ReduceOp::Sum)},
+          {"operator", sum, reduce(kCount, DataType::Float32, ReduceOp::Max)},
+          {"both", sum, reduce(kCount, DataType::Int32, ReduceOp::Max)},
+          {"count", sum, reduce(kCount + 1, DataType::Float32, ReduceOp::Sum)},
+          {"bytes", sum, reduce(kCount / 2, DataType::Float64, ReduceOp::Sum)},
+          {"nothing", reduce(0, DataType::Float32, ReduceOp::Sum), sum},
+          {"scatter", sum, scatter},
+          {"gather", scatter, gather},
+          // The root waits for nobody.
+          {"broadcast", broadcast, sum}};
+}
+
+CommunicatorOptions options_of(bool checksums) {
+  CommunicatorOptions options;
+  options.transport = "loopback";
+  options.checksums = checksums;
+  options.timeout = Deadline(20'000);
+  return options;
+}
+
+/// Both errors name both calls, whoever noticed first.
+void expect_words(const std::vector<std::exception_ptr>& errors, const std::string& first,
+                  const std::string& second) {
+  for (const std::exception_ptr& error : errors) {
+    EXPECT_THAT(message_of(error), HasSubstr("rank 0 calls " + first));
+    EXPECT_THAT(message_of(error), HasSubstr("rank 1 calls " + second));
+  }
+}
+
+class DifferentCalls : public ::testing::TestWithParam<bool> {};
+
+TEST_P(DifferentCalls, AreAnErrorThatNamesBoth) {
+  for (const Case& one : cases()) {
+    SCOPED_TRACE(one.name);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+      Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
+      std::vector<std::byte> send(kCount * 8 + 8, std::byte{1}), recv(send.size(), kMark);
+      Call call = (bootstrap->rank() == 0 ? one.first : one.second).call;
+      call.send = send.data();
+      call.recv = recv.data();
+      try {
+        communicator.run(call);
+        communicator.barrier();
+      } catch (const Error&) {
+        const bool wrote = std::ranges::any_of(recv, [](std::byte b) { return b != kMark; });
+        // Nobody has anything but his own input.
+        const bool has_input = call.collective == Collective::AllGather ||
+                               (call.collective == Collective::Broadcast && bootstrap->rank() == 0);
+        EXPECT_EQ(wrote, has_input);
+        throw;
+      }
+    });
+    expect_words(errors, one.first.words, one.second.words);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+  }
+}
+
+/// The same calls in another order, outstanding together.
+TEST_P(DifferentCalls, InAnotherOrderAreNoticed) {
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
+    std::vector<float> data(kCount), other(kCount);
+    const Call sum{Collective::AllReduce, data.data(), data.data(), kCount, DataType::Float32};
+    Call most = sum;
+    most.send = most.recv = other.data();
+    most.op = ReduceOp::Max;
+    const bool turned = bootstrap->rank() == 1;
+    Request first = communicator.start(turned ? most : sum);
+    Request second = communicator.start(turned ? sum : most);
+    second.wait();
+    first.wait();
+  });
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 float, max");
+  EXPECT_THAT(message_of(errors[0]), HasSubstr("call #0: "));
+}
+
+/// Ranks that come late hear of it as soon as they call.
+TEST_P(DifferentCalls, AreNoticedByWhoComesLater) {
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
+    check_collective(communicator, Collective::AllReduce, Rank{0}, 100, DataType::Int32,
+                     ReduceOp::Sum, false);
+    std::vector<float> data(kCount);
+    const bool late = bootstrap->rank() == 1;
+    if (late) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32,
+                            late ? ReduceOp::Min : ReduceOp::Sum);
+  });
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 float, min");
+  EXPECT_THAT(message_of(errors[1]), HasSubstr("rank 1: call #1: rank 1 calls"));
+}
+
+/// The same words for both: then the schedules are told.
+TEST_P(DifferentCalls, BySchedulesAlone) {
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Schedule schedule = ring_schedule(Collective::AllReduce, 2);
+    if (bootstrap->rank() == 1) {
+      for (Transfer& transfer : schedule.transfers) transfer.step += 1;
+    }
+    Communicator communicator(bootstrap, {schedule}, options_of(GetParam()));
+    std::vector<float> data(kCount);
+    communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
+  });
+  expect_words(errors, "allreduce of 1024 float, sum, schedule ",
+               "allreduce of 1024 float, sum, schedule ");
+}
+
+/// Operators where nothing is reduced are nobody's business.
+TEST_P(DifferentCalls, InWhatDoesNotMatterAreNone) {
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
+    std::vector<int> data(kCount, bootstrap->rank() == 0 ? 7 : 0);
+    Call call{Collective::Broadcast, data.data(), data.data(), kCount, DataType::Int32};
+    call.op = bootstrap->rank() == 0 ? ReduceOp::Sum : ReduceOp::Max;
+    communicator.run(call);
+    EXPECT_EQ(std::ranges::count(data, 7), kCount);
+  });
+}
+
+/// Who is waited for comes, and finds the questions of the others: no harm, and no error.
+TEST_P(DifferentCalls, AreNotSuspectedOfWhoIsLate) {
+  run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(3), options_of(GetParam()));
+    for (std::uint32_t late = 0; late < 3; ++late) {
+      if (bootstrap->rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      for (const Collective collective : all_collectives()) {
+        check_collective(communicator, collective, Rank{0}, 100, DataType::Int32, ReduceOp::Sum,
+                         false);
+      }
+      communicator.barrier();
+    }
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Messages, DifferentCalls, ::testing::Bool(),
+                         [](const auto& test) { return test.param ? "WithChecksums" : "Plain"; });
+
+/// Without messages the same words.
+TEST(DifferentCallsOnOneHost, AreAnErrorThatNamesBoth) {
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    CommunicatorOptions options = options_of(false);
+    options.host_path = HostPath::Required;
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
+    std::vector<float> data(kCount);
+    const bool second = bootstrap->rank() == 1;
+    communicator.all_reduce(data.data(), data.data(), kCount,
+                            second ? DataType::Int32 : DataType::Float32,
+                            second ? ReduceOp::Max : ReduceOp::Sum);
+  });
+  expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 int32, max");
+  for (const std::exception_ptr& error : errors) {
+    EXPECT_THAT(message_of(error), ::testing::Not(HasSubstr("rank  at")));
+  }
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
