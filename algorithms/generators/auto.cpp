@@ -22,8 +22,9 @@ Algorithm auto_algorithm() {
   return {.name = "auto",
           .summary = "the fastest of the others for one size, by predicted time",
           .source = "multitree tune",
-          .parameters = "size=BYTES: the size it is chosen for (default: 64MiB); message=TIME: "
-                        "what a message costs its sender (default: 0ns)",
+          .parameters =
+              "size=BYTES: the size it is chosen for (default: 64MiB); message=TIME: "
+              "what a message costs its sender (default: 0ns)",
           .unsupported = supports_all,
           .all_gather =
               [](const Topology& topology, const Spec& options) {
