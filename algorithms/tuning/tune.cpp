@@ -48,6 +48,21 @@ std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last) {
   return sizes;
 }
 
+/// What a message costs in the time of the network that generators see, where the one that counts
+/// has other bandwidths: how many pieces are best depends on what bytes cost beside messages.
+Time message_cost(const Topology& topology, const TuneOptions& options) {
+  if (options.priced == nullptr || topology.num_links() == 0) return options.cost.message_overhead;
+  double declared = 0, priced = 0;
+  for (const Link& link : topology.links()) {
+    declared += static_cast<double>(link.bandwidth.bytes_per_second);
+  }
+  for (const Link& link : options.priced->links()) {
+    priced += static_cast<double>(link.bandwidth.bytes_per_second);
+  }
+  const double nanoseconds = options.cost.message_overhead.seconds() * 1e9 * priced / declared;
+  return {std::llround(nanoseconds) * 1000};
+}
+
 class Tuner {
  public:
   Tuner(const Topology& topology, Collective collective, Rank root, const TuneOptions& options)
@@ -55,7 +70,8 @@ class Tuner {
         priced_(options.priced == nullptr ? topology : *options.priced),
         collective_(collective),
         root_(root),
-        options_(options) {
+        options_(options),
+        message_(message_cost(topology, options)) {
     result_.sizes = grid_of(options.first, options.last);
   }
 
@@ -64,7 +80,7 @@ class Tuner {
     std::string before;
     for (std::size_t i = 0; i < result_.sizes.size(); ++i) {
       if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
-      std::string sized = told(spec, result_.sizes[i], options_.cost.message_overhead);
+      std::string sized = told(spec, result_.sizes[i], message_);
       if (sized == before) return;
       if (!add_one(sized, !before.empty())) return;
       before = std::move(sized);
@@ -207,23 +223,31 @@ class Tuner {
     return most;
   }
 
-  /// Leaves the window out whose gain is least, if that is too little. \returns whether one was
+  /// Leaves the window out whose gain is least, if that is too little; the last one, which also
+  /// serves what is larger, only if no other is. \returns whether one was
   bool merge_one() {
-    std::size_t least = windows_.size();
+    const std::size_t count = windows_.size();
+    std::size_t least = count;
     double loss = kLeastGain;
-    for (std::size_t w = 0; w < windows_.size() && windows_.size() > 1; ++w) {
+    for (std::size_t w = 0; w < count && count > 1 && (w + 1 < count || least == count); ++w) {
       if (const double without = loss_without(w); without < loss) {
         least = w;
         loss = without;
       }
     }
-    if (least == windows_.size()) return false;
+    if (least == count) return false;
+    leave_out(least);
+    return true;
+  }
+
+  /// Gives a window's sizes to those beside it.
+  void leave_out(std::size_t least) {
     const Window gone = windows_[least];
     const auto here = windows_.begin() + static_cast<std::ptrdiff_t>(least);
     const auto next = windows_.erase(here);
     if (next == windows_.begin()) {
       next->from = gone.from;
-      return true;
+      return;
     }
     const auto before = std::prev(next);
     if (next == windows_.end()) {
@@ -235,7 +259,6 @@ class Tuner {
       before->to = last_of(before->candidate, next->candidate, before->to, next->from);
       next->from = before->to + 1;
     }
-    return true;
   }
 
   /// The last size up to which the first of two is the faster; `high` - 1 at most.
@@ -253,6 +276,7 @@ class Tuner {
   Collective collective_;
   Rank root_;
   const TuneOptions& options_;
+  Time message_;  // that generators are told
   TuneResult result_;
   std::vector<std::size_t> live_;  // candidates that have a schedule, unlike those before
   std::vector<std::size_t> twin_;  // of each candidate, who has its schedule
