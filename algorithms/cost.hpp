@@ -11,6 +11,11 @@
 
 namespace multitree {
 
+/// What a message costs the processor of a host that sends it, about (CostModel::message_overhead).
+/// Everything that chooses or predicts for hosts counts it unless told otherwise: `schedule`,
+/// `tune`, `run`. Interfaces in hardware (nic/) have no such cost.
+inline constexpr Time kMessageOverhead{1'000'000};
+
 /// Ranks that share processors and memory: what their messages to each other take of both, all
 /// ranks together. One message after the other takes its part.
 struct SharedHost {

@@ -3,6 +3,7 @@
 /// Algorithms by name: "multitree", "double-binary-tree?segments=16".
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -30,6 +31,8 @@ struct Algorithm {
   Schedule (*all_reduce)(const Topology& topology, const Spec& options);
   /// Options besides the default that `auto` tries, separated by '|': "segments=4|segments=64".
   std::string_view variants = {};
+  /// Takes size= and message=, and makes what is fastest for them (told()).
+  bool asks_size = false;
 };
 
 /// All algorithms, sorted by name.
@@ -37,6 +40,17 @@ std::span<const Algorithm> algorithms();
 
 /// \throws Error(InvalidArgument) listing the names.
 const Algorithm& find_algorithm(std::string_view name);
+
+/// The size that schedules are for where none is given.
+inline constexpr std::uint64_t kDefaultSize = 64 << 20;
+
+/// `spec` with the size that its schedule is for, and what a message costs its sender, where the
+/// algorithm asks for them and `spec` leaves them open: "auto" -> "auto?size=1KiB&message=1us".
+/// What is as by default is left out. \throws Error(InvalidArgument) as find_algorithm().
+std::string told(std::string_view spec, std::uint64_t bytes, Time message);
+
+/// \throws std::logic_error if what a generator made does not verify (a bug of ours).
+void expect_verified(const Schedule& schedule, const Topology& topology);
 
 /// Generates a schedule, and verifies it before it is returned.
 /// \throws Error: InvalidArgument (name, option, root), Unsupported (this network),

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "algorithms/certificate/evaluate.hpp"
-#include "algorithms/cost.hpp"
 
 namespace multitree {
 namespace {
@@ -90,7 +89,8 @@ bool is_contention_free(const Schedule& schedule, const Topology& topology) {
 }  // namespace
 
 ScheduleReport make_report(const Schedule& schedule, const Topology& topology, const Bounds& bounds,
-                           const Certificate& certificate, std::uint64_t bytes) {
+                           const Certificate& certificate, std::uint64_t bytes,
+                           const CostModel& cost) {
   ScheduleReport report;
   report.ranks = schedule.ranks;
   report.chunks = static_cast<std::uint32_t>(schedule.chunks.size());
@@ -117,7 +117,7 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
         static_cast<double>(report.total_steps) / static_cast<double>(report.bound_total_steps);
   }
   report.bytes = bytes;
-  report.predicted_seconds = predict_time(schedule, topology, bytes).seconds();
+  report.predicted_seconds = predict_time(schedule, topology, bytes, cost).seconds();
   report.bound = certificate.bound;
   report.load = load_of(schedule, topology);
   const auto seconds = [&](const Exact& shard_times) {

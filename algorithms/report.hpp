@@ -7,6 +7,7 @@
 
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/certificate.hpp"
+#include "algorithms/cost.hpp"
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
@@ -27,7 +28,7 @@ struct ScheduleReport {
   double step_fraction = 0;
   std::uint32_t depth = 0;  ///< longest chain of dependent transfers of one chunk
   bool contention_free = false;
-  double predicted_seconds = 0;  ///< predict_time() at `bytes`
+  double predicted_seconds = 0;  ///< predict_time() at `bytes`, by the cost given
   double bound_seconds = 0;      ///< what the certificate proves, at `bytes`
   /// All-reduce by reduce-scatter then all-gather at best; the same as bound_seconds otherwise.
   double two_phase_bound_seconds = 0;
@@ -39,7 +40,8 @@ struct ScheduleReport {
 /// \pre bounds = compute_bounds(topology); the certificate is for the schedule's collective and
 /// root (certify()).
 ScheduleReport make_report(const Schedule& schedule, const Topology& topology, const Bounds& bounds,
-                           const Certificate& certificate, std::uint64_t bytes);
+                           const Certificate& certificate, std::uint64_t bytes,
+                           const CostModel& cost = {});
 
 /// Shard times of a buffer of `bytes` in seconds; 0 without links.
 double seconds_of(const Exact& shard_times, const Topology& topology, std::uint64_t bytes);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/certificate/certify.hpp"
+#include "algorithms/cost.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
@@ -15,6 +16,7 @@
 #include "tools/progress.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -26,7 +28,7 @@ struct Flags {
   std::string algorithms = "multitree";
   std::string collective = "allreduce";
   std::uint32_t root = 0;
-  std::string size = "64MiB";
+  std::string size = "64MiB", overhead = to_string(kMessageOverhead);
   std::string output;
   bool json = false;
 };
@@ -46,9 +48,13 @@ Result generate(const std::string& algorithm, const Topology& topology, const Bo
   progress.update(fmt::format("generating {} on {}", algorithm, topology.name()));
   const Collective collective = certificate.collective;
   const Rank root = certificate.root;
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  const CostModel cost{for_flag("--message-overhead", [&] { return parse_time(flags.overhead); })};
   const double start = cpu_seconds();
-  result.schedule = for_flag(
-      "--algorithm", [&] { return generate_schedule(algorithm, topology, collective, root); });
+  result.schedule = for_flag("--algorithm", [&] {
+    return generate_schedule(told(algorithm, bytes, cost.message_overhead), topology, collective,
+                             root);
+  });
   result.generation_seconds = cpu_seconds() - start;
   progress.update(fmt::format("verifying {} on {}", algorithm, topology.name()));
   const VerifyReport report = verify(result.schedule, topology);
@@ -57,8 +63,7 @@ Result generate(const std::string& algorithm, const Topology& topology, const Bo
                                        algorithm, topology.name(),
                                        report.violations.front().message));
   }
-  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
-  result.report = make_report(result.schedule, topology, bounds, certificate, bytes);
+  result.report = make_report(result.schedule, topology, bounds, certificate, bytes, cost);
   return result;
 }
 
@@ -173,7 +178,11 @@ Command add_schedule_command(CLI::App& parent) {
   app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
       ->check(number_from(0))
       ->capture_default_str();
-  app->add_option("--size", flags->size, "Buffer size for the predicted time")
+  app->add_option("--size", flags->size,
+                  "Buffer size for the predicted time, and for algorithms that choose by it")
+      ->capture_default_str();
+  app->add_option("--message-overhead", flags->overhead,
+                  "Time that each message occupies its sender (LogP's o)")
       ->capture_default_str();
   app->add_option(
       "-o,--output", flags->output,

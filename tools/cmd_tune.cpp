@@ -25,7 +25,7 @@ struct Flags {
   std::string algorithms;
   std::string collective = "allreduce";
   std::uint32_t root = 0;
-  std::string first = "8", last = "1G", overhead = "0ns";
+  std::string first = "8", last = "1G", overhead = to_string(kMessageOverhead);
   std::string output;
   bool all = false, json = false;
 };

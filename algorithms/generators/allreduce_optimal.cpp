@@ -17,6 +17,7 @@
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/combs.hpp"
@@ -41,6 +42,7 @@ struct Options {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
   bool only_trees = false;  // nothing else is considered
+  Time message = {};
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
@@ -50,7 +52,7 @@ Options parse(const Spec& spec) {
     spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
   }
   return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees), size_option(spec),
-          form == "trees"};
+          form == "trees", message_option(spec)};
 }
 
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
@@ -77,7 +79,8 @@ Schedule over_trees(const Topology& topology, const Options& options) {
         pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, kPipeline);
   }
   timing.same_order = timing.segments > 1;
-  return time_trees(packing, topology, timing);
+  if (options.segments != 0) return time_trees(packing, topology, timing);
+  return time_trees_in_pieces(packing, topology, timing, options.bytes, options.message);
 }
 
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
@@ -106,10 +109,11 @@ Schedule borrow(std::string_view name, const Topology& topology, Collective coll
 /// The fastest schedule so far for one network and size.
 class Fastest {
  public:
-  Fastest(const Topology& topology, std::uint64_t bytes) : topology_(topology), bytes_(bytes) {}
+  Fastest(const Topology& topology, const Options& options)
+      : topology_(topology), bytes_(options.bytes), cost_{options.message} {}
 
   void consider(Schedule schedule) {
-    const Time time = predict_time(schedule, topology_, bytes_);
+    const Time time = predict_time(schedule, topology_, bytes_, cost_);
     if (best_ && time >= time_) return;
     best_ = std::move(schedule);
     time_ = time;
@@ -124,6 +128,15 @@ class Fastest {
       if (!refusal_) refusal_ = error;
     }
   }
+  /// Whether something is within a hundredth of a time in shard times, so that no more can be
+  /// gained.
+  [[nodiscard]] bool reaches(const Exact& shard_times) const {
+    if (!best_) return false;
+    const double seconds = shard_times.convert_to<double>() * static_cast<double>(bytes_) /
+                           topology_.num_ranks() /
+                           static_cast<double>(topology_.unit_bandwidth().bytes_per_second);
+    return time_.seconds() <= 1.01 * seconds;
+  }
   /// \throws Error(Unsupported) why the first candidate was refused, if all were.
   Schedule take() {
     if (!best_) throw *refusal_;
@@ -133,21 +146,18 @@ class Fastest {
  private:
   const Topology& topology_;
   std::uint64_t bytes_;
+  CostModel cost_;
   std::optional<Schedule> best_;
   Time time_;
   std::optional<Error> refusal_;
 };
 
-/// Whether the optimum of all-reduce is below that of reduce-scatter + all-gather.
-bool gains_from_trees(const Topology& topology) {
-  const Rational both = compute_bounds(topology).all_reduce();
-  return solve_all_reduce_lp(topology).time < Exact(both.numerator(), both.denominator());
-}
-
 /// Trees for bandwidth, a single one for latency, and reduce-scatter + all-gather, which is as good
-/// as trees where all ranks are alike.
+/// as trees where all ranks are alike. Where trees take a linear program, they come last: nothing
+/// that reaches the optimum needs them, and a bound that reduce-scatter + all-gather could reach is
+/// not always reached.
 Schedule fastest(const Topology& topology, const Options& options) {
-  Fastest fastest(topology, options.bytes);
+  Fastest fastest(topology, options);
   const std::uint32_t ranks = topology.num_ranks();
   if (has_undirected_trees(topology)) {
     fastest.consider(over_trees(topology, options));
@@ -156,11 +166,13 @@ Schedule fastest(const Topology& topology, const Options& options) {
     one_tree.trees = 1;
     fastest.consider(over_trees(topology, one_tree));
     if (ranks > kMaxCompared) return fastest.take();
-  } else if (ranks > 1 && ranks <= kMaxProgram && gains_from_trees(topology)) {
-    fastest.try_to_consider([&] { return over_trees(topology, options); });
   }
   for (const std::string_view name : two_phase_algorithms(topology)) {
     fastest.try_to_consider([&] { return borrow(name, topology, Collective::AllReduce, Rank{0}); });
+  }
+  if (!has_undirected_trees(topology) && ranks > 1 && ranks <= kMaxProgram &&
+      !fastest.reaches(solve_all_reduce_lp(topology).time)) {
+    fastest.try_to_consider([&] { return over_trees(topology, options); });
   }
   return fastest.take();
 }
@@ -198,13 +210,15 @@ Algorithm allreduce_optimal_algorithm() {
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
               "pieces of a tree of mean weight (default: about 1.5% to fill the pipeline); "
               "form=async|trees: trees is async without comparing other forms (default async); "
-              "size=BYTES: size to choose for, also between trees and reduce-scatter + all-gather "
-              "where no other option is given (default 64MiB)",
+              "size=BYTES, message=TIME: size and cost of a message to choose for, also between "
+              "trees and reduce-scatter + all-gather where no other option is given (default "
+              "64MiB, 0ns)",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,
           .all_reduce = all_reduce,
-          .variants = "segments=1|segments=4|trees=1"};
+          .variants = "segments=1|segments=4|trees=1",
+          .asks_size = true};
 }
 
 }  // namespace multitree

@@ -72,7 +72,8 @@ Algorithm bine_algorithm() {
           .unsupported = unsupported,
           .all_gather = all_gather,
           .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_reduce = all_reduce,
+          .variants = "variant=latency"};
 }
 
 }  // namespace multitree

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/gather_packing.hpp"
@@ -28,10 +29,11 @@ std::uint32_t gather_segments(const TreePacking& packing, const Topology& topolo
 Schedule all_gather(const Topology& topology, const Spec& options) {
   const TreePacking packing = pack_all_gather(topology, trees_option(options));
   const std::uint64_t bytes = size_option(options);
+  const Time message = message_option(options);
   const std::uint32_t segments = segments_option(options);
-  return time_trees(
-      packing, topology,
-      {.segments = segments == 0 ? gather_segments(packing, topology, bytes) : segments});
+  if (segments != 0) return time_trees(packing, topology, {.segments = segments});
+  return time_trees_in_pieces(
+      packing, topology, {.segments = gather_segments(packing, topology, bytes)}, bytes, message);
 }
 
 /// Pieces of a tree so that filling the pipeline takes about an eighth of the time, as long as that
@@ -45,11 +47,13 @@ std::uint32_t broadcast_segments(const TreePacking& packing) {
 }
 
 Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
-  static_cast<void>(size_option(options));
+  const std::uint64_t bytes = size_option(options);
+  const Time message = message_option(options);
   const TreePacking packing = pack_broadcast(topology, root, trees_option(options));
   const std::uint32_t segments = segments_option(options);
-  return time_trees(packing, topology,
-                    {.segments = segments == 0 ? broadcast_segments(packing) : segments});
+  if (segments != 0) return time_trees(packing, topology, {.segments = segments});
+  return time_trees_in_pieces(packing, topology, {.segments = broadcast_segments(packing)}, bytes,
+                              message);
 }
 
 }  // namespace
@@ -62,13 +66,14 @@ Algorithm forest_algorithm() {
           .parameters =
               "k=N: trees per root, as fast as so many can be (default: as many as the optimum "
               "takes); segments=N: pieces of a tree (default: about 5% to fill the pipeline; "
-              "broadcast and reduce: about 1/8); size=BYTES: size that segments are chosen for "
-              "(default: 64MiB)",
+              "broadcast and reduce: about 1/8); size=BYTES, message=TIME: size and cost of "
+              "a message that segments are chosen for (default: 64MiB, 0ns)",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,
           .all_reduce = nullptr,
-          .variants = "segments=1|segments=4"};
+          .variants = "segments=1|segments=4",
+          .asks_size = true};
 }
 
 }  // namespace multitree

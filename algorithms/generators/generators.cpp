@@ -92,9 +92,17 @@ std::uint32_t segments_option(const Spec& options) {
 
 std::uint64_t size_option(const Spec& options) {
   try {
-    return parse_bytes(options.get("size", "64MiB"));
+    return parse_bytes(options.get("size", format_bytes(kDefaultSize)));
   } catch (const Error& error) {
     options.fail(fmt::format("size: {}", error.what()));
+  }
+}
+
+Time message_option(const Spec& options) {
+  try {
+    return parse_time(options.get("message", "0ns"));
+  } catch (const Error& error) {
+    options.fail(fmt::format("message: {}", error.what()));
   }
 }
 

@@ -48,8 +48,11 @@ inline constexpr std::uint32_t kMaxSegments = 1U << 16;
 /// so many that filling the pipeline takes about an eighth of the time; 0 if it is not given.
 std::uint32_t segments_option(const Spec& options);
 
-/// The option "size": bytes to choose for; 64 MiB if it is not given.
+/// The option "size": bytes to choose for.
 std::uint64_t size_option(const Spec& options);
+
+/// The option "message": what a message costs its sender. Not given: nothing, as in hardware.
+Time message_option(const Spec& options);
 
 /// `base` pipelined in `segments` pieces; 0: as many as the doc of segments_option() says.
 Schedule pipelined_broadcast(const Schedule& base, std::uint32_t segments,

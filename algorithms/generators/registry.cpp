@@ -13,6 +13,7 @@
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree {
 namespace {
@@ -109,17 +110,37 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
   return schedule;
 }
 
-Schedule make_schedule(std::string_view spec, const Topology& topology, Collective collective,
-                       Rank root) {
-  Schedule schedule = generate_schedule(spec, topology, collective, root);
+std::string told(std::string_view spec, std::uint64_t bytes, Time message) {
+  const Spec options = Spec::parse(spec);
+  std::string text(spec);
+  // A number of pieces that is given leaves nothing to choose.
+  if (!find_algorithm(options.name()).asks_size || options.has("segments")) return text;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (options.has(key)) return;
+    text += fmt::format("{}{}={}", text.find('?') == std::string::npos ? '?' : '&', key, value);
+  };
+  if (bytes != kDefaultSize) add("size", format_bytes(bytes));
+  if (message != Time{}) add("message", to_string(message));
+  return text;
+}
+
+void expect_verified(const Schedule& schedule, const Topology& topology) {
   VerifyOptions first;
   first.max_violations = 5;
   const VerifyReport report = verify(schedule, topology, first);
-  if (report.ok()) return schedule;
-  std::string what = fmt::format("{} made a wrong {} schedule for {}, {} violation(s)", spec,
-                                 to_string(collective), topology.name(), report.total_violations);
+  if (report.ok()) return;
+  std::string what =
+      fmt::format("{} made a wrong {} schedule for {}, {} violation(s)", schedule.algorithm,
+                  to_string(schedule.collective), topology.name(), report.total_violations);
   for (const Violation& violation : report.violations) what += "\n  " + violation.message;
   throw std::logic_error(what);
+}
+
+Schedule make_schedule(std::string_view spec, const Topology& topology, Collective collective,
+                       Rank root) {
+  Schedule schedule = generate_schedule(spec, topology, collective, root);
+  expect_verified(schedule, topology);
+  return schedule;
 }
 
 }  // namespace multitree

@@ -81,7 +81,8 @@ Algorithm swing_algorithm() {
           .unsupported = unsupported,
           .all_gather = all_gather,
           .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_reduce = all_reduce,
+          .variants = "variant=latency"};
 }
 
 }  // namespace multitree

@@ -12,9 +12,6 @@
 namespace multitree {
 namespace {
 
-/// What a message costs a host's processor, about: without it, `auto` would cut small vectors into
-/// many pieces.
-constexpr Time kMessageOverhead{1'000'000};
 /// Above, generating and pricing every candidate takes seconds, which starting a job must not.
 constexpr std::uint32_t kRanksForAll = 16;
 
@@ -25,9 +22,17 @@ TuneResult choose(const Topology& topology, Collective collective, Rank root,
   wanted.last = options.last;
   wanted.cost.message_overhead = kMessageOverhead;
   if (options.quick && topology.num_ranks() > kRanksForAll) {
-    wanted.algorithms = {
-        "exchange", "halving-doubling",   "multitree",    "recursive-doubling", "ring", "swing",
-        "bine",     "double-binary-tree", "breadth-first"};
+    wanted.algorithms = {"exchange",
+                         "halving-doubling",
+                         "multitree",
+                         "recursive-doubling",
+                         "ring",
+                         "swing",
+                         "swing?variant=latency",
+                         "bine",
+                         "bine?variant=latency",
+                         "double-binary-tree",
+                         "breadth-first"};
   }
   std::optional<Topology> priced;
   if (options.links != nullptr) {
@@ -54,7 +59,8 @@ std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collect
 SizedSchedules choose_schedules(const std::string& algorithm, const Topology& topology,
                                 Collective collective, Rank root, const ChooseOptions& options) {
   if (algorithm != "auto") {
-    return for_all_sizes(generate_schedule(algorithm, topology, collective, root));
+    return for_all_sizes(generate_schedule(told(algorithm, kDefaultSize, kMessageOverhead),
+                                           topology, collective, root));
   }
   return choose(topology, collective, root, options).plan();
 }

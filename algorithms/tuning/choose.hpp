@@ -19,7 +19,8 @@ struct ChooseOptions {
   std::uint64_t first = 8, last = std::uint64_t{1} << 30;
   /// Above 16 ranks only algorithms whose generation takes little time: for starting a job.
   bool quick = false;
-  /// Times that `auto` chooses by; null: those of the topology, and 1us for each message.
+  /// Times that `auto` chooses by; null: those of the topology, and
+  /// kMessageOverhead.
   const LinkTable* links = nullptr;
 };
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Compares candidates on a grid of sizes, then bisects where the winner changes.
+/// Compares candidates on a grid of sizes, bisects where the winner changes, and leaves out windows
+/// that gain too little.
 #include "algorithms/tuning/tune.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <limits>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include "algorithms/registry.hpp"
@@ -19,24 +22,69 @@ namespace {
 constexpr std::uint64_t kGridFactor = 4;
 constexpr std::uint64_t kCrossoverPrecision = 64;
 
+/// What a window must gain somewhere over doing without it.
+constexpr double kLeastGain = 0.01;
+/// Below this size no generator cuts data into pieces, so they need not be told every size.
+constexpr std::uint64_t kWhole = 32 << 10;
+
+/// Whether two do the same, whatever they are called.
+bool are_alike(const Schedule& a, const Schedule& b) {
+  const auto is_same = [](const Transfer& x, const Transfer& y) {
+    return x.step == y.step && x.op == y.op && x.chunk == y.chunk && x.src == y.src &&
+           x.dst == y.dst && x.route_size == y.route_size;
+  };
+  return a.chunks == b.chunks && a.routes == b.routes &&
+         std::ranges::equal(a.transfers, b.transfers, is_same);
+}
+
+/// Sizes a factor of 4 apart.
+std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = first; size < last;) {
+    sizes.push_back(size);
+    size = size > last / kGridFactor ? last : std::max<std::uint64_t>(size * kGridFactor, 1);
+  }
+  sizes.push_back(last);
+  return sizes;
+}
+
+/// What a message costs in the time of the network that generators see, where the one that counts
+/// has other bandwidths: how many pieces are best depends on what bytes cost beside messages.
+Time message_cost(const Topology& topology, const TuneOptions& options) {
+  if (options.priced == nullptr || topology.num_links() == 0) return options.cost.message_overhead;
+  double declared = 0, priced = 0;
+  for (const Link& link : topology.links()) {
+    declared += static_cast<double>(link.bandwidth.bytes_per_second);
+  }
+  for (const Link& link : options.priced->links()) {
+    priced += static_cast<double>(link.bandwidth.bytes_per_second);
+  }
+  const double nanoseconds = options.cost.message_overhead.seconds() * 1e9 * priced / declared;
+  return {std::llround(nanoseconds) * 1000};
+}
+
 class Tuner {
  public:
-  Tuner(const Topology& topology, const TuneOptions& options)
+  Tuner(const Topology& topology, Collective collective, Rank root, const TuneOptions& options)
       : topology_(topology),
         priced_(options.priced == nullptr ? topology : *options.priced),
-        options_(options) {}
+        collective_(collective),
+        root_(root),
+        options_(options),
+        message_(message_cost(topology, options)) {
+    result_.sizes = grid_of(options.first, options.last);
+  }
 
-  void add(const std::string& spec, Collective collective, Rank root) {
-    if (options_.on_candidate) options_.on_candidate(spec);
-    TuneCandidate candidate{.spec = spec, .schedule = {}, .times = {}, .unsupported = {}};
-    try {
-      candidate.schedule = make_schedule(spec, topology_, collective, root);
-      live_.push_back(result_.candidates.size());
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported) throw;
-      candidate.unsupported = error.what();
+  /// The algorithm as it is for each of the sizes.
+  void add(const std::string& spec) {
+    std::string before;
+    for (std::size_t i = 0; i < result_.sizes.size(); ++i) {
+      if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
+      std::string sized = told(spec, result_.sizes[i], message_);
+      if (sized == before) return;
+      if (!add_one(sized, !before.empty())) return;
+      before = std::move(sized);
     }
-    result_.candidates.push_back(std::move(candidate));
   }
 
   TuneResult run() {
@@ -45,23 +93,59 @@ class Tuner {
                   fmt::format("{}: expected an algorithm that serves this network, got none of {}",
                               topology_.name(), result_.candidates.size()));
     }
-    for (std::uint64_t size = options_.first; size < options_.last;) {
-      result_.sizes.push_back(size);
-      size = size > options_.last / kGridFactor ? options_.last
-                                                : std::max<std::uint64_t>(size * kGridFactor, 1);
-    }
-    result_.sizes.push_back(options_.last);
     std::vector<std::size_t> winners;
     for (const std::uint64_t size : result_.sizes) winners.push_back(compare(size));
-    begin_range(options_.first, winners.front());
+    windows_.push_back({options_.first, options_.first, winners.front()});
     for (std::size_t i = 1; i < winners.size(); ++i) {
       refine(result_.sizes[i - 1], winners[i - 1], result_.sizes[i], winners[i]);
     }
-    end_range(options_.last);
+    windows_.back().to = options_.last;
+    while (merge_one()) {
+    }
+    for (const Window& window : windows_) {
+      result_.ranges.push_back({window.from, window.to, window.candidate,
+                                time(window.candidate, window.from),
+                                time(window.candidate, window.to)});
+    }
     return std::move(result_);
   }
 
  private:
+  struct Window {
+    std::uint64_t from = 0, to = 0;
+    std::size_t candidate = 0;
+  };
+
+  /// \returns whether the network allows it. What is like another `sized` one is not listed again.
+  bool add_one(const std::string& spec, bool sized) {
+    if (options_.on_candidate) options_.on_candidate(spec);
+    TuneCandidate candidate{.spec = spec, .schedule = {}, .times = {}, .unsupported = {}};
+    const std::size_t self = result_.candidates.size();
+    std::size_t twin = self;
+    try {
+      candidate.schedule = generate_schedule(spec, topology_, collective_, root_);
+      const auto same = std::ranges::find_if(live_, [&](std::size_t c) {
+        return are_alike(result_.candidates[c].schedule, candidate.schedule);
+      });
+      if (same == live_.end()) {
+        expect_verified(candidate.schedule, topology_);
+        live_.push_back(self);
+      } else if (sized) {
+        return true;
+      } else {
+        twin = *same;
+      }
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      if (sized) return false;
+      candidate.unsupported = error.what();
+    }
+    const bool is_served = candidate.unsupported.empty();
+    result_.candidates.push_back(std::move(candidate));
+    twin_.push_back(twin);
+    return is_served;
+  }
+
   Time time(std::size_t candidate, std::uint64_t bytes) const {
     return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
   }
@@ -69,48 +153,135 @@ class Tuner {
   /// Fastest of all at a size of the grid; keeps their times.
   std::size_t compare(std::uint64_t bytes) {
     for (const std::size_t c : live_) result_.candidates[c].times.push_back(time(c, bytes));
-    return *std::ranges::min_element(live_, {}, [&](std::size_t c) {
-      const TuneCandidate& candidate = result_.candidates[c];
-      return std::tuple(candidate.times.back().picoseconds, candidate.schedule.transfers.size(), c);
-    });
+    for (std::size_t c = 0; c < twin_.size(); ++c) {
+      if (twin_[c] == c) continue;
+      result_.candidates[c].times.push_back(result_.candidates[twin_[c]].times.back());
+    }
+    return winner(bytes, [&](std::size_t c) { return result_.candidates[c].times.back(); });
+  }
+
+  std::size_t fastest(std::uint64_t bytes) {
+    return winner(bytes, [&](std::size_t c) { return time(c, bytes); });
+  }
+
+  template <typename TimeOf>
+  std::size_t winner(std::uint64_t bytes, const TimeOf& time_of) {
+    auto least = std::tuple(Time{}, std::size_t{0}, std::size_t{0});
+    bool any = false;
+    for (const std::size_t c : live_) {
+      const auto one = std::tuple(time_of(c), result_.candidates[c].schedule.transfers.size(), c);
+      if (any && least <= one) continue;
+      least = one;
+      any = true;
+    }
+    least_[bytes] = std::get<Time>(least);
+    return std::get<2>(least);
   }
 
   /// Winner `a` at size `low`, `b` at `high`: finds where it changes, and to whom on the way.
   void refine(std::uint64_t low, std::size_t a, std::uint64_t high, std::size_t b) {
     if (a == b) return;
-    if (high - low <= std::max<std::uint64_t>(1, low / kCrossoverPrecision)) {
-      end_range(low);
-      return begin_range(low + 1, b);
+    if (is_close(low, high)) {
+      windows_.back().to = low;
+      windows_.push_back({low + 1, low + 1, b});
+      return;
     }
-    const auto mean = static_cast<std::uint64_t>(std::sqrt(
-        static_cast<double>(std::max<std::uint64_t>(low, 1)) * static_cast<double>(high)));
-    const std::uint64_t middle = std::clamp(mean, low + 1, high - 1);
+    const std::uint64_t middle = between(low, high);
     const std::size_t winner = fastest(middle);
     refine(low, a, middle, winner);
     refine(middle, winner, high, b);
   }
 
-  std::size_t fastest(std::uint64_t bytes) const {
-    return *std::ranges::min_element(live_, {}, [&](std::size_t c) {
-      return std::tuple(time(c, bytes).picoseconds, result_.candidates[c].schedule.transfers.size(),
-                        c);
-    });
+  static bool is_close(std::uint64_t low, std::uint64_t high) {
+    return high - low <= std::max<std::uint64_t>(1, low / kCrossoverPrecision);
+  }
+  static std::uint64_t between(std::uint64_t low, std::uint64_t high) {
+    const auto mean = static_cast<std::uint64_t>(std::sqrt(
+        static_cast<double>(std::max<std::uint64_t>(low, 1)) * static_cast<double>(high)));
+    return std::clamp(mean, low + 1, high - 1);
   }
 
-  void begin_range(std::uint64_t from, std::size_t candidate) {
-    result_.ranges.push_back({from, from, candidate, time(candidate, from), {}});
+  /// How much slower than the fastest of all a window would be, at worst, without its candidate:
+  /// each of its sizes goes to the better of the windows beside it.
+  double loss_without(std::size_t w) {
+    const Window& window = windows_[w];
+    for (const std::uint64_t end : {window.from, window.to}) {
+      if (!least_.contains(end)) least_[end] = time(window.candidate, end);
+    }
+    double most = 0;
+    const auto last = least_.upper_bound(window.to);
+    for (auto it = least_.lower_bound(window.from); it != last && most < kLeastGain; ++it) {
+      Time other{std::numeric_limits<decltype(Time::picoseconds)>::max()};
+      if (w > 0) other = time(windows_[w - 1].candidate, it->first);
+      if (w + 1 < windows_.size()) {
+        other = std::min(other, time(windows_[w + 1].candidate, it->first));
+      }
+      most = std::max(most, static_cast<double>(other.picoseconds) /
+                                    std::max(1.0, static_cast<double>(it->second.picoseconds)) -
+                                1);
+    }
+    return most;
   }
-  void end_range(std::uint64_t to) {
-    TunedRange& range = result_.ranges.back();
-    range.to = to;
-    range.time_to = time(range.candidate, to);
+
+  /// Leaves the window out whose gain is least, if that is too little; the last one, which also
+  /// serves what is larger, only if no other is. \returns whether one was
+  bool merge_one() {
+    const std::size_t count = windows_.size();
+    std::size_t least = count;
+    double loss = kLeastGain;
+    for (std::size_t w = 0; w < count && count > 1 && (w + 1 < count || least == count); ++w) {
+      if (const double without = loss_without(w); without < loss) {
+        least = w;
+        loss = without;
+      }
+    }
+    if (least == count) return false;
+    leave_out(least);
+    return true;
+  }
+
+  /// Gives a window's sizes to those beside it.
+  void leave_out(std::size_t least) {
+    const Window gone = windows_[least];
+    const auto here = windows_.begin() + static_cast<std::ptrdiff_t>(least);
+    const auto next = windows_.erase(here);
+    if (next == windows_.begin()) {
+      next->from = gone.from;
+      return;
+    }
+    const auto before = std::prev(next);
+    if (next == windows_.end()) {
+      before->to = gone.to;
+    } else if (before->candidate == next->candidate) {
+      before->to = next->to;
+      windows_.erase(next);
+    } else {
+      before->to = last_of(before->candidate, next->candidate, before->to, next->from);
+      next->from = before->to + 1;
+    }
+  }
+
+  /// The last size up to which the first of two is the faster; `high` - 1 at most.
+  std::uint64_t last_of(std::size_t first, std::size_t second, std::uint64_t low,
+                        std::uint64_t high) const {
+    while (!is_close(low, high)) {
+      const std::uint64_t middle = between(low, high);
+      (time(first, middle) <= time(second, middle) ? low : high) = middle;
+    }
+    return low;
   }
 
   const Topology& topology_;
   const Topology& priced_;
+  Collective collective_;
+  Rank root_;
   const TuneOptions& options_;
+  Time message_;  // that generators are told
   TuneResult result_;
-  std::vector<std::size_t> live_;  // candidates that have a schedule
+  std::vector<std::size_t> live_;  // candidates that have a schedule, unlike those before
+  std::vector<std::size_t> twin_;  // of each candidate, who has its schedule
+  std::vector<Window> windows_;
+  std::map<std::uint64_t, Time> least_;  // the fastest at sizes where all were compared
 };
 
 }  // namespace
@@ -146,10 +317,10 @@ TuneResult tune(const Topology& topology, Collective collective, Rank root,
                 fmt::format("sizes: expected a first size up to the last, {}, got {}", options.last,
                             options.first));
   }
-  Tuner tuner(topology, options);
+  Tuner tuner(topology, collective, root, options);
   for (const std::string& spec :
        options.algorithms.empty() ? candidate_specs() : options.algorithms) {
-    tuner.add(spec, collective, root);
+    tuner.add(spec);
   }
   return tuner.run();
 }

@@ -86,6 +86,65 @@ TEST(AllreduceOptimal, NeverSlowerThanTwoPhases) {
   }
 }
 
+/// Three ranks and three switches with links of 1, 2 and 4 GB/s, of which reduce-scatter and
+/// all-gather use half at best, though the bound of them is that of all all-reduces.
+Topology uneven_switches() {
+  TopologyBuilder builder("uneven");
+  std::vector<NodeId> ranks, switches;
+  for (int i = 0; i < 3; ++i) ranks.push_back(builder.add_endpoint());
+  for (int i = 0; i < 3; ++i) switches.push_back(builder.add_switch(fmt::format("s{}", i)));
+  const auto link = [&](NodeId a, NodeId b, const char* there, const char* back) {
+    builder.add_link(a, b, parse_bandwidth(there), parse_time("150ns"));
+    builder.add_link(b, a, parse_bandwidth(back), parse_time("150ns"));
+  };
+  link(switches[0], ranks[2], "1GB/s", "2GB/s");
+  link(switches[0], ranks[0], "4GB/s", "4GB/s");
+  link(switches[0], ranks[1], "1GB/s", "2GB/s");
+  link(switches[0], switches[1], "1GB/s", "2GB/s");
+  link(switches[1], switches[2], "2GB/s", "2GB/s");
+  link(switches[2], ranks[1], "2GB/s", "4GB/s");
+  link(switches[0], ranks[2], "4GB/s", "4GB/s");
+  return std::move(builder).build();
+}
+
+/// Also where the bound of reduce-scatter + all-gather is the optimum, which no schedule of theirs
+/// need reach.
+TEST(AllreduceOptimal, AlwaysConsidersTrees) {
+  for (const Topology& topology : {uneven_switches(), make_topology("torus:4x4?ranks=0,1,4,5"),
+                                   make_topology("dgx-a100:2"), make_topology("star:5")}) {
+    for (const char* size : {"64KiB", "1MiB", "64MiB"}) {
+      SCOPED_TRACE(fmt::format("{} {}", topology.name(), size));
+      const auto time = [&](const char* algorithm) {
+        const std::string spec = fmt::format("{}size={}", algorithm, size);
+        return predict_time(make_schedule(spec, topology), topology, parse_bytes(size)).seconds();
+      };
+      const double trees = time("allreduce-optimal?form=trees&");
+      EXPECT_LE(time("allreduce-optimal?"), 1.01 * trees);
+      EXPECT_LE(time("auto?"), 1.01 * trees);
+    }
+  }
+}
+
+/// Pieces fill a pipeline, and each is a message that its sender works on.
+TEST(AllreduceOptimal, PiecesAreWorthTheirMessages) {
+  const CostModel cost{parse_time("1us")};
+  for (const char* spec : {"mesh:4x4", "torus:4x4?without=0-1", "star:4?slow=1:0.5", "mesh:1"}) {
+    const Topology topology = make_topology(spec);
+    for (const char* size : {"1KiB", "256KiB", "64MiB"}) {
+      const auto time = [&](const std::string& options) {
+        const Schedule schedule =
+            make_schedule(fmt::format("allreduce-optimal?{}&size={}", options, size), topology);
+        return predict_time(schedule, topology, parse_bytes(size), cost).seconds();
+      };
+      for (const char* pieces : {"segments=1", "segments=4", "segments=16", "message=0ns"}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", spec, size, pieces));
+        EXPECT_LE(time("form=trees&message=1us"),
+                  1.25 * time(fmt::format("form=trees&{}", pieces)));
+      }
+    }
+  }
+}
+
 TEST(AllreduceOptimal, ServesAllCollectivesAndSizes) {
   for (const char* spec : {"mesh:1", "mesh:1x1x1", "mesh:2", "mesh:2x1", "mesh:2x2", "mesh:3",
                            "torus:2x2", "mesh:2x3x4", "full:3", "mesh:3x3?bw=1GB/s,2.5GB/s"}) {
@@ -108,6 +167,7 @@ TEST(AllreduceOptimal, SaysWhatItExpects) {
   EXPECT_THROW(make_schedule("allreduce-optimal?form=lockstep", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?trees=0", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?size=big", make_topology("mesh:2")), Error);
+  EXPECT_THROW(make_schedule("allreduce-optimal?message=5", make_topology("mesh:2")), Error);
   EXPECT_THROW(make_schedule("allreduce-optimal?chunks=2", make_topology("mesh:2")), Error);
 }
 

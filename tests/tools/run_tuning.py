@@ -67,13 +67,15 @@ def main():
                                "--json"))
         transfers = [schedule["transfers"] for schedule in steps]
         expect(transfers[0] * 2 < transfers[1], f"messages of {small['algorithm']}, {large['algorithm']}:", transfers)
-        # With the rates of the topology, the prediction is that of tune.
-        write_table(fake, table, "0ns", "150ns", "16GB/s")
+        # With the rates of the topology and the same cost of a message, the prediction is that of tune and schedule.
+        write_table(fake, table, "1us", "150ns", "16GB/s")
         _, (small, large) = rows(multitree, topology, "ring", "--tuning", fake)
         tuned = json.loads(run(multitree, "tune", "-t", topology, "-a", "ring", "-b", str(LARGE), "-e", str(LARGE),
                                "--json"))
         seconds = tuned["candidates"][0]["seconds"][0]
         expect(abs(large["predicted_time"] - seconds * 1e6) < 1e-6 * seconds * 1e6, large["predicted_time"], seconds)
+        report = json.loads(run(multitree, "schedule", "-t", topology, "-a", "ring", "--size", str(LARGE), "--json"))
+        expect(abs(report["predicted_seconds"] - seconds) < 1e-6 * seconds, report["predicted_seconds"], seconds)
         times, (_, declared) = rows(multitree, topology, "ring")
         expect(times == "declared" and declared["predicted_time"] == large["predicted_time"], declared, large)
 

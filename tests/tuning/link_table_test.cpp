@@ -120,7 +120,8 @@ TEST(LinkTable, AutoChoosesByIt) {
 TEST(LinkTable, RanksOfOneHostShareWhatTheyHave) {
   const Topology topology = make_topology("torus:4x2");
   LinkTable table = uniform(topology, "6GB/s", "15us", "500ns");
-  const ChooseOptions options{.first = 256 << 10, .last = 256 << 10, .links = &table};
+  constexpr std::uint64_t kBytes = 1 << 20;
+  const ChooseOptions options{.first = kBytes, .last = kBytes, .links = &table};
   const auto spec = [&] {
     return choose_specs(topology, Collective::AllReduce, Rank{0}, options).front().spec;
   };
@@ -139,10 +140,10 @@ TEST(LinkTable, RanksOfOneHostShareWhatTheyHave) {
   // Nothing is faster than all that goes through the host one after the other.
   double bytes = 0;
   for (const Transfer& t : few.transfers) {
-    bytes += static_cast<double>(chunk_ranges(few, 256 << 10)[t.chunk].count);
+    bytes += static_cast<double>(chunk_ranges(few, kBytes)[t.chunk].count);
   }
   const double least = static_cast<double>(few.transfers.size()) * 1e-6 + bytes / 9e9;
-  EXPECT_GE(predict_time(few, with_times(topology, table), 256 << 10, shared).seconds(), least);
+  EXPECT_GE(predict_time(few, with_times(topology, table), kBytes, shared).seconds(), least);
   // Between hosts nothing is shared.
   table.hosts = {};
   for (const std::string& node : host.nodes) {

@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
@@ -107,6 +109,105 @@ TEST(Tune, ChoosesTheFastestEverywhere) {
         EXPECT_LE(own, predict_time(other.schedule, topology, size).seconds() * 1.05 + 1e-12)
             << other.spec << " at " << size;
       }
+    }
+  }
+}
+
+/// What is chosen for one size.
+TuneCandidate winner_at(const char* spec, std::uint64_t bytes, Time message) {
+  TuneOptions options;
+  options.first = options.last = bytes;
+  options.cost.message_overhead = message;
+  const TuneResult result = tune(make_topology(spec), Collective::AllReduce, Rank{0}, options);
+  return result.candidates[result.ranges.front().candidate];
+}
+
+/// Whole vectors to near partners are 1.5 times faster there than what else there is.
+TEST(Tune, TriesVariants) {
+  const TuneCandidate winner = winner_at("torus:4x4", 64, Time{});
+  EXPECT_THAT(winner.spec, testing::EndsWith("?variant=latency"));
+  const Topology topology = make_topology("torus:4x4");
+  for (const char* variant : {"swing?variant=latency", "bine?variant=latency"}) {
+    EXPECT_THAT(candidate_specs(), testing::Contains(variant));
+    EXPECT_LE(winner.times.front(), predict_time(make_schedule(variant, topology), topology, 64));
+  }
+}
+
+/// Data of 1 KiB isn't cut as 64 MiB are: once a tree of 541 steps was chosen, of 2 bytes each.
+TEST(Tune, TellsTheSizeToThoseWhoAsk) {
+  const Topology topology = make_topology("mesh:4x4");
+  TuneOptions options;  // messages cost nothing
+  options.first = options.last = 1 << 10;
+  const TuneResult result = tune(topology, Collective::AllReduce, Rank{0}, options);
+  for (const TuneCandidate& candidate : result.candidates) {
+    EXPECT_LT(candidate.schedule.num_steps(), 150U) << candidate.spec;
+  }
+  options.first = 1 << 10;
+  options.last = 64 << 20;
+  options.algorithms = {"forest"};
+  const TuneResult forest = tune(topology, Collective::AllGather, Rank{0}, options);
+  ASSERT_GE(forest.ranges.size(), 2U);
+  EXPECT_EQ(forest.candidates.front().spec, "forest?size=16KiB");
+  EXPECT_EQ(forest.candidates.back().schedule.transfers.size(),
+            make_schedule("forest", topology, Collective::AllGather).transfers.size());
+  EXPECT_LT(forest.candidates.front().schedule.transfers.size(),
+            forest.candidates.back().schedule.transfers.size());
+  for (const TuneCandidate& candidate : forest.candidates) {
+    Schedule same = make_schedule(candidate.spec, topology, Collective::AllGather);
+    EXPECT_EQ(candidate.schedule, same) << candidate.spec;
+  }
+}
+
+TEST(Tune, TellsTheCostOfMessages) {
+  EXPECT_EQ(told("auto", 1 << 10, kMessageOverhead), "auto?size=1KiB&message=1us");
+  EXPECT_EQ(told("forest?k=2", kDefaultSize, kMessageOverhead), "forest?k=2&message=1us");
+  EXPECT_EQ(told("auto?size=5&message=0ns", 1 << 10, kMessageOverhead), "auto?size=5&message=0ns");
+  EXPECT_EQ(told("forest?segments=4", 1 << 10, kMessageOverhead), "forest?segments=4");
+  EXPECT_EQ(told("ring", 1 << 10, kMessageOverhead), "ring");
+  EXPECT_EQ(told("auto", kDefaultSize, Time{}), "auto");
+  EXPECT_THROW(told("telepathy", 1 << 10, Time{}), Error);
+  // The trees that are best for links alone send thousands of messages a rank.
+  const TuneCandidate winner = winner_at("mesh:4x4", 64 << 20, kMessageOverhead);
+  EXPECT_THAT(winner.spec, HasSubstr("message=1us"));
+  EXPECT_LT(winner.schedule.transfers.size(),
+            make_schedule("allreduce-optimal", make_topology("mesh:4x4")).transfers.size());
+}
+
+/// A window is worth a hundredth somewhere, over doing without it, and none is missing for more.
+TEST(Tune, CutsNoWindowForLessThanAHundredth) {
+  for (const char* spec : {"mesh:4x4", "fattree:4x4", "dgx2", "full:8", "torus:4x4?slow=5:0.5"}) {
+    SCOPED_TRACE(spec);
+    const Topology topology = make_topology(spec);
+    const TuneResult result = tune(topology, Collective::AllReduce, Rank{0}, {});
+    const auto time = [&](std::size_t range, std::uint64_t bytes) {
+      return predict_time(result.candidates[result.ranges[range].candidate].schedule, topology,
+                          bytes)
+          .seconds();
+    };
+    for (std::size_t i = 0; i < result.ranges.size(); ++i) {
+      const TunedRange& range = result.ranges[i];
+      std::vector<std::uint64_t> sizes{range.from, range.to};
+      for (std::size_t s = 0; s < result.sizes.size(); ++s) {
+        if (result.sizes[s] < range.from || result.sizes[s] > range.to) continue;
+        sizes.push_back(result.sizes[s]);
+        for (const TuneCandidate& other : result.candidates) {
+          if (!other.unsupported.empty()) continue;
+          EXPECT_LE(time(i, result.sizes[s]), 1.0101 * other.times[s].seconds()) << other.spec;
+        }
+      }
+      for (double size = static_cast<double>(range.from); size < static_cast<double>(range.to);) {
+        sizes.push_back(static_cast<std::uint64_t>(size));
+        size *= 1.1;
+      }
+      double gain = result.ranges.size() == 1 ? 1 : 0;
+      for (const std::uint64_t size : sizes) {
+        double without = 1e9;
+        if (i > 0) without = std::min(without, time(i - 1, size));
+        if (i + 1 < result.ranges.size()) without = std::min(without, time(i + 1, size));
+        gain = std::max(gain, without / time(i, size) - 1);
+      }
+      EXPECT_GE(gain, 0.005) << range.from << " to " << range.to << " by "
+                             << result.candidates[range.candidate].spec;
     }
   }
 }

@@ -88,7 +88,7 @@ class Observer {
   std::shared_ptr<runtime::Recorder> recorder_;
   const Topology* network_ = nullptr;
   std::optional<Topology> priced_;  ///< the network with the times for predictions
-  CostModel cost_;
+  CostModel cost_{kMessageOverhead};
   const SizedSchedules* schedules_ = nullptr;
   const Schedule* schedule_ = nullptr;  ///< of the row; null without messages
   RowKey key_;

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Trees in as many pieces as are worth their messages.
+#pragma once
+
+#include <cstdint>
+
+#include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/tree_packing.hpp"
+#include "algorithms/schedule.hpp"
+
+namespace multitree {
+
+/// time_trees() with `most.segments`, what is best for links alone, or with half as many, a quarter
+/// and so on, as long as that is faster for `bytes` where every message costs its sender `message`.
+Schedule time_trees_in_pieces(const TreePacking& packing, const Topology& topology,
+                              const TimingOptions& most, std::uint64_t bytes, Time message);
+
+}  // namespace multitree
