@@ -13,7 +13,7 @@ add_library(verilated_runtime STATIC
   ${verilator_include}/verilated.cpp ${verilator_include}/verilated_dpi.cpp
   ${verilator_include}/verilated_cov.cpp ${verilator_include}/verilated_fst_c.cpp
   ${verilator_include}/verilated_threads.cpp ${PROJECT_SOURCE_DIR}/rtl/sim/stop.cpp)
-target_include_directories(verilated_runtime PUBLIC ${PROJECT_SOURCE_DIR})
+target_include_directories(verilated_runtime PUBLIC ${PROJECT_SOURCE_DIR} ${MULTITREE_GENERATED_DIR})
 target_include_directories(verilated_runtime SYSTEM PUBLIC
   ${verilator_include} ${verilator_include}/vltstd)
 # A failed assertion throws instead of ending the process.

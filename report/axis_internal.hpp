@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Which part of the numbers an axis shows, and where its ticks are.
+/// Which part of the numbers an axis shows. gnuplot says where its ticks are and what they are
+/// called; it is told only what it does not know: sizes in bytes, names of groups.
 #pragma once
 
 #include <span>
@@ -15,21 +16,19 @@ struct Tick {
 };
 
 struct Axis {
-  double low = 0;
-  double high = 1;  ///< > low
-  bool log = false;
-  std::vector<Tick> ticks{};  ///< within [low, high], ascending
-
-  /// Where a value is: 0 at low, 1 at high.
-  [[nodiscard]] double position(double value) const;
+  std::string range = "[0:1]";  ///< as gnuplot has it
+  int base = 0;                 ///< of its logarithms; 0: linear
+  std::vector<Tick> ticks{};    ///< ascending; none: gnuplot's
 };
 
 /// An axis for results: it ends at ticks and, unless logarithmic, includes 0.
 /// Values are finite, up to 1e300 in magnitude and, if `log`, > 0 (also below). None: 0 to 1.
 Axis value_axis(std::span<const double> values, bool log);
 
-/// An axis for what is varied: it ends a little outside of the values. Ticks are at powers of two
-/// if `bytes` or, if `log`, when all values are powers of two.
+/// An axis for what is varied: it ends a little outside of the values or, if logarithmic, of the
+/// powers between which they lie, so that there always are two to be marked. These are powers of
+/// two if `bytes` or if all values are. Values within a factor of two have a linear axis: there may
+/// be no power between them, and nobody sees the difference.
 Axis argument_axis(std::span<const double> values, bool log, bool bytes);
 
 }  // namespace multitree::report

@@ -55,7 +55,7 @@ Figure figure_of(const Bars& bars) {
     figure.legend.push_back(bars.limit->first);
   }
   const auto groups = static_cast<double>(bars.groups.size());
-  figure.x.high = std::max(1.0, groups);
+  figure.x.range = fmt::format("[0:{}]", std::max(1.0, groups));
   for (const std::string& group : bars.groups) {
     figure.x.ticks.push_back({static_cast<double>(figure.x.ticks.size()) + 0.5, group});
   }
@@ -66,15 +66,14 @@ Figure figure_of(const Bars& bars) {
 }
 
 /// Lines "left right top" of the bars of one series.
-std::string data_block(const Bars& bars, std::size_t index, const Figure& figure) {
+std::string data_block(const Bars& bars, std::size_t index) {
   const double width = kFilled / static_cast<double>(bars.series.size());
   std::string text = fmt::format("$data{} << END\n", index);
   for (std::size_t group = 0; group < bars.groups.size(); ++group) {
     const double left =
         static_cast<double>(group) + (1 - kFilled) / 2 + width * static_cast<double>(index);
-    text += fmt::format("{:.6f} {:.6f} {:.6f}\n", figure.x.position(left + 0.04 * width),
-                        figure.x.position(left + 0.96 * width),
-                        figure.y.position(bars.series[index].values[group]));
+    text += fmt::format("{:.6f} {:.6f} {:.17g}\n", left + 0.04 * width, left + 0.96 * width,
+                        bars.series[index].values[group]);
   }
   return text + "END\n";
 }
@@ -88,16 +87,14 @@ std::string to_svg(const Bars& bars) {
   std::vector<std::string> curves;
   for (std::size_t i = 0; i < bars.series.size(); ++i) {
     const bool empty = bars.groups.empty();
-    if (!empty) data += data_block(bars, i, figure);
+    if (!empty) data += data_block(bars, i);
     // x, y and the edges of a box.
     const std::string source =
-        empty ? "NaN"
-              : fmt::format("$data{} using (($1+$2)/2):({:.6f}):1:2:({:.6f}):3", i,
-                            figure.y.position(0), figure.y.position(0));
+        empty ? "NaN" : fmt::format("$data{} using (($1+$2)/2):(0):1:2:(0):3", i);
     curves.push_back(fmt::format("{} with boxxyerror fs solid 1 lc rgb '{}' title {}", source,
                                  fill(i), gnuplot_quote(bars.series[i].label)));
   }
-  if (bars.limit) curves.push_back(limit_curve(figure, *bars.limit));  // in front
+  if (bars.limit) curves.push_back(limit_curve(*bars.limit));  // in front
   return draw(figure, data, curves);
 }
 

@@ -23,7 +23,8 @@ constexpr double kFont = 14;
 constexpr double kTitleFont = 16;
 constexpr double kLetter = 0.58;  // width by size
 constexpr double kPlotHeight = 320;
-constexpr double kRow = 22;            // of the legend
+constexpr double kMarks = 66;  // left of the plot: about what the ticks and their label take
+constexpr double kRow = 22;    // of the legend
 constexpr double kGnuplotRow = 21.08;  // the same with spacing 1, at kFont
 constexpr double kSample = 50;         // its lines
 constexpr double kGap = 20;
@@ -47,7 +48,7 @@ double radians(double degrees) { return degrees * std::acos(-1.0) / 180; }
 /// Where things are, in pixels from the left and the top.
 struct Layout {
   double width, height;
-  double left, right, top, bottom;  // of the plot area
+  double left, right, top, bottom;  // of the plot area; left if slanted, otherwise about
   double legend_x, legend_y;
   std::size_t rows;  // of the legend, at least 1
   bool slanted;      // x ticks
@@ -65,8 +66,7 @@ Layout lay_out(const Figure& figure) {
   layout.slanted = figure.named_x &&
                    (ticks + 6) * static_cast<double>(figure.x.ticks.size()) > figure.plot_width;
 
-  layout.left = (figure.y_label.empty() ? 12 : 36) + widest(figure.y.ticks) + 12;
-  if (layout.slanted) layout.left = std::max(layout.left, ticks * std::cos(radians(kSlant)));
+  layout.left = layout.slanted ? std::max(kMarks, ticks * std::cos(radians(kSlant))) : kMarks;
   layout.top = figure.title.empty() ? kGap : 46;
   layout.right = layout.left + figure.plot_width;
   if (!beside) layout.right = std::max(layout.right, layout.left + legend);
@@ -89,24 +89,26 @@ std::string tick_list(const Axis& axis) {
   for (const Tick& tick : axis.ticks) {
     std::string text;
     for (const char c : tick.label) text += c == '%' ? std::string("%%") : std::string(1, c);
-    items.push_back(fmt::format("{} {:.6f} {}", gnuplot_quote(text), axis.position(tick.at),
-                                tick.label.empty() ? 1 : 0));
+    items.push_back(
+        fmt::format("{} {:.17g} {}", gnuplot_quote(text), tick.at, tick.label.empty() ? 1 : 0));
   }
   return fmt::format("({})", fmt::join(items, ", "));
 }
 
 std::string area_script(const Layout& layout) {
   const double w = layout.width, h = layout.height;
-  return fmt::format(
+  std::string script = fmt::format(
       "set encoding utf8\n"
       "set terminal svg size {},{} fixed font 'Helvetica,Arial,sans-serif,{}' noenhanced "
       "background '#ffffff' rounded\n"
-      "set lmargin at screen {:.6f}\nset rmargin at screen {:.6f}\n"
+      "set rmargin at screen {:.6f}\n"
       "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n"
       "set key at screen {:.6f},{:.6f} left top reverse Left samplen 2.4 spacing {:.3f} "
       "maxrows {}\n",
-      w, h, kFont, layout.left / w, layout.right / w, 1 - layout.top / h, 1 - layout.bottom / h,
-      layout.legend_x / w, 1 - layout.legend_y / h, kRow / kGnuplotRow, layout.rows);
+      w, h, kFont, layout.right / w, 1 - layout.top / h, 1 - layout.bottom / h, layout.legend_x / w,
+      1 - layout.legend_y / h, kRow / kGnuplotRow, layout.rows);
+  if (layout.slanted) script += fmt::format("set lmargin at screen {:.6f}\n", layout.left / w);
+  return script;
 }
 
 std::string axes_script(const Figure& figure, const Layout& layout) {
@@ -114,30 +116,24 @@ std::string axes_script(const Figure& figure, const Layout& layout) {
       "set border 3 lw 1 lc rgb '#555555'\n"
       "set tics nomirror out scale 0.5,0.3 textcolor rgb '#222222'\n"
       "set style fill solid 1 noborder\n"
-      "set xrange [0:1]\nset yrange [0:1]\n";
+      "set format '%.10g'\n"
+      "set samples 2\n";
+  for (const auto& [name, axis] : {std::pair{'x', &figure.x}, std::pair{'y', &figure.y}}) {
+    script += fmt::format("set {}range {}\n", name, axis->range);
+    if (axis->base != 0) script += fmt::format("set logscale {} {}\n", name, axis->base);
+    if (!axis->ticks.empty()) script += fmt::format("set {}tics {}\n", name, tick_list(*axis));
+  }
   script += fmt::format("set grid {} ytics lt 1 lw 1 lc rgb '#e4e4e4'\n",
                         figure.named_x ? "noxtics" : "xtics");
   script += fmt::format("set xtics {} offset 0,{} {}\nset ytics offset 0.5,0\n",
                         figure.named_x ? "scale 0" : "", layout.slanted ? -0.15 : 0.3,
                         layout.slanted ? fmt::format("rotate by {} right", kSlant) : "norotate");
-  script += fmt::format("set xtics {}\nset ytics {}\n", tick_list(figure.x), tick_list(figure.y));
   if (!figure.title.empty()) {
-    script += fmt::format("set label 1 {} at screen {:.6f},{:.6f} left font ',{}'\n",
-                          gnuplot_quote(figure.title), layout.left / layout.width,
-                          1 - 20 / layout.height, kTitleFont);
+    script += fmt::format("set label 1 {} at graph 0, screen {:.6f} left font ',{}'\n",
+                          gnuplot_quote(figure.title), 1 - 20 / layout.height, kTitleFont);
   }
-  if (!figure.y_label.empty()) {
-    script += fmt::format("set label 2 {} at screen {:.6f},{:.6f} center rotate by 90\n",
-                          gnuplot_quote(figure.y_label),
-                          (layout.left - 30 - widest(figure.y.ticks)) / layout.width,
-                          1 - (layout.top + layout.bottom) / 2 / layout.height);
-  }
-  if (!figure.x_label.empty()) {
-    script += fmt::format(
-        "set label 3 {} at screen {:.6f},{:.6f} center\n", gnuplot_quote(figure.x_label),
-        (layout.left + layout.right) / 2 / layout.width, 1 - (layout.bottom + 46) / layout.height);
-  }
-  return script;
+  return script + fmt::format("set xlabel {}\nset ylabel {}\n", gnuplot_quote(figure.x_label),
+                              gnuplot_quote(figure.y_label));
 }
 
 }  // namespace
@@ -168,10 +164,9 @@ void check_number(std::string_view what, double value, bool log) {
   }
 }
 
-std::string limit_curve(const Figure& figure, const std::pair<std::string, double>& limit) {
-  return fmt::format(
-      "'+' using ($0):({:.6f}) every ::0::1 with lines lw 1.6 dt (9,5) lc rgb '#444444' title {}",
-      figure.y.position(limit.second), gnuplot_quote(limit.first));
+std::string limit_curve(const std::pair<std::string, double>& limit) {
+  return fmt::format("{:.17g} with lines lw 1.6 dt (9,5) lc rgb '#444444' title {}", limit.second,
+                     gnuplot_quote(limit.first));
 }
 
 std::string draw(const Figure& figure, const std::string& data,

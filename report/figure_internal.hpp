@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What line and bar charts share: axes, legend, sizes, colours. gnuplot is given positions within
-/// the plot area, 0 to 1 in both directions, so no magnitude of the data is too much for it.
+/// What line and bar charts share: axes, legend, sizes, colours.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,7 @@ void check_text(std::string_view what, std::string_view text);
 void check_number(std::string_view what, double value, bool log);
 
 /// The clause of gnuplot's `plot` for a dashed line from side to side.
-std::string limit_curve(const Figure& figure, const std::pair<std::string, double>& limit);
+std::string limit_curve(const std::pair<std::string, double>& limit);
 
 /// The SVG. `data` defines what `curves`, the clauses of gnuplot's `plot`, refer to.
 std::string draw(const Figure& figure, const std::string& data,

@@ -62,11 +62,9 @@ Figure figure_of(const Plot& plot) {
   return figure;
 }
 
-std::string data_block(std::size_t index, const Series& series, const Figure& figure) {
+std::string data_block(std::size_t index, const Series& series) {
   std::string text = fmt::format("$data{} << END\n", index);
-  for (const auto& [x, y] : series.points) {
-    text += fmt::format("{:.6f} {:.6f}\n", figure.x.position(x), figure.y.position(y));
-  }
+  for (const auto& [x, y] : series.points) text += fmt::format("{:.17g} {:.17g}\n", x, y);
   return text + "END\n";
 }
 
@@ -86,9 +84,9 @@ std::string to_svg(const Plot& plot) {
   const Figure figure = figure_of(plot);
   std::string data;
   std::vector<std::string> curves;
-  if (plot.limit) curves.push_back(limit_curve(figure, *plot.limit));
+  if (plot.limit) curves.push_back(limit_curve(*plot.limit));
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
-    if (!plot.series[i].points.empty()) data += data_block(i, plot.series[i], figure);
+    if (!plot.series[i].points.empty()) data += data_block(i, plot.series[i]);
     curves.push_back(curve(i, plot.series[i]));
   }
   return draw(figure, data, curves);

@@ -3,8 +3,10 @@
 /// Tables as bits: one image for the C++ model, the RTL and the runtime.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "nic/encode/layout.hpp"
 #include "nic/table/table.hpp"
@@ -28,6 +30,10 @@ std::string write_image(const Tables& tables, const Layout& layout);
 /// \throws Error(InvalidInput) naming `path`, the byte, what was expected and what was found: not
 /// an image, another version, cut short, a wrong checksum, a wrong parity, a value out of range.
 Tables read_image(std::string_view image, const std::string& path);
+
+/// The table of one rank as hardware is given it: each entry in words of its own, the lowest first.
+/// \throws as write_image().
+std::vector<std::uint32_t> entry_words(const Tables& tables, Rank rank, const Layout& layout);
 
 /// The table of one rank for $readmemh: an entry a line, as many hexadecimal digits as the layout
 /// has bits. \throws as write_image().

@@ -28,22 +28,37 @@ std::size_t longest(const std::vector<std::vector<T>>& of_rank) {
   return most;
 }
 
+/// Of an entry.
+std::uint32_t words_of(const Layout& layout) { return (layout.bits() + 31) / 32; }
+
 }  // namespace
+
+std::vector<std::uint32_t> entry_words(const Tables& tables, Rank rank, const Layout& layout) {
+  const Packing packing = packing_of(tables, layout);
+  const std::size_t entries = tables.of_rank[index(rank)].size(), each = words_of(layout);
+  std::vector<std::uint32_t> words(entries * each, 0);
+  for (std::size_t i = 0; i < entries; ++i) {
+    BitWriter bits;
+    put_entry(bits, packing, tables, index(rank), i);
+    for (std::size_t b = 0; b < bits.bytes().size(); ++b) {
+      const std::uint32_t byte = static_cast<unsigned char>(bits.bytes()[b]);
+      words[i * each + b / 4] |= byte << (8 * (b % 4));
+    }
+  }
+  return words;
+}
 
 std::string memory_file(const Tables& tables, Rank rank) {
   return memory_file(tables, rank, layout_of(tables));
 }
 
 std::string memory_file(const Tables& tables, Rank rank, const Layout& layout) {
-  const Packing packing = packing_of(tables, layout);
-  const std::uint32_t digits = (layout.bits() + 3) / 4;
+  const std::vector<std::uint32_t> words = entry_words(tables, rank, layout);
+  const std::uint32_t digits = (layout.bits() + 3) / 4, each = words_of(layout);
   std::string text;
-  for (std::size_t i = 0; i < tables.of_rank[index(rank)].size(); ++i) {
-    BitWriter bits;
-    put_entry(bits, packing, tables, index(rank), i);
+  for (std::size_t first = 0; first < words.size(); first += each) {
     for (std::uint32_t d = digits; d-- > 0;) {
-      const auto byte = static_cast<unsigned char>(bits.bytes()[d / 2]);
-      text.push_back("0123456789abcdef"[(byte >> (4 * (d % 2))) & 15U]);
+      text.push_back("0123456789abcdef"[(words[first + d / 8] >> (4 * (d % 8))) & 15U]);
     }
     text.push_back('\n');
   }

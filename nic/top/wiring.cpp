@@ -7,13 +7,14 @@
 
 #include <algorithm>
 
+#include "generated/mt_pkg.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
 namespace {
 
-/// Widths of rtl/pkg/mt_pkg.sv: a rank in a header; a port in a hop.
-constexpr std::uint32_t kMostRanks = 256, kMostPorts = 32;
+/// A rank in a header; a port in a hop.
+constexpr std::uint32_t kMostRanks = 1U << mt_pkg::kSrcW, kMostPorts = 1U << mt_pkg::kHopPortW;
 
 [[noreturn]] void refuse(const Topology& topology, const std::string& what) {
   throw Error(ErrorCode::Unsupported, fmt::format("hardware: {}: {}", topology.name(), what));

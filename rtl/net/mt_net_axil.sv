@@ -10,7 +10,7 @@ module mt_net_axil #(
   // Interfaces.
   parameter int unsigned NumRanks = 4,
   // Width of credit counters.
-  parameter int unsigned CreditW = 10,
+  parameter int unsigned CreditW = mt_pkg::CreditW,
   localparam int unsigned RankW = NumRanks > 1 ? $clog2(NumRanks) : 1,
   localparam int unsigned A = 12 + RankW + 1
 ) (

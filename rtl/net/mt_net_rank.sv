@@ -4,10 +4,10 @@
 // of a network lie side by side evenly; what is above NumPorts is 0.
 module mt_net_rank #(
   // Links of this rank, and the most of any.
-  parameter int unsigned NumPorts = 4,
-  parameter int unsigned MaxPorts = 4,
+  parameter int unsigned NumPorts = mt_pkg::NumPorts,
+  parameter int unsigned MaxPorts = mt_pkg::NumPorts,
   // Cycles of the reduction unit; 1: its sums by a C function.
-  parameter int unsigned ReduceLatency = 2,
+  parameter int unsigned ReduceLatency = mt_pkg::ReduceCycles,
   parameter int unsigned FpImpl = 0,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
@@ -131,10 +131,10 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_taken_piece;
   logic irq, unused_wready, unused_bvalid;
 
-  // Widths of entries: those of verilated_layout(), rtl/sim/loader.hpp.
+  // Widths of entries: those of all networks, as verilated_layout() has them.
   mt_node #(
-    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(ReduceLatency),
-    .FpImpl(FpImpl), .EnCounters(EnCounters)
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW),
+    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_wvalid_i(wvalid_i), .s_axil_wready_o(unused_wready),

@@ -2,26 +2,26 @@
 // A node of a network: an interface and its router, a port of the interface for each link.
 module mt_node #(
   // Links, and so ports of the interface.
-  parameter int unsigned NumPorts = 4,
+  parameter int unsigned NumPorts = mt_pkg::NumPorts,
   // Virtual channels, and the width of their credit counters.
-  parameter int unsigned NumVc = 4,
-  parameter int unsigned CreditW = 10,
+  parameter int unsigned NumVc = mt_pkg::NumVc,
+  parameter int unsigned CreditW = mt_pkg::CreditW,
   // Widths of the fields of an entry, docs/nic-spec.md.
-  parameter int unsigned StepW = 12,
-  parameter int unsigned FlowW = 8,
-  parameter int unsigned PieceOfFlowW = 4,
+  parameter int unsigned StepW = mt_pkg::StepW,
+  parameter int unsigned FlowW = mt_pkg::FlowW,
+  parameter int unsigned PieceOfFlowW = mt_pkg::PieceOfFlowW,
   // Width of a piece's number, flow * (pieces of a flow) + piece.
   parameter int unsigned PieceW = FlowW + PieceOfFlowW,
-  parameter int unsigned RouteW = 8,
-  parameter int unsigned CntW = 6,
-  parameter int unsigned StartW = 24,
-  parameter int unsigned SizeW = 24,
+  parameter int unsigned RouteW = mt_pkg::RouteW,
+  parameter int unsigned CntW = mt_pkg::CountW,
+  parameter int unsigned StartW = mt_pkg::StartW,
+  parameter int unsigned SizeW = mt_pkg::SizeW,
   // Entries of each port; steps that have lengths; routes.
-  parameter int unsigned TableDepth = 1024,
-  parameter int unsigned StepDepth = 1024,
-  parameter int unsigned NumRoutes = 256,
+  parameter int unsigned TableDepth = mt_pkg::TableDepth,
+  parameter int unsigned StepDepth = mt_pkg::StepDepth,
+  parameter int unsigned NumRoutes = mt_pkg::NumRoutes,
   // Places of each port for early worms.
-  parameter int unsigned ParkSlots = 32,
+  parameter int unsigned ParkSlots = mt_pkg::ParkSlots,
   // What is supported: lockstep, packets, exchanges of sums, long routes, counters.
   parameter int unsigned EnLockstep = 1,
   parameter int unsigned EnPackets = 1,
@@ -33,12 +33,12 @@ module mt_node #(
   parameter int unsigned EnFp32 = 1,
   parameter int unsigned EnBf16 = 1,
   parameter int unsigned EnFp16 = 1,
-  parameter int unsigned Latency = 2,
+  parameter int unsigned Latency = mt_pkg::ReduceCycles,
   parameter int unsigned FpImpl = 0,
   // Ports that take turns at a reduction unit, 1 or 2.
   parameter int unsigned PortsPerUnit = 1,
   // Places of each virtual channel; a power of two.
-  parameter int unsigned Depth = 512,
+  parameter int unsigned Depth = mt_pkg::VcDepth,
   localparam int unsigned P = NumPorts,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels on links, and what goes wrong: the formats that all modules share.
+// What travels on links, what tables have room for, and what goes wrong: the one place for widths that
+// modules and C++ share. cmake/Constants.cmake makes a header of every `localparam int unsigned`.
 package mt_pkg;
 
   // Payload of a flit.
@@ -28,6 +29,31 @@ package mt_pkg;
   localparam int unsigned SrcW = 8;
   // Byte addresses of a buffer.
   localparam int unsigned AddrW = StartW + 3;
+
+  // What an interface has unless its instance says otherwise. Fields of table entries, in the order of
+  // the image, docs/nic-spec.md: an operation of 2 bits, then these; wait, turn and after have CountW
+  // bits each, start has StartW, and the last bit is parity.
+  localparam int unsigned StepW = 12;
+  localparam int unsigned FlowW = 8;
+  localparam int unsigned PieceOfFlowW = 4;
+  localparam int unsigned RouteW = 8;
+  localparam int unsigned SizeW = 24;
+  // Networks, in simulation and as one module: flows of more pieces, but fewer pieces in all than the
+  // two widths together could number.
+  localparam int unsigned NetPieceOfFlowW = 8;
+  localparam int unsigned NetPieceW = 12;
+  // Entries of each port; steps that have lengths; routes.
+  localparam int unsigned TableDepth = 1024;
+  localparam int unsigned StepDepth = 1024;
+  localparam int unsigned NumRoutes = 1 << RouteW;
+  // Ports, places of each for early worms, cycles of a reduction unit.
+  localparam int unsigned NumPorts = 4;
+  localparam int unsigned ParkSlots = 32;
+  localparam int unsigned ReduceCycles = 2;
+  // Virtual channels, places of each, and the width of their credit counters.
+  localparam int unsigned NumVc = 4;
+  localparam int unsigned VcDepth = 512;
+  localparam int unsigned CreditW = 10;
 
   // A flit: what a router moves in a cycle. Wires have a lane of whole words for it, so that lanes
   // begin with a word in simulation; the bits that are not used are 0 and cost nothing.

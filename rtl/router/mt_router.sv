@@ -6,15 +6,15 @@
 
 module mt_router #(
   // Links to other routers; inputs and outputs 0 .. NumLinks-1.
-  parameter int unsigned NumLinks = 4,
+  parameter int unsigned NumLinks = mt_pkg::NumPorts,
   // Ports of the interface at this router; inputs and outputs NumLinks and up. 0: a switch.
-  parameter int unsigned NumLocal = 4,
+  parameter int unsigned NumLocal = mt_pkg::NumPorts,
   // Virtual channels of each link.
-  parameter int unsigned NumVc = 4,
+  parameter int unsigned NumVc = mt_pkg::NumVc,
   // Places of each virtual channel; a power of two.
-  parameter int unsigned Depth = 512,
+  parameter int unsigned Depth = mt_pkg::VcDepth,
   // Width of credit counters.
-  parameter int unsigned CreditW = 10,
+  parameter int unsigned CreditW = mt_pkg::CreditW,
   localparam int unsigned P = NumLinks + NumLocal,
   localparam int unsigned L = NumLocal > 0 ? NumLocal : 1,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,

@@ -21,7 +21,8 @@ namespace {
 /// Cycles that hardware may take beyond what the model has taken, to show how it ends.
 constexpr std::uint64_t kSpareCycles = 200'000;
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 31;
-constexpr std::size_t kShortRoute = 2;  // links, for a header without a flit for the route
+constexpr std::size_t kShortRoute =
+    mt_pkg::kShortHops - 1;  // links, for a header without a flit for the route
 
 /// Compares the hardware's events with the model's, until they differ.
 class Comparison {
@@ -98,8 +99,8 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Sch
   require(parameters.packet_bytes % usual.flit_bytes == 0, "packets of whole flits");
   nic::Parameters hardware = parameters;
   hardware.reduction = nic::Reduction::Pipelined;
-  hardware.reduction_cycles = kReductionCycles;
-  hardware.park_slots = kParkSlots;
+  hardware.reduction_cycles = mt_pkg::kReduceCycles;
+  hardware.park_slots = mt_pkg::kParkSlots;
   hardware.ejection_channels = 1;
   hardware.shared_inputs = true;
   hardware.element_bytes = bytes_of(type);

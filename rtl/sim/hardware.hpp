@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "generated/mt_pkg.hpp"
 #include "rtl/sim/memory.hpp"
 #include "topologies/topology.hpp"
 
@@ -22,7 +23,8 @@ struct RegisterWrite {
 struct LinkFlit {
   bool valid = false;
   std::uint8_t vc = 0;
-  std::array<std::uint32_t, 5> bits{};  ///< mt_pkg::flit_t, from the lowest word up
+  std::array<std::uint32_t, mt_pkg::kLaneW / 32>
+      bits{};  ///< mt_pkg::flit_t, from the lowest word up
 };
 
 /// What an interface did in a cycle; ports as bits.

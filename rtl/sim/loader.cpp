@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <sstream>
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/uniform.hpp"
@@ -18,48 +17,33 @@
 namespace multitree::rtl {
 namespace {
 
-using nic::Field;
-
-constexpr std::uint32_t kHopPortBits = 5, kHopBits = 9, kShortHops = 3, kLongHops = 14;
-constexpr std::uint32_t kMostRanks = 256;
-constexpr std::uint32_t kNibble = 4, kWordNibbles = 8;
-
-/// The words of a line of a memory file, the lowest first.
-std::vector<std::uint32_t> words_of(const std::string& hex, std::uint32_t bits) {
-  std::vector<std::uint32_t> words((bits + 31) / 32, 0);
-  for (std::size_t i = 0; i < hex.size(); ++i) {
-    const std::size_t nibble = hex.size() - 1 - i;
-    const auto value = static_cast<std::uint32_t>(std::stoul(hex.substr(i, 1), nullptr, 16));
-    words[nibble / kWordNibbles] |= value << (nibble % kWordNibbles * kNibble);
-  }
-  return words;
-}
+constexpr std::uint32_t kMostRanks = 1U << mt_pkg::kSrcW;
 
 /// A route as the hardware has it: hops from bit 0 up, the last one to the interface.
 /// \param ejection the router's output to it.
 std::array<std::uint32_t, 4> route_words(const nic::TableRoute& route, std::uint32_t classes,
                                          std::uint32_t channels, std::uint32_t ejection,
                                          bool is_long) {
-  if (route.hops.size() + 1 > kLongHops) {
+  if (route.hops.size() + 1 > mt_pkg::kLongHops) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("hardware model: expected routes of at most {} links, got {}",
-                            kLongHops - 1, route.hops.size()));
+                            mt_pkg::kLongHops - 1, route.hops.size()));
   }
   std::array<std::uint32_t, 4> words{};
   const auto put = [&](std::size_t hop, std::uint32_t value) {
-    const std::size_t bit = hop * kHopBits;
+    const std::size_t bit = hop * mt_pkg::kHopW;
     words[bit / 32] |= value << (bit % 32);
-    if (bit % 32 + kHopBits > 32) words[bit / 32 + 1] |= value >> (32 - bit % 32);
+    if (bit % 32 + mt_pkg::kHopW > 32) words[bit / 32 + 1] |= value >> (32 - bit % 32);
   };
   for (std::size_t h = 0; h < route.hops.size(); ++h) {
     std::uint32_t mask = 0;
     for (std::uint32_t v = 0; v < channels; ++v) {
       if (v * classes / channels == route.hops[h].vc_class) mask |= 1U << v;
     }
-    put(h, route.hops[h].port | mask << kHopPortBits);
+    put(h, route.hops[h].port | mask << mt_pkg::kHopPortW);
   }
-  put(route.hops.size(), ejection | 1U << kHopPortBits);
-  constexpr std::uint32_t kLongBit = kLongHops * kHopBits;  // the route's own flit
+  put(route.hops.size(), ejection | 1U << mt_pkg::kHopPortW);
+  constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;  // the route's own flit
   if (is_long) words[kLongBit / 32] |= 1U << (kLongBit % 32);
   return words;
 }
@@ -79,22 +63,9 @@ std::uint32_t bytes_of(HardwareType type) {
 }
 
 nic::Layout verilated_layout() {
-  nic::Layout layout;
-  const auto set = [&](Field field, std::uint8_t width) {
-    layout.width[static_cast<std::size_t>(field)] = width;
-  };
-  set(Field::Op, 2);
-  set(Field::Step, 12);
-  set(Field::Flow, 8);
-  set(Field::Piece, 8);
-  set(Field::Route, 8);
-  set(Field::Wait, 6);
-  set(Field::Turn, 6);
-  set(Field::After, 6);
-  set(Field::Start, 24);
-  set(Field::Size, 24);
-  set(Field::Parity, 1);
-  return layout;
+  // In the order of nic::Field.
+  return {{2, mt_pkg::kStepW, mt_pkg::kFlowW, mt_pkg::kNetPieceOfFlowW, mt_pkg::kRouteW,
+           mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kStartW, mt_pkg::kSizeW, 1}};
 }
 
 std::uint32_t pieces_per_flow(const nic::Tables& tables) {
@@ -132,7 +103,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
   bool is_long = false;
   for (const auto& routes : tables.routes) {
     for (const nic::TableRoute& route : routes) {
-      is_long = is_long || route.hops.size() + 1 > kShortHops;
+      is_long = is_long || route.hops.size() + 1 > mt_pkg::kShortHops;
     }
   }
   const auto packet_flits =
@@ -156,11 +127,8 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
         of_rank.push_back({reg::kRoute, word});
       }
     }
-    std::istringstream lines(nic::memory_file(tables, Rank{r}, layout));
-    for (std::string line; lines >> line;) {
-      for (const std::uint32_t word : words_of(line, layout.bits())) {
-        of_rank.push_back({reg::kTable, word});
-      }
+    for (const std::uint32_t word : nic::entry_words(tables, Rank{r}, layout)) {
+      of_rank.push_back({reg::kTable, word});
     }
     for (const std::uint64_t length : c.step_lengths) {
       of_rank.push_back({reg::kStep, static_cast<std::uint32_t>(length)});

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "generated/mt_pkg.hpp"
 #include "nic/encode/layout.hpp"
 #include "nic/parameters.hpp"
 #include "nic/table/table.hpp"
@@ -18,14 +19,10 @@ enum class HardwareType : std::uint8_t { Int32 = 0, Fp32 = 1, Bf16 = 2, Fp16 = 3
 /// 4 or 2.
 std::uint32_t bytes_of(HardwareType type);
 
-/// Widths of entries of the verilated node (defaults of rtl/ni/mt_ni.sv).
+/// Widths of entries of the verilated node.
 nic::Layout verilated_layout();
-/// Entries of a port, routes and steps that it has room for.
-inline constexpr std::uint32_t kTableDepth = 1024, kStepDepth = 1024, kRouteDepth = 256;
 /// Pieces of a collective, counted as flows times the most pieces of any.
-inline constexpr std::uint32_t kPieces = 1 << 12;
-/// Its adders' cycles, and places of a port for early worms.
-inline constexpr std::uint32_t kReductionCycles = 2, kParkSlots = 32;
+inline constexpr std::uint32_t kPieces = 1U << mt_pkg::kNetPieceW;
 
 struct Collective {
   const nic::Tables& tables;

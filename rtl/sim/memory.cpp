@@ -9,10 +9,12 @@
 #include <stdexcept>
 #include <string>
 
+#include "generated/mt_pkg.hpp"
+
 namespace multitree::rtl {
 namespace {
 
-constexpr std::size_t kWord = 16;
+constexpr std::size_t kWord = mt_pkg::kDataW / 8;
 
 std::vector<Memory*>& memories() {
   static std::vector<Memory*> all;

@@ -4,9 +4,9 @@
 // last one of their links', so that no logic has to be evaluated when they change. Traces are those of the cycle before.
 module mt_sim_node #(
   // Links.
-  parameter int unsigned NumPorts = 4,
+  parameter int unsigned NumPorts = mt_pkg::NumPorts,
   // Cycles of the reduction unit; 1: its sums by a C function.
-  parameter int unsigned Latency = 2,
+  parameter int unsigned Latency = mt_pkg::ReduceCycles,
   parameter int unsigned FpImpl = 0,
   // Ports that take turns at a reduction unit.
   parameter int unsigned PortsPerUnit = 1,
@@ -142,7 +142,7 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .FlowW(8), .PieceOfFlowW(8), .PieceW(12), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters)) u_node (
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,

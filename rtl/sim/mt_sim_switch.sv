@@ -11,7 +11,7 @@ module mt_sim_switch #(
   input  logic rst_ni,
   // Places of each virtual channel at the other ends; taken over while load_i.
   input  logic              load_i,
-  input  logic [9:0]        places_i,
+  input  logic [mt_pkg::CreditW-1:0] places_i,
   input  logic [P-1:0]      link_valid_i,
   input  logic [P*2-1:0]    link_vc_i,
   input  logic [P*F-1:0] link_flit_i,
@@ -27,7 +27,7 @@ module mt_sim_switch #(
 
 
   logic rst_nq, load_q;
-  logic [9:0] places_q;
+  logic [mt_pkg::CreditW-1:0] places_q;
   logic [P-1:0] link_valid_q, link_credit_valid_q;
   logic [P*2-1:0] link_vc_q, link_credit_vc_q;
   logic [P*F-1:0] in_flit;

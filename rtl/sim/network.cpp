@@ -17,16 +17,14 @@
 namespace multitree::rtl {
 namespace {
 
-/// Of all virtual channels, docs/nic-spec.md.
-constexpr std::uint32_t kMostPlaces = 512, kMostChannels = 4;
 constexpr std::uint32_t kResetCycles = 4;
 
 void check(const Topology& topology, const nic::Parameters& parameters) {
-  if (parameters.buffer_flits > kMostPlaces || parameters.virtual_channels > kMostChannels) {
+  if (parameters.buffer_flits > mt_pkg::kVcDepth || parameters.virtual_channels > mt_pkg::kNumVc) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("hardware model: expected at most {} virtual channels of {} flits, got "
                             "{} of {}",
-                            kMostChannels, kMostPlaces, parameters.virtual_channels,
+                            mt_pkg::kNumVc, mt_pkg::kVcDepth, parameters.virtual_channels,
                             parameters.buffer_flits));
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {

@@ -40,7 +40,7 @@ class Network : public Hardware {
   Network& operator=(const Network&) = delete;
 
   /// Ports of all interfaces that are verilated.
-  static constexpr std::uint32_t kPorts = 4;
+  static constexpr std::uint32_t kPorts = mt_pkg::kNumPorts;
 
   void write(const std::vector<std::vector<RegisterWrite>>& writes) override;
   std::uint32_t read(Rank rank, std::uint32_t address) override;

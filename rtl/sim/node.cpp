@@ -19,7 +19,7 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint32_t kLaneWords = 5;
+constexpr std::uint32_t kLaneWords = mt_pkg::kLaneW / 32;
 
 /// What nodes and switches have in common.
 template <typename Model>

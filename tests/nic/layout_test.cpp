@@ -216,6 +216,39 @@ TEST(MemoryFile, HasALineForEachEntry) {
   }
 }
 
+TEST(EntryWords, HaveEveryFieldWhereTheLayoutSays) {
+  // Words that are full, and words that are not; fields that lie in two of them.
+  const Tables tables = tables_of("mesh:2x2", "multitree", 36);
+  for (const Layout& layout : {Layout{.width = {2, 12, 10, 4, 6, 6, 5, 5, 7, 6, 1}},
+                               Layout{.width = {2, 12, 8, 8, 8, 6, 6, 6, 24, 24, 1}}}) {
+    const std::vector<std::uint32_t> words = nic::entry_words(tables, Rank{3}, layout);
+    const auto& entries = tables.of_rank[3];
+    const std::size_t each = (layout.bits() + 31) / 32;
+    ASSERT_EQ(words.size(), entries.size() * each);
+    const auto bit = [&](std::size_t entry, std::uint32_t at) {
+      return std::uint64_t{words[each * entry + at / 32] >> at % 32 & 1};
+    };
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      std::uint64_t ones = 0;
+      for (std::uint32_t b = 0; b < 32 * each; ++b) {
+        ones += bit(i, b);
+        if (b >= layout.bits()) {
+          EXPECT_EQ(bit(i, b), 0U) << b;
+        }
+      }
+      EXPECT_EQ(ones % 2, 0U);
+      for (std::size_t f = 0; f + 1 < nic::kFields; ++f) {
+        const auto field = static_cast<Field>(f);
+        std::uint64_t value = 0;
+        for (std::uint32_t b = 0; b < layout.of(field); ++b) {
+          value |= bit(i, layout.offset(field) + b) << b;
+        }
+        EXPECT_EQ(value, nic::value_of(entries[i], field)) << nic::kFieldNames[f];
+      }
+    }
+  }
+}
+
 TEST(Package, HasEveryField) {
   const std::string text = nic::systemverilog_package(tables_of("mesh:2x2", "multitree", 32));
   for (const std::string_view name : nic::kFieldNames) {

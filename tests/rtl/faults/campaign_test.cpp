@@ -107,7 +107,7 @@ std::string expectation(const Fault& fault, const Result& result) {
     case Fault::Kind::Flip: {
       // Routes, and what routers look at, may lead a flit anywhere.
       const unsigned end_bit = fault.bit + fault.bits;
-      const unsigned route_bits = kShortHops * kHopBits;
+      const unsigned route_bits = mt_pkg::kShortRouteW;
       const bool is_control = end_bit > HardwareFlit::kTailAt ||
                               (result.hit->is_header &&
                                (fault.bit < route_bits || (fault.bit <= 127 && end_bit > 127)));

@@ -130,9 +130,9 @@ struct Room {
 
 TEST_F(Faults, TablesThatOverflowAndRecoverByClearing) {
   const Plan plan(scenario());
-  for (const Room& room :
-       {Room{reg::kTable, kEntryWords, kTableDepth}, Room{reg::kRoute, kRouteWords, kRouteDepth},
-        Room{reg::kStep, 1, kStepDepth}}) {
+  for (const Room& room : {Room{reg::kTable, kEntryWords, mt_pkg::kTableDepth},
+                           Room{reg::kRoute, kRouteWords, mt_pkg::kNumRoutes},
+                           Room{reg::kStep, 1, mt_pkg::kStepDepth}}) {
     Machine machine(plan);
     std::vector<std::vector<RegisterWrite>> fill(plan.schedule.ranks);
     fill[index(kRank)].assign(std::size_t{room.room} * room.words, {room.address, 0});
@@ -155,8 +155,8 @@ TEST_F(Faults, MessageForAPieceThatDoesNotExist) {
   Machine machine(plan);
   machine.load(plan.writes);
   machine.arm();
-  constexpr unsigned kPieceAt = 83, kPieceBits = 14;
-  Injector injector(machine, {.kind = Fault::Kind::Rewrite, .bit = kPieceAt + kPieceBits - 1});
+  constexpr unsigned kPieceAt = mt_pkg::kShortRouteW + mt_pkg::kStartW + 2 * mt_pkg::kLenW;
+  Injector injector(machine, {.kind = Fault::Kind::Rewrite, .bit = kPieceAt + mt_pkg::kPieceW - 1});
   machine.go();
   machine.run(kMost);
   const std::vector<End> ends = machine.ends();
@@ -169,8 +169,8 @@ TEST_F(Faults, MessageForAPieceThatDoesNotExist) {
 
 TEST_F(Faults, LengthThatIsNotTheWorms) {
   const Plan plan(scenario());
-  constexpr unsigned kFlitsAt = 67;
-  for (unsigned bit = 0; bit < 16; ++bit) {
+  constexpr unsigned kFlitsAt = mt_pkg::kShortRouteW + mt_pkg::kStartW + mt_pkg::kLenW;
+  for (unsigned bit = 0; bit < mt_pkg::kLenW; ++bit) {
     Machine machine(plan);
     machine.load(plan.writes);
     machine.arm();
@@ -267,7 +267,8 @@ TEST_F(Faults, ARankThatNeverStartsIsMissed) {
 TEST_F(Faults, RoutesThatLeadElsewhereMakeNoWrongSum) {
   for (const char* topology : {"torus:2x2?lat=10ns", "ring:4?lat=10ns"}) {
     const Plan plan(scenario(topology));
-    for (std::size_t bit = 0; bit < 127; bit += bit < 27 ? 1 : 9) {
+    for (std::size_t bit = 0; bit <= mt_pkg::kLongRouteW;
+         bit += bit < mt_pkg::kShortRouteW ? 1 : mt_pkg::kHopW) {
       auto writes = plan.writes;
       flip(nth(writes[index(kRank)], reg::kRoute, kRouteWords, 0), bit);
       Machine machine(plan);

@@ -20,7 +20,8 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr unsigned kPorts = 2, kEntryBits = 70, kRouteBits = 127, kErrors = 13, kConfigError = 3;
+constexpr unsigned kPorts = 2, kEntryBits = 70, kRouteBits = 127, kErrors = mt_pkg::kNumErrors,
+                   kConfigError = mt_pkg::kErrConfig;
 constexpr std::uint32_t kCounters = 0x100;
 
 /// What the interface tells the registers.

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "generated/mt_pkg.hpp"
+
 namespace multitree::rtl {
 
 /// Bits `at` and up, at most 64.
@@ -27,11 +29,12 @@ inline void put_bits(std::span<std::uint32_t> words, unsigned at, unsigned width
   }
 }
 
-using FlitWord = std::array<std::uint32_t, 4>;  ///< a payload, the lowest bits first
+using FlitWord =
+    std::array<std::uint32_t, mt_pkg::kDataW / 32>;  ///< a payload, the lowest bits first
 
 struct HardwareFlit {
-  static constexpr unsigned kParityAt = 128, kTailAt = 136, kHeadAt = 137, kBits = 138;
-  static constexpr unsigned kParityBits = 8;
+  static constexpr unsigned kParityAt = mt_pkg::kDataW, kTailAt = kParityAt + mt_pkg::kParityW,
+                            kHeadAt = kTailAt + 1, kBits = mt_pkg::kFlitBits;
 
   bool head = false, tail = false;
   std::uint8_t parity = 0;
@@ -48,8 +51,8 @@ struct HardwareFlit {
     }
     return sum;
   }
-  [[nodiscard]] std::array<std::uint32_t, 5> bits() const {
-    std::array<std::uint32_t, 5> words{};
+  [[nodiscard]] std::array<std::uint32_t, mt_pkg::kLaneW / 32> bits() const {
+    std::array<std::uint32_t, mt_pkg::kLaneW / 32> words{};
     std::copy(data.begin(), data.end(), words.begin());
     words[4] = static_cast<std::uint32_t>(parity | (tail ? 1 << 8 : 0) | (head ? 1 << 9 : 0));
     return words;
@@ -57,7 +60,7 @@ struct HardwareFlit {
   static HardwareFlit of(std::span<const std::uint32_t> words) {
     HardwareFlit flit;
     std::copy_n(words.begin(), flit.data.size(), flit.data.begin());
-    flit.parity = static_cast<std::uint8_t>(get_bits(words, kParityAt, kParityBits));
+    flit.parity = static_cast<std::uint8_t>(get_bits(words, kParityAt, mt_pkg::kParityW));
     flit.tail = get_bits(words, kTailAt, 1) != 0;
     flit.head = get_bits(words, kHeadAt, 1) != 0;
     return flit;
@@ -71,10 +74,10 @@ inline HardwareFlit make_flit(const FlitWord& data, bool head, bool tail) {
   return flit;
 }
 
-constexpr unsigned kHopBits = 9, kHopPortBits = 5, kShortHops = 3, kLongHops = 14;
-
 /// A hop of a route.
-constexpr std::uint64_t hop_of(unsigned port, unsigned mask) { return port | mask << kHopPortBits; }
+constexpr std::uint64_t hop_of(unsigned port, unsigned mask) {
+  return port | mask << mt_pkg::kHopPortW;
+}
 
 struct HardwareHeader {
   bool is_route = false, gather = false, last = false;
@@ -89,15 +92,15 @@ struct HardwareHeader {
       put_bits(words, at, width, value);
       at += width;
     };
-    put(kShortHops * kHopBits, route);
-    put(24, start);
-    put(16, offset);
-    put(16, flits);
-    put(14, piece);
-    put(6, after);
-    put(6, turn);
-    put(8, src);
-    put(3, lanes);
+    put(mt_pkg::kShortRouteW, route);
+    put(mt_pkg::kStartW, start);
+    put(mt_pkg::kLenW, offset);
+    put(mt_pkg::kLenW, flits);
+    put(mt_pkg::kPieceW, piece);
+    put(mt_pkg::kCountW, after);
+    put(mt_pkg::kCountW, turn);
+    put(mt_pkg::kSrcW, src);
+    put(mt_pkg::kLanesW, lanes);
     put(1, last);
     put(1, gather);
     put(5, 0);
@@ -111,16 +114,16 @@ struct HardwareHeader {
       at += width;
       return get_bits(words, at - width, width);
     };
-    header.route = get(kShortHops * kHopBits);
+    header.route = get(mt_pkg::kShortRouteW);
     const auto number = [&](unsigned width) { return static_cast<unsigned>(get(width)); };
-    header.start = number(24);
-    header.offset = number(16);
-    header.flits = number(16);
-    header.piece = number(14);
-    header.after = number(6);
-    header.turn = number(6);
-    header.src = number(8);
-    header.lanes = number(3);
+    header.start = number(mt_pkg::kStartW);
+    header.offset = number(mt_pkg::kLenW);
+    header.flits = number(mt_pkg::kLenW);
+    header.piece = number(mt_pkg::kPieceW);
+    header.after = number(mt_pkg::kCountW);
+    header.turn = number(mt_pkg::kCountW);
+    header.src = number(mt_pkg::kSrcW);
+    header.lanes = number(mt_pkg::kLanesW);
     header.last = get(1) != 0;
     header.gather = get(1) != 0;
     (void)get(5);

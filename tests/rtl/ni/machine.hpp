@@ -31,19 +31,19 @@ struct Scenario {
 
 /// Numbers of errors, as in mt_pkg.
 enum : std::uint32_t {
-  kTableParity = 0,
-  kOpcode = 1,
-  kTableFull = 2,
-  kConfig = 3,
-  kCorrupt = 4,
-  kLength = 5,
-  kPiece = 6,
-  kDuplicate = 7,
-  kParked = 8,
-  kLate = 9,
-  kCreditOver = 10,
-  kCreditStuck = 11,
-  kTimeout = 12
+  kTableParity = mt_pkg::kErrTableParity,
+  kOpcode = mt_pkg::kErrOpcode,
+  kTableFull = mt_pkg::kErrTableFull,
+  kConfig = mt_pkg::kErrConfig,
+  kCorrupt = mt_pkg::kErrCorrupt,
+  kLength = mt_pkg::kErrLength,
+  kPiece = mt_pkg::kErrPiece,
+  kDuplicate = mt_pkg::kErrDuplicate,
+  kParked = mt_pkg::kErrParked,
+  kLate = mt_pkg::kErrLate,
+  kCreditOver = mt_pkg::kErrCreditOver,
+  kCreditStuck = mt_pkg::kErrCreditStuck,
+  kTimeout = mt_pkg::kErrTimeout
 };
 
 /// How it ended at a rank.

@@ -209,7 +209,7 @@ void RxBench::cycle() {
 }
 
 void RxBench::memory_and_unit() {
-  constexpr unsigned kAddressBits = 27;
+  constexpr unsigned kAddressBits = mt_pkg::kAddrW;
   if (acc_stays_ && bench_->acc_tready_o) {
     acc_.pop_front();
     acc_stays_ = false;
@@ -235,8 +235,9 @@ void RxBench::memory_and_unit() {
     ++staged;
     const std::uint32_t* const words = bench_->stage_wr_tdata_o.data();
     const FlitWord word = to_word(words);
-    const std::uint64_t address = get_bits({words, 6}, 128, kAddressBits);
-    const auto turn = static_cast<unsigned>(get_bits({words, 6}, 128 + kAddressBits, 6));
+    const std::uint64_t address = get_bits({words, 6}, mt_pkg::kDataW, kAddressBits);
+    const auto turn =
+        static_cast<unsigned>(get_bits({words, 6}, mt_pkg::kDataW + kAddressBits, mt_pkg::kCountW));
     const std::uint32_t keep = bench_->stage_wr_tkeep_o;
     at_edge_.emplace_back([=, this] {
       std::array<std::uint8_t, kWordBytes> bytes{};

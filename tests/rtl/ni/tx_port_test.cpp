@@ -160,7 +160,7 @@ class Sender {
                                   .flits = flits,
                                   .offset = offset,
                                   .start = start_of(m),
-                                  .route = is_long ? 0 : get_bits(route, 0, kShortHops * kHopBits)};
+                                  .route = is_long ? 0 : get_bits(route, 0, mt_pkg::kShortRouteW)};
       expected_.push_back(make_flit(header.data(), !is_long, flits == 0));
       for (unsigned f = 0; f < flits; ++f) {
         expected_.push_back(make_flit(word_at(address_of(m, offset + f)), false, f + 1 == flits));
@@ -247,7 +247,7 @@ class Sender {
 
   void check_flit() {
     ASSERT_FALSE(expected_.empty());
-    const HardwareFlit flit = HardwareFlit::of({bench_->flit_o.data(), 5});
+    const HardwareFlit flit = HardwareFlit::of({bench_->flit_o.data(), mt_pkg::kLaneW / 32});
     EXPECT_EQ(flit, expected_.front()) << "cycle " << cycle_;
     expected_.pop_front();
     const unsigned vc = bench_->vc_o;

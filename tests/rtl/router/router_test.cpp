@@ -32,7 +32,7 @@ struct Shape {
 using Router = Shape<Vrouter_3, 3, 2, 4, 512>;
 using Switch = Shape<Vrouter_switch, 4, 0, 2, 8>;
 
-constexpr unsigned kLaneWords = 5;
+constexpr unsigned kLaneWords = mt_pkg::kLaneW / 32;
 
 struct Worm {
   unsigned output = 0, mask = 0;
@@ -48,11 +48,12 @@ Worm make_worm(unsigned output, unsigned mask, unsigned payload, bool is_long, s
   FlitWord route = header;
   put_bits(route, 127, 1, 1);
   FlitWord& first = is_long ? route : header;
-  put_bits(first, 0, kHopBits, hop_of(output, mask));
-  const unsigned route_bits = (is_long ? kLongHops : kShortHops) * kHopBits;
+  put_bits(first, 0, mt_pkg::kHopW, hop_of(output, mask));
+  const unsigned route_bits = is_long ? mt_pkg::kLongRouteW : mt_pkg::kShortRouteW;
   FlitWord left = first;  // without that hop
   for (unsigned b = 0; b < route_bits; ++b) {
-    put_bits(left, b, 1, b + kHopBits < route_bits ? get_bits(first, b + kHopBits, 1) : 0);
+    put_bits(left, b, 1,
+             b + mt_pkg::kHopW < route_bits ? get_bits(first, b + mt_pkg::kHopW, 1) : 0);
   }
   const bool alone = payload == 0 && !is_long;
   worm.in.push_back(make_flit(first, true, alone));
