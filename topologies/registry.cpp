@@ -30,6 +30,7 @@ namespace multitree {
   row(fattree3)                 \
   row(full)                     \
   row(hypercube)                \
+  row(hyperx)                   \
   row(mesh)                     \
   row(pancake)                  \
   row(ring)                     \
