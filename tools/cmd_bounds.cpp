@@ -218,10 +218,9 @@ Command add_bounds_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "bounds", "What no schedule can beat on a network, exactly, with proofs");
   add_network_flags(*app, flags->network);
-  app->add_option("-c,--collective", flags->collective,
-                  "all, allreduce, reduce-scatter, allgather, broadcast or reduce")
+  app->add_option("-c,--collective", flags->collective, "all, " + collective_names())
       ->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("--size", flags->size, "Buffer size for the times")->capture_default_str();

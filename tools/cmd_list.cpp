@@ -10,6 +10,7 @@
 #include "runtime/kernels/data_type.hpp"
 #include "runtime/messages/transport.hpp"
 #include "tools/command.hpp"
+#include "topologies/io/io.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree::tools {
@@ -23,6 +24,8 @@ ordered_json topologies_json() {
     list.push_back({{"name", family.name},
                     {"dims", family.dims},
                     {"summary", family.summary},
+                    {"ranks", family.ranks},
+                    {"links", family.links},
                     {"parameters", family.parameters},
                     {"example", family.example}});
   }
@@ -40,10 +43,46 @@ ordered_json algorithms_json() {
   return list;
 }
 
-template <typename Range>
-ordered_json names_json(const Range& values) {
+/// What a rank has of the buffer.
+std::string_view words(Holder holder, std::string_view everyone) {
+  if (holder == Holder::Everyone) return everyone;
+  return holder == Holder::Root ? "root: every chunk" : "its own chunks";
+}
+
+ordered_json collectives_json() {
   ordered_json list = ordered_json::array();
-  for (const auto& value : values) list.push_back({{"name", to_string(value)}});
+  for (const CollectiveFacts& row : kFacts) {
+    const bool sums = reduces(row.collective);
+    std::string ends(words(row.end, "every chunk"));
+    if (sums) ends += ", all contributions once";
+    list.push_back({{"name", row.name},
+                    {"starts", words(row.start, "its input of every chunk")},
+                    {"ends", ends}});
+  }
+  return list;
+}
+
+ordered_json types_json() {
+  ordered_json list = ordered_json::array();
+  for (const runtime::DataType type : runtime::all_data_types()) {
+    list.push_back({{"name", to_string(type)}, {"bytes", runtime::size_of(type)}});
+  }
+  return list;
+}
+
+ordered_json operators_json() {
+  ordered_json list = ordered_json::array();
+  for (const runtime::ReduceOp op : runtime::all_reduce_ops()) {
+    list.push_back({{"name", to_string(op)}});
+  }
+  return list;
+}
+
+ordered_json commands_json(const CLI::App& program) {
+  ordered_json list = ordered_json::array();
+  for (const CLI::App* command : program.get_subcommands({})) {
+    list.push_back({{"name", command->get_name()}, {"summary", command->get_description()}});
+  }
   return list;
 }
 
@@ -55,13 +94,25 @@ ordered_json transports_json() {
   return list;
 }
 
-ordered_json everything() {
+ordered_json formats_json() {
+  ordered_json list = ordered_json::array();
+  for (const TopologyFormat& format : topology_formats()) {
+    list.push_back(
+        {{"name", format.extension}, {"format", format.name}, {"summary", format.summary}});
+  }
+  return list;
+}
+
+/// A list is a row here; its title is also the argument that asks for it alone.
+ordered_json everything(const CLI::App& program) {
   return {{"topologies", topologies_json()},
           {"algorithms", algorithms_json()},
-          {"collectives", names_json(all_collectives())},
+          {"collectives", collectives_json()},
           {"transports", transports_json()},
-          {"types", names_json(runtime::all_data_types())},
-          {"operators", names_json(runtime::all_reduce_ops())}};
+          {"types", types_json()},
+          {"operators", operators_json()},
+          {"formats", formats_json()},
+          {"commands", commands_json(program)}};
 }
 
 std::string field(const ordered_json& entry, const char* key) {
@@ -98,13 +149,13 @@ Command add_list_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app =
       parent.add_subcommand("list", "What can be asked for: topologies, algorithms, ...");
-  app->add_option("what", flags->what, "One list only")
-      ->check(
-          one_of({"topologies", "algorithms", "collectives", "transports", "types", "operators"}));
+  std::vector<std::string> titles;
+  for (const auto& [title, list] : everything(parent).items()) titles.push_back(title);
+  app->add_option("what", flags->what, "One list only")->check(one_of(titles));
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree list algorithms");
-  return {app, [flags] {
-            ordered_json lists = everything();
+  return {app, [flags, program = &parent] {
+            ordered_json lists = everything(*program);
             if (!flags->what.empty()) lists = {{flags->what, lists[flags->what]}};
             if (flags->json) {
               print_json(lists);

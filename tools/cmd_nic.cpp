@@ -12,8 +12,8 @@
 #include "nic/encode/route_layout.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/command.hpp"
-#include "topologies/families.hpp"
 #include "topologies/io/files.hpp"
+#include "topologies/registry.hpp"
 #include "topologies/units.hpp"
 
 namespace multitree::tools {
@@ -78,17 +78,9 @@ nic::Tables compile_relative(const Flags& flags) {
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   return for_flag("--topology", [&] {
     const Spec spec = Spec::parse(flags.network.topology);
-    auto graph = cayley_graph(spec, kMostRelativeRanks);
-    if (!graph)
-      spec.fail("expected a network that looks the same from every rank, such as a torus");
-    const std::vector<LinkSpeed> speeds =
-        read_speeds(spec, spec.name() == "torus" ? graph->group().sizes().size() : 1);
-    for (const LinkSpeed& speed : speeds) {
-      if (speed.bandwidth != speeds.front().bandwidth) spec.fail("bw: bandwidths differ");
-    }
-    spec.check_all_used();
-    const nic::TableOptions options = options_of(flags, graph->size());
-    return nic::compile_relative_tables(SymmetricSchedule(std::move(*graph), 1, collective),
+    CayleyGraph graph = uniform_cayley_graph(spec, kMostRelativeRanks);
+    const nic::TableOptions options = options_of(flags, graph.size());
+    return nic::compile_relative_tables(SymmetricSchedule(std::move(graph), 1, collective),
                                         options);
   });
 }

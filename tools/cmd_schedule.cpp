@@ -172,10 +172,8 @@ Command add_schedule_command(CLI::App& parent) {
   app->add_option("-a,--algorithm", flags->algorithms,
                   "One of 'multitree list algorithms', or several separated by commas to compare")
       ->capture_default_str();
-  app->add_option("-c,--collective", flags->collective,
-                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
-      ->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+  app->add_option("-c,--collective", flags->collective, collective_names())->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("--size", flags->size,

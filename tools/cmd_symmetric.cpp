@@ -9,7 +9,7 @@
 #include "algorithms/symmetric/symmetric_schedule.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
-#include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -29,22 +29,13 @@ struct Flags {
 
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-CayleyGraph read_graph(const std::string& text) {
-  const Spec spec = Spec::parse(text);
-  auto graph = cayley_graph(spec, kMostRanks);
-  if (!graph) {
-    spec.fail(
-        "expected a torus, ring, hypercube, full, circulant, twisted-torus, cayley, star-graph, "
-        "pancake or bubble-sort");
+/// The names of the families whose ranks are alike.
+std::string alike() {
+  std::vector<std::string_view> names;
+  for (const TopologyFamily& family : topology_families()) {
+    if (family.graph != nullptr) names.push_back(family.name);
   }
-  // The speed of its links does not matter, as long as it is the same.
-  const std::vector<LinkSpeed> speeds =
-      read_speeds(spec, spec.name() == "torus" ? graph->group().sizes().size() : 1);
-  for (const LinkSpeed& speed : speeds) {
-    if (speed.bandwidth != speeds.front().bandwidth) spec.fail("bw: bandwidths differ");
-  }
-  spec.check_all_used();
-  return std::move(*graph);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 std::string to_text(Rational value) {
@@ -140,7 +131,8 @@ void print_as_text(const SymmetricSchedule& schedule, const Flags& flags,
 }
 
 int run(const Flags& flags) {
-  CayleyGraph graph = for_flag("--topology", [&] { return read_graph(flags.topology); });
+  CayleyGraph graph = for_flag(
+      "--topology", [&] { return uniform_cayley_graph(Spec::parse(flags.topology), kMostRanks); });
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   check_range("--rank", flags.rank, graph.size());
@@ -170,8 +162,7 @@ Command add_symmetric_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "symmetric", "The optimal schedule of a huge network whose ranks are all alike, or a part");
   app->add_option("-t,--topology", flags->topology,
-                  "Spec of a torus, ring, hypercube, full, circulant, twisted-torus, cayley, "
-                  "star-graph, pancake or bubble-sort")
+                  "Spec of a network of one of the families " + alike())
       ->required();
   app->add_option("-c,--collective", flags->collective, "allreduce, reduce-scatter or allgather")
       ->capture_default_str();

@@ -108,7 +108,7 @@ Command add_topology_command(CLI::App& parent) {
   const CLI::Option* topology = add_network_flags(*app, flags->network);
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
-      ->check(one_of({"json", "dot", "graphml"}));
+      ->check(network_formats());
   app->add_flag("--json", flags->json, "Print the description as JSON");
   const Command discover = add_topology_discover_command(*app);
   app->footer("Example: multitree topology -t 'torus:4x4?bw=50GB/s&lat=500ns' -o net.json");

@@ -184,7 +184,7 @@ Command add_topology_discover_command(CLI::App& topology) {
                   "NAME,...: hosts like this one, joined by their network interfaces");
   app->add_option("-o,--output", flags->output, "Write the network here ('-': standard output)");
   app->add_option("--format", flags->format, "Of the output; by its extension if not given")
-      ->check(one_of({"json", "dot", "graphml"}));
+      ->check(network_formats());
   app->add_flag("--json", flags->json, "Print JSON instead of tables");
   app->footer(
       "Example: multitree topology discover -o host.json && multitree schedule -t host.json");

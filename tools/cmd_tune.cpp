@@ -155,10 +155,8 @@ Command add_tune_command(CLI::App& parent) {
   add_network_flags(*app, flags->network)->required();
   app->add_option("-a,--algorithm", flags->algorithms,
                   "Choose among these, separated by commas (default: all, with their variants)");
-  app->add_option("-c,--collective", flags->collective,
-                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
-      ->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+  app->add_option("-c,--collective", flags->collective, collective_names())->capture_default_str();
+  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("-b,--minbytes", flags->first, "Smallest size")->capture_default_str();

@@ -9,10 +9,10 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "algorithms/collective.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 
@@ -74,7 +74,7 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
 CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags) {
   CLI::Option* topology = app.add_option(
       "-t,--topology", flags.topology,
-      "Spec ('multitree list topologies') or file (.json, .dot, .graphml, .xml, .yml)");
+      "Spec ('multitree list topologies') or file (" + topology_extensions(false) + ")");
   for (CLI::Option* change : add_change_flags(app, flags.changes)) change->needs(topology);
   return topology;
 }
@@ -91,6 +91,15 @@ Topology change_by_flags(const Topology& topology, const NetworkChanges& changes
     // Its messages start with the option.
     throw Error(error.code(), fmt::format("--{}", error.what()));
   }
+}
+
+std::string collective_names() {
+  const auto all = all_collectives();
+  std::vector<std::string_view> names;
+  for (const Collective collective : all.first(all.size() - 1)) {
+    names.push_back(to_string(collective));
+  }
+  return fmt::format("{} or {}", fmt::join(names, ", "), to_string(all.back()));
 }
 
 Rank check_root(std::uint32_t root, const Topology& topology) {
@@ -127,23 +136,24 @@ std::string one_line(std::string_view text) {
 void print_json(const nlohmann::ordered_json& value) { print(value.dump(2) + "\n"); }
 
 void write_network(const Topology& topology, const std::string& output, const std::string& format) {
+  const std::string name = format.empty() && output == "-" ? "json" : format;
   const std::string extension = std::filesystem::path(output).extension();
-  const auto is = [&](std::string_view name, std::initializer_list<std::string_view> extensions) {
-    return format.empty() ? std::ranges::find(extensions, extension) != extensions.end()
-                          : format == name;
-  };
-  if (output == "-" ? format.empty() || format == "json" : is("json", {".json"})) {
-    write_file(output, write_topology_json(topology));
-  } else if (is("dot", {".dot", ".gv"})) {
-    write_file(output, write_topology_dot(topology));
-  } else if (is("graphml", {".graphml", ".xml"})) {
-    write_file(output, write_topology_graphml(topology));
-  } else {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--output: expected a file ending in .json, .dot, .gv, .graphml or "
-                            ".xml, or --format, got '{}'",
-                            output));
+  for (const TopologyFormat& known : topology_formats()) {
+    const bool wanted = name.empty() ? known.extension == extension : known.name == name;
+    if (wanted && known.write != nullptr) return write_file(output, known.write(topology));
   }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--output: expected a file ending in {}, or --format, got '{}'",
+                          topology_extensions(true), output));
+}
+
+CLI::Validator network_formats() {
+  std::vector<std::string> names;
+  for (const TopologyFormat& format : topology_formats()) {
+    const bool known = std::ranges::find(names, format.name) != names.end();
+    if (format.write != nullptr && !known) names.emplace_back(format.name);
+  }
+  return one_of(std::move(names));
 }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {

@@ -78,6 +78,9 @@ Topology load_network(const NetworkFlags& flags);
 /// change_network() that names flags instead of options.
 Topology change_by_flags(const Topology& topology, const NetworkChanges& changes);
 
+/// "allreduce, ... or scatter", for help.
+std::string collective_names();
+
 /// A root rank. \throws Error(InvalidArgument) if the topology has fewer ranks.
 Rank check_root(std::uint32_t root, const Topology& topology);
 
@@ -99,6 +102,9 @@ void print_json(const nlohmann::ordered_json& value);
 /// Writes a network as --format says, or as the extension of --output does ("-": JSON).
 /// \throws Error(InvalidArgument) for another extension, Error(Io).
 void write_network(const Topology& topology, const std::string& output, const std::string& format);
+
+/// Check of --format.
+CLI::Validator network_formats();
 
 /// Columns aligned to the right, the first to the left; two spaces between.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
+namespace {
 
 //  bigraph:2x4 (2 ranks a switch, 4 switches)
 //
@@ -46,6 +48,24 @@ Topology make_bigraph(const Spec& spec) {
     }
   }
   return std::move(builder).build();
+}
+
+}  // namespace
+
+TopologyFamily bigraph_family() {
+  return {.name = "bigraph",
+          .dims = "MxN",
+          .summary = "EFLOPS: M ranks on each of N switches, upper half linked to lower half",
+          .ranks = "M*N",
+          .links =
+              "M ranks to each of N switches (N even); each of the first half (up) to each of the "
+              "second (low)",
+          .parameters =
+              "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links "
+              "between switches",
+          .example = "bigraph:4x8",
+          .make = make_bigraph,
+          .structure = [](const auto&) { return Structure{.facing_layers = true}; }};
 }
 
 }  // namespace multitree

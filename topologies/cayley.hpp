@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "topologies/finite_group.hpp"
@@ -64,14 +63,8 @@ class CayleyGraph {
   std::vector<std::uint32_t> products_;  // [generator * size + element]; empty: moves_ tell
 };
 
-/// The group whose numbering the ranks of a layout follow; empty if it is none.
-std::optional<FiniteGroup> layout_group(const Shape& shape);
-
-/// The Cayley graph that a spec names: torus, ring, hypercube, full, circulant, twisted-torus,
-/// cayley, star-graph, pancake or bubble-sort; empty for other families. Reads the dims and the
-/// parameters that decide the graph. \throws Error(InvalidArgument), also for more than
-/// `most_ranks` ranks.
-std::optional<CayleyGraph> cayley_graph(const Spec& spec,
-                                        std::uint64_t most_ranks = Spec::kMaxRanks);
+/// The network of a graph in the family that the spec names, all links of the speed that it says.
+Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
+                             std::vector<std::uint32_t> dims);
 
 }  // namespace multitree

@@ -10,6 +10,7 @@
 #include "topologies/cayley.hpp"
 #include "topologies/error.hpp"
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -33,8 +34,8 @@ CayleyGraph with_inverses(const Spec& spec, FiniteGroup group, std::string_view 
 //   twisted-torus:4x2?twist=2        from the last row a link leads to the first, 2 further on:
 //    y=1   4 -- 5 -- 6 -- 7 --(4)      4 - 2, 5 - 3, 6 - 0, 7 - 1
 //    y=0   0 -- 1 -- 2 -- 3 --(0)    (Camara et al., Twisted Torus Topologies, 2010)
-CayleyGraph twisted_torus(const Spec& spec, std::uint64_t most_ranks) {
-  const std::vector<std::uint32_t> sizes = spec.dims(2, kAnyNumber, 2, most_ranks);
+CayleyGraph twisted_torus(const Spec& spec, std::uint64_t) {
+  const std::vector<std::uint32_t> sizes = spec.dims(2, kAnyNumber, 2);
   const std::uint32_t twist = spec.get_number("twist", sizes[0] / 2, 0, sizes[0] - 1);
   FiniteGroup group = FiniteGroup::grid(sizes, twist);
   std::vector<std::uint32_t> generators;
@@ -64,87 +65,63 @@ CayleyGraph of_permutations(const Spec& spec, Change&& change) {
   return {FiniteGroup::permutations(symbols), std::move(generators)};
 }
 
+template <CayleyGraph (*graph)(const Spec&, std::uint64_t)>
+Topology make(const Spec& spec) {
+  return make_cayley_network(spec, graph(spec, Spec::kMaxRanks), spec.dims(1, kAnyNumber));
+}
+
+Structure permutations(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 1 || dims[0] < 1 || dims[0] > kMostSymbols) return {};
+  return {.group = FiniteGroup::permutations(dims[0])};
+}
+
+CayleyGraph star_graph(const Spec& spec, std::uint64_t) {
+  return of_permutations(spec, [](auto& order, std::uint32_t i) { std::swap(order[0], order[i]); });
+}
+
+CayleyGraph pancake(const Spec& spec, std::uint64_t) {
+  return of_permutations(spec, [](auto& order, std::uint32_t i) {
+    std::reverse(order.begin(), order.begin() + i + 1);
+  });
+}
+
+CayleyGraph bubble_sort(const Spec& spec, std::uint64_t) {
+  return of_permutations(spec,
+                         [](auto& order, std::uint32_t i) { std::swap(order[i - 1], order[i]); });
+}
+
+CayleyGraph circulant(const Spec& spec, std::uint64_t most_ranks) {
+  return with_inverses(spec, FiniteGroup::grid(spec.dims(1, 1, 2, most_ranks)), "offsets");
+}
+
+CayleyGraph of_grid(const Spec& spec, std::uint64_t) {
+  return with_inverses(spec, FiniteGroup::grid(spec.dims(1, kAnyNumber, 2)), "generators");
+}
+
+/// Links of circulants and the like lead anywhere: they have a group and are no grid.
+Structure only_group(const std::vector<std::uint32_t>& dims) { return {.group = grid_group(dims)}; }
+
+Topology make_twisted_torus(const Spec& spec) {
+  const CayleyGraph graph = twisted_torus(spec, Spec::kMaxRanks);
+  std::vector<std::uint32_t> dims = graph.group().sizes();
+  dims.push_back(graph.group().twist());
+  return make_cayley_network(spec, graph, std::move(dims));
+}
+
+Structure twisted_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() < 3) return {};
+  return {.group = grid_group({dims.begin(), dims.end() - 1}, dims.back())};
+}
+
 }  // namespace
 
-std::optional<FiniteGroup> layout_group(const Shape& shape) {
-  const auto& [family, dims] = shape;
-  const auto product_fits = [](const std::vector<std::uint32_t>& sizes) {
-    std::uint64_t product = 1;
-    for (const std::uint32_t size : sizes) {
-      product *= size;
-      if (product == 0 || product > UINT32_MAX) return false;
-    }
-    return !sizes.empty();
-  };
-  const bool one = dims.size() == 1;
-  if (family == "torus" || family == "cayley") {
-    return product_fits(dims) ? std::optional(FiniteGroup::grid(dims)) : std::nullopt;
-  }
-  if (family == "twisted-torus" && dims.size() >= 3) {
-    const std::vector<std::uint32_t> sizes(dims.begin(), dims.end() - 1);
-    if (!product_fits(sizes) || dims.back() >= sizes[0]) return std::nullopt;
-    return FiniteGroup::grid(sizes, dims.back());
-  }
-  if (one && dims[0] >= 1 && (family == "ring" || family == "full" || family == "circulant")) {
-    return FiniteGroup::grid(dims);
-  }
-  if (one && dims[0] < 32 && family == "hypercube") {
-    return FiniteGroup::grid(std::vector<std::uint32_t>(dims[0], 2));
-  }
-  if (one && dims[0] >= 1 && dims[0] <= kMostSymbols &&
-      (family == "star-graph" || family == "pancake" || family == "bubble-sort")) {
-    return FiniteGroup::permutations(dims[0]);
-  }
-  return std::nullopt;
-}
-
-std::optional<CayleyGraph> cayley_graph(const Spec& spec, std::uint64_t most_ranks) {
-  const std::string& family = spec.name();
-  if (family == "torus") {
-    const bool doubled = spec.get_number("double", 0, 0, 1) == 1;
-    return CayleyGraph::torus(spec.dims(1, kAnyNumber, 1, most_ranks), doubled);
-  }
-  if (family == "ring") return CayleyGraph::torus(spec.dims(1, 1, 1, most_ranks));
-  if (family == "hypercube") {
-    const std::uint32_t dimensions = spec.dims(1, 1, 0)[0];
-    if (dimensions >= 32 || std::uint64_t{1} << dimensions > most_ranks) {
-      spec.fail(fmt::format("dims: at most {} ranks, got 2^{}", most_ranks, dimensions));
-    }
-    return CayleyGraph::hypercube(dimensions);
-  }
-  if (family == "full") return CayleyGraph::complete(spec.dims(1, 1)[0]);
-  if (family == "circulant") {
-    return with_inverses(spec, FiniteGroup::grid(spec.dims(1, 1, 2, most_ranks)), "offsets");
-  }
-  if (family == "cayley") {
-    return with_inverses(spec, FiniteGroup::grid(spec.dims(1, kAnyNumber, 2)), "generators");
-  }
-  if (family == "twisted-torus") return twisted_torus(spec, Spec::kMaxRanks);
-  if (family == "star-graph") {
-    return of_permutations(spec,
-                           [](auto& order, std::uint32_t i) { std::swap(order[0], order[i]); });
-  }
-  if (family == "pancake") {
-    return of_permutations(spec, [](auto& order, std::uint32_t i) {
-      std::reverse(order.begin(), order.begin() + i + 1);
-    });
-  }
-  if (family == "bubble-sort") {
-    return of_permutations(spec,
-                           [](auto& order, std::uint32_t i) { std::swap(order[i - 1], order[i]); });
-  }
-  return std::nullopt;
-}
-
-Topology make_cayley(const Spec& spec) {
-  const CayleyGraph graph = *cayley_graph(spec);
+Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
+                             std::vector<std::uint32_t> dims) {
   check_size(spec, graph.size(), std::uint64_t{graph.size()} * graph.degree());
   const LinkSpeed speed = read_speed(spec);
 
-  Shape shape{spec.name(), spec.dims(1, kAnyNumber)};
-  if (spec.name() == "twisted-torus") shape.dims.push_back(graph.group().twist());
   TopologyBuilder builder(spec.text());
-  builder.set_shape(std::move(shape));
+  builder.set_shape({spec.name(), std::move(dims)});
   for (std::uint32_t rank = 0; rank < graph.size(); ++rank) builder.add_endpoint();
   for (std::uint32_t rank = 0; rank < graph.size(); ++rank) {
     for (std::uint32_t s = 0; s < graph.degree(); ++s) {
@@ -157,6 +134,93 @@ Topology make_cayley(const Spec& spec) {
     }
   }
   return std::move(builder).build();
+}
+
+TopologyFamily bubble_sort_family() {
+  return {
+      .name = "bubble-sort",
+      .dims = "N",
+      .summary = "the N! orders of N symbols, linked where a swap of neighbours leads",
+      .ranks = "N!, N <= 9",
+      .links =
+          "ranks are the orders of N symbols, lexicographically; where a swap of neighbours leads",
+      .parameters = kLinkParameters,
+      .example = "bubble-sort:4",
+      .make = make<bubble_sort>,
+      .structure = permutations,
+      .graph = bubble_sort};
+}
+
+TopologyFamily cayley_family() {
+  return {
+      .name = "cayley",
+      .dims = "AxBx...",
+      .summary = "grid of which rank 0, and all alike, is linked to the ranks given",
+      .ranks = "A*B*...",
+      .links =
+          "of rank 0 to the ranks given; the same moves, and those that undo them, from every rank",
+      .parameters =
+          "generators=1: these ranks, and by what undoes them; bw=16GB/s, lat=150ns: of every link",
+      .example = "cayley:4x4?generators=1,4,5",
+      .make = make<of_grid>,
+      .structure = only_group,
+      .graph = of_grid};
+}
+
+TopologyFamily circulant_family() {
+  return {.name = "circulant",
+          .dims = "N",
+          .summary = "each rank linked to those that are given offsets before and after it",
+          .ranks = "N",
+          .links = "ranks that differ by an offset, modulo N",
+          .parameters = "offsets=1: list; bw=16GB/s, lat=150ns: of every link",
+          .example = "circulant:16?offsets=1,5",
+          .make = make<circulant>,
+          .structure = only_group,
+          .graph = circulant};
+}
+
+TopologyFamily pancake_family() {
+  return {
+      .name = "pancake",
+      .dims = "N",
+      .summary = "the N! orders of N symbols, linked where turning the first few leads",
+      .ranks = "N!, N <= 9",
+      .links =
+          "ranks are the orders of N symbols, lexicographically; where turning the first few leads",
+      .parameters = kLinkParameters,
+      .example = "pancake:4",
+      .make = make<pancake>,
+      .structure = permutations,
+      .graph = pancake};
+}
+
+TopologyFamily star_graph_family() {
+  return {
+      .name = "star-graph",
+      .dims = "N",
+      .summary = "the N! orders of N symbols, linked where a swap with the first leads",
+      .ranks = "N!, N <= 9",
+      .links =
+          "ranks are the orders of N symbols, lexicographically; where a swap with the first leads",
+      .parameters = kLinkParameters,
+      .example = "star-graph:4",
+      .make = make<star_graph>,
+      .structure = permutations,
+      .graph = star_graph};
+}
+
+TopologyFamily twisted_torus_family() {
+  return {.name = "twisted-torus",
+          .dims = "AxBx...",
+          .summary = "torus whose last dimension wraps to a place further in the first",
+          .ranks = "A*B*...",
+          .links = "as torus, but the last dimension wraps to a place twist further in the first",
+          .parameters = "twist=A/2: how much further; bw=16GB/s, lat=150ns: of every link",
+          .example = "twisted-torus:8x4",
+          .make = make_twisted_torus,
+          .structure = twisted_structure,
+          .graph = twisted_torus};
 }
 
 }  // namespace multitree

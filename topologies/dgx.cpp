@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -45,8 +46,6 @@ Topology make_boxes(const Spec& spec, Bandwidth nvlink_default, Bandwidth nic_de
   }
   return std::move(builder).build();
 }
-
-}  // namespace
 
 // DGX-2 (Ishii et al., "NVSwitch and DGX-2", Hot Chips 30, 2018): two boards of 8 V100 and 6
 // NVSwitches. Each GPU has one NVLink to each switch of its board; switch k of board 0 has 8 links
@@ -93,6 +92,49 @@ Topology make_dgx_a100(const Spec& spec) {
 
 Topology make_dgx_h100(const Spec& spec) {
   return make_boxes(spec, {450'000'000'000}, {50'000'000'000});
+}
+
+}  // namespace
+
+TopologyFamily dgx2_family() {
+  return {.name = "dgx2",
+          .dims = "",
+          .summary = "16 GPUs on two boards of 6 NVSwitches",
+          .ranks = "16",
+          .links =
+              "2 boards of 8 GPUs and 6 switches sw; a link a GPU and switch, 8-fold trunks "
+              "between boards",
+          .parameters =
+              "nvlink=25GB/s, lat=150ns: of every link; between=200GB/s: of the trunk "
+              "between two switches (8 times nvlink)",
+          .example = "dgx2",
+          .make = make_dgx2};
+}
+
+TopologyFamily dgx_a100_family() {
+  return {.name = "dgx-a100",
+          .dims = "BOXES",
+          .summary = "8 GPUs a box on NVSwitch, boxes on InfiniBand",
+          .ranks = "8*BOXES",
+          .links = "each GPU to its box's nvswitch, and to ib0 if there are several boxes",
+          .parameters =
+              "nvlink=300GB/s, lat=150ns: of a GPU to its box's switch; nic=25GB/s, "
+              "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes",
+          .example = "dgx-a100:2",
+          .make = make_dgx_a100};
+}
+
+TopologyFamily dgx_h100_family() {
+  return {.name = "dgx-h100",
+          .dims = "BOXES",
+          .summary = "8 GPUs a box on NVSwitch, boxes on InfiniBand",
+          .ranks = "8*BOXES",
+          .links = "each GPU to its box's nvswitch, and to ib0 if there are several boxes",
+          .parameters =
+              "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
+              "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes",
+          .example = "dgx-h100:2",
+          .make = make_dgx_h100};
 }
 
 }  // namespace multitree

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "topologies/draft_internal.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -138,24 +139,21 @@ std::vector<std::uint32_t> box_of(const std::vector<Rank>& ranks,
   return size;
 }
 
-/// The layout of `ranks` if they are an aligned box of a grid, as which it is a torus or a mesh.
+/// The layout of `ranks` if they are an aligned box of a grid whose lines stay of one kind.
 Shape shape_of(const Topology& original, const std::vector<Rank>& ranks, bool has_switches) {
   const Shape& shape = original.shape();
   const bool all = ranks.size() == original.num_ranks() && std::ranges::is_sorted(ranks);
   if (all) return shape;
-  const bool wraps = shape.family == "torus" || shape.family == "ring";
-  std::uint64_t volume = 1;
-  for (const std::uint32_t dim : shape.dims) volume *= dim;
-  if (has_switches || (!wraps && shape.family != "mesh") || volume != original.num_ranks()) {
-    return {};
-  }
-  const std::vector<std::uint32_t> size = box_of(ranks, shape.dims);
+  const std::optional<Grid> grid = structure_of(original).grid;
+  if (has_switches || !grid || grid->part.empty()) return {};
+  const std::vector<std::uint32_t> size = box_of(ranks, grid->sizes);
   bool whole = false, cut = false;
   for (std::size_t d = 0; d < size.size(); ++d) {
-    if (size[d] > 2) (size[d] == shape.dims[d] ? whole : cut) = true;
+    if (size[d] > 2) (size[d] == grid->sizes[d] ? whole : cut) = true;
   }
+  const bool wraps = grid->line == Line::Ring;
   if (size.empty() || (wraps && whole && cut)) return {};
-  return {wraps && whole ? shape.family : "mesh", size};
+  return {wraps && whole ? shape.family : std::string(grid->part), size};
 }
 
 }  // namespace

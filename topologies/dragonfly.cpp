@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -51,8 +52,6 @@ void add_global_links(TopologyBuilder& builder, const Sizes& sizes, std::uint32_
   }
 }
 
-}  // namespace
-
 // rank = p*(a*group + router) + i
 Topology make_dragonfly(const Spec& spec) {
   const std::vector<std::uint32_t> dims = spec.dims(3, 3);
@@ -82,6 +81,21 @@ Topology make_dragonfly(const Spec& spec) {
   }
   add_global_links(builder, sizes, ranks, global);
   return std::move(builder).build();
+}
+
+}  // namespace
+
+TopologyFamily dragonfly_family() {
+  return {.name = "dragonfly",
+          .dims = "AxHxP",
+          .summary = "A routers a group, H global links and P ranks a router",
+          .ranks = "A*P*groups",
+          .links = "groups of A fully linked routers g0r0, P ranks and H global links each",
+          .parameters =
+              "groups=A*H+1; bw=16GB/s, lat=150ns: of every link; local-bw, local-lat: "
+              "inside a group; global-bw, global-lat: between groups",
+          .example = "dragonfly:4x1x2",
+          .make = make_dragonfly};
 }
 
 }  // namespace multitree

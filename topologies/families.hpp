@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The families of the registry, one file each, and what they share in reading their parameters.
+/// What the families share in reading their parameters. Each is a file that ends with its row of
+/// the registry.
 #pragma once
 
 #include <string_view>
@@ -20,6 +21,11 @@ struct LinkSpeed {
 /// The MULTITREE study's link (ISCA 2021, section V): 16 GB/s and 150 ns.
 inline constexpr LinkSpeed kStudyLink{};
 
+/// Documentation of read_speed() and read_speeds() for TopologyFamily::parameters.
+inline constexpr std::string_view kLinkParameters = "bw=16GB/s, lat=150ns: of every link";
+inline constexpr std::string_view kGridParameters =
+    "bw=16GB/s, lat=150ns: of every link, or a list with one value a dimension";
+
 /// Reads a bandwidth (a time) parameter. \throws Error(InvalidArgument) naming spec and key.
 Bandwidth read_bandwidth(const Spec& spec, std::string_view key, Bandwidth fallback);
 Time read_time(const Spec& spec, std::string_view key, Time fallback);
@@ -34,20 +40,5 @@ std::vector<LinkSpeed> read_speeds(const Spec& spec, std::size_t dims);
 /// \throws Error(InvalidArgument).
 void check_size(const Spec& spec, std::uint64_t ranks, std::uint64_t links);
 inline constexpr std::uint64_t kMaxLinks = 1U << 24;
-
-Topology make_bigraph(const Spec& spec);
-Topology make_cayley(const Spec& spec);
-Topology make_dgx2(const Spec& spec);
-Topology make_dgx_a100(const Spec& spec);
-Topology make_dgx_h100(const Spec& spec);
-Topology make_dragonfly(const Spec& spec);
-Topology make_fat_tree(const Spec& spec);
-Topology make_fat_tree3(const Spec& spec);
-Topology make_full(const Spec& spec);
-Topology make_hypercube(const Spec& spec);
-Topology make_mesh(const Spec& spec);
-Topology make_ring(const Spec& spec);
-Topology make_star(const Spec& spec);
-Topology make_torus(const Spec& spec);
 
 }  // namespace multitree

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -27,8 +28,6 @@ std::uint32_t read_spines(const Spec& spec, const std::vector<std::uint32_t>& di
   if (as_key) return spec.get_number("spines", 1, 1, static_cast<std::uint32_t>(Spec::kMaxRanks));
   return read_uplinks(spec, dims[1]);
 }
-
-}  // namespace
 
 //  fattree:2x4?spines=2 (2 leaves with 4 hosts each, 2 spines)
 //
@@ -107,6 +106,35 @@ Topology make_fat_tree3(const Spec& spec) {
     }
   }
   return std::move(builder).build();
+}
+
+}  // namespace
+
+TopologyFamily fattree_family() {
+  return {.name = "fattree",
+          .dims = "LxH[xS]",
+          .summary = "L leaf switches with H ranks each, every leaf linked to S spines (H)",
+          .ranks = "L*H",
+          .links = "H ranks to each leaf, every leaf to each of S spines",
+          .parameters =
+              "spines=hosts or oversubscription=1 (hosts over spines); bw=16GB/s, "
+              "lat=150ns: of every link; uplink-bw, uplink-lat: of links between switches",
+          .example = "fattree:4x4",
+          .make = make_fat_tree};
+}
+
+TopologyFamily fattree3_family() {
+  return {.name = "fattree3",
+          .dims = "K",
+          .summary = "three levels of K-port switches, K*K*K/4 ranks",
+          .ranks = "K^3/4",
+          .links = "K pods of K/2 edge and K/2 agg switches, (K/2)^2 cores; K even",
+          .parameters =
+              "oversubscription=1 (links down over links up at an edge switch); "
+              "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links "
+              "between switches",
+          .example = "fattree3:4",
+          .make = make_fat_tree3};
 }
 
 }  // namespace multitree

@@ -2,8 +2,10 @@
 /// \file
 /// Networks where every rank is one hop from all: a duplex link each pair, or one switch.
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
+namespace {
 
 // Links by ascending pair: 0-1, 0-2, ..., 0-(n-1), 1-2, ...
 Topology make_full(const Spec& spec) {
@@ -34,6 +36,33 @@ Topology make_star(const Spec& spec) {
     builder.add_duplex(NodeId{rank}, center, speed.bandwidth, speed.latency);
   }
   return std::move(builder).build();
+}
+
+}  // namespace
+
+TopologyFamily full_family() {
+  return {.name = "full",
+          .dims = "N",
+          .summary = "a duplex link between every two ranks",
+          .ranks = "N",
+          .links = "every two ranks",
+          .parameters = kLinkParameters,
+          .example = "full:8",
+          .make = make_full,
+          .structure = [](const auto& dims) { return grid_structure(dims, Line::Complete); },
+          .graph = [](const Spec& spec,
+                      std::uint64_t) { return CayleyGraph::complete(spec.dims(1, 1)[0]); }};
+}
+
+TopologyFamily star_family() {
+  return {.name = "star",
+          .dims = "N",
+          .summary = "ranks around one switch",
+          .ranks = "N",
+          .links = "each rank to the switch sw0",
+          .parameters = kLinkParameters,
+          .example = "star:8",
+          .make = make_star};
 }
 
 }  // namespace multitree

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {
@@ -48,8 +49,6 @@ Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims,
   return std::move(builder).build();
 }
 
-}  // namespace
-
 Topology make_ring(const Spec& spec) { return make_grid(spec, spec.dims(1, 1), 3); }
 
 Topology make_torus(const Spec& spec) {
@@ -59,6 +58,61 @@ Topology make_torus(const Spec& spec) {
 
 Topology make_mesh(const Spec& spec) {
   return make_grid(spec, spec.dims(1, kAnyNumber), std::numeric_limits<std::uint32_t>::max());
+}
+
+/// Parts of rings are paths.
+Structure rings(const std::vector<std::uint32_t>& dims) {
+  return grid_structure(dims, Line::Ring, "mesh");
+}
+
+}  // namespace
+
+TopologyFamily mesh_family() {
+  return {.name = "mesh",
+          .dims = "AxBx...",
+          .summary = "grid without wrap-around links",
+          .ranks = "A*B*...",
+          .links = "a line in each dimension",
+          .parameters = kGridParameters,
+          .example = "mesh:4x4",
+          .make = make_mesh,
+          .structure = [](const auto& dims) { return grid_structure(dims, Line::Path, "mesh"); },
+          .speeds_by_dimension = true};
+}
+
+TopologyFamily ring_family() {
+  return {.name = "ring",
+          .dims = "N",
+          .summary = "each rank linked to the next, the last to the first",
+          .ranks = "N",
+          .links = "each rank to the next; none for N = 1, one pair for N = 2",
+          .parameters = kLinkParameters,
+          .example = "ring:8",
+          .make = make_ring,
+          .structure = rings,
+          .graph = [](const Spec& spec, std::uint64_t most_ranks) {
+            return CayleyGraph::torus(spec.dims(1, 1, 1, most_ranks));
+          }};
+}
+
+TopologyFamily torus_family() {
+  return {.name = "torus",
+          .dims = "AxBx...",
+          .summary = "grid with wrap-around links; a size-2 dimension has one link a pair",
+          .ranks = "A*B*...",
+          .links = "a ring in each dimension; a size-2 dimension has one pair, size 1 none",
+          .parameters =
+              "double=0: 1 for two links a pair in size-2 dimensions; bw=16GB/s, "
+              "lat=150ns: of every link, or a list with one value a dimension",
+          .example = "torus:4x4",
+          .make = make_torus,
+          .structure = rings,
+          .graph =
+              [](const Spec& spec, std::uint64_t most_ranks) {
+                const bool doubled = spec.get_number("double", 0, 0, 1) == 1;
+                return CayleyGraph::torus(spec.dims(1, kAnyNumber, 1, most_ranks), doubled);
+              },
+          .speeds_by_dimension = true};
 }
 
 }  // namespace multitree

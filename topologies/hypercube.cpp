@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Binary hypercube: ranks whose numbers differ in one bit are linked.
+#include <fmt/format.h>
+
 #include "topologies/families.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
+namespace {
 
 //       6 ------- 7
 //      /|        /|        D = 3: bit 0 is x, bit 1 is y, bit 2 is z
@@ -32,6 +36,34 @@ Topology make_hypercube(const Spec& spec) {
     }
   }
   return std::move(builder).build();
+}
+
+Structure structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 1 || dims[0] >= 32) return {};
+  return grid_structure(std::vector<std::uint32_t>(dims[0], 2), Line::Ring);
+}
+
+CayleyGraph graph(const Spec& spec, std::uint64_t most_ranks) {
+  const std::uint32_t dimensions = spec.dims(1, 1, 0)[0];
+  if (dimensions >= 32 || std::uint64_t{1} << dimensions > most_ranks) {
+    spec.fail(fmt::format("dims: at most {} ranks, got 2^{}", most_ranks, dimensions));
+  }
+  return CayleyGraph::hypercube(dimensions);
+}
+
+}  // namespace
+
+TopologyFamily hypercube_family() {
+  return {.name = "hypercube",
+          .dims = "D",
+          .summary = "2^D ranks, linked where their numbers differ in one bit",
+          .ranks = "2^D, D <= 20",
+          .links = "ranks that differ in one bit",
+          .parameters = kLinkParameters,
+          .example = "hypercube:4",
+          .make = make_hypercube,
+          .structure = structure,
+          .graph = graph};
 }
 
 }  // namespace multitree

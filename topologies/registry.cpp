@@ -7,80 +7,49 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "topologies/degrade.hpp"
 #include "topologies/error.hpp"
 #include "topologies/families.hpp"
 
 namespace multitree {
+
+// A family is a row of this list, one a line, and a file with <row>_family() in it.
+// clang-format off
+#define MULTITREE_FAMILIES(row) \
+  row(bigraph)                  \
+  row(bubble_sort)              \
+  row(cayley)                   \
+  row(circulant)                \
+  row(dgx_a100)                 \
+  row(dgx_h100)                 \
+  row(dgx2)                     \
+  row(dragonfly)                \
+  row(fattree)                  \
+  row(fattree3)                 \
+  row(full)                     \
+  row(hypercube)                \
+  row(hyperx)                   \
+  row(mesh)                     \
+  row(pancake)                  \
+  row(ring)                     \
+  row(star)                     \
+  row(star_graph)               \
+  row(torus)                    \
+  row(twisted_torus)
+// clang-format on
+
+#define MULTITREE_DECLARE(name) TopologyFamily name##_family();
+MULTITREE_FAMILIES(MULTITREE_DECLARE)
+
 namespace {
 
-constexpr std::string_view kLinkParameters = "bw=16GB/s, lat=150ns: of every link";
-constexpr std::string_view kGridParameters =
-    "bw=16GB/s, lat=150ns: of every link, or a list with one value a dimension";
-constexpr std::string_view kTorusParameters =
-    "double=0: 1 for two links a pair in size-2 dimensions; bw=16GB/s, lat=150ns: of every link, "
-    "or a list with one value a dimension";
-constexpr std::string_view kUplinkParameters =
-    "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links between switches";
-constexpr std::string_view kFatTreeParameters =
-    "spines=hosts or oversubscription=1 (hosts over spines); bw=16GB/s, lat=150ns: of every link; "
-    "uplink-bw, uplink-lat: of links between switches";
-constexpr std::string_view kFatTree3Parameters =
-    "oversubscription=1 (links down over links up at an edge switch); bw=16GB/s, lat=150ns: of "
-    "every link; uplink-bw, uplink-lat: of links between switches";
-constexpr std::string_view kDragonflyParameters =
-    "groups=A*H+1; bw=16GB/s, lat=150ns: of every link; local-bw, local-lat: inside a group; "
-    "global-bw, global-lat: between groups";
-constexpr std::string_view kA100Parameters =
-    "nvlink=300GB/s, lat=150ns: of a GPU to its box's switch; nic=25GB/s, nic-lat=500ns: of a GPU "
-    "to the InfiniBand switch of several boxes";
-constexpr std::string_view kH100Parameters =
-    "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, nic-lat=500ns: of a GPU "
-    "to the InfiniBand switch of several boxes";
-
-constexpr std::array kFamilies = std::to_array<TopologyFamily>({
-    {"bigraph", "MxN", "EFLOPS: M ranks on each of N switches, upper half linked to lower half",
-     kUplinkParameters, "bigraph:4x8", make_bigraph},
-    {"bubble-sort", "N", "the N! orders of N symbols, linked where a swap of neighbours leads",
-     kLinkParameters, "bubble-sort:4", make_cayley},
-    {"cayley", "AxBx...", "grid of which rank 0, and all alike, is linked to the ranks given",
-     "generators=1: these ranks, and by what undoes them; bw=16GB/s, lat=150ns: of every link",
-     "cayley:4x4?generators=1,4,5", make_cayley},
-    {"circulant", "N", "each rank linked to those that are given offsets before and after it",
-     "offsets=1: list; bw=16GB/s, lat=150ns: of every link", "circulant:16?offsets=1,5",
-     make_cayley},
-    {"dgx-a100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kA100Parameters,
-     "dgx-a100:2", make_dgx_a100},
-    {"dgx-h100", "BOXES", "8 GPUs a box on NVSwitch, boxes on InfiniBand", kH100Parameters,
-     "dgx-h100:2", make_dgx_h100},
-    {"dgx2", "", "16 GPUs on two boards of 6 NVSwitches",
-     "nvlink=25GB/s, lat=150ns: of every link; between=200GB/s: of the trunk between two switches "
-     "(8 times nvlink)",
-     "dgx2", make_dgx2},
-    {"dragonfly", "AxHxP", "A routers a group, H global links and P ranks a router",
-     kDragonflyParameters, "dragonfly:4x1x2", make_dragonfly},
-    {"fattree", "LxH[xS]", "L leaf switches with H ranks each, every leaf linked to S spines (H)",
-     kFatTreeParameters, "fattree:4x4", make_fat_tree},
-    {"fattree3", "K", "three levels of K-port switches, K*K*K/4 ranks", kFatTree3Parameters,
-     "fattree3:4", make_fat_tree3},
-    {"full", "N", "a duplex link between every two ranks", kLinkParameters, "full:8", make_full},
-    {"hypercube", "D", "2^D ranks, linked where their numbers differ in one bit", kLinkParameters,
-     "hypercube:4", make_hypercube},
-    {"mesh", "AxBx...", "grid without wrap-around links", kGridParameters, "mesh:4x4", make_mesh},
-    {"pancake", "N", "the N! orders of N symbols, linked where turning the first few leads",
-     kLinkParameters, "pancake:4", make_cayley},
-    {"ring", "N", "each rank linked to the next, the last to the first", kLinkParameters, "ring:8",
-     make_ring},
-    {"star", "N", "ranks around one switch", kLinkParameters, "star:8", make_star},
-    {"star-graph", "N", "the N! orders of N symbols, linked where a swap with the first leads",
-     kLinkParameters, "star-graph:4", make_cayley},
-    {"torus", "AxBx...", "grid with wrap-around links; a size-2 dimension has one link a pair",
-     kTorusParameters, "torus:4x4", make_torus},
-    {"twisted-torus", "AxBx...", "torus whose last dimension wraps to a place further in the first",
-     "twist=A/2: how much further; bw=16GB/s, lat=150ns: of every link", "twisted-torus:8x4",
-     make_cayley},
-});
+const TopologyFamily* find_family(std::string_view name) {
+  const auto families = topology_families();
+  const auto found = std::ranges::find(families, name, &TopologyFamily::name);
+  return found == families.end() ? nullptr : &*found;
+}
 
 /// What every family takes.
 NetworkChanges read_changes(const Spec& spec) {
@@ -93,14 +62,45 @@ NetworkChanges read_changes(const Spec& spec) {
 
 }  // namespace
 
-std::span<const TopologyFamily> topology_families() { return kFamilies; }
+std::span<const TopologyFamily> topology_families() {
+#define MULTITREE_ROW(name) name##_family(),
+  static const std::array list = {MULTITREE_FAMILIES(MULTITREE_ROW)};
+  return list;
+}
+
+Structure family_structure(const Shape& shape) {
+  const TopologyFamily* family = find_family(shape.family);
+  return family != nullptr && family->structure != nullptr ? family->structure(shape.dims)
+                                                           : Structure{};
+}
+
+std::optional<CayleyGraph> cayley_graph(const Spec& spec, std::uint64_t most_ranks) {
+  const TopologyFamily* family = find_family(spec.name());
+  if (family == nullptr || family->graph == nullptr) return std::nullopt;
+  return family->graph(spec, most_ranks);
+}
+
+CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks) {
+  auto graph = cayley_graph(spec, most_ranks);
+  if (!graph) {
+    spec.fail("expected a network that looks the same from every rank, such as a torus");
+  }
+  // How fast the links are does not matter, as long as all are alike.
+  const bool by_dimension = find_family(spec.name())->speeds_by_dimension;
+  const auto speeds = read_speeds(spec, by_dimension ? graph->group().sizes().size() : 1);
+  for (const LinkSpeed& speed : speeds) {
+    if (speed.bandwidth != speeds.front().bandwidth) spec.fail("bw: bandwidths differ");
+  }
+  spec.check_all_used();
+  return std::move(*graph);
+}
 
 Topology make_topology(std::string_view text) {
   const Spec spec = Spec::parse(text);
-  const auto family = std::ranges::find(kFamilies, spec.name(), &TopologyFamily::name);
-  if (family == kFamilies.end()) {
+  const TopologyFamily* family = find_family(spec.name());
+  if (family == nullptr) {
     std::string known;
-    for (const TopologyFamily& each : kFamilies) {
+    for (const TopologyFamily& each : topology_families()) {
       known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
     }
     spec.fail(fmt::format("unknown topology '{}'; known are {}", spec.name(), known));

@@ -7,7 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "topologies/cayley.hpp"
 #include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -18,13 +20,35 @@ struct TopologyFamily {
   std::string_view name;        ///< "torus"
   std::string_view dims;        ///< "AxBx..."
   std::string_view summary;     ///< one line
+  std::string_view ranks;       ///< how many: "A*B*..."
+  std::string_view links;       ///< which
   std::string_view parameters;  ///< its own query parameters, documented; may be empty
   std::string_view example;     ///< a spec of at most 64 ranks
   Topology (*make)(const Spec& spec);
+  /// What its networks of these sizes (Shape::dims) have; files may ask for sizes that no spec has.
+  /// Null: nothing that an algorithm makes use of.
+  Structure (*structure)(const std::vector<std::uint32_t>& dims) = nullptr;
+  /// Where ranks are all alike, the graph of a spec, read without the speed of its links: also of
+  /// networks too large to be made. Null: they are not alike.
+  CayleyGraph (*graph)(const Spec& spec, std::uint64_t most_ranks) = nullptr;
+  bool speeds_by_dimension = false;  ///< bw= and lat= may be lists with one value a dimension
 };
 
 /// All families, sorted by name. Feeds --help, `multitree list` and the tests.
 std::span<const TopologyFamily> topology_families();
+
+/// What a shape's family says of it, whether or not a network has that many ranks.
+Structure family_structure(const Shape& shape);
+
+/// The Cayley graph that a spec names; empty for families whose ranks are not alike. Reads the dims
+/// and the parameters that decide the graph. \throws Error(InvalidArgument), also for more than
+/// `most_ranks` ranks.
+std::optional<CayleyGraph> cayley_graph(const Spec& spec,
+                                        std::uint64_t most_ranks = Spec::kMaxRanks);
+
+/// The same, with links that are all equally fast. \throws Error(InvalidArgument) also if they are
+/// not, or ranks not alike, or a parameter is unknown.
+CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks);
 
 /// Builds the network a spec string names. Every family also takes the changes of degrade.hpp:
 /// `without=3-7`, `dead=5`, `slow=5:0.25`, `parallel=3-7:2`, `ranks=0-15`.

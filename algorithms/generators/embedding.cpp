@@ -28,6 +28,7 @@
 
 #include "algorithms/pack.hpp"
 #include "algorithms/routing.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -168,17 +169,9 @@ class RotationExtension {
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> grid_dims(const Topology& topology) {
-  const Shape& shape = topology.shape();
-  std::vector<std::uint32_t> dims = shape.dims;
-  if (shape.family == "hypercube" && dims.size() == 1 && dims[0] < 32) {
-    dims.assign(dims[0], 2);
-  } else if (shape.family != "hypercube" && shape.family != "ring" && shape.family != "torus" &&
-             shape.family != "mesh") {
-    return std::nullopt;
-  }
-  std::uint64_t product = 1;
-  for (const std::uint32_t size : dims) product *= size;
-  if (product != topology.num_ranks() || topology.has_switches()) return std::nullopt;
+  const std::optional<Grid> grid = structure_of(topology).grid;
+  if (!grid) return std::nullopt;
+  std::vector<std::uint32_t> dims = grid->sizes;
   std::erase(dims, 1U);
   return dims;
 }
@@ -186,7 +179,7 @@ std::optional<std::vector<std::uint32_t>> grid_dims(const Topology& topology) {
 std::vector<std::uint32_t> grid_link_preference(const Topology& topology) {
   std::vector<std::uint32_t> preference(topology.num_links(), 0);
   const auto dims = grid_dims(topology);
-  if (!dims) return preference;
+  if (!dims || structure_of(topology).grid->line == Line::Complete) return preference;
   std::vector<std::uint32_t> place(dims->size());  // of each dimension
   for (std::uint32_t d = 0; d < dims->size(); ++d) {
     for (std::uint32_t other = 0; other < dims->size(); ++other) {

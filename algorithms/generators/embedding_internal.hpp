@@ -11,12 +11,12 @@
 
 namespace multitree {
 
-/// The sizes of a ring, torus, mesh or hypercube as its generator laid the ranks out (Shape),
-/// without dimensions of size 1; empty for other networks.
+/// The sizes of a network that is a grid, without dimensions of size 1; empty for others.
 std::optional<std::vector<std::uint32_t>> grid_dims(const Topology& topology);
 
 /// For each link, its place in an order of directions that is the same at all ranks of a grid:
-/// longer dimensions first, then later ones, downwards before upwards. All 0 in other networks.
+/// longer dimensions first, then later ones, downwards before upwards. All 0 in other networks and
+/// where lines have more than two directions.
 std::vector<std::uint32_t> grid_link_preference(const Topology& topology);
 
 /// A cyclic order of a grid's ranks in which neighbours are one link apart, or, in meshes with odd

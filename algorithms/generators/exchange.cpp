@@ -9,23 +9,26 @@
 #include <map>
 
 #include "algorithms/generators/generators_internal.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
 
+/// The most ranks of a line with which all of it are neighbours.
+std::uint32_t most_neighbours(Line line) {
+  if (line == Line::Complete) return UINT32_MAX;
+  return line == Line::Ring ? 3 : 2;
+}
+
 /// The sizes of a grid whose lines are complete graphs: tori of sizes up to 3, hypercubes, full
 /// networks. Empty: none.
 std::vector<std::uint32_t> complete_lines(const Topology& topology) {
-  const Shape& shape = topology.shape();
-  if (topology.has_switches()) return {};
-  if (shape.family == "hypercube") return std::vector<std::uint32_t>(shape.dims.at(0), 2);
-  const auto up_to = [&](std::uint32_t most) {
-    return std::ranges::all_of(shape.dims, [&](std::uint32_t d) { return d <= most; });
-  };
-  const bool grid = (shape.family == "torus" || shape.family == "ring") && up_to(3);
-  const bool lines = shape.family == "mesh" && up_to(2);
-  if (shape.family == "full" || grid || lines) return shape.dims;
-  return {};
+  const std::optional<Grid> grid = structure_of(topology).grid;
+  if (!grid) return {};
+  const std::uint32_t most = most_neighbours(grid->line);
+  const bool complete =
+      std::ranges::all_of(grid->sizes, [&](std::uint32_t size) { return size <= most; });
+  return complete ? grid->sizes : std::vector<std::uint32_t>{};
 }
 
 std::map<std::pair<NodeId, NodeId>, LinkId> links_by_ends(const Topology& topology) {

@@ -24,6 +24,7 @@
 
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/recursive_doubling_internal.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -64,7 +65,7 @@ std::optional<Layers> find_layers(const Topology& topology) {
 }
 
 std::optional<std::string> unsupported(const Topology& topology) {
-  if (topology.shape().family != "bigraph") {
+  if (!structure_of(topology).facing_layers) {
     return fmt::format("hdrm needs a bigraph, {} is not one", topology.name());
   }
   if (!std::has_single_bit(topology.num_ranks())) {

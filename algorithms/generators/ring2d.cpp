@@ -12,6 +12,7 @@
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/ring_internal.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -51,8 +52,7 @@ constexpr Part kParts[] = {{0}, {1}, {2}, {3}};
 
 std::optional<std::string> unsupported(const Topology& topology) {
   const auto dims = grid_dims(topology);
-  const std::string& family = topology.shape().family;
-  if (!dims || (family != "torus" && family != "mesh")) {
+  if (!dims || structure_of(topology).grid->line == Line::Complete) {
     return fmt::format("ring2d needs a torus or mesh, {} is not one", topology.name());
   }
   if (dims->size() != 2) {

@@ -15,14 +15,14 @@
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/swing_internal.hpp"
 #include "topologies/error.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
 
 std::optional<std::string> unsupported(const Topology& topology) {
   const auto dims = grid_dims(topology);
-  const std::string& family = topology.shape().family;
-  if (!dims || family == "mesh") {
+  if (!dims || structure_of(topology).grid->line != Line::Ring) {
     return fmt::format("swing needs a ring, torus or hypercube, {} is not one", topology.name());
   }
   const auto odd = std::ranges::find_if(*dims, [](std::uint32_t size) { return size % 2 == 1; });

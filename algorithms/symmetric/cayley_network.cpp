@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "topologies/error.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -72,8 +73,8 @@ std::optional<CayleyNetwork> find_cayley_network(const Topology& topology, std::
     reason = not_one(topology, "its layout is not known");
     return std::nullopt;
   }
-  auto group = layout_group(shape);
-  if (!group || group->size() != ranks || topology.has_switches()) {
+  std::optional<FiniteGroup> group = structure_of(topology).group;
+  if (!group) {
     reason = not_one(topology, fmt::format("is a {} with {} ranks and {} switches", shape.family,
                                            ranks, topology.num_nodes() - ranks));
     return std::nullopt;

@@ -22,9 +22,9 @@ struct CayleyNetwork {
   }
 };
 
-/// The network's shape names a group (layout_group()), rank 0's links the generators; they make up
-/// the whole network if each rank has the links that these give it, all with one bandwidth.
-/// Otherwise empty, and `reason` says why. O(links log degree).
+/// The network's structure has a group, and rank 0's links are the generators; they make up the
+/// whole network if each rank has the links that these give it, all with one bandwidth. Otherwise
+/// empty, and `reason` says why. O(links log degree).
 std::optional<CayleyNetwork> find_cayley_network(const Topology& topology, std::string& reason);
 
 }  // namespace multitree

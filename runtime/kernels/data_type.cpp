@@ -42,11 +42,14 @@ constexpr std::array kOps{
     OpRow{ReduceOp::Max, "max"}, OpRow{ReduceOp::Avg, "avg"},
 };
 
-constexpr std::array kTypeValues{DataType::Int8,    DataType::Uint8,   DataType::Int32,
-                                 DataType::Int64,   DataType::Float16, DataType::BFloat16,
-                                 DataType::Float32, DataType::Float64};
-constexpr std::array kOpValues{ReduceOp::Sum, ReduceOp::Prod, ReduceOp::Min, ReduceOp::Max,
-                               ReduceOp::Avg};
+template <typename Value, typename Row, std::size_t rows>
+constexpr std::array<Value, rows> column(const std::array<Row, rows>& table, Value Row::*field) {
+  std::array<Value, rows> values{};
+  for (std::size_t i = 0; i < rows; ++i) values[i] = table[i].*field;
+  return values;
+}
+constexpr std::array kTypeValues = column(kTypes, &TypeRow::type);
+constexpr std::array kOpValues = column(kOps, &OpRow::op);
 
 template <typename Rows>
 [[noreturn]] void reject(std::string_view what, std::string_view text, const Rows& rows) {

@@ -12,6 +12,7 @@
 
 #include "algorithms/symmetric/symmetric_schedule.hpp"
 #include "topologies/error.hpp"
+#include "topologies/registry.hpp"
 
 namespace multitree {
 namespace {

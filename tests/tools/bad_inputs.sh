@@ -5,16 +5,19 @@
 # [--update]
 #
 #   $ topology -t torus:4x0       arguments, in the words of the shell
-#   2 --topology: torus:4x0: ...  exit code, message less "multitree: "
+#   2 --topology: torus:4x0: ...  exit code, message less "multitree: "; {topologies} and the like
+#                                 stand for the names that the program lists (lists.sh)
 #
 # Each command runs in a directory with tests/data as data, once as it is, and where it takes an output
 # file and the case gives none, also with a new one and with one that exists.
 set -euo pipefail
+source "$(dirname "$0")/lists.sh"
 program=$(realpath "$1") source=$(realpath "$2") table=$(realpath "$3") update=${4:-}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/here" "$work/here/folder"
 cd "$work/here"
+load_lists "$program"
 ln -s "$source/tests/data" data
 echo precious >kept.json
 export LC_ALL=C
@@ -32,7 +35,7 @@ check() {
   local code=0 output
   output=$(eval "timeout 20 '$program' $1" 2>"$work/error" </dev/null) || code=$?
   if [ -n "$update" ]; then
-    printf '%s %s\n' "$code" "$(sed 's/^multitree: //' "$work/error")" >>"$work/updated"
+    printf '%s %s\n' "$code" "$(with_titles "$(sed 's/^multitree: //' "$work/error")")" >>"$work/updated"
     return
   fi
   [ "$code" = "$2" ] || complain "$1" "expected exit code $2, got $code"
@@ -65,6 +68,7 @@ while IFS= read -r line; do
   IFS= read -r expected
   cases=$((cases + 1))
   [ -z "$update" ] || printf '%s\n' "$line" >>"$work/updated"
+  expected=$(with_names "$expected")
   check "$arguments" "${expected%% *}" "${expected#* }"
   flag=$(output_flag "$arguments")
   if [ -n "$flag" ] && [ -z "$update" ]; then

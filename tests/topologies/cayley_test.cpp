@@ -100,7 +100,7 @@ TEST(CayleyGraph, IsTheNetworkOfItsSpec) {
       const auto graph = cayley_graph(Spec::parse(spec));
       if (!graph) continue;
       const Topology topology = make_topology(spec);
-      ASSERT_EQ(layout_group(topology.shape())->size(), topology.num_ranks()) << spec;
+      ASSERT_EQ(structure_of(topology).group->size(), topology.num_ranks()) << spec;
       for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
         std::multiset<std::uint32_t> links, arcs;
         for (const LinkId id : topology.out_links(topology.node_of(Rank{r}))) {

@@ -114,10 +114,8 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--check", flags.check, "0 or 1: whether to check results")
       ->check(one_of({"0", "1"}))
       ->capture_default_str();
-  app.add_option("--collective", flags.collective,
-                 "allreduce, reduce-scatter, allgather, broadcast or reduce")
-      ->capture_default_str();
-  app.add_option("-r,--root", flags.root, "Root rank of broadcast and reduce")
+  app.add_option("--collective", flags.collective, collective_names())->capture_default_str();
+  app.add_option("-r,--root", flags.root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app.add_option("--data", flags.data, "exact: sums are exact in any order; random: they are not")

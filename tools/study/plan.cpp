@@ -10,6 +10,8 @@
 
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -17,11 +19,6 @@ namespace {
 constexpr std::uint64_t kKi = 1 << 10, kMi = 1 << 20;
 constexpr auto kPacket = nic::FlowControl::Packet;
 constexpr auto kMessage = nic::FlowControl::Message;
-
-bool is_torus(std::string_view network) { return network.starts_with("torus"); }
-bool is_direct(std::string_view network) {
-  return is_torus(network) || network.starts_with("mesh");
-}
 
 /// Of all contenders, those with these labels.
 std::vector<Contender> choose(std::string_view network, std::vector<std::string_view> labels) {
@@ -55,25 +52,27 @@ std::vector<Part> parse_parts(std::string_view text) {
 bool StudyPlan::has(Part part) const { return std::ranges::find(parts, part) != parts.end(); }
 
 std::vector<Contender> contenders(std::string_view network) {
+  const Structure structure = structure_of(make_topology(network));
+  const bool is_torus = structure.grid && structure.grid->line == Line::Ring;
   std::vector<Contender> list;
   const auto add = [&](std::string_view label, const char* algorithm, nic::FlowControl flow,
                        std::uint32_t ports) {
     list.push_back({std::string(label), algorithm, flow, ports});
   };
-  if (is_direct(network)) {
+  if (structure.grid) {
     add(kRingOnePort, "ring", kPacket, 1);
     add("double binary tree, 1 port", "double-binary-tree", kPacket, 1);
   }
   add(kRing, "ring", kPacket, 0);
   add("double binary tree", "double-binary-tree", kPacket, 0);
-  if (is_direct(network)) {
+  if (structure.grid) {
     add(kTwoRings, "bidirectional-ring", kPacket, 0);
     add(kRing2d, "ring2d", kPacket, 0);
   }
-  if (network.starts_with("bigraph")) add("HDRM", "hdrm", kPacket, 0);
+  if (structure.facing_layers) add("HDRM", "hdrm", kPacket, 0);
   add(kMultitree, "multitree", kPacket, 0);
   add(kMultitreeMessages, "multitree", kMessage, 0);
-  if (is_torus(network)) add(kSymmetric, "symmetric", kMessage, 0);
+  if (is_torus) add(kSymmetric, "symmetric", kMessage, 0);
   add(kOptimal, "allreduce-optimal", kMessage, 0);
   return list;
 }

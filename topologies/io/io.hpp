@@ -6,6 +6,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,18 @@ std::string write_topology_graphml(const Topology& topology);
 
 /// The native form as a JSON value, for files that embed a topology (schedules).
 nlohmann::ordered_json topology_to_json(const Topology& topology);
+
+/// What files with one extension are.
+struct TopologyFormat {
+  std::string_view extension;  ///< ".gv"
+  std::string_view name;       ///< "dot": several extensions may be of one format
+  std::string_view summary;
+  Topology (*parse)(std::string_view text, const std::string& file);
+  std::string (*write)(const Topology& topology);  ///< null: it is only read
+};
+std::span<const TopologyFormat> topology_formats();
+/// ".json, .dot or .gv", of all of them or of those that are written, for messages.
+std::string topology_extensions(bool written);
 
 /// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
 /// .graphml, .xml: GraphML or NCCL's by the root element, .yml/.yaml: ASTRA-sim). Anything with a

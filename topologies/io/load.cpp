@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// A topology from whatever the user named: a spec or a file.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <vector>
 
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
@@ -14,11 +18,6 @@
 
 namespace multitree {
 namespace {
-
-struct Format {
-  std::string_view extension;
-  Topology (*parse)(std::string_view text, const std::string& file);
-};
 
 Topology parse_dot(std::string_view text, const std::string& file) {
   return parse_topology_dot(text, file);
@@ -40,21 +39,34 @@ Topology parse_xml(std::string_view text, const std::string& file) {
   return parse_topology_graphml(text, file);
 }
 
-constexpr std::array kFormats = std::to_array<Format>({
-    {".json", parse_topology_json},
-    {".dot", parse_dot},
-    {".gv", parse_dot},
-    {".graphml", parse_graphml},
-    {".xml", parse_xml},
-    {".yml", parse_topology_astra},
-    {".yaml", parse_topology_astra},
+constexpr std::array kFormats = std::to_array<TopologyFormat>({
+    {".json", "json", "multitree/topology/1", parse_topology_json, write_topology_json},
+    {".dot", "dot", "Graphviz", parse_dot, write_topology_dot},
+    {".gv", "dot", "Graphviz", parse_dot, write_topology_dot},
+    {".graphml", "graphml", "GraphML", parse_graphml, write_topology_graphml},
+    {".xml", "graphml", "GraphML, or read only NCCL's topology", parse_xml, write_topology_graphml},
+    {".yml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
+    {".yaml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
 });
 
 }  // namespace
 
+std::span<const TopologyFormat> topology_formats() { return kFormats; }
+
+std::string topology_extensions(bool written) {
+  std::vector<std::string_view> found;
+  for (const TopologyFormat& format : kFormats) {
+    if (!written || format.write != nullptr) found.push_back(format.extension);
+  }
+  const std::string_view last = found.back();
+  found.pop_back();
+  return fmt::format("{} or {}", fmt::join(found, ", "), last);
+}
+
 Topology load_topology(const std::string& spec_or_file) {
   const std::filesystem::path path(spec_or_file);
-  const auto format = std::ranges::find(kFormats, path.extension().string(), &Format::extension);
+  const auto format =
+      std::ranges::find(kFormats, path.extension().string(), &TopologyFormat::extension);
   if (format != kFormats.end()) return format->parse(read_file(spec_or_file), spec_or_file);
   const auto is_family = [&](const TopologyFamily& family) { return family.name == spec_or_file; };
   std::error_code ignored;
@@ -62,9 +74,8 @@ Topology load_topology(const std::string& spec_or_file) {
       std::ranges::any_of(topology_families(), is_family)) {
     return make_topology(spec_or_file);
   }
-  throw Error(
-      ErrorCode::InvalidArgument,
-      spec_or_file + ": expected a file ending in .json, .dot, .gv, .graphml, .xml, .yml or .yaml");
+  throw Error(ErrorCode::InvalidArgument, fmt::format("{}: expected a file ending in {}",
+                                                      spec_or_file, topology_extensions(false)));
 }
 
 }  // namespace multitree

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "algorithms/packing/trees/spanning_trees_internal.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -50,16 +51,15 @@ bool fill_edges(Mesh& mesh) {
 }
 
 std::optional<Mesh> find_mesh(const Topology& topology) {
-  if (topology.shape().family != "mesh" || topology.has_switches() || !topology.is_symmetric()) {
-    return std::nullopt;
-  }
+  const std::optional<Grid> grid = structure_of(topology).grid;
+  if (!grid || grid->line != Line::Path || !topology.is_symmetric()) return std::nullopt;
   Mesh mesh;
   std::uint32_t ranks = 1;
-  for (const std::uint32_t size : topology.shape().dims) {
+  for (const std::uint32_t size : grid->sizes) {
     if (size > 1) mesh.dims.push_back({size, ranks});
     ranks *= size;
   }
-  if (ranks != topology.num_ranks() || ranks == 1) return std::nullopt;
+  if (ranks == 1) return std::nullopt;
   mesh.network = duplex_network(topology);
   if (!fill_edges(mesh)) return std::nullopt;
   return mesh;
