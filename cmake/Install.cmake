@@ -4,19 +4,20 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
 install(TARGETS multitree_topologies multitree_discovery multitree_algorithms multitree_nic
-                multitree_report multitree_runtime multitree_study multitree_c multitree
+                multitree_report multitree_runtime multitree_c multitree
         EXPORT multitreeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
 
 # Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.
-foreach(folder topologies algorithms nic report runtime study)
+foreach(folder topologies algorithms nic report runtime)
   install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE
-          PATTERN workloads EXCLUDE)
+          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE)
 endforeach()
 
+# The study is a program with its data, and no part of the package.
+install(TARGETS multitree-study RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY study/workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
 install(FILES study/compatibility-message.json study/compatibility-packet.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
