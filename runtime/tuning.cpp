@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "algorithms/registry.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/host/group_internal.hpp"
 #include "runtime/job/agreement.hpp"
 #include "runtime/measure/link_measurement.hpp"

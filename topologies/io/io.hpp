@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "topologies/registry.hpp"  // load_topology()
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -36,11 +37,5 @@ std::string write_topology_graphml(const Topology& topology);
 
 /// The native form as a JSON value, for files that embed a topology (schedules).
 nlohmann::ordered_json topology_to_json(const Topology& topology);
-
-/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
-/// .graphml, .xml: GraphML or NCCL's by the root element, .yml/.yaml: ASTRA-sim). Anything with a
-/// '.' extension of those, or a path that exists, is a file. \throws Error: InvalidArgument (spec),
-/// InvalidInput (file content), Io (cannot be read).
-Topology load_topology(const std::string& spec_or_file);
 
 }  // namespace multitree
