@@ -16,7 +16,6 @@ namespace multitree {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr std::uint64_t kBytes = 64 << 20;
 
