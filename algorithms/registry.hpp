@@ -10,10 +10,11 @@
 #include <string_view>
 
 #include "algorithms/schedule.hpp"
-#include "topologies/spec.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+class Spec;
 
 /// One way of doing collectives. The functions read their parameters from `options`. What is not
 /// given is composed: reduce-scatter and reduce by reversing, all-reduce as reduce-scatter then

@@ -3,20 +3,23 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/multitree)
-install(TARGETS multitree_topologies multitree_discovery multitree_algorithms multitree_nic
-                multitree_report multitree_runtime multitree_study multitree_c multitree
+install(TARGETS multitree_topologies multitree_algorithms multitree_nic multitree_runtime multitree_c multitree
         EXPORT multitreeTargets
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT multitreeTargets NAMESPACE multitree:: DESTINATION ${package_dir})
 
-# Headers keep their repository path: #include "algorithms/schedule.hpp". Internal ones stay here.
-foreach(folder topologies algorithms nic report runtime study)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree
-          FILES_MATCHING PATTERN "*.hpp" PATTERN "*_internal.hpp" EXCLUDE
-          PATTERN workloads EXCLUDE)
-endforeach()
+# Public headers by their public names: #include <multitree/schedule.hpp>.
+set(face ${PROJECT_BINARY_DIR}/face)
+install(CODE "
+  file(REMOVE_RECURSE ${face})
+  set(FACE_SOURCE ${PROJECT_SOURCE_DIR})
+  set(FACE_OUTPUT ${face})
+  include(${PROJECT_SOURCE_DIR}/cmake/PublicHeaders.cmake)")
+install(DIRECTORY ${face}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree)
 
+# The study is a program with its data, and no part of the package.
+install(TARGETS multitree-study RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY study/workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
 install(FILES study/compatibility-message.json study/compatibility-packet.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)

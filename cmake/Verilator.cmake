@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # SystemVerilog to C++ libraries, at build time: an error in the hardware never stops CMake.
+option(MULTITREE_HARDWARE "Build the hardware model and its tests, if Verilator is found" ON)
+if(NOT MULTITREE_HARDWARE)
+  return()
+endif()
 find_package(verilator 5.006 HINTS /usr/share/verilator /usr/local/share/verilator)
 if(NOT verilator_FOUND)
   message(STATUS "Verilator not found: no hardware model, no tests of it")

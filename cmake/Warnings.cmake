@@ -23,7 +23,7 @@ function(multitree_library name)
   set_target_properties(multitree_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(multitree_${name} PUBLIC cxx_std_20)
   target_include_directories(multitree_${name} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/multitree>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(multitree_${name} PUBLIC ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   multitree_target_options(multitree_${name})
   multitree_precompile(multitree_${name} library)

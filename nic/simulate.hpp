@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
-#include "nic/network/fabric.hpp"
-#include "nic/observer.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::nic {
+
+class Observer;  // nic/observer.hpp
 
 enum class Model : std::uint8_t {
   AlphaBeta,  ///< predict_time(): links with latency and bandwidth, no flits

@@ -15,13 +15,15 @@
 
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/plan.hpp"
-#include "runtime/device/device.hpp"
-#include "runtime/execution/recorder.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/kernels/data_type.hpp"
-#include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime {
+
+namespace device {
+class Device;  // runtime/device/device.hpp
+}
+class Recorder;  // runtime/execution/recorder.hpp
 
 /// Whether ranks of one host go without messages: through memory that they all map, in an order of
 /// their own (sums in rank order).
@@ -83,7 +85,7 @@ class Operation;  // internal: one started collective
 
 /// A stream of the communicator's device: for CUDA a cudaStream_t; null is the default stream.
 struct Stream {
-  device::Stream handle = nullptr;
+  void* handle = nullptr;
 };
 
 /// A started collective. Dropping an unfinished one waits for it; prefer wait(). Not so with a

@@ -10,6 +10,7 @@
 
 #include "algorithms/registry.hpp"
 #include "algorithms/tuning/planner.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/host/group_internal.hpp"
 #include "runtime/job/agreement.hpp"
 #include "runtime/measure/link_measurement.hpp"

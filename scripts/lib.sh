@@ -25,20 +25,23 @@ install_packages() {
   DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
 }
 
-build_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev libucx-dev libcli11-dev
+program_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-dev libucx-dev libcli11-dev
                 nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libhwloc-dev libpmix-dev libxxhash-dev libyaml-cpp-dev
-                coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox verilator make zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev clang-format-14 openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev gfortran
+                coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox)
+build_packages=("${program_packages[@]}" verilator make zlib1g-dev)
+test_packages=(libgtest-dev libgmock-dev clang-format-14 clang-tidy-14 git openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev gfortran
                yosys z3 libgloo-dev slurmctld slurmd slurm-client munge)
 
-# build PRESET [cmake option...]: configures and builds, with ninja's own progress.
+# configure PRESET [cmake option...]
+configure() {
+  say "configuring ($1)"
+  cmake --preset "$@" >&2
+}
+
+# build PRESET [option of cmake --build...], with ninja's own progress.
 build() {
-  local preset=$1
-  shift
-  say "configuring ($preset)"
-  cmake --preset "$preset" "$@" >&2
-  say "building ($preset)"
-  cmake --build --preset "$preset" >&2
+  say "building ($1)"
+  cmake --build --preset "$@" >&2
 }
 
 # failed_logs DIR: the last lines of every failed test's output, from the logs that ctest keeps in DIR.

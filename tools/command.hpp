@@ -45,7 +45,6 @@ Command add_nic_top_command(CLI::App& nic);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
-Command add_study_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>

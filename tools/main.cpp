@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The program `multitree`: picks a command, and turns every error into a message and an exit code.
-#include <fcntl.h>
+/// The program `multitree`: picks a command.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <exception>
-#include <new>
+#include <string>
 #include <vector>
 
 #include "tools/command.hpp"
+#include "tools/program.hpp"
 
 namespace {
 
@@ -22,14 +20,6 @@ constexpr const char* kFooter =
     "3 input or I/O, 4 transport.\n\n"
     "Example: multitree schedule -t torus:4x4 -a multitree | multitree verify -\n";
 
-/// Keeps sockets and files from taking the number of a standard stream that is closed. Opened the
-/// wrong way round, it still fails when used.
-void occupy_standard_streams() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(fd, F_GETFD) == -1) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
-  }
-}
-
 /// Says what CLI11 would not: which commands there are.
 void check_command(const CLI::App& app, int argc, char** argv) {
   std::vector<std::string> names;
@@ -38,16 +28,9 @@ void check_command(const CLI::App& app, int argc, char** argv) {
   const bool known = std::ranges::find(names, word) != names.end();
   if (known || word == "-h" || word == "--help" || word == "--version") return;
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected a command ({}), got {}; see 'multitree --help'",
-                          fmt::join(names, ", "), argc > 1 ? "'" + word + "'" : "none"));
-}
-
-int usage_error(const CLI::App& app, const CLI::ParseError& error) {
-  const auto parsed = app.get_subcommands();
-  tools::print_error(fmt::format("multitree: {}; see 'multitree {}--help'\n",
-                                 tools::one_line(error.what()),
-                                 parsed.empty() ? "" : parsed.front()->get_name() + " "));
-  return tools::kUsage;
+              fmt::format("expected a command ({}), got {}; see '{} --help'",
+                          fmt::join(names, ", "), argc > 1 ? "'" + word + "'" : "none",
+                          word == "study" ? "multitree-study" : "multitree"));
 }
 
 int run(int argc, char** argv) {
@@ -62,14 +45,16 @@ int run(int argc, char** argv) {
       tools::add_import_command(app),   tools::add_replan_command(app),
       tools::add_list_command(app),     tools::add_symmetric_command(app),
       tools::add_nic_command(app),      tools::add_simulate_command(app),
-      tools::add_study_command(app),    tools::add_tune_command(app)};
+      tools::add_tune_command(app)};
   check_command(app, argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return usage_error(app, error);
+    const auto parsed = app.get_subcommands();
+    const std::string name = parsed.empty() ? "" : " " + parsed.front()->get_name();
+    return tools::usage_error("multitree", "multitree" + name, error);
   }
   for (const tools::Command& command : commands) {
     if (command.app->parsed()) return command.run();
@@ -80,18 +65,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  occupy_standard_streams();
-  try {
-    return run(argc, argv);
-  } catch (const Error& error) {
-    tools::print_error(fmt::format("multitree: {}\n", tools::one_line(error.what())));
-    return tools::exit_code_of(error.code());
-  } catch (const std::bad_alloc&) {
-    tools::print_error("multitree: out of memory\n");
-    return tools::kInput;
-  } catch (const std::exception& error) {
-    tools::print_error(
-        fmt::format("multitree: internal error, please report it: {}\n", error.what()));
-    return tools::kTransport;
-  }
+  return tools::run_program("multitree", [&] { return run(argc, argv); });
 }

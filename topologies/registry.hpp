@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Topologies by name: "family:dims?key=value&key=value".
+/// Topologies by name, "family:dims?key=value&key=value", and from files.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "topologies/cayley.hpp"
-#include "topologies/spec.hpp"
-#include "topologies/structure.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+class CayleyGraph;
+class Spec;
+struct Structure;
 
 /// One family of networks. `make` reads its dims and parameters from the spec, and reports what is
 /// wrong with them by Error(InvalidArgument).
@@ -37,22 +40,15 @@ struct TopologyFamily {
 /// All families, sorted by name. Feeds --help, `multitree list` and the tests.
 std::span<const TopologyFamily> topology_families();
 
-/// What a shape's family says of it, whether or not a network has that many ranks.
-Structure family_structure(const Shape& shape);
-
-/// The Cayley graph that a spec names; empty for families whose ranks are not alike. Reads the dims
-/// and the parameters that decide the graph. \throws Error(InvalidArgument), also for more than
-/// `most_ranks` ranks.
-std::optional<CayleyGraph> cayley_graph(const Spec& spec,
-                                        std::uint64_t most_ranks = Spec::kMaxRanks);
-
-/// The same, with links that are all equally fast. \throws Error(InvalidArgument) also if they are
-/// not, or ranks not alike, or a parameter is unknown.
-CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks);
-
 /// Builds the network a spec string names. Every family also takes the changes of degrade.hpp:
 /// `without=3-7`, `dead=5`, `slow=5:0.25`, `parallel=3-7:2`, `ranks=0-15`.
 /// \throws Error(InvalidArgument) naming the part of the spec that is wrong.
 Topology make_topology(std::string_view spec);
+
+/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
+/// .graphml, .xml: GraphML or NCCL's by the root element, .yml/.yaml: ASTRA-sim). Anything with a
+/// '.' extension of those, or a path that exists, is a file. \throws Error: InvalidArgument (spec),
+/// InvalidInput (file content), Io (cannot be read).
+Topology load_topology(const std::string& spec_or_file);
 
 }  // namespace multitree

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "topologies/spec.hpp"
 
 namespace multitree {
 

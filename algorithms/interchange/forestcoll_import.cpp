@@ -93,7 +93,7 @@ class Reader {
   LinkId link(const pugi::xml_node& element, NodeId from, NodeId to, std::uint64_t weight) {
     std::optional<LinkId> best;
     const auto load = [&](LinkId id) {
-      return static_cast<unsigned __int128>(uses_[index(id)] + weight);
+      return static_cast<unsigned __int128>(uses_[index(id)]) + weight;
     };
     const auto rate = [&](LinkId id) {
       return static_cast<unsigned __int128>(topology_.link(id).bandwidth.bytes_per_second);

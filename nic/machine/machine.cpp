@@ -10,6 +10,8 @@
 #include <optional>
 
 #include "nic/machine/payloads_internal.hpp"
+#include "nic/machine/sender_internal.hpp"
+#include "nic/machine/standstill_internal.hpp"
 #include "nic/machine/trace_internal.hpp"
 #include "nic/network/channel_classes.hpp"
 #include "nic/network/fabric.hpp"
@@ -19,30 +21,6 @@
 
 namespace multitree::nic {
 namespace {
-
-constexpr std::uint32_t kNone = Endpoints::kNone;
-
-/// What an injection port is sending.
-struct Sender {
-  std::uint32_t message = kNone;
-  std::uint64_t not_before = 0;
-  std::uint64_t payload_left = 0;  // flits of the message not yet in a packet
-  std::uint32_t packet = 0;
-  std::uint32_t flits_left = 0;    // of the packet
-  std::uint32_t headers_left = 0;  // of those
-  bool opened = false, started = false;
-  bool active = false;
-  Cycle next_cycle = 0;    // a flit a cycle: not before
-  std::uint64_t sent = 0;  // flits of the message
-};
-
-struct Packet {
-  std::uint32_t message = 0;
-  std::uint64_t first = 0;         // payload flit of the message
-  std::uint64_t first_number = 0;  // the same, headers of packets before included
-  std::uint32_t payload = 0;       // payload flits
-  std::uint32_t received = 0;      // flits
-};
 
 class Machine : private Endpoints::Carrier {
  public:
@@ -65,7 +43,7 @@ class Machine : private Endpoints::Carrier {
   void receive(const Delivery& flit);
   void close(const Packet& packet, const Delivery& flit);
   void run_engines();
-  void fail(std::string what);
+  void fail(std::string what) { result_.errors.push_back(std::move(what)); }
   void stall();
   void note_moves(Cycle cycle);
   [[nodiscard]] std::uint64_t next_event();
@@ -146,7 +124,7 @@ void Machine::take(std::uint32_t message) {
 bool Machine::begin(std::uint32_t port) {
   Sender& sender = senders_[port];
   sender.message = endpoints_.begin(port);
-  if (sender.message == kNone) return false;
+  if (sender.message == Endpoints::kNone) return false;
   const Entry& entry = endpoints_.entry_of(sender.message);
   sender.payload_left = payload_flits(entry.size, parameters_);
   sender.not_before = now() + endpoints_.issue_delay(sender.message);
@@ -217,7 +195,7 @@ bool Machine::send_flit(std::uint32_t port) {
 /// One cycle of a port. \returns whether it may have something to do in the next.
 bool Machine::work(std::uint32_t port) {
   Sender& sender = senders_[port];
-  if (sender.message == kNone && !begin(port)) return false;
+  if (sender.message == Endpoints::kNone && !begin(port)) return false;
   if (now() < sender.not_before) {
     endpoints_.post(sender.not_before, port);
     return false;
@@ -227,7 +205,7 @@ bool Machine::work(std::uint32_t port) {
   last_progress_ = now();
   if (trace_) trace_->sends(port, sender.message, now());
   if (sender.payload_left != 0 || sender.opened) return true;
-  sender.message = kNone;
+  sender.message = Endpoints::kNone;
   endpoints_.sent(port, now() + 1);
   return true;
 }
@@ -310,23 +288,10 @@ void Machine::run_engines() {
   if (!engines_->error().empty()) fail(engines_->error());
 }
 
-void Machine::fail(std::string what) { result_.errors.push_back(std::move(what)); }
-
-/// Nothing moves, and something is still to come: says who waits for what.
+/// Nothing moves, and something is still to come.
 void Machine::stall() {
-  std::string what;
-  const auto lost = std::ranges::find_if(flits_left_, [](std::uint64_t left) { return left != 0; });
-  if (lost != flits_left_.end()) {
-    const auto message = static_cast<std::uint32_t>(lost - flits_left_.begin());
-    what =
-        fmt::format("{} flits of the {} have not arrived; ", *lost, endpoints_.describe(message));
-  }
-  const std::string waits = endpoints_.who_waits();
-  if (!waits.empty()) what += waits + "; ";
-  const std::string adds = engines_ ? engines_->who_waits() : "";
-  if (!adds.empty()) what += adds + "; ";
-  fail(fmt::format("cycle {}: nothing moves, and {} messages are missing; {}network: {}", now(),
-                   endpoints_.left(), what, fabric_.describe_blockage()));
+  fail(describe_standstill(now(), flits_left_, endpoints_, engines_ ? &*engines_ : nullptr,
+                           fabric_));
 }
 
 /// Tells of what the network has done in a cycle.

@@ -35,6 +35,19 @@ class Pieces {
   std::uint32_t flows_ = 0, pieces_ = 0;
 };
 
+/// Times and states are numbers of 32 bits. `longest`: the message of each step; one step after the
+/// other is an upper bound.
+void check_size(std::uint64_t states, const std::vector<std::uint64_t>& longest,
+                std::uint64_t latency) {
+  constexpr std::uint64_t kMost = ~std::uint32_t{0};
+  std::uint64_t cycles = 0;
+  for (const std::uint64_t flits : longest) cycles += flits + latency;
+  if (states > kMost || cycles > kMost) {
+    throw Error(ErrorCode::Unsupported,
+                "recurrence: expected less than 2^32 cycles and pieces of all ranks");
+  }
+}
+
 }  // namespace
 
 std::uint64_t flits_of(std::uint64_t elements, const MessageTiming& timing) {
@@ -51,7 +64,6 @@ MaxPlus::MaxPlus(const Tables& tables, const Topology& topology, const MessageTi
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: expected a network without switches", topology.name()));
   }
-  constexpr std::uint64_t kMost = ~std::uint32_t{0};
   const Pieces pieces(tables);
   const std::uint64_t states = pieces.size() * tables.ranks;
   std::vector<std::uint64_t> longest(tables.steps, 0);  // message of each step
@@ -67,13 +79,7 @@ MaxPlus::MaxPlus(const Tables& tables, const Topology& topology, const MessageTi
       longest[entry.step] = std::max(longest[entry.step], flits_of(entry.size, timing));
     }
   }
-  // One step after the other is an upper bound.
-  std::uint64_t cycles = 0;
-  for (const std::uint64_t flits : longest) cycles += flits + timing.latency;
-  if (states > kMost || cycles > kMost) {
-    throw Error(ErrorCode::Unsupported,
-                "recurrence: expected less than 2^32 cycles and pieces of all ranks");
-  }
+  check_size(states, longest, timing.latency);
   states_ = static_cast<std::uint32_t>(states);
   for (std::size_t s = 1; s < begin.size(); ++s) begin[s] += begin[s - 1];
   terms_.resize(begin.back());

@@ -13,6 +13,7 @@
 #include "nic/network/ports.hpp"
 #include "nic/nic/event_wheel.hpp"
 #include "nic/nic/shared_ports.hpp"
+#include "nic/observer.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "runtime/c/comm_turn_internal.hpp"
+#include "runtime/device/device.hpp"
 
 namespace multitree::runtime::c {
 

@@ -14,6 +14,7 @@
 
 #include "algorithms/io/io.hpp"
 #include "runtime/c/result_internal.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"

@@ -95,68 +95,63 @@ TEST_P(Mutated, IsFoundAndNamed) {
   EXPECT_FALSE(report.optimal);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Certificates, Mutated,
-    testing::Values(
-        Mutation{"bound too high", CertificateFault::WrongBound, [](auto& c) { c.bound += 1; }},
-        Mutation{"bound too low", CertificateFault::WrongBound,
-                 [](auto& c) { c.bound -= Exact(1, 1'000'000'007); }},
-        Mutation{"cut lost", CertificateFault::WrongBound, [](auto& c) { c.cuts.pop_back(); }},
-        Mutation{"cut twice", CertificateFault::WrongBound,
-                 [](auto& c) { c.cuts.push_back(c.cuts[0]); }},
-        Mutation{"weight changed", CertificateFault::WrongBound,
-                 [](auto& c) { c.cuts[0].gather = 2; }},
-        Mutation{"price changed", CertificateFault::WrongBound,
-                 [](auto& c) { c.prices[0].reduce = Exact(1, 3); }},
-        Mutation{"price lost", CertificateFault::WrongBound, [](auto& c) { c.prices.clear(); }},
-        Mutation{"node out of range", CertificateFault::BadCut,
-                 [](auto& c) { c.cuts[0].far = {NodeId{network().num_nodes()}}; }},
-        Mutation{"far side empty", CertificateFault::BadCut,
-                 [](auto& c) { c.cuts[0].far.clear(); }},
-        Mutation{"far side without a rank", CertificateFault::BadCut,
-                 [](auto& c) { c.cuts[0].far = {a_switch()}; }},
-        Mutation{"far side of all nodes", CertificateFault::BadCut,
-                 [](auto& c) { c.cuts[0].far = all_nodes(); }},
-        Mutation{"far side descending", CertificateFault::BadCut,
-                 [](auto& c) {
-                   c.cuts[0].far = {node(0), node(1)};
-                   std::ranges::sort(c.cuts[0].far, std::greater{});
-                 }},
-        Mutation{"node twice", CertificateFault::BadCut,
-                 [](auto& c) {
-                   c.cuts[0].far = {node(0), node(0)};
-                 }},
-        Mutation{"gather weight negative", CertificateFault::BadWeight,
-                 [](auto& c) { c.cuts[0].gather = -1; }},
-        Mutation{"reduce weight negative", CertificateFault::BadWeight,
-                 [](auto& c) { c.cuts[0].reduce = Exact(-1, 9); }},
-        Mutation{"reduce weight in an all-gather", CertificateFault::BadWeight,
-                 [](auto& c) { c.collective = Collective::AllGather; }},
-        Mutation{"gather weight in a reduce", CertificateFault::BadWeight,
-                 [](auto& c) { c.collective = Collective::Reduce; }},
-        Mutation{"gather price in a reduce-scatter", CertificateFault::BadPrice,
-                 [](auto& c) { c.collective = Collective::ReduceScatter; }},
-        Mutation{"price at a rank", CertificateFault::BadPrice,
-                 [](auto& c) { c.prices[0].node = node(0); }},
-        Mutation{"price out of range", CertificateFault::BadPrice,
-                 [](auto& c) { c.prices.back().node = NodeId{network().num_nodes()}; }},
-        Mutation{"price twice", CertificateFault::BadPrice,
-                 [](auto& c) { c.prices.push_back(c.prices.back()); }},
-        Mutation{"other network", CertificateFault::WrongNetwork, [](auto& c) { c.ranks = 7; }},
-        Mutation{"root without a rooted collective", CertificateFault::WrongCollective,
-                 [](auto& c) { c.root = Rank{1}; }},
-        Mutation{"root out of range", CertificateFault::WrongCollective,
-                 [](auto& c) {
-                   c.collective = Collective::Broadcast;
-                   c.root = Rank{6};
-                 }},
-        Mutation{"hops", CertificateFault::WrongHops, [](auto& c) { c.hops += 1; }},
-        Mutation{"pair", CertificateFault::WrongHops,
-                 [](auto& c) {
-                   c.far_apart = {Rank{0}, Rank{0}};
-                 }},
-        Mutation{"pair out of range", CertificateFault::WrongHops,
-                 [](auto& c) { c.far_apart.second = Rank{6}; }}));
+const Mutation kMutations[] = {
+    {"bound too high", CertificateFault::WrongBound, [](auto& c) { c.bound += 1; }},
+    {"bound too low", CertificateFault::WrongBound,
+     [](auto& c) { c.bound -= Exact(1, 1'000'000'007); }},
+    {"cut lost", CertificateFault::WrongBound, [](auto& c) { c.cuts.pop_back(); }},
+    {"cut twice", CertificateFault::WrongBound, [](auto& c) { c.cuts.push_back(c.cuts[0]); }},
+    {"weight changed", CertificateFault::WrongBound, [](auto& c) { c.cuts[0].gather = 2; }},
+    {"price changed", CertificateFault::WrongBound,
+     [](auto& c) { c.prices[0].reduce = Exact(1, 3); }},
+    {"price lost", CertificateFault::WrongBound, [](auto& c) { c.prices.clear(); }},
+    {"node out of range", CertificateFault::BadCut,
+     [](auto& c) { c.cuts[0].far = {NodeId{network().num_nodes()}}; }},
+    {"far side empty", CertificateFault::BadCut, [](auto& c) { c.cuts[0].far.clear(); }},
+    {"far side without a rank", CertificateFault::BadCut,
+     [](auto& c) { c.cuts[0].far = {a_switch()}; }},
+    {"far side of all nodes", CertificateFault::BadCut,
+     [](auto& c) { c.cuts[0].far = all_nodes(); }},
+    {"far side descending", CertificateFault::BadCut,
+     [](auto& c) {
+       c.cuts[0].far = {node(0), node(1)};
+       std::ranges::sort(c.cuts[0].far, std::greater{});
+     }},
+    {"node twice", CertificateFault::BadCut,
+     [](auto& c) {
+       c.cuts[0].far = {node(0), node(0)};
+     }},
+    {"gather weight negative", CertificateFault::BadWeight, [](auto& c) { c.cuts[0].gather = -1; }},
+    {"reduce weight negative", CertificateFault::BadWeight,
+     [](auto& c) { c.cuts[0].reduce = Exact(-1, 9); }},
+    {"reduce weight in an all-gather", CertificateFault::BadWeight,
+     [](auto& c) { c.collective = Collective::AllGather; }},
+    {"gather weight in a reduce", CertificateFault::BadWeight,
+     [](auto& c) { c.collective = Collective::Reduce; }},
+    {"gather price in a reduce-scatter", CertificateFault::BadPrice,
+     [](auto& c) { c.collective = Collective::ReduceScatter; }},
+    {"price at a rank", CertificateFault::BadPrice, [](auto& c) { c.prices[0].node = node(0); }},
+    {"price out of range", CertificateFault::BadPrice,
+     [](auto& c) { c.prices.back().node = NodeId{network().num_nodes()}; }},
+    {"price twice", CertificateFault::BadPrice,
+     [](auto& c) { c.prices.push_back(c.prices.back()); }},
+    {"other network", CertificateFault::WrongNetwork, [](auto& c) { c.ranks = 7; }},
+    {"root without a rooted collective", CertificateFault::WrongCollective,
+     [](auto& c) { c.root = Rank{1}; }},
+    {"root out of range", CertificateFault::WrongCollective,
+     [](auto& c) {
+       c.collective = Collective::Broadcast;
+       c.root = Rank{6};
+     }},
+    {"hops", CertificateFault::WrongHops, [](auto& c) { c.hops += 1; }},
+    {"pair", CertificateFault::WrongHops,
+     [](auto& c) {
+       c.far_apart = {Rank{0}, Rank{0}};
+     }},
+    {"pair out of range", CertificateFault::WrongHops,
+     [](auto& c) { c.far_apart.second = Rank{6}; }}};
+
+INSTANTIATE_TEST_SUITE_P(Certificates, Mutated, testing::ValuesIn(kMutations));
 
 TEST(CheckCertificate, HopsOfARootedCollectiveAreCountedAtTheRoot) {
   const Topology topology = make_topology("mesh:5");

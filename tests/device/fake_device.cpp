@@ -258,11 +258,7 @@ bool can_map(void* self, const device::Identity* other) {
   return fake(self).options().mappable && other->process == static_cast<std::uint64_t>(::getpid());
 }
 
-device::Table functions() {
-  device::Table t;
-  t.name = "fake";
-  t.description = "fake device";
-  t.close = [](void* self) { delete static_cast<Fake*>(self); };
+void set_memory(device::Table& t) {
   t.allocate = allocate;
   t.free = free_memory;
   t.allocate_pinned = [](void*, std::size_t bytes, void** memory) -> Status {
@@ -274,6 +270,20 @@ device::Table functions() {
     return nullptr;
   };
   t.locate = locate;
+  t.share = [](void*, void* memory, device::Handle* handle) -> Status {
+    handle->address = reinterpret_cast<std::uint64_t>(memory);
+    handle->process = static_cast<std::uint64_t>(::getpid());
+    return nullptr;
+  };
+  t.can_map = can_map;
+  t.map = [](void*, const device::Handle* handle, void** memory) -> Status {
+    *memory = reinterpret_cast<void*>(handle->address);
+    return allocated(*memory, 1) ? nullptr : "mapping of what is not allocated";
+  };
+  t.unmap = [](void*, const device::Handle*, void*) -> Status { return nullptr; };
+}
+
+void set_streams(device::Table& t) {
   t.create_stream = [](void* self, bool, Stream* stream) {
     return locked(self, [&](Fake& d) -> Status {
       *stream = d.add_stream();
@@ -311,17 +321,15 @@ device::Table functions() {
   t.copy = copy;
   t.reduce = reduce_inputs;
   t.divide = divide;
-  t.share = [](void*, void* memory, device::Handle* handle) -> Status {
-    handle->address = reinterpret_cast<std::uint64_t>(memory);
-    handle->process = static_cast<std::uint64_t>(::getpid());
-    return nullptr;
-  };
-  t.can_map = can_map;
-  t.map = [](void*, const device::Handle* handle, void** memory) -> Status {
-    *memory = reinterpret_cast<void*>(handle->address);
-    return allocated(*memory, 1) ? nullptr : "mapping of what is not allocated";
-  };
-  t.unmap = [](void*, const device::Handle*, void*) -> Status { return nullptr; };
+}
+
+device::Table functions() {
+  device::Table t;
+  t.name = "fake";
+  t.description = "fake device";
+  t.close = [](void* self) { delete static_cast<Fake*>(self); };
+  set_memory(t);
+  set_streams(t);
   return t;
 }
 

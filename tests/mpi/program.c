@@ -112,6 +112,45 @@ static void blocking(MPI_Comm comm, const struct type* type, MPI_Op op, const ch
   }
 }
 
+/* Waits for all `many` of them, in one of eight ways. */
+static void wait_for(int way, int many, MPI_Request* requests, MPI_Status* statuses, int* indices) {
+  int i, flag, which, done;
+  switch (way) {
+    case 0:
+      for (i = many - 1; i >= 0; --i) MPI_Wait(&requests[i], &statuses[i]);
+      break;
+    case 1:
+      MPI_Waitall(many, requests, MPI_STATUSES_IGNORE);
+      break;
+    case 2:
+      do {
+        MPI_Waitany(many, requests, &which, MPI_STATUS_IGNORE);
+      } while (which != MPI_UNDEFINED);
+      break;
+    case 3:
+      do {
+        MPI_Waitsome(many, requests, &done, indices, statuses);
+      } while (done != MPI_UNDEFINED);
+      break;
+    case 4:
+      for (i = 0; i < many; ++i)
+        for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
+      break;
+    case 5:
+      for (flag = 0; !flag;) MPI_Testall(many, requests, &flag, statuses);
+      break;
+    case 6:
+      do {
+        MPI_Testany(many, requests, &which, &flag, MPI_STATUS_IGNORE);
+      } while (!flag || which != MPI_UNDEFINED);
+      break;
+    default:
+      do {
+        MPI_Testsome(many, requests, &done, indices, statuses);
+      } while (done != MPI_UNDEFINED);
+  }
+}
+
 /* Several started together, and waited for by every function there is; with messages between them
  * that the others wait for before they start theirs. */
 static void non_blocking(MPI_Comm comm) {
@@ -121,8 +160,7 @@ static void non_blocking(MPI_Comm comm) {
   const struct type type = {"double", MPI_DOUBLE, 8};
   MPI_Request requests[kMany + 1];
   MPI_Status statuses[kMany + 1];
-  int i, way, flag, which, left, done, indices[kMany + 1];
-  int size, me;
+  int i, way, left, size, me, indices[kMany + 1];
   MPI_Comm_size(comm, &size);
   MPI_Comm_rank(comm, &me);
   for (way = 0; way < 8; ++way) {
@@ -141,41 +179,7 @@ static void non_blocking(MPI_Comm comm) {
     for (i = 1; me == 0 && i < size; ++i) MPI_Send(big, 1 << 18, MPI_INT, i, 5, comm);
     if (size > 1 && me == 0) MPI_Irecv(&left, 1, MPI_INT, size - 1, 6, comm, &requests[kMany]);
     if (size > 1 && me == size - 1) MPI_Isend(&me, 1, MPI_INT, 0, 6, comm, &requests[kMany]);
-    switch (way) {
-      case 0:
-        for (i = kMany; i >= 0; --i) MPI_Wait(&requests[i], &statuses[i]);
-        break;
-      case 1:
-        MPI_Waitall(kMany + 1, requests, MPI_STATUSES_IGNORE);
-        break;
-      case 2:
-        do {
-          MPI_Waitany(kMany + 1, requests, &which, MPI_STATUS_IGNORE);
-        } while (which != MPI_UNDEFINED);
-        break;
-      case 3:
-        do {
-          MPI_Waitsome(kMany + 1, requests, &done, indices, statuses);
-        } while (done != MPI_UNDEFINED);
-        break;
-      case 4:
-        for (i = 0; i <= kMany; ++i) {
-          for (flag = 0; !flag;) MPI_Test(&requests[i], &flag, MPI_STATUS_IGNORE);
-        }
-        break;
-      case 5:
-        for (flag = 0; !flag;) MPI_Testall(kMany + 1, requests, &flag, statuses);
-        break;
-      case 6:
-        do {
-          MPI_Testany(kMany + 1, requests, &which, &flag, MPI_STATUS_IGNORE);
-        } while (!flag || which != MPI_UNDEFINED);
-        break;
-      default:
-        do {
-          MPI_Testsome(kMany + 1, requests, &done, indices, statuses);
-        } while (done != MPI_UNDEFINED);
-    }
+    wait_for(way, kMany + 1, requests, statuses, indices);
     for (i = 0; i <= kMany; ++i) {
       if (requests[i] != MPI_REQUEST_NULL) {
         fprintf(stderr, "rank %d: way %d left request %d\n", rank, way, i);

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "algorithms/registry.hpp"
-#include "recorder.hpp"
+#include "pipelined.hpp"
 #include "simulation.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
@@ -16,68 +16,9 @@ using nic::FlowControl;
 using nic::Parameters;
 using nic::Reduction;
 using nic::Simulation;
+using namespace test::pipelined;
 using test::Recorder;
 using testing::HasSubstr;
-
-constexpr std::uint64_t kFlits = 60;  // payload of a piece: whole shards of up to 6 ranks
-constexpr std::uint64_t kLag = 5;     // from the issue of a word to its being visible
-constexpr Parameters kPipelined{.reduction = Reduction::Pipelined, .watchdog_cycles = 5000};
-
-Parameters with(Parameters parameters, std::uint32_t Parameters::*member, std::uint32_t value) {
-  parameters.*member = value;
-  return parameters;
-}
-
-/// A root, rank 0, and children with a link each of so many cycles.
-Topology star(const std::vector<std::uint64_t>& latencies) {
-  TopologyBuilder builder("star of links");
-  const NodeId root = builder.add_endpoint("root");
-  for (std::size_t c = 0; c < latencies.size(); ++c) {
-    builder.add_duplex(root, builder.add_endpoint(fmt::format("child {}", c)),
-                       Bandwidth{16'000'000'000},
-                       Time{static_cast<std::int64_t>(latencies[c]) * 1000});
-  }
-  return std::move(builder).build();
-}
-
-/// All children send their part of each piece to the root, whose sums are in the children's order.
-Schedule sums(const Topology& topology, std::uint32_t pieces) {
-  Schedule schedule;
-  schedule.collective = Collective::Reduce;
-  schedule.algorithm = "by hand";
-  schedule.ranks = topology.num_ranks();
-  schedule.chunks.assign(pieces, {});
-  for (std::uint32_t child = 1; child < schedule.ranks; ++child) {
-    const LinkId up = topology.out_links(topology.node_of(Rank{child})).front();
-    for (std::uint32_t piece = 0; piece < pieces; ++piece) {
-      schedule.add(piece, Op::Reduce, piece, Rank{child}, Rank{0}, std::vector<LinkId>{up});
-    }
-  }
-  schedule.canonicalize();
-  return schedule;
-}
-
-struct Sum {
-  Recorder seen;
-  Simulation result;
-};
-/// Such a sum of so many pieces of `flits`, with data.
-Sum run(const std::vector<std::uint64_t>& latencies, std::uint32_t pieces = 1,
-        const Parameters& parameters = kPipelined, std::uint64_t flits = kFlits) {
-  const Topology topology = star(latencies);
-  Sum run;
-  run.result = nic::simulate(sums(topology, pieces), topology, pieces * flits * 16, parameters,
-                             {.data = true, .observer = &run.seen});
-  EXPECT_EQ(run.result.checked, run.result.errors.empty());
-  return run;
-}
-
-/// Words one after the other, each in a cycle, from `first` on.
-std::vector<std::uint64_t> in_a_row(std::uint64_t first, std::uint64_t count = kFlits) {
-  std::vector<std::uint64_t> cycles(count);
-  for (std::uint64_t i = 0; i < count; ++i) cycles[i] = first + i;
-  return cycles;
-}
 
 /// A message alone: up to the arrival of its header, in cycle latency + 2, then a word a cycle.
 TEST(Pipelined, OneLink) {

@@ -17,6 +17,8 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/here"
 ln -s "$program" "$work/bin/multitree"
+# The study's program lies beside it.
+[ ! -e "$program-study" ] || ln -s "$program-study" "$work/bin/multitree-study"
 ln -s "$source/tests/data" "$work/here/data"
 PATH=$work/bin:$PATH
 export LC_ALL=C

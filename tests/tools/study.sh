@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# `multitree study` goes on where it was stopped and makes the same report. usage: study.sh PROGRAM
+# `multitree-study` goes on where it was stopped and makes the same report. usage: study.sh PROGRAM
 set -euo pipefail
 program=$(realpath "$1")
 work=$(mktemp -d)
@@ -13,7 +13,7 @@ fail() {
 }
 # study EXPECTED: a run of some parts simulates so many points and has nothing but them to say.
 study() {
-  "$program" study --quick -o here "${@:2}" >output 2>error || fail "exit code $?"
+  "$program" --quick -o here "${@:2}" >output 2>error || fail "exit code $?"
   grep -q "^results  here/results.jsonl, [0-9]* points, $1 of them simulated now\$" output ||
     fail "expected $1 points to be simulated now"
 }
@@ -21,14 +21,14 @@ study() {
 refused() {
   cp here/results.jsonl broken
   local code=0
-  "$program" study --quick -o here >output 2>error || code=$?
+  "$program" --quick -o here >output 2>error || code=$?
   [ $code -eq 3 ] || fail "expected exit code 3, got $code"
-  grep -q "^multitree: here/results.jsonl:$1: .*$2" error || fail "expected '$1: $2'"
+  grep -q "^multitree-study: here/results.jsonl:$1: .*$2" error || fail "expected '$1: $2'"
   cmp -s here/results.jsonl broken || fail "results.jsonl was changed"
   cp whole here/results.jsonl
 }
 
-"$program" study --quick -o here >output 2>error || fail "exit code $?"
+"$program" --quick -o here >output 2>error || fail "exit code $?"
 [ ! -s error ] || fail "expected nothing on standard error"
 points=$(($(wc -l <here/results.jsonl) - 1))
 [ $points -gt 100 ] || fail "expected more than 100 points"
@@ -47,7 +47,7 @@ cmp -s here/results.jsonl whole || fail "expected no new results"
 # Interrupted while it wrote a line.
 head -c -20 whole >here/results.jsonl
 study 1 --jobs 1
-grep -qx 'multitree: here/results.jsonl: dropped the last line, which an interrupted run left unfinished' \
+grep -qx 'multitree-study: here/results.jsonl: dropped the last line, which an interrupted run left unfinished' \
   error || fail "expected a note"
 same
 cmp -s here/results.jsonl whole || fail "expected the same results"
@@ -72,6 +72,6 @@ sed -i '1s/"flit_bytes":16/"flit_bytes":32/' here/results.jsonl
 refused 1 "expected results of this version"
 
 code=0
-flock here/results.jsonl "$program" study --quick -o here >output 2>error || code=$?
+flock here/results.jsonl "$program" --quick -o here >output 2>error || code=$?
 [ $code -eq 3 ] && grep -q 'here/results.jsonl: cannot lock, is another run using it' error ||
   fail "expected that only one run may write"

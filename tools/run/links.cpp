@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "runtime/messages/transport.hpp"
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
 

@@ -27,7 +27,7 @@ Section section_of(Part part, const ReportInput& input) {
 std::string introduction(const StudyPlan& plan) {
   return fmt::format(
       "# The MULTITREE study, repeated\n\n"
-      "Made by `multitree study`{}, version " MULTITREE_VERSION
+      "Made by `multitree-study`{}, version " MULTITREE_VERSION
       ", from results.jsonl: {} model, but for\nCompatibility (flit). The study: Huang et al., "
       "\"Communication Algorithm-Architecture Co-Design for\nDistributed Deep Learning\", ISCA "
       "2021. Links of 16 GB/s and 150 ns, flits of 16 bytes, 1 GHz.\n",

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "topologies/registry.hpp"  // load_topology()
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -49,11 +50,5 @@ struct TopologyFormat {
 std::span<const TopologyFormat> topology_formats();
 /// ".json, .dot or .gv", of all of them or of those that are written, for messages.
 std::string topology_extensions(bool written);
-
-/// A spec string ("torus:4x4?bw=50GB/s") or a file by its extension (.json, .dot/.gv,
-/// .graphml, .xml: GraphML or NCCL's by the root element, .yml/.yaml: ASTRA-sim). Anything with a
-/// '.' extension of those, or a path that exists, is a file. \throws Error: InvalidArgument (spec),
-/// InvalidInput (file content), Io (cannot be read).
-Topology load_topology(const std::string& spec_or_file);
 
 }  // namespace multitree

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// `multitree study`: repeats the MULTITREE study and reports what comes out.
+/// The program `multitree-study`: repeats the MULTITREE study and reports what comes out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "algorithms/report.hpp"
 #include "report/plot.hpp"
 #include "tools/command.hpp"
+#include "tools/program.hpp"
 #include "tools/progress.hpp"
 #include "tools/study/inputs.hpp"
 #include "tools/study/report.hpp"
@@ -23,6 +24,8 @@
 
 namespace multitree::tools {
 namespace {
+
+constexpr const char* kProgram = "multitree-study";
 
 struct Flags {
   std::string output, parts = "bandwidth,scaling,training,compatibility";
@@ -90,12 +93,12 @@ void write_report(const Report& report, const std::string& folder) {
   write_files(files);
 }
 
-int run(const Flags& flags) {
+int study(const Flags& flags) {
   const StudyPlan plan = plan_of(flags);
   check_drawing(plan);
   make_directory(flags.output);
   ResultsFile results(flags.output + "/results.jsonl");
-  if (!results.note().empty()) print_error(fmt::format("multitree: {}\n", results.note()));
+  if (!results.note().empty()) print_error(fmt::format("{}: {}\n", kProgram, results.note()));
   const std::vector<Point> points = points_of(plan);
   std::size_t simulated = 0;
   Report report;
@@ -122,30 +125,46 @@ int run(const Flags& flags) {
   return kOk;
 }
 
-}  // namespace
-
-Command add_study_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
-  CLI::App* app = parent.add_subcommand(
-      "study", "Repeat the MULTITREE study (ISCA 2021) by simulation, and report what comes out");
-  app->add_option("-o,--output", flags->output,
-                  "Directory of results, report and figures; what it has is not simulated again")
+void add_flags(CLI::App& app, Flags& flags) {
+  app.add_option("-o,--output", flags.output,
+                 "Directory of results, report and figures; what it has is not simulated again")
       ->required();
-  app->add_option("--part", flags->parts, "Parts, separated by commas")->capture_default_str();
-  app->add_option("--model", flags->model,
-                  "message, or flit: every flit, for hours; compatibility always takes flit")
+  app.add_option("--part", flags.parts, "Parts, separated by commas")->capture_default_str();
+  app.add_option("--model", flags.model,
+                 "message, or flit: every flit, for hours; compatibility always takes flit")
       ->check(one_of({"message", "flit"}))
       ->capture_default_str();
-  app->add_option("--max-bytes", flags->max_bytes, "Largest size of the bandwidth part")
+  app.add_option("--max-bytes", flags.max_bytes, "Largest size of the bandwidth part")
       ->capture_default_str();
-  app->add_flag("--quick", flags->quick, "Few and small points of every part, for trying out");
-  app->add_option("--workload", flags->workloads,
-                  "Layer tables: a file, or a directory of .csv files; several times: each on its "
-                  "own (default: the seven networks that come with the program)");
-  app->add_option("-j,--jobs", flags->jobs, "Simulations at the same time (default: cores)")
+  app.add_flag("--quick", flags.quick, "Few and small points of every part, for trying out");
+  app.add_option("--workload", flags.workloads,
+                 "Layer tables: a file, or a directory of .csv files; several times: each on its "
+                 "own (default: the seven networks that come with the program)");
+  app.add_option("-j,--jobs", flags.jobs, "Simulations at the same time (default: cores)")
       ->check(number_from(1, 1024));
-  app->footer("Example: multitree study --quick -o study");
-  return {app, [flags] { return run(*flags); }};
 }
 
+int run(int argc, char** argv) {
+  CLI::App app("Repeats the MULTITREE study (ISCA 2021) by simulation, and reports what comes out.",
+               kProgram);
+  app.set_version_flag("--version", std::string(kProgram) + " " MULTITREE_VERSION);
+  app.footer("Example: multitree-study --quick -o study");
+  Flags flags;
+  add_flags(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& success) {
+    return app.exit(success);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(kProgram, kProgram, error);
+  }
+  return study(flags);
+}
+
+}  // namespace
 }  // namespace multitree::tools
+
+int main(int argc, char** argv) {
+  using namespace multitree::tools;
+  return run_program(kProgram, [&] { return run(argc, argv); });
+}
