@@ -6,6 +6,8 @@
 
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "topologies/finite_group.hpp"
@@ -66,5 +67,15 @@ class CayleyGraph {
 /// The network of a graph in the family that the spec names, all links of the speed that it says.
 Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
                              std::vector<std::uint32_t> dims);
+
+/// The Cayley graph that a spec names; empty for families whose ranks are not alike. Reads the dims
+/// and the parameters that decide the graph. \throws Error(InvalidArgument), also for more than
+/// `most_ranks` ranks.
+std::optional<CayleyGraph> cayley_graph(const Spec& spec,
+                                        std::uint64_t most_ranks = Spec::kMaxRanks);
+
+/// The same, with links that are all equally fast. \throws Error(InvalidArgument) also if they are
+/// not, or ranks not alike, or a parameter is unknown.
+CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks);
 
 }  // namespace multitree

@@ -11,6 +11,8 @@
 #include "topologies/error.hpp"
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Networks where every rank is one hop from all: a duplex link each pair, or one switch.
+#include "topologies/cayley.hpp"
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

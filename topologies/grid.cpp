@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "topologies/cayley.hpp"
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

@@ -3,8 +3,11 @@
 /// Binary hypercube: ranks whose numbers differ in one bit are linked.
 #include <fmt/format.h>
 
+#include "topologies/cayley.hpp"
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

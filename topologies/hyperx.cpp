@@ -4,8 +4,11 @@
 /// in the flattened butterfly (Kim, Dally, Abts, ISCA 2007).
 #include <utility>
 
+#include "topologies/cayley.hpp"
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {

@@ -9,9 +9,12 @@
 #include <array>
 #include <utility>
 
+#include "topologies/cayley.hpp"
 #include "topologies/degrade.hpp"
 #include "topologies/error.hpp"
 #include "topologies/families.hpp"
+#include "topologies/spec.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 

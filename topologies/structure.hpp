@@ -43,6 +43,9 @@ struct Structure {
 /// nothing where the family is unknown. O(sizes).
 Structure structure_of(const Topology& topology);
 
+/// What a shape's family says of it, whether or not a network has that many ranks.
+Structure family_structure(const Shape& shape);
+
 /// A grid, and the group that moves it if it has no ends.
 Structure grid_structure(std::vector<std::uint32_t> sizes, Line line, std::string_view part = {});
 

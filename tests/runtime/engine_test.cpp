@@ -43,7 +43,8 @@ class Stuck final : public Activity {
 
 TEST(Engine, NoticesADeathWhileTheNetworkIsBusy) {
   const auto job = make_in_process_bootstraps(2);
-  Engine engine(job[0], std::make_unique<BusyWire>(), Deadline(3'600'000));
+  Engine engine(job[0], std::make_unique<BusyWire>(), std::vector<std::uint32_t>{1},
+                Deadline(3'600'000));
   Stuck stuck;
   engine.add({&stuck, "allreduce", 0});
   job[1]->report_failure("killed");
@@ -53,7 +54,7 @@ TEST(Engine, NoticesADeathWhileTheNetworkIsBusy) {
 
 TEST(Engine, EndsInTimeWhileTheNetworkIsBusy) {
   const auto job = make_in_process_bootstraps(2);
-  Engine engine(job[0], std::make_unique<BusyWire>(), Deadline(100));
+  Engine engine(job[0], std::make_unique<BusyWire>(), std::vector<std::uint32_t>{1}, Deadline(100));
   Stuck stuck;
   engine.add({&stuck, "allreduce", 0});
   EXPECT_THAT([&] { engine.wait(stuck); },

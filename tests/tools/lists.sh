@@ -20,6 +20,7 @@ for title, rows in json.load(sys.stdin).items():
 with_names() {
   local text=$1 title
   for title in topologies algorithms collectives types; do
+    [ -n "${lists[$title]:-}" ] || continue
     text=${text//"{$title}"/"${lists[$title]}"}
   done
   printf '%s' "$text"
@@ -27,6 +28,7 @@ with_names() {
 with_titles() {
   local text=$1 title
   for title in topologies algorithms collectives types; do
+    [ -n "${lists[$title]:-}" ] || continue
     text=${text//"${lists[$title]}"/"{$title}"}
   done
   printf '%s' "$text"

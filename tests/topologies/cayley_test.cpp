@@ -14,6 +14,7 @@
 #include "tests/topologies/error_matcher.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
