@@ -60,20 +60,21 @@ class BreadthFirst {
 
   /// There are at least so many vertices from now on.
   void grow(std::uint32_t vertices) {
-    if (vertices <= met_.size()) return;
-    met_.resize(vertices, 0);
-    hops_.resize(vertices);
+    if (vertices > marks_.size()) marks_.resize(vertices);
   }
 
   /// Forgets the last search, and walks from `start` on: `expand(vertex)` calls meet() and
   /// meet_beside(), and may end the search by returning false. Whether it came to its end.
   template <class Expand>
   bool run(std::uint32_t start, const Expand& expand) {
-    ++pass_;
-    mark(start, 0);
+    if (++pass_ == 0) {
+      marks_.assign(marks_.size(), {});
+      pass_ = 1;
+    }
+    marks_[start] = {pass_, 0};
     order_.assign(1, start);
     return walk_breadth_first(order_, [&](std::uint32_t vertex) {
-      here_ = hops_[vertex];
+      here_ = marks_[vertex].hops;
       bool goes_on = call(expand, vertex);
       while (goes_on && !beside_.empty()) {
         const std::uint32_t next = beside_.back();
@@ -87,8 +88,9 @@ class BreadthFirst {
 
   /// A vertex one hop from the one that is expanded. Whether it is met for the first time.
   bool meet(std::uint32_t vertex) {
-    if (has_met(vertex)) return false;
-    mark(vertex, here_ + 1);
+    Mark& mark = marks_[vertex];
+    if (mark.pass == pass_) return false;
+    mark = {pass_, here_ + 1};
     order_.push_back(vertex);
     return true;
   }
@@ -96,23 +98,23 @@ class BreadthFirst {
   /// A vertex that costs no hop to come to, from wherever: it is expanded along with this one.
   void meet_beside(std::uint32_t vertex) {
     if (has_met(vertex)) return;
-    mark(vertex, here_);
+    marks_[vertex] = {pass_, here_};
     beside_.push_back(vertex);
   }
 
-  [[nodiscard]] bool has_met(std::uint32_t vertex) const { return met_[vertex] == pass_; }
+  [[nodiscard]] bool has_met(std::uint32_t vertex) const { return marks_[vertex].pass == pass_; }
   /// Of a vertex that was met; kFar for others.
   [[nodiscard]] std::uint32_t hops(std::uint32_t vertex) const {
-    return has_met(vertex) ? hops_[vertex] : kFar;
+    return has_met(vertex) ? marks_[vertex].hops : kFar;
   }
   /// Vertices in the order in which they were met, without those beside others.
   [[nodiscard]] const std::vector<std::uint32_t>& order() const { return order_; }
 
  private:
-  void mark(std::uint32_t vertex, std::uint32_t hops) {
-    met_[vertex] = pass_;
-    hops_[vertex] = hops;
-  }
+  /// The last search that met a vertex, and how far away.
+  struct Mark {
+    std::uint32_t pass = 0, hops = 0;
+  };
 
   template <class Expand>
   static bool call(const Expand& expand, std::uint32_t vertex) {
@@ -124,9 +126,9 @@ class BreadthFirst {
     }
   }
 
-  std::vector<std::uint64_t> met_;  // by vertex: the search that met it last
-  std::vector<std::uint32_t> hops_, order_, beside_;
-  std::uint64_t pass_ = 0;
+  std::vector<Mark> marks_;  // by vertex
+  std::vector<std::uint32_t> order_, beside_;
+  std::uint32_t pass_ = 0;
   std::uint32_t here_ = 0;  // hops of the vertex that is expanded
 };
 
