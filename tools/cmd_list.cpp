@@ -150,7 +150,8 @@ Command add_list_command(CLI::App& parent) {
   CLI::App* app =
       parent.add_subcommand("list", "What can be asked for: topologies, algorithms, ...");
   std::vector<std::string> titles;
-  for (const auto& [title, list] : everything(parent).items()) titles.push_back(title);
+  const ordered_json known = everything(parent);
+  for (const auto& [title, list] : known.items()) titles.push_back(title);
   app->add_option("what", flags->what, "One list only")->check(one_of(titles));
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree list algorithms");
