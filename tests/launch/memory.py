@@ -13,7 +13,8 @@ import time
 
 DEADLINE = 120
 FOLDER = "/dev/shm"
-RUN = ["run", "-t", "ring:2", "--no-host-path", "-b", "1K", "-e", "64K", "-f", "64", "-n", "2", "-w", "0"]
+JOB = ["run", "-t", "ring:2", "--no-host-path", "-b", "1K", "-e", "64K", "-f", "64", "-w", "0"]
+RUN = [*JOB, "-n", "2"]
 KILLS = 20
 
 
@@ -98,12 +99,14 @@ def case_interrupts(program, dice):
     """Killed while they open their memory or use it, ranks leave none."""
     before, creators = files(), set()
     for _ in range(KILLS):
-        job = subprocess.Popen([program, *RUN, "-n", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        job = subprocess.Popen([program, *JOB, "-n", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL)
         end = time.monotonic() + 10
         while len(children_of(job.pid)) < 2 and time.monotonic() < end:
             time.sleep(0.001)
         children = children_of(job.pid)
+        if len(children) < 2:
+            fail("the job did not start")
         creators.update(children)
         time.sleep(dice.uniform(0, 0.15))
         for pid in (*children, job.pid):
