@@ -110,8 +110,8 @@ TEST(Host, RanksThatCallDifferentThingsAreTold) {
                             ReduceOp::Sum);
   });
   for (const auto& error : errors) {
-    EXPECT_THAT(message_of(error), HasSubstr("of 10 float (sum, root 0)"));
-    EXPECT_THAT(message_of(error), HasSubstr("of 11 float (sum, root 0)"));
+    EXPECT_THAT(message_of(error), HasSubstr("calls allreduce of 10 float, sum"));
+    EXPECT_THAT(message_of(error), HasSubstr("calls allreduce of 11 float, sum"));
   }
 }
 
