@@ -143,8 +143,8 @@ void claim_switched(const Comparison& comparison, std::vector<Claim>& claims) {
                     .unequal = ours,
                     .equal = ours,
                     .why = comparison.has("HDRM")
-                               ? "relays wait in the order of the table for what comes over "
-                                 "three links; its simulator: 1.43x on bigraph:4x8 at 64 KiB"
+                               ? "sums are added as they arrive, also in HDRM's fewer and larger "
+                                 "messages; its simulator: 1.43x on bigraph:4x8 at 64 KiB"
                                : "every rank has one port"});
 }
 
