@@ -79,15 +79,28 @@ std::string name_of(const SizedSchedules& schedules) {
 }
 
 /// What run `i` runs, verified.
-void set_run(Plan& plan, std::size_t i, SizedSchedules schedules, const Bounds& bounds,
-             const Certificate& certificate) {
-  const Topology& topology = plan.network.front();
-  check_verified(schedules, topology);
-  const std::uint64_t last = plan.options.sizes.back();
+void set_run(Plan& plan, std::size_t i, SizedSchedules schedules) {
+  check_verified(schedules, plan.network.front());
   plan.runs[i].algorithm = name_of(schedules);
-  plan.runs[i].report =
-      make_report(schedule_for(schedules, last), topology, bounds, certificate, last);
   plan.schedules[i] = std::move(schedules);
+}
+
+/// The runs' schedules beside their bounds, for whoever prints: these take longer than all else
+/// before a run on networks of some hundred ranks.
+void add_reports(Plan& plan) {
+  const Topology& topology = plan.network.front();
+  std::optional<Bounds> bounds;
+  std::optional<Certified> optimum;
+  for (std::size_t i = 0; i < plan.runs.size(); ++i) {
+    if (plan.schedules[i].empty() || plan.runs[i].report) continue;
+    if (!bounds) {
+      bounds = compute_bounds(topology);
+      optimum = certify(topology, *bounds, plan.options.collective, plan.options.root);
+    }
+    const std::uint64_t last = plan.options.sizes.back();
+    plan.runs[i].report = make_report(schedule_for(plan.schedules[i], last), topology, *bounds,
+                                      optimum->certificate, last);
+  }
 }
 
 /// One more run, of which nothing but a name is known. \returns its number
@@ -107,9 +120,7 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
     plan.options.root = first.root;
     plan.network.push_back(file.topology);
     plan.ranks = first.ranks;
-    const Bounds bounds = compute_bounds(file.topology);
-    const Certified certified = certify(file.topology, bounds, first.collective, first.root);
-    set_run(plan, add_run(plan, {}), std::move(file.schedules), bounds, certified.certificate);
+    set_run(plan, add_run(plan, {}), std::move(file.schedules));
   } else {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -119,9 +130,6 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
     plan.network.push_back(topology);
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);
-    const Bounds bounds = compute_bounds(topology);
-    const Certified certified =
-        certify(topology, bounds, plan.options.collective, plan.options.root);
     for (const std::string& name :
          for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
       const std::size_t run = add_run(plan, name);
@@ -130,7 +138,7 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
       SizedSchedules schedules = for_flag("--algorithm", [&] {
         return choose_schedules(name, topology, plan.options.collective, plan.options.root);
       });
-      set_run(plan, run, std::move(schedules), bounds, certified.certificate);
+      set_run(plan, run, std::move(schedules));
     }
   }
   const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
@@ -156,11 +164,7 @@ void choose_automatic(Plan& plan, Bootstrap& job, const LinkTable* times) {
         {.first = options.sizes.front(), .last = options.sizes.back(), .links = times},
         options.communicator.timeout);
   });
-  const Bounds bounds = compute_bounds(topology);
-  const Certified certified = certify(topology, bounds, options.collective, options.root);
-  for (const std::size_t run : plan.automatic) {
-    set_run(plan, run, chosen, bounds, certified.certificate);
-  }
+  for (const std::size_t run : plan.automatic) set_run(plan, run, chosen);
 }
 
 /// Collective: where ranks share a host, `auto` is its memory, and nothing is left to choose.
@@ -184,6 +188,8 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   Observer observer(observer_options(flags.observe, writes_json, table ? &*table : nullptr));
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
+    // After a loss somebody else may be the one who prints.
+    if (prints()) add_reports(plan);
     AlgorithmRun& run = plan.runs[i];
     const TableColumns columns =
         table_columns(flags.observe, flags.digest, plan.schedules[i].size() > 1);
@@ -197,6 +203,7 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
     wrong += run.wrong();
   }
   if (prints()) {
+    add_reports(plan);
     auto json = run_json(plan.runs, plan.options, plan.ranks, crew.job()->describe());
     json["config"]["link_times"] = to_string(times);
     if (!plan.hosts.empty()) json["config"]["hosts"] = plan.hosts;
