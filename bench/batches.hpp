@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// How an all-reduce is timed, the same for us and for our peers; nothing but the standard library.
+/// How a collective is timed, the same for us and for our peers; nothing but the standard library.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,8 @@
 namespace bench {
 
 /// Median over batches of the seconds that one call of `run` takes. `agree` gives all ranks rank
-/// 0's number, `barrier` lets them start together. A batch takes a few milliseconds or one call.
+/// 0's number, `barrier` lets them start together, and ends a batch as well: a root may leave
+/// before the others are done. A batch takes a few milliseconds or one call.
 template <typename Run, typename Barrier, typename Agree>
 double median_seconds(const Run& run, const Barrier& barrier, const Agree& agree) {
   using Clock = std::chrono::steady_clock;
@@ -18,6 +19,7 @@ double median_seconds(const Run& run, const Barrier& barrier, const Agree& agree
     barrier();
     const auto start = Clock::now();
     for (int i = 0; i < calls; ++i) run();
+    barrier();
     const std::chrono::duration<double> time = Clock::now() - start;
     return time.count() / calls;
   };

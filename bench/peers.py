@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What else does an all-reduce on this host, for bench/one_host and bench/allreduce."""
+"""What else does a collective on this host, for bench/one_host and bench/allreduce."""
 import os
 import shutil
 import sys
@@ -17,30 +17,31 @@ OPEN_MPI = {
 GLOO = ["ring", "ring_chunked", "halving_doubling", "bcube"]
 
 
-def peers_of(build, ranks):
+def peers_of(build, ranks, collective="allreduce"):
     """Name -> command, to be followed by sizes in bytes, of what is there; says what is not."""
     commands = {}
     root = ["--allow-run-as-root"] if os.geteuid() == 0 else []
     mpirun, mpiexec = shutil.which("mpirun.openmpi"), shutil.which("mpiexec.mpich") or shutil.which("mpirun.mpich")
-    program = f"{build}/bench/bench_openmpi_allreduce"
+    program = f"{build}/bench/bench_openmpi_collective"
     if mpirun and os.path.exists(program):
         for name, flags in OPEN_MPI.items():
-            commands[name] = [mpirun, *root, "--oversubscribe", *flags, "-n", str(ranks), program]
+            if collective == "allreduce" or TUNED[-2] not in flags:
+                commands[name] = [mpirun, *root, "--oversubscribe", *flags, "-n", str(ranks), program, collective]
     else:
         print("# no Open MPI: needs mpirun.openmpi and a build with -DMULTITREE_BENCH_MPI=ON", file=sys.stderr)
-    program = f"{build}/bench/bench_mpich_allreduce"
+    program = f"{build}/bench/bench_mpich_collective"
     if mpiexec and os.path.exists(program):
-        commands["MPICH"] = [mpiexec, "-n", str(ranks), program]
+        commands["MPICH"] = [mpiexec, "-n", str(ranks), program, collective]
     else:
         print("# no MPICH: needs mpiexec.mpich and a build with -DMULTITREE_BENCH_MPI=ON", file=sys.stderr)
     program = f"{build}/bench/bench_gloo_allreduce"
     if os.path.exists(program):
-        for algorithm in GLOO:
+        for algorithm in GLOO if collective == "allreduce" else []:
             commands[f"Gloo {algorithm.replace('_', ' ')}"] = [program, str(ranks), algorithm]
     else:
         print("# no Gloo: needs libgloo-dev when the build is configured", file=sys.stderr)
     if shutil.which("mpirun") and (os.environ.get("UCC_PERFTEST") or shutil.which("ucc_perftest")):
-        commands["UCC"] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "ucc_allreduce"), str(ranks)]
+        commands["UCC"] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "ucc_collective"), str(ranks), collective]
     else:
         print("# no UCC: needs ucc_perftest on the PATH or in UCC_PERFTEST, and its mpirun", file=sys.stderr)
     return commands
