@@ -2,41 +2,49 @@
 /// \file
 /// The ranks of one host and the memory that they share.
 ///
-/// Every rank has a card of which there are two in turn, and areas for pieces of its vectors:
+/// Every rank has cards, and areas for pieces of its vectors:
 ///
-///     arena:  card 0 of rank 0 | card 1 | beat | input 0 | input 1 | result 0 | result 1 | rank 1
-///     ...
+///     arena:  card 0 of rank 0 | card 1 | .. | card 31 | beat | card 0 of rank 1 | ...
+///             input 0 of rank 0 | input 1 | result 0 | result 1 | input 0 of rank 1 | ...
 ///
-/// All that ranks tell each other goes by numbered publications: a rank writes its card and areas
-/// of parity p % 2, then stores p to the card's stamp; readers wait for everybody's stamp p. A rank
-/// publishes p only after it has seen all p - 1, and by publishing says that it has read what came
-/// with p - 1; so whoever has seen all p - 1 may write what goes with p, and two of each are
-/// enough.
+/// All that ranks tell each other goes by numbered publications: a rank writes its card p % kCards
+/// and its areas p % 2, then stores p to the card's stamp; whoever needs it waits for that stamp.
+/// By publishing p a rank says as well that it has read all that it needs of p - 1 and before. So a
+/// card may be written for p when everybody has published p - kCards + 1, and an area when those
+/// who read it have published p - 1: who only sends small vectors is some publications ahead of who
+/// receives them, and waits for nobody until then.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/host/mapping_internal.hpp"
+#include "runtime/host/peer_memory_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::host {
 
-/// Most bytes of a vector that a card carries.
-inline constexpr std::size_t kCardBytes = 32 * 1024;
-/// Most bytes of a vector that are under way at a time through an area.
-inline constexpr std::size_t kAreaBytes = 1024 * 1024;
-inline constexpr std::uint32_t kNoAllocation = ~0U;
+/// Publications whose cards a rank keeps.
+inline constexpr std::uint64_t kCards = 32;
+inline constexpr std::uint32_t kNoAllocation = ~0U, kPeerMemory = kNoAllocation - 1;
 
 /// Where a buffer lies that the others can see.
 struct Place {
-  std::uint32_t allocation = kNoAllocation;
+  std::uint32_t allocation = kNoAllocation;  ///< kPeerMemory: the offset is its address
   std::uint64_t offset = 0;
-  [[nodiscard]] bool shared() const { return allocation != kNoAllocation; }
+  [[nodiscard]] bool is_lent() const { return allocation != kNoAllocation; }
+};
+
+/// A buffer of another rank that need not be copied into its areas first.
+struct Lent {
+  std::byte* mapped = nullptr;  ///< in a shared allocation, as this rank sees it
+  std::uint64_t address = 0;    ///< in the peer's own memory
+  [[nodiscard]] bool is_lent() const { return mapped != nullptr || address != 0; }
 };
 
 /// What a rank was called with, for the others to compare and to find its buffers.
@@ -49,26 +57,22 @@ struct Offer {
 };
 
 /// Stamp, offer and the smallest vectors fill one cache line: small messages cost one line a rank.
+/// Behind it is room for larger ones.
 struct alignas(64) Card {
   std::atomic<std::uint64_t> stamp;
   Offer offer;
   std::byte near[16];
-  std::byte data[kCardBytes];
 
   /// Where a vector of so many bytes lies.
   [[nodiscard]] std::byte* vector(std::uint64_t bytes) {
-    return bytes <= sizeof near ? near : data;
+    return bytes <= sizeof near ? near : reinterpret_cast<std::byte*>(this + 1);
   }
 };
-static_assert(offsetof(Card, data) == 64);
+static_assert(sizeof(Card) == 64);
 
-/// What one rank has in the arena.
-struct alignas(4096) Desk {
-  Card cards[2];
-  alignas(64) std::atomic<std::uint64_t> beat;  ///< counts while it works, so that others wait
-  alignas(4096) std::byte input[2][kAreaBytes];
-  alignas(4096) std::byte result[2][kAreaBytes];
-};
+/// Most bytes of a vector on a card, and of a piece in an area, of so many ranks.
+[[nodiscard]] std::uint64_t card_bytes(std::uint32_t ranks);
+[[nodiscard]] std::uint64_t piece_bytes(std::uint32_t ranks);
 
 /// The ranks of a job that all run on this host.
 class Group {
@@ -82,22 +86,49 @@ class Group {
 
   [[nodiscard]] std::uint32_t rank() const { return rank_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] Desk& desk(std::uint32_t rank) { return desks_[rank]; }
+
+  /// The card of a rank that goes with a publication.
+  [[nodiscard]] Card& card(std::uint32_t rank, std::uint64_t number) const {
+    return *reinterpret_cast<Card*>(desk(rank) + number % kCards * card_stride_);
+  }
+  /// Counts while the rank works, so that the others wait.
+  [[nodiscard]] std::atomic<std::uint64_t>& beat_of(std::uint32_t rank) const {
+    return *reinterpret_cast<std::atomic<std::uint64_t>*>(desk(rank) + kCards * card_stride_);
+  }
+  void beat() { beat_of(rank_).fetch_add(1, std::memory_order_relaxed); }
+  /// The areas of a rank that go with a publication.
+  [[nodiscard]] std::byte* input(std::uint32_t rank, std::uint64_t number) const {
+    return area(4 * rank + number % 2);
+  }
+  [[nodiscard]] std::byte* result(std::uint32_t rank, std::uint64_t number) const {
+    return area(4 * rank + 2 + number % 2);
+  }
+  /// Whether ranks read and write each other's own memory for vectors of so many bytes: where the
+  /// kernel lets them, and it is faster than through areas.
+  [[nodiscard]] bool lends(std::uint64_t bytes) const;
+  /// \pre some place in a peer's memory has been offered
+  [[nodiscard]] const PeerMemory& peers() const { return *peers_; }
 
   /// Publications of this rank so far.
   [[nodiscard]] std::uint64_t published() const { return published_; }
-  /// This rank's card for the next publication.
-  [[nodiscard]] Card& next_card() { return desks_[rank_].cards[(published_ + 1) % 2]; }
-  void publish();
-  /// A rank whose publication `published()` is missing; size() if all are there. Remembers whom it
-  /// has seen.
-  std::uint32_t missing();
-  void beat() { desks_[rank_].beat.fetch_add(1, std::memory_order_relaxed); }
+  /// The next one.
+  void publish() { publish_until(published_ + 1); }
+  /// All up to `number`, with nothing in those that are skipped.
+  void publish_until(std::uint64_t number);
+  [[nodiscard]] bool has_published(std::uint32_t rank, std::uint64_t number) const {
+    return card(rank, number).stamp.load(std::memory_order_acquire) >= number;
+  }
+  /// A rank whose publication `number` is missing; size() if all are there.
+  std::uint32_t missing(std::uint64_t number);
+  /// The last publication that belongs to an operation in which this rank's areas were used.
+  [[nodiscard]] std::uint64_t areas_used_until() const { return areas_used_until_; }
+  void use_areas_until(std::uint64_t number) { areas_used_until_ = number; }
 
   /// For the one operation that runs.
   struct Scratch {
     std::vector<const void*> inputs;
     std::vector<std::byte*> outputs;
+    std::vector<std::byte> blocks;  ///< what was read of peers' own memory, and their sum
   };
   [[nodiscard]] Scratch& scratch() { return scratch_; }
 
@@ -113,12 +144,12 @@ class Group {
   bool deallocate(void* memory);
   /// What keeps this rank's part of an allocation mapped; null if `memory` is none of allocate().
   [[nodiscard]] std::shared_ptr<Mapping> owner(const void* memory) const;
-  /// Where `bytes` from `buffer` lie, if wholly in one allocation of this rank.
-  [[nodiscard]] Place find(const void* buffer, std::size_t bytes) const;
+  /// Where `bytes` from `buffer` lie, if wholly in one allocation of this rank,
+  /// or, if it may be lent, by its address.
+  [[nodiscard]] Place find(const void* buffer, std::size_t bytes, bool lend) const;
   /// The same place as this rank sees it. \throws Error(Transport) naming the rank if that has
   /// offered what it has not
-  [[nodiscard]] std::byte* at(std::uint32_t rank, std::uint32_t allocation, std::uint64_t offset,
-                              std::uint64_t bytes) const;
+  [[nodiscard]] Lent at(std::uint32_t rank, const Place& place, std::uint64_t bytes) const;
 
  private:
   struct Allocation {
@@ -128,11 +159,22 @@ class Group {
 
   Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size);
 
+  [[nodiscard]] std::byte* desk(std::uint32_t rank) const {
+    return arena_->data() + rank * (kCards * card_stride_ + sizeof(Card));
+  }
+  [[nodiscard]] std::byte* area(std::uint64_t number) const {
+    return desk(size_) + number * area_bytes_;
+  }
+
   std::shared_ptr<Mapping> arena_;
-  Desk* desks_;
+  std::optional<PeerMemory> peers_;
   std::uint32_t rank_, size_;
+  std::uint64_t card_stride_, area_bytes_;
   std::uint64_t published_ = 0;
-  std::uint32_t seen_ = 0;  ///< ranks below have published published_
+  std::uint64_t areas_used_until_ = 0;
+  std::uint64_t complete_ = 0;  ///< all have published it
+  std::uint64_t awaited_ = 0;   ///< of it ranks below seen_ have published
+  std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;
   std::uint32_t next_allocation_ = 0;

@@ -14,23 +14,10 @@
 namespace multitree::runtime::host {
 namespace {
 
-/// Vectors up to this go on the cards: below it the work that all ranks do alike costs less than a
-/// second wait for everybody. Measured; waiting takes longer with more ranks than processors.
-constexpr std::uint64_t kCardWork = 48 * 1024;
-/// Inputs that are under way at a time, of all ranks: what caches hold.
-constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
 /// Outputs of all ranks that together exceed this go past the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
 /// Polls without success between two looks whether the rank that is missing works.
 constexpr std::uint32_t kPollsPerBeat = 256;
-
-std::uint64_t card_limit(std::uint32_t ranks) {
-  return std::min<std::uint64_t>(kCardBytes, kCardWork / ranks);
-}
-
-std::uint64_t piece_bytes(std::uint32_t ranks) {
-  return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, kAreaBytes);
-}
 
 }  // namespace
 
@@ -50,14 +37,19 @@ HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root,
       width_(size_of(call.type)),
       recorder_(recorder) {
   const std::uint64_t bytes = elements_of(call, group.size()) * width_;
-  if (bytes <= card_limit(group.size())) mode_ = Mode::Card;
+  if (bytes <= card_bytes(group.size())) mode_ = Mode::Card;
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
   const std::uint64_t line = 64 / width_;
   const std::uint64_t room = piece_bytes(group.size()) / width_ / shards_sent_;
   pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
-  // A first publication brings the offers, so there is a part after it even if there is no piece.
-  parts_ = mode_ == Mode::Card ? 2 : pieces_.count() + (reduces_slices() ? 2 : 1);
+  // Parts have a publication between each two: of pieces that are copied in, reduced and copied
+  // out.
+  reserved_ = mode_ == Mode::Card ? 1 : pieces_.count() + 2;
+  if (mode_ == Mode::Card) return;
+  lends_ = group.lends(bytes);
+  if (sends(me())) my_send_ = group.find(send_, sent_bytes(), lends_);
+  if (receives(me())) my_recv_ = group.find(recv_, received_bytes(), lends_);
 }
 
 std::uint64_t HostOperation::sent_bytes() const { return call_.count * width_ * shards_sent_; }
@@ -68,21 +60,58 @@ std::uint64_t HostOperation::received_bytes() const {
 
 bool HostOperation::advance() {
   if (state_ == State::Done || !group_.is_next(ticket_)) return false;
+  if (const std::uint32_t rank = missing(); rank != group_.size()) return worked_elsewhere(rank);
   if (state_ == State::Queued) {
     begin();
-    return true;
-  }
-  if (group_.missing() != group_.size()) return worked_elsewhere();
-  if (recorder_ != nullptr) note_wait();
-  if (part_ == 0) read_offers();
-  ++part_;
-  work();
-  if (part_ + 1 == parts_) {
-    finish();
+  } else if (state_ == State::Running) {
+    proceed();
   } else {
-    publish();
+    finish();
   }
   return true;
+}
+
+/// Whose data this rank takes.
+HostOperation::Whom HostOperation::sources() const {
+  if (reduces_slices()) return Whom::Everyone;
+  if (!receives(me())) return Whom::Nobody;
+  if (facts(call_.collective).start != Holder::Root) return Whom::Everyone;
+  return me() == root_ ? Whom::Nobody : Whom::Root;
+}
+
+/// Who takes this rank's data.
+HostOperation::Whom HostOperation::readers() const {
+  if (reduces_slices()) return Whom::Everyone;
+  if (!sends(me())) return Whom::Nobody;
+  if (facts(call_.collective).end != Holder::Root) return Whom::Everyone;
+  return me() == root_ ? Whom::Nobody : Whom::Root;
+}
+
+/// Who reads or writes this rank's buffers themselves.
+HostOperation::Whom HostOperation::users() const {
+  if (reduces_slices() && my_recv_.is_lent()) return Whom::Everyone;
+  return my_send_.is_lent() ? readers() : Whom::Nobody;
+}
+
+std::uint64_t HostOperation::awaited_number() const {
+  if (state_ == State::Running) return group_.published();
+  if (state_ == State::Closing) return end_;
+  // Before it begins: what is on the card that it is going to write, and in the areas, has been
+  // read by everybody.
+  const std::uint64_t next = group_.published() + 1;
+  const std::uint64_t card = next > kCards ? next - kCards + 1 : 0;
+  return mode_ == Mode::Card ? card : std::max(card, group_.areas_used_until());
+}
+
+bool HostOperation::awaits(std::uint32_t rank) const {
+  return waits_for_ == Whom::Everyone || (waits_for_ == Whom::Root && rank == root_);
+}
+
+/// A rank that keeps this one waiting; as many as there are if none does.
+std::uint32_t HostOperation::missing() {
+  if (waits_for_ == Whom::Everyone) return group_.missing(awaited_number());
+  const bool there = waits_for_ == Whom::Nobody || group_.has_published(root_, awaited_number());
+  return there ? group_.size() : root_;
 }
 
 void HostOperation::publish() {
@@ -98,10 +127,9 @@ void HostOperation::note_wait() {
 }
 
 /// Whether the rank that keeps us waiting works: that is progress, though not ours.
-bool HostOperation::worked_elsewhere() {
+bool HostOperation::worked_elsewhere(std::uint32_t rank) {
   if (++polls_ % kPollsPerBeat != 0) return false;
-  const std::uint64_t beat =
-      group_.desk(group_.missing() % group_.size()).beat.load(std::memory_order_relaxed);
+  const std::uint64_t beat = group_.beat_of(rank).load(std::memory_order_relaxed);
   const bool changed = beat != last_beat_;
   last_beat_ = beat;
   return changed;
@@ -109,44 +137,54 @@ bool HostOperation::worked_elsewhere() {
 
 void HostOperation::begin() {
   state_ = State::Running;
+  waits_for_ = fills_areas() ? std::max(sources(), readers()) : sources();
+  end_ = group_.published() + reserved_;
   write_offer();
-  if (mode_ == Mode::Areas && sends(me()) && !group_.find(send_, sent_bytes()).shared()) {
-    copy_in(0);
-  }
+  if (mode_ != Mode::Card && !lends_) group_.use_areas_until(end_);
+  if (fills_areas()) copy_in(0);
   publish();
 }
 
+void HostOperation::proceed() {
+  if (recorder_ != nullptr) note_wait();
+  if (part_ == 0) read_offers();
+  ++part_;
+  try {
+    work();
+  } catch (...) {  // a peer's memory is gone; whoever asks again is told again
+    --part_;
+    throw;
+  }
+  if (part_ + 1 == parts_) return end_work();
+  publish();
+}
+
+void HostOperation::end_work() {
+  group_.publish_until(end_);
+  state_ = State::Closing;
+  waits_for_ = users();
+  if (waits_for_ == Whom::Nobody) finish();
+}
+
 void HostOperation::write_offer() {
-  Card& card = group_.next_card();
-  card.offer = {};
-  card.offer.count = call_.count;
-  card.offer.root = root_;
-  card.offer.collective = static_cast<std::uint8_t>(call_.collective);
-  card.offer.type = static_cast<std::uint8_t>(call_.type);
-  card.offer.op = static_cast<std::uint8_t>(call_.op);
-  if (mode_ == Mode::Card) {
-    if (sends(me()) && call_.count != 0) {
-      const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
-      std::memcpy(card.vector(sent_bytes()), call_.send, sent_bytes());
-    }
-    return;
-  }
-  if (sends(me())) {
-    const Place place = group_.find(call_.send, sent_bytes());
-    card.offer.send_allocation = place.allocation;
-    card.offer.send_offset = place.offset;
-  }
-  if (receives(me())) {
-    const Place place = group_.find(call_.recv, received_bytes());
-    card.offer.recv_allocation = place.allocation;
-    card.offer.recv_offset = place.offset;
-  }
+  Card& card = group_.card(me(), group_.published() + 1);
+  card.offer = {.count = call_.count,
+                .send_offset = my_send_.offset,
+                .recv_offset = my_recv_.offset,
+                .send_allocation = my_send_.allocation,
+                .recv_allocation = my_recv_.allocation,
+                .root = root_,
+                .collective = static_cast<std::uint8_t>(call_.collective),
+                .type = static_cast<std::uint8_t>(call_.type),
+                .op = static_cast<std::uint8_t>(call_.op)};
+  if (mode_ != Mode::Card || !sends(me()) || call_.count == 0) return;
+  const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
+  std::memcpy(card.vector(sent_bytes()), call_.send, sent_bytes());
 }
 
 void HostOperation::check_offers() const {
-  const std::uint64_t parity = group_.published() % 2;
   const auto called = [&](std::uint32_t rank) {
-    const Offer& offer = group_.desk(rank).cards[parity].offer;
+    const Offer& offer = group_.card(rank, group_.published()).offer;
     return shared_call({.collective = static_cast<Collective>(offer.collective),
                         .count = offer.count,
                         .type = static_cast<DataType>(offer.type),
@@ -155,54 +193,54 @@ void HostOperation::check_offers() const {
   };
   const SharedCall mine = called(me());
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    if (!awaits(r)) continue;
     const SharedCall other = called(r);
     if (other == mine) continue;
     throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), mine, r, other));
   }
 }
 
-/// What all ranks know of each other after the first publication; they decide alike.
+/// What this rank knows of those that it has waited for, and what follows for its own work. Where
+/// slices are reduced all ranks know the same, and decide alike.
 void HostOperation::read_offers() {
   check_offers();
+  parts_ = 2;
   if (mode_ == Mode::Card) return;
-  const std::uint64_t parity = group_.published() % 2;
-  sends_.assign(group_.size(), nullptr);
-  recvs_.assign(group_.size(), nullptr);
-  // Results that lie in one rank's shard or are pulled by their receiver need no shared output.
-  const bool pushes = reduces_slices();
-  bool all = true;
+  sends_.assign(group_.size(), {});
+  recvs_.assign(group_.size(), {});
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
-    const Offer& offer = group_.desk(r).cards[parity].offer;
-    if (offer.send_allocation != kNoAllocation) {
-      sends_[r] = group_.at(r, offer.send_allocation, offer.send_offset, sent_bytes());
-    } else {
-      all &= !sends(r);
-    }
-    if (!pushes) continue;
-    if (offer.recv_allocation != kNoAllocation) {
-      recvs_[r] = group_.at(r, offer.recv_allocation, offer.recv_offset, received_bytes());
-    } else {
-      all &= !receives(r);
-    }
-    closing_ |= recvs_[r] != nullptr;
+    if (!awaits(r)) continue;
+    const Offer& offer = group_.card(r, group_.published()).offer;
+    sends_[r] = group_.at(r, {offer.send_allocation, offer.send_offset}, sent_bytes());
+    if (!reduces_slices()) continue;
+    recvs_[r] = group_.at(r, {offer.recv_allocation, offer.recv_offset}, received_bytes());
   }
-  for (const std::byte* send : sends_) closing_ |= send != nullptr;
-  if (all) {
-    mode_ = Mode::Shared;
+  if (reads_all_where_it_is()) {
+    mode_ = Mode::Whole;
     pieces_.each = pieces_.elements;
-    parts_ = 2;
+  } else {
+    parts_ = pieces_.count() + (reduces_slices() ? 2 : 1);
   }
-  if (closing_) ++parts_;
+}
+
+/// Whether nothing that this rank reads or writes, or others read or write of it, is in areas.
+bool HostOperation::reads_all_where_it_is() const {
+  if (fills_areas()) return false;
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    const bool taken = reduces_slices() || (receives(me()) && r != me());
+    if (taken && sends(r) && !sends_[r].is_lent()) return false;
+    if (reduces_slices() && receives(r) && !recvs_[r].is_lent()) return false;
+  }
+  return true;
 }
 
 void HostOperation::work() {
-  if (closing_ && part_ + 1 == parts_) return;  // nothing to do: all are known to be done
   if (mode_ == Mode::Card) return read_cards();
-  if (mode_ == Mode::Shared) return take(0);
+  if (mode_ == Mode::Whole) return take(0);
   const std::uint64_t pieces = pieces_.count();
   if (part_ >= 2 && part_ - 2 < pieces) copy_out(part_ - 2);
   if (part_ - 1 < pieces) take(part_ - 1);
-  if (part_ < pieces && sends(me()) && sends_[me()] == nullptr) copy_in(part_);
+  if (part_ < pieces && fills_areas()) copy_in(part_);
 }
 
 void HostOperation::finish() {
@@ -211,16 +249,15 @@ void HostOperation::finish() {
 }
 
 std::string HostOperation::waiting_for() const {
-  if (state_ == State::Queued) return "waiting for an earlier collective";
+  if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
   std::string ranks;
-  const std::uint64_t published = group_.published();
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
-    if (group_.desk(r).cards[published % 2].stamp.load(std::memory_order_acquire) < published) {
-      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
-    }
+    if (!awaits(r) || group_.has_published(r, awaited_number())) continue;
+    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
   }
-  if (ranks.empty()) return fmt::format("working in shared memory on part {} of {}", part_, parts_);
-  return fmt::format("waiting in shared memory for rank {} at part {} of {}", ranks, part_, parts_);
+  const std::string part = fmt::format("part {} of {}", part_, reserved_);
+  if (ranks.empty()) return "working in shared memory on " + part;
+  return fmt::format("waiting in shared memory for rank {} at {}", ranks, part);
 }
 
 }  // namespace multitree::runtime::host

@@ -21,8 +21,8 @@ struct Range {
   [[nodiscard]] std::uint64_t count() const { return end - begin; }
 };
 
-/// How a vector goes through the areas. A piece is what goes at a time: of the whole vector, or
-/// where it has shards of each shard as much.
+/// How a vector goes through areas. A piece is what goes at a time: of the whole vector, or where
+/// it has shards of each shard as much.
 ///
 ///     part        0         1         2        3        4
 ///     copy in     piece 0   piece 1   piece 2
@@ -35,10 +35,15 @@ struct Pieces {
   [[nodiscard]] Range piece(std::uint64_t i) const;
 };
 
-/// One started collective of one rank. Small vectors are on the cards, and everybody reduces all of
-/// it; larger ones go in pieces, of which each rank reduces its slice of all inputs in the order of
-/// the ranks and stores it for everybody. Inputs and outputs that lie in shared allocations are
-/// read and written where they are; if all do, there is one piece and nothing is copied.
+/// One started collective of one rank. Small vectors are on the cards, and whoever wants them reads
+/// all. Of larger ones, where vectors are reduced, each rank reduces its slice of all inputs in the
+/// order of the ranks and stores it for everybody; else each pulls what it wants. Inputs and
+/// outputs that others reach, in shared allocations or as peers' memory, are read and written where
+/// they are, all at once; others go through areas in pieces.
+///
+/// A rank waits for those only whose data it takes, or whose reading of its areas it has to await.
+/// All ranks number their publications alike: an operation has as many as its arguments say, and
+/// who needs fewer skips the rest.
 class HostOperation final : public Activity {
  public:
   /// `recorder`: told what happens; or null.
@@ -49,15 +54,29 @@ class HostOperation final : public Activity {
   [[nodiscard]] std::string waiting_for() const override;
 
  private:
-  enum class State : std::uint8_t { Queued, Running, Done };
-  enum class Mode : std::uint8_t { Card, Areas, Shared };
+  /// Closing: all of this rank's work is done, but others still read or write its buffers.
+  enum class State : std::uint8_t { Queued, Running, Closing, Done };
+  enum class Mode : std::uint8_t { Card, Areas, Whole };
+  enum class Whom : std::uint8_t { Nobody, Root, Everyone };
 
+  [[nodiscard]] bool fills_areas() const {
+    return mode_ != Mode::Card && sends(me()) && !my_send_.is_lent();
+  }
+  [[nodiscard]] std::uint64_t awaited_number() const;
+  [[nodiscard]] std::uint32_t missing();
+  [[nodiscard]] bool awaits(std::uint32_t rank) const;
+  [[nodiscard]] Whom sources() const;
+  [[nodiscard]] Whom readers() const;
+  [[nodiscard]] Whom users() const;
   void begin();
+  void proceed();
   void write_offer();
   void read_offers();
   void check_offers() const;
+  [[nodiscard]] bool reads_all_where_it_is() const;
   void work();
-  [[nodiscard]] bool worked_elsewhere();
+  [[nodiscard]] bool worked_elsewhere(std::uint32_t rank);
+  void end_work();
   void finish();
   void publish();
   void note_wait();
@@ -68,8 +87,14 @@ class HostOperation final : public Activity {
   void take(std::uint64_t piece);
   void copy_out(std::uint64_t piece);
   void reduce_slice(Range slice, std::uint64_t from);
+  void write_to_peers(std::uint64_t at, const std::byte* from, std::uint64_t bytes);
   void reduce_shard(std::uint64_t piece);
   void pull(std::uint64_t piece);
+  void pull_from(std::uint32_t rank, std::byte* to, Range piece);
+  [[nodiscard]] const std::byte* input_of(std::uint32_t rank, std::uint64_t at,
+                                          std::uint64_t at_area, std::uint64_t bytes);
+  [[nodiscard]] std::byte* block(std::uint32_t number);
+  [[nodiscard]] std::uint64_t block_elements() const;
 
   [[nodiscard]] std::uint32_t me() const { return group_.rank(); }
   [[nodiscard]] bool receives(std::uint32_t rank) const {
@@ -80,7 +105,7 @@ class HostOperation final : public Activity {
   }
   /// Whether each rank reduces a slice of the vector for everybody who wants it.
   [[nodiscard]] bool reduces_slices() const {
-    return reduces(call_.collective) && !is_sharded(call_.collective);
+    return mode_ != Mode::Card && reduces(call_.collective) && !is_sharded(call_.collective);
   }
   /// Which shard of another rank's input is for this rank.
   [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? me() : 0; }
@@ -100,17 +125,20 @@ class HostOperation final : public Activity {
   std::uint64_t ticket_;
   std::size_t width_;
   State state_ = State::Queued;
+  Whom waits_for_ = Whom::Everyone;
   Mode mode_ = Mode::Areas;
-  bool closing_ =
-      false;  ///< a last publication, after which nobody reads or writes others' buffers
+  Place my_send_, my_recv_;  ///< lent to the others, or not
+  bool lends_ = false;       ///< this rank and all others: buffers that are in no shared allocation
   bool past_caches_ = false;
   Pieces pieces_;
+  std::uint64_t reserved_;  ///< publications of every rank
+  std::uint64_t end_ = 0;   ///< the last of them
   std::uint64_t part_ = 0, parts_ = 0;
   std::uint32_t polls_ = 0;
   std::uint64_t last_beat_ = 0;
   Recorder* recorder_;
-  std::int64_t published_at_ = 0;          ///< ns; for the recorder
-  std::vector<std::byte*> sends_, recvs_;  ///< by rank: what lies in shared allocations; else null
+  std::int64_t published_at_ = 0;    ///< ns; for the recorder
+  std::vector<Lent> sends_, recvs_;  ///< by rank, of those that were awaited
 };
 
 }  // namespace multitree::runtime::host

@@ -2,7 +2,6 @@
 /// \file
 /// What ranks do between publications: copies and sums of pieces.
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 #include "runtime/host/operation_internal.hpp"
@@ -14,6 +13,12 @@ namespace {
 
 /// Reduced at a time: stays in the first cache while it is stored for everybody.
 constexpr std::uint64_t kBlockBytes = 8192;
+/// The same where inputs are fetched from peers' memory first, by a system call each: all of them
+/// together stay in the second cache.
+constexpr std::uint64_t kFetchedBytes = 512 * 1024;
+constexpr std::uint64_t kMostFetched = 64 * 1024;
+/// Fetched of a vector between two signs of life.
+constexpr std::uint64_t kBytesPerBeat = 1024 * 1024;
 
 void copy_bytes(std::byte* to, const std::byte* from, std::uint64_t bytes) {
   if (bytes != 0 && to != from) std::memcpy(to, from, bytes);
@@ -43,13 +48,14 @@ std::uint64_t HostOperation::taken_bytes(Range piece) const {
 
 void HostOperation::read_cards() {
   auto& inputs = group_.scratch().inputs;
-  const std::uint64_t parity = group_.published() % 2, bytes = call_.count * width_;
+  const std::uint64_t bytes = call_.count * width_;
   if (bytes == 0 || !receives(me())) return;
   const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
   inputs.clear();
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
     if (!sends(r)) continue;
-    inputs.push_back(group_.desk(r).cards[parity].vector(sent_bytes()) + shard_read() * bytes);
+    inputs.push_back(group_.card(r, group_.published()).vector(sent_bytes()) +
+                     shard_read() * bytes);
   }
   if (reduces(call_.collective)) {
     reduce(recv_, inputs, call_.count, call_.type, call_.op);
@@ -67,7 +73,7 @@ void HostOperation::read_cards() {
 /// All that others read of this rank's input: not what it reduces itself.
 void HostOperation::copy_in(std::uint64_t i) {
   const Range piece = pieces_.piece(i);
-  std::byte* const area = group_.desk(me()).input[(group_.published() + 1) % 2];
+  std::byte* const area = group_.input(me(), group_.published() + 1);
   const std::byte* const from = send_ + piece.begin * width_;
   const std::uint64_t bytes = piece.count() * width_;
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, i, bytes);
@@ -93,36 +99,74 @@ void HostOperation::take(std::uint64_t i) {
   return reduces(call_.collective) ? reduce_shard(i) : pull(i);
 }
 
+/// Of an operation's inputs, and of the sums that go to other places.
+std::uint64_t HostOperation::block_elements() const {
+  if (!lends_) return kBlockBytes / width_;
+  return std::clamp(kFetchedBytes / group_.size() / kBlockBytes * kBlockBytes, kBlockBytes,
+                    kMostFetched) /
+         width_;
+}
+
+std::byte* HostOperation::block(std::uint32_t number) {
+  const std::uint64_t bytes = block_elements() * width_;
+  std::vector<std::byte>& blocks = group_.scratch().blocks;
+  if (blocks.size() < (group_.size() + 1) * bytes + 64) {
+    blocks.resize((group_.size() + 1) * bytes + 64);
+  }
+  const auto misfit = reinterpret_cast<std::uintptr_t>(blocks.data()) % 64;
+  return blocks.data() + (64 - misfit) % 64 + number * bytes;
+}
+
+/// Bytes from `at` of what a rank puts in, or from `at_area` of its area: where they lie, or where
+/// they have been fetched to, which is up to a block.
+const std::byte* HostOperation::input_of(std::uint32_t rank, std::uint64_t at,
+                                         std::uint64_t at_area, std::uint64_t bytes) {
+  if (rank == me()) return send_ + at;
+  const Lent& lent = sends_[rank];
+  if (lent.mapped != nullptr) return lent.mapped + at;
+  if (!lent.is_lent()) return group_.input(rank, group_.published()) + at_area;
+  group_.peers().read(rank, block(rank), lent.address + at, bytes);
+  return block(rank);
+}
+
 /// This rank's slice of a piece that begins at element `from`, for everybody.
 void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
   auto& inputs = group_.scratch().inputs;
   auto& outputs = group_.scratch().outputs;
-  const std::uint64_t read = group_.published() % 2, written = (group_.published() + 1) % 2;
   const std::uint32_t n = group_.size();
-  alignas(64) std::array<std::byte, kBlockBytes> block;
   inputs.resize(n);
   for (std::uint64_t at = slice.begin; at < slice.end;) {
-    const std::uint64_t count = std::min(kBlockBytes / width_, slice.end - at);
+    const std::uint64_t count = std::min(block_elements(), slice.end - at);
     const std::uint64_t bytes = count * width_, whole = at * width_, part = (at - from) * width_;
     outputs.clear();
     bool area = false;
     for (std::uint32_t r = 0; r < n; ++r) {
-      const std::byte* own = r == me() ? send_ : sends_[r];
-      inputs[r] = own != nullptr ? own + whole : group_.desk(r).input[read] + part;
+      inputs[r] = input_of(r, whole, part, bytes);
       if (!receives(r)) continue;
-      std::byte* const out = r == me() ? recv_ : recvs_[r];
+      std::byte* const out = r == me() ? recv_ : recvs_[r].mapped;
       if (out != nullptr) outputs.push_back(out + whole);
-      area |= out == nullptr;
+      area |= !recvs_[r].is_lent() && r != me();
     }
-    if (area) outputs.insert(outputs.begin(), group_.desk(me()).result[written] + part);
+    if (area) {
+      outputs.insert(outputs.begin(), group_.result(me(), group_.published() + 1) + part);
+    }
     // The area stays in the caches, a large vector does not and is not fetched first.
-    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs;
-    std::byte* const sum = apart ? block.data() : outputs.front();
+    const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty();
+    std::byte* const sum = apart ? block(n) : outputs.front();
     reduce(sum, inputs, count, call_.type, call_.op);
     finish_reduction(sum, count, call_.type, call_.op, n);
     for (std::byte* out : outputs) store(out, sum, bytes);
+    write_to_peers(whole, sum, bytes);
     group_.beat();
     at += count;
+  }
+}
+
+/// Into the outputs that are peers' own memory.
+void HostOperation::write_to_peers(std::uint64_t at, const std::byte* from, std::uint64_t bytes) {
+  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+    if (r == me() || recvs_[r].address == 0) continue;
+    group_.peers().write(r, recvs_[r].address + at, from, bytes);
   }
 }
 
@@ -130,19 +174,16 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
 void HostOperation::reduce_shard(std::uint64_t i) {
   auto& inputs = group_.scratch().inputs;
   const Range piece = pieces_.piece(i);
-  const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
-  alignas(64) std::array<std::byte, kBlockBytes> block;
+  const std::uint64_t area = shard_read() * piece.count();
   inputs.resize(group_.size());
   for (std::uint64_t at = piece.begin; at < piece.end;) {
-    const std::uint64_t count = std::min(kBlockBytes / width_, piece.end - at);
+    const std::uint64_t count = std::min(block_elements(), piece.end - at);
     for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      const std::byte* own = r == me() ? send_ : sends_[r];
-      inputs[r] = own != nullptr ? own + (shard_read() * call_.count + at) * width_
-                                 : group_.desk(r).input[read] + shard_read() * bytes +
-                                       (at - piece.begin) * width_;
+      inputs[r] = input_of(r, (shard_read() * call_.count + at) * width_,
+                           (area + at - piece.begin) * width_, count * width_);
     }
     std::byte* const out = recv_ + at * width_;
-    std::byte* const sum = group_.size() > kernels::kMaxInputs ? block.data() : out;
+    std::byte* const sum = group_.size() > kernels::kMaxInputs ? block(group_.size()) : out;
     reduce(sum, inputs, count, call_.type, call_.op);
     finish_reduction(sum, count, call_.type, call_.op, group_.size());
     copy_bytes(out, sum, count * width_);
@@ -155,32 +196,42 @@ void HostOperation::reduce_shard(std::uint64_t i) {
 void HostOperation::pull(std::uint64_t i) {
   if (!receives(me())) return;
   const Range piece = pieces_.piece(i);
-  const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
   for (std::uint32_t step = 0; step < group_.size(); ++step) {
     const std::uint32_t r = (me() + step) % group_.size();  // not all from the same rank at once
     if (!sends(r)) continue;
-    const std::byte* own = r == me() ? send_ : sends_[r];
-    const std::byte* const from = own != nullptr
-                                      ? own + (shard_read() * call_.count + piece.begin) * width_
-                                      : group_.desk(r).input[read] + shard_read() * bytes;
     const std::uint64_t base = shards_received_ > 1 ? r * call_.count : 0;
-    store(recv_ + (base + piece.begin) * width_, from, bytes);
+    pull_from(r, recv_ + (base + piece.begin) * width_, piece);
+    group_.beat();
+  }
+}
+
+void HostOperation::pull_from(std::uint32_t rank, std::byte* to, Range piece) {
+  const std::uint64_t bytes = piece.count() * width_;
+  const std::uint64_t at = (shard_read() * call_.count + piece.begin) * width_;
+  const Lent& lent = sends_[rank];
+  if (rank == me()) return store(to, send_ + at, bytes);
+  if (lent.mapped != nullptr) return store(to, lent.mapped + at, bytes);
+  if (!lent.is_lent()) {
+    return store(to, group_.input(rank, group_.published()) + shard_read() * bytes, bytes);
+  }
+  for (std::uint64_t done = 0; done < bytes; done += kBytesPerBeat) {
+    group_.peers().read(rank, to + done, lent.address + at + done,
+                        std::min(kBytesPerBeat, bytes - done));
     group_.beat();
   }
 }
 
 /// What the others have reduced for this rank.
 void HostOperation::copy_out(std::uint64_t i) {
-  if (!reduces_slices() || !receives(me()) || recvs_[me()] != nullptr) return;
+  if (!reduces_slices() || !receives(me()) || my_recv_.is_lent()) return;
   const Range piece = pieces_.piece(i);
   const PhaseRecording phase(recorder_, Event::Kind::CopyOut, i, piece.count() * width_);
-  const std::uint64_t read = group_.published() % 2;
   group_.beat();
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
     if (r == me()) continue;
     const Range slice = slice_of(piece, r);  // in its rank's area
     store(recv_ + slice.begin * width_,
-          group_.desk(r).result[read] + (slice.begin - piece.begin) * width_,
+          group_.result(r, group_.published()) + (slice.begin - piece.begin) * width_,
           slice.count() * width_);
   }
 }

@@ -86,7 +86,12 @@ INSTANTIATE_TEST_SUITE_P(Ucx, Transports,
                            return name;
                          });
 
-TEST(Host, CollectivesAreRight) {
+/// Whether processes read and write each other's own memory.
+class HostOf : public ::testing::TestWithParam<const char*> {
+  Variable setting_{"MULTITREE_PEER_MEMORY", GetParam()};
+};
+
+TEST_P(HostOf, CollectivesAreRight) {
   for (const std::uint32_t ranks : {2U, 5U, 16U}) {
     std::string errors;
     EXPECT_EQ(launch(ranks, {"host"}, &errors), 0) << errors;
@@ -105,7 +110,7 @@ std::vector<std::string> shared_files() {
   return names;
 }
 
-TEST(Host, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
+TEST_P(HostOf, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
   std::mt19937 random(9);
   for (int round = 0; round < 10; ++round) {
     const std::uint32_t victim = random() % 4;
@@ -123,6 +128,8 @@ TEST(Host, KilledRankIsAnErrorEverywhereAndLeavesNothing) {
   }
   EXPECT_THAT(shared_files(), ::testing::IsEmpty());
 }
+
+INSTANTIATE_TEST_SUITE_P(PeerMemory, HostOf, ::testing::Values("0", "1"));
 
 TEST(Launcher, ReportsTheFirstRanksOwnExitCode) {
   std::string errors;

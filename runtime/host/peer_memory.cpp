@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Copies between processes.
+#include "runtime/host/peer_memory_internal.hpp"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <sstream>
+
+#include "runtime/job/tcp_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// What a peer finds where this process says: numbers of processes mean something else elsewhere.
+const std::string& probe() {
+  static const std::string token = make_token();
+  return token;
+}
+
+/// All of it, in as many calls as that takes. `copy`: process_vm_readv() or process_vm_writev().
+template <typename Copy>
+bool copy_all(const Copy& copy, pid_t process, std::byte* here, std::uint64_t there,
+              std::uint64_t bytes) {
+  while (bytes > 0) {
+    const iovec local{here, bytes};
+    const iovec remote{reinterpret_cast<void*>(there), bytes};
+    const ssize_t done = copy(process, &local, 1, &remote, 1, 0);
+    if (done < 0 && errno == EINTR) continue;
+    if (done <= 0) return false;
+    here += done;
+    there += static_cast<std::uint64_t>(done);
+    bytes -= static_cast<std::uint64_t>(done);
+  }
+  return true;
+}
+
+[[noreturn]] void fail(std::uint32_t rank, std::string_view what) {
+  throw Error(ErrorCode::Transport,
+              fmt::format("cannot {} the memory of rank {}: {}", what, rank, std::strerror(errno)));
+}
+
+}  // namespace
+
+std::string PeerMemory::describe() {
+  return fmt::format("{} {} {}", ::getpid(), reinterpret_cast<std::uintptr_t>(probe().data()),
+                     probe());
+}
+
+bool PeerMemory::reach(std::string_view description) {
+  std::istringstream words{std::string(description)};
+  pid_t process = 0;
+  std::uint64_t address = 0;
+  std::string token;
+  words >> process >> address >> token;
+  processes_.push_back(process);
+  if (!words) return false;
+  std::string found(token.size(), ' ');
+  return copy_all(::process_vm_readv, process, reinterpret_cast<std::byte*>(found.data()), address,
+                  found.size()) &&
+         found == token;
+}
+
+void PeerMemory::read(std::uint32_t rank, std::byte* to, std::uint64_t address,
+                      std::uint64_t bytes) const {
+  if (!copy_all(::process_vm_readv, processes_[rank], to, address, bytes)) fail(rank, "read");
+}
+
+void PeerMemory::write(std::uint32_t rank, std::uint64_t address, const std::byte* from,
+                       std::uint64_t bytes) const {
+  // The kernel's call takes where from without const.
+  auto* const here = const_cast<std::byte*>(from);
+  if (!copy_all(::process_vm_writev, processes_[rank], here, address, bytes)) fail(rank, "write");
+}
+
+}  // namespace multitree::runtime::host
