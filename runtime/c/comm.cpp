@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/job/agreement.hpp"
+#include "runtime/tuning.hpp"
 
 namespace multitree::runtime::c {
 
@@ -79,6 +80,21 @@ std::uint32_t Comm::size() const {
   return size;
 }
 
+/// Collective. Where the memory of a host serves every call, no schedule is made.
+std::unique_ptr<Communicator> Comm::make_unrooted(const std::shared_ptr<Bootstrap>& job,
+                                                  CommPlans& plans) const {
+  const CommunicatorOptions& options = settings_.options;
+  if (settings_.open() && goes_without_messages(*job, options)) {
+    auto communicator = std::make_unique<Communicator>(job, PlansBySize({}, true), options);
+    if (communicator->on_one_host()) return communicator;
+  }
+  plans.measure(*job);
+  std::vector<SizedSchedules> made = plans.unrooted();
+  check_agreement(made, *job, settings_.init_deadline);
+  return std::make_unique<Communicator>(job, PlansBySize(std::move(made), settings_.open()),
+                                        options);
+}
+
 void Comm::set_up(const Join& join) {
   try {
     const Joined joined =
@@ -87,11 +103,7 @@ void Comm::set_up(const Join& join) {
     size_ = joined.job->size();
     try {
       CommPlans all_plans(settings_, joined.job->size(), joined.network);
-      all_plans.measure(*joined.job);
-      std::vector<SizedSchedules> plans = all_plans.unrooted();
-      check_agreement(plans, *joined.job, settings_.init_deadline);
-      auto communicator = std::make_unique<Communicator>(
-          joined.job, PlansBySize(std::move(plans), settings_.open()), settings_.options);
+      std::unique_ptr<Communicator> communicator = make_unrooted(joined.job, all_plans);
       {
         const std::scoped_lock lock(words_mutex_);
         dead_links_ = joined.dead_links;

@@ -156,6 +156,8 @@ class Comm {
   /// What streams have failed with is the cause of what others fail with.
   void note_streams();
   void wait_for_stream(const Job& job);
+  [[nodiscard]] std::unique_ptr<Communicator> make_unrooted(const std::shared_ptr<Bootstrap>& job,
+                                                            CommPlans& plans) const;
   void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, CommPlans plans);
   void hand_over();
   [[nodiscard]] std::optional<RemainingNetwork> remaining_network(const Survivors& left) const;

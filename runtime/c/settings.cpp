@@ -153,7 +153,6 @@ void CommPlans::read_times() {
 
 void CommPlans::measure(Bootstrap& job) {
   if (settings_.tuning != kMeasured || !network_ || !chooses()) return;
-  if (settings_.open() && goes_without_messages(job, settings_.options)) return;
   times_ = measure_links(
       job, network_->network(),
       {.transport = settings_.options.transport, .timeout = settings_.options.timeout});
