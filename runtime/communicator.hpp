@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -79,6 +80,9 @@ struct Call {
   std::size_t count = 0;
   DataType type{};
   ReduceOp op = ReduceOp::Sum;  ///< where the collective reduces
+  /// Of a collective that has one: where schedules run, theirs, which is also the default; where
+  /// none do, any, by default CommunicatorOptions::root.
+  std::optional<Rank> root = std::nullopt;
 };
 
 class Operation;  // internal: one started collective

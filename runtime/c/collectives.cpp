@@ -57,15 +57,19 @@ ReduceOp op_of(mtRedOp_t op) {
                 fmt::format("op: expected an mtRedOp_t, found {}", static_cast<int>(op)));
 }
 
-std::shared_ptr<Job> make_job(const std::shared_ptr<Comm>& comm, const Call& call, int root,
-                              mtStream_t stream, bool persistent) {
-  comm->check_usable();
-  if (stream != nullptr) comm->check_has_device();
+std::optional<Rank> root_of(Collective collective, int root) {
+  if (!has_root(collective)) return std::nullopt;
   if (root < 0) {
     throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", root));
   }
-  return std::make_shared<Job>(comm, CallSpec{call, static_cast<std::uint32_t>(root), stream},
-                               persistent);
+  return Rank{static_cast<std::uint32_t>(root)};
+}
+
+std::shared_ptr<Job> make_job(const std::shared_ptr<Comm>& comm, const Call& call,
+                              mtStream_t stream, bool persistent) {
+  comm->check_usable();
+  if (stream != nullptr) comm->check_has_device();
+  return std::make_shared<Job>(comm, CallSpec{call, stream}, persistent);
 }
 
 /// Checks at once what can be; what connects first, when the group ends.
@@ -103,9 +107,14 @@ mtResult_t call(const Arguments& a, mtComm_t comm, mtStream_t stream, Mode mode,
         *request = nullptr;
       }
       const std::shared_ptr<Comm> found = find(comm);
-      const std::shared_ptr<Job> job =
-          make_job(found, {a.collective, a.send, a.recv, a.count, type_of(a.type), op_of(a.op)},
-                   a.root, stream, mode == Mode::Persistent);
+      const Call made{.collective = a.collective,
+                      .send = a.send,
+                      .recv = a.recv,
+                      .count = a.count,
+                      .type = type_of(a.type),
+                      .op = op_of(a.op),
+                      .root = root_of(a.collective, a.root)};
+      const std::shared_ptr<Job> job = make_job(found, made, stream, mode == Mode::Persistent);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);
       if (mode != Mode::Blocking) *request = handle.release();

@@ -205,8 +205,9 @@ mtResult_t Comm::look() {
 }
 
 Communicator* Comm::communicator_for(const CallSpec& spec) {
-  if (!has_root(spec.call.collective)) return unrooted_.get();
-  const auto it = rooted_.find(spec.root);
+  // Without schedules one serves all roots.
+  if (!spec.call.root || unrooted_->on_one_host()) return unrooted_.get();
+  const auto it = rooted_.find(index(*spec.call.root));
   return it == rooted_.end() ? nullptr : it->second.get();
 }
 
@@ -234,12 +235,13 @@ void Comm::connect(std::uint32_t root) {
 
 void Comm::prepare(Job& job) {
   check_usable();
-  if (has_root(job.spec.call.collective) && job.spec.root >= size()) {
+  const std::uint32_t root = index(job.spec.call.root.value_or(Rank{0}));
+  if (root >= size()) {
     throw Failure(mtInvalidArgument,
-                  fmt::format("root: expected a rank below {}, found {}", size(), job.spec.root));
+                  fmt::format("root: expected a rank below {}, found {}", size(), root));
   }
   // Without peers the schedule that the communicator fills in has root 0, the only one.
-  if (must_connect(job.spec)) connect(job.spec.root);
+  if (must_connect(job.spec)) connect(root);
   const Turn turn(*this);
   check_usable();
   if (job.streamed()) check_streamed(job.spec.call);

@@ -22,10 +22,9 @@ namespace multitree::runtime::c {
 
 class Comm;
 
-/// A call, and what a communicator of the C API is told besides: it has a root for each call.
+/// A call, with a root if its collective has one, and where it is to run.
 struct CallSpec {
   Call call;
-  std::uint32_t root = 0;
   mtStream_t stream = nullptr;  ///< null: host semantics
 };
 

@@ -33,9 +33,6 @@ class DevicePath final : public Path {
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
-    return planned_.root_of(collective);
-  }
 
   /// Before start_in_order(). \throws Error(Unsupported), Error(InvalidArgument): as
   /// Collectives::check_streamed()

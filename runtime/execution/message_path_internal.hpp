@@ -20,12 +20,9 @@ class Planned {
   Planned(std::shared_ptr<Engine> engine, std::shared_ptr<Programs> programs,
           const CommunicatorOptions& options);
 
-  /// \throws Error(InvalidArgument): no schedule for it, as check_buffers(); and if the
-  /// communicator has failed.
+  /// \throws Error(InvalidArgument): no schedule for it or none with its root, as check_buffers();
+  /// and if the communicator has failed.
   std::shared_ptr<const LoadedProgram> prepare(const Call& call);
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const {
-    return programs_->root_of(collective, root_);
-  }
   [[nodiscard]] const Programs& programs() const { return *programs_; }
   [[nodiscard]] const std::shared_ptr<Engine>& engine() const { return engine_; }
 
@@ -48,9 +45,6 @@ class MessagePath final : public HostMemoryPath {
                                    std::uint64_t sequence) override;
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
-  }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
-    return planned_.root_of(collective);
   }
   void barrier(std::uint64_t& sequence) override;
   void* allocate(std::size_t bytes) override;

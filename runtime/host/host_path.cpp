@@ -22,22 +22,26 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
 
 std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
   engine_->check_usable();
-  check_buffers(call, group_->rank(), group_->size(), root_of(call.collective));
+  if (call.root && index(*call.root) >= group_->size()) {
+    throw Error(ErrorCode::InvalidArgument, fmt::format("root {} of {} ranks: expected less",
+                                                        index(*call.root), group_->size()));
+  }
+  check_buffers(call, group_->rank(), group_->size(), root_of(call));
   return nullptr;
 }
 
 std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<const LoadedProgram>,
                                            std::uint64_t sequence) {
   engine_->check_usable();
-  auto request = std::make_unique<HostRequest>(engine_, *group_, call, root_of(call.collective),
-                                               sequence, recorder_.get());
+  auto request = std::make_unique<HostRequest>(engine_, *group_, call, root_of(call), sequence,
+                                               recorder_.get());
   engine_->poll();
   return request;
 }
 
 void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::uint64_t sequence) {
   engine_->check_usable();
-  HostRequest(engine_, *group_, call, root_of(call.collective), sequence, recorder_.get()).wait();
+  HostRequest(engine_, *group_, call, root_of(call), sequence, recorder_.get()).wait();
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {

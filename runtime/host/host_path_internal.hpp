@@ -12,7 +12,7 @@
 
 namespace multitree::runtime::host {
 
-/// Schedules are not used; only the roots that they name count.
+/// Schedules are not used; only the roots that they name count where a call names none.
 class HostPath final : public HostMemoryPath {
  public:
   HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
@@ -25,9 +25,6 @@ class HostPath final : public HostMemoryPath {
   void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
            std::uint64_t sequence) override;
   [[nodiscard]] std::string algorithm(Collective, std::uint64_t) const override { return "host"; }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
-    return programs_->root_of(collective, root_);
-  }
   void barrier(std::uint64_t& sequence) override;
   void* allocate(std::size_t bytes) override;
   bool deallocate(void* memory) override { return group_->deallocate(memory); }
@@ -37,6 +34,10 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
+  [[nodiscard]] std::uint32_t root_of(const Call& call) const {
+    return call.root ? index(*call.root) : programs_->root_of(call.collective, root_);
+  }
+
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Group> group_;
   std::shared_ptr<const Programs> programs_;

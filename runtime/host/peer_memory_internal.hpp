@@ -19,8 +19,8 @@ class PeerMemory {
  public:
   /// What a rank tells the others about itself, for reaches().
   static std::string describe();
-  /// Notes where the next rank is. \returns whether its memory can be read: the kernel may forbid it
-  /// (a container's seccomp filter, Yama's ptrace_scope)
+  /// Notes where the next rank is. \returns whether its memory can be read: the kernel may forbid
+  /// it (a container's seccomp filter, Yama's ptrace_scope)
   bool reach(std::string_view description);
 
   /// \throws Error(Transport) naming the rank and the kernel's reason

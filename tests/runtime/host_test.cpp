@@ -98,6 +98,23 @@ TEST_P(HostRanks, RootsAreAhead) {
   });
 }
 
+TEST_P(HostRanks, EachCallHasItsRoot) {
+  run_ranks(ranks(), [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    if (bootstrap->size() == 1) return;  // its only root is 0
+    for (std::uint32_t root = 0; root < bootstrap->size(); ++root) {
+      std::uint32_t value = bootstrap->rank();
+      Call call{Collective::Broadcast, &value, &value, 1, DataType::Int32};
+      call.root = Rank{root};
+      communicator.run(call);
+      ASSERT_EQ(value, root);
+    }
+    Call call{Collective::Broadcast, nullptr, nullptr, 0, DataType::Int32};
+    call.root = Rank{bootstrap->size()};
+    EXPECT_THROW(communicator.run(call), Error);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, HostRanks,
                          ::testing::Combine(::testing::Values(1, 2, 3, 5, 8, 16, 19),
                                             ::testing::Bool()));
