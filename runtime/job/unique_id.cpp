@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -39,22 +40,28 @@ class Doors {
   void open(const std::string& token, Socket socket) {
     const std::scoped_lock lock(mutex_);
     if (doors_.size() == kMostDoors) doors_.pop_front();
-    doors_.emplace_back(token, std::move(socket));
+    doors_.push_back({token, ::getpid(), std::move(socket)});
   }
-  /// The door of this token, to whoever asks first; else a closed socket.
+  /// The door of this token, to whoever asks first; else a closed socket. After a fork it is the
+  /// parent's alone.
   Socket take(const std::string& token) {
     const std::scoped_lock lock(mutex_);
-    const auto it = std::ranges::find(doors_, token, &Waiting::first);
+    std::erase_if(doors_, [](const Door& door) { return door.process != ::getpid(); });
+    const auto it = std::ranges::find(doors_, token, &Door::token);
     if (it == doors_.end()) return {};
-    Socket socket = std::move(it->second);
+    Socket socket = std::move(it->socket);
     doors_.erase(it);
     return socket;
   }
 
  private:
-  using Waiting = std::pair<std::string, Socket>;
+  struct Door {
+    std::string token;
+    pid_t process;
+    Socket socket;
+  };
   std::mutex mutex_;
-  std::list<Waiting> doors_;  ///< by token, the oldest first
+  std::list<Door> doors_;  ///< the oldest first
 };
 
 std::string token_of(const UniqueId& id) {

@@ -8,6 +8,7 @@
  *     processes abort-init RANKS    the same while rank 0 is awaited
  *     processes killed RANKS        rank 1 dies; the others see it without a call under way
  *     processes mismatch RANKS      the last rank asks for another algorithm
+ *     processes forked-id RANKS     rank 0 makes the id, and forks the others then
  */
 #include <pthread.h>
 #include <signal.h>
@@ -313,10 +314,32 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   return 0;
 }
 
+static int forked_id(int ranks) {
+  mtUniqueId id;
+  mtComm_t comm = NULL;
+  int64_t one = 1, all = 0;
+  int r, status, failed = 0;
+  my_rank = 0;
+  OK(mtGetUniqueId(&id));
+  for (r = 1; r < ranks && my_rank == 0; ++r) {
+    if (fork() == 0) my_rank = r;
+  }
+  alarm(100);
+  OK(mtCommInitRank(&comm, ranks, id, my_rank));
+  OK(mtAllReduce(&one, &all, 1, mtInt64, mtSum, comm, NULL));
+  CHECK(all == ranks);
+  OK(mtCommFinalize(comm));
+  OK(mtCommDestroy(comm));
+  if (my_rank != 0) exit(0);
+  while (wait(&status) > 0) failed |= status != 0;
+  return failed;
+}
+
 int main(int argc, char** argv) {
   if (argc != 3) {
     fprintf(stderr, "usage: processes MODE RANKS\n");
     return 2;
   }
+  if (strcmp(argv[1], "forked-id") == 0) return forked_id(atoi(argv[2]));
   return run_ranks(&run, argv[1], atoi(argv[2]), strcmp(argv[1], "killed") == 0 ? 1U << 1 : 0);
 }
