@@ -121,6 +121,12 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
+/// Cards, the beat and slips of a rank, in whole pages.
+std::uint64_t desk_bytes(std::uint32_t ranks) {
+  const std::uint64_t bytes = (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks));
+  return (bytes + 4095) / 4096 * 4096;
+}
+
 }  // namespace
 
 std::uint64_t card_bytes(std::uint32_t ranks) { return std::min(kMostOnACard, kCardWork / ranks); }
@@ -133,13 +139,14 @@ Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t s
     : arena_(std::move(arena)),
       rank_(rank),
       size_(size),
-      card_stride_(sizeof(Card) + whole_lines(card_bytes(size))),
+      slip_bytes_(whole_lines(card_bytes(size))),
+      desk_bytes_(desk_bytes(size)),
       area_bytes_(piece_bytes(size)) {}
 
 std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not) {
   const std::uint32_t size = bootstrap.size();
-  const std::uint64_t desk = kCards * (sizeof(Card) + whole_lines(card_bytes(size))) + sizeof(Card);
-  Meeting meeting = meet(bootstrap, (desk + 4 * piece_bytes(size)) * size, deadline, why_not);
+  Meeting meeting =
+      meet(bootstrap, (desk_bytes(size) + 4 * piece_bytes(size)) * size, deadline, why_not);
   if (meeting.arena == nullptr) return nullptr;
   std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.rank(), size));
   group->peers_ = std::move(meeting.peers);
@@ -151,6 +158,14 @@ bool Group::lends(std::uint64_t bytes) const { return peers_ && bytes * size_ <=
 bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
   std::string why_not;
   return meet(bootstrap, 1, deadline, why_not).arena != nullptr;
+}
+
+std::uint8_t Group::take_slip() {
+  // There is one: what was published kCards before is on none any more.
+  std::uint8_t number = 0;
+  while (slips_[number] != 0 && slips_[number] >= complete_) ++number;
+  slips_[number] = published_ + 1;
+  return number;
 }
 
 void Group::publish_until(std::uint64_t number) {

@@ -4,7 +4,8 @@
 ///
 /// Every rank has cards, and areas for pieces of its vectors:
 ///
-///     arena:  card 0 of rank 0 | card 1 | .. | card 31 | beat | card 0 of rank 1 | ...
+///     arena:  card 0 of rank 0 | .. | card 31 | beat | slip 0 | .. | slip 31 | card 0 of rank 1 |
+///     ...
 ///             input 0 of rank 0 | input 1 | result 0 | result 1 | input 0 of rank 1 | ...
 ///
 /// All that ranks tell each other goes by numbered publications: a rank writes its card p % kCards
@@ -15,6 +16,7 @@
 /// receives them, and waits for nobody until then.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -54,23 +56,20 @@ struct Offer {
   std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
   std::uint32_t root = 0;
   std::uint8_t collective = 0, type = 0, op = 0;
+  std::uint8_t slip = 0;
 };
 
 /// Stamp, offer and the smallest vectors fill one cache line: small messages cost one line a rank.
-/// Behind it is room for larger ones.
+/// Larger ones lie on a slip, of which the card says the number: the lowest that nobody reads any
+/// more, so that ranks who wait for each other in every call need two, which stay in the caches.
 struct alignas(64) Card {
   std::atomic<std::uint64_t> stamp;
   Offer offer;
   std::byte near[16];
-
-  /// Where a vector of so many bytes lies.
-  [[nodiscard]] std::byte* vector(std::uint64_t bytes) {
-    return bytes <= sizeof near ? near : reinterpret_cast<std::byte*>(this + 1);
-  }
 };
 static_assert(sizeof(Card) == 64);
 
-/// Most bytes of a vector on a card, and of a piece in an area, of so many ranks.
+/// Most bytes of a vector on a card or slip, and of a piece in an area, of so many ranks.
 [[nodiscard]] std::uint64_t card_bytes(std::uint32_t ranks);
 [[nodiscard]] std::uint64_t piece_bytes(std::uint32_t ranks);
 
@@ -89,11 +88,19 @@ class Group {
 
   /// The card of a rank that goes with a publication.
   [[nodiscard]] Card& card(std::uint32_t rank, std::uint64_t number) const {
-    return *reinterpret_cast<Card*>(desk(rank) + number % kCards * card_stride_);
+    return reinterpret_cast<Card*>(desk(rank))[number % kCards];
   }
+  /// Where the vector of so many bytes lies that goes with a publication of a rank.
+  [[nodiscard]] std::byte* vector(std::uint32_t rank, std::uint64_t number,
+                                  std::uint64_t bytes) const {
+    Card& at = card(rank, number);
+    return bytes <= sizeof at.near ? at.near : slip(rank, at.offer.slip);
+  }
+  /// A slip for this rank's next publication.
+  [[nodiscard]] std::uint8_t take_slip();
   /// Counts while the rank works, so that the others wait.
   [[nodiscard]] std::atomic<std::uint64_t>& beat_of(std::uint32_t rank) const {
-    return *reinterpret_cast<std::atomic<std::uint64_t>*>(desk(rank) + kCards * card_stride_);
+    return reinterpret_cast<Card*>(desk(rank))[kCards].stamp;
   }
   void beat() { beat_of(rank_).fetch_add(1, std::memory_order_relaxed); }
   /// The areas of a rank that go with a publication.
@@ -160,7 +167,10 @@ class Group {
   Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size);
 
   [[nodiscard]] std::byte* desk(std::uint32_t rank) const {
-    return arena_->data() + rank * (kCards * card_stride_ + sizeof(Card));
+    return arena_->data() + rank * desk_bytes_;
+  }
+  [[nodiscard]] std::byte* slip(std::uint32_t rank, std::uint32_t number) const {
+    return desk(rank) + (kCards + 1) * sizeof(Card) + number * slip_bytes_;
   }
   [[nodiscard]] std::byte* area(std::uint64_t number) const {
     return desk(size_) + number * area_bytes_;
@@ -169,11 +179,12 @@ class Group {
   std::shared_ptr<Mapping> arena_;
   std::optional<PeerMemory> peers_;
   std::uint32_t rank_, size_;
-  std::uint64_t card_stride_, area_bytes_;
+  std::uint64_t slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;
   std::uint64_t areas_used_until_ = 0;
-  std::uint64_t complete_ = 0;  ///< all have published it
-  std::uint64_t awaited_ = 0;   ///< of it ranks below seen_ have published
+  std::array<std::uint64_t, kCards> slips_{};  ///< the publications that they were used for
+  std::uint64_t complete_ = 0;                 ///< all have published it
+  std::uint64_t awaited_ = 0;                  ///< of it ranks below seen_ have published
   std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;

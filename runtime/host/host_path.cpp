@@ -35,6 +35,7 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
   engine_->check_usable();
   auto request = std::make_unique<HostRequest>(engine_, *group_, call, root_of(call), sequence,
                                                recorder_.get());
+  request->enlist();
   engine_->poll();
   return request;
 }

@@ -46,19 +46,25 @@ HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Cal
                          std::uint32_t root, std::uint64_t sequence, Recorder* recorder)
     : engine_(std::move(engine)),
       operation_(group, call, root, active(recorder)),
-      crowded_(group.size() > processors()) {
-  engine_->add({&operation_, to_string(call.collective), sequence});
+      sequence_(sequence),
+      collective_(to_string(call.collective)),
+      crowded_(group.size() > processors()) {}
+
+void HostRequest::enlist() {
+  if (!enlisted_) engine_->add({&operation_, collective_, sequence_});
+  enlisted_ = true;
 }
 
 HostRequest::~HostRequest() {
   if (!operation_.done() && engine_->usable()) {
     // Dropped. The others need our part until the end.
     try {
+      enlist();
       engine_->wait(operation_);
     } catch (const Error&) {  // the communicator is unusable from here on and says so when used
     }
   }
-  engine_->remove(operation_);
+  if (enlisted_) engine_->remove(operation_);
 }
 
 bool HostRequest::test() {
@@ -68,6 +74,8 @@ bool HostRequest::test() {
 
 void HostRequest::wait() {
   wait_shortly();
+  if (operation_.done()) return;
+  enlist();
   engine_->wait(operation_);
 }
 

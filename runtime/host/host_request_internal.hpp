@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "runtime/execution/operation_internal.hpp"
 #include "runtime/host/operation_internal.hpp"
@@ -15,12 +16,14 @@ namespace multitree::runtime::host {
 /// What stands for the transport where nothing is sent.
 std::unique_ptr<Transport> make_no_transport();
 
+/// The engine drives it from enlist() on.
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, std::uint32_t root,
               std::uint64_t sequence, Recorder* recorder);
   ~HostRequest() override;
 
+  void enlist();
   bool test() override;
   void wait() override;
 
@@ -29,6 +32,9 @@ class HostRequest final : public Operation {
 
   std::shared_ptr<Engine> engine_;
   HostOperation operation_;
+  std::uint64_t sequence_;
+  std::string_view collective_;
+  bool enlisted_ = false;
   bool crowded_;  ///< more ranks than processors
 };
 

@@ -37,7 +37,11 @@ HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root,
       width_(size_of(call.type)),
       recorder_(recorder) {
   const std::uint64_t bytes = elements_of(call, group.size()) * width_;
-  if (bytes <= card_bytes(group.size())) mode_ = Mode::Card;
+  if (bytes <= card_bytes(group.size())) {
+    mode_ = Mode::Card;
+    reserved_ = 1;
+    return;
+  }
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
   const std::uint64_t line = 64 / width_;
@@ -45,8 +49,7 @@ HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root,
   pieces_.each = room >= line ? room / line * line : std::max<std::uint64_t>(room, 1);
   // Parts have a publication between each two: of pieces that are copied in, reduced and copied
   // out.
-  reserved_ = mode_ == Mode::Card ? 1 : pieces_.count() + 2;
-  if (mode_ == Mode::Card) return;
+  reserved_ = pieces_.count() + 2;
   lends_ = group.lends(bytes);
   if (sends(me())) my_send_ = group.find(send_, sent_bytes(), lends_);
   if (receives(me())) my_recv_ = group.find(recv_, received_bytes(), lends_);
@@ -176,13 +179,16 @@ void HostOperation::write_offer() {
                 .root = root_,
                 .collective = static_cast<std::uint8_t>(call_.collective),
                 .type = static_cast<std::uint8_t>(call_.type),
-                .op = static_cast<std::uint8_t>(call_.op)};
+                .op = static_cast<std::uint8_t>(call_.op),
+                .slip = 0};
   if (mode_ != Mode::Card || !sends(me()) || call_.count == 0) return;
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
-  std::memcpy(card.vector(sent_bytes()), call_.send, sent_bytes());
+  if (sent_bytes() > sizeof card.near) card.offer.slip = group_.take_slip();
+  std::memcpy(group_.vector(me(), group_.published() + 1, sent_bytes()), call_.send, sent_bytes());
 }
 
 void HostOperation::check_offers() const {
+  if (waits_for_ == Whom::Nobody) return;
   const auto called = [&](std::uint32_t rank) {
     const Offer& offer = group_.card(rank, group_.published()).offer;
     return shared_call({.collective = static_cast<Collective>(offer.collective),

@@ -131,8 +131,8 @@ class HostOperation final : public Activity {
   bool lends_ = false;       ///< this rank and all others: buffers that are in no shared allocation
   bool past_caches_ = false;
   Pieces pieces_;
-  std::uint64_t reserved_;  ///< publications of every rank
-  std::uint64_t end_ = 0;   ///< the last of them
+  std::uint64_t reserved_ = 0;  ///< publications of every rank
+  std::uint64_t end_ = 0;       ///< the last of them
   std::uint64_t part_ = 0, parts_ = 0;
   std::uint32_t polls_ = 0;
   std::uint64_t last_beat_ = 0;

@@ -54,8 +54,7 @@ void HostOperation::read_cards() {
   inputs.clear();
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
     if (!sends(r)) continue;
-    inputs.push_back(group_.card(r, group_.published()).vector(sent_bytes()) +
-                     shard_read() * bytes);
+    inputs.push_back(group_.vector(r, group_.published(), sent_bytes()) + shard_read() * bytes);
   }
   if (reduces(call_.collective)) {
     reduce(recv_, inputs, call_.count, call_.type, call_.op);
