@@ -99,14 +99,12 @@ std::optional<Schedule> repaired(const Schedule& old, const Topology& old_topolo
   return schedule;
 }
 
-/// A schedule of the old algorithm. The ways of gather and scatter are no trees that could be
-/// repaired: where the algorithm does not serve what is left of the network, forest does, which
-/// serves all.
-Schedule made_anew(const Schedule& old, Rank root, const Topology& topology) {
+/// A schedule of the old algorithm. Where that does not serve what is left of the network, and there
+/// are no trees that could be repaired, forest does, which serves all.
+Schedule made_anew(const Schedule& old, Rank root, const Topology& topology, bool has_trees) {
   try {
     return generate_schedule(old.algorithm, topology, old.collective, root);
   } catch (const Error& error) {
-    const bool has_trees = !is_sharded(old.collective) || !has_root(old.collective);
     if (has_trees || error.code() != ErrorCode::Unsupported) throw;
     return generate_schedule("forest", topology, old.collective, root);
   }
@@ -116,7 +114,7 @@ Schedule made_anew(const Schedule& old, Rank root, const Topology& topology) {
 void regenerate(const Schedule& old, Rank root, const Topology& topology,
                 std::optional<Schedule>& schedule, ReplanReport& report) {
   try {
-    Schedule fresh = made_anew(old, root, topology);
+    Schedule fresh = made_anew(old, root, topology, schedule.has_value());
     const bool phased = is_phased(fresh);
     const Exact load = load_of(fresh, phased, topology, topology);
     if (schedule && report.load_after <= load) return;

@@ -226,6 +226,14 @@ TEST(Replan, MakesAnewWhatTravelsNoTrees) {
   EXPECT_THAT(result.report.reason, HasSubstr("does not travel along a tree"));
 }
 
+TEST(Replan, TakesForestWhereTheAlgorithmDoesNotServeWhatIsLeft) {
+  const Topology whole = make_topology("torus:4x2"), less = make_topology("torus:4x2?dead=3");
+  const Replan result = replan(make("ring2d", whole, Collective::AllReduce), whole, less);
+  check(result, less, Collective::AllReduce);
+  EXPECT_TRUE(result.report.regenerated);
+  EXPECT_THAT(result.schedule.algorithm, HasSubstr("forest"));
+}
+
 TEST(Replan, NewNumbersForTreesThatPart) {
   const Topology whole = make_topology("ring:6"), less = make_topology("ring:6?without=2-3");
   const Schedule old = make("double-binary-tree?segments=4", whole, Collective::Broadcast);
