@@ -44,7 +44,7 @@ struct CommunicatorOptions {
   Deadline link_timeout{5'000};
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   HostPath host_path = HostPath::Auto;
-  std::uint32_t root = 0;  ///< of broadcast and reduce where no schedule says it
+  Rank root{};          ///< of broadcast and reduce where no schedule says it
   bool devices = true;  ///< false: all buffers are host memory, and nobody looks; as at all ranks
   /// The device of this rank; null: the CUDA device that is current in this thread, if the process
   /// uses CUDA by now.
@@ -65,7 +65,7 @@ struct PlansBySize {
 
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
 /// rank, the rank that it had.
-using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivors)>;
+using Replan = std::function<PlansBySize(std::span<const Seat> survivors)>;
 
 /// The same for those who can avoid links. A schedule that uses a dead one ends in LinkError again.
 using ReplanAround = std::function<PlansBySize(const Shrunk& shrunk)>;
@@ -152,7 +152,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  [[nodiscard]] std::uint32_t rank() const;
+  [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;
   [[nodiscard]] std::string describe() const;
   /// The job that it runs in: after shrink(), that of the survivors.

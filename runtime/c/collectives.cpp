@@ -64,7 +64,7 @@ std::shared_ptr<Job> make_job(const std::shared_ptr<Comm>& comm, const Call& cal
   if (root < 0) {
     throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", root));
   }
-  return std::make_shared<Job>(comm, CallSpec{call, static_cast<std::uint32_t>(root), stream},
+  return std::make_shared<Job>(comm, CallSpec{call, Rank{static_cast<std::uint32_t>(root)}, stream},
                                persistent);
 }
 

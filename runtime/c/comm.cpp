@@ -41,7 +41,8 @@ std::vector<DeadLink> Comm::dead_links() const {
 
 void Comm::note_cause() {
   if (bootstrap_ == nullptr || shrunk_) return;
-  const Cause cause{bootstrap_->lost_rank(), bootstrap_->dead_link()};
+  Cause cause{{}, bootstrap_->dead_link()};
+  if (const auto lost = bootstrap_->lost_seat()) cause.rank = rank_at(*lost);
   const std::scoped_lock lock(words_mutex_);
   const bool known = cause_.rank || cause_.link;
   if (!known) cause_ = cause;
@@ -68,7 +69,7 @@ Cancellation Comm::cancellation() const {
   return cancellation_;
 }
 
-std::uint32_t Comm::rank() const {
+Rank Comm::rank() const {
   static_cast<void>(size());
   return rank_;
 }
@@ -83,7 +84,7 @@ void Comm::set_up(const Join& join) {
   try {
     const Joined joined =
         join({.deadline = settings_.init_deadline, .cancellation = cancellation()});
-    rank_ = joined.job->rank();
+    rank_ = rank_at(joined.job->seat());
     size_ = joined.job->size();
     try {
       CommPlans all_plans(settings_, joined.job->size(), joined.network);
@@ -203,7 +204,7 @@ bool Comm::must_connect(const CallSpec& spec) {
   return communicator_for(spec) == nullptr;
 }
 
-void Comm::connect(std::uint32_t root) {
+void Comm::connect(Rank root) {
   // Nothing progresses while connecting, so a peer could wait for us where we wait for it. Streams
   // get on by themselves.
   wait_for_all(Which::WithoutStream);
@@ -211,7 +212,7 @@ void Comm::connect(std::uint32_t root) {
   check_alive();
   if (rooted_.contains(root)) return;
   run([&] {
-    std::vector<SizedSchedules> plans = plans_->rooted(Rank{root});
+    std::vector<SizedSchedules> plans = plans_->rooted(root);
     check_agreement(plans, *bootstrap_, settings_.options.timeout);
     CommunicatorOptions options = settings_.options;
     options.root = root;
@@ -222,7 +223,7 @@ void Comm::connect(std::uint32_t root) {
 
 void Comm::prepare(Job& job) {
   check_usable();
-  if (has_root(job.spec.call.collective) && job.spec.root >= size()) {
+  if (has_root(job.spec.call.collective) && index(job.spec.root) >= size()) {
     throw Failure(mtInvalidArgument,
                   fmt::format("root: expected a rank below {}, found {}", size(), job.spec.root));
   }

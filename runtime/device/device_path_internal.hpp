@@ -33,7 +33,7 @@ class DevicePath final : public Path {
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
+  [[nodiscard]] Rank root_of(Collective collective) const override {
     return planned_.root_of(collective);
   }
 

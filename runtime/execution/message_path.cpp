@@ -28,7 +28,7 @@ std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("the communicator has no {} schedule", to_string(call.collective)));
   }
-  check_buffers(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
+  check_buffers(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(),
                 root_of(call.collective));
   return programs_->program_for(call, cut_);
 }

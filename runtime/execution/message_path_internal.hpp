@@ -23,7 +23,7 @@ class Planned {
   /// \throws Error(InvalidArgument): no schedule for it, as check_buffers(); and if the
   /// communicator has failed.
   std::shared_ptr<const LoadedProgram> prepare(const Call& call);
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const {
+  [[nodiscard]] Rank root_of(Collective collective) const {
     return programs_->root_of(collective, root_);
   }
   [[nodiscard]] const Programs& programs() const { return *programs_; }
@@ -33,7 +33,7 @@ class Planned {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Programs> programs_;
   Programs::Cut cut_;
-  std::uint32_t root_;
+  Rank root_;
 };
 
 class MessagePath final : public HostMemoryPath {
@@ -49,7 +49,7 @@ class MessagePath final : public HostMemoryPath {
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
+  [[nodiscard]] Rank root_of(Collective collective) const override {
     return planned_.root_of(collective);
   }
   void barrier(std::uint64_t& sequence) override;

@@ -37,7 +37,7 @@ class Path {
   /// "ring", or what else runs a vector of `bytes`; empty if nothing does.
   [[nodiscard]] virtual std::string algorithm(Collective collective, std::uint64_t bytes) const = 0;
   /// The root of a collective that has one, where this path runs it.
-  [[nodiscard]] virtual std::uint32_t root_of(Collective collective) const = 0;
+  [[nodiscard]] virtual Rank root_of(Collective collective) const = 0;
 };
 
 /// A path of host memory: the communicator has exactly one, which takes every call that no device

@@ -27,10 +27,11 @@ std::string first_complaint(const std::vector<std::string>& answers) {
 /// Collective: `bytes` of rank 0 that all have mapped. Null as Group::join().
 std::shared_ptr<Mapping> share(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline,
                                std::string& why_not) {
-  const std::uint32_t rank = bootstrap.rank(), size = bootstrap.size();
+  const bool first = bootstrap.seat() == Seat{0};
+  const std::uint32_t size = bootstrap.size();
   std::shared_ptr<Mapping> arena;
   std::string complaint, mine = host_identity() + kSeparator;
-  if (rank == 0) {
+  if (first) {
     try {
       arena = Mapping::create(bytes);
       mine += arena->describe();
@@ -49,7 +50,7 @@ std::shared_ptr<Mapping> share(Bootstrap& bootstrap, std::size_t bytes, Deadline
         fmt::format("rank {} is on another host or in another container than rank 0", stranger);
     return nullptr;
   }
-  if (rank != 0) {
+  if (!first) {
     try {
       arena = Mapping::open(std::string_view(all[0]).substr(host.size() + 1));
     } catch (const Error& error) {
@@ -58,22 +59,22 @@ std::shared_ptr<Mapping> share(Bootstrap& bootstrap, std::size_t bytes, Deadline
   }
   why_not = first_complaint(bootstrap.all_gather(complaint, deadline));
   if (!why_not.empty()) return nullptr;
-  if (rank == 0) arena->close_door();
+  if (first) arena->close_door();
   return arena;
 }
 
 }  // namespace
 
-Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size)
+Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
     : arena_(std::move(arena)),
       desks_(reinterpret_cast<Desk*>(arena_->data())),
-      rank_(rank),
+      self_(self),
       size_(size) {}
 
 std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std::string& why_not) {
   auto arena = share(bootstrap, sizeof(Desk) * bootstrap.size(), deadline, why_not);
   if (arena == nullptr) return nullptr;
-  return std::unique_ptr<Group>(new Group(std::move(arena), bootstrap.rank(), bootstrap.size()));
+  return std::unique_ptr<Group>(new Group(std::move(arena), bootstrap.seat(), bootstrap.size()));
 }
 
 bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
@@ -84,50 +85,52 @@ bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
 void Group::publish() {
   ++published_;
   seen_ = 0;
-  desks_[rank_].cards[published_ % 2].stamp.store(published_, std::memory_order_release);
+  desk(self_).cards[published_ % 2].stamp.store(published_, std::memory_order_release);
 }
 
-std::uint32_t Group::missing() {
+std::optional<Seat> Group::missing() {
   while (seen_ < size_ &&
-         desks_[seen_].cards[published_ % 2].stamp.load(std::memory_order_acquire) >= published_) {
+         desk(Seat{seen_}).cards[published_ % 2].stamp.load(std::memory_order_acquire) >=
+             published_) {
     ++seen_;
   }
-  return seen_;
+  return seen_ < size_ ? std::optional(Seat{seen_}) : std::nullopt;
 }
 
 void* Group::allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline) {
   Allocation allocation{next_allocation_++, std::vector<std::shared_ptr<Mapping>>(size_)};
   std::string complaint, description;
   try {
-    allocation.parts[rank_] = Mapping::create(bytes);
-    description = allocation.parts[rank_]->describe();
+    allocation.part(self_) = Mapping::create(bytes);
+    description = allocation.part(self_)->describe();
   } catch (const Error& error) {
     complaint = error.what();
   }
   const std::vector<std::string> all = bootstrap.all_gather(description, deadline);
-  for (std::uint32_t r = 0; r < size_ && complaint.empty(); ++r) {
-    if (r == rank_ || all[r].empty()) continue;
+  for (const Seat seat : Seats(size_)) {
+    const std::string& its = all[index(seat)];
+    if (seat == self_ || its.empty() || !complaint.empty()) continue;
     try {
-      allocation.parts[r] = Mapping::open(all[r]);
+      allocation.part(seat) = Mapping::open(its);
     } catch (const Error& error) {
-      complaint = fmt::format("memory of rank {}: {}", r, error.what());
+      complaint = fmt::format("memory of rank {}: {}", seat, error.what());
     }
   }
   const std::string failure = first_complaint(bootstrap.all_gather(complaint, deadline));
   if (!failure.empty()) throw Error(ErrorCode::Io, fmt::format("allocate: {}", failure));
-  allocation.parts[rank_]->close_door();
+  allocation.part(self_)->close_door();
   allocations_.push_back(std::move(allocation));
-  return allocations_.back().parts[rank_]->data();
+  return allocations_.back().part(self_)->data();
 }
 
 bool Group::deallocate(void* memory) {
   return std::erase_if(allocations_,
-                       [&](const Allocation& a) { return a.parts[rank_]->data() == memory; }) != 0;
+                       [&](const Allocation& a) { return a.part(self_)->data() == memory; }) != 0;
 }
 
 std::shared_ptr<Mapping> Group::owner(const void* memory) const {
   for (const Allocation& allocation : allocations_) {
-    if (allocation.parts[rank_]->data() == memory) return allocation.parts[rank_];
+    if (allocation.part(self_)->data() == memory) return allocation.part(self_);
   }
   return nullptr;
 }
@@ -135,7 +138,7 @@ std::shared_ptr<Mapping> Group::owner(const void* memory) const {
 Place Group::find(const void* buffer, std::size_t bytes) const {
   const auto* const begin = static_cast<const std::byte*>(buffer);
   for (const Allocation& allocation : allocations_) {
-    const Mapping& mine = *allocation.parts[rank_];
+    const Mapping& mine = *allocation.part(self_);
     const std::less_equal<> not_after;
     if (not_after(mine.data(), begin) && not_after(begin + bytes, mine.data() + mine.bytes())) {
       return {allocation.id, static_cast<std::uint64_t>(begin - mine.data())};
@@ -144,15 +147,15 @@ Place Group::find(const void* buffer, std::size_t bytes) const {
   return {};
 }
 
-std::byte* Group::at(std::uint32_t rank, std::uint32_t allocation, std::uint64_t offset,
+std::byte* Group::at(Seat seat, std::uint32_t allocation, std::uint64_t offset,
                      std::uint64_t bytes) const {
   for (const Allocation& known : allocations_) {
     if (known.id != allocation) continue;
-    const Mapping& part = *known.parts[rank];
+    const Mapping& part = *known.part(seat);
     if (offset <= part.bytes() && bytes <= part.bytes() - offset) return part.data() + offset;
   }
   throw Error(ErrorCode::Transport,
-              fmt::format("rank {} uses memory of allocate() that this rank has given back", rank));
+              fmt::format("rank {} uses memory of allocate() that this rank has given back", seat));
 }
 
 }  // namespace multitree::runtime::host

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ struct Offer {
   std::uint64_t count = 0;
   std::uint64_t send_offset = 0, recv_offset = 0;
   std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
-  std::uint32_t root = 0;
+  Rank root{};
   std::uint8_t collective = 0, type = 0, op = 0;
 };
 
@@ -80,19 +81,19 @@ class Group {
   /// Collective: whether join() would, if there is memory enough. \throws as join()
   static bool can_join(Bootstrap& bootstrap, Deadline deadline);
 
-  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  [[nodiscard]] Desk& desk(std::uint32_t rank) { return desks_[rank]; }
+  [[nodiscard]] Desk& desk(Seat seat) { return desks_[index(seat)]; }
 
   /// Publications of this rank so far.
   [[nodiscard]] std::uint64_t published() const { return published_; }
   /// This rank's card for the next publication.
-  [[nodiscard]] Card& next_card() { return desks_[rank_].cards[(published_ + 1) % 2]; }
+  [[nodiscard]] Card& next_card() { return desk(self_).cards[(published_ + 1) % 2]; }
   void publish();
-  /// A rank whose publication `published()` is missing; size() if all are there. Remembers whom it
-  /// has seen.
-  std::uint32_t missing();
-  void beat() { desks_[rank_].beat.fetch_add(1, std::memory_order_relaxed); }
+  /// One whose publication `published()` is missing; none if all are there. Remembers whom it has
+  /// seen.
+  std::optional<Seat> missing();
+  void beat() { desk(self_).beat.fetch_add(1, std::memory_order_relaxed); }
 
   /// For the one operation that runs.
   struct Scratch {
@@ -117,22 +118,27 @@ class Group {
   [[nodiscard]] Place find(const void* buffer, std::size_t bytes) const;
   /// The same place as this rank sees it. \throws Error(Transport) naming the rank if that has
   /// offered what it has not
-  [[nodiscard]] std::byte* at(std::uint32_t rank, std::uint32_t allocation, std::uint64_t offset,
+  [[nodiscard]] std::byte* at(Seat seat, std::uint32_t allocation, std::uint64_t offset,
                               std::uint64_t bytes) const;
 
  private:
   struct Allocation {
     std::uint32_t id = 0;
-    std::vector<std::shared_ptr<Mapping>> parts;  ///< by rank
+    std::vector<std::shared_ptr<Mapping>> parts;  ///< by seat
+    [[nodiscard]] std::shared_ptr<Mapping>& part(Seat seat) { return parts[index(seat)]; }
+    [[nodiscard]] const std::shared_ptr<Mapping>& part(Seat seat) const {
+      return parts[index(seat)];
+    }
   };
 
-  Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size);
+  Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size);
 
   std::shared_ptr<Mapping> arena_;
   Desk* desks_;
-  std::uint32_t rank_, size_;
+  Seat self_;
+  std::uint32_t size_;
   std::uint64_t published_ = 0;
-  std::uint32_t seen_ = 0;  ///< ranks below have published published_
+  std::uint32_t seen_ = 0;  ///< seats below have published published_
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;
   std::uint32_t next_allocation_ = 0;

@@ -22,7 +22,7 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
 
 std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
   engine_->check_usable();
-  check_buffers(call, group_->rank(), group_->size(), root_of(call.collective));
+  check_buffers(call, rank_at(group_->self()), group_->size(), root_of(call.collective));
   return nullptr;
 }
 

@@ -25,7 +25,7 @@ class HostPath final : public HostMemoryPath {
   void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
            std::uint64_t sequence) override;
   [[nodiscard]] std::string algorithm(Collective, std::uint64_t) const override { return "host"; }
-  [[nodiscard]] std::uint32_t root_of(Collective collective) const override {
+  [[nodiscard]] Rank root_of(Collective collective) const override {
     return programs_->root_of(collective, root_);
   }
   void barrier(std::uint64_t& sequence) override;
@@ -41,7 +41,7 @@ class HostPath final : public HostMemoryPath {
   std::unique_ptr<Group> group_;
   std::shared_ptr<const Programs> programs_;
   std::shared_ptr<Recorder> recorder_;
-  std::uint32_t root_;
+  Rank root_;
   Deadline timeout_;
 };
 

@@ -38,7 +38,7 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder)
+HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder)
     : group_(group),
       call_(call),
       send_(bytes_of(call.send)),
@@ -72,7 +72,7 @@ bool HostOperation::advance() {
     begin();
     return true;
   }
-  if (group_.missing() != group_.size()) return worked_elsewhere();
+  if (group_.missing()) return worked_elsewhere();
   if (recorder_ != nullptr) note_wait();
   if (part_ == 0) read_offers();
   ++part_;
@@ -101,7 +101,7 @@ void HostOperation::note_wait() {
 bool HostOperation::worked_elsewhere() {
   if (++polls_ % kPollsPerBeat != 0) return false;
   const std::uint64_t beat =
-      group_.desk(group_.missing() % group_.size()).beat.load(std::memory_order_relaxed);
+      group_.desk(group_.missing().value_or(Seat{0})).beat.load(std::memory_order_relaxed);
   const bool changed = beat != last_beat_;
   last_beat_ = beat;
   return changed;
@@ -145,8 +145,8 @@ void HostOperation::write_offer() {
 
 void HostOperation::check_offers() const {
   const std::uint64_t parity = group_.published() % 2;
-  const auto called = [&](std::uint32_t rank) {
-    const Offer& offer = group_.desk(rank).cards[parity].offer;
+  const auto called = [&](Seat seat) {
+    const Offer& offer = group_.desk(seat).cards[parity].offer;
     return shared_call({.collective = static_cast<Collective>(offer.collective),
                         .count = offer.count,
                         .type = static_cast<DataType>(offer.type),
@@ -154,7 +154,7 @@ void HostOperation::check_offers() const {
                        offer.root, 0);
   };
   const SharedCall mine = called(me());
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     const SharedCall other = called(r);
     if (other == mine) continue;
     throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), mine, r, other));
@@ -170,24 +170,24 @@ void HostOperation::read_offers() {
   recvs_.assign(group_.size(), nullptr);
   // Results that lie in one rank's shard or are pulled by their receiver need no shared output.
   const bool pushes = reduces_slices();
-  bool all = true;
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  bool shared = true;
+  for (const Seat r : all()) {
     const Offer& offer = group_.desk(r).cards[parity].offer;
     if (offer.send_allocation != kNoAllocation) {
-      sends_[r] = group_.at(r, offer.send_allocation, offer.send_offset, sent_bytes());
+      sends_[index(r)] = group_.at(r, offer.send_allocation, offer.send_offset, sent_bytes());
     } else {
-      all &= !sends(r);
+      shared &= !sends(r);
     }
     if (!pushes) continue;
     if (offer.recv_allocation != kNoAllocation) {
-      recvs_[r] = group_.at(r, offer.recv_allocation, offer.recv_offset, received_bytes());
+      recvs_[index(r)] = group_.at(r, offer.recv_allocation, offer.recv_offset, received_bytes());
     } else {
-      all &= !receives(r);
+      shared &= !receives(r);
     }
-    closing_ |= recvs_[r] != nullptr;
+    closing_ |= recvs_[index(r)] != nullptr;
   }
   for (const std::byte* send : sends_) closing_ |= send != nullptr;
-  if (all) {
+  if (shared) {
     mode_ = Mode::Shared;
     pieces_.each = pieces_.elements;
     parts_ = 2;
@@ -202,7 +202,7 @@ void HostOperation::work() {
   const std::uint64_t pieces = pieces_.count();
   if (part_ >= 2 && part_ - 2 < pieces) copy_out(part_ - 2);
   if (part_ - 1 < pieces) take(part_ - 1);
-  if (part_ < pieces && sends(me()) && sends_[me()] == nullptr) copy_in(part_);
+  if (part_ < pieces && sends(me()) && sends_[index(me())] == nullptr) copy_in(part_);
 }
 
 void HostOperation::finish() {
@@ -214,7 +214,7 @@ std::string HostOperation::waiting_for() const {
   if (state_ == State::Queued) return "waiting for an earlier collective";
   std::string ranks;
   const std::uint64_t published = group_.published();
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (group_.desk(r).cards[published % 2].stamp.load(std::memory_order_acquire) < published) {
       ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
     }

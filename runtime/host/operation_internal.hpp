@@ -42,7 +42,7 @@ struct Pieces {
 class HostOperation final : public Activity {
  public:
   /// `recorder`: told what happens; or null.
-  HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder = nullptr);
+  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
@@ -71,23 +71,24 @@ class HostOperation final : public Activity {
   void reduce_shard(std::uint64_t piece);
   void pull(std::uint64_t piece);
 
-  [[nodiscard]] std::uint32_t me() const { return group_.rank(); }
-  [[nodiscard]] bool receives(std::uint32_t rank) const {
-    return multitree::receives(call_.collective, Rank{rank}, Rank{root_});
+  [[nodiscard]] Seat me() const { return group_.self(); }
+  [[nodiscard]] Seats all() const { return Seats(group_.size()); }
+  [[nodiscard]] bool receives(Seat seat) const {
+    return multitree::receives(call_.collective, rank_at(seat), root_);
   }
-  [[nodiscard]] bool sends(std::uint32_t rank) const {
-    return multitree::sends(call_.collective, Rank{rank}, Rank{root_});
+  [[nodiscard]] bool sends(Seat seat) const {
+    return multitree::sends(call_.collective, rank_at(seat), root_);
   }
   /// Whether each rank reduces a slice of the vector for everybody who wants it.
   [[nodiscard]] bool reduces_slices() const {
     return reduces(call_.collective) && !is_sharded(call_.collective);
   }
   /// Which shard of another rank's input is for this rank.
-  [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? me() : 0; }
+  [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? index(me()) : 0; }
   [[nodiscard]] std::uint64_t sent_bytes() const;
   [[nodiscard]] std::uint64_t received_bytes() const;
   /// A rank's slice of a piece, whole cache lines of it.
-  [[nodiscard]] Range slice_of(Range piece, std::uint32_t rank) const;
+  [[nodiscard]] Range slice_of(Range piece, Seat seat) const;
   [[nodiscard]] std::uint64_t taken_bytes(Range piece) const;
   void store(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
 
@@ -95,7 +96,7 @@ class HostOperation final : public Activity {
   Call call_;
   const std::byte* send_;
   std::byte* recv_;
-  std::uint32_t root_;
+  Rank root_;
   std::uint64_t shards_sent_, shards_received_;  ///< in an input, in a result
   std::uint64_t ticket_;
   std::size_t width_;
@@ -110,7 +111,7 @@ class HostOperation final : public Activity {
   std::uint64_t last_beat_ = 0;
   Recorder* recorder_;
   std::int64_t published_at_ = 0;          ///< ns; for the recorder
-  std::vector<std::byte*> sends_, recvs_;  ///< by rank: what lies in shared allocations; else null
+  std::vector<std::byte*> sends_, recvs_;  ///< by seat: what lies in shared allocations; else null
 };
 
 }  // namespace multitree::runtime::host

@@ -26,13 +26,13 @@ void HostOperation::store(std::byte* to, const std::byte* from, std::uint64_t by
   past_caches_ ? copy_past_caches(to, from, bytes) : copy_bytes(to, from, bytes);
 }
 
-Range HostOperation::slice_of(Range piece, std::uint32_t rank) const {
+Range HostOperation::slice_of(Range piece, Seat seat) const {
   const std::uint64_t line = 64 / width_;
   const std::uint64_t lines = (piece.count() + line - 1) / line;
   const auto cut = [&](std::uint64_t r) {
     return std::min(piece.begin + lines * r / group_.size() * line, piece.end);
   };
-  return {cut(rank), cut(rank + 1)};
+  return {cut(index(seat)), cut(index(seat) + 1)};
 }
 
 /// What this rank sums up, or pulls, of a piece.
@@ -47,7 +47,7 @@ void HostOperation::read_cards() {
   if (bytes == 0 || !receives(me())) return;
   const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
   inputs.clear();
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (!sends(r)) continue;
     inputs.push_back(group_.desk(r).cards[parity].vector(sent_bytes()) + shard_read() * bytes);
   }
@@ -73,8 +73,9 @@ void HostOperation::copy_in(std::uint64_t i) {
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, i, bytes);
   group_.beat();
   if (shards_sent_ > 1) {
-    for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      if (r != me()) copy_bytes(area + r * bytes, from + r * call_.count * width_, bytes);
+    for (const Seat r : all()) {
+      if (r == me()) continue;
+      copy_bytes(area + index(r) * bytes, from + index(r) * call_.count * width_, bytes);
     }
     return;
   }
@@ -106,11 +107,11 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
     const std::uint64_t bytes = count * width_, whole = at * width_, part = (at - from) * width_;
     outputs.clear();
     bool area = false;
-    for (std::uint32_t r = 0; r < n; ++r) {
-      const std::byte* own = r == me() ? send_ : sends_[r];
-      inputs[r] = own != nullptr ? own + whole : group_.desk(r).input[read] + part;
+    for (const Seat r : all()) {
+      const std::byte* own = r == me() ? send_ : sends_[index(r)];
+      inputs[index(r)] = own != nullptr ? own + whole : group_.desk(r).input[read] + part;
       if (!receives(r)) continue;
-      std::byte* const out = r == me() ? recv_ : recvs_[r];
+      std::byte* const out = r == me() ? recv_ : recvs_[index(r)];
       if (out != nullptr) outputs.push_back(out + whole);
       area |= out == nullptr;
     }
@@ -135,11 +136,11 @@ void HostOperation::reduce_shard(std::uint64_t i) {
   inputs.resize(group_.size());
   for (std::uint64_t at = piece.begin; at < piece.end;) {
     const std::uint64_t count = std::min(kBlockBytes / width_, piece.end - at);
-    for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      const std::byte* own = r == me() ? send_ : sends_[r];
-      inputs[r] = own != nullptr ? own + (shard_read() * call_.count + at) * width_
-                                 : group_.desk(r).input[read] + shard_read() * bytes +
-                                       (at - piece.begin) * width_;
+    for (const Seat r : all()) {
+      const std::byte* own = r == me() ? send_ : sends_[index(r)];
+      inputs[index(r)] = own != nullptr ? own + (shard_read() * call_.count + at) * width_
+                                        : group_.desk(r).input[read] + shard_read() * bytes +
+                                              (at - piece.begin) * width_;
     }
     std::byte* const out = recv_ + at * width_;
     std::byte* const sum = group_.size() > kernels::kMaxInputs ? block.data() : out;
@@ -157,13 +158,13 @@ void HostOperation::pull(std::uint64_t i) {
   const Range piece = pieces_.piece(i);
   const std::uint64_t read = group_.published() % 2, bytes = piece.count() * width_;
   for (std::uint32_t step = 0; step < group_.size(); ++step) {
-    const std::uint32_t r = (me() + step) % group_.size();  // not all from the same rank at once
+    const Seat r{(index(me()) + step) % group_.size()};  // not all from the same rank at once
     if (!sends(r)) continue;
-    const std::byte* own = r == me() ? send_ : sends_[r];
+    const std::byte* own = r == me() ? send_ : sends_[index(r)];
     const std::byte* const from = own != nullptr
                                       ? own + (shard_read() * call_.count + piece.begin) * width_
                                       : group_.desk(r).input[read] + shard_read() * bytes;
-    const std::uint64_t base = shards_received_ > 1 ? r * call_.count : 0;
+    const std::uint64_t base = shards_received_ > 1 ? index(r) * call_.count : 0;
     store(recv_ + (base + piece.begin) * width_, from, bytes);
     group_.beat();
   }
@@ -171,12 +172,12 @@ void HostOperation::pull(std::uint64_t i) {
 
 /// What the others have reduced for this rank.
 void HostOperation::copy_out(std::uint64_t i) {
-  if (!reduces_slices() || !receives(me()) || recvs_[me()] != nullptr) return;
+  if (!reduces_slices() || !receives(me()) || recvs_[index(me())] != nullptr) return;
   const Range piece = pieces_.piece(i);
   const PhaseRecording phase(recorder_, Event::Kind::CopyOut, i, piece.count() * width_);
   const std::uint64_t read = group_.published() % 2;
   group_.beat();
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (r == me()) continue;
     const Range slice = slice_of(piece, r);  // in its rank's area
     store(recv_ + slice.begin * width_,

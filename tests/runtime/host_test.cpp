@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommunicatorOptions on_host(std::uint32_t root = 0) {
+CommunicatorOptions on_host(Rank root = Rank{0}) {
   CommunicatorOptions options;
   options.host_path = HostPath::Required;
   options.transport = "loopback";
@@ -29,7 +29,7 @@ class HostRanks : public ::testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(HostRanks, EveryCollectiveTypeOperatorAndSize) {
   const std::uint32_t n = GetParam();
-  const std::uint32_t root = n == 1 ? 0 : n / 2;
+  const Rank root{n == 1 ? 0 : n / 2};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
     EXPECT_EQ(communicator.on_one_host(), n > 1);
@@ -38,8 +38,8 @@ TEST_P(HostRanks, EveryCollectiveTypeOperatorAndSize) {
       for (const DataType type : all_data_types()) {
         for (const ReduceOp op : ops) {
           for (const std::size_t count : {0, 1, 3, 17, 1501}) {
-            check_collective(communicator, collective, Rank{root}, count, type, op, false);
-            check_collective(communicator, collective, Rank{root}, count, type, op, true);
+            check_collective(communicator, collective, root, count, type, op, false);
+            check_collective(communicator, collective, root, count, type, op, true);
           }
         }
       }
@@ -51,12 +51,11 @@ TEST_P(HostRanks, RandomCallsHaveTheBitsOfRankOrder) {
   const std::uint32_t n = GetParam();
   const Rank root{n - 1};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{},
-                              n == 1 ? on_host() : on_host(n - 1));
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
       // Up to several pieces of the areas (256 KiB); less often as there are more ranks.
       const std::size_t most = seed % 6 == 0 ? (std::size_t{4} << 20) / n : 40'000;
-      check_random_call(communicator, n == 1 ? Rank{0} : root, {seed * 100 + n, most});
+      check_random_call(communicator, root, {seed * 100 + n, most});
     }
   });
 }
@@ -75,8 +74,8 @@ TEST(Host, RequestsRunInTheirOrder) {
                                                        DataType::Int32, ReduceOp::Sum));
     }
     // Waited for in another order at every rank, one by test(), one dropped.
-    while (!requests[3 + bootstrap->rank()].test()) std::this_thread::yield();
-    requests[bootstrap->rank()] = Request();
+    while (!requests[3 + index(bootstrap->seat())].test()) std::this_thread::yield();
+    requests[index(bootstrap->seat())] = Request();
     for (std::size_t i = requests.size(); i-- > 0;) requests[i].wait();
     for (int i = 0; i < 12; ++i) {
       for (const std::int32_t x : data[static_cast<std::size_t>(i)]) ASSERT_EQ(x, 4 * (i + 1));
@@ -105,7 +104,7 @@ TEST(Host, SchedulesThatWereAskedForRunAsMessages) {
 TEST(Host, RanksThatCallDifferentThingsAreTold) {
   const auto errors = try_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
-    std::vector<float> data(10 + bootstrap->rank() / 2);
+    std::vector<float> data(10 + index(bootstrap->seat()) / 2);
     communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                             ReduceOp::Sum);
   });
@@ -120,7 +119,7 @@ TEST(Host, SilentRankIsATimeoutThatNamesIt) {
     CommunicatorOptions options = on_host();
     options.timeout = Deadline(300);
     Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
-    if (bootstrap->rank() == 2) {
+    if (bootstrap->seat() == Seat{2}) {
       while (!bootstrap->failure()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       throw std::runtime_error("silent");
     }
@@ -138,7 +137,7 @@ TEST(Host, MemoryComesAndGoes) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
     std::vector<void*> all;
     for (std::size_t i = 0; i < 20; ++i) {
-      all.push_back(communicator.allocate(1000 * (i + bootstrap->rank())));
+      all.push_back(communicator.allocate(1000 * (i + index(bootstrap->seat()))));
     }
     for (void* one : all) communicator.deallocate(one);
     int other = 0;
@@ -146,7 +145,7 @@ TEST(Host, MemoryComesAndGoes) {
     EXPECT_THROW(communicator.deallocate(all[0]), Error);
     // Too much for one is an error for all, and nothing else changes.
     const std::size_t absurd = std::size_t{1} << 55;
-    EXPECT_THROW(communicator.allocate(bootstrap->rank() == 1 ? absurd : 64), Error);
+    EXPECT_THROW(communicator.allocate(bootstrap->seat() == Seat{1} ? absurd : 64), Error);
     auto* data = static_cast<std::int32_t*>(communicator.allocate(4 * 50'000));
     for (int i = 0; i < 50'000; ++i) data[i] = i;
     communicator.all_reduce(data, data, 50'000, DataType::Int32, ReduceOp::Sum);
