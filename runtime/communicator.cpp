@@ -106,6 +106,13 @@ std::unique_ptr<host::Group> Communicator::Impl::join_host(Bootstrap& job, bool 
 
 namespace {
 
+/// The root follows its process; where that is lost the lowest rank is the root.
+Rank root_after(Rank root, const Shrunk& shrunk) {
+  const auto found = std::ranges::find(shrunk.survivors, seat_of(root));
+  if (found == shrunk.survivors.end()) return Rank{0};
+  return Rank{static_cast<std::uint32_t>(found - shrunk.survivors.begin())};
+}
+
 PlansBySize as_plans(std::vector<Schedule> schedules) {
   std::vector<SizedSchedules> plans;
   for (Schedule& schedule : schedules) plans.push_back(for_all_sizes(std::move(schedule)));
@@ -203,7 +210,10 @@ std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, D
   const Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");
   const std::uint64_t finished = agree_on_finished(*shrunk.job, engine, impl_->sequence, deadline);
-  auto communicator = std::make_unique<Communicator>(shrunk.job, replan(shrunk), impl_->options);
+  CommunicatorOptions options = impl_->options;
+  options.root = root_after(options.root, shrunk);
+  auto communicator =
+      std::make_unique<Communicator>(shrunk.job, replan(shrunk), std::move(options));
   communicator->impl_->finished_before = finished;
   return communicator;
 }

@@ -265,11 +265,11 @@ class Communicator {
   void abort(const std::string& reason);
 
   /// Collective over the ranks that are still there, after an error or without one: a communicator
-  /// of just them, with the same options. What was outstanding here is given up (or, without an
-  /// error, finished first). Ranks that do not call it within `deadline` of the first that does are
-  /// left out. This communicator is of no use afterwards. \throws Error(Transport) if this rank was
-  /// left out, the coordinator is gone or another rank dies meanwhile (shrink again),
-  /// Error(Timeout).
+  /// of just them, with the same options (`root` follows its process; if that is lost, rank 0 is
+  /// it). What was outstanding here is given up (or, without an error, finished first). Ranks that
+  /// do not call it within `deadline` of the first that does are left out. This communicator is of
+  /// no use afterwards. \throws Error(Transport) if this rank was left out, the coordinator is gone
+  /// or another rank dies meanwhile (shrink again), Error(Timeout).
   [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
   /// The same, and around links that have died: `replan` is told of them. A rank all of whose links
   /// are dead is left out as if it had died.

@@ -114,6 +114,21 @@ TEST(Host, RanksThatCallDifferentThingsAreTold) {
   }
 }
 
+/// Of three the first leaves: who was 2 is 1, and the root still.
+TEST(Host, TheRootFollowsItsProcess) {
+  run_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator before(bootstrap, std::vector<Schedule>{}, on_host(Rank{2}));
+    before.barrier();
+    if (bootstrap->seat() == Seat{0}) return bootstrap->report_failure("enough");
+    const auto without = [](std::span<const Seat>) {
+      return PlansBySize(std::vector<SizedSchedules>{});
+    };
+    const auto after = before.shrink(without, Deadline(10'000));
+    check_collective(*after, Collective::Broadcast, Rank{1}, 100, DataType::Int32, ReduceOp::Sum,
+                     false);
+  });
+}
+
 TEST(Host, SilentRankIsATimeoutThatNamesIt) {
   const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     CommunicatorOptions options = on_host();
