@@ -82,7 +82,7 @@ int run_rank(int argc, char** argv) {
   for (int i = 4; i < argc; ++i) {
     const std::size_t bytes = std::stoull(argv[i]);
     const double seconds = measure(communicator, collective, bytes, mode == "shared");
-    if (bootstrap->rank() == 0) fmt::print("{} {:.9f}\n", bytes, seconds);
+    if (bootstrap->seat() == runtime::Seat{0}) fmt::print("{} {:.9f}\n", bytes, seconds);
   }
   return 0;
 }

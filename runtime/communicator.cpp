@@ -46,7 +46,7 @@ std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& jo
     // A wrong argument is wrong at every rank; nobody is left waiting.
     if (error.code() != ErrorCode::InvalidArgument) job.report_failure(error.what());
     if (!cause) throw;
-    const std::string what = fmt::format("rank {}: {} ({})", job.rank(), *cause, error.what());
+    const std::string what = fmt::format("rank {}: {} ({})", job.seat(), *cause, error.what());
     if (const auto link = job.dead_link()) throw LinkError(*link, what);
     throw Error(ErrorCode::Transport, what);
   }
@@ -99,12 +99,19 @@ std::unique_ptr<host::Group> Communicator::Impl::join_host(Bootstrap& job, bool 
   auto group = host::Group::join(job, options.timeout, why_not);
   if (group == nullptr && options.host_path == HostPath::Required) {
     throw Error(ErrorCode::Unsupported,
-                fmt::format("rank {}: cannot go without messages: {}", job.rank(), why_not));
+                fmt::format("rank {}: cannot go without messages: {}", job.seat(), why_not));
   }
   return group;
 }
 
 namespace {
+
+/// The root follows its process; where that is lost the lowest rank is the root.
+Rank root_after(Rank root, const Shrunk& shrunk) {
+  const auto found = std::ranges::find(shrunk.survivors, seat_of(root));
+  if (found == shrunk.survivors.end()) return Rank{0};
+  return Rank{static_cast<std::uint32_t>(found - shrunk.survivors.begin())};
+}
 
 PlansBySize as_plans(std::vector<Schedule> schedules) {
   std::vector<SizedSchedules> plans;
@@ -124,11 +131,12 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
   static_cast<void>(find_transport(options.transport));  // also where none is needed
-  if (options.root >= job.size()) {
+  if (index(options.root) >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
   const bool free_to_choose = plans.plans.empty() || plans.replaceable;
-  const auto programs = std::make_shared<Programs>(std::move(plans.plans), job.rank(), job.size());
+  const auto programs =
+      std::make_shared<Programs>(std::move(plans.plans), rank_at(job.seat()), job.size());
   impl_->options = std::move(options);
   const device::Identities devices = impl_->find_devices(job);
   // Vectors on a device would have to be copied to the host and back as a whole.
@@ -142,13 +150,13 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                        : open_transport(impl_->options.transport, job,
                                         {programs->peers(), impl_->options.timeout,
                                          impl_->options.link_timeout});
-  std::vector<std::uint32_t> peers;
+  std::vector<Seat> peers;
   if (group == nullptr) peers = programs->peers();
   if (impl_->options.checksums) transport = with_checksums(std::move(transport));
-  impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.rank(), job.size(),
+  impl_->description = fmt::format("rank {} of {}, {}, started by {}", job.seat(), job.size(),
                                    transport->describe(), job.describe());
-  impl_->engine = std::make_shared<Engine>(std::move(bootstrap), std::move(transport),
-                                           std::move(peers), impl_->options.timeout);
+  impl_->engine = std::make_shared<Engine>(std::move(bootstrap), std::move(transport), peers,
+                                           impl_->options.timeout);
   const Planned planned(impl_->engine, programs, impl_->options);
   if (group != nullptr) {
     impl_->engine->allow_naps();
@@ -202,7 +210,10 @@ std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, D
   const Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");
   const std::uint64_t finished = agree_on_finished(*shrunk.job, engine, impl_->sequence, deadline);
-  auto communicator = std::make_unique<Communicator>(shrunk.job, replan(shrunk), impl_->options);
+  CommunicatorOptions options = impl_->options;
+  options.root = root_after(options.root, shrunk);
+  auto communicator =
+      std::make_unique<Communicator>(shrunk.job, replan(shrunk), std::move(options));
   communicator->impl_->finished_before = finished;
   return communicator;
 }

@@ -45,7 +45,7 @@ struct CommunicatorOptions {
   Deadline link_timeout{5'000};
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   HostPath host_path = HostPath::Auto;
-  std::uint32_t root = 0;  ///< of broadcast and reduce where no schedule says it
+  Rank root{};          ///< of broadcast and reduce where no schedule says it
   bool devices = true;  ///< false: all buffers are host memory, and nobody looks; as at all ranks
   /// The device of this rank; null: the CUDA device that is current in this thread, if the process
   /// uses CUDA by now.
@@ -66,7 +66,7 @@ struct PlansBySize {
 
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
 /// rank, the rank that it had.
-using Replan = std::function<PlansBySize(std::span<const std::uint32_t> survivors)>;
+using Replan = std::function<PlansBySize(std::span<const Seat> survivors)>;
 
 /// The same for those who can avoid links. A schedule that uses a dead one ends in LinkError again.
 using ReplanAround = std::function<PlansBySize(const Shrunk& shrunk)>;
@@ -156,7 +156,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  [[nodiscard]] std::uint32_t rank() const;
+  [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;
   [[nodiscard]] std::string describe() const;
   /// The job that it runs in: after shrink(), that of the survivors.
@@ -269,11 +269,11 @@ class Communicator {
   void abort(const std::string& reason);
 
   /// Collective over the ranks that are still there, after an error or without one: a communicator
-  /// of just them, with the same options. What was outstanding here is given up (or, without an
-  /// error, finished first). Ranks that do not call it within `deadline` of the first that does are
-  /// left out. This communicator is of no use afterwards. \throws Error(Transport) if this rank was
-  /// left out, the coordinator is gone or another rank dies meanwhile (shrink again),
-  /// Error(Timeout).
+  /// of just them, with the same options (`root` follows its process; if that is lost, rank 0 is
+  /// it). What was outstanding here is given up (or, without an error, finished first). Ranks that
+  /// do not call it within `deadline` of the first that does are left out. This communicator is of
+  /// no use afterwards. \throws Error(Transport) if this rank was left out, the coordinator is gone
+  /// or another rank dies meanwhile (shrink again), Error(Timeout).
   [[nodiscard]] std::unique_ptr<Communicator> shrink(const Replan& replan, Deadline deadline);
   /// The same, and around links that have died: `replan` is told of them. A rank all of whose links
   /// are dead is left out as if it had died.

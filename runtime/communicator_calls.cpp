@@ -27,7 +27,7 @@ Prepared::Prepared(Prepared&&) noexcept = default;
 Prepared& Prepared::operator=(Prepared&&) noexcept = default;
 Prepared::~Prepared() = default;
 
-std::uint32_t Communicator::rank() const { return impl_->engine->bootstrap().rank(); }
+Rank Communicator::rank() const { return rank_at(impl_->engine->bootstrap().seat()); }
 std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
 std::string Communicator::describe() const { return impl_->description; }
 std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }

@@ -49,7 +49,7 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
                                Deadline deadline) {
   std::string mine;
-  if (bootstrap.rank() == 0) {
+  if (bootstrap.seat() == Seat{0}) {
     try {
       mine = to_text(choose_specs(topology, collective, root, options));
     } catch (const Error& error) {

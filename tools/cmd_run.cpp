@@ -182,7 +182,7 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   const auto table = find_link_times(flags.observe, times, *crew.job(), plan.network.front(),
                                      plan.options.communicator);
   choose_automatic(plan, *crew.job(), table ? &*table : nullptr);
-  const auto prints = [&] { return crew.job()->rank() == 0; };
+  const auto prints = [&] { return crew.job()->seat() == runtime::Seat{0}; };
   const auto on_loss = [&] { print_note(crew.words(), flags.json); };
   const bool writes_json = flags.json || !flags.json_file.empty();
   Observer observer(observer_options(flags.observe, writes_json, table ? &*table : nullptr));
@@ -224,7 +224,7 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
                               plan.options.communicator.timeout);
     job = std::move(mapped.job);
     plan.hosts = std::move(mapped.hosts);
-    if (job->rank() == 0) print_note(map_words(plan.hosts), flags.json);
+    if (job->seat() == runtime::Seat{0}) print_note(map_words(plan.hosts), flags.json);
   }
   if (flags.check_links > 0) {
     return report_links(job, plan.network.front(), plan.options.communicator, flags.check_links);

@@ -42,7 +42,8 @@ std::vector<DeadLink> Comm::dead_links() const {
 
 void Comm::note_cause() {
   if (bootstrap_ == nullptr || shrunk_) return;
-  const Cause cause{bootstrap_->lost_rank(), bootstrap_->dead_link()};
+  Cause cause{{}, bootstrap_->dead_link()};
+  if (const auto lost = bootstrap_->lost_seat()) cause.rank = rank_at(*lost);
   const std::scoped_lock lock(words_mutex_);
   const bool known = cause_.rank || cause_.link;
   if (!known) cause_ = cause;
@@ -69,7 +70,7 @@ Cancellation Comm::cancellation() const {
   return cancellation_;
 }
 
-std::uint32_t Comm::rank() const {
+Rank Comm::rank() const {
   static_cast<void>(size());
   return rank_;
 }
@@ -99,7 +100,7 @@ void Comm::set_up(const Join& join) {
   try {
     const Joined joined =
         join({.deadline = settings_.init_deadline, .cancellation = cancellation()});
-    rank_ = joined.job->rank();
+    rank_ = rank_at(joined.job->seat());
     size_ = joined.job->size();
     try {
       CommPlans all_plans(settings_, joined.job->size(), joined.network);
@@ -207,7 +208,7 @@ mtResult_t Comm::look() {
 Communicator* Comm::communicator_for(const CallSpec& spec) {
   // Without schedules one serves all roots.
   if (!spec.call.root || unrooted_->on_one_host()) return unrooted_.get();
-  const auto it = rooted_.find(index(*spec.call.root));
+  const auto it = rooted_.find(*spec.call.root);
   return it == rooted_.end() ? nullptr : it->second.get();
 }
 
@@ -216,7 +217,7 @@ bool Comm::must_connect(const CallSpec& spec) {
   return communicator_for(spec) == nullptr;
 }
 
-void Comm::connect(std::uint32_t root) {
+void Comm::connect(Rank root) {
   // Nothing progresses while connecting, so a peer could wait for us where we wait for it. Streams
   // get on by themselves.
   wait_for_all(Which::WithoutStream);
@@ -224,7 +225,7 @@ void Comm::connect(std::uint32_t root) {
   check_alive();
   if (rooted_.contains(root)) return;
   run([&] {
-    std::vector<SizedSchedules> plans = plans_->rooted(Rank{root});
+    std::vector<SizedSchedules> plans = plans_->rooted(root);
     check_agreement(plans, *bootstrap_, settings_.options.timeout);
     CommunicatorOptions options = settings_.options;
     options.root = root;
@@ -235,8 +236,8 @@ void Comm::connect(std::uint32_t root) {
 
 void Comm::prepare(Job& job) {
   check_usable();
-  const std::uint32_t root = index(job.spec.call.root.value_or(Rank{0}));
-  if (root >= size()) {
+  const Rank root = job.spec.call.root.value_or(Rank{0});
+  if (index(root) >= size()) {
     throw Failure(mtInvalidArgument,
                   fmt::format("root: expected a rank below {}, found {}", size(), root));
   }

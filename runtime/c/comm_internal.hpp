@@ -55,15 +55,15 @@ struct Joined {
 
 /// What a communicator failed of, as far as it is known, in its ranks.
 struct Cause {
-  std::optional<std::uint32_t> rank = {};
+  std::optional<Rank> rank = {};
   std::optional<DeadLink> link = {};
 };
 
 /// How to shrink.
 struct ShrinkWish {
-  std::vector<std::uint32_t> without;  ///< ranks to be left out
-  bool give_up = false;                ///< what is outstanding, and the other ranks are told so
-  bool around_links = false;           ///< the network loses dead links as well
+  std::vector<Rank> without;  ///< to be left out
+  bool give_up = false;       ///< what is outstanding, and the other ranks are told so
+  bool around_links = false;  ///< the network loses dead links as well
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -105,7 +105,7 @@ class Comm {
   /// \throws Failure(mtInvalidUsage) where there is none, and so there are no streams.
   void check_has_device() const;
   /// \throws Failure(mtInProgress) while not known.
-  [[nodiscard]] std::uint32_t rank() const;
+  [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;
 
   /// Checks and plans; collective if it is the first with its root. \throws Error, Failure.
@@ -124,7 +124,7 @@ class Comm {
   /// Failure; shrinking may be tried again.
   Joined shrink(const ShrinkWish& wish, Deadline deadline);
   /// \throws Failure unless shrink() may be called, with these ranks to be left out.
-  void check_shrinkable(const std::vector<std::uint32_t>& without);
+  void check_shrinkable(const std::vector<Rank>& without);
   [[nodiscard]] Cancellation cancellation() const;
 
   /// Collective where ranks go without messages. \throws Error, Failure.
@@ -142,7 +142,7 @@ class Comm {
 
   void run_in_background(std::function<void()> work);
   void check_alive() const;
-  void connect(std::uint32_t root);
+  void connect(Rank root);
   Communicator* communicator_for(const CallSpec& spec);
   /// Waits for what needs calls to get on, or for all.
   enum class Which : std::uint8_t { WithoutStream, All };
@@ -176,7 +176,8 @@ class Comm {
   std::atomic<mtResult_t> result_{mtInProgress};
   std::atomic<bool> finalizing_{false};  ///< in the background
   std::atomic<bool> finalized_{false};
-  std::atomic<std::uint32_t> rank_{0}, size_{0};  ///< size 0: not known yet
+  std::atomic<Rank> rank_{};            ///< that of its job when it was made
+  std::atomic<std::uint32_t> size_{0};  ///< 0: not known yet
 
   mutable std::mutex words_mutex_;  ///< guards the next four
   std::string words_;
@@ -192,7 +193,7 @@ class Comm {
   std::shared_ptr<Bootstrap> bootstrap_;
   std::optional<CommPlans> plans_;
   std::unique_ptr<Communicator> unrooted_;
-  std::map<std::uint32_t, std::unique_ptr<Communicator>> rooted_;
+  std::map<Rank, std::unique_ptr<Communicator>> rooted_;
   std::vector<std::shared_ptr<Job>> outstanding_;
   /// Of mtMemAlloc(), which stays until this is gone, however little is left of the communicators.
   std::map<void*, std::shared_ptr<const void>> memory_;

@@ -5,13 +5,14 @@
 #include <fmt/ranges.h>
 
 #include "runtime/c/comm_turn_internal.hpp"
+#include "runtime/job/survivors.hpp"
 
 namespace multitree::runtime::c {
 
-void Comm::check_shrinkable(const std::vector<std::uint32_t>& without) {
+void Comm::check_shrinkable(const std::vector<Rank>& without) {
   if (finalized_ || finalizing_) throw Failure(mtInvalidUsage, "the communicator is finalized");
-  for (const std::uint32_t rank : without) {
-    if (rank < size() && rank != this->rank()) continue;
+  for (const Rank rank : without) {
+    if (index(rank) < size() && rank != this->rank()) continue;
     throw Failure(mtInvalidArgument,
                   fmt::format("excludeRanksList: expected other ranks than {}, below {}, found {}",
                               this->rank(), size(), rank));
@@ -24,7 +25,7 @@ void Comm::check_shrinkable(const std::vector<std::uint32_t>& without) {
 }
 
 Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
-  const std::vector<std::uint32_t>& without = wish.without;
+  const std::vector<Rank>& without = wish.without;
   if (!wish.give_up && result_ == mtSuccess) {
     try {
       wait_for_all(Which::All);
@@ -40,27 +41,27 @@ Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
   }
   for (Communicator* const communicator : communicators()) communicator->settle();
   if (!survivors_) survivors_.emplace(size_);
-  // By today's numbers; whoever is not among the survivors was lost before.
-  std::vector<std::uint32_t> numbers;
-  for (const std::uint32_t rank : without) {
-    if (const auto now = survivors_->today(rank)) numbers.push_back(*now);
+  // Whoever is not among the survivors was lost before.
+  std::vector<Seat> seats;
+  for (const Rank rank : without) {
+    if (const auto seat = seat_today(*survivors_, rank)) seats.push_back(*seat);
   }
   Shrunk shrunk;
-  run([&] { shrunk = bootstrap_->shrink(deadline, numbers); });
+  run([&] { shrunk = bootstrap_->shrink(deadline, seats); });
   shrunk_ = true;
   fail(mtInvalidUsage, "the communicator was shrunk to another");
   drop_jobs();
-  survivors_ = survivors_->after(shrunk.survivors, shrunk.dead_links);
+  survivors_ = after(*survivors_, shrunk);
   // Until the other one stands this one has the job, to be shrunk again if need be.
   bootstrap_ = shrunk.job;
-  for (const std::uint32_t rank : without) {
-    if (!survivors_->has(rank)) continue;
+  for (const Rank rank : without) {
+    if (!seat_today(*survivors_, rank)) continue;
     throw Failure(
         mtInvalidUsage,
         fmt::format("rank {} was to be left out, but calls mtCommShrink() as well", rank));
   }
   // Those that were dead when this communicator was made are known to its network.
-  const std::vector<DeadLink> known = wish.around_links ? dead_links() : survivors_->dead_links();
+  const auto known = wish.around_links ? numbered(dead_links()) : survivors_->dead_links();
   return {.job = bootstrap_,
           .network = remaining_network(survivors_->without_links(known)),
           .dead_links = shrunk.dead_links,

@@ -53,26 +53,26 @@ mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
     static_assert(sizeof bytes == sizeof id);
     std::memcpy(bytes.data(), id.internal, sizeof id);
     const auto join = [bytes, rank, nranks](const BootstrapOptions& options) {
-      return Joined{share(join_by_id(bytes, static_cast<std::uint32_t>(rank),
+      return Joined{share(join_by_id(bytes, Seat{static_cast<std::uint32_t>(rank)},
                                      static_cast<std::uint32_t>(nranks), options))};
     };
     return make(comm, std::make_shared<Comm>(read_config(config)), join);
   });
 }
 
-std::vector<std::uint32_t> read_ranks(const int* list, int count) {
+std::vector<Rank> read_ranks(const int* list, int count) {
   if (count < 0) {
     throw Failure(mtInvalidArgument,
                   fmt::format("excludeRanksCount: expected 0 or more, found {}", count));
   }
   if (count > 0) require(list, "excludeRanksList");
-  std::vector<std::uint32_t> ranks;
+  std::vector<Rank> ranks;
   for (int i = 0; i < count; ++i) {
     if (list[i] < 0) {
       throw Failure(mtInvalidArgument,
                     fmt::format("excludeRanksList: expected ranks, found {}", list[i]));
     }
-    ranks.push_back(static_cast<std::uint32_t>(list[i]));
+    ranks.push_back(Rank{static_cast<std::uint32_t>(list[i])});
   }
   return ranks;
 }

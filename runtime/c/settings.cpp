@@ -55,7 +55,7 @@ std::string find_tuning(const char* configured) {
   return tuning.empty() ? std::string(kDeclared) : tuning;
 }
 
-using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, std::uint32_t>;
+using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, Rank>;
 
 /// What generate() gave for this network, algorithm, ranks, collective and root the last time.
 template <typename Generate>
@@ -170,8 +170,7 @@ SizedSchedules CommPlans::make(const Topology& network, Collective collective, R
   // A file and links may change between two communicators; specs mean the same for ever.
   if (named_ || times_) return generate();
   return remembered(
-      {settings_.topology, settings_.algorithm, network.num_ranks(), collective, index(root)},
-      generate);
+      {settings_.topology, settings_.algorithm, network.num_ranks(), collective, root}, generate);
 }
 
 std::vector<SizedSchedules> CommPlans::plan(bool rooted, Rank root) const {

@@ -13,7 +13,7 @@ class SharedBootstrap final : public Bootstrap {
  public:
   explicit SharedBootstrap(std::shared_ptr<Bootstrap> job) : job_(std::move(job)) {}
 
-  [[nodiscard]] std::uint32_t rank() const override { return job_->rank(); }
+  [[nodiscard]] Seat seat() const override { return job_->seat(); }
   [[nodiscard]] std::uint32_t size() const override { return job_->size(); }
   [[nodiscard]] std::string describe() const override { return job_->describe(); }
 
@@ -30,7 +30,7 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     job_->report_failure(reason);
   }
-  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+  void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
                          const std::string& reason) override {
     const std::scoped_lock lock(mutex_);
     job_->report_dead_links(peers, left, reason);
@@ -39,11 +39,11 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     return job_->dead_link();
   }
-  std::optional<std::uint32_t> lost_rank() override {
+  std::optional<Seat> lost_seat() override {
     const std::scoped_lock lock(mutex_);
-    return job_->lost_rank();
+    return job_->lost_seat();
   }
-  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
+  Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     const std::scoped_lock lock(mutex_);
     Shrunk shrunk = job_->shrink(deadline, without);
     shrunk.job = share(std::move(shrunk.job));

@@ -246,7 +246,7 @@ void Collectives::stop(const std::string& reason) {
   if (!operations_.empty()) fail_all(ErrorCode::Transport, reason);
 }
 
-std::string Collectives::describe(const std::vector<std::uint32_t>& peers) const {
+std::string Collectives::describe(const std::vector<Seat>& peers) const {
   return fmt::format("{} ({}; {})", device_->table().description, device_->table().name,
                      device::describe(routes_, peers));
 }

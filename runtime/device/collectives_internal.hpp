@@ -46,7 +46,7 @@ class Collectives {
   void finish(Deadline deadline);
   /// Ends all that is outstanding with an error, and the thread.
   void stop(const std::string& reason);
-  [[nodiscard]] std::string describe(const std::vector<std::uint32_t>& peers) const;
+  [[nodiscard]] std::string describe(const std::vector<Seat>& peers) const;
 
  private:
   bool make_room(const StreamOperation& operation);

@@ -50,7 +50,7 @@ DeviceExecution::~DeviceExecution() {
 
 Route DeviceExecution::route_of(std::uint32_t id) const {
   const bool send = transfer_of(id).action == Action::Send;
-  return (send ? w_.routes.send : w_.routes.receive)[peer_of(id)];
+  return (send ? w_.routes.send : w_.routes.receive)[index(peer_of(id))];
 }
 
 /// One past the tasks (positions in slot_tasks) that are applied together with that at `position`.
@@ -108,10 +108,10 @@ void DeviceExecution::count_needs() {
   for (std::uint32_t id = 0; id < program_.tasks.size(); ++id) {
     const Task& task = program_.tasks[id];
     needs_.bytes = std::max<std::size_t>(needs_.bytes, task.bytes + kVector);
-    if (transfer_of(id).action != Action::Send || sends[task.peer] > program_.sends_in_flight) {
+    if (transfer_of(id).action != Action::Send || sends[task.lane] > program_.sends_in_flight) {
       continue;
     }
-    ++sends[task.peer];
+    ++sends[task.lane];
     if (route_of(id) == Route::Staged) ++needs_.pinned;
     if (route_of(id) == Route::Mapped) ++needs_.shared;
   }

@@ -128,8 +128,8 @@ class DeviceExecution {
   [[nodiscard]] const LocalTransfer& transfer_of(std::uint32_t id) const {
     return program_.plan->transfers[program_.tasks[id].transfer];
   }
-  [[nodiscard]] std::uint32_t peer_of(std::uint32_t id) const {
-    return program_.plan->peers[program_.tasks[id].peer];
+  [[nodiscard]] Seat peer_of(std::uint32_t id) const {
+    return program_.plan->peers[program_.tasks[id].lane];
   }
   [[nodiscard]] Route route_of(std::uint32_t id) const;
   [[nodiscard]] std::string words(std::uint32_t id) const;

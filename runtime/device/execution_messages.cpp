@@ -139,7 +139,7 @@ bool DeviceExecution::answer_read() {
 }
 
 void DeviceExecution::queue_send(std::uint32_t id) {
-  Lane& lane = lanes_[program_.tasks[id].peer];
+  Lane& lane = lanes_[program_.tasks[id].lane];
   lane.queue.push_back(id);
   std::push_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
   pump(lane);
@@ -219,7 +219,7 @@ void DeviceExecution::post_send(std::uint32_t id) {
 void DeviceExecution::send_over(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   Passage& passage = passages_[id];
-  Lane& lane = lanes_[task.peer];
+  Lane& lane = lanes_[task.lane];
   if (passage.pinned.memory != nullptr) w_.pinned.give(passage.pinned);
   if (passage.shared.memory != nullptr) w_.shared.give(passage.shared);
   passage.pinned = passage.shared = {};

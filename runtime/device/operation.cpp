@@ -47,8 +47,8 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
       workspace_(std::move(workspace)),
       program_(std::move(program)),
       call_(call),
-      layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
-                        index(program_->source->schedule.root))),
+      layout_(layout_of(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(),
+                        program_->source->schedule.root)),
       // Where notices travel instead of data, host and device must not be taken for each other.
       tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host,
                   shared_call(call, *program_))),
@@ -191,7 +191,7 @@ std::string StreamOperation::waiting_for() const {
 }
 
 void StreamOperation::throw_failure() const {
-  throw Error(code_, fmt::format("rank {}: {}", engine_->bootstrap().rank(), reason_));
+  throw Error(code_, fmt::format("rank {}: {}", engine_->bootstrap().seat(), reason_));
 }
 
 bool StreamOperation::test() {
@@ -221,7 +221,7 @@ void StreamOperation::wait(Deadline deadline) {
     if (!over() && std::chrono::system_clock::now() > until) {
       throw Error(ErrorCode::Timeout,
                   fmt::format("rank {}: {}: the stream has not come to it within {} ms",
-                              engine_->bootstrap().rank(), name_, deadline.count()));
+                              engine_->bootstrap().seat(), name_, deadline.count()));
     }
   }
   lock.unlock();

@@ -23,14 +23,15 @@ Identities gather_identities(Bootstrap& bootstrap, const Device* device, Deadlin
 
 Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identities& identities,
                        bool direct, Deadline deadline) {
-  const std::uint32_t ranks = bootstrap.size(), self = bootstrap.rank();
+  const std::uint32_t ranks = bootstrap.size();
+  const Seat self = bootstrap.seat();
   const Route other = direct ? Route::Direct : Route::Staged;
   Routes routes{std::vector(ranks, other), std::vector(ranks, other)};
   const auto have = std::ranges::count_if(identities, [](const auto& s) { return !s.empty(); });
   if (have < 2) return routes;  // all ranks see the same identities, so all return here
   std::string reach(ranks, '-');
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    if (r == self || device == nullptr || identities[r].size() != sizeof(Identity)) continue;
+    if (Seat{r} == self || device == nullptr || identities[r].size() != sizeof(Identity)) continue;
     Identity identity;
     std::memcpy(&identity, identities[r].data(), sizeof identity);
     if (device->table().can_map(device->table().self, &identity)) {
@@ -45,16 +46,18 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
                   fmt::format("rank {}: {} bytes about {} devices from rank {}", self,
                               reaches[r].size(), ranks, r));
     }
-    if (reaches[r][self] == 'm') routes.send[r] = Route::Mapped;
+    if (reaches[r][index(self)] == 'm') routes.send[r] = Route::Mapped;
     routes.any_mapped = routes.any_mapped || reaches[r].find('m') != std::string::npos;
   }
   return routes;
 }
 
-std::string describe(const Routes& routes, const std::vector<std::uint32_t>& peers) {
+std::string describe(const Routes& routes, const std::vector<Seat>& peers) {
   constexpr std::array kNames{"staged", "direct", "mapped"};
   std::array<int, kNames.size()> counts{};
-  for (const std::uint32_t peer : peers) ++counts[static_cast<std::size_t>(routes.receive[peer])];
+  for (const Seat peer : peers) {
+    ++counts[static_cast<std::size_t>(routes.receive[index(peer)])];
+  }
   std::string words;
   for (std::size_t i = 0; i < kNames.size(); ++i) {
     if (counts[i] == 0) continue;
@@ -94,8 +97,8 @@ void Workspace::reserve(const Needs& needs) {
   flags.reserve();
 }
 
-std::byte* Mappings::map(std::uint32_t rank, std::uint32_t arena, const Handle& handle) {
-  const std::pair key{rank, arena};
+std::byte* Mappings::map(Seat owner, std::uint32_t arena, const Handle& handle) {
+  const std::pair key{owner, arena};
   auto it = mapped_.find(key);
   if (it == mapped_.end()) it = mapped_.emplace(key, std::pair{handle, device_.map(handle)}).first;
   return static_cast<std::byte*>(it->second.second);

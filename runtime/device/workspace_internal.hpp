@@ -23,11 +23,11 @@ enum class Route : std::uint8_t {
 };
 
 struct Routes {
-  std::vector<Route> send, receive;  ///< by rank
+  std::vector<Route> send, receive;  ///< by seat
   bool any_mapped = false;           ///< somewhere in the job; all ranks agree on it
 };
 
-/// What tells devices apart, by rank; empty for a rank without one.
+/// What tells devices apart, by seat; empty for one without one.
 using Identities = std::vector<std::string>;
 
 /// Collective, also for ranks without a device (null). \throws as Bootstrap::all_gather.
@@ -40,7 +40,7 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
                        bool direct, Deadline deadline);
 
 /// "2 staged, 1 mapped".
-std::string describe(const Routes& routes, const std::vector<std::uint32_t>& peers);
+std::string describe(const Routes& routes, const std::vector<Seat>& peers);
 
 /// Memory of other ranks, mapped when it is first heard of and kept.
 class Mappings {
@@ -49,13 +49,13 @@ class Mappings {
   ~Mappings() { clear(); }
   Mappings(const Mappings&) = delete;
   Mappings& operator=(const Mappings&) = delete;
-  std::byte* map(std::uint32_t rank, std::uint32_t arena, const Handle& handle);
+  std::byte* map(Seat owner, std::uint32_t arena, const Handle& handle);
   /// Before the owners free: they must not while it is mapped here.
   void clear();
 
  private:
   const Device& device_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<Handle, void*>> mapped_;
+  std::map<std::pair<Seat, std::uint32_t>, std::pair<Handle, void*>> mapped_;
 };
 
 /// Blocks that a collective takes at most at a time, as a rule (the lowest send of all may take one

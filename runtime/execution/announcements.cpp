@@ -9,13 +9,12 @@
 
 namespace multitree::runtime {
 
-Announcements::Announcements(Transport& transport, std::uint32_t rank,
-                             std::vector<std::uint32_t> peers)
-    : transport_(transport), rank_(rank), calls_(kRemembered) {
+Announcements::Announcements(Transport& transport, Seat self, const std::vector<Seat>& peers)
+    : transport_(transport), self_(self), calls_(kRemembered) {
   static_assert(std::is_trivially_copyable_v<Message>);
-  for (const std::uint32_t peer : peers) {
+  for (const Seat peer : peers) {
     Peer& one = peers_.emplace_back();
-    one.rank = peer;
+    one.seat = peer;
     one.received.id = static_cast<std::uint32_t>(peers_.size() - 1);
     one.received.finished = &arrived_;
     receive_from(one);
@@ -23,7 +22,7 @@ Announcements::Announcements(Transport& transport, std::uint32_t rank,
 }
 
 void Announcements::receive_from(Peer& peer) {
-  transport_.receive(peer.rank, kAnnouncementTag, &peer.incoming, sizeof peer.incoming,
+  transport_.receive(peer.seat, kAnnouncementTag, &peer.incoming, sizeof peer.incoming,
                      peer.received);
 }
 
@@ -47,7 +46,7 @@ void Announcements::hear(Peer& peer, const NumberedCall& its) {
   const NumberedCall* const mine = find(its.sequence);
   if (mine != nullptr) {
     if (mine->call == its.call || difference_) return;
-    difference_ = {its.sequence, words_of_difference(rank_, mine->call, peer.rank, its.call)};
+    difference_ = {its.sequence, words_of_difference(self_, mine->call, peer.seat, its.call)};
     return;
   }
   const std::uint64_t newest =
@@ -88,9 +87,9 @@ void Announcements::tell(const Message& message) {
   Outgoing& outgoing = outgoing_.emplace_back();
   outgoing.message = message;
   for (const Peer& peer : peers_) {
-    transport_.send(peer.rank, kAnnouncementTag, &outgoing.message, sizeof outgoing.message,
+    transport_.send(peer.seat, kAnnouncementTag, &outgoing.message, sizeof outgoing.message,
                     outgoing.sent.emplace_back());
-    told_.push_back(peer.rank);
+    told_.push_back(peer.seat);
   }
 }
 
@@ -114,7 +113,7 @@ void Announcements::announce_unawaited() {
 }
 
 std::string Announcements::take_told() {
-  std::string text(told_.size() * sizeof(std::uint32_t), '\0');
+  std::string text(told_.size() * sizeof(Seat), '\0');
   if (!told_.empty()) std::memcpy(text.data(), told_.data(), text.size());
   told_.clear();
   return text;
@@ -123,12 +122,11 @@ std::string Announcements::take_told() {
 std::uint64_t Announcements::count_told(const std::vector<std::string>& told) const {
   std::uint64_t count = 0;
   for (const Peer& peer : peers_) {
-    const std::string& text = told[peer.rank];
-    for (std::size_t at = 0; at + sizeof(std::uint32_t) <= text.size();
-         at += sizeof(std::uint32_t)) {
-      std::uint32_t to = 0;
+    const std::string& text = told[index(peer.seat)];
+    for (std::size_t at = 0; at + sizeof(Seat) <= text.size(); at += sizeof(Seat)) {
+      Seat to{};
       std::memcpy(&to, text.data() + at, sizeof to);
-      count += to == rank_ ? 1 : 0;
+      count += to == self_ ? 1 : 0;
     }
   }
   return count;

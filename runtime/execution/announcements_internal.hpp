@@ -30,7 +30,7 @@ struct NumberedCall {
 /// it goes where no messages are read, to a barrier.
 class Announcements {
  public:
-  Announcements(Transport& transport, std::uint32_t rank, std::vector<std::uint32_t> peers);
+  Announcements(Transport& transport, Seat self, const std::vector<Seat>& peers);
 
   /// Notes what this rank calls, before its messages are posted. `waits`: for messages of others.
   void note(const NumberedCall& called, bool waits);
@@ -65,7 +65,7 @@ class Announcements {
     NumberedCall calls[kTold];
   };
   struct Peer {
-    std::uint32_t rank = 0;
+    Seat seat{};
     Message incoming;
     Completion received;
     std::deque<NumberedCall> ahead;  ///< announced, and not called here yet
@@ -82,7 +82,7 @@ class Announcements {
   [[nodiscard]] const NumberedCall* find(std::uint64_t sequence) const;
 
   Transport& transport_;
-  std::uint32_t rank_;
+  Seat self_;
   std::deque<Peer> peers_;
   std::vector<NumberedCall> calls_;  ///< in turn, kRemembered of them; sequence + 1, so 0 is none
   std::vector<NumberedCall> unawaited_;
@@ -90,7 +90,7 @@ class Announcements {
   std::deque<Outgoing> outgoing_;
   std::optional<std::pair<std::uint64_t, std::string>> difference_;
   std::optional<std::uint64_t> last_announced_;
-  std::vector<std::uint32_t> told_;
+  std::vector<Seat> told_;
   std::uint64_t come_ = 0;
   bool doubtful_ = false;  ///< a peer has announced what has now been called here
 };

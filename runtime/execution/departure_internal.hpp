@@ -21,7 +21,7 @@ class Departure {
 
   /// Waits for what was sent to `peers` before, and for nothing else that the transport carries.
   /// Lives until it is over, or the transport was aborted.
-  void begin(Transport& transport, std::span<const std::uint32_t> peers) {
+  void begin(Transport& transport, std::span<const Seat> peers) {
     begun_ = true;
     flushes_.resize(peers.size());
     for (std::size_t i = 0; i < peers.size(); ++i) {

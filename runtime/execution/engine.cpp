@@ -61,14 +61,13 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
 std::string Running::name() const { return fmt::format("{} #{}", collective, sequence); }
 
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
-               std::vector<std::uint32_t> peers, Deadline timeout)
+               const std::vector<Seat>& peers, Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
       transport_(std::move(transport)),
       timeout_(timeout),
       spins_(kSpins),
       patience_(std::min<Deadline>(kAnnouncePatience, timeout / 4)) {
-  announcements_ =
-      std::make_unique<Announcements>(*transport_, bootstrap_->rank(), std::move(peers));
+  announcements_ = std::make_unique<Announcements>(*transport_, bootstrap_->seat(), peers);
 }
 
 void Engine::add(const Running& running, const SharedCall& call, bool waits) {
@@ -91,7 +90,7 @@ bool Engine::advance_all() {
       if (!own && await_failure(*bootstrap_)) check_failure();
       const std::string reason = fmt::format("{}: {}", running.name(), error.what());
       give_up(reason);
-      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));
     }
   }
   return moved;
@@ -163,7 +162,7 @@ const Running* Engine::oldest() const {
 }
 
 void Engine::fail(const std::string& what) {
-  const std::string words = fmt::format("rank {}: {}", bootstrap_->rank(), what);
+  const std::string words = fmt::format("rank {}: {}", bootstrap_->seat(), what);
   if (const auto link = bootstrap_->dead_link()) throw LinkError(*link, words);
   throw Error(ErrorCode::Transport, words);
 }
@@ -171,7 +170,7 @@ void Engine::fail(const std::string& what) {
 void Engine::check_links() {
   const std::optional<SilentLinks> silent = transport_->silent_links();
   if (!silent) return;
-  const std::string why = words_of(*silent, bootstrap_->rank());
+  const std::string why = words_of(*silent, bootstrap_->seat());
   bootstrap_->report_dead_links(silent->peers, silent->left, why);
   const Running* running = oldest();
   const std::string what = running == nullptr ? why
@@ -187,7 +186,7 @@ void Engine::check_failure() {
   std::string what = *failure;
   const Running* running = oldest();
   if (running != nullptr) {
-    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->rank(),
+    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->seat(),
                        running->execution->waiting_for());
   }
   give_up(*failure);
@@ -202,7 +201,7 @@ void Engine::time_out() {
                          : fmt::format("{}: no progress for {} ms while {}", running->name(),
                                        timeout_.count(), running->execution->waiting_for());
   give_up(reason);
-  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
 void Engine::announce() {
@@ -215,7 +214,7 @@ void Engine::check_calls() {
   if (!difference) return;
   const std::string reason = fmt::format("call #{}: {}", difference->first, difference->second);
   give_up(reason);
-  throw Error(ErrorCode::InvalidArgument, fmt::format("rank {}: {}", bootstrap_->rank(), reason));
+  throw Error(ErrorCode::InvalidArgument, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
 void Engine::wait(const Activity& execution) {
@@ -252,7 +251,7 @@ void Engine::await_told(const std::vector<std::string>& told) {
 void Engine::check_usable() const {
   if (!broken_.empty()) {
     throw Error(ErrorCode::Transport, fmt::format("rank {}: the communicator failed earlier: {}",
-                                                  bootstrap_->rank(), broken_));
+                                                  bootstrap_->seat(), broken_));
   }
 }
 

@@ -40,7 +40,7 @@ class Engine {
  public:
   /// `peers`: the ranks that the transport has messages for.
   Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
-         std::vector<std::uint32_t> peers, Deadline timeout);
+         const std::vector<Seat>& peers, Deadline timeout);
 
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
   [[nodiscard]] std::shared_ptr<Bootstrap> job() const { return bootstrap_; }

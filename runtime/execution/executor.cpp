@@ -101,7 +101,7 @@ void Execution::on_finished(std::uint32_t id) {
   const LocalTransfer& transfer = transfer_of(task);
   Slot& slot = slots_[task.slot];
   if (transfer.action == Action::Send) {
-    Lane& lane = lanes_[task.peer];
+    Lane& lane = lanes_[task.lane];
     std::erase(lane.in_flight, id);
     --slot.sends;
     --unfinished_;
@@ -138,7 +138,7 @@ bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
     return true;
   }
   if (completion.state == Completion::State::Idle) {
-    context_.transport.receive(program_.plan->peers[task.peer], context_.tag ^ task.message,
+    context_.transport.receive(program_.plan->peers[task.lane], context_.tag ^ task.message,
                                data_ + task.begin, task.bytes, completion);
   }
   return false;  // on_finished() passes it
@@ -181,13 +181,13 @@ void Execution::post_scratch() {
     const Task& task = program_.tasks[id];
     block_of_[id] = free_blocks_.back();
     free_blocks_.pop_back();
-    context_.transport.receive(program_.plan->peers[task.peer], context_.tag ^ task.message,
+    context_.transport.receive(program_.plan->peers[task.lane], context_.tag ^ task.message,
                                blocks_[block_of_[id]].data.get(), task.bytes, completions_[id]);
   }
 }
 
 void Execution::queue_send(std::uint32_t id) {
-  Lane& lane = lanes_[program_.tasks[id].peer];
+  Lane& lane = lanes_[program_.tasks[id].lane];
   lane.queue.push_back(id);
   std::push_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
   pump(lane);
@@ -204,7 +204,7 @@ void Execution::pump(Lane& lane) {
     const Task& task = program_.tasks[id];
     const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
     if (recording_) recording_->begin_send(id);
-    context_.transport.send(program_.plan->peers[task.peer], context_.tag ^ task.message,
+    context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
                             from + task.begin, task.bytes, completions_[id]);
   }
 }

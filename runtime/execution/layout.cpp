@@ -30,25 +30,25 @@ std::uint64_t elements_of(const Call& call, std::uint32_t ranks) {
   return std::uint64_t{call.count} * (is_sharded(call.collective) ? ranks : 1);
 }
 
-Layout layout_of(const Call& call, std::uint32_t rank, std::uint32_t ranks, std::uint32_t root) {
+Layout layout_of(const Call& call, Rank self, std::uint32_t ranks, Rank root) {
   const std::size_t shard = call.count * size_of(call.type);
   Layout layout;
-  layout.sends = sends(call.collective, Rank{rank}, Rank{root});
-  layout.receives = receives(call.collective, Rank{rank}, Rank{root});
+  layout.sends = sends(call.collective, self, root);
+  layout.receives = receives(call.collective, self, root);
   layout.reduces = reduces(call.collective);
   layout.whole = elements_of(call, ranks) * size_of(call.type);
-  layout.own = is_sharded(call.collective) ? rank * shard : 0;
+  layout.own = is_sharded(call.collective) ? index(self) * shard : 0;
   if (layout.sends) layout.sent = shards_sent(call.collective, ranks) * shard;
   if (layout.receives) layout.received = shards_received(call.collective, ranks) * shard;
   return layout;
 }
 
-void check_buffers(const Call& call, std::uint32_t rank, std::uint32_t ranks, std::uint32_t root) {
+void check_buffers(const Call& call, Rank self, std::uint32_t ranks, Rank root) {
   if (call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
     reject(call, fmt::format("{} elements do not fit the address space", call.count));
   }
   if (call.count == 0) return;
-  const Layout layout = layout_of(call, rank, ranks, root);
+  const Layout layout = layout_of(call, self, ranks, root);
   if (call.send == nullptr && layout.sends) reject(call, "send is null");
   if (call.recv == nullptr && layout.receives) reject(call, "recv is null");
   if (!layout.sends || !layout.receives) return;

@@ -33,11 +33,11 @@ struct Layout {
 };
 
 /// `root`: of the collective, if it has one.
-Layout layout_of(const Call& call, std::uint32_t rank, std::uint32_t ranks, std::uint32_t root);
+Layout layout_of(const Call& call, Rank self, std::uint32_t ranks, Rank root);
 
 /// \throws Error(InvalidArgument): the sizes do not fit the address space, a buffer that is needed
 /// is null, send and recv overlap without being in place.
-void check_buffers(const Call& call, std::uint32_t rank, std::uint32_t ranks, std::uint32_t root);
+void check_buffers(const Call& call, Rank self, std::uint32_t ranks, Rank root);
 
 /// The elements of the whole.
 [[nodiscard]] std::uint64_t elements_of(const Call& call, std::uint32_t ranks);

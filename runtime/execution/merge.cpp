@@ -18,9 +18,11 @@ constexpr std::uint64_t kPipelineMessages = 16;
 
 /// One rank's part in a transfer, in the order of make_plan().
 struct Move {
-  std::uint32_t rank = 0, step = 0;
+  Rank rank{};
+  std::uint32_t step = 0;
   Action action = Action::Send;
-  std::uint32_t index = 0, peer = 0;
+  std::uint32_t index = 0;
+  Rank peer{};
   /// The order alone matters to the sum, not the steps.
   bool operator==(const Move& other) const {
     return std::tie(rank, action, peer) == std::tie(other.rank, other.action, other.peer);
@@ -46,8 +48,8 @@ std::vector<Course> courses_of(const Schedule& schedule) {
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
     const Transfer& t = schedule.transfers[i];
     const Action action = t.op == Op::Reduce ? Action::Reduce : Action::Copy;
-    courses[t.chunk].push_back({index(t.src), t.step, Action::Send, i, index(t.dst)});
-    courses[t.chunk].push_back({index(t.dst), t.step, action, i, index(t.src)});
+    courses[t.chunk].push_back({t.src, t.step, Action::Send, i, t.dst});
+    courses[t.chunk].push_back({t.dst, t.step, action, i, t.src});
   }
   for (Course& course : courses) {
     std::sort(course.begin(), course.end(), [](const Move& a, const Move& b) {

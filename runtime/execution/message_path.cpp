@@ -28,13 +28,13 @@ std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("the communicator has no {} schedule", to_string(call.collective)));
   }
-  const std::uint32_t root = programs_->root_of(call.collective, root_);
-  if (call.root && has_root(call.collective) && index(*call.root) != root) {
+  const Rank root = programs_->root_of(call.collective, root_);
+  if (call.root && has_root(call.collective) && *call.root != root) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{} from root {}: the communicator's schedule has root {}",
-                            to_string(call.collective), index(*call.root), root));
+                            to_string(call.collective), *call.root, root));
   }
-  check_buffers(call, engine_->bootstrap().rank(), engine_->bootstrap().size(), root);
+  check_buffers(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(), root);
   return programs_->program_for(call, cut_);
 }
 

@@ -30,7 +30,7 @@ class Planned {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Programs> programs_;
   Programs::Cut cut_;
-  std::uint32_t root_;
+  Rank root_;
 };
 
 class MessagePath final : public HostMemoryPath {

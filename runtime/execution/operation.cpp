@@ -18,7 +18,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace
 
 SharedCall shared_call(const Call& call, const LoadedProgram& loaded) {
-  return shared_call(call, index(loaded.source->schedule.root), loaded.digest);
+  return shared_call(call, loaded.source->schedule.root, loaded.digest);
 }
 
 MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
@@ -27,8 +27,8 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
     : engine_(std::move(engine)),
       program_(std::move(program)),
       call_(call),
-      layout_(layout_of(call, engine_->bootstrap().rank(), engine_->bootstrap().size(),
-                        index(program_->source->schedule.root))) {
+      layout_(layout_of(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(),
+                        program_->source->schedule.root)) {
   const SharedCall shared = shared_call(call, *program_);
   const Execution::Context context{engine_->transport(),
                                    engine_->scratch(),

@@ -32,8 +32,8 @@ void check(const Schedule& schedule, const Transfer& transfer) {
       ErrorCode::InvalidArgument,
       fmt::format("schedule of {} ranks and {} chunks has a transfer of chunk {} from rank {} "
                   "to rank {} at step {}",
-                  schedule.ranks, schedule.chunks.size(), transfer.chunk, index(transfer.src),
-                  index(transfer.dst), transfer.step));
+                  schedule.ranks, schedule.chunks.size(), transfer.chunk, transfer.src,
+                  transfer.dst, transfer.step));
 }
 
 /// Marks what needs scratch, a run of equal (step, chunk) at a time.
@@ -109,13 +109,13 @@ void add_tasks(Program& program, std::span<const std::uint32_t> first_slot,
   const std::uint32_t most = std::max(1U, *std::ranges::max_element(segments));
   for (std::uint32_t t = 0; t < plan.transfers.size(); ++t) {
     const LocalTransfer& transfer = plan.transfers[t];
-    const auto peer = static_cast<std::uint32_t>(
+    const auto lane = static_cast<std::uint32_t>(
         std::lower_bound(plan.peers.begin(), plan.peers.end(), transfer.peer) - plan.peers.begin());
     for (std::uint32_t s = 0; s < segments[transfer.chunk]; ++s) {
       const std::uint32_t slot = first_slot[transfer.chunk] + s;
       const Program::Piece& piece = program.pieces[slot];
       program.tasks.push_back(
-          {t, s, slot, peer, transfer.index * most + s, piece.begin, piece.bytes});
+          {t, s, slot, lane, transfer.index * most + s, piece.begin, piece.bytes});
     }
   }
 }
@@ -144,17 +144,17 @@ void group_by_slot(Program& program) {
 
 }  // namespace
 
-Plan make_plan(const Schedule& schedule, std::uint32_t rank) {
+Plan make_plan(const Schedule& schedule, Rank self) {
   Plan plan;
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
     const Transfer& transfer = schedule.transfers[i];
     check(schedule, transfer);
-    if (index(transfer.src) == rank) {
+    if (transfer.src == self) {
       plan.transfers.push_back(
-          {transfer.step, Action::Send, i, transfer.chunk, index(transfer.dst)});
-    } else if (index(transfer.dst) == rank) {
+          {transfer.step, Action::Send, i, transfer.chunk, seat_of(transfer.dst)});
+    } else if (transfer.dst == self) {
       const Action action = transfer.op == Op::Reduce ? Action::Reduce : Action::Copy;
-      plan.transfers.push_back({transfer.step, action, i, transfer.chunk, index(transfer.src)});
+      plan.transfers.push_back({transfer.step, action, i, transfer.chunk, seat_of(transfer.src)});
     }
   }
   std::sort(plan.transfers.begin(), plan.transfers.end(), [](const auto& a, const auto& b) {
@@ -185,7 +185,7 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
     const Task& task = program.tasks[id];
     longest = std::max(longest, task.bytes);
     const bool send = plan.transfers[task.transfer].action == Action::Send;
-    if (send) sent_to[task.peer] = true;
+    if (send) sent_to[task.lane] = true;
     program.receives |= !send;
     if (plan.transfers[task.transfer].scratch) {
       program.scratch_tasks.push_back(id);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "runtime/job/links.hpp"
 
 namespace multitree::runtime {
 
@@ -21,7 +22,7 @@ struct LocalTransfer {
   Action action = Action::Send;
   std::uint32_t index = 0;  ///< into Schedule::transfers
   std::uint32_t chunk = 0;
-  std::uint32_t peer = 0;
+  Seat peer{};
   /// The data waits in scratch memory for its turn: every Reduce, and a Copy whose step also sends
   /// the old value (that send could wait for the peer's, and the peer's for our receive).
   bool scratch = false;
@@ -30,20 +31,20 @@ struct LocalTransfer {
 /// The size-independent part, made once a schedule.
 struct Plan {
   std::vector<LocalTransfer> transfers;  ///< by (step, chunk, action, index)
-  std::vector<std::uint32_t> peers;      ///< ascending
+  std::vector<Seat> peers;               ///< ascending
   /// Most transfers that go through scratch in one (step, chunk): fewer buffers could deadlock.
   std::uint32_t scratch_floor = 0;
 };
 
 /// \throws Error(InvalidArgument) if a transfer names a rank or chunk that does not exist.
-Plan make_plan(const Schedule& schedule, std::uint32_t rank);
+Plan make_plan(const Schedule& schedule, Rank self);
 
 /// A message: one segment of one transfer. Tasks are numbered in the order of issue.
 struct Task {
   std::uint32_t transfer = 0;  ///< into Plan::transfers
   std::uint32_t segment = 0;
   std::uint32_t slot = 0;
-  std::uint32_t peer = 0;     ///< into Plan::peers
+  std::uint32_t lane = 0;     ///< its peer: into Plan::peers
   std::uint32_t message = 0;  ///< number of the message in the whole collective, part of its tag
   std::uint64_t begin = 0;    ///< bytes
   std::uint64_t bytes = 0;
@@ -77,7 +78,7 @@ struct Program {
   std::uint32_t scratch_blocks = 0;          ///< how many of them may be posted at a time
   std::uint64_t scratch_bytes = 0;           ///< of one block
   std::uint32_t sends_in_flight = 0;         ///< to one peer
-  std::vector<std::uint32_t> sent_to;        ///< ranks that messages go to, ascending
+  std::vector<Seat> sent_to;                 ///< whom messages go to, ascending
   bool receives = false;                     ///< whether any message comes
 };
 

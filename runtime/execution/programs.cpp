@@ -43,14 +43,14 @@ std::uint64_t digest_of(std::uint64_t schedule, std::span<const ElementRange> ra
 
 }  // namespace
 
-Programs::Programs(std::vector<SizedSchedules> plans, std::uint32_t rank, std::uint32_t ranks)
-    : rank_(rank), ranks_(ranks) {
+Programs::Programs(std::vector<SizedSchedules> plans, Rank self, std::uint32_t ranks)
+    : self_(self), ranks_(ranks) {
   for (SizedSchedules& plan : plans) load(std::move(plan));
   if (ranks == 1) fill_in_for_one_rank();
 }
 
 std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule) const {
-  Plan own = make_plan(schedule, rank_);
+  Plan own = make_plan(schedule, self_);
   const std::uint64_t digest = digest_of(schedule);
   return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own), digest);
 }
@@ -83,15 +83,15 @@ void Programs::fill_in_for_one_rank() {
   }
 }
 
-std::uint32_t Programs::root_of(Collective collective, std::uint32_t otherwise) const {
-  if (!has_root(collective)) return 0;
+Rank Programs::root_of(Collective collective, Rank otherwise) const {
+  if (!has_root(collective)) return Rank{0};
   const auto found = schedules_.find(collective);
   if (found == schedules_.end()) return otherwise;
-  return index(found->second.front().loaded->schedule.root);
+  return found->second.front().loaded->schedule.root;
 }
 
-std::vector<std::uint32_t> Programs::peers() const {
-  std::vector<std::uint32_t> all;
+std::vector<Seat> Programs::peers() const {
+  std::vector<Seat> all;
   for (const auto& [collective, sized] : schedules_) {
     for (const Sized& one : sized) {
       all.insert(all.end(), one.loaded->plan.peers.begin(), one.loaded->plan.peers.end());

@@ -19,16 +19,16 @@ namespace multitree::runtime {
 
 class Programs {
  public:
-  /// For rank `rank` of `ranks`. With one rank every collective is a copy, and no schedule is
+  /// For rank `self` of `ranks`. With one rank every collective is a copy, and no schedule is
   /// needed to say so. \throws Error(InvalidArgument): two lists for one collective, another number
   /// of ranks, as check_sized().
-  Programs(std::vector<SizedSchedules> plans, std::uint32_t rank, std::uint32_t ranks);
+  Programs(std::vector<SizedSchedules> plans, Rank self, std::uint32_t ranks);
 
   [[nodiscard]] bool serves(Collective collective) const { return schedules_.contains(collective); }
   /// The root that the schedules of a collective have; `otherwise` if there are none.
-  [[nodiscard]] std::uint32_t root_of(Collective collective, std::uint32_t otherwise) const;
+  [[nodiscard]] Rank root_of(Collective collective, Rank otherwise) const;
   /// Those that any schedule sends to or receives from, ascending.
-  [[nodiscard]] std::vector<std::uint32_t> peers() const;
+  [[nodiscard]] std::vector<Seat> peers() const;
   /// The spec of the schedule for a vector of `bytes`; empty if there is none.
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
 
@@ -52,7 +52,8 @@ class Programs {
   [[nodiscard]] const Sized* find(Collective collective, std::uint64_t bytes) const;
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule) const;
 
-  std::uint32_t rank_, ranks_;
+  Rank self_;
+  std::uint32_t ranks_;
   std::map<Collective, std::vector<Sized>> schedules_;  ///< ascending by size
   std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
       programs_;  ///< by collective, elements, element size

@@ -49,7 +49,8 @@ const LocalTransfer& TaskRecording::transfer_of(std::uint32_t id) const {
 void TaskRecording::add(std::uint32_t id, Event::Kind kind, std::int64_t begin, std::int64_t end) {
   const Task& task = program_.tasks[id];
   const LocalTransfer& transfer = transfer_of(id);
-  recorder_.add({kind, transfer.index, task.segment, transfer.peer, task.bytes, begin, end});
+  recorder_.add(
+      {kind, transfer.index, task.segment, rank_at(transfer.peer), task.bytes, begin, end});
 }
 
 }  // namespace multitree::runtime

@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "topologies/topology.hpp"
+
 namespace multitree::runtime {
 
 /// Something that a rank did. Trivially copyable: equal programs exchange it as bytes.
@@ -23,12 +25,12 @@ struct Event {
     CopyOut,  ///< without messages: what others have made, to the own output
     Wait,     ///< without messages: for everybody's publication of one part
   };
-  static constexpr std::uint32_t kNoPeer = ~0U;
+  static constexpr Rank kNoPeer{~0U};
 
   Kind kind = Kind::Send;
   std::uint32_t transfer = 0;  ///< of a message: into Schedule::transfers
   std::uint32_t segment = 0;   ///< of a message: of its chunk; else the part
-  std::uint32_t peer = kNoPeer;
+  Rank peer = kNoPeer;
   std::uint64_t bytes = 0;
   std::int64_t begin_ns = 0, end_ns = 0;  ///< CLOCK_MONOTONIC of this host
 };

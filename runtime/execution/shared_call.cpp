@@ -22,10 +22,10 @@ std::string words_of(const SharedCall& call, bool with_schedule) {
 
 }  // namespace
 
-SharedCall shared_call(const Call& call, std::uint32_t root, std::uint64_t schedule) {
+SharedCall shared_call(const Call& call, Rank root, std::uint64_t schedule) {
   return {.count = call.count,
           .schedule = schedule,
-          .root = has_root(call.collective) ? root : 0,
+          .root = has_root(call.collective) ? root : Rank{0},
           .collective = call.collective,
           .type = call.type,
           .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
@@ -33,19 +33,19 @@ SharedCall shared_call(const Call& call, std::uint32_t root, std::uint64_t sched
 
 std::uint32_t digest_of(const SharedCall& call) {
   const std::array<std::uint64_t, 4> words{
-      call.count, call.schedule, call.root,
+      call.count, call.schedule, index(call.root),
       std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
           std::uint64_t{static_cast<std::uint8_t>(call.type)} << 8 |
           static_cast<std::uint8_t>(call.op)};
   return static_cast<std::uint32_t>(XXH3_64bits(words.data(), sizeof words));
 }
 
-std::string words_of_difference(std::uint32_t rank, const SharedCall& call, std::uint32_t other,
+std::string words_of_difference(Seat self, const SharedCall& call, Seat other,
                                 const SharedCall& its) {
   SharedCall same_schedule = its;
   same_schedule.schedule = call.schedule;
   const bool schedules = same_schedule == call;
-  return fmt::format("rank {} calls {}, rank {} calls {}", rank, words_of(call, schedules), other,
+  return fmt::format("rank {} calls {}, rank {} calls {}", self, words_of(call, schedules), other,
                      words_of(its, schedules));
 }
 

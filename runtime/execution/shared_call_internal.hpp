@@ -15,21 +15,21 @@ namespace multitree::runtime {
 struct SharedCall {
   std::uint64_t count = 0;
   std::uint64_t schedule = 0;  ///< digest of the schedule and of how it is cut; 0 without one
-  std::uint32_t root = 0;
+  Rank root{};
   Collective collective{};
   DataType type{};
   ReduceOp op{};
   bool operator==(const SharedCall&) const = default;
 };
 
-SharedCall shared_call(const Call& call, std::uint32_t root, std::uint64_t schedule);
+SharedCall shared_call(const Call& call, Rank root, std::uint64_t schedule);
 
 /// For tags: equal calls have equal digests, and different ones hardly ever.
 std::uint32_t digest_of(const SharedCall& call);
 
 /// "rank 0 calls allreduce of 1024 float, sum, rank 1 calls allreduce of 1024 int32, max".
 /// Schedules are told only where nothing else differs.
-std::string words_of_difference(std::uint32_t rank, const SharedCall& call, std::uint32_t other,
+std::string words_of_difference(Seat self, const SharedCall& call, Seat other,
                                 const SharedCall& its);
 
 }  // namespace multitree::runtime

@@ -76,11 +76,12 @@ struct Meeting {
 
 /// Collective.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
-  const std::uint32_t rank = bootstrap.rank(), size = bootstrap.size();
+  const bool first_seat = bootstrap.seat() == Seat{0};
+  const std::uint32_t size = bootstrap.size();
   Meeting meeting;
   std::string complaint;
   std::string mine = host_identity() + kSeparator + PeerMemory::describe() + kSeparator;
-  if (rank == 0) {
+  if (first_seat) {
     try {
       meeting.arena = Mapping::create(bytes);
       mine += meeting.arena->describe();
@@ -101,7 +102,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
     }
     reaches = reaches && peers.reach(theirs[1]);
   }
-  if (rank != 0) {
+  if (!first_seat) {
     try {
       meeting.arena = Mapping::open(first[2]);
     } catch (const Error& error) {
@@ -112,7 +113,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       bootstrap.all_gather((reaches ? kReaches : kReachesNot) + complaint, deadline);
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
-  if (rank == 0) meeting.arena->close_door();
+  if (first_seat) meeting.arena->close_door();
   const bool all_reach = std::ranges::all_of(
       answers, [](const std::string& answer) { return answer.front() == kReaches; });
   if (all_reach) meeting.peers = std::move(peers);
@@ -135,9 +136,9 @@ std::uint64_t piece_bytes(std::uint32_t ranks) {
   return std::clamp<std::uint64_t>(kAreasOfAll / ranks, 64 * 1024, 1024 * 1024) / 4096 * 4096;
 }
 
-Group::Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size)
+Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
     : arena_(std::move(arena)),
-      rank_(rank),
+      self_(self),
       size_(size),
       slip_bytes_(whole_lines(card_bytes(size))),
       desk_bytes_(desk_bytes(size)),
@@ -148,7 +149,7 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   Meeting meeting =
       meet(bootstrap, (desk_bytes(size) + 4 * piece_bytes(size)) * size, deadline, why_not);
   if (meeting.arena == nullptr) return nullptr;
-  std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.rank(), size));
+  std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
   group->peers_ = std::move(meeting.peers);
   return group;
 }
@@ -171,53 +172,55 @@ std::uint8_t Group::take_slip() {
 void Group::publish_until(std::uint64_t number) {
   const std::uint64_t first = number > kCards ? number - kCards : 0;
   for (std::uint64_t each = std::max(published_, first) + 1; each <= number; ++each) {
-    card(rank_, each).stamp.store(each, std::memory_order_release);
+    card(self_, each).stamp.store(each, std::memory_order_release);
   }
   published_ = number;
 }
 
-std::uint32_t Group::missing(std::uint64_t number) {
-  if (number <= complete_) return size_;
+std::optional<Seat> Group::missing(std::uint64_t number) {
+  if (number <= complete_) return std::nullopt;
   if (number != awaited_) seen_ = 0;
   awaited_ = number;
-  while (seen_ < size_ && has_published(seen_, number)) ++seen_;
-  if (seen_ == size_) complete_ = number;
-  return seen_;
+  while (seen_ < size_ && has_published(Seat{seen_}, number)) ++seen_;
+  if (seen_ < size_) return Seat{seen_};
+  complete_ = number;
+  return std::nullopt;
 }
 
 void* Group::allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline) {
   Allocation allocation{next_allocation_++, std::vector<std::shared_ptr<Mapping>>(size_)};
   std::string complaint, description;
   try {
-    allocation.parts[rank_] = Mapping::create(bytes);
-    description = allocation.parts[rank_]->describe();
+    allocation.part(self_) = Mapping::create(bytes);
+    description = allocation.part(self_)->describe();
   } catch (const Error& error) {
     complaint = error.what();
   }
   const std::vector<std::string> all = bootstrap.all_gather(description, deadline);
-  for (std::uint32_t r = 0; r < size_ && complaint.empty(); ++r) {
-    if (r == rank_ || all[r].empty()) continue;
+  for (const Seat seat : Seats(size_)) {
+    const std::string& its = all[index(seat)];
+    if (seat == self_ || its.empty() || !complaint.empty()) continue;
     try {
-      allocation.parts[r] = Mapping::open(all[r]);
+      allocation.part(seat) = Mapping::open(its);
     } catch (const Error& error) {
-      complaint = fmt::format("memory of rank {}: {}", r, error.what());
+      complaint = fmt::format("memory of rank {}: {}", seat, error.what());
     }
   }
   const std::string failure = first_complaint(bootstrap.all_gather(complaint, deadline));
   if (!failure.empty()) throw Error(ErrorCode::Io, fmt::format("allocate: {}", failure));
-  allocation.parts[rank_]->close_door();
+  allocation.part(self_)->close_door();
   allocations_.push_back(std::move(allocation));
-  return allocations_.back().parts[rank_]->data();
+  return allocations_.back().part(self_)->data();
 }
 
 bool Group::deallocate(void* memory) {
   return std::erase_if(allocations_,
-                       [&](const Allocation& a) { return a.parts[rank_]->data() == memory; }) != 0;
+                       [&](const Allocation& a) { return a.part(self_)->data() == memory; }) != 0;
 }
 
 std::shared_ptr<Mapping> Group::owner(const void* memory) const {
   for (const Allocation& allocation : allocations_) {
-    if (allocation.parts[rank_]->data() == memory) return allocation.parts[rank_];
+    if (allocation.part(self_)->data() == memory) return allocation.part(self_);
   }
   return nullptr;
 }
@@ -225,7 +228,7 @@ std::shared_ptr<Mapping> Group::owner(const void* memory) const {
 Place Group::find(const void* buffer, std::size_t bytes, bool lend) const {
   const auto* const begin = static_cast<const std::byte*>(buffer);
   for (const Allocation& allocation : allocations_) {
-    const Mapping& mine = *allocation.parts[rank_];
+    const Mapping& mine = *allocation.part(self_);
     const std::less_equal<> not_after;
     if (not_after(mine.data(), begin) && not_after(begin + bytes, mine.data() + mine.bytes())) {
       return {allocation.id, static_cast<std::uint64_t>(begin - mine.data())};
@@ -235,18 +238,18 @@ Place Group::find(const void* buffer, std::size_t bytes, bool lend) const {
   return {kPeerMemory, reinterpret_cast<std::uintptr_t>(buffer)};
 }
 
-Lent Group::at(std::uint32_t rank, const Place& place, std::uint64_t bytes) const {
+Lent Group::at(Seat seat, const Place& place, std::uint64_t bytes) const {
   if (!place.is_lent()) return {};
   if (place.allocation == kPeerMemory) return {.address = place.offset};
   for (const Allocation& known : allocations_) {
     if (known.id != place.allocation) continue;
-    const Mapping& part = *known.parts[rank];
+    const Mapping& part = *known.part(seat);
     if (place.offset <= part.bytes() && bytes <= part.bytes() - place.offset) {
       return {.mapped = part.data() + place.offset};
     }
   }
   throw Error(ErrorCode::Transport,
-              fmt::format("rank {} uses memory of allocate() that this rank has given back", rank));
+              fmt::format("rank {} uses memory of allocate() that this rank has given back", seat));
 }
 
 }  // namespace multitree::runtime::host

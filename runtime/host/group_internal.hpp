@@ -54,7 +54,7 @@ struct Offer {
   std::uint64_t count = 0;
   std::uint64_t send_offset = 0, recv_offset = 0;
   std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
-  std::uint32_t root = 0;
+  Rank root{};
   std::uint8_t collective = 0, type = 0, op = 0;
   std::uint8_t slip = 0;
 };
@@ -83,32 +83,31 @@ class Group {
   /// Collective: whether join() would, if there is memory enough. \throws as join()
   static bool can_join(Bootstrap& bootstrap, Deadline deadline);
 
-  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
 
   /// The card of a rank that goes with a publication.
-  [[nodiscard]] Card& card(std::uint32_t rank, std::uint64_t number) const {
-    return reinterpret_cast<Card*>(desk(rank))[number % kCards];
+  [[nodiscard]] Card& card(Seat seat, std::uint64_t number) const {
+    return reinterpret_cast<Card*>(desk(index(seat)))[number % kCards];
   }
   /// Where the vector of so many bytes lies that goes with a publication of a rank.
-  [[nodiscard]] std::byte* vector(std::uint32_t rank, std::uint64_t number,
-                                  std::uint64_t bytes) const {
-    Card& at = card(rank, number);
-    return bytes <= sizeof at.near ? at.near : slip(rank, at.offer.slip);
+  [[nodiscard]] std::byte* vector(Seat seat, std::uint64_t number, std::uint64_t bytes) const {
+    Card& at = card(seat, number);
+    return bytes <= sizeof at.near ? at.near : slip(seat, at.offer.slip);
   }
   /// A slip for this rank's next publication.
   [[nodiscard]] std::uint8_t take_slip();
   /// Counts while the rank works, so that the others wait.
-  [[nodiscard]] std::atomic<std::uint64_t>& beat_of(std::uint32_t rank) const {
-    return reinterpret_cast<Card*>(desk(rank))[kCards].stamp;
+  [[nodiscard]] std::atomic<std::uint64_t>& beat_of(Seat seat) const {
+    return reinterpret_cast<Card*>(desk(index(seat)))[kCards].stamp;
   }
-  void beat() { beat_of(rank_).fetch_add(1, std::memory_order_relaxed); }
+  void beat() { beat_of(self_).fetch_add(1, std::memory_order_relaxed); }
   /// The areas of a rank that go with a publication.
-  [[nodiscard]] std::byte* input(std::uint32_t rank, std::uint64_t number) const {
-    return area(4 * rank + number % 2);
+  [[nodiscard]] std::byte* input(Seat seat, std::uint64_t number) const {
+    return area(4 * index(seat) + number % 2);
   }
-  [[nodiscard]] std::byte* result(std::uint32_t rank, std::uint64_t number) const {
-    return area(4 * rank + 2 + number % 2);
+  [[nodiscard]] std::byte* result(Seat seat, std::uint64_t number) const {
+    return area(4 * index(seat) + 2 + number % 2);
   }
   /// Whether ranks read and write each other's own memory for vectors of so many bytes: where the
   /// kernel lets them, and it is faster than through areas.
@@ -122,11 +121,11 @@ class Group {
   void publish() { publish_until(published_ + 1); }
   /// All up to `number`, with nothing in those that are skipped.
   void publish_until(std::uint64_t number);
-  [[nodiscard]] bool has_published(std::uint32_t rank, std::uint64_t number) const {
-    return card(rank, number).stamp.load(std::memory_order_acquire) >= number;
+  [[nodiscard]] bool has_published(Seat seat, std::uint64_t number) const {
+    return card(seat, number).stamp.load(std::memory_order_acquire) >= number;
   }
-  /// A rank whose publication `number` is missing; size() if all are there.
-  std::uint32_t missing(std::uint64_t number);
+  /// One whose publication `number` is missing; none if all are there.
+  std::optional<Seat> missing(std::uint64_t number);
   /// The last publication that belongs to an operation in which this rank's areas were used.
   [[nodiscard]] std::uint64_t areas_used_until() const { return areas_used_until_; }
   void use_areas_until(std::uint64_t number) { areas_used_until_ = number; }
@@ -156,21 +155,25 @@ class Group {
   [[nodiscard]] Place find(const void* buffer, std::size_t bytes, bool lend) const;
   /// The same place as this rank sees it. \throws Error(Transport) naming the rank if that has
   /// offered what it has not
-  [[nodiscard]] Lent at(std::uint32_t rank, const Place& place, std::uint64_t bytes) const;
+  [[nodiscard]] Lent at(Seat seat, const Place& place, std::uint64_t bytes) const;
 
  private:
   struct Allocation {
     std::uint32_t id = 0;
-    std::vector<std::shared_ptr<Mapping>> parts;  ///< by rank
+    std::vector<std::shared_ptr<Mapping>> parts;  ///< by seat
+    [[nodiscard]] std::shared_ptr<Mapping>& part(Seat seat) { return parts[index(seat)]; }
+    [[nodiscard]] const std::shared_ptr<Mapping>& part(Seat seat) const {
+      return parts[index(seat)];
+    }
   };
 
-  Group(std::shared_ptr<Mapping> arena, std::uint32_t rank, std::uint32_t size);
+  Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size);
 
-  [[nodiscard]] std::byte* desk(std::uint32_t rank) const {
-    return arena_->data() + rank * desk_bytes_;
+  [[nodiscard]] std::byte* desk(std::uint32_t number) const {
+    return arena_->data() + number * desk_bytes_;
   }
-  [[nodiscard]] std::byte* slip(std::uint32_t rank, std::uint32_t number) const {
-    return desk(rank) + (kCards + 1) * sizeof(Card) + number * slip_bytes_;
+  [[nodiscard]] std::byte* slip(Seat seat, std::uint32_t number) const {
+    return desk(index(seat)) + (kCards + 1) * sizeof(Card) + number * slip_bytes_;
   }
   [[nodiscard]] std::byte* area(std::uint64_t number) const {
     return desk(size_) + number * area_bytes_;
@@ -178,13 +181,14 @@ class Group {
 
   std::shared_ptr<Mapping> arena_;
   std::optional<PeerMemory> peers_;
-  std::uint32_t rank_, size_;
+  Seat self_;
+  std::uint32_t size_;
   std::uint64_t slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;
   std::uint64_t areas_used_until_ = 0;
   std::array<std::uint64_t, kCards> slips_{};  ///< the publications that they were used for
   std::uint64_t complete_ = 0;                 ///< all have published it
-  std::uint64_t awaited_ = 0;                  ///< of it ranks below seen_ have published
+  std::uint64_t awaited_ = 0;                  ///< of it seats below seen_ have published
   std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;

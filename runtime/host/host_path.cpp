@@ -26,7 +26,7 @@ std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("root {} of {} ranks: expected less",
                                                         index(*call.root), group_->size()));
   }
-  check_buffers(call, group_->rank(), group_->size(), root_of(call));
+  check_buffers(call, rank_at(group_->self()), group_->size(), root_of(call));
   return nullptr;
 }
 

@@ -34,15 +34,15 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
-  [[nodiscard]] std::uint32_t root_of(const Call& call) const {
-    return call.root ? index(*call.root) : programs_->root_of(call.collective, root_);
+  [[nodiscard]] Rank root_of(const Call& call) const {
+    return call.root ? *call.root : programs_->root_of(call.collective, root_);
   }
 
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Group> group_;
   std::shared_ptr<const Programs> programs_;
   std::shared_ptr<Recorder> recorder_;
-  std::uint32_t root_;
+  Rank root_;
   Deadline timeout_;
 };
 

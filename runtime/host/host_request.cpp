@@ -23,10 +23,8 @@ constexpr int kSpins = 2000, kYields = 64;
 
 class NoTransport final : public Transport {
  public:
-  void send(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) override {
-    fail();
-  }
-  void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override { fail(); }
+  void send(Seat, std::uint64_t, const void*, std::size_t, Completion&) override { fail(); }
+  void receive(Seat, std::uint64_t, void*, std::size_t, Completion&) override { fail(); }
   bool progress() override { return false; }
   void drain(Deadline) override {}
   void abort() override {}
@@ -42,8 +40,8 @@ class NoTransport final : public Transport {
 
 std::unique_ptr<Transport> make_no_transport() { return std::make_unique<NoTransport>(); }
 
-HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call,
-                         std::uint32_t root, std::uint64_t sequence, Recorder* recorder)
+HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
+                         std::uint64_t sequence, Recorder* recorder)
     : engine_(std::move(engine)),
       operation_(group, call, root, active(recorder)),
       sequence_(sequence),

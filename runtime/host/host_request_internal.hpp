@@ -19,7 +19,7 @@ std::unique_ptr<Transport> make_no_transport();
 /// The engine drives it from enlist() on.
 class HostRequest final : public Operation {
  public:
-  HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, std::uint32_t root,
+  HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
               std::uint64_t sequence, Recorder* recorder);
   ~HostRequest() override;
 

@@ -25,7 +25,7 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder)
+HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder)
     : group_(group),
       call_(call),
       send_(bytes_of(call.send)),
@@ -63,7 +63,7 @@ std::uint64_t HostOperation::received_bytes() const {
 
 bool HostOperation::advance() {
   if (state_ == State::Done || !group_.is_next(ticket_)) return false;
-  if (const std::uint32_t rank = missing(); rank != group_.size()) return worked_elsewhere(rank);
+  if (const auto seat = missing()) return worked_elsewhere(*seat);
   if (state_ == State::Queued) {
     begin();
   } else if (state_ == State::Running) {
@@ -79,7 +79,7 @@ HostOperation::Whom HostOperation::sources() const {
   if (reduces_slices()) return Whom::Everyone;
   if (!receives(me())) return Whom::Nobody;
   if (facts(call_.collective).start != Holder::Root) return Whom::Everyone;
-  return me() == root_ ? Whom::Nobody : Whom::Root;
+  return is_root(me()) ? Whom::Nobody : Whom::Root;
 }
 
 /// Who takes this rank's data.
@@ -87,7 +87,7 @@ HostOperation::Whom HostOperation::readers() const {
   if (reduces_slices()) return Whom::Everyone;
   if (!sends(me())) return Whom::Nobody;
   if (facts(call_.collective).end != Holder::Root) return Whom::Everyone;
-  return me() == root_ ? Whom::Nobody : Whom::Root;
+  return is_root(me()) ? Whom::Nobody : Whom::Root;
 }
 
 /// Who reads or writes this rank's buffers themselves.
@@ -106,15 +106,16 @@ std::uint64_t HostOperation::awaited_number() const {
   return mode_ == Mode::Card ? card : std::max(card, group_.areas_used_until());
 }
 
-bool HostOperation::awaits(std::uint32_t rank) const {
-  return waits_for_ == Whom::Everyone || (waits_for_ == Whom::Root && rank == root_);
+bool HostOperation::awaits(Seat seat) const {
+  return waits_for_ == Whom::Everyone || (waits_for_ == Whom::Root && is_root(seat));
 }
 
-/// A rank that keeps this one waiting; as many as there are if none does.
-std::uint32_t HostOperation::missing() {
+/// One that keeps this rank waiting, if any does.
+std::optional<Seat> HostOperation::missing() {
   if (waits_for_ == Whom::Everyone) return group_.missing(awaited_number());
-  const bool there = waits_for_ == Whom::Nobody || group_.has_published(root_, awaited_number());
-  return there ? group_.size() : root_;
+  if (waits_for_ == Whom::Nobody) return std::nullopt;
+  const Seat root = seat_of(root_);
+  return group_.has_published(root, awaited_number()) ? std::nullopt : std::optional(root);
 }
 
 void HostOperation::publish() {
@@ -130,9 +131,9 @@ void HostOperation::note_wait() {
 }
 
 /// Whether the rank that keeps us waiting works: that is progress, though not ours.
-bool HostOperation::worked_elsewhere(std::uint32_t rank) {
+bool HostOperation::worked_elsewhere(Seat seat) {
   if (++polls_ % kPollsPerBeat != 0) return false;
-  const std::uint64_t beat = group_.beat_of(rank).load(std::memory_order_relaxed);
+  const std::uint64_t beat = group_.beat_of(seat).load(std::memory_order_relaxed);
   const bool changed = beat != last_beat_;
   last_beat_ = beat;
   return changed;
@@ -189,8 +190,8 @@ void HostOperation::write_offer() {
 
 void HostOperation::check_offers() const {
   if (waits_for_ == Whom::Nobody) return;
-  const auto called = [&](std::uint32_t rank) {
-    const Offer& offer = group_.card(rank, group_.published()).offer;
+  const auto called = [&](Seat seat) {
+    const Offer& offer = group_.card(seat, group_.published()).offer;
     return shared_call({.collective = static_cast<Collective>(offer.collective),
                         .count = offer.count,
                         .type = static_cast<DataType>(offer.type),
@@ -198,7 +199,7 @@ void HostOperation::check_offers() const {
                        offer.root, 0);
   };
   const SharedCall mine = called(me());
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (!awaits(r)) continue;
     const SharedCall other = called(r);
     if (other == mine) continue;
@@ -214,12 +215,12 @@ void HostOperation::read_offers() {
   if (mode_ == Mode::Card) return;
   sends_.assign(group_.size(), {});
   recvs_.assign(group_.size(), {});
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (!awaits(r)) continue;
     const Offer& offer = group_.card(r, group_.published()).offer;
-    sends_[r] = group_.at(r, {offer.send_allocation, offer.send_offset}, sent_bytes());
+    sends_[index(r)] = group_.at(r, {offer.send_allocation, offer.send_offset}, sent_bytes());
     if (!reduces_slices()) continue;
-    recvs_[r] = group_.at(r, {offer.recv_allocation, offer.recv_offset}, received_bytes());
+    recvs_[index(r)] = group_.at(r, {offer.recv_allocation, offer.recv_offset}, received_bytes());
   }
   if (reads_all_where_it_is()) {
     mode_ = Mode::Whole;
@@ -232,10 +233,10 @@ void HostOperation::read_offers() {
 /// Whether nothing that this rank reads or writes, or others read or write of it, is in areas.
 bool HostOperation::reads_all_where_it_is() const {
   if (fills_areas()) return false;
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     const bool taken = reduces_slices() || (receives(me()) && r != me());
-    if (taken && sends(r) && !sends_[r].is_lent()) return false;
-    if (reduces_slices() && receives(r) && !recvs_[r].is_lent()) return false;
+    if (taken && sends(r) && !sends_[index(r)].is_lent()) return false;
+    if (reduces_slices() && receives(r) && !recvs_[index(r)].is_lent()) return false;
   }
   return true;
 }
@@ -257,7 +258,7 @@ void HostOperation::finish() {
 std::string HostOperation::waiting_for() const {
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
   std::string ranks;
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (!awaits(r) || group_.has_published(r, awaited_number())) continue;
     ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
   }

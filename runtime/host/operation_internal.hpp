@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct Pieces {
 class HostOperation final : public Activity {
  public:
   /// `recorder`: told what happens; or null.
-  HostOperation(Group& group, const Call& call, std::uint32_t root, Recorder* recorder = nullptr);
+  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
@@ -63,8 +64,8 @@ class HostOperation final : public Activity {
     return mode_ != Mode::Card && sends(me()) && !my_send_.is_lent();
   }
   [[nodiscard]] std::uint64_t awaited_number() const;
-  [[nodiscard]] std::uint32_t missing();
-  [[nodiscard]] bool awaits(std::uint32_t rank) const;
+  [[nodiscard]] std::optional<Seat> missing();
+  [[nodiscard]] bool awaits(Seat seat) const;
   [[nodiscard]] Whom sources() const;
   [[nodiscard]] Whom readers() const;
   [[nodiscard]] Whom users() const;
@@ -75,7 +76,7 @@ class HostOperation final : public Activity {
   void check_offers() const;
   [[nodiscard]] bool reads_all_where_it_is() const;
   void work();
-  [[nodiscard]] bool worked_elsewhere(std::uint32_t rank);
+  [[nodiscard]] bool worked_elsewhere(Seat seat);
   void end_work();
   void finish();
   void publish();
@@ -90,29 +91,31 @@ class HostOperation final : public Activity {
   void write_to_peers(std::uint64_t at, const std::byte* from, std::uint64_t bytes);
   void reduce_shard(std::uint64_t piece);
   void pull(std::uint64_t piece);
-  void pull_from(std::uint32_t rank, std::byte* to, Range piece);
-  [[nodiscard]] const std::byte* input_of(std::uint32_t rank, std::uint64_t at,
-                                          std::uint64_t at_area, std::uint64_t bytes);
+  void pull_from(Seat seat, std::byte* to, Range piece);
+  [[nodiscard]] const std::byte* input_of(Seat seat, std::uint64_t at, std::uint64_t at_area,
+                                          std::uint64_t bytes);
   [[nodiscard]] std::byte* block(std::uint32_t number);
   [[nodiscard]] std::uint64_t block_elements() const;
 
-  [[nodiscard]] std::uint32_t me() const { return group_.rank(); }
-  [[nodiscard]] bool receives(std::uint32_t rank) const {
-    return multitree::receives(call_.collective, Rank{rank}, Rank{root_});
+  [[nodiscard]] Seat me() const { return group_.self(); }
+  [[nodiscard]] Seats all() const { return Seats(group_.size()); }
+  [[nodiscard]] bool is_root(Seat seat) const { return rank_at(seat) == root_; }
+  [[nodiscard]] bool receives(Seat seat) const {
+    return multitree::receives(call_.collective, rank_at(seat), root_);
   }
-  [[nodiscard]] bool sends(std::uint32_t rank) const {
-    return multitree::sends(call_.collective, Rank{rank}, Rank{root_});
+  [[nodiscard]] bool sends(Seat seat) const {
+    return multitree::sends(call_.collective, rank_at(seat), root_);
   }
   /// Whether each rank reduces a slice of the vector for everybody who wants it.
   [[nodiscard]] bool reduces_slices() const {
     return mode_ != Mode::Card && reduces(call_.collective) && !is_sharded(call_.collective);
   }
   /// Which shard of another rank's input is for this rank.
-  [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? me() : 0; }
+  [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? index(me()) : 0; }
   [[nodiscard]] std::uint64_t sent_bytes() const;
   [[nodiscard]] std::uint64_t received_bytes() const;
   /// A rank's slice of a piece, whole cache lines of it.
-  [[nodiscard]] Range slice_of(Range piece, std::uint32_t rank) const;
+  [[nodiscard]] Range slice_of(Range piece, Seat seat) const;
   [[nodiscard]] std::uint64_t taken_bytes(Range piece) const;
   void store(std::byte* to, const std::byte* from, std::uint64_t bytes) const;
 
@@ -120,7 +123,7 @@ class HostOperation final : public Activity {
   Call call_;
   const std::byte* send_;
   std::byte* recv_;
-  std::uint32_t root_;
+  Rank root_;
   std::uint64_t shards_sent_, shards_received_;  ///< in an input, in a result
   std::uint64_t ticket_;
   std::size_t width_;
@@ -138,7 +141,7 @@ class HostOperation final : public Activity {
   std::uint64_t last_beat_ = 0;
   Recorder* recorder_;
   std::int64_t published_at_ = 0;    ///< ns; for the recorder
-  std::vector<Lent> sends_, recvs_;  ///< by rank, of those that were awaited
+  std::vector<Lent> sends_, recvs_;  ///< by seat, of those that were awaited
 };
 
 }  // namespace multitree::runtime::host

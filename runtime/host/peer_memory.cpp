@@ -40,9 +40,9 @@ bool copy_all(const Copy& copy, pid_t process, std::byte* here, std::uint64_t th
   return true;
 }
 
-[[noreturn]] void fail(std::uint32_t rank, std::string_view what) {
+[[noreturn]] void fail(Seat seat, std::string_view what) {
   throw Error(ErrorCode::Transport,
-              fmt::format("cannot {} the memory of rank {}: {}", what, rank, std::strerror(errno)));
+              fmt::format("cannot {} the memory of rank {}: {}", what, seat, std::strerror(errno)));
 }
 
 }  // namespace
@@ -66,16 +66,17 @@ bool PeerMemory::reach(std::string_view description) {
          found == token;
 }
 
-void PeerMemory::read(std::uint32_t rank, std::byte* to, std::uint64_t address,
-                      std::uint64_t bytes) const {
-  if (!copy_all(::process_vm_readv, processes_[rank], to, address, bytes)) fail(rank, "read");
+void PeerMemory::read(Seat seat, std::byte* to, std::uint64_t address, std::uint64_t bytes) const {
+  if (!copy_all(::process_vm_readv, processes_[index(seat)], to, address, bytes))
+    fail(seat, "read");
 }
 
-void PeerMemory::write(std::uint32_t rank, std::uint64_t address, const std::byte* from,
+void PeerMemory::write(Seat seat, std::uint64_t address, const std::byte* from,
                        std::uint64_t bytes) const {
   // The kernel's call takes where from without const.
   auto* const here = const_cast<std::byte*>(from);
-  if (!copy_all(::process_vm_writev, processes_[rank], here, address, bytes)) fail(rank, "write");
+  if (!copy_all(::process_vm_writev, processes_[index(seat)], here, address, bytes))
+    fail(seat, "write");
 }
 
 }  // namespace multitree::runtime::host

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/job/links.hpp"
+
 namespace multitree::runtime::host {
 
 /// The processes of a group.
@@ -24,12 +26,11 @@ class PeerMemory {
   bool reach(std::string_view description);
 
   /// \throws Error(Transport) naming the rank and the kernel's reason
-  void read(std::uint32_t rank, std::byte* to, std::uint64_t address, std::uint64_t bytes) const;
-  void write(std::uint32_t rank, std::uint64_t address, const std::byte* from,
-             std::uint64_t bytes) const;
+  void read(Seat seat, std::byte* to, std::uint64_t address, std::uint64_t bytes) const;
+  void write(Seat seat, std::uint64_t address, const std::byte* from, std::uint64_t bytes) const;
 
  private:
-  std::vector<pid_t> processes_;  ///< by rank
+  std::vector<pid_t> processes_;  ///< by seat
 };
 
 }  // namespace multitree::runtime::host

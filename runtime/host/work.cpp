@@ -31,13 +31,13 @@ void HostOperation::store(std::byte* to, const std::byte* from, std::uint64_t by
   past_caches_ ? copy_past_caches(to, from, bytes) : copy_bytes(to, from, bytes);
 }
 
-Range HostOperation::slice_of(Range piece, std::uint32_t rank) const {
+Range HostOperation::slice_of(Range piece, Seat seat) const {
   const std::uint64_t line = 64 / width_;
   const std::uint64_t lines = (piece.count() + line - 1) / line;
   const auto cut = [&](std::uint64_t r) {
     return std::min(piece.begin + lines * r / group_.size() * line, piece.end);
   };
-  return {cut(rank), cut(rank + 1)};
+  return {cut(index(seat)), cut(index(seat) + 1)};
 }
 
 /// What this rank sums up, or pulls, of a piece.
@@ -52,7 +52,7 @@ void HostOperation::read_cards() {
   if (bytes == 0 || !receives(me())) return;
   const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
   inputs.clear();
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (!sends(r)) continue;
     inputs.push_back(group_.vector(r, group_.published(), sent_bytes()) + shard_read() * bytes);
   }
@@ -78,8 +78,9 @@ void HostOperation::copy_in(std::uint64_t i) {
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, i, bytes);
   group_.beat();
   if (shards_sent_ > 1) {
-    for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      if (r != me()) copy_bytes(area + r * bytes, from + r * call_.count * width_, bytes);
+    for (const Seat r : all()) {
+      if (r != me())
+        copy_bytes(area + index(r) * bytes, from + index(r) * call_.count * width_, bytes);
     }
     return;
   }
@@ -118,14 +119,14 @@ std::byte* HostOperation::block(std::uint32_t number) {
 
 /// Bytes from `at` of what a rank puts in, or from `at_area` of its area: where they lie, or where
 /// they have been fetched to, which is up to a block.
-const std::byte* HostOperation::input_of(std::uint32_t rank, std::uint64_t at,
-                                         std::uint64_t at_area, std::uint64_t bytes) {
-  if (rank == me()) return send_ + at;
-  const Lent& lent = sends_[rank];
+const std::byte* HostOperation::input_of(Seat seat, std::uint64_t at, std::uint64_t at_area,
+                                         std::uint64_t bytes) {
+  if (seat == me()) return send_ + at;
+  const Lent& lent = sends_[index(seat)];
   if (lent.mapped != nullptr) return lent.mapped + at;
-  if (!lent.is_lent()) return group_.input(rank, group_.published()) + at_area;
-  group_.peers().read(rank, block(rank), lent.address + at, bytes);
-  return block(rank);
+  if (!lent.is_lent()) return group_.input(seat, group_.published()) + at_area;
+  group_.peers().read(seat, block(index(seat)), lent.address + at, bytes);
+  return block(index(seat));
 }
 
 /// This rank's slice of a piece that begins at element `from`, for everybody.
@@ -139,12 +140,12 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
     const std::uint64_t bytes = count * width_, whole = at * width_, part = (at - from) * width_;
     outputs.clear();
     bool area = false;
-    for (std::uint32_t r = 0; r < n; ++r) {
-      inputs[r] = input_of(r, whole, part, bytes);
+    for (const Seat r : all()) {
+      inputs[index(r)] = input_of(r, whole, part, bytes);
       if (!receives(r)) continue;
-      std::byte* const out = r == me() ? recv_ : recvs_[r].mapped;
+      std::byte* const out = r == me() ? recv_ : recvs_[index(r)].mapped;
       if (out != nullptr) outputs.push_back(out + whole);
-      area |= !recvs_[r].is_lent() && r != me();
+      area |= !recvs_[index(r)].is_lent() && r != me();
     }
     if (area) {
       outputs.insert(outputs.begin(), group_.result(me(), group_.published() + 1) + part);
@@ -163,9 +164,9 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
 
 /// Into the outputs that are peers' own memory.
 void HostOperation::write_to_peers(std::uint64_t at, const std::byte* from, std::uint64_t bytes) {
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
-    if (r == me() || recvs_[r].address == 0) continue;
-    group_.peers().write(r, recvs_[r].address + at, from, bytes);
+  for (const Seat r : all()) {
+    if (r == me() || recvs_[index(r)].address == 0) continue;
+    group_.peers().write(r, recvs_[index(r)].address + at, from, bytes);
   }
 }
 
@@ -177,9 +178,9 @@ void HostOperation::reduce_shard(std::uint64_t i) {
   inputs.resize(group_.size());
   for (std::uint64_t at = piece.begin; at < piece.end;) {
     const std::uint64_t count = std::min(block_elements(), piece.end - at);
-    for (std::uint32_t r = 0; r < group_.size(); ++r) {
-      inputs[r] = input_of(r, (shard_read() * call_.count + at) * width_,
-                           (area + at - piece.begin) * width_, count * width_);
+    for (const Seat r : all()) {
+      inputs[index(r)] = input_of(r, (shard_read() * call_.count + at) * width_,
+                                  (area + at - piece.begin) * width_, count * width_);
     }
     std::byte* const out = recv_ + at * width_;
     std::byte* const sum = group_.size() > kernels::kMaxInputs ? block(group_.size()) : out;
@@ -196,25 +197,25 @@ void HostOperation::pull(std::uint64_t i) {
   if (!receives(me())) return;
   const Range piece = pieces_.piece(i);
   for (std::uint32_t step = 0; step < group_.size(); ++step) {
-    const std::uint32_t r = (me() + step) % group_.size();  // not all from the same rank at once
+    const Seat r{(index(me()) + step) % group_.size()};  // not all from the same rank at once
     if (!sends(r)) continue;
-    const std::uint64_t base = shards_received_ > 1 ? r * call_.count : 0;
+    const std::uint64_t base = shards_received_ > 1 ? index(r) * call_.count : 0;
     pull_from(r, recv_ + (base + piece.begin) * width_, piece);
     group_.beat();
   }
 }
 
-void HostOperation::pull_from(std::uint32_t rank, std::byte* to, Range piece) {
+void HostOperation::pull_from(Seat seat, std::byte* to, Range piece) {
   const std::uint64_t bytes = piece.count() * width_;
   const std::uint64_t at = (shard_read() * call_.count + piece.begin) * width_;
-  const Lent& lent = sends_[rank];
-  if (rank == me()) return store(to, send_ + at, bytes);
+  const Lent& lent = sends_[index(seat)];
+  if (seat == me()) return store(to, send_ + at, bytes);
   if (lent.mapped != nullptr) return store(to, lent.mapped + at, bytes);
   if (!lent.is_lent()) {
-    return store(to, group_.input(rank, group_.published()) + shard_read() * bytes, bytes);
+    return store(to, group_.input(seat, group_.published()) + shard_read() * bytes, bytes);
   }
   for (std::uint64_t done = 0; done < bytes; done += kBytesPerBeat) {
-    group_.peers().read(rank, to + done, lent.address + at + done,
+    group_.peers().read(seat, to + done, lent.address + at + done,
                         std::min(kBytesPerBeat, bytes - done));
     group_.beat();
   }
@@ -226,7 +227,7 @@ void HostOperation::copy_out(std::uint64_t i) {
   const Range piece = pieces_.piece(i);
   const PhaseRecording phase(recorder_, Event::Kind::CopyOut, i, piece.count() * width_);
   group_.beat();
-  for (std::uint32_t r = 0; r < group_.size(); ++r) {
+  for (const Seat r : all()) {
     if (r == me()) continue;
     const Range slice = slice_of(piece, r);  // in its rank's area
     store(recv_ + slice.begin * width_,

@@ -33,7 +33,7 @@ class Bootstrap;
 /// A job made of what is left of another.
 struct Shrunk {
   std::shared_ptr<Bootstrap> job;
-  std::vector<std::uint32_t> survivors;  ///< by new rank: the rank in the old job; ascending
+  std::vector<Seat> survivors;  ///< by new seat: the seat in the old job; ascending
   /// All that have died so far between ranks that are still there, in the numbers of the new job;
   /// ascending.
   std::vector<DeadLink> dead_links = {};
@@ -47,9 +47,9 @@ class Bootstrap {
   Bootstrap(const Bootstrap&) = delete;
   Bootstrap& operator=(const Bootstrap&) = delete;
 
-  [[nodiscard]] virtual std::uint32_t rank() const = 0;
+  [[nodiscard]] virtual Seat seat() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
-  /// Everybody's blob, by rank. \throws Error(Timeout) naming the ranks that are missing, or
+  /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.
   virtual std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) = 0;
   void barrier(Deadline deadline) { all_gather({}, deadline); }
@@ -62,21 +62,20 @@ class Bootstrap {
   /// to them, which is the failure of links and not of ranks. `left`: where other links of this
   /// rank lead. One that has lost all links counts as dead when the job shrinks (unless everybody
   /// has: then the lowest rank stays).
-  virtual void report_dead_links(std::span<const std::uint32_t> peers,
-                                 std::span<const std::uint32_t> left,
+  virtual void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
                                  const std::string& reason) = 0;
   /// Not collective, never blocks: the link that failure(), or the failure that this rank reported,
   /// is about; empty if it is about something else.
   [[nodiscard]] virtual std::optional<DeadLink> dead_link() = 0;
-  /// Not collective, never blocks: the rank that failure() is about, which died or was the first to
-  /// give up; empty if it is about something else.
-  [[nodiscard]] virtual std::optional<std::uint32_t> lost_rank() = 0;
+  /// Not collective, never blocks: the process that failure() is about, which died or was the first
+  /// to give up; empty if it is about something else.
+  [[nodiscard]] virtual std::optional<Seat> lost_seat() = 0;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of
   /// no use afterwards. \throws Error(Transport) if this rank was left out or the coordinator is
   /// gone, Error(Timeout).
-  virtual Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) = 0;
+  virtual Shrunk shrink(Deadline deadline, std::span<const Seat> without) = 0;
   Shrunk shrink(Deadline deadline) { return shrink(deadline, {}); }
   /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "Slurm
   /// (PMIx)", "Slurm (PMI-1)", "in-process".
@@ -114,14 +113,13 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options = {});
 /// \throws Error(InvalidArgument) as make_bootstrap().
 bool started_by_launcher();
 
-/// Collective: the same processes as `job`, in which this one is `rank`; everybody names another.
+/// Collective: the same processes as `job`, in which this one has `seat`; everybody names another.
 /// `job` is kept as long as the new one and is of no use otherwise. Its rank 0 hosts the new one.
-/// \throws Error(InvalidArgument) if a rank is not below the size or named twice, Error(Timeout),
+/// \throws Error(InvalidArgument) if a seat is not below the size or named twice, Error(Timeout),
 /// Error(Transport).
-std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
-                                      Deadline deadline);
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, Seat seat, Deadline deadline);
 
-/// For threads of this process: element r is rank r's, to be handed to its thread. \pre ranks > 0
+/// For threads of this process: by seat, each to be handed to its thread. \pre ranks > 0
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks);
 
 }  // namespace multitree::runtime

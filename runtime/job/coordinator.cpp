@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "runtime/job/log_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
@@ -24,12 +23,6 @@ constexpr std::chrono::seconds kIntroduction{10};
 constexpr std::chrono::seconds kGoodbye{1};
 constexpr std::size_t kMaxStrangers = 256;
 
-std::vector<std::uint32_t> all_of(std::uint32_t ranks) {
-  std::vector<std::uint32_t> all(ranks);
-  std::iota(all.begin(), all.end(), 0U);
-  return all;
-}
-
 }  // namespace
 
 Coordinator::Server::Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
@@ -37,8 +30,8 @@ Coordinator::Server::Server(Socket listener, std::uint32_t ranks, std::string to
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       token_(std::move(token)),
       in_charge_(in_charge),
-      seats_(ranks),
-      members_(all_of(ranks)),
+      states_(ranks),
+      members_(all_members(ranks)),
       thread_([this] { run(); }) {}
 
 Coordinator::Server::~Server() {
@@ -63,13 +56,13 @@ void Coordinator::Server::order(std::function<void()> work) {
   wake();
 }
 
-void Coordinator::Server::died(std::uint32_t rank, const std::string& how) {
+void Coordinator::Server::died(Origin rank, const std::string& how) {
   order([this, rank, how] {
     // Of one that has come its connection says so, or has said so.
-    if (seats_.at(rank) != Seat::Empty || !is_member(rank)) return;
-    seats_[rank] = Seat::Dead;
-    broadcast_failure(fmt::format("rank {} died before it joined ({})", number_of(rank), how),
-                      nullptr, number_of(rank));
+    if (states_.at(index(rank)) != State::Empty || !is_member(rank)) return;
+    state_of(rank) = State::Dead;
+    broadcast_failure(fmt::format("rank {} died before it joined ({})", seat_of(rank), how),
+                      nullptr, seat_of(rank));
   });
 }
 
@@ -89,8 +82,9 @@ void Coordinator::Server::run() {
     accept_all();
     for (Guest& guest : guests_) {
       if (guest.channel.open()) serve(guest);
-      const bool late = !guest.rank && Clock::now() - guest.since > kIntroduction;
-      if (late || (guest.leaving && guest.channel.flushed() && !guest.rank)) guest.channel.close();
+      const bool late = !guest.origin && Clock::now() - guest.since > kIntroduction;
+      const bool refused = guest.leaving && guest.channel.flushed() && !guest.origin;
+      if (late || refused) guest.channel.close();
     }
     guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
     try_shrink();
@@ -132,7 +126,7 @@ bool Coordinator::Server::take_orders() {
 /// Milliseconds until something is due without anybody saying anything; -1: nothing is.
 int Coordinator::Server::patience() const {
   const bool strangers =
-      std::any_of(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.rank; });
+      std::any_of(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.origin; });
   int wait = strangers ? 500 : -1;
   if (shrink_by_) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
@@ -148,9 +142,9 @@ void Coordinator::Server::accept_all() {
     Socket socket = accept_from(listener_);
     if (!socket.open()) return;
     const auto strangers = static_cast<std::size_t>(
-        std::count_if(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.rank; }));
+        std::count_if(guests_.begin(), guests_.end(), [](const Guest& g) { return !g.origin; }));
     if (strangers >= kMaxStrangers) continue;  // closes it
-    guests_.push_back({.channel = Channel(std::move(socket)), .rank = {}, .blob = {}});
+    guests_.push_back({.channel = Channel(std::move(socket)), .origin = {}, .blob = {}});
     guests_.back().channel.set_limit(kStrangerBytes);
   }
 }
@@ -167,7 +161,7 @@ void Coordinator::Server::serve(Guest& guest) {
 
 void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
   if (guest.leaving) return;
-  if (!guest.rank) {
+  if (!guest.origin) {
     if (frame.type == FrameType::Hello) return admit(guest, frame);
     if (frame.type == FrameType::Rejoin) return readmit(guest, frame);
     return refuse(guest, "not a rank of a multitree job");
@@ -180,10 +174,10 @@ void Coordinator::Server::handle(Guest& guest, const Frame& frame) {
       return guest.channel.send(FrameType::Missing, missing());
     case FrameType::Failure:
       return broadcast_failure(
-          fmt::format("rank {} gave up: {}", number_of(*guest.rank), frame.payload), &guest,
-          number_of(*guest.rank));
+          fmt::format("rank {} gave up: {}", seat_of(*guest.origin), frame.payload), &guest,
+          seat_of(*guest.origin));
     case FrameType::Bye:
-      seats_[*guest.rank] = Seat::Left;
+      state_of(*guest.origin) = State::Left;
       guest.leaving = true;
       return try_gather();
     case FrameType::Shrink:
@@ -202,22 +196,23 @@ void Coordinator::Server::admit(Guest& guest, const Frame& frame) {
   if (magic != kMagic || token != token_ || !rank || !size) {
     return refuse(guest, kWrongToken, FrameType::Stranger);
   }
-  if (*size != seats_.size() || *rank >= seats_.size()) {
-    return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", seats_.size(),
+  if (*size != states_.size() || *rank >= states_.size()) {
+    return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", states_.size(),
                                      *rank, *size));
   }
   if (!in_charge_) {
     guest.leaving = true;
     return guest.channel.send(FrameType::Elsewhere, {});
   }
-  if (!is_member(*rank)) {
+  const Origin origin{*rank};
+  if (!is_member(origin)) {
     return refuse(guest, fmt::format("the job has gone on without rank {}", *rank));
   }
-  if (seats_[*rank] != Seat::Empty) {
+  if (state_of(origin) != State::Empty) {
     return refuse(guest, fmt::format("another process is or was rank {} already", *rank));
   }
-  seats_[*rank] = Seat::Present;
-  guest.rank = rank;
+  state_of(origin) = State::Present;
+  guest.origin = origin;
   guest.channel.set_limit(std::size_t{1} << 30);
   guest.channel.send(FrameType::Welcome, {});
   if (!failure_.empty()) guest.channel.send(FrameType::Failure, failure_);
@@ -233,13 +228,13 @@ void Coordinator::Server::try_gather() {
   std::vector<const std::string*> blobs(members_.size());
   std::size_t waiting = 0;
   for (const Guest& guest : guests_) {
-    if (!guest.rank || !guest.blob) continue;
-    blobs[number_of(*guest.rank)] = &*guest.blob;
+    if (!guest.origin || !guest.blob) continue;
+    blobs[index(seat_of(*guest.origin))] = &*guest.blob;
     ++waiting;
   }
   if (waiting == 0) return;
   const auto gone = std::find_if(members_.begin(), members_.end(),
-                                 [&](std::uint32_t seat) { return seats_[seat] == Seat::Left; });
+                                 [&](Origin one) { return state_of(one) == State::Left; });
   if (gone != members_.end()) {
     // Not a failure unless somebody still counts on that rank, as here.
     for (Guest& guest : guests_) {
@@ -261,14 +256,14 @@ void Coordinator::Server::try_gather() {
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
-                                            std::uint32_t rank) {
-  broadcast_failure(what, except, FrameType::RankFailed, Writer().number(rank).text(what));
+                                            Seat lost) {
+  broadcast_failure(what, except, FrameType::RankFailed, Writer().number(index(lost)).text(what));
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
                                             const DeadLink& link) {
   broadcast_failure(what, except, FrameType::LinkDied,
-                    Writer().number(link.a).number(link.b).text(what));
+                    Writer().number(index(link.a)).number(index(link.b)).text(what));
 }
 
 void Coordinator::Server::broadcast_failure(const std::string& what, const Guest* except,
@@ -276,27 +271,27 @@ void Coordinator::Server::broadcast_failure(const std::string& what, const Guest
   if (!failure_.empty()) return;  // the first is the cause, the others its consequences
   failure_ = what;
   for (Guest& guest : guests_) {
-    if (guest.rank && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
+    if (guest.origin && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
   }
 }
 
 void Coordinator::Server::lost(Guest& guest, const std::string& how) {
   guest.channel.close();
   guest.blob.reset();
-  if (!guest.rank || guest.leaving) return;
-  seats_[*guest.rank] = Seat::Dead;
-  const std::uint32_t rank = number_of(*guest.rank);
+  if (!guest.origin || guest.leaving) return;
+  state_of(*guest.origin) = State::Dead;
+  const Seat rank = seat_of(*guest.origin);
   broadcast_failure(fmt::format("rank {} died ({})", rank, how), &guest, rank);
 }
 
 std::string Coordinator::Server::missing() const {
   std::vector<bool> here(members_.size());
   for (const Guest& guest : guests_) {
-    if (guest.rank && guest.blob) here[number_of(*guest.rank)] = true;
+    if (guest.origin && guest.blob) here[index(seat_of(*guest.origin))] = true;
   }
-  std::vector<std::uint32_t> ranks;
+  std::vector<Seat> ranks;
   for (std::uint32_t r = 0; r < here.size(); ++r) {
-    if (!here[r]) ranks.push_back(r);
+    if (!here[r]) ranks.push_back(Seat{r});
   }
   return fmt::format("{}", fmt::join(ranks, ", "));
 }
@@ -312,7 +307,7 @@ void Coordinator::Server::say_goodbye() {
       const Channel::Status status = guest.channel.fill();
       while (guest.channel.next()) {
       }
-      if (status != Channel::Status::Open || !guest.rank) guest.channel.close();
+      if (status != Channel::Status::Open || !guest.origin) guest.channel.close();
     }
     guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
     if (!guests_.empty()) guests_.front().channel.wait(std::chrono::milliseconds(5));
@@ -326,7 +321,7 @@ Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token
 
 Coordinator::~Coordinator() = default;
 
-void Coordinator::died(std::uint32_t rank, const std::string& how) { server_->died(rank, how); }
+void Coordinator::died(Origin rank, const std::string& how) { server_->died(rank, how); }
 
 void Coordinator::stand_by(Standing standing, std::vector<Door> doors) {
   server_->stand_by(std::move(standing), std::move(doors));

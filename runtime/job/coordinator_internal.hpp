@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "runtime/job/doors_internal.hpp"
-#include "runtime/job/links.hpp"
+#include "runtime/job/origin_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 
 namespace multitree::runtime {
 
 /// What a rank knows of the job that it belongs to: told to whoever it meets again.
 struct Standing {
-  std::uint32_t seat = 0;              ///< the rank with which it came
-  std::uint32_t epoch = 0;             ///< how often the job was shrunk
-  std::vector<std::uint32_t> members;  ///< by rank: its seat; ascending
-  std::vector<DeadLink> dead_links;    ///< between seats, as told when it was shrunk last
+  Origin self{};
+  std::uint32_t epoch = 0;  ///< how often the job was shrunk
+  Members members;
+  std::vector<LinkBetween<Origin>> dead_links;  ///< as told when it was shrunk last
 };
 std::string pack(const Standing& standing);
 /// Empty if `text` is none.
@@ -46,9 +46,9 @@ class Coordinator {
 
   /// From any thread: whoever started this rank saw it end. Of a rank that had come its connection
   /// tells as much; of one that had not, the others would wait in vain.
-  void died(std::uint32_t rank, const std::string& how);
+  void died(Origin rank, const std::string& how);
 
-  /// From the rank that hosts it: who is in the job by now. `doors`: by seat; from here on ranks
+  /// From the rank that hosts it: who is in the job by now. `doors`: by origin; from here on ranks
   /// may come again, and a job goes on only where no other part of it can.
   void stand_by(Standing standing, std::vector<Door> doors);
   /// The rank that hosts it was left out: unless it is in charge, nobody is to meet here.

@@ -21,17 +21,15 @@ namespace multitree::runtime {
 
 inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
 
-/// A connection; a stranger until it has a rank, which is its seat.
+/// A connection; a stranger until it is known who it is.
 struct Guest {
   Channel channel;
-  std::optional<std::uint32_t> rank;
-  std::optional<std::string> blob;  ///< of the gathering under way
-  bool shrinks = false;             ///< wants to go on without those who do not
-  bool leaving = false;             ///< has said goodbye or was refused
-  std::optional<std::vector<std::uint32_t>> left =
-      {};  ///< seats it has links to, once some have died
-  /// Of one that came by Rejoin: by the ranks that it knows, their seats.
-  std::vector<std::uint32_t> members = {};
+  std::optional<Origin> origin;
+  std::optional<std::string> blob;               ///< of the gathering under way
+  bool shrinks = false;                          ///< wants to go on without those who do not
+  bool leaving = false;                          ///< has said goodbye or was refused
+  std::optional<std::vector<Origin>> left = {};  ///< whom it has links to, once some have died
+  Members members = {};  ///< of one that came by Rejoin: those that it knows of
   std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
 };
 
@@ -44,13 +42,13 @@ class Coordinator::Server {
   ~Server();
 
   /// From any thread.
-  void died(std::uint32_t rank, const std::string& how);
+  void died(Origin rank, const std::string& how);
   void stand_by(Standing standing, std::vector<Door> doors);
   void retire();
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Seat : std::uint8_t { Empty, Present, Left, Dead };
+  enum class State : std::uint8_t { Empty, Present, Left, Dead };
   /// What is to become of the wish to shrink.
   enum class Verdict : std::uint8_t { Wait, GoOn, Stop };
 
@@ -69,17 +67,19 @@ class Coordinator::Server {
   void try_gather();
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
-  [[nodiscard]] std::vector<std::uint32_t> askers() const;
-  Verdict judge(const std::vector<std::uint32_t>& askers, bool late, std::string& why);
-  void go_on_with(std::vector<std::uint32_t> survivors);
+  [[nodiscard]] Members askers() const;
+  Verdict judge(const Members& askers, bool late, std::string& why);
+  void go_on_with(Members survivors);
   void stop(const std::string& why);
   void end_shrinking();
-  [[nodiscard]] std::uint32_t number_of(std::uint32_t seat) const;
-  [[nodiscard]] const std::vector<std::uint32_t>& members_for(const Guest& guest) const;
-  [[nodiscard]] bool is_member(std::uint32_t seat) const;
+  [[nodiscard]] State& state_of(Origin origin) { return states_[index(origin)]; }
+  /// The seat that it has now.
+  [[nodiscard]] Seat seat_of(Origin origin) const { return seat_in(members_, origin); }
+  [[nodiscard]] const Members& members_for(const Guest& guest) const;
+  [[nodiscard]] bool is_member(Origin origin) const { return has(members_, origin); }
   [[nodiscard]] bool is_well() const;
   void adopt(const Standing& standing);
-  void broadcast_failure(const std::string& what, const Guest* except, std::uint32_t rank);
+  void broadcast_failure(const std::string& what, const Guest* except, Seat lost);
   void broadcast_failure(const std::string& what, const Guest* except, const DeadLink& link);
   void broadcast_failure(const std::string& what, const Guest* except, FrameType type,
                          const Writer& words);
@@ -92,18 +92,18 @@ class Coordinator::Server {
   std::string token_;
   bool in_charge_;
   bool retired_ = false;
-  std::vector<Seat> seats_;             ///< by the rank with which a process came
-  std::vector<std::uint32_t> members_;  ///< by the rank that it has now: its seat
-  std::uint32_t epoch_ = 0;             ///< how often the job was shrunk
-  std::vector<Door> doors_;             ///< by seat; none where there is one place to meet only
+  std::vector<State> states_;  ///< by origin
+  Members members_;
+  std::uint32_t epoch_ = 0;  ///< how often the job was shrunk
+  std::vector<Door> doors_;  ///< by origin; none where there is one place to meet only
   std::list<Guest> guests_;
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   Clock::time_point next_knock_;
   std::chrono::milliseconds knock_interval_{};
-  std::set<std::uint32_t> dropped_;  ///< seats that a shrink does not wait for
+  std::set<Origin> dropped_;  ///< that a shrink does not wait for
   std::string failure_;
-  DeadLinks dead_links_;  ///< between seats
-  std::mutex mutex_;      ///< of the two below
+  DeadLinks dead_links_;
+  std::mutex mutex_;  ///< of the two below
   bool stops_ = false;
   std::vector<std::function<void()>> orders_;
   std::thread thread_;

@@ -3,34 +3,33 @@
 /// What the meeting point of a job knows of its links.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <set>
 #include <vector>
 
-#include "runtime/job/links.hpp"
+#include "runtime/job/origin_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 
 namespace multitree::runtime {
 
-/// Rank -> where those of its links lead that it has not given up.
-using LinksLeft = std::map<std::uint32_t, std::vector<std::uint32_t>>;
+/// Where those links of a process lead that it has not given up.
+using LinksLeft = std::map<Origin, std::vector<Origin>>;
 
-/// Links between ranks, by the numbers with which they came.
+/// Between processes, as told at any time since the job began.
 class DeadLinks {
  public:
-  void add(std::uint32_t one, std::uint32_t other) { links_.insert(link_between(one, other)); }
+  void add(Origin one, Origin other) { links_.insert(link_between(one, other)); }
 
-  /// Takes out those all of whose links to the others are dead. `ranks`: ascending; if nobody would
-  /// be left, the first stays. `left`: of ranks that have given a link up.
-  void leave_out_cut_off(std::vector<std::uint32_t>& ranks, const LinksLeft& left) const;
+  /// Takes out those all of whose links to the others are dead; if nobody would be left, the first
+  /// stays. `left`: of those that have given a link up.
+  void leave_out_cut_off(Members& members, const LinksLeft& left) const;
 
-  /// Those between `ranks`, ascending, by their places in it.
-  [[nodiscard]] std::vector<DeadLink> among(const std::vector<std::uint32_t>& ranks) const;
-  void write(const std::vector<std::uint32_t>& ranks, Writer& writer) const;
+  /// Those between `members`, by their seats.
+  [[nodiscard]] std::vector<DeadLink> among(const Members& members) const;
+  void write(const Members& members, Writer& writer) const;
 
  private:
-  std::set<DeadLink> links_;
+  std::set<LinkBetween<Origin>> links_;
 };
 
 }  // namespace multitree::runtime

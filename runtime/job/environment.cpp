@@ -61,10 +61,10 @@ class Variables {
   /// Reads rank and size. \pre both are known to be wanted
   void rank_and_size(Job& job, const char* rank, const char* size) const {
     job.size = number(size, std::numeric_limits<std::uint32_t>::max());
-    job.rank = number(rank, std::numeric_limits<std::uint32_t>::max());
-    if (job.rank >= job.size) {
+    job.seat = Seat{number(rank, std::numeric_limits<std::uint32_t>::max())};
+    if (index(job.seat) >= job.size) {
       throw Error(ErrorCode::InvalidArgument,
-                  fmt::format("{}: {}={} must be less than {}={}", launcher_, rank, job.rank, size,
+                  fmt::format("{}: {}={} must be less than {}={}", launcher_, rank, job.seat, size,
                               job.size));
     }
   }

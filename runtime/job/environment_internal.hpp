@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/job/links.hpp"
 #include "runtime/job/wire_internal.hpp"
 
 namespace multitree::runtime {
@@ -23,8 +24,9 @@ enum class JobKind : std::uint8_t {
 struct Job {
   JobKind kind = JobKind::Single;
   std::string description = "single process";
-  std::uint32_t rank = 0, size = 1;  ///< not of Pmix, which is asked
-  Address coordinator;               ///< of Address
+  Seat seat{};  ///< as size: not of Pmix, which is asked
+  std::uint32_t size = 1;
+  Address coordinator;  ///< of Address
   std::string token;
   bool launcher_hosts = false;  ///< the coordinator is in the launcher; else in rank 0
   int pmi_fd = -1;

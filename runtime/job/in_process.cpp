@@ -27,11 +27,11 @@ struct Meeting {
   std::vector<std::string> result;                ///< of the last one
   std::uint64_t generation = 0;
   std::optional<std::string> failure;
-  std::uint32_t reporter = 0;
-  std::vector<bool> present, shrinks;    ///< still there; wants to go on without those who do not
-  std::vector<bool> dropped;             ///< nobody who shrinks waits for them
-  std::shared_ptr<Meeting> next;         ///< of the survivors, once they are known
-  std::vector<std::uint32_t> survivors;  ///< ascending
+  Seat reporter{};
+  std::vector<bool> present, shrinks;  ///< still there; wants to go on without those who do not
+  std::vector<bool> dropped;           ///< nobody who shrinks waits for them
+  std::shared_ptr<Meeting> next;       ///< of the survivors, once they are known
+  Members survivors;
   DeadLinks dead_links;
   std::vector<DeadLink> dead_links_left;  ///< between survivors, as the next meeting numbers them
   LinksLeft left;                         ///< of ranks that have told of a dead one
@@ -43,32 +43,29 @@ struct Meeting {
     }
     return true;
   }
-  [[nodiscard]] bool stays(std::uint32_t rank) const {
-    return std::ranges::binary_search(survivors, rank);
-  }
   void move_on() {
     for (std::uint32_t r = 0; r < shrinks.size(); ++r) {
-      if (shrinks[r]) survivors.push_back(r);
+      if (shrinks[r]) survivors.push_back(Origin{r});
     }
     dead_links.leave_out_cut_off(survivors, left);
     dead_links_left = dead_links.among(survivors);
     next = std::make_shared<Meeting>(static_cast<std::uint32_t>(survivors.size()));
-    for (const DeadLink& link : dead_links_left) next->dead_links.add(link.a, link.b);
+    for (const auto& [a, b] : dead_links_left) next->dead_links.add(origin_of(a), origin_of(b));
     changed.notify_all();
   }
 };
 
 class InProcess final : public Bootstrap {
  public:
-  InProcess(std::shared_ptr<Meeting> meeting, std::uint32_t rank)
-      : meeting_(std::move(meeting)), rank_(rank) {}
+  InProcess(std::shared_ptr<Meeting> meeting, Seat seat)
+      : meeting_(std::move(meeting)), seat_(seat) {}
   ~InProcess() override {
     const std::scoped_lock lock(meeting_->mutex);
-    meeting_->present[rank_] = false;
+    meeting_->present[index(seat_)] = false;
     meeting_->changed.notify_all();
   }
 
-  [[nodiscard]] std::uint32_t rank() const override { return rank_; }
+  [[nodiscard]] Seat seat() const override { return seat_; }
   [[nodiscard]] std::uint32_t size() const override {
     return static_cast<std::uint32_t>(meeting_->blobs.size());
   }
@@ -77,8 +74,8 @@ class InProcess final : public Bootstrap {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
     const std::uint64_t mine = m.generation;
-    m.blobs[rank_] = blob;
-    std::vector<std::uint32_t> missing = missing_ranks();
+    m.blobs[index(seat_)] = blob;
+    std::vector<Seat> missing = missing_ranks();
     if (missing.empty()) {
       for (std::size_t i = 0; i < m.blobs.size(); ++i) m.result[i] = std::move(*m.blobs[i]);
       m.blobs.assign(m.blobs.size(), std::nullopt);
@@ -92,61 +89,65 @@ class InProcess final : public Bootstrap {
     // Nobody can start the next gathering before this rank has left this one: result is still ours.
     if (m.generation != mine) return m.result;
     missing = missing_ranks();
-    m.blobs[rank_].reset();
+    m.blobs[index(seat_)].reset();
     if (m.failure) {
-      const std::string what = fmt::format("rank {}: {}", rank_, *m.failure);
+      const std::string what = fmt::format("rank {}: {}", seat_, *m.failure);
       if (m.dead_link) throw LinkError(*m.dead_link, what);
       throw Error(ErrorCode::Transport, what);
     }
-    throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}", rank_,
+    throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}", seat_,
                                                 deadline.count(), fmt::join(missing, ", ")));
   }
 
   std::optional<std::string> failure() override {
     const std::scoped_lock lock(meeting_->mutex);
-    if (meeting_->next && !meeting_->stays(rank_)) return kLeftOut;
-    if (!meeting_->failure || meeting_->reporter == rank_) return std::nullopt;
+    if (meeting_->next && !has(meeting_->survivors, origin_of(seat_))) return kLeftOut;
+    if (!meeting_->failure || meeting_->reporter == seat_) return std::nullopt;
     return meeting_->failure;
   }
 
-  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override {
+  Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
     if (m.next == nullptr) {
-      m.shrinks[rank_] = true;
-      for (const std::uint32_t rank : without) m.dropped.at(rank) = true;
+      m.shrinks[index(seat_)] = true;
+      for (const Seat one : without) m.dropped.at(index(one)) = true;
       m.changed.notify_all();
       m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline,
                            [&] { return m.next != nullptr || m.all_shrink(); });
       if (m.next == nullptr) m.move_on();
     }
-    const auto self = std::ranges::find(m.survivors, rank_);
-    if (self == m.survivors.end()) {
-      throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", rank_, kLeftOut));
+    const Origin self = origin_of(seat_);
+    if (!has(m.survivors, self)) {
+      throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", seat_, kLeftOut));
     }
-    return {
-        std::make_shared<InProcess>(m.next, static_cast<std::uint32_t>(self - m.survivors.begin())),
-        m.survivors, m.dead_links_left};
+    std::vector<Seat> survivors;
+    for (const Origin one : m.survivors) survivors.push_back(seat_at_first(one));
+    return {std::make_shared<InProcess>(m.next, seat_in(m.survivors, self)), std::move(survivors),
+            m.dead_links_left};
   }
 
   void report_failure(const std::string& reason) override {
     const std::scoped_lock lock(meeting_->mutex);
     if (meeting_->failure) return;
-    meeting_->failure = fmt::format("rank {} gave up: {}", rank_, reason);
-    meeting_->reporter = rank_;
+    meeting_->failure = fmt::format("rank {} gave up: {}", seat_, reason);
+    meeting_->reporter = seat_;
     meeting_->changed.notify_all();
   }
 
-  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+  void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
                          const std::string& reason) override {
     const std::scoped_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
-    for (const std::uint32_t peer : peers) m.dead_links.add(rank_, peer);
-    m.left[rank_] = {left.begin(), left.end()};
+    const Origin self = origin_of(seat_);
+    for (const Seat peer : peers) m.dead_links.add(self, origin_of(peer));
+    std::vector<Origin>& ends = m.left[self];
+    ends.clear();
+    for (const Seat peer : left) ends.push_back(origin_of(peer));
     if (m.failure || peers.empty()) return;
-    m.failure = fmt::format("rank {}: {}", rank_, reason);
-    m.reporter = rank_;
-    m.dead_link = link_between(rank_, peers.front());
+    m.failure = fmt::format("rank {}: {}", seat_, reason);
+    m.reporter = seat_;
+    m.dead_link = link_between(seat_, peers.front());
     m.changed.notify_all();
   }
 
@@ -155,25 +156,25 @@ class InProcess final : public Bootstrap {
     return meeting_->dead_link;
   }
 
-  std::optional<std::uint32_t> lost_rank() override {
+  std::optional<Seat> lost_seat() override {
     const std::scoped_lock lock(meeting_->mutex);
-    const bool told = meeting_->failure && !meeting_->dead_link && meeting_->reporter != rank_;
+    const bool told = meeting_->failure && !meeting_->dead_link && meeting_->reporter != seat_;
     return told ? std::optional(meeting_->reporter) : std::nullopt;
   }
 
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:
-  [[nodiscard]] std::vector<std::uint32_t> missing_ranks() const {
-    std::vector<std::uint32_t> missing;
+  [[nodiscard]] std::vector<Seat> missing_ranks() const {
+    std::vector<Seat> missing;
     for (std::uint32_t r = 0; r < size(); ++r) {
-      if (!meeting_->blobs[r]) missing.push_back(r);
+      if (!meeting_->blobs[r]) missing.push_back(Seat{r});
     }
     return missing;
   }
 
   std::shared_ptr<Meeting> meeting_;
-  std::uint32_t rank_;
+  Seat seat_;
 };
 
 }  // namespace
@@ -181,8 +182,9 @@ class InProcess final : public Bootstrap {
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks) {
   const auto meeting = std::make_shared<Meeting>(ranks);
   std::vector<std::shared_ptr<Bootstrap>> result;
-  for (std::uint32_t r = 0; r < ranks; ++r)
-    result.push_back(std::make_shared<InProcess>(meeting, r));
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    result.push_back(std::make_shared<InProcess>(meeting, Seat{r}));
+  }
   return result;
 }
 

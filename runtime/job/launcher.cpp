@@ -157,17 +157,17 @@ class Family {
       Child& child = children_[rank];
       int status = 0;
       if (child.exit || ::waitpid(child.pid, &status, WNOHANG) != child.pid) continue;
-      const auto number = static_cast<std::uint32_t>(rank);
+      const Origin origin{static_cast<std::uint32_t>(rank)};
       if (WIFSIGNALED(status)) {
         child.exit = kTransportExit;
-        coordinator_.died(number, fmt::format("signal {}", WTERMSIG(status)));
+        coordinator_.died(origin, fmt::format("signal {}", WTERMSIG(status)));
         if (!quiet) {
           fmt::print(stderr, "multitree: rank {} died by signal {} ({})\n", rank, WTERMSIG(status),
                      ::strsignal(WTERMSIG(status)));
         }
       } else {
         child.exit = WEXITSTATUS(status);
-        if (*child.exit != 0) coordinator_.died(number, fmt::format("exit code {}", *child.exit));
+        if (*child.exit != 0) coordinator_.died(origin, fmt::format("exit code {}", *child.exit));
       }
       if (WIFSIGNALED(status) && survive_deaths_ && !quiet) {
         ++deaths_;

@@ -105,17 +105,17 @@ class Pmi1 {
 
 }  // namespace
 
-Exchanged exchange_over_pmi1(int fd, std::uint32_t rank, std::uint32_t size,
+Exchanged exchange_over_pmi1(int fd, Seat seat, std::uint32_t size,
                              const std::function<std::string()>& publish,
                              std::chrono::milliseconds deadline) {
   const auto end = Clock::now() + deadline;
   auto session = std::make_shared<Pmi1>(fd);
   session->start(end);
   constexpr std::string_view kKey = "multitree-coordinator";
-  if (rank == 0) session->put(kKey, publish(), end);
+  if (seat == Seat{0}) session->put(kKey, publish(), end);
   session->barrier(end);
   std::string value = session->get(kKey, end);
-  return {rank, size, std::move(value), std::move(session)};
+  return {seat, size, std::move(value), std::move(session)};
 }
 
 }  // namespace multitree::runtime

@@ -71,7 +71,7 @@ Exchanged exchange_over_pmix(const std::function<std::string()>& publish,
   check(PMIx_Init(&self, nullptr, 0), "start");
   Exchanged result;
   result.session = std::make_shared<Session>();
-  result.rank = self.rank;
+  result.seat = Seat{self.rank};
   pmix_proc_t other = self;
   other.rank = PMIX_RANK_WILDCARD;
   result.size = Value(other, PMIX_JOB_SIZE)->data.uint32;

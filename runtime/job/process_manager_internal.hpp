@@ -9,10 +9,13 @@
 #include <memory>
 #include <string>
 
+#include "runtime/job/links.hpp"
+
 namespace multitree::runtime {
 
 struct Exchanged {
-  std::uint32_t rank = 0, size = 1;
+  Seat seat{};
+  std::uint32_t size = 1;
   std::string value;              ///< what rank 0 published
   std::shared_ptr<void> session;  ///< to be kept while the job runs
 };
@@ -23,7 +26,7 @@ Exchanged exchange_over_pmix(const std::function<std::string()>& publish,
                              std::chrono::milliseconds deadline);
 
 /// The same over the connection that PMI_FD names. \throws Error(Transport), Error(Timeout).
-Exchanged exchange_over_pmi1(int fd, std::uint32_t rank, std::uint32_t size,
+Exchanged exchange_over_pmi1(int fd, Seat seat, std::uint32_t size,
                              const std::function<std::string()>& publish,
                              std::chrono::milliseconds deadline);
 

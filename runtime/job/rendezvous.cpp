@@ -91,8 +91,8 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
   Exchanged exchanged =
       job.kind == JobKind::Pmix
           ? exchange_over_pmix(publish, options.deadline)
-          : exchange_over_pmi1(job.pmi_fd, job.rank, job.size, publish, options.deadline);
-  options.rank = exchanged.rank;
+          : exchange_over_pmi1(job.pmi_fd, job.seat, job.size, publish, options.deadline);
+  options.seat = exchanged.seat;
   options.size = exchanged.size;
   options.session = std::move(exchanged.session);
   options.hosted_by_rank = true;
@@ -117,13 +117,13 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.coordinator_name = job.launcher_hosts ? "the launcher" : "rank 0 (coordinator)";
   if (job.kind == JobKind::Single) return make_in_process_bootstraps(1)[0];
   if (job.kind != JobKind::Address) return join_through_manager(job, std::move(tcp));
-  tcp.rank = job.rank;
+  tcp.seat = job.seat;
   tcp.size = job.size;
   tcp.addresses = {job.coordinator};
   tcp.token = job.token;
   tcp.hosted_by_rank = !job.launcher_hosts;
   tcp.on_this_host = is_loopback(job.coordinator.host);
-  if (job.rank == 0 && !job.launcher_hosts) {
+  if (job.seat == Seat{0} && !job.launcher_hosts) {
     // Not to the very end: the others are still there then, to be told why.
     Socket door = listen_patiently(job.coordinator, options.deadline / 2);
     // The name that others know this host by need not lead back to it from here.
@@ -133,11 +133,11 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   return join_over_tcp(std::move(tcp));
 }
 
-std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint32_t rank,
+std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, Seat seat,
                                       Deadline deadline) {
   TcpOptions tcp;
   tcp.size = job->size();
-  tcp.rank = rank;
+  tcp.seat = seat;
   tcp.deadline = deadline;
   tcp.description = job->describe();
   tcp.hosted_by_rank = true;
@@ -146,8 +146,8 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, std::uint3
   Socket door;
   const std::string token = make_token();
   Writer card;
-  card.number(rank);
-  if (job->rank() == 0) {
+  card.number(index(seat));
+  if (job->seat() == Seat{0}) {
     door = listen_at(0, connected == nullptr ? kAnyAddress : connected->reached_at());
     card.text(describe_coordinator(door, token));
   }

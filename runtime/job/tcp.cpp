@@ -83,13 +83,13 @@ void Tcp::join(Clock::time_point end) {
       // whoever knows the token is ours.
       if (refused_ && (options_.addresses.size() == 1 || !stranger_)) {
         throw Error(ErrorCode::InvalidArgument,
-                    fmt::format("rank {}: {} refused: {}", options_.rank, options_.coordinator_name,
+                    fmt::format("rank {}: {} refused: {}", options_.seat, options_.coordinator_name,
                                 *refused_));
       }
     }
     if (Clock::now() >= end) {
       throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: could not reach {} within {} ms ({})", options_.rank,
+                  fmt::format("rank {}: could not reach {} within {} ms ({})", options_.seat,
                               options_.coordinator_name, options_.deadline.count(), error));
     }
     // The coordinator's process may be starting still.
@@ -100,7 +100,7 @@ void Tcp::join(Clock::time_point end) {
 /// False if whoever listens there does not speak our language.
 bool Tcp::say_hello(Clock::time_point end) {
   Writer hello;
-  hello.text(kMagic).text(options_.token).number(options_.rank).number(options_.size);
+  hello.text(kMagic).text(options_.token).number(index(options_.seat)).number(options_.size);
   // Something else may listen there and never answer: try again rather than wait to the end.
   const bool welcome =
       introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
@@ -169,7 +169,7 @@ void Tcp::receive() {
         shrunk_ = frame->payload;
         failure_.clear();  // what comes behind is of the new job
         dead_link_.reset();
-        lost_rank_.reset();
+        lost_seat_.reset();
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
@@ -183,9 +183,7 @@ void Tcp::receive() {
 
 void Tcp::lose_coordinator() {
   if (failure_.empty() && !place_.doors.empty() && !host_is_left_out()) {
-    const auto& members = place_.standing.members;
-    lost_rank_ = static_cast<std::uint32_t>(std::ranges::lower_bound(members, place_.host) -
-                                            members.begin());
+    lost_seat_ = seat_in(place_.standing.members, place_.host);
   }
   fail_with(options_.coordinator_name + " died (connection closed)");
 }
@@ -196,13 +194,13 @@ void Tcp::rank_failed(const std::string& payload) {
   const auto rank = reader.number();
   const auto why = reader.text();
   if (!rank || !why) return fail_with("invalid message from " + options_.coordinator_name);
-  lost_rank_ = *rank;
+  lost_seat_ = Seat{*rank};
   fail_with(*why);
 }
 
 void Tcp::check_cancelled() const {
   if (!options_.cancellation.requested()) return;
-  throw Error(ErrorCode::Transport, fmt::format("rank {}: aborted", options_.rank));
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: aborted", options_.seat));
 }
 
 void Tcp::check_failure() {
@@ -211,7 +209,7 @@ void Tcp::check_failure() {
     fail_with(options_.coordinator_name + " has left the job");
   }
   if (failure_.empty()) return;
-  const std::string what = fmt::format("rank {}: {}", options_.rank, failure_);
+  const std::string what = fmt::format("rank {}: {}", options_.seat, failure_);
   if (dead_link_) throw LinkError(*dead_link_, what);
   throw Error(ErrorCode::Transport, what);
 }
@@ -222,24 +220,24 @@ void Tcp::link_died(const std::string& payload) {
   const auto a = reader.number(), b = reader.number();
   const auto why = reader.text();
   if (!a || !b || !why) return fail_with("invalid message from " + options_.coordinator_name);
-  dead_link_ = link_between(*a, *b);
+  dead_link_ = link_between(Seat{*a}, Seat{*b});
   fail_with(*why);
 }
 
-void Tcp::report_dead_links(std::span<const std::uint32_t> peers,
-                            std::span<const std::uint32_t> left, const std::string& reason) {
+void Tcp::report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
+                            const std::string& reason) {
   receive();
   Writer report;
   report.text(reason).number(static_cast<std::uint32_t>(peers.size()));
-  for (const std::uint32_t peer : peers) report.number(peer);
-  for (const std::uint32_t peer : left) report.number(peer);
+  for (const Seat peer : peers) report.number(index(peer));
+  for (const Seat peer : left) report.number(index(peer));
   // Also where it is not the first failure: all that have died are to be known.
   channel_.send(FrameType::DeadLinks, report.bytes());
   links_reports_.push_back(report.bytes());
   if (!failure_.empty() || peers.empty()) return;
   failure_ = reason;
   own_failure_ = true;
-  dead_link_ = link_between(options_.rank, peers.front());
+  dead_link_ = link_between(options_.seat, peers.front());
 }
 
 void Tcp::time_out(Deadline deadline) {
@@ -252,9 +250,9 @@ void Tcp::time_out(Deadline deadline) {
     if (!missing_ && !gathered_) channel_.wait(until(end));
   }
   throw Error(ErrorCode::Timeout,
-              missing_ ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.rank,
+              missing_ ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.seat,
                                      deadline.count(), *missing_)
-                       : fmt::format("rank {}: {} did not answer for {} ms", options_.rank,
+                       : fmt::format("rank {}: {} did not answer for {} ms", options_.seat,
                                      options_.coordinator_name, deadline.count()));
 }
 

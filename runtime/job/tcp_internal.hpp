@@ -18,7 +18,8 @@ namespace multitree::runtime {
 inline constexpr std::string_view kMagic = "multitree rendezvous 5";
 
 struct TcpOptions {
-  std::uint32_t rank = 0, size = 1;
+  Seat seat{};
+  std::uint32_t size = 1;
   std::vector<Address> addresses;  ///< of the coordinator, tried in this order again and again
   std::string token;
   std::string description;       ///< Bootstrap::describe()

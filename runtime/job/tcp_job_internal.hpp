@@ -21,24 +21,24 @@ class Tcp final : public Bootstrap {
   explicit Tcp(TcpOptions options);
   ~Tcp() override;
 
-  [[nodiscard]] std::uint32_t rank() const override { return options_.rank; }
+  [[nodiscard]] Seat seat() const override { return options_.seat; }
   [[nodiscard]] std::uint32_t size() const override { return options_.size; }
   [[nodiscard]] std::string describe() const override { return options_.description; }
 
   std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override;
   std::optional<std::string> failure() override;
   void report_failure(const std::string& reason) override;
-  void report_dead_links(std::span<const std::uint32_t> peers, std::span<const std::uint32_t> left,
+  void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
                          const std::string& reason) override;
   std::optional<DeadLink> dead_link() override {
     receive();
     return dead_link_;
   }
-  std::optional<std::uint32_t> lost_rank() override {
+  std::optional<Seat> lost_seat() override {
     receive();
-    return lost_rank_;
+    return lost_seat_;
   }
-  Shrunk shrink(Deadline deadline, std::span<const std::uint32_t> without) override;
+  Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
   /// Where the others of the job can come to this rank: the address to listen at.
   [[nodiscard]] std::string reached_at() const;
   /// Whether all of the job is on this host, as its rendezvous says.
@@ -52,12 +52,12 @@ class Tcp final : public Bootstrap {
   /// Where this rank stands in the job, and where to meet again.
   struct Place {
     Standing standing;
-    std::vector<Door> doors;  ///< by seat; none: at the launcher only
-    std::uint32_t host = 0;   ///< the seat whose coordinator is in charge
+    std::vector<Door> doors;  ///< by origin; none: at the launcher only
+    Origin host{};            ///< whose coordinator is in charge
   };
 
   /// The same job with fewer ranks. `from` keeps its words.
-  Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoch);
+  Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch);
 
   static std::chrono::milliseconds until(Clock::time_point end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
@@ -70,8 +70,7 @@ class Tcp final : public Bootstrap {
   void exchange_doors(Clock::time_point end);
   void name_host();
   [[nodiscard]] bool host_is_left_out() const {
-    return !place_.doors.empty() &&
-           !std::ranges::binary_search(place_.standing.members, place_.host);
+    return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
   void receive();
   void link_died(const std::string& payload);
@@ -87,9 +86,9 @@ class Tcp final : public Bootstrap {
 
   /// Finds a coordinator again once the one in charge is lost. \throws Error
   void meet_again(Clock::time_point end);
-  bool rejoin(std::uint32_t seat, Clock::time_point end);
-  /// Seats to ask, first choice first.
-  [[nodiscard]] std::vector<std::uint32_t> meeting_places() const;
+  bool rejoin(Origin host, Clock::time_point end);
+  /// Whom to ask, first choice first.
+  [[nodiscard]] std::vector<Origin> meeting_places() const;
   /// Until it answers a wish to shrink or is lost. False: lost.
   bool await_survivors(Clock::time_point end, Deadline deadline);
 
@@ -104,7 +103,7 @@ class Tcp final : public Bootstrap {
   std::string failure_;
   bool own_failure_ = false;
   std::optional<DeadLink> dead_link_;       ///< that failure_ is about
-  std::optional<std::uint32_t> lost_rank_;  ///< that failure_ is about
+  std::optional<Seat> lost_seat_;           ///< that failure_ is about
   std::vector<std::string> links_reports_;  ///< what this rank has told of dead links
 };
 

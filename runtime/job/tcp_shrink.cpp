@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 #include <thread>
 
 #include "runtime/job/tcp_job_internal.hpp"
@@ -23,9 +22,8 @@ constexpr std::chrono::seconds kGrace{3};
 
 /// Collective: every rank opens a door, and learns of those of the others.
 void Tcp::exchange_doors(Clock::time_point end) {
-  place_.standing.seat = options_.rank;
-  place_.standing.members.resize(options_.size);
-  std::iota(place_.standing.members.begin(), place_.standing.members.end(), 0U);
+  place_.standing.self = origin_of(options_.seat);
+  place_.standing.members = all_members(options_.size);
   if (!options_.hosted_by_rank) return barrier(until(end));
   Door own{this_host(), 0, {}, options_.coordinator != nullptr};
   if (options_.coordinator == nullptr) {
@@ -37,9 +35,9 @@ void Tcp::exchange_doors(Clock::time_point end) {
   own.numbers = at == kAnyAddress ? host_addresses() : std::vector<std::string>{at};
   own.port = options_.coordinator->port();
   const std::vector<std::string> all = all_gather(pack(own), until(end));
-  for (std::uint32_t seat = 0; seat < all.size(); ++seat) {
-    place_.doors.push_back(unpack_door(all[seat]).value_or(Door{}));
-    if (place_.doors.back().meeting) place_.host = seat;
+  for (const Origin one : place_.standing.members) {
+    place_.doors.push_back(unpack_door(all[index(one)]).value_or(Door{}));
+    if (place_.doors.back().meeting) place_.host = one;
   }
   options_.coordinator->stand_by(place_.standing, place_.doors);
   name_host();
@@ -55,37 +53,36 @@ std::string Tcp::reached_at() const {
 
 void Tcp::name_host() {
   if (place_.doors.empty()) return;
-  const auto& members = place_.standing.members;
   options_.coordinator_name =
       host_is_left_out()
           ? "the coordinator"
-          : fmt::format("rank {} (coordinator)",
-                        std::ranges::lower_bound(members, place_.host) - members.begin());
+          : fmt::format("rank {} (coordinator)", seat_in(place_.standing.members, place_.host));
 }
 
-Tcp::Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoch)
+Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
     : options_(std::move(from.options_)),
       channel_(std::exchange(from.channel_, Channel(Socket()))),
       place_(from.place_),
       welcome_(true),
       failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
       dead_link_(std::exchange(from.dead_link_, std::nullopt)),
-      lost_rank_(std::exchange(from.lost_rank_, std::nullopt)) {
-  from.options_.rank = options_.rank;  // numbers stay
+      lost_seat_(std::exchange(from.lost_seat_, std::nullopt)) {
+  from.options_.seat = options_.seat;  // numbers stay
   from.options_.size = options_.size;
   from.options_.description = options_.description;
   from.options_.cancellation = options_.cancellation;  // it still answers why it is of no use
-  options_.rank = rank;
+  options_.seat = seat;
   options_.size = static_cast<std::uint32_t>(shrunk.survivors.size());
   Standing& standing = place_.standing;
   standing.epoch = epoch;
   standing.members.clear();
-  for (const std::uint32_t survivor : shrunk.survivors) {
-    standing.members.push_back(from.place_.standing.members.at(survivor));
+  for (const Seat survivor : shrunk.survivors) {
+    standing.members.push_back(from.place_.standing.members.at(index(survivor)));
   }
   standing.dead_links.clear();
   for (const auto& [a, b] : shrunk.dead_links) {
-    standing.dead_links.push_back(link_between(standing.members.at(a), standing.members.at(b)));
+    standing.dead_links.push_back(
+        link_between(standing.members.at(index(a)), standing.members.at(index(b))));
   }
   from.place_.doors.clear();  // nobody is to be met again for it
   name_host();
@@ -95,10 +92,10 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, std::uint32_t rank, std::uint32_t epoc
 }
 
 void Tcp::refuse(const std::string& why) const {
-  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.rank, why));
+  throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", options_.seat, why));
 }
 
-Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
+Shrunk Tcp::shrink(Deadline deadline, std::span<const Seat> without) {
   const auto end = Clock::now() + deadline;
   shrunk_.reset();
   if (refused_ && !place_.doors.empty()) channel_.close();  // tries again
@@ -106,24 +103,24 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const std::uint32_t> without) {
     if (!channel_.open()) meet_again(end);
     Writer wish;
     wish.number(static_cast<std::uint32_t>(until(end).count()));
-    for (const std::uint32_t rank : without) wish.number(rank);
+    for (const Seat one : without) wish.number(index(one));
     channel_.send(FrameType::Shrink, wish.bytes());
   } while (!await_survivors(end + kGrace, deadline));
   Shrunk shrunk;
   Reader reader(*shrunk_);
   const std::uint32_t epoch = reader.number().value_or(0);
   for (auto left = reader.number().value_or(0); left > 0; --left) {
-    shrunk.survivors.push_back(reader.number().value_or(options_.size));
+    shrunk.survivors.push_back(Seat{reader.number().value_or(options_.size)});
   }
   while (const auto a = reader.number()) {
-    shrunk.dead_links.push_back({*a, reader.number().value_or(0)});
+    shrunk.dead_links.push_back({Seat{*a}, Seat{reader.number().value_or(0)}});
   }
-  const auto self = std::ranges::find(shrunk.survivors, options_.rank);
-  if (self == shrunk.survivors.end() || shrunk.survivors.back() >= options_.size) {
+  const auto self = std::ranges::find(shrunk.survivors, options_.seat);
+  if (self == shrunk.survivors.end() || index(shrunk.survivors.back()) >= options_.size) {
     refuse("not among the survivors it was told of");
   }
-  const auto rank = static_cast<std::uint32_t>(self - shrunk.survivors.begin());
-  shrunk.job = std::shared_ptr<Tcp>(new Tcp(*this, shrunk, rank, epoch));
+  const Seat seat{static_cast<std::uint32_t>(self - shrunk.survivors.begin())};
+  shrunk.job = std::shared_ptr<Tcp>(new Tcp(*this, shrunk, seat, epoch));
   return shrunk;
 }
 
@@ -135,7 +132,7 @@ bool Tcp::await_survivors(Clock::time_point end, Deadline deadline) {
     if (!channel_.open()) return false;
     if (Clock::now() >= end) {
       throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: {} did not name the survivors within {} ms", options_.rank,
+                  fmt::format("rank {}: {} did not name the survivors within {} ms", options_.seat,
                               options_.coordinator_name, deadline.count()));
     }
     check_cancelled();
@@ -151,13 +148,13 @@ void Tcp::meet_again(Clock::time_point end) {
   }
   while (true) {
     check_cancelled();
-    for (const std::uint32_t seat : meeting_places()) {
-      if (rejoin(seat, end)) return;
+    for (const Origin one : meeting_places()) {
+      if (rejoin(one, end)) return;
       if (refused_) refuse(*refused_);
     }
     if (Clock::now() >= end) {
       throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: found no rank to meet the others at ({})", options_.rank,
+                  fmt::format("rank {}: found no rank to meet the others at ({})", options_.seat,
                               failure_));
     }
     std::this_thread::sleep_for(kLook);
@@ -165,17 +162,17 @@ void Tcp::meet_again(Clock::time_point end) {
 }
 
 /// The lowest ranks that seem to be there, and this one in the end.
-std::vector<std::uint32_t> Tcp::meeting_places() const {
-  const std::uint32_t own = place_.standing.seat;
-  std::vector<std::uint32_t> lower;
+std::vector<Origin> Tcp::meeting_places() const {
+  const Origin own = place_.standing.self;
+  std::vector<Origin> lower;
   std::vector<const Door*> doors;
-  for (const std::uint32_t seat : place_.standing.members) {
-    if (seat >= own) break;
-    lower.push_back(seat);
-    doors.push_back(&place_.doors.at(seat));
+  for (const Origin one : place_.standing.members) {
+    if (one >= own) break;
+    lower.push_back(one);
+    doors.push_back(&place_.doors.at(index(one)));
   }
   const std::vector<Presence> answers = knock(doors, kKnockPatience);
-  std::vector<std::uint32_t> places;
+  std::vector<Origin> places;
   for (std::size_t i = 0; i < lower.size(); ++i) {
     if (answers[i] == Presence::There) places.push_back(lower[i]);
   }
@@ -183,17 +180,17 @@ std::vector<std::uint32_t> Tcp::meeting_places() const {
   return places;
 }
 
-bool Tcp::rejoin(std::uint32_t seat, Clock::time_point end) {
+bool Tcp::rejoin(Origin host, Clock::time_point end) {
   Writer words;
   words.text(kMagic).text(options_.token).text(pack(place_.standing));
   const auto enough = std::min(end, Clock::now() + kAnswer);
-  for (const Address& address : ways_to(place_.doors.at(seat))) {
+  for (const Address& address : ways_to(place_.doors.at(index(host)))) {
     Connected connected = connect_to(address, std::min(until(enough), kKnockPatience));
     if (!connected.socket.open()) continue;
     channel_ = Channel(std::move(connected.socket));
     coordinator_left_ = false;
     if (introduce(FrameType::Rejoin, words.bytes(), enough)) {
-      place_.host = seat;
+      place_.host = host;
       name_host();
       for (const std::string& report : links_reports_) {
         channel_.send(FrameType::DeadLinks, report);

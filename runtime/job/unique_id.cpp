@@ -111,18 +111,18 @@ UniqueId make_unique_id() {
   return id;
 }
 
-std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, std::uint32_t rank, std::uint32_t size,
+std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, Seat seat, std::uint32_t size,
                                       const BootstrapOptions& options) {
-  if (rank >= size) {
+  if (index(seat) >= size) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("expected a rank below the {} of the job, found {}", size, rank));
+                fmt::format("expected a rank below the {} of the job, found {}", size, seat));
   }
   TcpOptions tcp;
   tcp.addresses = addresses_of(id);
   tcp.token = token_of(id);
   Socket door = Doors::instance().take(tcp.token);
   if (size == 1) return make_in_process_bootstraps(1)[0];
-  tcp.rank = rank;
+  tcp.seat = seat;
   tcp.size = size;
   tcp.description = "unique id";
   tcp.hosted_by_rank = true;

@@ -23,9 +23,9 @@ UniqueId make_unique_id();
 
 /// Collective over `size` processes or threads, one of which is (a thread of) the process that made
 /// the id; each id serves one job. Waits until all ranks have come.
-/// \throws Error(InvalidArgument) if this is no id or `rank` is not below `size`, Error(Timeout)
+/// \throws Error(InvalidArgument) if this is no id or `seat` is not below `size`, Error(Timeout)
 /// naming the ranks that are missing, Error(Transport).
-std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, std::uint32_t rank, std::uint32_t size,
+std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, Seat seat, std::uint32_t size,
                                       const BootstrapOptions& options = {});
 
 }  // namespace multitree::runtime

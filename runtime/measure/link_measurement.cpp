@@ -27,9 +27,9 @@ constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
 /// failures.
 constexpr int kSpins = 16, kPatience = 200;
 
-/// Ranks that one sends to and receives from.
+/// Whom one sends to and receives from.
 struct Neighbours {
-  std::vector<std::uint32_t> targets, sources;
+  std::vector<Seat> targets, sources;
 };
 
 /// What one rank's messages to another took: from the first send, on its clock, to the last
@@ -57,10 +57,10 @@ class Exchange {
   Exchange(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
       : job_(job), timeout_(options.timeout) {
     for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-      if (pair.src == job.rank()) all_.targets.push_back(pair.dst);
-      if (pair.dst == job.rank()) all_.sources.push_back(pair.src);
+      if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
+      if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
     }
-    std::vector<std::uint32_t> peers = all_.targets;
+    std::vector<Seat> peers = all_.targets;
     peers.insert(peers.end(), all_.sources.begin(), all_.sources.end());
     std::ranges::sort(peers);
     peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
@@ -141,7 +141,7 @@ class Exchange {
       if (idle > kSpins) ::sched_yield();
       if (idle % kPatience != kPatience - 1) continue;
       if (const auto failure = job_.failure()) {
-        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.rank(), *failure));
+        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
       }
       if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
     }
@@ -152,7 +152,7 @@ class Exchange {
     for (Message& message : messages) {
       if (message.completion.state == Completion::State::Failed) {
         throw Error(ErrorCode::Transport, fmt::format("rank {}: {} while measuring links",
-                                                      job_.rank(), message.completion.error));
+                                                      job_.seat(), message.completion.error));
       }
       const bool done = message.completion.state == Completion::State::Done;
       if (done && message.done_at == 0) message.done_at = now;
@@ -166,12 +166,12 @@ class Exchange {
       if (incoming[i].done_at != 0) continue;
       throw Error(
           ErrorCode::Timeout,
-          fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.rank(),
+          fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.seat(),
                       who_.sources[i % who_.sources.size()], timeout_.count()));
     }
     throw Error(ErrorCode::Timeout,
                 fmt::format("rank {}: measuring links: messages were not sent within {} ms",
-                            job_.rank(), timeout_.count()));
+                            job_.seat(), timeout_.count()));
   }
 
   Bootstrap& job_;
@@ -218,17 +218,19 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
 
 /// Who shares this rank's host, and which of them measure alone: the same at every rank.
 struct Host {
-  std::vector<std::uint32_t> ranks;
+  std::vector<Rank> ranks;
   std::vector<MeasuredPair> pairs;  ///< between them
 };
 
 /// Those with two ranks or more that measure each other.
 std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout) {
   const std::vector<std::string> names = job.all_gather(host::host_identity(), timeout);
+  const auto host_of = [&](Rank rank) -> const std::string& { return names[index(seat_of(rank))]; };
   std::map<std::string, Host> by_name;
-  for (std::uint32_t r = 0; r < names.size(); ++r) by_name[names[r]].ranks.push_back(r);
+  for (const Seat seat : Seats(job.size()))
+    by_name[names[index(seat)]].ranks.push_back(rank_at(seat));
   for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-    if (names[pair.src] == names[pair.dst]) by_name[names[pair.src]].pairs.push_back(pair);
+    if (host_of(pair.src) == host_of(pair.dst)) by_name[host_of(pair.src)].pairs.push_back(pair);
   }
   std::vector<Host> hosts;
   for (auto& [name, host] : by_name) {
@@ -256,11 +258,13 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
                  const MeasureOptions& options) {
   const Neighbours& all = exchange.all();
   Neighbours alone;
-  std::vector<std::uint32_t> mates;
+  const Rank self = rank_at(job.seat());
+  std::vector<Rank> mates;
   for (const Host& host : hosts) {
-    if (host.pairs.front().src == job.rank()) alone.targets = {host.pairs.front().dst};
-    if (host.pairs.front().dst == job.rank()) alone.sources = {host.pairs.front().src};
-    if (std::ranges::binary_search(host.ranks, job.rank())) mates = host.ranks;
+    const MeasuredPair& first = host.pairs.front();
+    if (first.src == self) alone.targets = {seat_of(first.dst)};
+    if (first.dst == self) alone.sources = {seat_of(first.src)};
+    if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
   // The first of each kind connects, the second shows how long one takes.
   for (const Kind& kind : kKinds) exchange.round(all, kind.count, kind.bytes);
@@ -281,7 +285,7 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
-        if (std::ranges::binary_search(mates, all.sources[s])) ours.add(round[s]);
+        if (std::ranges::binary_search(mates, rank_at(all.sources[s]))) ours.add(round[s]);
       }
     }
     for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
@@ -292,7 +296,7 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
     if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
-    mine.pairs.push_back(pair_times({all.sources[s], job.rank()}, times[s]));
+    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s]));
   }
   return mine;
 }
@@ -315,7 +319,8 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
   std::vector<PairTimes> all;
   for (const auto& theirs : exchange_all(mine, job, timeout)) {
     for (PairTimes times : theirs) {
-      const std::int64_t ahead = offsets[times.pair.dst].ns - offsets[times.pair.src].ns;
+      const std::int64_t ahead =
+          offsets[index(seat_of(times.pair.dst))].ns - offsets[index(seat_of(times.pair.src))].ns;
       times.small -= ahead;
       times.burst -= ahead;
       times.large -= ahead;
@@ -335,14 +340,14 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
   std::vector<HostTimes> all;
   for (const Host& host : hosts) {
     ByKind together{}, by_itself{};
-    std::ranges::copy(alone[host.pairs.front().dst], by_itself.begin());
+    std::ranges::copy(alone[index(seat_of(host.pairs.front().dst))], by_itself.begin());
     std::size_t first = 0;
     for (std::size_t k = 0; k < std::size(kKinds); ++k) {
       std::vector<std::int64_t> lengths;
       for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
         Span whole;
-        for (const std::uint32_t r : host.ranks) {
-          whole.add(spans[r].at(first + static_cast<std::size_t>(i)));
+        for (const Rank rank : host.ranks) {
+          whole.add(spans[index(seat_of(rank))].at(first + static_cast<std::size_t>(i)));
         }
         lengths.push_back(whole.length());
       }

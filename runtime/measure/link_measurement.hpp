@@ -32,7 +32,7 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
 
 /// Two ranks that exchange messages: neighbours, or beside each other on a switch.
 struct MeasuredPair {
-  std::uint32_t src = 0, dst = 0;
+  Rank src{}, dst{};
   auto operator<=>(const MeasuredPair&) const = default;
 };
 
@@ -57,10 +57,10 @@ struct HostTimes {
   struct Round {
     std::int64_t small = 0, burst = 0, large = 0, two = 0;
   };
-  std::vector<std::uint32_t> ranks;  ///< ascending
-  std::uint32_t pairs = 0;           ///< of pairs_to_measure() between them; not 0
-  Round all;    ///< from the first message of any of them to the last arrival at any
-  Round alone;  ///< the first such pair, from its first send to its last arrival
+  std::vector<Rank> ranks;  ///< ascending
+  std::uint32_t pairs = 0;  ///< of pairs_to_measure() between them; not 0
+  Round all;                ///< from the first message of any of them to the last arrival at any
+  Round alone;              ///< the first such pair, from its first send to its last arrival
 };
 
 /// What such times mean. A pair that is at most twice as fast or slow as the median is taken to be

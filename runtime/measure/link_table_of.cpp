@@ -24,14 +24,14 @@ double median(std::vector<double> values) {
 }
 
 /// Ranks that a switch has links to and from, ascending.
-std::vector<std::uint32_t> ranks_at(const Topology& topology, NodeId node) {
-  std::set<std::uint32_t> to, both;
+std::vector<Rank> ranks_at(const Topology& topology, NodeId node) {
+  std::set<Rank> to, both;
   for (const LinkId id : topology.out_links(node)) {
-    if (const auto rank = topology.node(topology.link(id).dst).rank) to.insert(index(*rank));
+    if (const auto rank = topology.node(topology.link(id).dst).rank) to.insert(*rank);
   }
   for (const LinkId id : topology.in_links(node)) {
     const auto rank = topology.node(topology.link(id).src).rank;
-    if (rank && to.contains(index(*rank))) both.insert(index(*rank));
+    if (rank && to.contains(*rank)) both.insert(*rank);
   }
   return {both.begin(), both.end()};
 }
@@ -47,28 +47,28 @@ std::vector<std::optional<Source>> sources_of(const Topology& topology) {
   for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
     const Link& link = topology.link(LinkId{id});
     const auto src = topology.node(link.src).rank, dst = topology.node(link.dst).rank;
-    if (src && dst) sources[id] = Source{{index(*src), index(*dst)}, 1};
+    if (src && dst) sources[id] = Source{{*src, *dst}, 1};
   }
   for (std::uint32_t v = 0; v < topology.num_nodes(); ++v) {
     if (!topology.node(NodeId{v}).is_switch()) continue;
-    const std::vector<std::uint32_t> ranks = ranks_at(topology, NodeId{v});
+    const std::vector<Rank> ranks = ranks_at(topology, NodeId{v});
     if (ranks.size() < 2) continue;
     const auto place = [&](Rank rank) {
-      return static_cast<std::size_t>(std::ranges::lower_bound(ranks, index(rank)) - ranks.begin());
+      return static_cast<std::size_t>(std::ranges::lower_bound(ranks, rank) - ranks.begin());
     };
     const auto known = [&](std::optional<Rank> rank) {
-      return rank && std::ranges::binary_search(ranks, index(*rank));
+      return rank && std::ranges::binary_search(ranks, *rank);
     };
     const std::size_t n = ranks.size();
     for (const LinkId id : topology.in_links(NodeId{v})) {
       const auto rank = topology.node(topology.link(id).src).rank;
       if (!known(rank)) continue;
-      sources[index(id)] = Source{{index(*rank), ranks[(place(*rank) + 1) % n]}, 2};
+      sources[index(id)] = Source{{*rank, ranks[(place(*rank) + 1) % n]}, 2};
     }
     for (const LinkId id : topology.out_links(NodeId{v})) {
       const auto rank = topology.node(topology.link(id).dst).rank;
       if (!known(rank)) continue;
-      sources[index(id)] = Source{{ranks[(place(*rank) + n - 1) % n], index(*rank)}, 2};
+      sources[index(id)] = Source{{ranks[(place(*rank) + n - 1) % n], *rank}, 2};
     }
   }
   return sources;
@@ -81,8 +81,8 @@ struct Cost {
 };
 
 /// Messages that each rank sends at a time.
-std::map<std::uint32_t, double> degrees_of(const std::vector<PairTimes>& times) {
-  std::map<std::uint32_t, double> degrees;
+std::map<Rank, double> degrees_of(const std::vector<PairTimes>& times) {
+  std::map<Rank, double> degrees;
   for (const PairTimes& t : times) ++degrees[t.pair.src];
   return degrees;
 }
@@ -126,7 +126,7 @@ class Hosts {
  public:
   explicit Hosts(const std::vector<HostTimes>& hosts) {
     for (const HostTimes& host : hosts) {
-      for (const std::uint32_t rank : host.ranks) by_rank_[rank] = &host;
+      for (const Rank rank : host.ranks) by_rank_[rank] = &host;
     }
   }
   const HostTimes* of(MeasuredPair pair) const {
@@ -136,7 +136,7 @@ class Hosts {
   }
 
  private:
-  std::map<std::uint32_t, const HostTimes*> by_rank_;
+  std::map<Rank, const HostTimes*> by_rank_;
 };
 
 /// The same where ranks share processors: of a sender that has one for itself, which is no slower.
@@ -208,7 +208,7 @@ std::map<MeasuredPair, double> ways_of(const Topology& topology,
   std::map<MeasuredPair, double> ways;
   for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
     const auto src = topology.node(topology.link(LinkId{id}).src).rank;
-    if (sources[id] && src && index(*src) == sources[id]->pair.src) ++ways[sources[id]->pair];
+    if (sources[id] && src && *src == sources[id]->pair.src) ++ways[sources[id]->pair];
   }
   return ways;
 }
@@ -247,7 +247,7 @@ std::vector<MeasuredPair> pairs_to_measure(const Topology& topology) {
   }
   const std::uint32_t n = topology.num_ranks();
   if (pairs.empty() && n > 1) {
-    for (std::uint32_t r = 0; r < n; ++r) pairs.insert({r, (r + 1) % n});
+    for (std::uint32_t r = 0; r < n; ++r) pairs.insert({Rank{r}, Rank{(r + 1) % n}});
   }
   return {pairs.begin(), pairs.end()};
 }
@@ -272,8 +272,8 @@ LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times
   }
   for (const HostTimes& host : hosts) {
     LinkTable::Host entry;
-    for (const std::uint32_t rank : host.ranks) {
-      entry.nodes.push_back(topology.node(topology.node_of(Rank{rank})).name);
+    for (const Rank rank : host.ranks) {
+      entry.nodes.push_back(topology.node(topology.node_of(rank)).name);
     }
     entry.message = {std::llround(message_of(host.all, host.pairs)) * 1000};
     const double rate = std::max(bandwidth_of(host), 1.0);

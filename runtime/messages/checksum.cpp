@@ -19,7 +19,7 @@ struct Pair {
   const void* contents = nullptr;
   std::size_t bytes = 0;
   std::uint64_t tag = 0, sum = 0;  ///< sum: of ours, or as received
-  std::uint32_t peer = 0;
+  Seat peer{};
   bool receive = false;
   bool open = false;
 };
@@ -28,7 +28,7 @@ class Checksummed final : public Transport {
  public:
   explicit Checksummed(std::unique_ptr<Transport> inner) : inner_(std::move(inner)) {}
 
-  void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
     Pair& pair = open(peer, tag, data, bytes, completion);
     pair.sum = XXH3_64bits_withSeed(data, bytes, tag);
@@ -36,7 +36,7 @@ class Checksummed final : public Transport {
     inner_->send(peer, tag | kChecksumTag, &pair.sum, sizeof pair.sum, pair.checksum);
   }
 
-  void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override {
     Pair& pair = open(peer, tag, data, bytes, completion);
     pair.receive = true;
@@ -60,9 +60,7 @@ class Checksummed final : public Transport {
     return true;
   }
 
-  void flush(std::uint32_t peer, Completion& completion) override {
-    inner_->flush(peer, completion);
-  }
+  void flush(Seat peer, Completion& completion) override { inner_->flush(peer, completion); }
   void drain(Deadline deadline) override { inner_->drain(deadline); }
 
   void abort() override {
@@ -78,7 +76,7 @@ class Checksummed final : public Transport {
   }
 
  private:
-  Pair& open(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  Pair& open(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
              Completion& completion) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(pairs_.size()));

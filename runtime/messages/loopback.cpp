@@ -27,7 +27,7 @@ struct Offer {
   std::mutex mutex;
   bool cancelled = false;
   const void* data = nullptr;
-  std::uint32_t from = 0;
+  Seat from{};
   Completion* completion = nullptr;  ///< the sender's; touched by its thread only
 };
 
@@ -46,6 +46,7 @@ struct Inbox {
 
 struct Hub {
   explicit Hub(std::uint32_t ranks) : inboxes(ranks) {}
+  [[nodiscard]] Inbox& inbox_of(Seat seat) { return inboxes[index(seat)]; }
   std::vector<Inbox> inboxes;
 };
 
@@ -80,18 +81,18 @@ class Directory {
   std::uint64_t nonce_ = std::random_device{}();
 };
 
-std::uint64_t key_of(std::uint32_t from, std::uint64_t tag) {
-  return (static_cast<std::uint64_t>(from) << kTagBits) | tag;
+std::uint64_t key_of(Seat from, std::uint64_t tag) {
+  return (std::uint64_t{index(from)} << kTagBits) | tag;
 }
 
 class Loopback final : public Transport {
  public:
-  Loopback(std::shared_ptr<Hub> hub, std::uint32_t rank) : hub_(std::move(hub)), rank_(rank) {}
+  Loopback(std::shared_ptr<Hub> hub, Seat self) : hub_(std::move(hub)), self_(self) {}
   ~Loopback() override { abort(); }
 
-  void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
-    Message message{key_of(rank_, tag), bytes, {}, {}};
+    Message message{key_of(self_, tag), bytes, {}, {}};
     completion.state = Completion::State::Pending;
     if (bytes <= kEagerBytes) {
       message.copy.resize(bytes);
@@ -99,20 +100,20 @@ class Loopback final : public Transport {
     } else {
       message.offer = std::make_shared<Offer>();
       message.offer->data = data;
-      message.offer->from = rank_;
+      message.offer->from = self_;
       message.offer->completion = &completion;
       offers_.push_back(message.offer);
     }
     const bool eager = message.offer == nullptr;
     {
-      Inbox& inbox = hub_->inboxes[peer];
+      Inbox& inbox = hub_->inbox_of(peer);
       const std::scoped_lock lock(inbox.mutex);
       inbox.messages.push_back(std::move(message));
     }
     if (eager) completion.complete();
   }
 
-  void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override {
     completion.state = Completion::State::Pending;
     const Posted posted{data, bytes, &completion};
@@ -132,7 +133,7 @@ class Loopback final : public Transport {
     arrived_.clear();
     taken_.clear();
     {
-      Inbox& inbox = hub_->inboxes[rank_];
+      Inbox& inbox = hub_->inbox_of(self_);
       const std::scoped_lock lock(inbox.mutex);
       arrived_.swap(inbox.messages);
       taken_.swap(inbox.taken);
@@ -198,7 +199,7 @@ class Loopback final : public Transport {
         if (offer.cancelled) return;  // the sender has given up; it says why through the bootstrap
         std::memcpy(posted.data, offer.data, message.bytes);
       }
-      Inbox& inbox = hub_->inboxes[offer.from];
+      Inbox& inbox = hub_->inbox_of(offer.from);
       const std::scoped_lock lock(inbox.mutex);
       inbox.taken.push_back(message.offer);
     }
@@ -206,7 +207,7 @@ class Loopback final : public Transport {
   }
 
   std::shared_ptr<Hub> hub_;
-  std::uint32_t rank_;
+  Seat self_;
   std::unordered_map<std::uint64_t, std::deque<Posted>> posted_;
   std::unordered_map<std::uint64_t, std::deque<Message>> unexpected_;
   std::vector<std::shared_ptr<Offer>> offers_;
@@ -219,25 +220,25 @@ class Loopback final : public Transport {
 std::unique_ptr<Transport> make_loopback(Bootstrap& bootstrap, const TransportOptions& options) {
   std::shared_ptr<Hub> hub;
   std::string mine;
-  if (bootstrap.rank() == 0) {
+  if (bootstrap.seat() == Seat{0}) {
     hub = std::make_shared<Hub>(bootstrap.size());
     mine = Directory::instance().add(hub);
   }
   const std::string name = bootstrap.all_gather(mine, options.deadline)[0];
-  if (bootstrap.rank() != 0) hub = Directory::instance().find(name);
+  if (bootstrap.seat() != Seat{0}) hub = Directory::instance().find(name);
   // Rank 0 takes the name down only when everybody has looked it up; and everybody learns of a rank
   // that did not find it.
   const auto found = bootstrap.all_gather(hub ? "yes" : "no", options.deadline);
-  if (bootstrap.rank() == 0) Directory::instance().remove(name);
-  for (std::uint32_t rank = 0; rank < bootstrap.size(); ++rank) {
-    if (found[rank] != "yes") {
+  if (bootstrap.seat() == Seat{0}) Directory::instance().remove(name);
+  for (const Seat seat : Seats(bootstrap.size())) {
+    if (found[index(seat)] != "yes") {
       throw Error(ErrorCode::InvalidArgument,
                   fmt::format("loopback joins threads of one process, but rank {} is in another "
                               "process than rank 0; use ucx",
-                              rank));
+                              seat));
     }
   }
-  return std::make_unique<Loopback>(std::move(hub), bootstrap.rank());
+  return std::make_unique<Loopback>(std::move(hub), bootstrap.seat());
 }
 
 }  // namespace multitree::runtime

@@ -23,28 +23,28 @@ constexpr std::array kTransports{
 
 }  // namespace
 
-std::string words_of(const SilentLinks& silent, std::uint32_t rank) {
-  const std::uint32_t first = silent.peers.front();
-  const DeadLink link = link_between(rank, first);
+std::string words_of(const SilentLinks& silent, Seat self) {
+  const Seat first = silent.peers.front();
+  const DeadLink link = link_between(self, first);
   if (silent.deadline == Deadline{0}) {
     return fmt::format("no connection to rank {} over link {}-{}", first, link.a, link.b);
   }
   std::string words = fmt::format("nothing from rank {} over link {}-{} for {} ms", first, link.a,
                                   link.b, silent.deadline.count());
-  const std::span<const std::uint32_t> others = std::span(silent.peers).subspan(1);
+  const std::span<const Seat> others = std::span(silent.peers).subspan(1);
   if (!others.empty()) words += fmt::format(" (nor from rank {})", fmt::join(others, ", "));
   return words;
 }
 
-void Transport::send_device(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) {
+void Transport::send_device(Seat, std::uint64_t, const void*, std::size_t, Completion&) {
   throw std::logic_error(describe() + " does not send device memory");
 }
 
-void Transport::receive_device(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) {
+void Transport::receive_device(Seat, std::uint64_t, void*, std::size_t, Completion&) {
   throw std::logic_error(describe() + " does not receive into device memory");
 }
 
-void Transport::flush(std::uint32_t, Completion& completion) { completion.complete(); }
+void Transport::flush(Seat, Completion& completion) { completion.complete(); }
 
 std::span<const TransportKind> transports() { return kTransports; }
 

@@ -58,13 +58,13 @@ struct TransportLimits {
 
 /// Links over which nothing comes any more.
 struct SilentLinks {
-  std::vector<std::uint32_t> peers;  ///< the ranks at the other ends
-  std::vector<std::uint32_t> left;   ///< ranks to which this one has links that may be in order
-  Deadline deadline{};               ///< that they were silent for; 0: could not be connected
+  std::vector<Seat> peers;  ///< the ranks at the other ends
+  std::vector<Seat> left;   ///< ranks to which this one has links that may be in order
+  Deadline deadline{};      ///< that they were silent for; 0: could not be connected
 };
 
 /// "nothing from rank 7 over link 3-7 for 2000 ms (nor from rank 4)".
-std::string words_of(const SilentLinks& silent, std::uint32_t rank);
+std::string words_of(const SilentLinks& silent, Seat self);
 
 /// Point-to-point messages, matched by (sender, tag) in posting order. Calls come from one thread
 /// at a time.
@@ -76,16 +76,16 @@ class Transport {
   Transport& operator=(const Transport&) = delete;
 
   /// `data` must stay valid and unchanged until the completion is Done. `tag` < 2^kTagBits.
-  virtual void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  virtual void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     Completion& completion) = 0;
   /// The message must have exactly `bytes` bytes, else the completion fails.
-  virtual void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  virtual void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
   /// Whether send_device() and receive_device() work: the same with device memory at this end.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
-  virtual void send_device(std::uint32_t peer, std::uint64_t tag, const void* data,
-                           std::size_t bytes, Completion& completion);
-  virtual void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  virtual void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                           Completion& completion);
+  virtual void receive_device(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                               Completion& completion);
   /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
@@ -94,7 +94,7 @@ class Transport {
   /// Done once all that was sent to `peer` before has left this process, whatever is sent later: a
   /// transport may have copied it, and still need progress() to pass it on. Never fails: a peer
   /// that is lost is told of where something is awaited from it.
-  virtual void flush(std::uint32_t peer, Completion& completion);
+  virtual void flush(Seat peer, Completion& completion);
   /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
   /// stops calling progress() for good.
   virtual void drain(Deadline deadline) = 0;
@@ -109,8 +109,8 @@ class Transport {
 };
 
 struct TransportOptions {
-  std::vector<std::uint32_t> peers;  ///< the ranks this one exchanges messages with, ascending
-  Deadline deadline{30'000};         ///< for the exchange of addresses and the first contact
+  std::vector<Seat> peers;    ///< the ranks this one exchanges messages with, ascending
+  Deadline deadline{30'000};  ///< for the exchange of addresses and the first contact
   /// Longest silence of a link between hosts that is in order; 0: links are not watched.
   Deadline link_deadline{0};
 };

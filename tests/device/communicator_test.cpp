@@ -29,7 +29,7 @@ CommunicatorOptions on(std::shared_ptr<const device::Device> device, std::size_t
 /// A fake for each rank, each with delays of its own.
 std::shared_ptr<const device::Device> fake_of(const Bootstrap& bootstrap, std::uint64_t seed,
                                               bool mappable, bool waits = true) {
-  FakeOptions options{.seed = seed * 100 + bootstrap.rank()};
+  FakeOptions options{.seed = seed * 100 + index(bootstrap.seat())};
   options.mappable = mappable;
   options.waits_for_values = waits;
   return make_fake_device(options);
@@ -152,13 +152,13 @@ TEST(DeviceResults, DoNotDependOnDelays) {
       Communicator communicator(bootstrap, {schedule}, on(fake, 200));
       Values values(DataType::Float16, kCount);
       for (std::size_t i = 0; i < kCount; ++i) {
-        values.set(i, 0.1 * static_cast<double>((bootstrap->rank() + 1) * (i % 37 + 1)));
+        values.set(i, 0.1 * static_cast<double>((index(bootstrap->seat()) + 1) * (i % 37 + 1)));
       }
       const DeviceBuffer buffer(*fake, kCount * 2);
       upload(*fake, buffer.data(), values.data(), kCount * 2, nullptr);
       communicator.all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float16,
                               ReduceOp::Sum);
-      download(*fake, results[bootstrap->rank()].data(), buffer.data(), kCount * 2, nullptr);
+      download(*fake, results[index(bootstrap->seat())].data(), buffer.data(), kCount * 2, nullptr);
     });
     if (first.empty()) first = results[0];
     for (const auto& result : results) EXPECT_EQ(result, first) << seed;
@@ -169,7 +169,7 @@ TEST(DeviceResults, DoNotDependOnDelays) {
 TEST(DeviceBuffers, MixWithHostBuffersOfOtherRanks) {
   constexpr std::uint32_t kRanks = 4;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const bool with = bootstrap->rank() % 2 == 0;
+    const bool with = index(bootstrap->seat()) % 2 == 0;
     const auto fake = with ? fake_of(*bootstrap, 5, false) : nullptr;
     Communicator communicator(bootstrap, ring_schedules(kRanks), on(fake, 600));
     for (const Collective collective : all_collectives()) {

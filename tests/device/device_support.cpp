@@ -49,7 +49,7 @@ Request start_on(Communicator& c, Collective collective, const void* send, void*
 void check_on_device(Communicator& communicator, const device::Device& device,
                      device::Stream stream, Collective collective, Rank root, std::size_t count,
                      DataType type, ReduceOp op, bool in_place, bool blocking) {
-  const std::uint32_t rank = communicator.rank(), n = communicator.size();
+  const std::uint32_t rank = index(communicator.rank()), n = communicator.size();
   const bool scatter = receives_shard(collective);
   const bool gather = sends_shard(collective);
   const std::size_t sent = shards_sent(collective, n) * count;

@@ -29,23 +29,23 @@ using device::Route;
 /// and what is received is written, some time before the completion and not at once.
 class DeviceLoopback final : public Transport {
  public:
-  DeviceLoopback(Bootstrap& bootstrap, const std::vector<std::uint32_t>& peers, std::uint64_t seed)
+  DeviceLoopback(Bootstrap& bootstrap, const std::vector<Seat>& peers, std::uint64_t seed)
       : loopback_(make_transport("loopback", bootstrap, {peers, Deadline(5000)})), random_(seed) {}
 
   [[nodiscard]] bool takes_device_memory() const override { return true; }
-  void send(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
     loopback_->send(peer, tag, data, bytes, completion);
   }
-  void receive(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override {
     loopback_->receive(peer, tag, data, bytes, completion);
   }
-  void send_device(std::uint32_t peer, std::uint64_t tag, const void* data, std::size_t bytes,
+  void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
                    Completion& completion) override {
     post({peer, tag, behind(data), nullptr, bytes, &completion});
   }
-  void receive_device(std::uint32_t peer, std::uint64_t tag, void* data, std::size_t bytes,
+  void receive_device(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                       Completion& completion) override {
     post({peer, tag, nullptr, behind(data), bytes, &completion});
     loopback_->receive(peer, tag, transfers_.back().bounce.data(), bytes, transfers_.back().inner);
@@ -64,7 +64,7 @@ class DeviceLoopback final : public Transport {
 
  private:
   struct Transfer {
-    std::uint32_t peer;
+    Seat peer;
     std::uint64_t tag;
     const std::byte* from;
     std::byte* to;
@@ -105,7 +105,7 @@ class DeviceLoopback final : public Transport {
 /// Runs a program to its end on a fake, without the communicator around it.
 void execute(const Program& program, Values& input, Values& data, Bootstrap& bootstrap,
              Transport& transport, Route route, std::uint64_t seed) {
-  FakeOptions options{.seed = seed * 31 + bootstrap.rank()};
+  FakeOptions options{.seed = seed * 31 + index(bootstrap.seat())};
   const auto fake = make_fake_device(options);
   const std::size_t bytes = data.size() * size_of(data.type());
   const DeviceBuffer from(*fake, bytes), to(*fake, bytes);
@@ -138,16 +138,16 @@ void run_tight(const Schedule& schedule, Route route, std::uint64_t seed, bool t
   constexpr std::size_t kCount = 12'000;  // pieces above the loopback's eager limit
   const auto ranges = chunk_ranges(schedule, kCount);
   run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const Plan plan = make_plan(schedule, bootstrap->rank());
+    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
     Program program = compile(plan, schedule, ranges, {8, tight ? 8800U : 1000U});
     if (tight) {
       program.scratch_blocks = std::max(plan.scratch_floor, 1U);
       program.sends_in_flight = 1;
     }
-    DeviceLoopback transport(*bootstrap, plan.peers, seed + bootstrap->rank());
+    DeviceLoopback transport(*bootstrap, plan.peers, seed + index(bootstrap->seat()));
     Values input_values(DataType::Int64, kCount), data(DataType::Int64, kCount);
     for (std::size_t i = 0; i < kCount; ++i) {
-      input_values.set(i, input(ReduceOp::Sum, bootstrap->rank(), i));
+      input_values.set(i, input(ReduceOp::Sum, index(bootstrap->seat()), i));
     }
     execute(program, input_values, data, *bootstrap, transport, route, seed);
     for (std::size_t i = 0; i < kCount; ++i) {

@@ -54,10 +54,10 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
   constexpr std::uint32_t kRanks = 3;
   std::atomic<int> told{0}, started{0};
   const auto errors = try_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(bootstrap->rank() + 1);
+    const auto device = fake(index(bootstrap->seat()) + 1);
     Communicator communicator(bootstrap, ring_schedules(kRanks), on(device, 20'000));
     communicator.barrier();
-    if (bootstrap->rank() == 1) {
+    if (bootstrap->seat() == Seat{1}) {
       while (started != 2) std::this_thread::yield();
       throw std::runtime_error("this rank dies");
     }
@@ -94,9 +94,9 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
 
 TEST_P(Failures, ASilentPeerIsNoticed) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(bootstrap->rank() + 7);
+    const auto device = fake(index(bootstrap->seat()) + 7);
     Communicator communicator(bootstrap, ring_schedules(2), on(device, 300));
-    if (bootstrap->rank() == 0) {
+    if (bootstrap->seat() == Seat{0}) {
       const DeviceBuffer buffer(*device, kCount * 4);
       const OwnedStream stream(*device);
       Request request = communicator.start_all_reduce(
@@ -112,7 +112,7 @@ TEST_P(Failures, ASilentPeerIsNoticed) {
 /// Before the stream has come to a collective no deadline of ours runs, as it may have much to do.
 TEST_P(Failures, ABusyStreamIsNoFailure) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(bootstrap->rank() + 20);
+    const auto device = fake(index(bootstrap->seat()) + 20);
     Communicator communicator(bootstrap, ring_schedules(2), on(device, 200));
     const OwnedStream stream(*device);
     auto* flag = static_cast<std::uint32_t*>(device->allocate_pinned(4));
@@ -134,9 +134,9 @@ TEST_P(Failures, ABusyStreamIsNoFailure) {
 
 TEST_P(Failures, AbortEndsWhatIsOutstanding) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(bootstrap->rank() + 40);
+    const auto device = fake(index(bootstrap->seat()) + 40);
     Communicator communicator(bootstrap, ring_schedules(2), on(device, 20'000));
-    if (bootstrap->rank() == 1) {
+    if (bootstrap->seat() == Seat{1}) {
       while (!bootstrap->failure()) std::this_thread::yield();
       return;
     }
@@ -155,7 +155,8 @@ TEST_P(Failures, AbortEndsWhatIsOutstanding) {
 TEST_P(Failures, AFailingDeviceIsReported) {
   for (const std::uint64_t after : {1U, 2U, 3U, 8U, 20U, 60U, 150U, 400U}) {
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      const auto device = fake(after + bootstrap->rank(), bootstrap->rank() == 0 ? after : 0);
+      const auto device =
+          fake(after + index(bootstrap->seat()), bootstrap->seat() == Seat{0} ? after : 0);
       Communicator communicator(bootstrap, ring_schedules(2), on(device, 20'000));
       const DeviceBuffer buffer(*device, kCount * 4);
       while (true) {
@@ -171,7 +172,7 @@ TEST_P(Failures, AFailingDeviceIsReported) {
 /// Dropped communicators finish what was put on streams.
 TEST_P(Failures, TheDestructorFinishesStreams) {
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(bootstrap->rank() + 60);
+    const auto device = fake(index(bootstrap->seat()) + 60);
     const OwnedStream stream(*device);
     const DeviceBuffer buffer(*device, kCount * 4);
     std::vector<float> values(kCount, 1.0F);

@@ -185,7 +185,7 @@ TEST_F(Gpu, AbortReleasesStreams) {
     CommunicatorOptions options{.transport = "loopback"};
     options.device = device_;
     Communicator communicator(bootstrap, ring_schedules(2), options);
-    if (bootstrap->rank() == 1) {
+    if (bootstrap->seat() == Seat{1}) {
       communicator.abort("on purpose");
       return;
     }

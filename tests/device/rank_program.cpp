@@ -17,7 +17,7 @@ namespace {
 
 void run(const std::shared_ptr<Bootstrap>& bootstrap, bool cuda) {
   std::string why;
-  FakeOptions fake{.seed = bootstrap->rank() + 1};
+  FakeOptions fake{.seed = index(bootstrap->seat()) + 1};
   const auto device = cuda ? device::open_cuda(0, why) : make_fake_device(fake);
   if (device == nullptr) throw Error(ErrorCode::Cuda, why);
   CommunicatorOptions options;
@@ -36,7 +36,7 @@ void run(const std::shared_ptr<Bootstrap>& bootstrap, bool cuda) {
     }
   }
   communicator.barrier();
-  if (bootstrap->rank() == 0) fmt::print("{}\n", communicator.describe());
+  if (bootstrap->seat() == Seat{0}) fmt::print("{}\n", communicator.describe());
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t kCount = 3000;
 
 std::shared_ptr<const device::Device> fake_of(const Bootstrap& bootstrap, bool mappable) {
-  FakeOptions options{.seed = bootstrap.rank() + 1U};
+  FakeOptions options{.seed = index(bootstrap.seat()) + 1U};
   options.mappable = mappable;
   return make_fake_device(options);
 }
@@ -117,7 +117,7 @@ TEST_P(Together, ShrunkCommunicatorsKeepTheDevice) {
       return communicator->start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Int32,
                                             ReduceOp::Max, Stream{stream.get()});
     };
-    const auto rings = [](std::span<const std::uint32_t> survivors) {
+    const auto rings = [](std::span<const Seat> survivors) {
       return replaceable_rings(static_cast<std::uint32_t>(survivors.size()));
     };
     // Without a failure what is outstanding ends well.
@@ -128,7 +128,7 @@ TEST_P(Together, ShrunkCommunicatorsKeepTheDevice) {
     communicator = std::move(next);
     check_all(*communicator, *fake);
     // The last rank leaves; the streams of the others go on.
-    if (communicator->rank() == kRanks - 1) {
+    if (index(communicator->rank()) == kRanks - 1) {
       communicator->abort("enough");
       return;
     }
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(StagedAndMapped, Together, ::testing::Bool(),
 TEST(OneHost, IsLeftToMessagesIfARankHasADevice) {
   constexpr std::uint32_t kRanks = 3;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const bool with = bootstrap->rank() == 1;
+    const bool with = bootstrap->seat() == Seat{1};
     const auto fake = with ? fake_of(*bootstrap, false) : nullptr;
     Communicator communicator(bootstrap, replaceable_rings(kRanks), on(fake));
     EXPECT_FALSE(communicator.on_one_host());

@@ -10,8 +10,7 @@
 #include <future>
 #include <thread>
 
-#include "runtime/job/tcp_internal.hpp"
-#include "support.hpp"
+#include "meeting.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {
@@ -21,64 +20,6 @@ using ::testing::HasSubstr;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
 
-/// A job whose coordinator is this test.
-class Meeting : public ::testing::Test {
- protected:
-  [[nodiscard]] TcpOptions options(std::uint32_t rank, Deadline deadline = Deadline(5000)) const {
-    TcpOptions result;
-    result.rank = rank;
-    result.size = 3;
-    result.addresses = {{"127.0.0.1", coordinator_->port()}};
-    result.token = "secret";
-    result.description = "test";
-    result.coordinator_name = "the launcher";
-    result.deadline = deadline;
-    return result;
-  }
-
-  /// All three, joined.
-  [[nodiscard]] std::vector<std::shared_ptr<Bootstrap>> join() const {
-    std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
-    for (std::uint32_t rank = 0; rank < 3; ++rank) {
-      joining.push_back(
-          std::async(std::launch::async, [this, rank] { return join_over_tcp(options(rank)); }));
-    }
-    std::vector<std::shared_ptr<Bootstrap>> all;
-    for (auto& one : joining) all.push_back(one.get());
-    return all;
-  }
-
-  static std::string await_failure_of(Bootstrap& bootstrap) {
-    for (int i = 0; i < 5000; ++i) {
-      if (const auto failure = bootstrap.failure()) return *failure;
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return "no failure";
-  }
-
-  std::unique_ptr<Coordinator> coordinator_ =
-      std::make_unique<Coordinator>(listen_at(0, kLoopback), 3, "secret");
-};
-
-std::string await_failure_of_one(Bootstrap& bootstrap) {
-  return bootstrap.failure().value_or("no failure");
-}
-
-/// Opens a connection that belongs to nobody yet.
-Channel stranger(std::uint16_t port) {
-  return Channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket);
-}
-
-/// What the coordinator answers before it hangs up.
-std::string answer(Channel& channel) {
-  while (true) {
-    const Channel::Status status = channel.fill();
-    if (const auto frame = channel.next()) return frame->payload;
-    if (status != Channel::Status::Open) return "closed";
-    channel.wait(std::chrono::seconds(5));
-  }
-}
-
 TEST_F(Meeting, GathersInRankOrder) {
   const auto all = join();
   std::vector<std::thread> threads;
@@ -86,7 +27,7 @@ TEST_F(Meeting, GathersInRankOrder) {
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
         const std::string blob(static_cast<std::size_t>(round) * 1000,
-                               static_cast<char>('a' + bootstrap->rank()));
+                               static_cast<char>('a' + index(bootstrap->seat())));
         const auto blobs = bootstrap->all_gather(blob, Deadline(5000));
         ASSERT_EQ(blobs.size(), 3U);
         for (std::size_t r = 0; r < 3; ++r) {
@@ -96,7 +37,7 @@ TEST_F(Meeting, GathersInRankOrder) {
     });
   }
   for (auto& thread : threads) thread.join();
-  EXPECT_EQ(all[1]->rank(), 1U);
+  EXPECT_EQ(all[1]->seat(), 1_seat);
   EXPECT_EQ(all[1]->size(), 3U);
   EXPECT_EQ(all[0]->failure(), std::nullopt);
 }
@@ -113,7 +54,7 @@ TEST_F(Meeting, DoesNotWaitForARankThatDiedBeforeItJoined) {
     joining.push_back(
         std::async(std::launch::async, [this, rank] { return join_over_tcp(options(rank)); }));
   }
-  coordinator_->died(2, "signal 9");
+  coordinator_->died(Origin{2}, "signal 9");
   for (auto& one : joining) {
     EXPECT_THAT(
         [&] { one.get(); },
@@ -123,7 +64,7 @@ TEST_F(Meeting, DoesNotWaitForARankThatDiedBeforeItJoined) {
 
 TEST_F(Meeting, BelievesConnectionsMoreThanWitnesses) {
   const auto all = join();
-  coordinator_->died(1, "exit code 1");
+  coordinator_->died(Origin{1}, "exit code 1");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   EXPECT_EQ(all[0]->failure(), std::nullopt);
 }
@@ -136,16 +77,6 @@ TEST_F(Meeting, NamesTheRankThatDoesNotTakePart) {
   });
   EXPECT_THAT([&] { all[1]->barrier(Deadline(100)); },
               ThrowsMessage<Error>(StrEq("rank 1: waited 100 ms in vain for rank 2")));
-}
-
-/// A rank spelt out byte by byte, which can therefore die: it ends without a goodbye.
-Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t size,
-                 std::string_view token) {
-  Channel channel = stranger(port);
-  Writer hello;
-  hello.text(kMagic).text(token).number(rank).number(size);
-  channel.send(FrameType::Hello, hello.bytes());
-  return channel;
 }
 
 TEST_F(Meeting, TellsEverybodyOfADeathAtOnce) {
@@ -172,28 +103,28 @@ TEST_F(Meeting, TellsWhyARankGivesUpAndOnlyTheOthers) {
   EXPECT_EQ(all[1]->failure(), std::nullopt);
 }
 
-/// All three under other numbers: `rank_of` by the old.
+/// All three under other numbers: `seat_of` by the old.
 std::vector<std::shared_ptr<Bootstrap>> renumber(const std::vector<std::shared_ptr<Bootstrap>>& all,
-                                                 const std::vector<std::uint32_t>& rank_of) {
+                                                 const std::vector<std::uint32_t>& seat_of) {
   std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
   for (std::uint32_t old = 0; old < 3; ++old) {
     joining.push_back(std::async(std::launch::async, [&, old] {
-      return renumbered(all[old], rank_of[old], Deadline(5000));
+      return renumbered(all[old], Seat{seat_of[old]}, Deadline(5000));
     }));
   }
   std::vector<std::shared_ptr<Bootstrap>> now(3);
-  for (std::uint32_t old = 0; old < 3; ++old) now[rank_of[old]] = joining[old].get();
+  for (std::uint32_t old = 0; old < 3; ++old) now[seat_of[old]] = joining[old].get();
   return now;
 }
 
 TEST_F(Meeting, RenumberedIsAJobOfItsOwn) {
   auto all = renumber(join(), {1, 2, 0});
-  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(all[rank]->rank(), rank);
+  for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(all[rank]->seat(), Seat{rank});
   EXPECT_EQ(all[0]->describe(), "test");
   std::vector<std::future<std::vector<std::string>>> gathering;
   for (const auto& one : all) {
     gathering.push_back(std::async(std::launch::async, [&] {
-      return one->all_gather(std::to_string(one->rank()), Deadline(5000));
+      return one->all_gather(std::to_string(index(one->seat())), Deadline(5000));
     }));
   }
   for (auto& one : gathering) EXPECT_THAT(one.get(), ::testing::ElementsAre("0", "1", "2"));
@@ -297,137 +228,17 @@ TEST(Addresses, AreHostAndPort) {
 TEST(InProcess, GathersAndFails) {
   run_ranks(5, [](const std::shared_ptr<Bootstrap>& bootstrap) {
     for (int round = 0; round < 200; ++round) {
-      const auto all = bootstrap->all_gather(std::to_string(bootstrap->rank() + 5), Deadline(5000));
+      const auto all =
+          bootstrap->all_gather(std::to_string(index(bootstrap->seat()) + 5), Deadline(5000));
       if (all != std::vector<std::string>{"5", "6", "7", "8", "9"})
         throw std::runtime_error("mixed up");
     }
   });
   const auto errors = try_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    if (bootstrap->rank() != 1) bootstrap->barrier(Deadline(100));
+    if (bootstrap->seat() != Seat{1}) bootstrap->barrier(Deadline(100));
   });
   EXPECT_THAT(message_of(errors[0]) + message_of(errors[2]),
               HasSubstr("waited 100 ms in vain for rank 1"));
-}
-
-/// All of `jobs` shrink at once; null for those that failed.
-std::vector<Shrunk> shrink_all(const std::vector<std::shared_ptr<Bootstrap>>& jobs,
-                               Deadline deadline) {
-  std::vector<std::future<Shrunk>> shrinking;
-  for (const auto& job : jobs) {
-    shrinking.push_back(
-        std::async(std::launch::async, [job, deadline] { return job->shrink(deadline); }));
-  }
-  std::vector<Shrunk> all;
-  for (auto& one : shrinking) all.push_back(one.get());
-  return all;
-}
-
-/// Gathers over all of a job; what rank 0 got.
-std::string gathered(const std::vector<Shrunk>& all) {
-  std::vector<std::future<std::vector<std::string>>> gathering;
-  for (const Shrunk& one : all) {
-    gathering.push_back(std::async(std::launch::async, [&one] {
-      return one.job->all_gather(std::to_string(one.job->rank()), Deadline(5000));
-    }));
-  }
-  std::string text;
-  for (const std::string& blob : gathering.front().get()) text += blob;
-  return text;
-}
-
-TEST_F(Meeting, ShrinksToTheSurvivorsOfADeath) {
-  auto first = std::async(std::launch::async, [&] { return join_over_tcp(options(0)); });
-  auto third = std::async(std::launch::async, [&] { return join_over_tcp(options(2)); });
-  {
-    Channel victim = raw_rank(coordinator_->port(), 1, 3, "secret");
-    victim.send(FrameType::Gather, {});
-    EXPECT_EQ(answer(victim), "");  // Welcome; then it dies
-    const std::vector<std::shared_ptr<Bootstrap>> joined{first.get(), third.get()};
-    victim.close();
-    EXPECT_EQ(await_failure_of(*joined[0]), "rank 1 died (connection closed)");
-    const auto all = shrink_all(joined, Deadline(5000));
-    for (std::uint32_t r = 0; r < 2; ++r) {
-      EXPECT_EQ(all[r].survivors, (std::vector<std::uint32_t>{0, 2}));
-      EXPECT_EQ(all[r].job->rank(), r);
-      EXPECT_EQ(all[r].job->size(), 2U);
-      EXPECT_EQ(all[r].job->failure(), std::nullopt);
-    }
-    EXPECT_EQ(gathered(all), "01");
-    EXPECT_THAT([&] { joined[0]->barrier(Deadline(100)); },
-                ThrowsMessage<Error>(HasSubstr("has been shrunk to another")));
-    // Failures of the new job bear the new numbers.
-    all[1].job->report_failure("enough");
-    EXPECT_EQ(await_failure_of(*all[0].job), "rank 1 gave up: enough");
-    // And it shrinks again.
-    EXPECT_EQ(shrink_all({all[0].job, all[1].job}, Deadline(5000))[1].job->rank(), 1U);
-  }
-}
-
-TEST_F(Meeting, LeavesOutWhoDoesNotAskToShrink) {
-  auto all = join();
-  const auto some = shrink_all({all[0], all[2]}, Deadline(200));
-  EXPECT_EQ(some[1].survivors, (std::vector<std::uint32_t>{0, 2}));
-  EXPECT_EQ(gathered(some), "01");
-  EXPECT_EQ(await_failure_of(*all[1]), "left out: the others have gone on without this rank");
-  EXPECT_THAT([&] { all[1]->shrink(Deadline(100)); }, ThrowsMessage<Error>(HasSubstr("left out")));
-  // The seat is not given to anybody else.
-  EXPECT_THAT([&] { join_over_tcp(options(1, Deadline(500))); },
-              ThrowsMessage<Error>(HasSubstr("has gone on without rank 1")));
-}
-
-TEST_F(Meeting, ShrinksWithoutThoseWhoLeft) {
-  auto all = join();
-  all[0].reset();
-  EXPECT_EQ(gathered(shrink_all({all[1], all[2]}, Deadline(5000))), "01");
-}
-
-/// Two go on without a third that is alive and well: nobody waits for it to the end.
-void expect_not_awaited(const std::vector<std::shared_ptr<Bootstrap>>& all) {
-  const std::vector<std::uint32_t> without{1};
-  auto first =
-      std::async(std::launch::async, [&] { return all[0]->shrink(Deadline(600'000), without); });
-  const Shrunk second = all[2]->shrink(Deadline(600'000), without);
-  EXPECT_EQ(second.survivors, (std::vector<std::uint32_t>{0, 2}));
-  EXPECT_EQ(gathered({first.get(), second}), "01");
-}
-
-TEST_F(Meeting, DoesNotWaitForThoseToBeLeftOut) {
-  const auto all = join();
-  expect_not_awaited(all);
-  EXPECT_THAT(await_failure_of(*all[1]), HasSubstr("left out"));
-}
-
-TEST(InProcess, DoesNotWaitForThoseToBeLeftOut) {
-  const auto all = make_in_process_bootstraps(3);
-  expect_not_awaited(all);
-  EXPECT_THAT(await_failure_of_one(*all[1]), HasSubstr("left out"));
-}
-
-TEST_F(Meeting, ShrinksToOne) {
-  const auto all = join();
-  const Shrunk alone = all[1]->shrink(Deadline(50));
-  EXPECT_EQ(alone.survivors, std::vector<std::uint32_t>{1});
-  EXPECT_EQ(gathered({alone}), "0");
-}
-
-TEST_F(Meeting, CannotShrinkWithoutCoordinator) {
-  const auto all = join();
-  coordinator_.reset();
-  EXPECT_THAT([&] { all[1]->shrink(Deadline(1000)); },
-              ThrowsMessage<Error>(HasSubstr("the launcher is gone")));
-}
-
-TEST(InProcess, ShrinksWithoutTheLateAndTheGone) {
-  auto all = make_in_process_bootstraps(4);
-  all[0].reset();
-  all[1]->report_failure("enough");
-  const auto some = shrink_all({all[1], all[3]}, Deadline(200));  // rank 2 does not ask
-  EXPECT_EQ(some[1].survivors, (std::vector<std::uint32_t>{1, 3}));
-  EXPECT_EQ(some[1].job->rank(), 1U);
-  EXPECT_EQ(some[1].job->failure(), std::nullopt);
-  EXPECT_EQ(gathered(some), "01");
-  EXPECT_THAT(await_failure_of_one(*all[2]), HasSubstr("left out"));
-  EXPECT_THAT([&] { all[2]->shrink(Deadline(100)); }, ThrowsMessage<Error>(HasSubstr("left out")));
 }
 
 }  // namespace

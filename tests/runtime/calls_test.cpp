@@ -82,7 +82,7 @@ TEST_P(DifferentCalls, AreAnErrorThatNamesBoth) {
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
       std::vector<std::byte> send(kCount * 8 + 8, std::byte{1}), recv(send.size(), kMark);
-      Call call = (bootstrap->rank() == 0 ? one.first : one.second).call;
+      Call call = (bootstrap->seat() == Seat{0} ? one.first : one.second).call;
       call.send = send.data();
       call.recv = recv.data();
       try {
@@ -91,8 +91,9 @@ TEST_P(DifferentCalls, AreAnErrorThatNamesBoth) {
       } catch (const Error&) {
         const bool wrote = std::ranges::any_of(recv, [](std::byte b) { return b != kMark; });
         // Nobody has anything but his own input.
-        const bool has_input = call.collective == Collective::AllGather ||
-                               (call.collective == Collective::Broadcast && bootstrap->rank() == 0);
+        const bool has_input =
+            call.collective == Collective::AllGather ||
+            (call.collective == Collective::Broadcast && bootstrap->seat() == Seat{0});
         EXPECT_EQ(wrote, has_input);
         throw;
       }
@@ -111,7 +112,7 @@ TEST_P(DifferentCalls, InAnotherOrderAreNoticed) {
     Call most = sum;
     most.send = most.recv = other.data();
     most.op = ReduceOp::Max;
-    const bool turned = bootstrap->rank() == 1;
+    const bool turned = bootstrap->seat() == Seat{1};
     Request first = communicator.start(turned ? most : sum);
     Request second = communicator.start(turned ? sum : most);
     second.wait();
@@ -128,7 +129,7 @@ TEST_P(DifferentCalls, AreNoticedByWhoComesLater) {
     check_collective(communicator, Collective::AllReduce, Rank{0}, 100, DataType::Int32,
                      ReduceOp::Sum, false);
     std::vector<float> data(kCount);
-    const bool late = bootstrap->rank() == 1;
+    const bool late = bootstrap->seat() == Seat{1};
     if (late) std::this_thread::sleep_for(std::chrono::milliseconds(400));
     communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32,
                             late ? ReduceOp::Min : ReduceOp::Sum);
@@ -141,7 +142,7 @@ TEST_P(DifferentCalls, AreNoticedByWhoComesLater) {
 TEST_P(DifferentCalls, BySchedulesAlone) {
   const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Schedule schedule = ring_schedule(Collective::AllReduce, 2);
-    if (bootstrap->rank() == 1) {
+    if (bootstrap->seat() == Seat{1}) {
       for (Transfer& transfer : schedule.transfers) transfer.step += 1;
     }
     Communicator communicator(bootstrap, {schedule}, options_of(GetParam()));
@@ -156,9 +157,9 @@ TEST_P(DifferentCalls, BySchedulesAlone) {
 TEST_P(DifferentCalls, InWhatDoesNotMatterAreNone) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
-    std::vector<int> data(kCount, bootstrap->rank() == 0 ? 7 : 0);
+    std::vector<int> data(kCount, bootstrap->seat() == Seat{0} ? 7 : 0);
     Call call{Collective::Broadcast, data.data(), data.data(), kCount, DataType::Int32};
-    call.op = bootstrap->rank() == 0 ? ReduceOp::Sum : ReduceOp::Max;
+    call.op = bootstrap->seat() == Seat{0} ? ReduceOp::Sum : ReduceOp::Max;
     communicator.run(call);
     EXPECT_EQ(std::ranges::count(data, 7), kCount);
   });
@@ -169,7 +170,9 @@ TEST_P(DifferentCalls, AreNotSuspectedOfWhoIsLate) {
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(3), options_of(GetParam()));
     for (std::uint32_t late = 0; late < 3; ++late) {
-      if (bootstrap->rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      if (bootstrap->seat() == Seat{late}) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(250));
+      }
       for (const Collective collective : all_collectives()) {
         check_collective(communicator, collective, Rank{0}, 100, DataType::Int32, ReduceOp::Sum,
                          false);
@@ -189,7 +192,7 @@ TEST(DifferentCallsOnOneHost, AreAnErrorThatNamesBoth) {
     options.host_path = HostPath::Required;
     Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
     std::vector<float> data(kCount);
-    const bool second = bootstrap->rank() == 1;
+    const bool second = bootstrap->seat() == Seat{1};
     communicator.all_reduce(data.data(), data.data(), kCount,
                             second ? DataType::Int32 : DataType::Float32,
                             second ? ReduceOp::Max : ReduceOp::Sum);

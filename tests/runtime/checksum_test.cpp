@@ -24,14 +24,14 @@ class BadWire final : public Transport {
   using Spoil = std::function<void(std::uint64_t tag, std::string& contents)>;
   explicit BadWire(Spoil spoil) : spoil_(std::move(spoil)) {}
 
-  void send(std::uint32_t, std::uint64_t tag, const void* data, std::size_t bytes,
+  void send(Seat, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
     std::string contents(static_cast<const char*>(data), bytes);
     spoil_(tag, contents);
     sent_.push_back({tag, std::move(contents)});
     done_.push_back(&completion);
   }
-  void receive(std::uint32_t, std::uint64_t tag, void* data, std::size_t bytes,
+  void receive(Seat, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override {
     wanted_.push_back({tag, data, bytes, &completion});
     completion.state = Completion::State::Pending;
@@ -78,8 +78,8 @@ class BadWire final : public Transport {
 std::string deliver(Transport& wire, std::uint64_t tag, const std::string& text) {
   std::string received(text.size(), '?');
   Completion sent, arrived;
-  wire.receive(3, tag, received.data(), received.size(), arrived);
-  wire.send(3, tag, text.data(), text.size(), sent);
+  wire.receive(Seat{3}, tag, received.data(), received.size(), arrived);
+  wire.send(Seat{3}, tag, text.data(), text.size(), sent);
   for (int i = 0; i < 4; ++i) wire.progress();
   EXPECT_EQ(sent.state, Completion::State::Done);
   EXPECT_NE(arrived.state, Completion::State::Pending);

@@ -107,7 +107,7 @@ TEST_P(RingOfRanks, SeveralOutstandingAtOnce) {
     for (std::size_t k = 0; k < 6; ++k) {
       data.emplace_back(DataType::Int32, kCount);
       for (std::size_t i = 0; i < kCount; ++i) {
-        data[k].set(i, input(ReduceOp::Sum, bootstrap->rank(), i + k));
+        data[k].set(i, input(ReduceOp::Sum, index(bootstrap->seat()), i + k));
       }
     }
     std::vector<Request> requests;
@@ -118,7 +118,7 @@ TEST_P(RingOfRanks, SeveralOutstandingAtOnce) {
     // Each rank finishes them in another order, by test() and by wait(), and drops one.
     requests[0] = Request();
     for (std::size_t k = 0; k < 5; ++k) {
-      Request& request = requests[1 + (k + bootstrap->rank()) % 5];
+      Request& request = requests[1 + (k + index(bootstrap->seat())) % 5];
       if (k % 2 == 0) request.wait();
       while (!request.test()) {
       }
@@ -159,7 +159,7 @@ TEST(Communicator, AccumulatesInListOrderWhateverArrivesFirst) {
   for (const std::size_t r : {1, 2, 3}) want += inputs[r];
   for (int round = 0; round < 20; ++round) {
     run_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      const std::uint32_t rank = bootstrap->rank();
+      const std::uint32_t rank = index(bootstrap->seat());
       Communicator communicator(bootstrap, {star_and_exchange()}, loopback());
       // The later in the list, the earlier here.
       std::this_thread::sleep_for(std::chrono::milliseconds(rank == 0 ? 0 : 4 - rank));
@@ -180,7 +180,7 @@ TEST(Communicator, DeadRankIsNamedWithinTheTimeout) {
   const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(4), options);
     std::vector<float> data(100'000, 1.0F);
-    if (bootstrap->rank() == 2) throw std::runtime_error("stumbled");
+    if (bootstrap->seat() == Seat{2}) throw std::runtime_error("stumbled");
     communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                             ReduceOp::Sum);
   });
@@ -200,7 +200,7 @@ TEST(Communicator, SilentRankIsATimeout) {
   const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options);
     std::vector<float> data(100, 1.0F);
-    if (bootstrap->rank() == 1) {
+    if (bootstrap->seat() == Seat{1}) {
       std::this_thread::sleep_for(std::chrono::milliseconds(800));
       return;
     }
@@ -261,7 +261,7 @@ TEST(Communicator, OneRankNeedsNoSchedule) {
   }
 }
 
-PlansBySize rings_for(std::span<const std::uint32_t> survivors) {
+PlansBySize rings_for(std::span<const Seat> survivors) {
   std::vector<SizedSchedules> plans;
   for (Schedule& schedule : ring_schedules(static_cast<std::uint32_t>(survivors.size()))) {
     plans.push_back(for_all_sizes(std::move(schedule)));
@@ -274,7 +274,7 @@ TEST(Shrink, GoesOnWithTheSurvivors) {
   constexpr std::uint32_t kRanks = 5;
   constexpr std::size_t kCount = 3000;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const std::uint32_t self = bootstrap->rank();
+    const std::uint32_t self = index(bootstrap->seat());
     auto communicator =
         std::make_unique<Communicator>(bootstrap, ring_schedules(kRanks), loopback());
     for (std::uint32_t left = kRanks; left > 1; --left) {
@@ -298,7 +298,7 @@ TEST(Shrink, GoesOnWithTheSurvivors) {
       }
       communicator = communicator->shrink(rings_for, Deadline(10'000));
       EXPECT_EQ(communicator->size(), left - 1);
-      EXPECT_EQ(communicator->rank(), self);
+      EXPECT_EQ(index(communicator->rank()), self);
     }
     check_collective(*communicator, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
                      ReduceOp::Sum, false);

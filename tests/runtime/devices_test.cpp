@@ -43,7 +43,7 @@ std::vector<Host> ring(std::uint32_t ranks) {
 
 TEST(Devices, NeighboursOnARingHaveWiresAndOthersHaveNone) {
   const std::vector<Host> hosts = ring(5);
-  const Ways ways = choose_ways(hosts, 1);
+  const Ways ways = choose_ways(hosts, Seat{1});
   EXPECT_EQ(ways.wires[0], (Wire{"l1", {address(10, 0, 0, 0), 30}}));
   EXPECT_EQ(ways.wires[2], (Wire{"l2", {address(10, 0, 0, 4), 30}}));
   for (const std::uint32_t rank : {1U, 3U, 4U}) EXPECT_EQ(ways.wires[rank], std::nullopt) << rank;
@@ -60,21 +60,22 @@ TEST(Devices, BothEndsAgree) {
   add(hosts[4], address(9, 0, 0, 2), 24);
   for (std::uint32_t a = 0; a < hosts.size(); ++a) {
     for (std::uint32_t b = 0; b < hosts.size(); ++b) {
-      const auto there = choose_ways(hosts, a).wires[b], back = choose_ways(hosts, b).wires[a];
+      const auto there = choose_ways(hosts, Seat{a}).wires[b];
+      const auto back = choose_ways(hosts, Seat{b}).wires[a];
       ASSERT_EQ(there.has_value(), back.has_value()) << a << " " << b;
       if (there) {
         EXPECT_EQ(there->subnet, back->subnet) << a << " " << b;
       }
     }
   }
-  EXPECT_EQ(choose_ways(hosts, 2).wires[3]->subnet, (Subnet{address(10, 0, 0, 8), 30}));
-  EXPECT_EQ(choose_ways(hosts, 4).wires[1]->subnet, (Subnet{address(9, 0, 0, 0), 24}));
+  EXPECT_EQ(choose_ways(hosts, Seat{2}).wires[3]->subnet, (Subnet{address(10, 0, 0, 8), 30}));
+  EXPECT_EQ(choose_ways(hosts, Seat{4}).wires[1]->subnet, (Subnet{address(9, 0, 0, 0), 24}));
 }
 
 TEST(Devices, ASwitchedNetworkIsNoWire) {
   std::vector<Host> hosts{host(0), host(1), host(2)};
   for (std::uint32_t r = 0; r < 3; ++r) add(hosts[r], address(192, 168, 0, r + 1), 24);
-  const Ways ways = choose_ways(hosts, 0);
+  const Ways ways = choose_ways(hosts, Seat{0});
   EXPECT_THAT(ways.wires, Each(std::nullopt));
   EXPECT_FALSE(ways.any_wires);
   EXPECT_TRUE(ways.slow_network);
@@ -84,20 +85,20 @@ TEST(Devices, EqualAddressesAreBridgesOfEachHost) {
   std::vector<Host> hosts{host(0), host(1), host(2)};
   add(hosts[0], address(172, 17, 0, 1), 16);
   add(hosts[1], address(172, 17, 0, 1), 16);
-  EXPECT_THAT(choose_ways(hosts, 0).wires, Each(std::nullopt));
+  EXPECT_THAT(choose_ways(hosts, Seat{0}).wires, Each(std::nullopt));
 }
 
 TEST(Devices, TwoHostsLeaveTheChoiceToUcx) {
   std::vector<Host> hosts{host(0), host(1)};
   add(hosts[0], address(10, 0, 0, 1), 30);
   add(hosts[1], address(10, 0, 0, 2), 30);
-  EXPECT_THAT(choose_ways(hosts, 0).wires, Each(std::nullopt));
+  EXPECT_THAT(choose_ways(hosts, Seat{0}).wires, Each(std::nullopt));
 }
 
 TEST(Devices, RanksOfOneHostShareItsWires) {
   std::vector<Host> hosts;
   for (const Host& one : ring(3)) hosts.insert(hosts.end(), {one, one});
-  const Ways ways = choose_ways(hosts, 0);
+  const Ways ways = choose_ways(hosts, Seat{0});
   EXPECT_EQ(ways.wires[1], std::nullopt);
   EXPECT_EQ(ways.wires[2], ways.wires[3]);
   EXPECT_TRUE(ways.wires[2].has_value());
@@ -109,15 +110,15 @@ TEST(Devices, AFastInterfaceAnywhereMakesAFastNetwork) {
   std::vector<Host> hosts = ring(4);
   add(hosts[2], address(10, 1, 0, 1), 24, 25'000);
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    EXPECT_FALSE(choose_ways(hosts, rank).slow_network);
-    EXPECT_TRUE(choose_ways(hosts, rank).any_wires);
+    EXPECT_FALSE(choose_ways(hosts, Seat{rank}).slow_network);
+    EXPECT_TRUE(choose_ways(hosts, Seat{rank}).any_wires);
   }
 }
 
 TEST(Devices, OneRankWithoutFreeChoiceDecidesForAll) {
   std::vector<Host> hosts = ring(4);
   hosts[3].free_choice = false;
-  const Ways ways = choose_ways(hosts, 0);
+  const Ways ways = choose_ways(hosts, Seat{0});
   EXPECT_THAT(ways.wires, Each(std::nullopt));
   EXPECT_FALSE(ways.slow_network);
 }

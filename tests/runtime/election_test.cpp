@@ -7,9 +7,9 @@
 #include <future>
 #include <thread>
 
+#include "meeting.hpp"
 #include "runtime/job/doors_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
-#include "support.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {
@@ -18,7 +18,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StrEq;
 using ::testing::ThrowsMessage;
-using Seats = std::vector<std::uint32_t>;
+
+constexpr Deadline kPatience{60'000};
 
 Door door_at(std::uint16_t port) { return {this_host(), port, {"127.0.0.1"}, false}; }
 /// Of a process that has ended: its host refuses.
@@ -59,7 +60,7 @@ class StandBy : public ::testing::Test {
     ranks_ = static_cast<std::uint32_t>(doors.size());
     coordinator_ = std::make_unique<Coordinator>(listen_at(0, kLoopback), ranks_, "secret", false);
     Standing standing;
-    for (std::uint32_t seat = 0; seat < ranks_; ++seat) standing.members.push_back(seat);
+    standing.members = all_members(ranks_);
     coordinator_->stand_by(standing, doors);
   }
 
@@ -72,10 +73,9 @@ class StandBy : public ::testing::Test {
                  Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
     return channel;
   }
-  Channel rejoin(std::uint32_t seat) {
-    Standing standing{.seat = seat, .epoch = 0, .members = {}, .dead_links = {}};
-    for (std::uint32_t r = 0; r < ranks_; ++r) standing.members.push_back(r);
-    return rejoin(standing);
+  Channel rejoin(std::uint32_t number) {
+    return rejoin(
+        {.self = Origin{number}, .epoch = 0, .members = all_members(ranks_), .dead_links = {}});
   }
   static void ask(Channel& channel, std::uint32_t milliseconds) {
     channel.send(FrameType::Shrink, Writer().number(milliseconds).bytes());
@@ -89,14 +89,14 @@ class StandBy : public ::testing::Test {
     }
   }
   /// Those that go on, in the numbers of the rank that is told.
-  static Seats survivors(Channel& channel) {
+  static std::vector<Seat> survivors(Channel& channel) {
     const Frame frame = answer(channel);
     if (frame.type != FrameType::Shrunk) return {};
     Reader reader(frame.payload);
     static_cast<void>(reader.number());
-    Seats seats(reader.number().value_or(0));
-    for (std::uint32_t& seat : seats) seat = reader.number().value_or(99);
-    return seats;
+    std::vector<Seat> all(reader.number().value_or(0));
+    for (Seat& seat : all) seat = Seat{reader.number().value_or(99)};
+    return all;
   }
 
   std::uint32_t ranks_ = 0;
@@ -120,8 +120,8 @@ TEST_F(StandBy, GoesOnWithoutAProcessThatIsGone) {
   EXPECT_EQ(answer(two).type, FrameType::Welcome);
   ask(one, 60'000);
   ask(two, 60'000);
-  EXPECT_EQ(survivors(one), (Seats{1, 2}));
-  EXPECT_EQ(survivors(two), (Seats{1, 2}));
+  EXPECT_EQ(survivors(one), seats_at(1, 2));
+  EXPECT_EQ(survivors(two), seats_at(1, 2));
 }
 
 TEST_F(StandBy, WaitsForARankThatIsThere) {
@@ -134,7 +134,7 @@ TEST_F(StandBy, WaitsForARankThatIsThere) {
   Channel two = rejoin(2);
   EXPECT_EQ(answer(two).type, FrameType::Welcome);
   ask(two, 60'000);
-  EXPECT_EQ(survivors(one), (Seats{1, 2}));
+  EXPECT_EQ(survivors(one), seats_at(1, 2));
 }
 
 TEST_F(StandBy, AMinorityStops) {
@@ -157,7 +157,7 @@ TEST_F(StandBy, AMajorityGoesOn) {
   const std::vector<Channel*> all{&one, &two, &three};
   for (Channel* channel : all) EXPECT_EQ(answer(*channel).type, FrameType::Welcome);
   for (Channel* channel : all) ask(*channel, 60'000);
-  EXPECT_EQ(survivors(three), (Seats{1, 2, 3}));
+  EXPECT_EQ(survivors(three), seats_at(1, 2, 3));
 }
 
 TEST_F(StandBy, OfTwoHalvesTheOneWithTheLowestRankGoesOn) {
@@ -170,7 +170,7 @@ TEST_F(StandBy, OfTwoHalvesTheOneWithTheLowestRankGoesOn) {
   Channel lower = rejoin(0);
   EXPECT_EQ(answer(lower).type, FrameType::Welcome);
   ask(lower, 60'000);
-  EXPECT_EQ(survivors(lower), Seats{0});
+  EXPECT_EQ(survivors(lower), seats_at(0));
 }
 
 TEST_F(StandBy, WhoDoesNotAskInTimeIsCountedAgainstThem) {
@@ -188,14 +188,17 @@ TEST_F(StandBy, UnitesRanksOfDifferentJobs) {
   // Rank 3 has heard that 1, 2 and 3 go on, where it is 2; rank 2 has not.
   Channel two = rejoin(2);
   EXPECT_EQ(answer(two).type, FrameType::Welcome);
-  Channel three = rejoin({.seat = 3, .epoch = 1, .members = {1, 2, 3}, .dead_links = {}});
+  Channel three = rejoin({.self = Origin{3},
+                          .epoch = 1,
+                          .members = {Origin{1}, Origin{2}, Origin{3}},
+                          .dead_links = {}});
   EXPECT_EQ(answer(three).type, FrameType::Welcome);
   Channel zero = rejoin(0);
   EXPECT_THAT(answer(zero).payload, StrEq("the job has gone on without this rank, 0"));
   ask(two, 60'000);
   ask(three, 60'000);
-  EXPECT_EQ(survivors(two), (Seats{2, 3}));
-  EXPECT_EQ(survivors(three), (Seats{1, 2}));
+  EXPECT_EQ(survivors(two), seats_at(2, 3));
+  EXPECT_EQ(survivors(three), seats_at(1, 2));
 }
 
 TEST_F(StandBy, ARankThatWasLeftOutIsNoPlaceToMeet) {
@@ -213,7 +216,7 @@ std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks, std::uint16_t*
   std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     TcpOptions options;
-    options.rank = rank;
+    options.seat = Seat{rank};
     options.size = ranks;
     options.addresses = {address};
     options.token = "secret";
@@ -229,22 +232,11 @@ std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks, std::uint16_t*
   return all;
 }
 
-std::vector<Shrunk> shrink_all(const std::vector<std::shared_ptr<Bootstrap>>& jobs) {
-  std::vector<std::future<Shrunk>> shrinking;
-  for (const auto& job : jobs) {
-    shrinking.push_back(
-        std::async(std::launch::async, [job] { return job->shrink(Deadline(60'000)); }));
-  }
-  std::vector<Shrunk> all;
-  for (auto& one : shrinking) all.push_back(one.get());
-  return all;
-}
-
 void expect_together(const std::vector<Shrunk>& all) {
   std::vector<std::future<std::vector<std::string>>> gathering;
   for (const Shrunk& one : all) {
     gathering.push_back(std::async(std::launch::async, [&one] {
-      return one.job->all_gather(std::to_string(one.job->rank()), Deadline(60'000));
+      return one.job->all_gather(std::to_string(index(one.job->seat())), kPatience);
     }));
   }
   for (auto& one : gathering) {
@@ -257,8 +249,8 @@ void expect_together(const std::vector<Shrunk>& all) {
 TEST(Election, GoesOnWhereverTheCoordinatorLeaves) {
   auto all = join(4);
   all[0].reset();  // and its coordinator with it
-  auto three = shrink_all({all[1], all[2], all[3]});
-  EXPECT_EQ(three[2].survivors, (Seats{1, 2, 3}));
+  auto three = shrink_all({all[1], all[2], all[3]}, kPatience);
+  EXPECT_EQ(three[2].survivors, seats_at(1, 2, 3));
   expect_together(three);
   EXPECT_THAT([&] { all[1]->shrink(Deadline(100)); },
               ThrowsMessage<Error>(HasSubstr("has been shrunk to another")));
@@ -267,8 +259,8 @@ TEST(Election, GoesOnWhereverTheCoordinatorLeaves) {
   const std::weak_ptr<Bootstrap> host = three[0].job;
   three.clear();
   EXPECT_TRUE(host.expired());
-  const auto left = shrink_all(two);
-  EXPECT_EQ(left[1].survivors, (Seats{1, 2}));
+  const auto left = shrink_all(two, kPatience);
+  EXPECT_EQ(left[1].survivors, seats_at(1, 2));
   expect_together(left);
   two.clear();
   EXPECT_EQ(left[0].job->failure(), std::nullopt);
@@ -285,7 +277,8 @@ TEST(Election, NobodyComesAgainWhileAllIsWell) {
   auto all = join(3, &port);
   for (const std::uint32_t epoch : {0U, 7U}) {
     Channel channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(5)).socket);
-    const Standing standing{.seat = 1, .epoch = epoch, .members = {1}, .dead_links = {}};
+    const Standing standing{
+        .self = Origin{1}, .epoch = epoch, .members = {Origin{1}}, .dead_links = {}};
     channel.send(FrameType::Rejoin,
                  Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
     channel.wait(std::chrono::milliseconds(300));
@@ -300,25 +293,24 @@ TEST(Election, NobodyComesAgainWhileAllIsWell) {
   expect_together(jobs);
   // And it is the same when the job has become smaller.
   all[2].reset();
-  expect_together(shrink_all({all[0], all[1]}));
+  expect_together(shrink_all({all[0], all[1]}, kPatience));
 }
 
 TEST(Election, KnowsDeadLinksStill) {
   auto all = join(4);
-  const std::vector<std::uint32_t> peers{3}, left{0, 1};
-  all[2]->report_dead_links(peers, left, "nothing from rank 3");
+  all[2]->report_dead_links(seats_at(3), seats_at(0, 1), "nothing from rank 3");
   all[0].reset();
-  const auto three = shrink_all({all[1], all[2], all[3]});
+  const auto three = shrink_all({all[1], all[2], all[3]}, kPatience);
   for (const Shrunk& one : three) {
-    EXPECT_EQ(one.dead_links, (std::vector<DeadLink>{{1, 2}}));
+    EXPECT_EQ(one.dead_links, (std::vector<DeadLink>{{1_seat, 2_seat}}));
   }
 }
 
 TEST(Election, OneIsLeft) {
   auto all = join(2);
   all[0].reset();
-  const auto one = shrink_all({all[1]});
-  EXPECT_EQ(one[0].survivors, Seats{1});
+  const auto one = shrink_all({all[1]}, kPatience);
+  EXPECT_EQ(one[0].survivors, seats_at(1));
   expect_together(one);
 }
 
@@ -328,14 +320,14 @@ TEST(Election, GoesOnWithOtherNumbers) {
   std::vector<std::future<std::shared_ptr<Bootstrap>>> joining;
   for (std::uint32_t old = 0; old < 3; ++old) {
     joining.push_back(std::async(std::launch::async, [job = std::move(first[old]), old]() mutable {
-      return renumbered(std::move(job), 2 - old, Deadline(60'000));
+      return renumbered(std::move(job), Seat{2 - old}, kPatience);
     }));
   }
   std::vector<std::shared_ptr<Bootstrap>> all(3);
   for (std::uint32_t old = 0; old < 3; ++old) all[2 - old] = joining[old].get();
   all[2].reset();  // the first by the old numbers, which hosts
-  const auto two = shrink_all({all[0], all[1]});
-  EXPECT_EQ(two[0].survivors, (Seats{0, 1}));
+  const auto two = shrink_all({all[0], all[1]}, kPatience);
+  EXPECT_EQ(two[0].survivors, seats_at(0, 1));
   expect_together(two);
 }
 

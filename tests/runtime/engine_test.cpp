@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 
+#include "support.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {
@@ -19,8 +20,8 @@ using ::testing::ThrowsMessage;
 /// Has something to do for ever, which does not help anybody; until somebody has had enough.
 class BusyWire final : public Transport {
  public:
-  void send(std::uint32_t, std::uint64_t, const void*, std::size_t, Completion&) override {}
-  void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override {}
+  void send(Seat, std::uint64_t, const void*, std::size_t, Completion&) override {}
+  void receive(Seat, std::uint64_t, void*, std::size_t, Completion&) override {}
   bool progress() override {
     if (std::chrono::steady_clock::now() > end_) throw std::runtime_error("nobody noticed");
     return true;
@@ -43,8 +44,7 @@ class Stuck final : public Activity {
 
 TEST(Engine, NoticesADeathWhileTheNetworkIsBusy) {
   const auto job = make_in_process_bootstraps(2);
-  Engine engine(job[0], std::make_unique<BusyWire>(), std::vector<std::uint32_t>{1},
-                Deadline(3'600'000));
+  Engine engine(job[0], std::make_unique<BusyWire>(), seats_at(1), Deadline(3'600'000));
   Stuck stuck;
   engine.add({&stuck, "allreduce", 0});
   job[1]->report_failure("killed");
@@ -54,7 +54,7 @@ TEST(Engine, NoticesADeathWhileTheNetworkIsBusy) {
 
 TEST(Engine, EndsInTimeWhileTheNetworkIsBusy) {
   const auto job = make_in_process_bootstraps(2);
-  Engine engine(job[0], std::make_unique<BusyWire>(), std::vector<std::uint32_t>{1}, Deadline(100));
+  Engine engine(job[0], std::make_unique<BusyWire>(), seats_at(1), Deadline(100));
   Stuck stuck;
   engine.add({&stuck, "allreduce", 0});
   EXPECT_THAT([&] { engine.wait(stuck); },

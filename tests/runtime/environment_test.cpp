@@ -50,7 +50,7 @@ TEST(DetectJob, NothingIsOneRank) {
 TEST(DetectJob, Own) {
   Job job = detect(kOwn);
   EXPECT_EQ(job.kind, JobKind::Address);
-  EXPECT_EQ(job.rank, 2U);
+  EXPECT_EQ(job.seat, Seat{2});
   EXPECT_EQ(job.size, 4U);
   EXPECT_EQ(job.coordinator, (Address{"host", 4711}));
   EXPECT_EQ(job.token, "t");
@@ -67,7 +67,7 @@ TEST(DetectJob, ProcessManagers) {
   EXPECT_EQ(detect(kOpenMpi).description, "Open MPI (PMIx)");
   const Job job = detect(kMpich);
   EXPECT_EQ(job.kind, JobKind::Pmi1);
-  EXPECT_EQ(job.rank, 3U);
+  EXPECT_EQ(job.seat, Seat{3});
   EXPECT_EQ(job.size, 8U);
   EXPECT_EQ(job.pmi_fd, 6);
   EXPECT_EQ(job.description, "MPICH (PMI-1)");
@@ -117,7 +117,7 @@ TEST(DetectJob, ASecretJoinsTheNameOfTheJob) {
 TEST(DetectJob, SlurmStepButNotBatchScript) {
   const Job job = detect(kSlurm);
   EXPECT_EQ(job.kind, JobKind::Address);
-  EXPECT_EQ(job.rank, 5U);
+  EXPECT_EQ(job.seat, Seat{5});
   EXPECT_EQ(job.size, 6U);
   EXPECT_EQ(job.coordinator, (Address{"n08", 10'000 + 7003}));
   EXPECT_EQ(job.token, "slurm 1000.3");

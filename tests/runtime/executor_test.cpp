@@ -23,7 +23,7 @@ namespace {
 TEST(Program, CutsChunksIntoEvenSegmentsThatCoverThem) {
   const Schedule schedule = ring_schedule(Collective::AllReduce, 3);
   const auto ranges = chunk_ranges(schedule, 1000);
-  const Plan plan = make_plan(schedule, 1);
+  const Plan plan = make_plan(schedule, Rank{1});
   const Program program = compile(plan, schedule, ranges, {4, 256});
   std::vector<std::uint64_t> covered(plan.transfers.size());
   for (const Task& task : program.tasks) {
@@ -38,7 +38,7 @@ TEST(Program, CutsChunksIntoEvenSegmentsThatCoverThem) {
 
 TEST(Program, OrdersTasksByWavefrontAndSlotsBySchedule) {
   const Schedule schedule = ring_schedule(Collective::AllReduce, 4);
-  const Plan plan = make_plan(schedule, 2);
+  const Plan plan = make_plan(schedule, Rank{2});
   const Program program = compile(plan, schedule, chunk_ranges(schedule, 4096), {4, 512});
   const auto wavefront = [&](std::uint32_t id) {
     return plan.transfers[program.tasks[id].transfer].step + program.tasks[id].segment;
@@ -59,7 +59,7 @@ TEST(Program, BothEndsAgreeOnEveryMessage) {
   const auto ranges = chunk_ranges(schedule, 5000);
   std::set<std::pair<std::uint32_t, std::uint64_t>> sent, received;  // number, bytes
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    const Plan plan = make_plan(schedule, rank);
+    const Plan plan = make_plan(schedule, Rank{rank});
     for (const Task& task : compile(plan, schedule, ranges, {8, 1024}).tasks) {
       const bool send = plan.transfers[task.transfer].action == Action::Send;
       EXPECT_TRUE((send ? sent : received).emplace(task.message, task.bytes).second);
@@ -76,7 +76,7 @@ TEST(Program, SegmentsGrowUntilMessageNumbersFit) {
     schedule.transfers.push_back({t, Op::Copy, 1, Rank{1}, Rank{2}});
   }
   schedule.transfers.push_back({1U << 20, Op::Copy, 0, Rank{1}, Rank{0}});
-  const Plan plan = make_plan(schedule, 0);
+  const Plan plan = make_plan(schedule, Rank{0});
   const Program program = compile(plan, schedule, chunk_ranges(schedule, 3'000'000), {1, 1});
   EXPECT_GT(program.tasks.size(), 4000U);
   EXPECT_LE(program.tasks.size(), 4096U);
@@ -107,14 +107,14 @@ void run_tight(const Schedule& schedule) {
   constexpr std::size_t kCount = 100'000;
   const auto ranges = chunk_ranges(schedule, kCount);
   run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const Plan plan = make_plan(schedule, bootstrap->rank());
+    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
     Program program = compile(plan, schedule, ranges, {8, 16384});
     program.scratch_blocks = std::max(plan.scratch_floor, 1U);
     program.sends_in_flight = 1;
     const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
     Values data(DataType::Int64, kCount);
     for (std::size_t i = 0; i < kCount; ++i) {
-      data.set(i, input(ReduceOp::Sum, bootstrap->rank(), i));
+      data.set(i, input(ReduceOp::Sum, index(bootstrap->seat()), i));
     }
     execute(program, data, *bootstrap, *transport);
     for (std::size_t i = 0; i < kCount; i += 7) {
@@ -129,16 +129,16 @@ void run_tight(const Schedule& schedule) {
 std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t count) {
   std::vector<std::vector<float>> sums(schedule.ranks);
   run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const Plan plan = make_plan(schedule, bootstrap->rank());
+    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
     const Program program = compile(plan, schedule, chunk_ranges(schedule, count), {4, 4096});
     const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
     Values data(DataType::Float32, count);
     auto* values = reinterpret_cast<float*>(data.data());
     for (std::size_t i = 0; i < count; ++i) {
-      values[i] = 1.0F / static_cast<float>(1 + i * 7 + bootstrap->rank() * 1009);
+      values[i] = 1.0F / static_cast<float>(1 + i * 7 + index(bootstrap->seat()) * 1009);
     }
     execute(program, data, *bootstrap, *transport);
-    sums[bootstrap->rank()].assign(values, values + count);
+    sums[index(bootstrap->seat())].assign(values, values + count);
   });
   return sums;
 }
@@ -189,15 +189,14 @@ TEST(Executor, DoesNotDeadlockWithTheFewestBuffers) {
 /// Takes all messages at once, and keeps them until it is told to pass them on, peer by peer.
 class LazyWire final : public Transport {
  public:
-  void send(std::uint32_t, std::uint64_t, const void*, std::size_t,
-            Completion& completion) override {
+  void send(Seat, std::uint64_t, const void*, std::size_t, Completion& completion) override {
     completion.complete();
   }
-  void receive(std::uint32_t, std::uint64_t, void*, std::size_t, Completion&) override {
+  void receive(Seat, std::uint64_t, void*, std::size_t, Completion&) override {
     throw std::logic_error("nothing is to be received");
   }
   bool progress() override { return false; }
-  void flush(std::uint32_t peer, Completion& completion) override {
+  void flush(Seat peer, Completion& completion) override {
     peers.push_back(peer);
     asked.push_back(&completion);
   }
@@ -205,14 +204,14 @@ class LazyWire final : public Transport {
   void abort() override {}
   [[nodiscard]] std::string describe() const override { return "lazy wire"; }
 
-  std::vector<std::uint32_t> peers;  ///< whose messages somebody waits for
+  std::vector<Seat> peers;  ///< whose messages somebody waits for
   std::vector<Completion*> asked;
 };
 
 TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
   Schedule schedule = ring_schedule(Collective::AllReduce, 2);
   schedule.transfers = {{0, Op::Copy, 0, Rank{0}, Rank{1}}};
-  const Plan plan = make_plan(schedule, 0);
+  const Plan plan = make_plan(schedule, Rank{0});
   const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {8, 1024});
   LazyWire wire;
   ScratchPool pool;
@@ -242,7 +241,7 @@ TEST(Executor, WaitsForItsOwnMessagesAlone) {
   programs.reserve(2);
   for (const std::uint32_t peer : {1, 2}) {
     schedule.transfers = {{0, Op::Copy, 0, Rank{0}, Rank{peer}}};
-    plans.push_back(make_plan(schedule, 0));
+    plans.push_back(make_plan(schedule, Rank{0}));
     programs.push_back(compile(plans.back(), schedule, chunk_ranges(schedule, 100), {8, 1024}));
     executions.push_back(std::make_unique<Execution>(
         programs.back(), data.data(), data.data(),
@@ -250,7 +249,7 @@ TEST(Executor, WaitsForItsOwnMessagesAlone) {
     executions.back()->start();
     EXPECT_TRUE(executions.back()->advance());
   }
-  EXPECT_EQ(wire.peers, (std::vector<std::uint32_t>{1, 2}));
+  EXPECT_EQ(wire.peers, seats_at(1, 2));
   wire.asked.back()->complete();
   EXPECT_FALSE(executions.front()->done());
   EXPECT_TRUE(executions.back()->done());

@@ -106,7 +106,7 @@ class Guarded {
 }  // namespace
 
 void check_random_call(Communicator& communicator, Rank root, const RandomCall& call) {
-  std::mt19937_64 all(call.seed), own(call.seed * 977 + communicator.rank());
+  std::mt19937_64 all(call.seed), own(call.seed * 977 + index(communicator.rank()));
   Model m;
   m.collective = all_collectives()[all() % all_collectives().size()];
   m.type = all_data_types()[all() % all_data_types().size()];
@@ -116,7 +116,7 @@ void check_random_call(Communicator& communicator, Rank root, const RandomCall& 
   m.ranks = communicator.size();
   m.root = index(root);
   m.seed = call.seed;
-  const std::uint32_t rank = communicator.rank();
+  const std::uint32_t rank = index(communicator.rank());
   // Allocations are collective, so all ranks make them; who uses them is each one's own affair.
   const bool allocate = all() % 2 == 0;
   const bool everybody = all() % 2 == 0;

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommunicatorOptions on_host(std::uint32_t root = 0) {
+CommunicatorOptions on_host(Rank root = Rank{0}) {
   CommunicatorOptions options;
   options.host_path = HostPath::Required;
   options.transport = "loopback";
@@ -39,7 +39,7 @@ class HostRanks : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool
 
 TEST_P(HostRanks, EveryCollectiveTypeOperatorAndSize) {
   const std::uint32_t n = ranks();
-  const std::uint32_t root = n == 1 ? 0 : n / 2;
+  const Rank root{n == 1 ? 0 : n / 2};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
     EXPECT_EQ(communicator.on_one_host(), n > 1);
@@ -48,8 +48,8 @@ TEST_P(HostRanks, EveryCollectiveTypeOperatorAndSize) {
       for (const DataType type : all_data_types()) {
         for (const ReduceOp op : ops) {
           for (const std::size_t count : {0, 1, 3, 17, 1501}) {
-            check_collective(communicator, collective, Rank{root}, count, type, op, false);
-            check_collective(communicator, collective, Rank{root}, count, type, op, true);
+            check_collective(communicator, collective, root, count, type, op, false);
+            check_collective(communicator, collective, root, count, type, op, true);
           }
         }
       }
@@ -61,12 +61,11 @@ TEST_P(HostRanks, RandomCallsHaveTheBitsOfRankOrder) {
   const std::uint32_t n = ranks();
   const Rank root{n - 1};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{},
-                              n == 1 ? on_host() : on_host(n - 1));
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
       // Up to several pieces of the areas (256 KiB); less often as there are more ranks.
       const std::size_t most = seed % 6 == 0 ? (std::size_t{4} << 20) / n : 40'000;
-      check_random_call(communicator, n == 1 ? Rank{0} : root, {seed * 100 + n, most});
+      check_random_call(communicator, root, {seed * 100 + n, most});
     }
   });
 }
@@ -77,7 +76,7 @@ TEST_P(HostRanks, RootsAreAhead) {
   run_ranks(ranks(), [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
     const auto n = static_cast<int>(bootstrap->size());
-    const auto me = static_cast<int>(bootstrap->rank());
+    const auto me = static_cast<int>(index(bootstrap->seat()));
     for (int call = 0; call < kCalls; ++call) {
       // Some on cards, some larger; in between a rank is late.
       std::vector<std::int32_t> data(call % 50 == 49 ? 70'000 : 1 + call % 900, call + me);
@@ -103,7 +102,7 @@ TEST_P(HostRanks, EachCallHasItsRoot) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
     if (bootstrap->size() == 1) return;  // its only root is 0
     for (std::uint32_t root = 0; root < bootstrap->size(); ++root) {
-      std::uint32_t value = bootstrap->rank();
+      std::uint32_t value = index(bootstrap->seat());
       Call call{Collective::Broadcast, &value, &value, 1, DataType::Int32};
       call.root = Rank{root};
       communicator.run(call);
@@ -131,8 +130,8 @@ TEST(Host, RequestsRunInTheirOrder) {
                                                        DataType::Int32, ReduceOp::Sum));
     }
     // Waited for in another order at every rank, one by test(), one dropped.
-    while (!requests[3 + bootstrap->rank()].test()) std::this_thread::yield();
-    requests[bootstrap->rank()] = Request();
+    while (!requests[3 + index(bootstrap->seat())].test()) std::this_thread::yield();
+    requests[index(bootstrap->seat())] = Request();
     for (std::size_t i = requests.size(); i-- > 0;) requests[i].wait();
     for (int i = 0; i < 12; ++i) {
       for (const std::int32_t x : data[static_cast<std::size_t>(i)]) ASSERT_EQ(x, 4 * (i + 1));
@@ -161,7 +160,7 @@ TEST(Host, SchedulesThatWereAskedForRunAsMessages) {
 TEST(Host, RanksThatCallDifferentThingsAreTold) {
   const auto errors = try_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
-    std::vector<float> data(10 + bootstrap->rank() / 2);
+    std::vector<float> data(10 + index(bootstrap->seat()) / 2);
     communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                             ReduceOp::Sum);
   });
@@ -171,12 +170,27 @@ TEST(Host, RanksThatCallDifferentThingsAreTold) {
   }
 }
 
+/// Of three the first leaves: who was 2 is 1, and the root still.
+TEST(Host, TheRootFollowsItsProcess) {
+  run_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator before(bootstrap, std::vector<Schedule>{}, on_host(Rank{2}));
+    before.barrier();
+    if (bootstrap->seat() == Seat{0}) return bootstrap->report_failure("enough");
+    const auto without = [](std::span<const Seat>) {
+      return PlansBySize(std::vector<SizedSchedules>{});
+    };
+    const auto after = before.shrink(without, Deadline(10'000));
+    check_collective(*after, Collective::Broadcast, Rank{1}, 100, DataType::Int32, ReduceOp::Sum,
+                     false);
+  });
+}
+
 TEST(Host, SilentRankIsATimeoutThatNamesIt) {
   const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     CommunicatorOptions options = on_host();
     options.timeout = Deadline(300);
     Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
-    if (bootstrap->rank() == 2) {
+    if (bootstrap->seat() == Seat{2}) {
       while (!bootstrap->failure()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       throw std::runtime_error("silent");
     }
@@ -194,7 +208,7 @@ TEST(Host, MemoryComesAndGoes) {
     Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
     std::vector<void*> all;
     for (std::size_t i = 0; i < 20; ++i) {
-      all.push_back(communicator.allocate(1000 * (i + bootstrap->rank())));
+      all.push_back(communicator.allocate(1000 * (i + index(bootstrap->seat()))));
     }
     for (void* one : all) communicator.deallocate(one);
     int other = 0;
@@ -202,7 +216,7 @@ TEST(Host, MemoryComesAndGoes) {
     EXPECT_THROW(communicator.deallocate(all[0]), Error);
     // Too much for one is an error for all, and nothing else changes.
     const std::size_t absurd = std::size_t{1} << 55;
-    EXPECT_THROW(communicator.allocate(bootstrap->rank() == 1 ? absurd : 64), Error);
+    EXPECT_THROW(communicator.allocate(bootstrap->seat() == Seat{1} ? absurd : 64), Error);
     auto* data = static_cast<std::int32_t*>(communicator.allocate(4 * 50'000));
     for (int i = 0; i < 50'000; ++i) data[i] = i;
     communicator.all_reduce(data, data, 50'000, DataType::Int32, ReduceOp::Sum);

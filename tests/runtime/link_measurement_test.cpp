@@ -19,12 +19,14 @@ namespace {
 
 constexpr Deadline kDeadline{30'000};
 
+MeasuredPair pair(std::uint32_t src, std::uint32_t dst) { return {Rank{src}, Rank{dst}}; }
+
 /// What ranks would see if every message cost its sender `overhead`, and then took `latency` and
 /// `beta` a byte.
 std::vector<PairTimes> simulate(const Topology& topology, double overhead, double latency,
                                 double beta) {
   const std::vector<MeasuredPair> pairs = pairs_to_measure(topology);
-  std::map<std::uint32_t, double> degree;
+  std::map<Rank, double> degree;
   for (const MeasuredPair& pair : pairs) ++degree[pair.src];
   std::vector<PairTimes> times;
   for (const MeasuredPair& pair : pairs) {
@@ -40,9 +42,9 @@ std::vector<PairTimes> simulate(const Topology& topology, double overhead, doubl
 TEST(LinkMeasurement, PairsAreNeighboursOrBesideEachOtherOnASwitch) {
   EXPECT_EQ(pairs_to_measure(make_topology("torus:4x4")).size(), 64U);
   EXPECT_EQ(pairs_to_measure(make_topology("mesh:3")),
-            (std::vector<MeasuredPair>{{0, 1}, {1, 0}, {1, 2}, {2, 1}}));
+            (std::vector{pair(0, 1), pair(1, 0), pair(1, 2), pair(2, 1)}));
   EXPECT_EQ(pairs_to_measure(make_topology("star:4")),
-            (std::vector<MeasuredPair>{{0, 1}, {1, 2}, {2, 3}, {3, 0}}));
+            (std::vector{pair(0, 1), pair(1, 2), pair(2, 3), pair(3, 0)}));
   EXPECT_EQ(pairs_to_measure(make_topology("torus:4x4?parallel=2")).size(), 64U);
   EXPECT_TRUE(pairs_to_measure(make_topology("ring:1")).empty());
 }
@@ -84,8 +86,8 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   // Alone a message takes 100 ns and 0.1 ns a byte, all together 250 ns and 0.25 ns a byte.
   const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 2 * 6554};
   const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 2 * 32'768};
-  const LinkTable table =
-      table_of(topology, times, {{{0, 1}, 2, all, alone}, {{2, 3}, 2, all, alone}});
+  const LinkTable table = table_of(
+      topology, times, {{{Rank{0}, Rank{1}}, 2, all, alone}, {{Rank{2}, Rank{3}}, 2, all, alone}});
   EXPECT_EQ(table.message_overhead, Time{100'000});
   ASSERT_EQ(table.hosts.size(), 2U);
   EXPECT_EQ(table.hosts[1].nodes, (std::vector<std::string>{"n2", "n3"}));
@@ -102,10 +104,11 @@ TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
   const Topology topology = make_topology("torus:4x4");
   std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
   for (PairTimes& t : times) {
-    if (t.pair == MeasuredPair{0, 1}) t.two += 60'000;  // 1.5 times as slow
-    if (t.pair == MeasuredPair{1, 2}) t.two += 900'000;
+    if (t.pair == pair(0, 1)) t.two += 60'000;  // 1.5 times as slow
+    if (t.pair == pair(1, 2)) t.two += 900'000;
     // As if the clock of rank 5 were ahead.
-    const std::int64_t ahead = t.pair.dst == 5 ? 100'000 : t.pair.src == 5 ? -100'000 : 0;
+    const std::int64_t ahead =
+        100'000 * (t.pair.dst == Rank{5}) - 100'000 * (t.pair.src == Rank{5});
     t.small += ahead;
     t.burst += ahead;
     t.large += ahead;
@@ -194,7 +197,7 @@ TEST(AutoCommunicator, TakesTheMemoryOfOneHost) {
 TEST(LinkMeasurement, ARankThatDoesNotComeIsAnError) {
   const Topology topology = make_topology("ring:3");
   const auto errors = test::try_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
-    if (job->rank() == 2) throw Error(ErrorCode::Io, "has other plans");
+    if (job->seat() == Seat{2}) throw Error(ErrorCode::Io, "has other plans");
     measure_links(*job, topology, {.transport = "loopback", .timeout = Deadline{300}});
   });
   EXPECT_NE(errors[0], nullptr);

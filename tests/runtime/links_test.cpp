@@ -19,8 +19,13 @@ namespace multitree::runtime::test {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+
+constexpr Origin operator""_origin(unsigned long long number) {
+  return Origin{static_cast<std::uint32_t>(number)};
+}
 
 constexpr std::uint32_t kHere = 0x7f000001;  // 127.0.0.1
 constexpr std::chrono::seconds kPatience{20};
@@ -38,8 +43,8 @@ bool eventually(const Condition& condition) {
 struct Ends {
   explicit Ends(std::chrono::milliseconds deadline)
       : one(std::make_unique<Heartbeats>(deadline)), other(std::make_unique<Heartbeats>(deadline)) {
-    of_one = *one->open(7, kHere);
-    of_other = *other->open(3, kHere);
+    of_one = *one->open(7_seat, kHere);
+    of_other = *other->open(3_seat, kHere);
   }
   std::unique_ptr<Heartbeats> one, other;
   HeartbeatAddress of_one, of_other;
@@ -47,30 +52,30 @@ struct Ends {
 
 TEST(Heartbeats, ALinkWhoseOtherEndGoesAwayIsSilent) {
   Ends ends(std::chrono::milliseconds(200));
-  ends.one->connect(7, ends.of_other);
-  ends.other->connect(3, ends.of_one);
+  ends.one->connect(7_seat, ends.of_other);
+  ends.other->connect(3_seat, ends.of_one);
   ends.one->start();
   ends.other->start();
   ends.other.reset();
   ASSERT_TRUE(eventually([&] { return ends.one->silent().has_value(); }));
-  EXPECT_THAT(ends.one->silent()->peers, ElementsAre(7));
+  EXPECT_THAT(ends.one->silent()->peers, ElementsAre(7_seat));
   EXPECT_EQ(ends.one->silent()->deadline.count(), 200);
 }
 
 /// Both live for many deadlines of a third, whose link leads nowhere.
 TEST(Heartbeats, LinksInOrderAreNotSilent) {
   Ends ends(std::chrono::seconds(30));
-  ends.one->connect(7, ends.of_other);
-  ends.other->connect(3, ends.of_one);
+  ends.one->connect(7_seat, ends.of_other);
+  ends.other->connect(3_seat, ends.of_one);
   ends.one->start();
   ends.other->start();
   Heartbeats third(std::chrono::milliseconds(100));
-  ASSERT_TRUE(third.open(1, kHere));
-  third.connect(1,
+  ASSERT_TRUE(third.open(1_seat, kHere));
+  third.connect(1_seat,
                 {kHere, ends.of_one.port, ends.of_one.secret + 1});  // a stranger is not answered
   third.start();
   ASSERT_TRUE(eventually([&] { return third.silent().has_value(); }));
-  EXPECT_THAT(third.silent()->peers, ElementsAre(1));
+  EXPECT_THAT(third.silent()->peers, ElementsAre(1_seat));
   EXPECT_FALSE(ends.one->silent().has_value());
   EXPECT_FALSE(ends.other->silent().has_value());
 }
@@ -79,12 +84,12 @@ TEST(Heartbeats, LinksInOrderAreNotSilent) {
 /// silence counts for it from when it is through.
 TEST(Heartbeats, WhoStillConnectsAnswersAndDoesNotWatch) {
   Ends ends(std::chrono::milliseconds(200));
-  ends.one->connect(7, ends.of_other);
-  ends.other->connect(3, ends.of_one);
+  ends.one->connect(7_seat, ends.of_other);
+  ends.other->connect(3_seat, ends.of_one);
   ends.other->answer();
   Heartbeats third(std::chrono::milliseconds(200));
-  ASSERT_TRUE(third.open(1, kHere));
-  third.connect(1, {kHere, ends.of_one.port, ends.of_one.secret + 1});  // is not answered
+  ASSERT_TRUE(third.open(1_seat, kHere));
+  third.connect(1_seat, {kHere, ends.of_one.port, ends.of_one.secret + 1});  // is not answered
   third.answer();
   ends.one->start();
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));  // five deadlines
@@ -97,55 +102,56 @@ TEST(Heartbeats, WhoStillConnectsAnswersAndDoesNotWatch) {
 /// Where datagrams never pass and messages do, silence says nothing.
 TEST(Heartbeats, WithoutAnyAnswerMessagesAreEnough) {
   Heartbeats heartbeats(std::chrono::milliseconds(100));
-  ASSERT_TRUE(heartbeats.open(1, kHere));
-  ASSERT_TRUE(heartbeats.open(2, kHere));
-  heartbeats.connect(1, {kHere, 9, 1});
-  heartbeats.connect(2, {kHere, 9, 1});
-  heartbeats.heard(1)->store(true);
+  ASSERT_TRUE(heartbeats.open(1_seat, kHere));
+  ASSERT_TRUE(heartbeats.open(2_seat, kHere));
+  heartbeats.connect(1_seat, {kHere, 9, 1});
+  heartbeats.connect(2_seat, {kHere, 9, 1});
+  heartbeats.heard(1_seat)->store(true);
   heartbeats.start();
   ASSERT_TRUE(eventually([&] { return heartbeats.silent().has_value(); }));
-  EXPECT_THAT(heartbeats.silent()->peers, ElementsAre(2));
+  EXPECT_THAT(heartbeats.silent()->peers, ElementsAre(2_seat));
 }
 
 TEST(Heartbeats, UnknownLinksAreNotWatched) {
   Heartbeats heartbeats(std::chrono::milliseconds(100));
-  EXPECT_EQ(heartbeats.heard(1), nullptr);
-  ASSERT_TRUE(heartbeats.open(1, kHere));
-  EXPECT_EQ(heartbeats.heard(1), nullptr);
-  EXPECT_EQ(heartbeats.open(2, 0x01010101), std::nullopt);  // no address of this host
+  EXPECT_EQ(heartbeats.heard(1_seat), nullptr);
+  ASSERT_TRUE(heartbeats.open(1_seat, kHere));
+  EXPECT_EQ(heartbeats.heard(1_seat), nullptr);
+  EXPECT_EQ(heartbeats.open(2_seat, 0x01010101), std::nullopt);  // no address of this host
   const HeartbeatAddress address{kHere, 4242, 99};
   EXPECT_EQ(unpack_heartbeat(pack(address)), address);
   EXPECT_EQ(unpack_heartbeat("nonsense"), std::nullopt);
 }
 
 TEST(SilentLinks, AreToldByNameOfBothEnds) {
-  EXPECT_EQ(words_of({{3}, {}, Deadline(2000)}, 7),
+  EXPECT_EQ(words_of({{3_seat}, {}, Deadline(2000)}, 7_seat),
             "nothing from rank 3 over link 3-7 for 2000 ms");
-  EXPECT_EQ(words_of({{3}, {}, Deadline(0)}, 7), "no connection to rank 3 over link 3-7");
-  EXPECT_EQ(words_of({{9, 2}, {}, Deadline(500)}, 7),
+  EXPECT_EQ(words_of({{3_seat}, {}, Deadline(0)}, 7_seat), "no connection to rank 3 over link 3-7");
+  EXPECT_EQ(words_of({{9_seat, 2_seat}, {}, Deadline(500)}, 7_seat),
             "nothing from rank 9 over link 7-9 for 500 ms (nor from rank 2)");
 }
 
 TEST(DeadLinks, WhoHasNoneLeftIsLeftOut) {
   DeadLinks links;
-  links.add(1, 0);
-  links.add(1, 2);
-  links.add(5, 4);  // 5 is not there any more
-  const LinksLeft left{{1, {}}, {2, {1, 3}}, {4, {}}};
-  std::vector<std::uint32_t> ranks{0, 1, 2, 3, 4};
-  links.leave_out_cut_off(ranks, left);
-  EXPECT_THAT(ranks, ElementsAre(0, 2, 3, 4));
-  EXPECT_THAT(links.among(ranks), IsEmpty());
-  EXPECT_THAT(links.among({0, 1, 2}), ElementsAre(DeadLink{0, 1}, DeadLink{1, 2}));
-  EXPECT_THAT(links.among({1, 2}), ElementsAre(DeadLink{0, 1}));
+  links.add(1_origin, 0_origin);
+  links.add(1_origin, 2_origin);
+  links.add(5_origin, 4_origin);  // 5 is not there any more
+  const LinksLeft left{{1_origin, {}}, {2_origin, {1_origin, 3_origin}}, {4_origin, {}}};
+  Members members = all_members(5);
+  links.leave_out_cut_off(members, left);
+  EXPECT_THAT(members, ElementsAre(0_origin, 2_origin, 3_origin, 4_origin));
+  EXPECT_THAT(links.among(members), IsEmpty());
+  EXPECT_THAT(links.among({0_origin, 1_origin, 2_origin}),
+              ElementsAre(DeadLink{0_seat, 1_seat}, DeadLink{1_seat, 2_seat}));
+  EXPECT_THAT(links.among({1_origin, 2_origin}), ElementsAre(DeadLink{0_seat, 1_seat}));
 }
 
 TEST(DeadLinks, SomebodyAlwaysStays) {
   DeadLinks links;
-  links.add(3, 8);
-  std::vector<std::uint32_t> ranks{3, 8};
-  links.leave_out_cut_off(ranks, {{3, {}}, {8, {}}});
-  EXPECT_THAT(ranks, ElementsAre(3));
+  links.add(3_origin, 8_origin);
+  Members members{3_origin, 8_origin};
+  links.leave_out_cut_off(members, {{3_origin, {}}, {8_origin, {}}});
+  EXPECT_THAT(members, ElementsAre(3_origin));
 }
 
 /// Jobs of both kinds: rank 1 has lost its link to rank 3 and may have more; then it has none left.
@@ -163,7 +169,7 @@ class DeadLinkJob : public ::testing::TestWithParam<bool> {
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       joining.push_back(std::async(std::launch::async, [this, rank] {
         TcpOptions options;
-        options.rank = rank;
+        options.seat = Seat{rank};
         options.size = kRanks;
         options.addresses = {{"127.0.0.1", coordinator_->port()}};
         options.token = "secret";
@@ -191,15 +197,15 @@ class DeadLinkJob : public ::testing::TestWithParam<bool> {
     return all;
   }
 
-  void tell(std::vector<std::uint32_t> peers, std::vector<std::uint32_t> left) {
+  void tell(const std::vector<Seat>& peers, const std::vector<Seat>& left) {
     jobs_[1]->report_dead_links(peers, left, "nothing from rank 3");
     for (const std::uint32_t rank : {0U, 2U, 3U}) {
       ASSERT_TRUE(eventually([&] { return jobs_[rank]->failure().has_value(); }));
       EXPECT_EQ(jobs_[rank]->failure(), "rank 1: nothing from rank 3");
-      EXPECT_EQ(jobs_[rank]->dead_link(), (DeadLink{1, 3}));
+      EXPECT_EQ(jobs_[rank]->dead_link(), (DeadLink{1_seat, 3_seat}));
     }
     EXPECT_EQ(jobs_[1]->failure(), std::nullopt);
-    EXPECT_EQ(jobs_[1]->dead_link(), (DeadLink{1, 3}));
+    EXPECT_EQ(jobs_[1]->dead_link(), (DeadLink{1_seat, 3_seat}));
   }
 
   std::unique_ptr<Coordinator> coordinator_;
@@ -207,38 +213,40 @@ class DeadLinkJob : public ::testing::TestWithParam<bool> {
 };
 
 TEST_P(DeadLinkJob, IsToldToAllAndStaysKnown) {
-  tell({3}, {0, 2});
+  tell({3_seat}, {0_seat, 2_seat});
   EXPECT_THROW(jobs_[2]->barrier(Deadline(1000)), LinkError);
   for (const auto& one : shrink()) {
     ASSERT_TRUE(one);
-    EXPECT_THAT(one->survivors, ElementsAre(0, 1, 2, 3));
-    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{1, 3}));
+    EXPECT_THAT(one->survivors, ElementsAreArray(seats_at(0, 1, 2, 3)));
+    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{1_seat, 3_seat}));
     EXPECT_EQ(one->job->failure(), std::nullopt);
     EXPECT_EQ(one->job->dead_link(), std::nullopt);
   }
 }
 
 TEST_P(DeadLinkJob, NumbersFollowTheRanks) {
-  tell({3}, {0, 2});
+  tell({3_seat}, {0_seat, 2_seat});
   jobs_[0]->report_failure("enough");
   jobs_.erase(jobs_.begin());  // has left
   const auto once = shrink();
   for (const auto& one : once) {
     ASSERT_TRUE(one);
-    EXPECT_THAT(one->survivors, ElementsAre(1, 2, 3));
-    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0, 2}));
+    EXPECT_THAT(one->survivors, ElementsAreArray(seats_at(1, 2, 3)));
+    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0_seat, 2_seat}));
   }
   jobs_ = {once[0]->job, once[1]->job, once[2]->job};
-  for (const auto& one : shrink()) EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0, 2}));
+  for (const auto& one : shrink()) {
+    EXPECT_THAT(one->dead_links, ElementsAre(DeadLink{0_seat, 2_seat}));
+  }
 }
 
 TEST_P(DeadLinkJob, WhoHasNoLinkLeftCountsAsDead) {
-  tell({3, 0, 2}, {});
+  tell({3_seat, 0_seat, 2_seat}, {});
   const auto all = shrink();
   EXPECT_FALSE(all[1]);
   for (const std::uint32_t rank : {0U, 2U, 3U}) {
     ASSERT_TRUE(all[rank]);
-    EXPECT_THAT(all[rank]->survivors, ElementsAre(0, 2, 3));
+    EXPECT_THAT(all[rank]->survivors, ElementsAreArray(seats_at(0, 2, 3)));
     EXPECT_THAT(all[rank]->dead_links, IsEmpty());
   }
 }
@@ -253,25 +261,23 @@ TEST(Shrink, GoesOnAroundADeadLink) {
     CommunicatorOptions options;
     options.transport = "loopback";
     Communicator before(bootstrap, ring_schedules(4), options);
-    const std::uint32_t rank = bootstrap->rank();
     std::vector<float> data(kCount, 1.0F);
     before.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
     before.barrier();
     try {
-      if (rank == 2) {
-        bootstrap->report_dead_links(std::vector<std::uint32_t>{3},
-                                     std::vector<std::uint32_t>{0, 1}, "no word over link 2-3");
-        throw LinkError({2, 3}, "rank 2: no word over link 2-3");
+      if (bootstrap->seat() == 2_seat) {
+        bootstrap->report_dead_links(seats_at(3), seats_at(0, 1), "no word over link 2-3");
+        throw LinkError({2_seat, 3_seat}, "rank 2: no word over link 2-3");
       }
       before.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
       throw std::logic_error("an all-reduce without one of its ranks has ended");
     } catch (const LinkError& error) {
-      EXPECT_EQ(error.link(), (DeadLink{2, 3}));
+      EXPECT_EQ(error.link(), (DeadLink{2_seat, 3_seat}));
       EXPECT_THAT(error.what(), HasSubstr("no word over link 2-3"));
     }
     const ReplanAround replan = [](const Shrunk& shrunk) {
       EXPECT_EQ(shrunk.survivors.size(), 4U);
-      EXPECT_THAT(shrunk.dead_links, ElementsAre(DeadLink{2, 3}));
+      EXPECT_THAT(shrunk.dead_links, ElementsAre(DeadLink{2_seat, 3_seat}));
       return PlansBySize({for_all_sizes(ring_schedule(Collective::AllReduce, 4))});
     };
     const auto after = before.shrink(replan, Deadline(10'000));

@@ -51,7 +51,7 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
     }
   }
   communicator.barrier();
-  if (bootstrap->rank() == 0) fmt::print("{}\n", communicator.describe());
+  if (bootstrap->seat() == Seat{0}) fmt::print("{}\n", communicator.describe());
 }
 
 [[noreturn]] void reduce_for_ever(Communicator& communicator) {
@@ -64,7 +64,7 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
   }
 }
 
-CommunicatorOptions on_host(std::uint32_t root) {
+CommunicatorOptions on_host(Rank root) {
   CommunicatorOptions options = options_for("ucx");
   options.host_path = HostPath::Required;
   options.root = root;
@@ -72,18 +72,18 @@ CommunicatorOptions on_host(std::uint32_t root) {
 }
 
 void check_host(const std::shared_ptr<Bootstrap>& bootstrap) {
-  const std::uint32_t root = bootstrap->size() - 1;
+  const Rank root{bootstrap->size() - 1};
   Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(root));
   for (const Collective collective : all_collectives()) {
     for (const std::size_t count : {0UL, 1UL, 5UL, 4099UL, 150'001UL}) {
       for (const bool in_place : {false, true}) {
-        check_collective(communicator, collective, Rank{root}, count, DataType::Float32,
-                         ReduceOp::Avg, in_place);
+        check_collective(communicator, collective, root, count, DataType::Float32, ReduceOp::Avg,
+                         in_place);
       }
     }
   }
   for (std::uint64_t seed = 1; seed <= 16; ++seed) {
-    check_random_call(communicator, Rank{root}, {seed, seed % 8 == 0 ? 900'000UL : 50'000UL});
+    check_random_call(communicator, root, {seed, seed % 8 == 0 ? 900'000UL : 50'000UL});
   }
 }
 
@@ -91,7 +91,7 @@ void check_host(const std::shared_ptr<Bootstrap>& bootstrap) {
   CommunicatorOptions options = options_for("ucx");
   options.timeout = Deadline(1000);
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options);
-  if (bootstrap->rank() == silent) ::raise(SIGSTOP);
+  if (index(bootstrap->seat()) == silent) ::raise(SIGSTOP);
   reduce_for_ever(communicator);
 }
 
@@ -113,7 +113,7 @@ void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
 
 [[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
                              long microseconds) {
-  kill_after(bootstrap->rank(), victim, microseconds);
+  kill_after(index(bootstrap->seat()), victim, microseconds);
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
   reduce_for_ever(communicator);
 }
@@ -121,8 +121,8 @@ void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
 /// Private and shared buffers in turn.
 [[noreturn]] void run_host_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
                                   long microseconds) {
-  kill_after(bootstrap->rank(), victim, microseconds);
-  Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(0));
+  kill_after(index(bootstrap->seat()), victim, microseconds);
+  Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(Rank{0}));
   std::vector<float> small(64, 1.0F), large(300'000, 1.0F);
   auto* shared = static_cast<float*>(communicator.allocate(4 * large.size()));
   while (true) {
@@ -136,7 +136,7 @@ void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
 
 void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, int code) {
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
-  if (bootstrap->rank() == leaver) std::_Exit(code);
+  if (index(bootstrap->seat()) == leaver) std::_Exit(code);
   std::vector<float> data(1000, 1.0F);
   communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32, ReduceOp::Sum);
 }
@@ -157,7 +157,7 @@ void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t by
   for (int i = 0; i < iterations; ++i) run();
   const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
   const double n = bootstrap->size(), each = time.count() / iterations;
-  if (bootstrap->rank() == 0) {
+  if (bootstrap->seat() == Seat{0}) {
     fmt::print("{} ranks, {} bytes: {:.1f} us, busbw {:.3f} GB/s\n", n, bytes, each * 1e6,
                static_cast<double>(bytes) / each * 2 * (n - 1) / n / 1e9);
   }
@@ -181,7 +181,7 @@ void time_behind(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t bytes,
   const Milliseconds behind = std::chrono::steady_clock::now() - begin;
   first.wait();
   const Milliseconds all = std::chrono::steady_clock::now() - begin;
-  if (bootstrap->rank() == 0) {
+  if (bootstrap->seat() == Seat{0}) {
     fmt::print("small after {:.1f} ms, large after {:.1f} ms\n", behind.count(), all.count());
   }
 }

@@ -38,7 +38,7 @@ TEST(Recorder, CountsAndKeepsEventsOnlyWhenStarted) {
     EXPECT_TRUE(recorder.events().empty());
     std::uint64_t sent = 0;
     for (std::size_t t = 0; t < ring.transfers.size(); ++t) {
-      const bool mine = index(ring.transfers[t].src) == job->rank();
+      const bool mine = seat_of(ring.transfers[t].src) == job->seat();
       EXPECT_EQ(recorder.sent()[t], mine ? 400U : 0U) << t;
       sent += recorder.sent()[t];
     }
@@ -59,8 +59,8 @@ TEST(Recorder, CountsAndKeepsEventsOnlyWhenStarted) {
       EXPECT_EQ(event.bytes, 400U);
       const Transfer& t = ring.transfers.at(event.transfer);
       const bool sends = event.kind == Event::Kind::Send;
-      EXPECT_EQ(index(sends ? t.src : t.dst), job->rank());
-      EXPECT_EQ(index(sends ? t.dst : t.src), event.peer);
+      EXPECT_EQ(seat_of(sends ? t.src : t.dst), job->seat());
+      EXPECT_EQ(sends ? t.dst : t.src, event.peer);
     }
   });
 }
@@ -99,7 +99,7 @@ TEST(ClockOffsets, LieWithinTheirError) {
 
 TEST(ClockOffsets, OfShiftedClocksAreFoundThroughTheBootstrap) {
   test::run_ranks(3, [](const std::shared_ptr<Bootstrap>& job) {
-    const std::int64_t shift = -1'000'000'000'000LL * job->rank();
+    const std::int64_t shift = -1'000'000'000'000LL * index(job->seat());
     const auto offsets =
         measure_offsets(*job, kDeadline, 8, [&] { return Recorder::now() + shift; });
     ASSERT_EQ(offsets.size(), 3U);

@@ -229,7 +229,7 @@ Layout layout_of(Collective collective, std::size_t count, std::uint32_t rank, s
 /// The reference of one element of what a rank receives, as its type stores it.
 double wanted(Collective collective, DataType type, ReduceOp op, const Communicator& communicator,
               Rank root, std::size_t count, std::size_t i) {
-  const std::size_t first = receives_shard(collective) ? communicator.rank() * count : 0;
+  const std::size_t first = receives_shard(collective) ? index(communicator.rank()) * count : 0;
   if (reduces(collective)) return expected(type, op, communicator.size(), first + i);
   Values stored(type, 1);
   const auto source = sends_shard(collective) ? static_cast<std::uint32_t>(i / count) : index(root);
@@ -241,7 +241,7 @@ double wanted(Collective collective, DataType type, ReduceOp op, const Communica
 
 void check_collective(Communicator& communicator, Collective collective, Rank root,
                       std::size_t count, DataType type, ReduceOp op, bool in_place) {
-  const std::uint32_t rank = communicator.rank(), n = communicator.size();
+  const std::uint32_t rank = index(communicator.rank()), n = communicator.size();
   const Layout layout = layout_of(collective, count, rank, n);
   Values send(type, layout.sent), recv(type, layout.received);
   // All-gather: element i of the whole is element i % count of rank i / count's input.

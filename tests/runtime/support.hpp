@@ -18,6 +18,15 @@
 
 namespace multitree::runtime::test {
 
+constexpr Seat operator""_seat(unsigned long long number) {
+  return Seat{static_cast<std::uint32_t>(number)};
+}
+/// Several, by their numbers.
+template <typename... Numbers>
+std::vector<Seat> seats_at(Numbers... numbers) {
+  return {Seat{static_cast<std::uint32_t>(numbers)}...};
+}
+
 /// Runs `body` once a rank, each in its thread; the exceptions by rank (null where there was none).
 std::vector<std::exception_ptr> try_ranks(
     std::uint32_t ranks, const std::function<void(std::shared_ptr<Bootstrap>)>& body);

@@ -23,9 +23,9 @@ std::ptrdiff_t descriptors() {
 /// Two threads of this process, which is both the one that made the id and another.
 void meet(const UniqueId& id) {
   const BootstrapOptions options{Deadline(20'000), {}};
-  auto other = std::async(std::launch::async, [&] { return join_by_id(id, 1, 2, options); });
-  const auto one = join_by_id(id, 0, 2, options);
-  EXPECT_EQ(other.get()->rank(), 1U);
+  auto other = std::async(std::launch::async, [&] { return join_by_id(id, Seat{1}, 2, options); });
+  const auto one = join_by_id(id, Seat{0}, 2, options);
+  EXPECT_EQ(other.get()->seat(), Seat{1});
   EXPECT_EQ(one->size(), 2U);
 }
 

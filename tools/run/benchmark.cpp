@@ -90,7 +90,7 @@ class Case {
   std::uint64_t wrong(bool in_place) const {
     if (!receives()) return 0;
     const std::byte* const got = result(in_place);
-    const std::uint64_t first = receives_shard(check_.collective) ? rank_ * count_ : 0;
+    const std::uint64_t first = receives_shard(check_.collective) ? index(rank_) * count_ : 0;
     if (reduces(check_.collective)) return count_wrong(check_, first, count_, got);
     if (!sends_shard(check_.collective)) {
       return count_wrong_copy(check_, index(check_.root), first, count_, got);
@@ -109,9 +109,9 @@ class Case {
   }
 
  private:
-  bool sends() const { return multitree::sends(check_.collective, Rank{rank_}, check_.root); }
-  bool receives() const { return multitree::receives(check_.collective, Rank{rank_}, check_.root); }
-  std::size_t shard_offset() const { return rank_ * count_ * width_; }
+  bool sends() const { return multitree::sends(check_.collective, rank_, check_.root); }
+  bool receives() const { return multitree::receives(check_.collective, rank_, check_.root); }
+  std::size_t shard_offset() const { return index(rank_) * count_ * width_; }
   /// In place, a shard lies where it belongs in the whole.
   std::byte* input(bool in_place) {
     if (!in_place) return input_.data();
@@ -123,7 +123,7 @@ class Case {
   }
 
   CheckCase check_;
-  std::uint32_t rank_;
+  Rank rank_;
   std::size_t width_;
   std::uint64_t shards_;
   std::uint64_t count_, whole_;
@@ -182,7 +182,7 @@ Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& 
 Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
                 const BenchmarkOptions& options, const CheckCase& check, Observer& observer) {
   std::optional<Progress> progress;
-  if (bootstrap.rank() == 0) {
+  if (bootstrap.seat() == runtime::Seat{0}) {
     progress.emplace(fmt::format("{} of {} {}", to_string(check.collective),
                                  format_bytes(test.bytes()), runtime::to_string(check.type)));
   }
@@ -220,7 +220,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   runtime::CommunicatorOptions wanted = options.communicator;
   // A run executes what it was told to: a schedule by messages even on one host.
   wanted.host_path = schedules.empty() ? runtime::HostPath::Required : runtime::HostPath::Off;
-  wanted.root = index(root);
+  wanted.root = root;
   wanted.recorder = observer.recorder();
   observer.join(*job, crew.network().network(), fitting, wanted.timeout);
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
@@ -237,7 +237,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
     const Row row = measure_row(test, communicator, *job, options, check, observer);
     const RowDetails details = observer.collect(*job, wanted.timeout);
     done.rows.push_back(row);
-    if (job->rank() == 0) on_row(row, details);
+    if (job->seat() == runtime::Seat{0}) on_row(row, details);
   }
 }
 
@@ -305,7 +305,7 @@ std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
       return std::move(done.rows);
     } catch (const Error& error) {
       recover(error, crew, done, options.communicator.timeout);
-      if (crew.job()->rank() == 0) on_loss();
+      if (crew.job()->seat() == runtime::Seat{0}) on_loss();
     }
   }
 }

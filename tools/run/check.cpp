@@ -249,9 +249,10 @@ auto with_type(DataType type, const F& f) {
 
 }  // namespace
 
-void fill_input(const CheckCase& check, std::uint32_t rank, std::uint64_t first,
-                std::uint64_t count, void* data) {
-  with_type(check.type, [&](auto tag) { fill<decltype(tag)>(check, rank, first, count, data); });
+void fill_input(const CheckCase& check, Rank rank, std::uint64_t first, std::uint64_t count,
+                void* data) {
+  with_type(check.type,
+            [&](auto tag) { fill<decltype(tag)>(check, index(rank), first, count, data); });
 }
 
 std::uint64_t count_wrong(const CheckCase& check, std::uint64_t first, std::uint64_t count,

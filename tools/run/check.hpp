@@ -35,8 +35,8 @@ struct CheckCase {
 };
 
 /// Fills `count` elements with rank `rank`'s input, starting at element `first` of it.
-void fill_input(const CheckCase& check, std::uint32_t rank, std::uint64_t first,
-                std::uint64_t count, void* data);
+void fill_input(const CheckCase& check, Rank rank, std::uint64_t first, std::uint64_t count,
+                void* data);
 
 /// How many of `count` result elements are wrong. Element i of the result is element `first` + i of
 /// the reduction over all ranks' inputs; where the collective only moves data (`owner` set), of

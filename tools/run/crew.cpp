@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "algorithms/tuning/planner.hpp"
+#include "runtime/job/survivors.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -37,10 +38,9 @@ SizedSchedules Crew::fit(const SizedSchedules& schedules, Collective collective,
 }
 
 Rank Crew::now(Rank rank) const {
-  const std::optional<std::uint32_t> now = survivors_.today(index(rank));
-  if (now) return Rank{*now};
+  if (const auto seat = runtime::seat_today(survivors_, rank)) return rank_at(*seat);
   throw Error(ErrorCode::Transport,
-              fmt::format("rank {}, the root of the collective, is lost", index(rank)));
+              fmt::format("rank {}, the root of the collective, is lost", rank));
 }
 
 void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
@@ -61,24 +61,24 @@ void Crew::go_on_after(const Error& error, runtime::Deadline deadline) {
   }
 }
 
-Survivors Crew::shrink(const Survivors& survivors, const std::vector<std::uint32_t>& without,
+Survivors Crew::shrink(const Survivors& survivors, const std::vector<runtime::Seat>& without,
                        runtime::Deadline deadline) {
-  runtime::Shrunk shrunk = job_->shrink(deadline, without);
-  job_ = std::move(shrunk.job);
-  return survivors.after(shrunk.survivors, shrunk.dead_links);
+  const runtime::Shrunk shrunk = job_->shrink(deadline, without);
+  job_ = shrunk.job;
+  return runtime::after(survivors, shrunk);
 }
 
 /// Those who stay can all reach each other; who is behind dead links stops.
 Survivors Crew::leave_other_parts(const Survivors& survivors, runtime::Deadline deadline) {
   const std::vector<std::uint32_t> part = part_that_goes_on(network_.whole(), survivors);
   if (part.size() == survivors.ranks().size()) return survivors;
-  const std::uint32_t self = survivors.ranks()[job_->rank()];
-  if (!std::ranges::binary_search(part, self)) {
+  const Rank self = rank_at_first(survivors, job_->seat());
+  if (!std::ranges::binary_search(part, index(self))) {
     throw Error(ErrorCode::Transport,
                 fmt::format("rank {}: cut off by dead links ({}): the job goes on with rank {}",
                             self, text_of(survivors.dead_links(), ", "), fmt::join(part, ", ")));
   }
-  return shrink(survivors, survivors.all_but(part), deadline);
+  return shrink(survivors, runtime::all_but(survivors, part), deadline);
 }
 
 std::string Crew::words() const {

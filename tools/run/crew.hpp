@@ -46,9 +46,9 @@ class Crew {
   [[nodiscard]] std::string words() const;
 
  private:
-  /// Collective: shrinks the job, `without` these of its ranks. \returns `survivors` after that
+  /// Collective: shrinks the job, `without` these of it. \returns `survivors` after that
   [[nodiscard]] Survivors shrink(const Survivors& survivors,
-                                 const std::vector<std::uint32_t>& without,
+                                 const std::vector<runtime::Seat>& without,
                                  runtime::Deadline deadline);
   [[nodiscard]] Survivors leave_other_parts(const Survivors& survivors, runtime::Deadline deadline);
 

@@ -21,23 +21,24 @@ namespace multitree::tools {
 namespace {
 
 using runtime::Completion;
-using runtime::DeadLink;
+using runtime::Seat;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSmallRounds = 30, kLargeRounds = 5;
 constexpr std::size_t kSmallBytes = 8;
 constexpr std::chrono::milliseconds kNap{1};
 
-using Rounds = std::vector<std::vector<DeadLink>>;
+using Pair = runtime::LinkBetween<Rank>;
+using Rounds = std::vector<std::vector<Pair>>;
 
 std::vector<LinkCheck> neighbours_of(const Topology& network) {
-  std::map<std::pair<std::uint32_t, std::uint32_t>, LinkCheck> found;
+  std::map<std::pair<Rank, Rank>, LinkCheck> found;
   for (const Link& link : network.links()) {
     const auto src = network.node(link.src).rank, dst = network.node(link.dst).rank;
     if (!src || !dst) continue;
-    LinkCheck& check = found[{index(*src), index(*dst)}];
-    check.src = index(*src);
-    check.dst = index(*dst);
+    LinkCheck& check = found[{*src, *dst}];
+    check.src = *src;
+    check.dst = *dst;
     check.said_alpha = std::max(check.said_alpha, link.latency.seconds());
     const auto rate = static_cast<double>(link.bandwidth.bytes_per_second);
     check.said_beta = check.said_beta == 0 ? 1 / rate : 1 / (1 / check.said_beta + rate);
@@ -49,11 +50,11 @@ std::vector<LinkCheck> neighbours_of(const Topology& network) {
 
 /// Pairs of neighbours, such that no rank is in two pairs of a round.
 Rounds rounds_of(const std::vector<LinkCheck>& links) {
-  std::set<DeadLink> pairs;
+  std::set<Pair> pairs;
   for (const LinkCheck& link : links) pairs.insert(runtime::link_between(link.src, link.dst));
   Rounds rounds;
-  std::vector<std::set<std::uint32_t>> busy;
-  for (const DeadLink& pair : pairs) {
+  std::vector<std::set<Rank>> busy;
+  for (const Pair& pair : pairs) {
     std::size_t r = 0;
     while (r < rounds.size() && (busy[r].contains(pair.a) || busy[r].contains(pair.b))) ++r;
     if (r == rounds.size()) {
@@ -68,7 +69,7 @@ Rounds rounds_of(const std::vector<LinkCheck>& links) {
 
 /// Measured from one rank to another.
 struct Sample {
-  std::uint32_t src, dst;
+  Rank src, dst;
   double alpha, beta;
 };
 
@@ -76,7 +77,7 @@ struct Sample {
 class Prober {
  public:
   Prober(runtime::Bootstrap& job, const runtime::CommunicatorOptions& options,
-         std::vector<std::uint32_t> peers)
+         std::vector<Seat> peers)
       : job_(job),
         timeout_(options.timeout),
         buffer_(kLinkBytes),
@@ -84,11 +85,11 @@ class Prober {
                                            {std::move(peers), timeout_, options.link_timeout})) {}
 
   /// To `peer` if this rank measures, else back to it.
-  Sample exchange(std::uint32_t peer, bool measures) {
+  Sample exchange(Seat peer, bool measures) {
     const double small = shortest(peer, measures, kSmallBytes, kSmallRounds) / 2;
     const double large = shortest(peer, measures, kLinkBytes, kLargeRounds) - small;
     const double beta = std::max(large - small, 0.0) / static_cast<double>(kLinkBytes);
-    return {job_.rank(), peer, small, beta};
+    return {rank_at(job_.seat()), rank_at(peer), small, beta};
   }
 
   void finish() {
@@ -98,7 +99,7 @@ class Prober {
 
  private:
   /// Seconds from sending so many bytes to an answer of few.
-  double shortest(std::uint32_t peer, bool measures, std::size_t bytes, int rounds) {
+  double shortest(Seat peer, bool measures, std::size_t bytes, int rounds) {
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < rounds; ++i) {
       const auto start = Clock::now();
@@ -110,7 +111,7 @@ class Prober {
     return least;
   }
 
-  void move(std::uint32_t peer, bool send, std::size_t bytes) {
+  void move(Seat peer, bool send, std::size_t bytes) {
     Completion done;
     if (send) {
       transport_->send(peer, ++sent_[peer], buffer_.data(), bytes, done);
@@ -126,50 +127,50 @@ class Prober {
     if (done.state == Completion::State::Failed) throw Error(ErrorCode::Transport, done.error);
   }
 
-  void check(std::uint32_t peer, Clock::time_point until) {
+  void check(Seat peer, Clock::time_point until) {
     if (const auto silent = transport_->silent_links()) {
-      job_.report_dead_links(silent->peers, silent->left, words_of(*silent, job_.rank()));
-      throw Error(ErrorCode::Transport, words_of(*silent, job_.rank()));
+      job_.report_dead_links(silent->peers, silent->left, words_of(*silent, job_.seat()));
+      throw Error(ErrorCode::Transport, words_of(*silent, job_.seat()));
     }
     if (const auto failure = job_.failure()) throw Error(ErrorCode::Transport, *failure);
     if (Clock::now() < until) return;
     throw Error(ErrorCode::Timeout, fmt::format("rank {}: nothing from rank {} for {} ms",
-                                                job_.rank(), peer, timeout_.count()));
+                                                job_.seat(), peer, timeout_.count()));
   }
 
   runtime::Bootstrap& job_;
   runtime::Deadline timeout_;
   std::vector<std::byte> buffer_;
-  std::map<std::uint32_t, std::uint64_t> sent_, received_;
+  std::map<Seat, std::uint64_t> sent_, received_;
   std::unique_ptr<runtime::Transport> transport_;  // first to go: nothing touches the buffer then
 };
 
-/// Ranks of the network, as they are numbered now.
-using Numbers = std::map<std::uint32_t, std::uint32_t>;
+/// Where the ranks of the network sit now.
+using Numbers = std::map<Rank, Seat>;
 
 void probe(runtime::Bootstrap& job, const runtime::CommunicatorOptions& options,
-           const Rounds& rounds, const Numbers& now, const std::set<DeadLink>& dead,
+           const Rounds& rounds, const Numbers& now, const std::set<Pair>& dead,
            std::vector<Sample>& samples) {
-  const auto is_up = [&](const DeadLink& pair) {
+  const auto is_up = [&](const Pair& pair) {
     return now.contains(pair.a) && now.contains(pair.b) && !dead.contains(pair);
   };
-  std::vector<std::uint32_t> peers;
+  std::vector<Seat> peers;
   for (const auto& round : rounds) {
-    for (const DeadLink& pair : round) {
+    for (const Pair& pair : round) {
       if (!is_up(pair)) continue;
-      if (now.at(pair.a) == job.rank()) peers.push_back(now.at(pair.b));
-      if (now.at(pair.b) == job.rank()) peers.push_back(now.at(pair.a));
+      if (now.at(pair.a) == job.seat()) peers.push_back(now.at(pair.b));
+      if (now.at(pair.b) == job.seat()) peers.push_back(now.at(pair.a));
     }
   }
   std::ranges::sort(peers);
   Prober prober(job, options, peers);
   samples.clear();
   for (const auto& round : rounds) {
-    for (const DeadLink& pair : round) {
+    for (const Pair& pair : round) {
       if (!is_up(pair)) continue;
-      const std::uint32_t a = now.at(pair.a), b = now.at(pair.b);
-      if (job.rank() != a && job.rank() != b) continue;
-      const bool first = job.rank() == a;
+      const Seat a = now.at(pair.a), b = now.at(pair.b);
+      if (job.seat() != a && job.seat() != b) continue;
+      const bool first = job.seat() == a;
       Sample sample{};
       for (const bool there : {true, false}) {
         const Sample one = prober.exchange(first ? b : a, there == first);
@@ -214,13 +215,13 @@ std::vector<LinkCheck> check_links(std::shared_ptr<runtime::Bootstrap>& job,
                             network.name()));
   }
   const Rounds rounds = rounds_of(links);
-  std::vector<std::uint32_t> members(job->size());
-  for (std::uint32_t r = 0; r < job->size(); ++r) members[r] = r;
-  std::set<DeadLink> dead;
+  std::vector<Rank> members;  // by seat
+  for (const Seat seat : runtime::Seats(job->size())) members.push_back(rank_at(seat));
+  std::set<Pair> dead;
   std::vector<Sample> samples;
   while (true) {
     Numbers now;
-    for (std::uint32_t r = 0; r < members.size(); ++r) now[members[r]] = r;
+    for (const Seat seat : runtime::Seats(job->size())) now[members[index(seat)]] = seat;
     try {
       probe(*job, options, rounds, now, dead, samples);
       samples = gather(*job, samples, options.timeout);
@@ -229,9 +230,12 @@ std::vector<LinkCheck> check_links(std::shared_ptr<runtime::Bootstrap>& job,
       if (!job->dead_link()) throw;
       runtime::Shrunk shrunk = job->shrink(options.timeout);
       job = std::move(shrunk.job);
-      for (std::uint32_t& rank : shrunk.survivors) rank = members[rank];
-      members = std::move(shrunk.survivors);
-      for (const auto& [a, b] : shrunk.dead_links) dead.insert({members[a], members[b]});
+      std::vector<Rank> left;
+      for (const Seat seat : shrunk.survivors) left.push_back(members[index(seat)]);
+      members = std::move(left);
+      for (const auto& [a, b] : shrunk.dead_links) {
+        dead.insert({members[index(a)], members[index(b)]});
+      }
     }
   }
   for (const Sample& sample : samples) {
@@ -273,7 +277,7 @@ std::string links_table(const std::vector<LinkCheck>& links, const Topology& net
 int report_links(std::shared_ptr<runtime::Bootstrap> job, const Topology& network,
                  const runtime::CommunicatorOptions& options, double factor) {
   const auto links = check_links(job, network, options);
-  if (job->rank() == 0) print(links_table(links, network, factor));
+  if (job->seat() == Seat{0}) print(links_table(links, network, factor));
   const auto is_good = [&](const LinkCheck& l) { return l.works && l.slower() <= factor; };
   return std::ranges::all_of(links, is_good) ? kOk : kNegativeAnswer;
 }

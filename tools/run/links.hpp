@@ -16,9 +16,9 @@ namespace multitree::tools {
 
 /// One direction of what lies between two ranks that are neighbours; parallel links are one.
 struct LinkCheck {
-  std::uint32_t src = 0, dst = 0;  ///< ranks
-  double said_alpha = 0;           ///< seconds a message
-  double said_beta = 0;            ///< seconds a byte
+  Rank src{}, dst{};
+  double said_alpha = 0;  ///< seconds a message
+  double said_beta = 0;   ///< seconds a byte
   bool works = false;
   double alpha = 0, beta = 0;  ///< measured, if it works
   /// How many times longer a message of kLinkBytes takes than it should.

@@ -59,8 +59,8 @@ Mapped map_ranks(std::shared_ptr<runtime::Bootstrap> job, const Topology& networ
     mapped.hosts[rank_of[process]] = hosts[process];
   }
   if (std::ranges::is_sorted(rank_of)) return mapped;
-  const std::uint32_t rank = rank_of[mapped.job->rank()];
-  mapped.job = runtime::renumbered(std::move(mapped.job), rank, deadline);
+  const Rank rank{rank_of[index(mapped.job->seat())]};
+  mapped.job = runtime::renumbered(std::move(mapped.job), runtime::seat_of(rank), deadline);
   return mapped;
 }
 

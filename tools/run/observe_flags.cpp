@@ -72,7 +72,7 @@ std::optional<LinkTable> find_link_times(const ObserveFlags& flags, LinkTimes ti
   }
   LinkTable table = runtime::measure_links(
       job, topology, {.transport = options.transport, .timeout = options.timeout});
-  if (job.rank() == 0 && !flags.save_tuning.empty()) {
+  if (job.seat() == runtime::Seat{0} && !flags.save_tuning.empty()) {
     write_file(flags.save_tuning, write_link_table_json(table));
   }
   return table;

@@ -107,7 +107,7 @@ void Observer::collect_events(runtime::Bootstrap& job, runtime::Deadline deadlin
   append(blob, std::span(&lost, 1));
   append(blob, recorder_->events());
   const std::vector<std::string> all = job.all_gather(blob, deadline);
-  if (job.rank() != 0) return;
+  if (job.seat() != runtime::Seat{0}) return;
   TracedIteration iteration;
   iteration.title = fmt::format("{} {} B {}", details.algorithm, details.key.bytes,
                                 runtime::to_string(details.key.type));

@@ -49,9 +49,8 @@ void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* 
   posted->done->push_back(posted);
 }
 
-Peer& Connections::peer_of(std::uint32_t rank) {
-  return *std::lower_bound(peers.begin(), peers.end(), rank,
-                           [](const Peer& peer, std::uint32_t r) { return peer.rank < r; });
+Peer& Connections::peer_of(Seat seat) {
+  return *std::ranges::lower_bound(peers, seat, {}, &Peer::seat);
 }
 
 bool Connections::disarm_ready(std::chrono::milliseconds time) {
@@ -128,7 +127,7 @@ void Connections::forget_flushes(std::span<const Completion> asked) {
 void Connections::cancel_receives(const Peer* only) {
   for (Posted& posted : pool) {
     if (posted.active && posted.receive && posted.status == UCS_INPROGRESS &&
-        posted.request != nullptr && (only == nullptr || posted.peer == only->rank)) {
+        posted.request != nullptr && (only == nullptr || posted.peer == only->seat)) {
       Rail& rail = *peer_of(posted.peer).rail;
       touch(rail);
       ucp_request_cancel(rail.worker, posted.request);
@@ -161,7 +160,7 @@ void connect(Peer& peer, const std::string& address) {
   params.err_handler.cb = &on_peer_failure;
   params.err_handler.arg = &peer;
   ucx_check(ucp_ep_create(peer.rail->worker, &params, &peer.endpoint),
-            fmt::format("connection to rank {}", peer.rank).c_str());
+            fmt::format("connection to rank {}", peer.seat).c_str());
 }
 
 bool close_endpoints(Connections& connections, const std::function<bool()>& progress) {

@@ -26,7 +26,7 @@ struct Posted {
   std::vector<Posted*>* done = nullptr;
   Completion* completion = nullptr;  ///< null after abort()
   void* request = nullptr;
-  std::uint32_t peer = 0;  ///< a rank
+  Seat peer{};
   bool receive = false;
   bool active = false;
   ucs_status_t status = UCS_OK;
@@ -34,7 +34,7 @@ struct Posted {
 };
 
 struct Peer {
-  std::uint32_t rank = 0;
+  Seat seat{};
   Rail* rail = nullptr;
   ucp_ep_h endpoint = nullptr;
   ucs_status_t status = UCS_OK;  ///< why UCX gave the connection up
@@ -52,13 +52,13 @@ struct Flush {
 
 struct Connections {
   std::deque<Rail> rails;
-  std::vector<Peer> peers;  ///< ascending by rank; fixed once connected
+  std::vector<Peer> peers;  ///< ascending by seat; fixed once connected
   std::deque<Posted> pool;
   std::vector<Posted*> done;
   std::vector<Flush> flushes;
 
-  /// \pre `rank` is a peer
-  [[nodiscard]] Peer& peer_of(std::uint32_t rank);
+  /// \pre there is a peer
+  [[nodiscard]] Peer& peer_of(Seat seat);
   /// Moves data on all rails; true if anything happened.
   bool progress();
   /// To be called where something is posted on it: it needs progress again.

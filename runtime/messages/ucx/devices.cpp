@@ -142,12 +142,12 @@ Host unpack_host(const std::string& text) {
   return host;
 }
 
-Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank) {
+Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   Ways ways;
   ways.wires.resize(hosts.size());
   std::map<std::string, std::size_t> ranks_of;
   for (const Host& host : hosts) ++ranks_of[host.id];
-  const Host& own = hosts[rank];
+  const Host& own = hosts[index(self)];
   ways.alone = ranks_of[own.id] == 1;
   const bool free_choice = std::ranges::all_of(hosts, &Host::free_choice);
   const auto is_slow = [](const Host& host) {
@@ -173,15 +173,16 @@ Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank) {
 }
 
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
-                                             std::uint32_t rank, std::uint32_t peer) {
-  const Host& own = hosts[rank];
-  if (own.id == hosts[peer].id || !std::ranges::all_of(hosts, &Host::free_choice)) return {};
-  if (const std::optional<Wire>& wire = ways.wires[peer]) {
+                                             Seat self, Seat peer) {
+  const Host& own = hosts[index(self)];
+  const Host& other = hosts[index(peer)];
+  if (own.id == other.id || !std::ranges::all_of(hosts, &Host::free_choice)) return {};
+  if (const std::optional<Wire>& wire = ways.wire_to(peer)) {
     const auto it = std::ranges::find_if(
         own.interfaces, [&](const Interface& i) { return i.subnet() == wire->subnet; });
     return it->address;
   }
-  const bool no_choice = own.interfaces.size() == 1 && hosts[peer].interfaces.size() == 1;
+  const bool no_choice = own.interfaces.size() == 1 && other.interfaces.size() == 1;
   return no_choice ? std::optional(own.interfaces.front().address) : std::nullopt;
 }
 

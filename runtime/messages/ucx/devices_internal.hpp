@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/job/links.hpp"
+
 namespace multitree::runtime {
 
 /// An IPv4 network: all addresses that begin like `address`, of which bits beyond `prefix` are 0.
@@ -54,8 +56,9 @@ struct Wire {
 
 /// How a rank reaches the others. All but `alone` and `wires` is the same at every rank.
 struct Ways {
-  /// By rank: the wire that leads to it and to no third host; empty where UCX is to choose.
+  /// By seat: the wire that leads to it and to no third host; empty where UCX is to choose.
   std::vector<std::optional<Wire>> wires;
+  [[nodiscard]] const std::optional<Wire>& wire_to(Seat peer) const { return wires[index(peer)]; }
   bool any_wires = false;  ///< somewhere in the job
   bool alone = false;      ///< no other rank runs on this host: nothing to share memory with
   /// No host holds two ranks, and no interface is faster than 10 Gbit/s: TCP whose buffers and
@@ -63,15 +66,15 @@ struct Ways {
   bool slow_network = false;
 };
 
-/// `hosts`: by rank. A pure function, so that the two ends of a wire agree to use it: of several
+/// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
 /// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
 /// there UCX may as well use all interfaces.
-Ways choose_ways(const std::vector<Host>& hosts, std::uint32_t rank);
+Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 
 /// The own address from which `peer` is reached without a choice: on the wire to it, or where both
 /// hosts have one interface only. Empty elsewhere, and where UCX may use something else than TCP.
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
-                                             std::uint32_t rank, std::uint32_t peer);
+                                             Seat self, Seat peer);
 
 /// Socket buffers that keep a link of up to 10 Gbit/s busy on a cluster's round trips (50 us), and
 /// no more: what is queued in the kernel overflows switches and cannot be overtaken.

@@ -78,7 +78,7 @@ Heartbeats::~Heartbeats() {
   thread_.join();
 }
 
-std::optional<HeartbeatAddress> Heartbeats::open(std::uint32_t peer, std::uint32_t ip) {
+std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, std::uint32_t ip) {
   Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address = address_of(ip, 0);
   socklen_t length = sizeof address;
@@ -94,7 +94,7 @@ std::optional<HeartbeatAddress> Heartbeats::open(std::uint32_t peer, std::uint32
   return link.here;
 }
 
-void Heartbeats::connect(std::uint32_t peer, const HeartbeatAddress& there) {
+void Heartbeats::connect(Seat peer, const HeartbeatAddress& there) {
   for (Link& link : links_) {
     if (link.peer != peer) continue;
     link.there = there;
@@ -114,7 +114,7 @@ void Heartbeats::answer() {
   thread_ = std::thread([this] { run(); });
 }
 
-std::atomic<bool>* Heartbeats::heard(std::uint32_t peer) {
+std::atomic<bool>* Heartbeats::heard(Seat peer) {
   const auto it = std::ranges::find(links_, peer, &Link::peer);
   return it == links_.end() || !it->watched ? nullptr : &it->heard;
 }

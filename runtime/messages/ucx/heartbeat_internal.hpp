@@ -46,9 +46,9 @@ class Heartbeats {
 
   /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
   /// link is not watched. \pre before answer()
-  std::optional<HeartbeatAddress> open(std::uint32_t peer, std::uint32_t ip);
+  std::optional<HeartbeatAddress> open(Seat peer, std::uint32_t ip);
   /// Where the other end is. A link without is answered for and not watched. \pre before answer()
-  void connect(std::uint32_t peer, const HeartbeatAddress& there);
+  void connect(Seat peer, const HeartbeatAddress& there);
   /// From here on peers are asked and answered, and silence does not count yet: a rank that is
   /// still making its connections, for however long, answers its peers. Does nothing without links.
   void answer();
@@ -56,7 +56,7 @@ class Heartbeats {
   void start();
 
   /// To be set, by any thread, when a message came from `peer`; null if its link is not watched.
-  [[nodiscard]] std::atomic<bool>* heard(std::uint32_t peer);
+  [[nodiscard]] std::atomic<bool>* heard(Seat peer);
   /// Links that are silent; from any thread, at the cost of one load while there are none. Those
   /// that fell silent at about the same time are told together.
   [[nodiscard]] std::optional<SilentLinks> silent() const;
@@ -64,7 +64,7 @@ class Heartbeats {
  private:
   using Clock = std::chrono::steady_clock;
   struct Link {
-    std::uint32_t peer = 0;
+    Seat peer{};
     Socket socket;
     HeartbeatAddress here{}, there{};
     bool watched = false;

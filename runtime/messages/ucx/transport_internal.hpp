@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Tagged messages over UCX: one endpoint a peer, on the rail of the wire to it where there is one.
+#pragma once
+
+#include <ucp/api/ucp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/messages/transport.hpp"
+#include "runtime/messages/ucx/connections_internal.hpp"
+#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/ucx/heartbeat_internal.hpp"
+
+namespace multitree::runtime {
+
+class Ucx final : public Transport {
+ public:
+  Ucx(Bootstrap& bootstrap, const TransportOptions& options);
+  ~Ucx() override { close(true); }
+
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
+            Completion& completion) override;
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
+               Completion& completion) override;
+  [[nodiscard]] bool takes_device_memory() const override {
+    return ucx_ != nullptr && std::ranges::all_of(ucx_->rails, &Rail::cuda);
+  }
+  void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
+                   Completion& completion) override;
+  void receive_device(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
+                      Completion& completion) override;
+  bool progress() override;
+  void flush(Seat peer, Completion& completion) override {
+    ucx_->flush(ucx_->peer_of(peer), completion);
+  }
+  void drain(Deadline deadline) override;
+  void abort() override { close(false); }
+  bool sleep(std::chrono::milliseconds time) override {
+    return ucx_ != nullptr && ucx_->sleep(time);
+  }
+  [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
+  [[nodiscard]] TransportLimits limits() const override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  /// Longest wait between two looks.
+  static constexpr std::chrono::milliseconds kNap{5};
+  /// Worker addresses of one rank, by the wire they are for; the empty name is for all else.
+  using Addresses = std::map<std::string, std::string>;
+
+  void open_rails(const Ways& ways);
+  void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
+  void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
+  void answer_links(const std::vector<std::string>& all);
+  void greet(Bootstrap& bootstrap, Deadline deadline);
+  [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
+  Posted& post(Seat peer, bool receive, std::size_t bytes, Completion& completion);
+  void send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
+                 std::size_t bytes, Completion& completion);
+  void receive_into(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, void* data,
+                    std::size_t bytes, Completion& completion);
+  void find_left(SilentLinks& silent) const;
+  /// Then a rank that lives and cannot be reached is behind a dead link.
+  [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }
+  [[nodiscard]] SilentLinks unreachable(Seat peer) const {
+    SilentLinks silent{{peer}, {}, Deadline{0}};
+    find_left(silent);
+    return silent;
+  }
+  void settle(Posted& posted);
+  void report_failed_peers();
+  void close(bool orderly);
+
+  Seat self_;
+  Ways ways_;
+  std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
+  std::unique_ptr<Heartbeats> heartbeats_;  ///< null if links are not watched; as long as ucx_
+  std::vector<Posted*> free_, batch_;
+};
+
+}  // namespace multitree::runtime
