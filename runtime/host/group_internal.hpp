@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 
@@ -41,11 +42,9 @@ struct Place {
 
 /// What a rank was called with, for the others to compare and to find its buffers.
 struct Offer {
-  std::uint64_t count = 0;
+  CommonCall call;
   std::uint64_t send_offset = 0, recv_offset = 0;
   std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
-  std::uint32_t root = 0;
-  std::uint8_t collective = 0, type = 0, op = 0;
 };
 
 /// Stamp, offer and the smallest vectors fill one cache line: small messages cost one line a rank.

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/execution/shared_call_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -119,11 +118,7 @@ void HostOperation::begin() {
 void HostOperation::write_offer() {
   Card& card = group_.next_card();
   card.offer = {};
-  card.offer.count = call_.count;
-  card.offer.root = root_;
-  card.offer.collective = static_cast<std::uint8_t>(call_.collective);
-  card.offer.type = static_cast<std::uint8_t>(call_.type);
-  card.offer.op = static_cast<std::uint8_t>(call_.op);
+  card.offer.call = common_call(call_, root_);
   if (mode_ == Mode::Card) {
     if (sends(me()) && call_.count != 0) {
       const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
@@ -145,19 +140,11 @@ void HostOperation::write_offer() {
 
 void HostOperation::check_offers() const {
   const std::uint64_t parity = group_.published() % 2;
-  const auto called = [&](std::uint32_t rank) {
-    const Offer& offer = group_.desk(rank).cards[parity].offer;
-    return shared_call({.collective = static_cast<Collective>(offer.collective),
-                        .count = offer.count,
-                        .type = static_cast<DataType>(offer.type),
-                        .op = static_cast<ReduceOp>(offer.op)},
-                       offer.root, 0);
-  };
-  const SharedCall mine = called(me());
+  const CommonCall mine = common_call(call_, root_);
   for (std::uint32_t r = 0; r < group_.size(); ++r) {
-    const SharedCall other = called(r);
+    const CommonCall& other = group_.desk(r).cards[parity].offer.call;
     if (other == mine) continue;
-    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), mine, r, other));
+    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), {mine}, r, {other}));
   }
 }
 
