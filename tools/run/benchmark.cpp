@@ -190,7 +190,7 @@ Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& boot
     progress.emplace(fmt::format("{} of {} {}", to_string(check.call.collective),
                                  format_bytes(test.bytes()), runtime::to_string(check.call.type)));
   }
-  Row row{test.bytes(), test.count(), check.call.type, check.call.op, {}, {}};
+  Row row{{check.call.type, check.call.op, test.bytes()}, test.count(), {}, {}};
   row.out_of_place = measure(test, communicator, bootstrap, options, false, &observer);
   row.in_place = measure(test, communicator, bootstrap, options, true, nullptr);
   return row;
@@ -236,11 +236,9 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
                           options.seed,
                           options.data};
     Case test(check, communicator, key.bytes, options.shared_buffers);
-    if (!done.rows.empty()) {
-      const Row& last = done.rows.back();
-      if (last.type == key.type && last.op == key.op && last.bytes == test.bytes()) continue;
-    }
-    observer.prepare({key.type, key.op, test.bytes()});
+    const RowKey rounded{key.type, key.op, test.bytes()};
+    if (!done.rows.empty() && done.rows.back().key == rounded) continue;
+    observer.prepare(rounded);
     const Row row = measure_row(test, communicator, *job, options, check, observer);
     const RowDetails details = observer.collect(*job, wanted.timeout);
     done.rows.push_back(row);
