@@ -21,15 +21,15 @@ class Spec;
 /// all-gather.
 struct Algorithm {
   std::string_view name;
-  std::string_view summary;     ///< one line
-  std::string_view source;      ///< where it is from
-  std::string_view parameters;  ///< its options, documented; may be empty
+  std::string_view summary;          ///< one line
+  std::string_view source;           ///< where it is from
+  std::string_view parameters = {};  ///< its options, documented
   /// Why it cannot serve this network; empty if it can.
   std::optional<std::string> (*unsupported)(const Topology& topology);
   Schedule (*all_gather)(const Topology& topology, const Spec& options);
   Schedule (*broadcast)(const Topology& topology, Rank root, const Spec& options);
   /// nullptr: reduce-scatter then all-gather.
-  Schedule (*all_reduce)(const Topology& topology, const Spec& options);
+  Schedule (*all_reduce)(const Topology& topology, const Spec& options) = nullptr;
   /// Options besides the default that `auto` tries, separated by '|': "segments=4|segments=64".
   std::string_view variants = {};
   /// Takes size= and message=, and makes what is fastest for them (told()).

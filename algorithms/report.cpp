@@ -7,12 +7,11 @@
 #include <set>
 #include <vector>
 
+#include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/evaluate.hpp"
 
 namespace multitree {
 namespace {
-
-Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
 
 /// Whether every route passes through switches only, so that a step is one rank-to-rank hop.
 bool single_hops(const Schedule& schedule, const Topology& topology) {

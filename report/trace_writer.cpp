@@ -2,9 +2,11 @@
 /// \file
 /// Writes traces. The format: "Trace Event Format", Google, 2016: M names processes (our groups)
 /// and threads (our tracks), X is a span, s and f are the ends of an arrow.
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <sstream>
 #include <tuple>
@@ -36,81 +38,53 @@ class Trace::Writer {
 
   void text(std::string_view part) { buffer_.append(part.data(), part.data() + part.size()); }
 
-  void number(std::int64_t value) {
-    const fmt::format_int digits(value);
-    text({digits.data(), digits.size()});
-  }
-
-  /// Nanoseconds as microseconds, exactly. No time is negative.
-  void microseconds(std::int64_t ns) {
-    number(ns / 1000);
-    const auto rest = static_cast<char>(ns % 1000 / 100);
-    const auto low = static_cast<int>(ns % 100);
-    const char fraction[] = {'.', static_cast<char>('0' + rest), static_cast<char>('0' + low / 10),
-                             static_cast<char>('0' + low % 10)};
-    text({fraction, sizeof fraction});
-  }
-
   void flush() {
     out_.write(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
     buffer_.clear();
   }
 
-  void begin_event(std::string_view head) {
+  template <typename Format, typename... Args>
+  void event(const Format& format, const Args&... args) {
     if (buffer_.size() >= kPiece) flush();
     text(first_ ? "\n" : ",\n");
     first_ = false;
-    text(head);
+    fmt::format_to(std::back_inserter(buffer_), format, args...);
   }
 
   // No number is both a process and a thread: that would be a process's main thread, which viewers
   // put first.
-  void process(std::uint32_t group) {
-    text(",\"pid\":");
-    number(std::int64_t{group} + 1);
+  static std::uint32_t process(std::uint32_t group) { return group + 1; }
+  [[nodiscard]] std::uint32_t process_of(std::uint32_t track) const {
+    return process(trace_.tracks_[track].group);
   }
-
-  void thread(std::uint32_t track) {
-    process(trace_.tracks_[track].group);
-    text(",\"tid\":");
-    number(std::int64_t{trace_.groups_.size()} + 1 + track);
+  [[nodiscard]] std::size_t thread(std::uint32_t track) const {
+    return trace_.groups_.size() + 1 + track;
   }
 
   void write_group(std::uint32_t group) {
-    begin_event(R"({"ph":"M","name":"process_name")");
-    process(group);
-    text(R"(,"args":{"name":)");
-    text(trace_.groups_.json(group));
-    text("}}");
-    begin_event(R"({"ph":"M","name":"process_sort_index")");
-    process(group);
-    text(R"(,"args":{"sort_index":)");
-    number(group);
-    text("}}");
+    event(FMT_COMPILE(R"({{"ph":"M","name":"process_name","pid":{},"args":{{"name":{}}}}})"),
+          process(group), trace_.groups_.json(group));
+    event(FMT_COMPILE(
+              R"({{"ph":"M","name":"process_sort_index","pid":{},"args":{{"sort_index":{}}}}})"),
+          process(group), group);
   }
 
   void write_track(std::uint32_t track) {
-    begin_event(R"({"ph":"M","name":"thread_name")");
-    thread(track);
-    text(R"(,"args":{"name":)");
-    text(trace_.tracks_[track].name_json);
-    text("}}");
-    begin_event(R"({"ph":"M","name":"thread_sort_index")");
-    thread(track);
-    text(R"(,"args":{"sort_index":)");
-    number(track);
-    text("}}");
+    event(
+        FMT_COMPILE(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":{}}}}})"),
+        process_of(track), thread(track), trace_.tracks_[track].name_json);
+    event(FMT_COMPILE(R"({{"ph":"M","name":"thread_sort_index","pid":{},"tid":{},)"
+                      R"("args":{{"sort_index":{}}}}})"),
+          process_of(track), thread(track), track);
   }
 
+  // Times are nanoseconds, and written as microseconds, exactly. None is negative.
   void write_span(std::size_t index) {
     const Span& span = trace_.spans_[index];
-    begin_event(R"({"ph":"X","name":)");
-    text(trace_.names_.json(span.name));
-    thread(span.track);
-    text(R"(,"ts":)");
-    microseconds(span.begin);
-    text(R"(,"dur":)");
-    microseconds(span.end - span.begin);
+    const std::int64_t duration = span.end - span.begin;
+    event(FMT_COMPILE(R"({{"ph":"X","name":{},"pid":{},"tid":{},"ts":{}.{:03},"dur":{}.{:03})"),
+          trace_.names_.json(span.name), process_of(span.track), thread(span.track),
+          span.begin / 1000, span.begin % 1000, duration / 1000, duration % 1000);
     const std::uint64_t args = index == 0 ? 0 : trace_.spans_[index - 1].args_end;
     if (span.args_end > args) {
       text(R"(,"args":{)");
@@ -125,19 +99,15 @@ class Trace::Writer {
     const Span& to = trace_.spans_[trace_.arrows_[index].to];
     // Within the span, which the instant of its end is not; and not after the other end.
     const std::int64_t leave = std::max(from.begin, std::min(from.end - 1, to.begin));
-    write_arrow_end(R"({"ph":"s","cat":"arrow","name":"then","id":)", index, from.track, leave);
-    write_arrow_end(R"({"ph":"f","bp":"e","cat":"arrow","name":"then","id":)", index, to.track,
-                    to.begin);
+    write_arrow_end(R"("s")", index, from.track, leave);
+    write_arrow_end(R"("f","bp":"e")", index, to.track, to.begin);
   }
 
-  void write_arrow_end(std::string_view head, std::size_t index, std::uint32_t track,
+  void write_arrow_end(std::string_view kind, std::size_t index, std::uint32_t track,
                        std::int64_t at) {
-    begin_event(head);
-    number(static_cast<std::int64_t>(index));
-    thread(track);
-    text(R"(,"ts":)");
-    microseconds(at);
-    text("}");
+    event(FMT_COMPILE(R"({{"ph":{},"cat":"arrow","name":"then","id":{},"pid":{},"tid":{},)"
+                      R"("ts":{}.{:03}}})"),
+          kind, index, process_of(track), thread(track), at / 1000, at % 1000);
   }
 
   const Trace& trace_;

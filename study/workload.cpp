@@ -4,7 +4,6 @@
 #include "study/workload.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <initializer_list>
@@ -68,16 +67,6 @@ std::uint64_t total_multiplications(const Workload& workload) {
   std::uint64_t sum = 0;
   for (const Layer& layer : workload.layers) sum += layer.repeat * volume(layer.forward);
   return sum;
-}
-
-const Workload& find_workload(const std::vector<Workload>& workloads, std::string_view name) {
-  const auto found = std::ranges::find(workloads, name, &Workload::name);
-  if (found != workloads.end()) return *found;
-  std::vector<std::string_view> names;
-  names.reserve(workloads.size());
-  for (const Workload& workload : workloads) names.push_back(workload.name);
-  throw Error(ErrorCode::InvalidArgument,
-              fmt::format("workload '{}': expected one of {}", name, fmt::join(names, ", ")));
 }
 
 }  // namespace multitree::study

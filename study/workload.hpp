@@ -76,9 +76,6 @@ std::uint64_t total_parameters(const Workload& workload);
 /// Multiplications of the forward pass of one sample.
 std::uint64_t total_multiplications(const Workload& workload);
 
-/// \throws Error(InvalidArgument) naming those there are.
-const Workload& find_workload(const std::vector<Workload>& workloads, std::string_view name);
-
 /// Layer tables (docs/study.md), of either form, which the header line tells:
 ///  - SCALE-Sim's (Samajdar et al., ISPASS 2020) "Layer name, IFMAP Height, IFMAP Width, Filter
 ///    Height, Filter Width, Channels, Num Filter, Strides,", one workload, which is named by the

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/io/io.hpp"
@@ -31,8 +32,6 @@ struct Flags {
   std::string check;
   bool exact = false, json = false;
 };
-
-Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
 
 std::uint32_t rank_count(const std::vector<NodeId>& nodes, const Topology& topology) {
   return static_cast<std::uint32_t>(

@@ -8,9 +8,7 @@
 
 #include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
-#include "algorithms/registry.hpp"
-#include "algorithms/verify.hpp"
-#include "tools/command.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 
@@ -19,11 +17,7 @@ namespace {
 
 struct Flags {
   std::string format;
-  std::string schedule;
-  std::string topology;
-  std::string algorithm;
-  std::string collective;
-  std::uint32_t root = 0;
+  WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}, .collective = {}};
   std::string output = "-";
   std::uint32_t chunk = 0;
   MscclOptions msccl;
@@ -32,29 +26,11 @@ struct Flags {
   std::uint32_t blocks = 0;
 };
 
-/// The schedule that the flags name, which verifies.
-SchedulePlan plan_of(const Flags& flags) {
-  if (!flags.schedule.empty()) {
-    SchedulePlan plan = load_schedule(flags.schedule);
-    const VerifyReport report = verify(plan.schedule, plan.topology);
-    if (report.ok()) return plan;
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("{}: expected a schedule that verifies, got: {}", flags.schedule,
-                            report.violations.front().message));
-  }
-  if (flags.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "export: expected --schedule or --topology, got neither");
-  }
-  Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
-  const std::string name = flags.collective.empty() ? "allreduce" : flags.collective;
-  const Collective collective = for_flag("--collective", [&] { return parse_collective(name); });
-  const Rank root = check_root(flags.root, topology);
-  Schedule schedule = for_flag("--algorithm", [&] {
-    return make_schedule(flags.algorithm.empty() ? "multitree" : flags.algorithm, topology,
-                         collective, root);
-  });
-  return {std::move(topology), std::move(schedule)};
+/// The schedule that the flags name; without a collective one of this.
+SchedulePlan plan_of(const Flags& flags, std::string_view collective = "allreduce") {
+  WorkFlags work = flags.work;
+  if (work.collective.empty()) work.collective = collective;
+  return load_one(work, "export");
 }
 
 std::uint64_t bytes_of(std::string_view flag, const std::string& text, std::uint64_t otherwise) {
@@ -62,19 +38,13 @@ std::uint64_t bytes_of(std::string_view flag, const std::string& text, std::uint
 }
 
 void export_dot(const Flags& flags) {
-  if (!flags.schedule.empty()) {
-    const SchedulePlan plan = load_schedule(flags.schedule);
-    return write_file(flags.output, for_flag("--chunk", [&] {
-                        return write_tree_dot(plan.schedule, plan.topology, flags.chunk);
-                      }));
+  const WorkFlags& work = flags.work;
+  if (work.schedule.empty() && !work.network.topology.empty() && work.algorithms.empty()) {
+    return write_file(flags.output, write_topology_dot(load_network(work.network)));
   }
-  if (!flags.topology.empty() && flags.algorithm.empty()) {
-    const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
-    return write_file(flags.output, write_topology_dot(topology));
-  }
-  Flags gather = flags;
-  if (gather.collective.empty()) gather.collective = "allgather";
-  const SchedulePlan plan = plan_of(gather);
+  // A schedule that does not verify can be looked at, too.
+  const SchedulePlan plan =
+      work.schedule.empty() ? plan_of(flags, "allgather") : load_schedule(work.schedule);
   write_file(flags.output, for_flag("--chunk", [&] {
                return write_tree_dot(plan.schedule, plan.topology, flags.chunk);
              }));
@@ -123,21 +93,19 @@ void export_chakra(const Flags& flags) {
   write_files(files);
 }
 
-struct Format {
-  std::string_view name, about;
+struct Format : FormatRow {
   void (*write)(const Flags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
 const std::array<Format, 4>& formats() {
   static const std::array<Format, 4> all = {{
-      {"dot", "Graphviz text, for `dot -Tsvg`", export_dot, {"--chunk"}},
-      {"msccl",
-       "MSCCL's XML",
+      {{"dot", "Graphviz text, for `dot -Tsvg`"}, export_dot, {"--chunk"}},
+      {{"msccl", "MSCCL's XML"},
        export_msccl,
        {"--proto", "--channels", "--min-bytes", "--max-bytes", "--buffers", "--limits"}},
-      {"chakra", "execution traces for ASTRA-sim, one file a rank", export_chakra, {"--size"}},
-      {"mscclpp", "an MSCCL++ plan", export_mscclpp, {"--min-bytes", "--max-bytes", "--blocks"}},
+      {{"chakra", "execution traces for ASTRA-sim, one file a rank"}, export_chakra, {"--size"}},
+      {{"mscclpp", "an MSCCL++ plan"}, export_mscclpp, {"--min-bytes", "--max-bytes", "--blocks"}},
   }};
   return all;
 }
@@ -186,25 +154,22 @@ void add_format_flags(CLI::App& app, Flags& flags) {
 
 }  // namespace
 
+std::vector<FormatRow> export_formats() { return {formats().begin(), formats().end()}; }
+
 Command add_export_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand(
       "export", "Draw a network or a tree, or write a schedule for another program");
-  std::vector<std::string> names;
-  std::string about;
-  for (const Format& format : formats()) {
-    names.emplace_back(format.name);
-    about += fmt::format("{}{}: {}", about.empty() ? "" : "; ", format.name, format.about);
-  }
-  app->add_option("format", flags->format, about)->required()->check(one_of(names));
-  auto* schedule = app->add_option("-s,--schedule", flags->schedule, "This schedule file");
-  app->add_option("-t,--topology", flags->topology, "This network")->excludes(schedule);
-  app->add_option("-a,--algorithm", flags->algorithm,
+  add_format_argument(*app, flags->format, export_formats());
+  auto* schedule = app->add_option("-s,--schedule", flags->work.schedule, "This schedule file");
+  app->add_option("-t,--topology", flags->work.network.topology, "This network")
+      ->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->work.algorithms,
                   "... and this algorithm's schedule on it (multitree; dot: none)");
-  app->add_option("-c,--collective", flags->collective,
+  app->add_option("-c,--collective", flags->work.collective,
                   "... of this collective (allreduce; dot: "
                   "allgather)");
-  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
+  app->add_option("-r,--root", flags->work.root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("-o,--output", flags->output,

@@ -21,10 +21,13 @@ struct Flags {
   std::string output = "-";
 };
 
+constexpr FormatRow kMsccl{"msccl", "MSCCL's XML"};
+constexpr FormatRow kForestcoll{"forestcoll", "the trees that ForestColl writes"};
+
 Schedule parse(const Flags& flags, const Topology& topology) {
   const std::string text = read_file(flags.file);
   const std::string shown = flags.file == "-" ? "standard input" : flags.file;
-  if (flags.format == "msccl") return parse_msccl_xml(text, shown, topology);
+  if (flags.format == kMsccl.name) return parse_msccl_xml(text, shown, topology);
   ForestcollOptions options;
   options.segments = flags.segments;
   if (!flags.collective.empty()) {
@@ -37,10 +40,10 @@ Schedule parse(const Flags& flags, const Topology& topology) {
 
 int run(const Flags& flags, const CLI::App& app) {
   for (const char* flag : {"--collective", "--segments"}) {
-    if (flags.format != "forestcoll" && app.count(flag) > 0) {
+    if (flags.format != kForestcoll.name && app.count(flag) > 0) {
       throw Error(ErrorCode::InvalidArgument,
-                  fmt::format("{}: expected only with the format forestcoll, got it with {}", flag,
-                              flags.format));
+                  fmt::format("{}: expected only with the format {}, got it with {}", flag,
+                              kForestcoll.name, flags.format));
     }
   }
   check_writable(flags.output);
@@ -51,14 +54,13 @@ int run(const Flags& flags, const CLI::App& app) {
 
 }  // namespace
 
+std::vector<FormatRow> import_formats() { return {kMsccl, kForestcoll}; }
+
 Command add_import_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand(
       "import", "Read a schedule of another program, verify it, and write it as a schedule file");
-  app->add_option("format", flags->format,
-                  "msccl: MSCCL's XML; forestcoll: the trees that ForestColl writes")
-      ->required()
-      ->check(one_of({"msccl", "forestcoll"}));
+  add_format_argument(*app, flags->format, import_formats());
   app->add_option("file", flags->file, "File ('-': standard input)")->required();
   app->add_option("-t,--topology", flags->topology, "The network that it is for")->required();
   app->add_option("-c,--collective", flags->collective,

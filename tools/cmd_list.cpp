@@ -7,6 +7,7 @@
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/schemas.hpp"
 #include "runtime/kernels/data_type.hpp"
 #include "runtime/messages/transport.hpp"
 #include "tools/command.hpp"
@@ -65,7 +66,11 @@ ordered_json collectives_json() {
 ordered_json types_json() {
   ordered_json list = ordered_json::array();
   for (const runtime::DataType type : runtime::all_data_types()) {
-    list.push_back({{"name", to_string(type)}, {"bytes", runtime::size_of(type)}});
+    const auto [c, number] = runtime::c_name(type);
+    list.push_back({{"name", to_string(type)},
+                    {"bytes", runtime::size_of(type)},
+                    {"c", c},
+                    {"number", number}});
   }
   return list;
 }
@@ -73,7 +78,8 @@ ordered_json types_json() {
 ordered_json operators_json() {
   ordered_json list = ordered_json::array();
   for (const runtime::ReduceOp op : runtime::all_reduce_ops()) {
-    list.push_back({{"name", to_string(op)}});
+    const auto [c, number] = runtime::c_name(op);
+    list.push_back({{"name", to_string(op)}, {"c", c}, {"number", number}});
   }
   return list;
 }
@@ -82,14 +88,6 @@ ordered_json commands_json(const CLI::App& program) {
   ordered_json list = ordered_json::array();
   for (const CLI::App* command : program.get_subcommands({})) {
     list.push_back({{"name", command->get_name()}, {"summary", command->get_description()}});
-  }
-  return list;
-}
-
-ordered_json transports_json() {
-  ordered_json list = ordered_json::array();
-  for (const auto& transport : runtime::transports()) {
-    list.push_back({{"name", transport.name}, {"summary", transport.summary}});
   }
   return list;
 }
@@ -103,15 +101,25 @@ ordered_json formats_json() {
   return list;
 }
 
+template <typename Rows>
+ordered_json summaries_json(const Rows& rows) {
+  ordered_json list = ordered_json::array();
+  for (const auto& row : rows) list.push_back({{"name", row.name}, {"summary", row.summary}});
+  return list;
+}
+
 /// A list is a row here; its title is also the argument that asks for it alone.
 ordered_json everything(const CLI::App& program) {
   return {{"topologies", topologies_json()},
           {"algorithms", algorithms_json()},
           {"collectives", collectives_json()},
-          {"transports", transports_json()},
+          {"transports", summaries_json(runtime::transports())},
           {"types", types_json()},
           {"operators", operators_json()},
           {"formats", formats_json()},
+          {"files", summaries_json(kFileSchemas)},
+          {"exports", summaries_json(export_formats())},
+          {"imports", summaries_json(import_formats())},
           {"commands", commands_json(program)}};
 }
 

@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/verify.hpp"
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
 #include "nic/table/relative.hpp"
-#include "tools/command.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/registry.hpp"
 #include "topologies/units.hpp"
@@ -26,37 +24,13 @@ constexpr std::uint32_t kElementBytes = 4;  // float
 constexpr std::uint64_t kMostRelativeRanks = 1U << 24;
 
 struct Flags {
-  NetworkFlags network;
-  std::string schedule, algorithm, collective = "allreduce", size = "1MiB";
-  std::uint32_t root = 0;
+  WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}};
+  std::string size = "1MiB";
   bool nops = false, relative = false, json = false;
   std::string output, memory;  // tables
   std::string image;           // show
   std::optional<std::uint32_t> rank;
 };
-
-SchedulePlan load_or_generate(const Flags& flags) {
-  if (!flags.schedule.empty()) {
-    SchedulePlan plan = load_schedule(flags.schedule);
-    const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
-    if (report.ok()) return plan;
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
-                            report.violations.front().message));
-  }
-  if (flags.network.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument, "nic: expected --schedule or --topology, got neither");
-  }
-  Topology topology = load_network(flags.network);
-  const Collective collective =
-      for_flag("--collective", [&] { return parse_collective(flags.collective); });
-  const Rank root = check_root(flags.root, topology);
-  Schedule schedule = for_flag("--algorithm", [&] {
-    return make_schedule(flags.algorithm.empty() ? "multitree" : flags.algorithm, topology,
-                         collective, root);
-  });
-  return {std::move(topology), std::move(schedule)};
-}
 
 /// Whole shards of whole elements, as the runtime pads them.
 nic::TableOptions options_of(const Flags& flags, std::uint32_t ranks) {
@@ -66,18 +40,19 @@ nic::TableOptions options_of(const Flags& flags, std::uint32_t ranks) {
 }
 
 nic::Tables compile_relative(const Flags& flags) {
-  if (!flags.schedule.empty() || flags.network.topology.empty() ||
-      !flags.network.changes.given().empty() ||
-      (!flags.algorithm.empty() && flags.algorithm != "symmetric")) {
+  const WorkFlags& work = flags.work;
+  if (!work.schedule.empty() || work.network.topology.empty() ||
+      !work.network.changes.given().empty() ||
+      (!work.algorithms.empty() && work.algorithms != "symmetric")) {
     throw Error(
         ErrorCode::InvalidArgument,
         "--relative: expected --topology without changes and algorithm symmetric, for other "
         "schedules are not the same for all ranks");
   }
   const Collective collective =
-      for_flag("--collective", [&] { return parse_collective(flags.collective); });
+      for_flag("--collective", [&] { return parse_collective(work.collective); });
   return for_flag("--topology", [&] {
-    const Spec spec = Spec::parse(flags.network.topology);
+    const Spec spec = Spec::parse(work.network.topology);
     CayleyGraph graph = uniform_cayley_graph(spec, kMostRelativeRanks);
     const nic::TableOptions options = options_of(flags, graph.size());
     return nic::compile_relative_tables(SymmetricSchedule(std::move(graph), 1, collective),
@@ -87,7 +62,7 @@ nic::Tables compile_relative(const Flags& flags) {
 
 nic::Tables compile(const Flags& flags) {
   if (flags.relative) return compile_relative(flags);
-  const SchedulePlan plan = load_or_generate(flags);
+  const SchedulePlan plan = load_one(flags.work, "nic");
   return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
 }
 
@@ -220,16 +195,11 @@ int size(const Flags& flags) {
 }
 
 void add_source_flags(CLI::App& app, Flags& flags) {
-  add_network_flags(app, flags.network)->required(false);
-  app.add_option("-s,--schedule", flags.schedule, "Schedule file; '-': standard input");
-  app.add_option("-a,--algorithm", flags.algorithm,
+  add_network_flags(app, flags.work.network)->required(false);
+  app.add_option("-s,--schedule", flags.work.schedule, "Schedule file; '-': standard input");
+  app.add_option("-a,--algorithm", flags.work.algorithms,
                  "Without a file: what makes the schedule (default: multitree)");
-  app.add_option("-c,--collective", flags.collective,
-                 "allreduce, reduce-scatter, allgather, broadcast or reduce")
-      ->capture_default_str();
-  app.add_option("-r,--root", flags.root, "Root rank of broadcast and reduce")
-      ->check(number_from(0))
-      ->capture_default_str();
+  add_collective_flags(app, flags.work.collective, flags.work.root);
   app.add_option("--size", flags.size, "Buffer of floats, rounded up to whole shards")
       ->capture_default_str();
   app.add_flag("--relative", flags.relative,

@@ -6,11 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "algorithms/registry.hpp"
-#include "algorithms/verify.hpp"
 #include "nic/parameters.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
 
@@ -20,57 +19,16 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Flags {
-  NetworkFlags network;
-  std::string schedule, algorithms = "multitree", collective = "allreduce";
-  std::uint32_t root = 0;
-  std::string sizes = "64KiB", config, flow_control, issue;
+  WorkFlags work;
+  std::string sizes = "64KiB";
+  InterfaceFlags interface;
   std::uint32_t ports_per_unit = 0;  // 0: as the configuration says
   CosimRequest request;
   bool json = false;
 };
 
-struct Work {
-  Topology topology;
-  std::vector<Schedule> schedules;
-};
-
-Work load_work(const Flags& flags) {
-  if (!flags.schedule.empty()) {
-    SchedulePlan plan = load_schedule(flags.schedule);
-    const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
-    if (!report.ok()) {
-      throw Error(ErrorCode::InvalidInput,
-                  fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
-                              report.violations.front().message));
-    }
-    return {std::move(plan.topology), {std::move(plan.schedule)}};
-  }
-  if (flags.network.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "nic cosim: expected --schedule or --topology, got neither");
-  }
-  Work work{load_network(flags.network), {}};
-  const Collective collective =
-      for_flag("--collective", [&] { return parse_collective(flags.collective); });
-  const Rank root = check_root(flags.root, work.topology);
-  for (const std::string& name :
-       for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
-    work.schedules.push_back(for_flag(
-        "--algorithm", [&] { return make_schedule(name, work.topology, collective, root); }));
-  }
-  return work;
-}
-
 nic::Parameters parameters_of(const Flags& flags) {
-  nic::Parameters p;
-  if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
-  if (!flags.flow_control.empty()) {
-    p.flow_control =
-        flags.flow_control == "packet" ? nic::FlowControl::Packet : nic::FlowControl::Message;
-  }
-  if (!flags.issue.empty()) {
-    p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
-  }
+  nic::Parameters p = parameters_of(flags.interface);
   if (flags.ports_per_unit != 0) p.ports_per_unit = flags.ports_per_unit;
   return p;
 }
@@ -96,13 +54,14 @@ ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
           {"errors", row.errors}};
 }
 
-std::string header_of(const Flags& flags, const Topology& topology) {
+std::string header_of(const Flags& flags, const Work& work) {
   return fmt::format(
       "# {} on {}, {} ranks: C++ model and hardware, every cycle; {}\n"
       "# link: share of the cycles in which the busiest link carries a flit\n"
       "{:>12} {:<24} {:>9} {:>12} {:>12} {:>12} {:>7} {:>11} {:>7}\n",
-      flags.collective, topology.name(), topology.num_ranks(), flags.request.data_type, "size",
-      "algorithm", "messages", "model", "hardware", "events", "link", "cycles/s", "cycles");
+      to_string(work.collective), work.topology.name(), work.topology.num_ranks(),
+      flags.request.data_type, "size", "algorithm", "messages", "model", "hardware", "events",
+      "link", "cycles/s", "cycles");
 }
 
 void check_wave(const Flags& flags, std::size_t runs) {
@@ -120,15 +79,16 @@ int run(const Flags& flags) {
   for (const std::string& size : for_flag("--size", [&] { return split_list(flags.sizes); })) {
     sizes.push_back(for_flag("--size", [&] { return parse_bytes(size); }));
   }
-  const Work work = load_work(flags);
+  const Work work = load_work(flags.work, "nic cosim");
   check_wave(flags, sizes.size() * work.schedules.size());
   ordered_json results = ordered_json::array();
   bool all_equal = true;
   for (const std::uint64_t bytes : sizes) {
-    for (const Schedule& schedule : work.schedules) {
+    for (const SizedSchedules& schedules : work.schedules) {
+      const Schedule& schedule = schedule_for(schedules, bytes);
       const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, flags.request);
       // Not before it is known that the network can be run.
-      if (!flags.json && results.empty()) print(header_of(flags, work.topology));
+      if (!flags.json && results.empty()) print(header_of(flags, work));
       results.push_back(json_of(schedule.algorithm, row));
       if (!flags.json) print(line_of(schedule.algorithm, row));
       if (!row.difference.empty()) print_error("multitree: " + row.difference + "\n");
@@ -152,30 +112,21 @@ Command add_nic_cosim_command(CLI::App& nic) {
   CLI::App* app = nic.add_subcommand(
       "cosim", "Run the C++ model and the hardware side by side, and compare every cycle");
   auto* schedule =
-      app->add_option("-s,--schedule", flags->schedule, "Schedule file; '-': standard input");
-  add_network_flags(*app, flags->network)->required(false)->excludes(schedule);
-  app->add_option("-a,--algorithm", flags->algorithms, "One or several, separated by commas")
+      app->add_option("-s,--schedule", flags->work.schedule, "Schedule file; '-': standard input");
+  add_network_flags(*app, flags->work.network)->required(false)->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->work.algorithms, "One or several, separated by commas")
       ->capture_default_str()
       ->excludes(schedule);
-  app->add_option("-c,--collective", flags->collective,
-                  "allreduce, reduce-scatter, allgather, broadcast or reduce")
-      ->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank of broadcast and reduce")
-      ->check(number_from(0))
-      ->capture_default_str();
+  add_collective_flags(*app, flags->work.collective, flags->work.root);
   app->add_option("--size", flags->sizes, "Buffer, rounded up to whole shards; several, by commas")
       ->capture_default_str();
   app->add_option("-d,--datatype", flags->request.data_type, "float, int32, bfloat16 or half")
       ->check(one_of({"float", "int32", "bfloat16", "half"}))
       ->capture_default_str();
-  app->add_option("--flow-control", flags->flow_control, "message (the default) or packet")
-      ->check(one_of({"message", "packet"}));
-  app->add_option("--issue", flags->issue, "dependency (the default) or lockstep")
-      ->check(one_of({"dependency", "lockstep"}));
+  add_interface_flags(*app, flags->interface);
   app->add_option("--ports-per-unit", flags->ports_per_unit,
                   "Ports that share a reduction unit: 1 (the default) or 2")
       ->check(CLI::Range(1, 2));
-  app->add_option("--config", flags->config, "JSON file with parameters, as for simulate");
   app->add_flag("--fast", flags->request.fast,
                 "Sums by a C function instead of the hardware's adders, no assertions");
   app->add_option("--wave", flags->request.wave, "Write waves of all nodes (FST, for GTKWave)");

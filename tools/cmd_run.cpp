@@ -3,6 +3,8 @@
 /// `multitree run`: executes schedules on real buffers, one process a rank, and times and checks
 /// them.
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
@@ -23,7 +25,6 @@
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
-#include "tools/run/child_arguments.hpp"
 #include "tools/run/flags.hpp"
 #include "tools/run/links.hpp"
 #include "tools/run/map.hpp"
@@ -261,6 +262,34 @@ int run_threads(const Plan& plan, const RunFlags& flags) {
   return *std::ranges::max_element(codes);
 }
 
+/// A copy of standard input that child processes can read, too.
+std::string keep_standard_input() {
+  const std::string text = read_file("-");
+  const int fd = memfd_create("schedule", 0);
+  std::size_t written = 0;
+  while (fd >= 0 && written < text.size()) {
+    const ssize_t count = write(fd, text.data() + written, text.size() - written);
+    if (count <= 0) break;
+    written += static_cast<std::size_t>(count);
+  }
+  if (written < text.size()) {
+    throw Error(ErrorCode::Io, "standard input: cannot be kept for the processes of the job");
+  }
+  return fmt::format("/proc/self/fd/{}", fd);
+}
+
+/// Those of this process, argv[0] included.
+std::vector<std::string> arguments() {
+  const std::string raw = read_file("/proc/self/cmdline");
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin < raw.size();) {
+    const std::size_t end = std::min(raw.find('\0', begin), raw.size());
+    all.push_back(raw.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
 int run(RunFlags flags) {
   resolve_check_or_collective(flags);
   if (!flags.json_file.empty()) check_writable(flags.json_file);
@@ -275,8 +304,11 @@ int run(RunFlags flags) {
     return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.
-  const std::vector<std::string> arguments = child_arguments(flags.schedule);
-  if (flags.schedule == "-") flags.schedule = arguments.back();
+  std::vector<std::string> of_children = arguments();
+  if (flags.schedule == "-") {
+    flags.schedule = keep_standard_input();
+    of_children.insert(of_children.end(), {"--schedule", flags.schedule});
+  }
   Plan plan;
   {
     const Progress progress("preparing the schedules");
@@ -286,7 +318,7 @@ int run(RunFlags flags) {
   if (plan.ranks == 1) return run_rank(std::move(plan), runtime::make_bootstrap(), flags);
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
   return runtime::launch_local(
-      plan.ranks, arguments,
+      plan.ranks, of_children,
       {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags).shrink});
 }
 

@@ -14,6 +14,7 @@
 #include "algorithms/verify.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/units.hpp"
@@ -172,10 +173,7 @@ Command add_schedule_command(CLI::App& parent) {
   app->add_option("-a,--algorithm", flags->algorithms,
                   "One of 'multitree list algorithms', or several separated by commas to compare")
       ->capture_default_str();
-  app->add_option("-c,--collective", flags->collective, collective_names())->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
-      ->check(number_from(0))
-      ->capture_default_str();
+  add_collective_flags(*app, flags->collective, flags->root);
   app->add_option("--size", flags->size,
                   "Buffer size for the predicted time, and for algorithms that choose by it")
       ->capture_default_str();

@@ -9,10 +9,7 @@
 #include <optional>
 
 #include "algorithms/certificate/certify.hpp"
-#include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
-#include "algorithms/tuning/plan.hpp"
-#include "algorithms/verify.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 #include "tools/command.hpp"
@@ -20,19 +17,18 @@
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
 #include "tools/simulate/output.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 
 namespace multitree::tools {
 namespace {
 
 struct Flags {
-  NetworkFlags network;
-  std::string algorithms = "multitree", schedule, collective = "allreduce";
-  std::uint32_t root = 0;
+  WorkFlags work;
   std::string first = "32K", last = "64M", increment = "0";
   std::uint32_t factor = 4;
-  std::string model = "flit", config;
-  std::string flow_control, issue, reduction;
+  std::string model = "flit", reduction;
+  InterfaceFlags interface;
   std::optional<std::uint32_t> ports;
   std::string check = "auto";
   std::vector<std::string> faults;
@@ -44,15 +40,7 @@ struct Flags {
 constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 30;
 
 nic::Parameters parameters_of(const Flags& flags) {
-  nic::Parameters p;
-  if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
-  if (!flags.flow_control.empty()) {
-    p.flow_control =
-        flags.flow_control == "packet" ? nic::FlowControl::Packet : nic::FlowControl::Message;
-  }
-  if (!flags.issue.empty()) {
-    p.issue = flags.issue == "lockstep" ? nic::Issue::Lockstep : nic::Issue::Dependency;
-  }
+  nic::Parameters p = parameters_of(flags.interface);
   if (!flags.reduction.empty()) {
     p.reduction = flags.reduction == "store"       ? nic::Reduction::Store
                   : flags.reduction == "pipelined" ? nic::Reduction::Pipelined
@@ -105,50 +93,6 @@ nic::Fault parse_fault(const std::string& text, const Topology& topology) {
   fault.cycle = parse_number("--fault", parts[2], std::uint64_t{1} << 31);
   if (parts.size() == 4) fault.count = parse_number("--fault", parts[3], std::uint64_t{1} << 62);
   return fault;
-}
-
-/// The schedules to simulate and the network they are for.
-struct Work {
-  Topology topology;
-  std::vector<SizedSchedules> schedules;
-  std::vector<std::string> names;
-  Collective collective = Collective::AllReduce;
-  Rank root{};
-};
-
-Work load_work(const Flags& flags) {
-  if (!flags.schedule.empty()) {
-    PlanFile file = load_plan(flags.schedule);
-    for (const SizedSchedule& sized : file.schedules) {
-      const VerifyReport report = verify(sized.schedule, file.topology, {.max_violations = 1});
-      if (report.ok()) continue;
-      throw Error(ErrorCode::InvalidInput,
-                  fmt::format("{}: expected a schedule that verifies: {}", flags.schedule,
-                              report.violations.front().message));
-    }
-    const Schedule first = file.schedules.front().schedule;
-    return {std::move(file.topology),
-            {std::move(file.schedules)},
-            {first.algorithm},
-            first.collective,
-            first.root};
-  }
-  if (flags.network.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "simulate: expected --schedule or --topology, got neither");
-  }
-  Work work{.topology = load_network(flags.network), .schedules = {}, .names = {}};
-  work.collective = for_flag("--collective", [&] { return parse_collective(flags.collective); });
-  work.root = check_root(flags.root, work.topology);
-  work.names = for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
-  Progress progress("generating schedules");
-  for (const std::string& name : work.names) {
-    progress.update(fmt::format("generating {} on {}", name, work.topology.name()));
-    work.schedules.push_back(for_all_sizes(for_flag("--algorithm", [&] {
-      return make_schedule(name, work.topology, work.collective, work.root);
-    })));
-  }
-  return work;
 }
 
 bool moves_data(const Flags& flags, const Work& work, const nic::Parameters& p,
@@ -257,7 +201,7 @@ int run(const Flags& flags) {
       sizes_of({for_flag("-b", [&] { return parse_bytes(flags.first); }),
                 for_flag("-e", [&] { return parse_bytes(flags.last); }),
                 for_flag("-i", [&] { return parse_bytes(flags.increment); }), flags.factor});
-  const Work work = load_work(flags);
+  const Work work = load_work(flags.work, "simulate");
   check_outputs(flags, work, sizes.size());
   const Simulations simulations(flags, work, parameters);
   std::vector<SimulatedRow> rows;
@@ -294,16 +238,11 @@ void add_model_flags(CLI::App& app, Flags& flags) {
          "hardware")
       ->check(one_of({"alphabeta", "message", "flit", "rtl"}))
       ->capture_default_str();
-  app.add_option("--flow-control", flags.flow_control,
-                 "message (one header a chunk, the default) or packet")
-      ->check(one_of({"message", "packet"}));
-  app.add_option("--issue", flags.issue, "dependency (the default) or lockstep")
-      ->check(one_of({"dependency", "lockstep"}));
+  add_interface_flags(app, flags.interface);
   app.add_option("--reduction", flags.reduction, "streaming (the default), store or pipelined")
       ->check(one_of({"streaming", "store", "pipelined"}));
   app.add_option("--ports", flags.ports, "Ports of an interface; 0: one a link (the default)")
       ->check(number_from(0, 1024));
-  app.add_option("--config", flags.config, "JSON file with these and all other parameters");
   app.add_flag("--print-config", flags.print_config, "Print all parameters as JSON and stop");
   app.add_option("--check", flags.check,
                  "1: move numbers and compare them bit for bit; auto: if they take up to 1 GiB")
@@ -321,16 +260,13 @@ Command add_simulate_command(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand(
       "simulate", "Simulate schedules on a network of interfaces, routers and links");
-  auto* schedule = app->add_option("-s,--schedule", flags->schedule,
+  auto* schedule = app->add_option("-s,--schedule", flags->work.schedule,
                                    "Simulate this schedule or plan file ('-': standard input)");
-  add_network_flags(*app, flags->network)->required(false)->excludes(schedule);
-  app->add_option("-a,--algorithm", flags->algorithms, "One or several, separated by commas")
+  add_network_flags(*app, flags->work.network)->required(false)->excludes(schedule);
+  app->add_option("-a,--algorithm", flags->work.algorithms, "One or several, separated by commas")
       ->capture_default_str()
       ->excludes(schedule);
-  app->add_option("-c,--collective", flags->collective, collective_names())->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
-      ->check(number_from(0))
-      ->capture_default_str();
+  add_collective_flags(*app, flags->work.collective, flags->work.root);
   app->add_option("-b,--minbytes", flags->first, "First size")->capture_default_str();
   app->add_option("-e,--maxbytes", flags->last, "Last size")->capture_default_str();
   app->add_option("-i,--stepbytes", flags->increment, "Add this from size to size, instead of -f");

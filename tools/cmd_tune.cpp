@@ -11,6 +11,7 @@
 #include "algorithms/tuning/tune.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
+#include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/units.hpp"
@@ -155,10 +156,7 @@ Command add_tune_command(CLI::App& parent) {
   add_network_flags(*app, flags->network)->required();
   app->add_option("-a,--algorithm", flags->algorithms,
                   "Choose among these, separated by commas (default: all, with their variants)");
-  app->add_option("-c,--collective", flags->collective, collective_names())->capture_default_str();
-  app->add_option("-r,--root", flags->root, "Root rank, where there is one")
-      ->check(number_from(0))
-      ->capture_default_str();
+  add_collective_flags(*app, flags->collective, flags->root);
   app->add_option("-b,--minbytes", flags->first, "Smallest size")->capture_default_str();
   app->add_option("-e,--maxbytes", flags->last, "Largest size; its winner serves larger ones too")
       ->capture_default_str();

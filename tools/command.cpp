@@ -41,6 +41,18 @@ CLI::Validator one_of(std::vector<std::string> names) {
   return {check, "{" + listed + "}", "one_of"};
 }
 
+void add_format_argument(CLI::App& app, std::string& format, const std::vector<FormatRow>& rows) {
+  std::vector<std::string> names;
+  std::vector<std::string> words;
+  for (const FormatRow& row : rows) {
+    names.emplace_back(row.name);
+    words.push_back(fmt::format("{}: {}", row.name, row.summary));
+  }
+  app.add_option("format", format, fmt::format("{}", fmt::join(words, "; ")))
+      ->required()
+      ->check(one_of(std::move(names)));
+}
+
 CLI::Validator number_from(std::uint64_t least, std::uint64_t most) {
   const auto check = [least, most](const std::string& text) {
     std::uint64_t value = 0;
@@ -188,17 +200,6 @@ std::vector<std::string> split_list(std::string_view text) {
     if (end == text.size()) return items;
     begin = end + 1;
   }
-}
-
-std::vector<std::string> command_line() {
-  const std::string raw = read_file("/proc/self/cmdline");
-  std::vector<std::string> arguments;
-  for (std::size_t begin = 0; begin < raw.size();) {
-    const std::size_t end = std::min(raw.find('\0', begin), raw.size());
-    arguments.push_back(raw.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return arguments;
 }
 
 }  // namespace multitree::tools

@@ -29,6 +29,15 @@ struct Command {
   std::function<int()> run;
 };
 
+/// A format of other programs that a command writes or reads.
+struct FormatRow {
+  std::string_view name, summary;
+};
+std::vector<FormatRow> export_formats();
+std::vector<FormatRow> import_formats();
+/// Adds the argument "format", one of these.
+void add_format_argument(CLI::App& app, std::string& format, const std::vector<FormatRow>& rows);
+
 Command add_topology_command(CLI::App& parent);
 Command add_topology_discover_command(CLI::App& topology);
 Command add_bounds_command(CLI::App& parent);
@@ -110,8 +119,5 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows);
 
 /// Splits "a,b,c"; \throws Error(InvalidArgument) on an empty item.
 std::vector<std::string> split_list(std::string_view text);
-
-/// The arguments that this process was started with, argv[0] included.
-std::vector<std::string> command_line();
 
 }  // namespace multitree::tools

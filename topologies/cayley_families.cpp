@@ -115,6 +115,21 @@ Structure twisted_structure(const std::vector<std::uint32_t>& dims) {
   return {.group = grid_group({dims.begin(), dims.end() - 1}, dims.back())};
 }
 
+template <CayleyGraph (*graph)(const Spec&, std::uint64_t)>
+TopologyFamily family_of_permutations(std::string_view name, std::string_view summary,
+                                      std::string_view links, std::string_view example) {
+  return {.name = name,
+          .dims = "N",
+          .summary = summary,
+          .ranks = "N!, N <= 9",
+          .links = links,
+          .parameters = kLinkParameters,
+          .example = example,
+          .make = make<graph>,
+          .structure = permutations,
+          .graph = graph};
+}
+
 }  // namespace
 
 Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
@@ -139,18 +154,10 @@ Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
 }
 
 TopologyFamily bubble_sort_family() {
-  return {
-      .name = "bubble-sort",
-      .dims = "N",
-      .summary = "the N! orders of N symbols, linked where a swap of neighbours leads",
-      .ranks = "N!, N <= 9",
-      .links =
-          "ranks are the orders of N symbols, lexicographically; where a swap of neighbours leads",
-      .parameters = kLinkParameters,
-      .example = "bubble-sort:4",
-      .make = make<bubble_sort>,
-      .structure = permutations,
-      .graph = bubble_sort};
+  return family_of_permutations<bubble_sort>(
+      "bubble-sort", "the N! orders of N symbols, linked where a swap of neighbours leads",
+      "ranks are the orders of N symbols, lexicographically; where a swap of neighbours leads",
+      "bubble-sort:4");
 }
 
 TopologyFamily cayley_family() {
@@ -183,33 +190,17 @@ TopologyFamily circulant_family() {
 }
 
 TopologyFamily pancake_family() {
-  return {
-      .name = "pancake",
-      .dims = "N",
-      .summary = "the N! orders of N symbols, linked where turning the first few leads",
-      .ranks = "N!, N <= 9",
-      .links =
-          "ranks are the orders of N symbols, lexicographically; where turning the first few leads",
-      .parameters = kLinkParameters,
-      .example = "pancake:4",
-      .make = make<pancake>,
-      .structure = permutations,
-      .graph = pancake};
+  return family_of_permutations<pancake>(
+      "pancake", "the N! orders of N symbols, linked where turning the first few leads",
+      "ranks are the orders of N symbols, lexicographically; where turning the first few leads",
+      "pancake:4");
 }
 
 TopologyFamily star_graph_family() {
-  return {
-      .name = "star-graph",
-      .dims = "N",
-      .summary = "the N! orders of N symbols, linked where a swap with the first leads",
-      .ranks = "N!, N <= 9",
-      .links =
-          "ranks are the orders of N symbols, lexicographically; where a swap with the first leads",
-      .parameters = kLinkParameters,
-      .example = "star-graph:4",
-      .make = make<star_graph>,
-      .structure = permutations,
-      .graph = star_graph};
+  return family_of_permutations<star_graph>(
+      "star-graph", "the N! orders of N symbols, linked where a swap with the first leads",
+      "ranks are the orders of N symbols, lexicographically; where a swap with the first leads",
+      "star-graph:4");
 }
 
 TopologyFamily twisted_torus_family() {

@@ -125,16 +125,14 @@ TopologyFamily dgx_a100_family() {
 }
 
 TopologyFamily dgx_h100_family() {
-  return {.name = "dgx-h100",
-          .dims = "BOXES",
-          .summary = "8 GPUs a box on NVSwitch, boxes on InfiniBand",
-          .ranks = "8*BOXES",
-          .links = "each GPU to its box's nvswitch, and to ib0 if there are several boxes",
-          .parameters =
-              "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
-              "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes",
-          .example = "dgx-h100:2",
-          .make = make_dgx_h100};
+  TopologyFamily family = dgx_a100_family();
+  family.name = "dgx-h100";
+  family.parameters =
+      "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
+      "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes";
+  family.example = "dgx-h100:2";
+  family.make = make_dgx_h100;
+  return family;
 }
 
 }  // namespace multitree

@@ -10,33 +10,16 @@
 #include <set>
 #include <stdexcept>
 
-#include "algorithms/bounds.hpp"
 #include "algorithms/certificate/price_certificate_internal.hpp"
 #include "algorithms/certificate/tree_program_internal.hpp"
 
 namespace multitree {
 namespace {
 
-Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
-
 /// Bandwidth in units of the slowest link's.
 Exact width(const Topology& topology, std::uint32_t link) {
   return Exact(topology.links()[link].bandwidth.bytes_per_second,
                topology.unit_bandwidth().bytes_per_second);
-}
-
-/// Whether switches can send as much as they can receive, and no more: then links can be busy all
-/// the time in an all-gather.
-bool is_balanced(const Topology& topology) {
-  std::vector<Exact> surplus(topology.num_nodes(), 0);
-  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
-    surplus[index(topology.links()[l].src)] -= width(topology, l);
-    surplus[index(topology.links()[l].dst)] += width(topology, l);
-  }
-  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
-    if (topology.nodes()[node].is_switch() && surplus[node] != 0) return false;
-  }
-  return true;
 }
 
 /// Links of price 1, others free: all, those at ranks, those up to some bandwidth.
@@ -111,6 +94,21 @@ void add_flows(const TreeProgram& program, const std::vector<Exact>& weights,
 }
 
 }  // namespace
+
+bool is_balanced(const Topology& topology) {
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    if (!topology.node(NodeId{n}).is_switch()) continue;
+    Exact surplus = 0;
+    for (const LinkId id : topology.in_links(NodeId{n})) {
+      surplus += topology.link(id).bandwidth.bytes_per_second;
+    }
+    for (const LinkId id : topology.out_links(NodeId{n})) {
+      surplus -= topology.link(id).bandwidth.bytes_per_second;
+    }
+    if (surplus != 0) return false;
+  }
+  return true;
+}
 
 AllReduceOptimum solve_all_reduce_lp(const Topology& topology) {
   AllReduceOptimum optimum;

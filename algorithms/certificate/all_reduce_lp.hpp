@@ -5,10 +5,20 @@
 
 #include <vector>
 
+#include "algorithms/bounds.hpp"
 #include "algorithms/certificate/certificate.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+inline Exact to_exact(const Rational& value) {
+  return Exact(value.numerator(), value.denominator());
+}
+
+/// Whether what a switch can receive it can also send, and nothing more: then trees can be packed
+/// up to the cuts (Bang-Jensen, Frank, Jackson), and links can be busy all the time in an
+/// all-gather.
+bool is_balanced(const Topology& topology);
 
 /// An optimal all-reduce when the message is long: how much each link carries.
 struct AllReduceOptimum {

@@ -37,7 +37,7 @@ class Placer {
       heights_[part] = heights_[parts[part].parent] + parts[part].entry_cost;
     }
     for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
-      from_.push_back(cheapest_paths(topology, price, NodeId{node}, Through::AnyNode).distance);
+      from_.push_back(cheapest_paths(topology, price, {NodeId{node}}, Through::AnyNode).distance);
     }
     for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
       const std::uint32_t node = index(topology.node_of(Rank{r}));

@@ -121,7 +121,7 @@ Contraction contract(const Topology& topology, const std::vector<Price>& price) 
   Contraction result;
   std::vector<std::vector<Price>> hop_cost;
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    Paths paths = cheapest_paths(topology, price, topology.node_of(Rank{r}), Through::Switches);
+    Paths paths = cheapest_paths(topology, price, {topology.node_of(Rank{r})}, Through::Switches);
     hop_cost.emplace_back();
     for (std::uint32_t to = 0; to < topology.num_ranks(); ++to) {
       hop_cost.back().push_back(paths.distance[index(topology.node_of(Rank{to}))]);

@@ -15,10 +15,12 @@ enum class Through { Switches, AnyNode };
 struct Paths {
   std::vector<Price> distance;  ///< by node; more than all links together where there is no path
   std::vector<LinkId> arrival;  ///< last link of the path
+  std::vector<NodeId> from;     ///< where the path begins; the node itself where there is none
 };
 
-Paths cheapest_paths(const Topology& topology, const std::vector<Price>& price, NodeId from,
-                     Through through);
+/// From the nearest of `sources` to each node.
+Paths cheapest_paths(const Topology& topology, const std::vector<Price>& price,
+                     const std::vector<NodeId>& sources, Through through);
 
 /// The path that `arrival` of Paths tells.
 std::vector<LinkId> path_to(const Topology& topology, const std::vector<LinkId>& arrival,

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <boost/pending/disjoint_sets.hpp>
 #include <map>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <utility>
 
 #include "algorithms/certificate/metric_trees_internal.hpp"
+#include "algorithms/certificate/shortest_paths_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -22,32 +24,16 @@ struct Regions {
 };
 
 Regions grow_regions(const Topology& topology, const std::vector<Price>& price) {
-  Regions regions{std::vector<Rank>(topology.num_nodes()), std::vector<Price>(topology.num_nodes()),
-                  std::vector<LinkId>(topology.num_nodes())};
-  std::vector<bool> reached(topology.num_nodes(), false), settled(topology.num_nodes(), false);
-  using Entry = std::pair<Price, std::uint32_t>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+  std::vector<NodeId> sources;
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const std::uint32_t node = index(topology.node_of(Rank{r}));
-    regions.rank[node] = Rank{r};
-    reached[node] = true;
-    queue.emplace(0, node);
+    sources.push_back(topology.node_of(Rank{r}));
   }
-  while (!queue.empty()) {
-    const NodeId node{queue.top().second};
-    queue.pop();
-    if (settled[index(node)]) continue;
-    settled[index(node)] = true;
-    for (const LinkId link : topology.out_links(node)) {
-      const std::uint32_t next = index(topology.link(link).dst);
-      const Price distance = regions.distance[index(node)] + price[index(link)];
-      if (reached[next] && regions.distance[next] <= distance) continue;
-      reached[next] = true;
-      regions.rank[next] = regions.rank[index(node)];
-      regions.distance[next] = distance;
-      regions.entry[next] = link;
-      queue.emplace(distance, next);
-    }
+  Paths paths = cheapest_paths(topology, price, sources, Through::AnyNode);
+  Regions regions{{}, std::move(paths.distance), std::move(paths.arrival)};
+  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
+    const std::optional<Rank> rank = topology.node(paths.from[node]).rank;
+    regions.rank.push_back(rank.value_or(Rank{}));
+    if (!rank) regions.distance[node] = 0;  // a switch that nobody reaches
   }
   return regions;
 }
@@ -74,12 +60,8 @@ std::vector<Bridge> find_bridges(const Topology& topology, const std::vector<Pri
 /// The path from rank to rank over a bridge.
 std::vector<LinkId> route_over(const Bridge& bridge, const Regions& regions,
                                const Topology& topology) {
-  std::vector<LinkId> route;
-  for (NodeId node = topology.link(bridge.link).src; node != topology.node_of(bridge.src);) {
-    route.push_back(regions.entry[index(node)]);
-    node = topology.link(route.back()).src;
-  }
-  std::reverse(route.begin(), route.end());
+  std::vector<LinkId> route = path_to(topology, regions.entry, topology.node_of(bridge.src),
+                                      topology.link(bridge.link).src);
   route.push_back(bridge.link);
   for (NodeId node = topology.link(bridge.link).dst; node != topology.node_of(bridge.dst);) {
     const LinkId entry = regions.entry[index(node)];

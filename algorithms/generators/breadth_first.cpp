@@ -199,7 +199,6 @@ Algorithm breadth_first_algorithm() {
       .unsupported = unsupported,
       .all_gather = all_gather,
       .broadcast = broadcast,
-      .all_reduce = nullptr,
       .variants = "pieces=1"};
 }
 

@@ -80,10 +80,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
 }
 
 Schedule all_reduce(const Topology& topology, const Spec&) {
-  Schedule schedule;
-  schedule.collective = Collective::AllReduce;
-  schedule.ranks = topology.num_ranks();
-  schedule.chunks = one_chunk_per_rank(1);
+  Schedule schedule = all_reduce_header(topology, 1);
   for_each_swap(topology, [&](std::uint32_t round, Rank src, Rank dst, LinkId link) {
     schedule.add(round, Op::Reduce, 0, src, dst, {&link, 1});
   });
@@ -97,7 +94,6 @@ Algorithm exchange_algorithm() {
   return {.name = "exchange",
           .summary = "whole vectors to all neighbours of a dimension at once; fewest rounds",
           .source = "full exchange, dimension by dimension",
-          .parameters = "",
           .unsupported = unsupported,
           .all_gather = all_gather,
           .broadcast = broadcast,

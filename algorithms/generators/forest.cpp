@@ -71,7 +71,6 @@ Algorithm forest_algorithm() {
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,
-          .all_reduce = nullptr,
           .variants = "segments=1|segments=4",
           .asks_size = true};
 }

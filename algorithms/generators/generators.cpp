@@ -86,6 +86,14 @@ Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chu
   return schedule;
 }
 
+Schedule all_reduce_header(const Topology& topology, std::uint32_t chunks) {
+  Schedule schedule;
+  schedule.collective = Collective::AllReduce;
+  schedule.ranks = topology.num_ranks();
+  schedule.chunks = one_chunk_per_rank(chunks);
+  return schedule;
+}
+
 std::uint32_t segments_option(const Spec& options) {
   return options.get_number("segments", 0, 1, kMaxSegments);
 }

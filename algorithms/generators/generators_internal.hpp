@@ -42,6 +42,9 @@ Schedule all_gather_header(const Topology& topology, std::uint32_t chunks_per_ow
 /// A schedule without transfers and with `chunks` chunks of the root, each a tree of its own.
 Schedule broadcast_header(const Topology& topology, Rank root, std::uint32_t chunks);
 
+/// A schedule of an all-reduce without transfers, with a chunk for each of the first ranks.
+Schedule all_reduce_header(const Topology& topology, std::uint32_t chunks);
+
 /// The largest value of an option "segments".
 inline constexpr std::uint32_t kMaxSegments = 1U << 16;
 

@@ -53,13 +53,10 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
 /// need.
 Schedule all_reduce(const Topology& topology, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
-  Schedule header;
-  header.collective = Collective::AllReduce;
-  header.ranks = topology.num_ranks();
-  header.chunks = one_chunk_per_rank(static_cast<std::uint32_t>(labels.core.size()));
+  const auto chunks = static_cast<std::uint32_t>(labels.core.size());
   std::vector<Message> messages;
   for (std::size_t i = 0; i < labels.folded.size(); ++i) {
-    for (std::uint32_t chunk = 0; chunk < labels.core.size(); ++chunk) {
+    for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
       messages.push_back({Op::Reduce, chunk, labels.folded[i], labels.core[i]});
     }
   }
@@ -67,7 +64,7 @@ Schedule all_reduce(const Topology& topology, const Spec&) {
   add_doubling(
       labels.core, [](std::uint32_t label) { return std::vector{label}; }, messages);
   add_unfolding(labels, messages);
-  return pack(std::move(header), messages, topology);
+  return pack(all_reduce_header(topology, chunks), messages, topology);
 }
 
 }  // namespace
@@ -76,7 +73,6 @@ Algorithm halving_doubling_algorithm() {
   return {.name = "halving-doubling",
           .summary = "recursive halving, then recursive doubling; ranks beyond 2^k are folded",
           .source = "Rabenseifner, ICCS 2004; Thakur et al., IJHPCA 2005",
-          .parameters = "",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,

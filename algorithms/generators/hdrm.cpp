@@ -122,11 +122,9 @@ Algorithm hdrm_algorithm() {
   return {.name = "hdrm",
           .summary = "halving-doubling on a BiGraph, ranks mapped so that no link is shared",
           .source = "Dong et al. (EFLOPS), HPCA 2020",
-          .parameters = "",
           .unsupported = unsupported,
           .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = nullptr};
+          .broadcast = broadcast};
 }
 
 }  // namespace multitree

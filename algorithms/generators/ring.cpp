@@ -2,7 +2,8 @@
 /// \file
 /// RING: every chunk travels once around a cycle of all ranks. P. Patarasuk, X. Yuan: "Bandwidth
 /// optimal all-reduce algorithms for clusters of workstations", J. Parallel Distrib. Comput. 69(2),
-/// 2009 (DOI 10.1016/j.jpdc.2008.09.002).
+/// 2009 (DOI 10.1016/j.jpdc.2008.09.002). In one direction, or in both at once with half of every
+/// shard each.
 #include <algorithm>
 
 #include "algorithms/generators/embedding_internal.hpp"
@@ -37,33 +38,68 @@ void add_chain(std::span<const Rank> cycle, Rank root, std::uint32_t chunk,
 
 namespace {
 
+/// The cycle forwards (0) or backwards (1).
+std::vector<Rank> directed(std::vector<Rank> order, std::uint32_t direction) {
+  if (direction == 1) std::ranges::reverse(order);
+  return order;
+}
+
+template <std::uint32_t directions>
 Schedule all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const std::vector<Rank> order = ring_order(topology);
+  std::vector<Message> of[directions];
+  for (std::uint32_t direction = 0; direction < directions; ++direction) {
+    const std::vector<Rank> ring = directed(order, direction);
+    const auto chunks = [&](std::size_t i) {
+      return std::vector{directions * index(ring[i]) + direction};
+    };
+    add_ring_rotation(ring, chunks, Op::Copy, of[direction]);
+  }
+  // Round by round, so that neither direction takes shared links (of switches, of closing routes)
+  // from the other for long.
   std::vector<Message> messages;
-  add_ring_rotation(
-      order, [&](std::size_t i) { return std::vector{index(order[i])}; }, Op::Copy, messages);
-  return pack(all_gather_header(topology), messages, topology);
+  for (std::size_t round = 0; round + 1 < order.size(); ++round) {
+    for (const auto& list : of) {
+      const auto first = list.begin() + static_cast<std::ptrdiff_t>(round * order.size());
+      messages.insert(messages.end(), first, first + static_cast<std::ptrdiff_t>(order.size()));
+    }
+  }
+  return pack(all_gather_header(topology, directions), messages, topology);
 }
 
+template <std::uint32_t directions>
 Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+  const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> messages;
-  add_chain(ring_order(topology), root, 0, messages);
-  const Schedule chain = pack(broadcast_header(topology, root, 1), messages, topology);
-  return pipelined_broadcast(chain, segments_option(options), topology);
+  for (std::uint32_t direction = 0; direction < directions; ++direction) {
+    add_chain(directed(order, direction), root, direction, messages);
+  }
+  const Schedule chains = pack(broadcast_header(topology, root, directions), messages, topology);
+  return pipelined_broadcast(chains, segments_option(options), topology);
+}
+
+template <std::uint32_t directions>
+Algorithm rings(std::string_view name, std::string_view summary, std::string_view source) {
+  return {.name = name,
+          .summary = summary,
+          .source = source,
+          .parameters = kSegmentsDoc,
+          .unsupported = supports_all,
+          .all_gather = all_gather<directions>,
+          .broadcast = broadcast<directions>};
 }
 
 }  // namespace
 
 Algorithm ring_algorithm() {
-  return {.name = "ring",
-          .summary = "a cycle through all ranks, a chunk per rank going round",
-          .source = "Patarasuk, Yuan, JPDC 2009",
-          .parameters = kSegmentsDoc,
-          .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = nullptr};
+  return rings<1>("ring", "a cycle through all ranks, a chunk per rank going round",
+                  "Patarasuk, Yuan, JPDC 2009");
+}
+
+Algorithm bidirectional_ring_algorithm() {
+  return rings<2>("bidirectional-ring", "the ring in both directions, half of the data each",
+                  "Patarasuk, Yuan, JPDC 2009, in both directions");
 }
 
 }  // namespace multitree

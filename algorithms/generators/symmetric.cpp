@@ -122,8 +122,7 @@ Algorithm symmetric_algorithm() {
               "scatter and all trees, whichever is faster)",
           .unsupported = unsupported,
           .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = nullptr};
+          .broadcast = broadcast};
 }
 
 }  // namespace multitree

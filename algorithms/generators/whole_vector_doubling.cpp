@@ -32,10 +32,6 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
 
 Schedule all_reduce(const Topology& topology, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
-  Schedule header;
-  header.collective = Collective::AllReduce;
-  header.ranks = topology.num_ranks();
-  header.chunks = one_chunk_per_rank(1);
   std::vector<Message> messages;
   for (std::size_t i = 0; i < labels.folded.size(); ++i) {
     messages.push_back({Op::Reduce, 0, labels.folded[i], labels.core[i]});
@@ -49,7 +45,7 @@ Schedule all_reduce(const Topology& topology, const Spec&) {
   for (std::size_t i = 0; i < labels.folded.size(); ++i) {
     messages.push_back({Op::Copy, 0, labels.core[i], labels.folded[i]});
   }
-  return pack(std::move(header), messages, topology);
+  return pack(all_reduce_header(topology, 1), messages, topology);
 }
 
 }  // namespace
@@ -58,7 +54,6 @@ Algorithm recursive_doubling_algorithm() {
   return {.name = "recursive-doubling",
           .summary = "exchange of whole vectors in log2(ranks) rounds, for small messages",
           .source = "Thakur et al., IJHPCA 2005",
-          .parameters = "",
           .unsupported = supports_all,
           .all_gather = all_gather,
           .broadcast = broadcast,

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <utility>
 
 #include "algorithms/interchange/msccl_program_internal.hpp"
 #include "topologies/error.hpp"
@@ -68,24 +70,16 @@ std::string_view collective_name(Collective collective, MscclLimits limits) {
 }
 
 std::string escaped(std::string_view text) {
+  static constexpr std::array<std::pair<char, std::string_view>, 4> kNamed = {
+      {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'"', "&quot;"}}};
   std::string result;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += static_cast<unsigned char>(c) < 0x20 ? fmt::format("&#{};", static_cast<int>(c))
-                                                       : std::string(1, c);
+    const auto named = std::ranges::find(kNamed, c, &std::pair<char, std::string_view>::first);
+    if (named != kNamed.end()) {
+      result += named->second;
+    } else {
+      result += static_cast<unsigned char>(c) < 0x20 ? fmt::format("&#{};", static_cast<int>(c))
+                                                     : std::string(1, c);
     }
   }
   return result;

@@ -9,6 +9,7 @@
 
 #include "algorithms/io/io.hpp"
 #include "algorithms/io/json_certificate_internal.hpp"
+#include "algorithms/schemas.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/io/json_document.hpp"
@@ -17,8 +18,6 @@
 namespace multitree {
 namespace {
 
-constexpr std::string_view kSchema = "multitree/schedule/1";
-constexpr std::string_view kPlanSchema = "multitree/plan/1";
 constexpr std::uint32_t kMaxSteps = 1U << 28;
 using nlohmann::json;
 
@@ -246,18 +245,15 @@ PlanFile read_plan_file(const JsonValue& root) {
   return plan;
 }
 
-[[noreturn]] void fail_schema(const JsonValue& schema, std::string_view expected) {
-  schema.fail(fmt::format("expected the schema {}, got '{}'", expected, schema.string()));
-}
-
 }  // namespace
 
 std::string write_schedule_json(const Schedule& schedule, const Topology& topology,
                                 const Certificate* certificate) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"collective\":\"{}\",\n\"algorithm\":{},\n", kSchema,
-                 to_string(schedule.collective), json(schedule.algorithm).dump());
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"collective\":\"{}\",\n\"algorithm\":{},\n",
+                 kScheduleSchema.name, to_string(schedule.collective),
+                 json(schedule.algorithm).dump());
   fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n", index(schedule.root),
                  schedule.ranks, network_object(topology));
   if (certificate != nullptr) {
@@ -271,8 +267,7 @@ std::string write_schedule_json(const Schedule& schedule, const Topology& topolo
 SchedulePlan parse_schedule_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  const JsonValue schema = root.at("schema");
-  if (schema.string() != kSchema) fail_schema(schema, fmt::format("'{}'", kSchema));
+  root.check_schema({kScheduleSchema.name});
   return read_schedule_file(root);
 }
 
@@ -280,7 +275,7 @@ std::string write_plan_json(const SizedSchedules& schedules, const Topology& top
                             const Certificate* certificate) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n", kPlanSchema,
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n", kPlanSchema.name,
                  topology.num_ranks(), network_object(topology));
   if (certificate != nullptr) {
     fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
@@ -303,11 +298,8 @@ std::string write_plan_json(const SizedSchedules& schedules, const Topology& top
 PlanFile parse_plan_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  const JsonValue schema = root.at("schema");
-  if (schema.string() == kPlanSchema) return read_plan_file(root);
-  if (schema.string() != kSchema) {
-    fail_schema(schema, fmt::format("'{}' or '{}'", kPlanSchema, kSchema));
-  }
+  root.check_schema({kPlanSchema.name, kScheduleSchema.name});
+  if (root.at("schema").string() == kPlanSchema.name) return read_plan_file(root);
   SchedulePlan plan = read_schedule_file(root);
   return {std::move(plan.topology), for_all_sizes(std::move(plan.schedule)),
           std::move(plan.certificate)};

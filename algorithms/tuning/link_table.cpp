@@ -10,13 +10,13 @@
 #include <set>
 #include <utility>
 
+#include "algorithms/schemas.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/json_document.hpp"
 
 namespace multitree {
 namespace {
 
-constexpr std::string_view kSchema = "multitree/link-table/1";
 constexpr Time kLongest{1'000'000'000'000};
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
@@ -109,7 +109,7 @@ std::string write_link_table_json(const LinkTable& table) {
   const auto to = std::back_inserter(out);
   fmt::format_to(
       to, "{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"message_overhead\":\"{}\",\n\"links\":[",
-      kSchema, quoted(table.topology), to_string(table.message_overhead));
+      kLinkTableSchema.name, quoted(table.topology), to_string(table.message_overhead));
   for (std::size_t i = 0; i < table.links.size(); ++i) {
     const LinkTable::Entry& entry = table.links[i];
     fmt::format_to(to, "{}{{\"src\":{},\"dst\":{},\"bandwidth\":\"{}\",\"latency\":\"{}\"}}",
@@ -131,10 +131,7 @@ LinkTable parse_link_table_json(std::string_view text, const std::string& file) 
   const JsonDocument document(text, file);
   const JsonValue root(document);
   root.check_keys({"schema", "topology", "message_overhead", "links", "hosts"});
-  const JsonValue schema = root.at("schema");
-  if (schema.string() != kSchema) {
-    schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
-  }
+  root.check_schema({kLinkTableSchema.name});
   LinkTable table;
   table.topology = root.at("topology").string();
   table.message_overhead = parse_latency(root.at("message_overhead"));

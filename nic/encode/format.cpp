@@ -62,11 +62,12 @@ void put_entry(BitWriter& out, const Packing& packing, const Tables& tables, std
                std::size_t entry) {
   check_route(tables, rank, entry);
   out.take_ones();
+  const auto values = values_of(tables.of_rank[rank][entry]);
   for (std::size_t f = 0; f + 1 < kFields; ++f) {
     const auto field = static_cast<Field>(f);
     if (packing.uniform && (field == Field::Start || field == Field::Size)) continue;
     const std::uint32_t width = packing.layout.width[f];
-    const std::uint64_t value = value_of(tables.of_rank[rank][entry], field);
+    const std::uint64_t value = values[f];
     if (static_cast<std::uint32_t>(std::bit_width(value)) > width) {
       throw Error(ErrorCode::Unsupported,
                   fmt::format("tables: rank {}, entry {}: expected {} in {} bits, got {}", rank,

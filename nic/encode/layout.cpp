@@ -22,41 +22,26 @@ std::uint32_t Layout::offset(Field field) const {
   return sum;
 }
 
-std::uint64_t value_of(const Entry& entry, Field field) {
-  switch (field) {
-    case Field::Op:
-      return static_cast<std::uint64_t>(entry.op);
-    case Field::Step:
-      return entry.step;
-    case Field::Flow:
-      return entry.flow;
-    case Field::Piece:
-      return entry.piece;
-    case Field::Route:
-      return entry.route;
-    case Field::Wait:
-      return entry.wait;
-    case Field::Turn:
-      return entry.turn;
-    case Field::After:
-      return entry.after;
-    case Field::Start:
-      return entry.start;
-    case Field::Size:
-      return entry.size;
-    case Field::Parity:
-      break;
-  }
-  return 0;
+std::array<std::uint64_t, kFields> values_of(const Entry& e) {
+  return {static_cast<std::uint64_t>(e.op),
+          e.step,
+          e.flow,
+          e.piece,
+          e.route,
+          e.wait,
+          e.turn,
+          e.after,
+          e.start,
+          e.size,
+          0};
 }
 
 Layout layout_of(const Tables& tables) {
   std::array<std::uint64_t, kFields> most{};
   for (const auto& entries : tables.of_rank) {
     for (const Entry& entry : entries) {
-      for (std::size_t f = 0; f < kFields; ++f) {
-        most[f] = std::max(most[f], value_of(entry, static_cast<Field>(f)));
-      }
+      const auto values = values_of(entry);
+      for (std::size_t f = 0; f < kFields; ++f) most[f] = std::max(most[f], values[f]);
     }
   }
   Layout layout;

@@ -49,8 +49,8 @@ struct Layout {
 /// The least that holds all entries; start and size have 0 bits if the pieces are uniform.
 Layout layout_of(const Tables& tables);
 
-/// The value of a field; 0 for Parity, which depends on the widths: it makes the number of ones
+/// The values of all fields; 0 for Parity, which depends on the widths: it makes the number of ones
 /// among the bits of the entry even.
-std::uint64_t value_of(const Entry& entry, Field field);
+std::array<std::uint64_t, kFields> values_of(const Entry& entry);
 
 }  // namespace multitree::nic

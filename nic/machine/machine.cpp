@@ -12,11 +12,11 @@
 #include "nic/machine/payloads_internal.hpp"
 #include "nic/machine/sender_internal.hpp"
 #include "nic/machine/standstill_internal.hpp"
-#include "nic/machine/trace_internal.hpp"
 #include "nic/network/channel_classes.hpp"
 #include "nic/network/fabric.hpp"
 #include "nic/nic/endpoints.hpp"
 #include "nic/nic/receive_engines.hpp"
+#include "nic/nic/trace.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {

@@ -6,10 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "nic/message/channels.hpp"
 #include "nic/message/worms.hpp"
 #include "nic/nic/endpoints.hpp"
+#include "nic/nic/trace.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -34,11 +36,10 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
         worms_(channels_, parameters, *this),
         message_of_port_(endpoints_.ports().size(), kNone),
         packets_(channels_.all_private() ? 0 : endpoints_.num_messages()),
-        last_span_(topology.num_links(), kNone),
         flits_on_route_(program.routes.size(), 0) {
     result_.messages = endpoints_.num_messages();
     result_.clock_hz = clock_of(topology, parameters);
-    if (options.trace) result_.records.resize(endpoints_.num_messages());
+    if (options.trace) trace_.emplace(endpoints_, parameters, topology.num_links(), result_);
   }
 
   Simulation run();
@@ -67,7 +68,7 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
       return;
     }
     const std::uint32_t port = hops[0].channel - channels_.first_port();
-    if (options_.trace) note(port, message, result_.records[message].issued, time);
+    if (trace_) trace_->sends(port, message, result_.records[message].issued, time);
     endpoints_.post(time, port);
   }
   void arrived(std::uint64_t time, std::uint32_t message) override {
@@ -77,24 +78,12 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   }
   void passed(std::uint32_t channel, std::uint32_t message, std::uint64_t begin,
               std::uint64_t end) override {
-    if (!options_.trace) return;
-    // Packets of one message that follow each other are one span.
-    std::uint32_t& last = last_span_[channel];
-    if (last != kNone && result_.spans[last].message == message &&
-        result_.spans[last].end == begin) {
-      result_.spans[last].end = end;
-      return;
-    }
-    last = static_cast<std::uint32_t>(result_.spans.size());
-    result_.spans.push_back(
-        {.kind = Span::Kind::Link, .row = channel, .message = message, .begin = begin, .end = end});
+    if (trace_) trace_->passed(channel, message, begin, end);
   }
 
   void begin(std::uint32_t port);
   void deliver(std::uint64_t time, std::uint32_t message);
   void start_packet(std::uint64_t time, std::uint32_t message, std::span<const Hop> hops);
-  void note(std::uint32_t port, std::uint32_t message, std::uint64_t begin, std::uint64_t end);
-  void record(std::uint32_t message, std::uint64_t issued);
 
   /// Of a message: each packet is a worm. One without packets is one worm.
   struct Packets {
@@ -111,38 +100,14 @@ class MessageRun : private Endpoints::Carrier, private Worms::Client {
   Worms worms_;
   std::vector<std::uint32_t> message_of_port_;
   std::vector<Packets> packets_;               // [message]
-  std::vector<std::uint32_t> last_span_;       // [link]
   std::vector<std::uint32_t> pending_;         // ports that may have something to send
   std::vector<std::uint64_t> flits_on_route_;  // [route]
   Simulation result_;
+  std::optional<Trace> trace_;
 };
 
-void MessageRun::record(std::uint32_t message, std::uint64_t issued) {
-  const Entry& entry = endpoints_.entry_of(message);
-  result_.records[message] = {.src = Rank{endpoints_.message(message).rank},
-                              .dst = entry.peer,
-                              .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
-                              .step = entry.step,
-                              .flow = entry.flow,
-                              .piece = entry.piece,
-                              .bytes = entry.size * parameters_.element_bytes,
-                              .issued = issued,
-                              .arrived = issued};
-}
-
-void MessageRun::note(std::uint32_t port, std::uint32_t message, std::uint64_t begin,
-                      std::uint64_t end) {
-  const Endpoints::Port& place = endpoints_.ports()[port];
-  result_.spans.push_back({.kind = Span::Kind::Interface,
-                           .row = place.rank,
-                           .port = place.number,
-                           .message = message,
-                           .begin = begin,
-                           .end = end});
-}
-
 void MessageRun::deliver(std::uint64_t time, std::uint32_t message) {
-  if (options_.trace) result_.records[message].arrived = time;
+  if (trace_) trace_->arrived(message, time);
   endpoints_.arrive(time, message);
 }
 
@@ -157,7 +122,7 @@ void MessageRun::begin(std::uint32_t port) {
   const std::uint32_t route = endpoints_.message(message).route;
   const auto hops = channels_.route(route);
   flits_on_route_[route] += flits;
-  if (options_.trace) record(message, start);
+  if (trace_) trace_->issued(message, start);
   if (!channels_.is_private(port)) {
     packets_[message].flits_left = flits;
     start_packet(start, message, hops);
@@ -165,8 +130,8 @@ void MessageRun::begin(std::uint32_t port) {
   }
   endpoints_.post(start + flits, port);
   deliver(start + flits - 1 + channels_.delay(route), message);
-  if (!options_.trace) return;
-  note(port, message, start, start + flits);
+  if (!trace_) return;
+  trace_->sends(port, message, start, start + flits);
   std::uint64_t begin = start;
   for (std::size_t h = 1; h + 1 < hops.size(); ++h) {
     begin += channels_.all()[hops[h - 1].channel].delay;

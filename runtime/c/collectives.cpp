@@ -5,6 +5,8 @@
 
 #include <array>
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "runtime/c/group_internal.hpp"
 
@@ -17,44 +19,21 @@ namespace {
 
 enum class Mode : std::uint8_t { Blocking, NonBlocking, Persistent };
 
-DataType type_of(mtDataType_t type) {
-  switch (type) {
-    case mtInt8:
-      return DataType::Int8;
-    case mtUint8:
-      return DataType::Uint8;
-    case mtInt32:
-      return DataType::Int32;
-    case mtInt64:
-      return DataType::Int64;
-    case mtFloat16:
-      return DataType::Float16;
-    case mtFloat32:
-      return DataType::Float32;
-    case mtFloat64:
-      return DataType::Float64;
-    case mtBfloat16:
-      return DataType::BFloat16;
+/// The one that has a number of the C API.
+template <typename Value>
+Value of_number(std::span<const Value> all, int number, std::string_view expected) {
+  for (const Value value : all) {
+    if (c_name(value).number == number) return value;
   }
-  throw Failure(mtInvalidArgument,
-                fmt::format("type: expected an mtDataType_t, found {}", static_cast<int>(type)));
+  throw Failure(mtInvalidArgument, fmt::format("{}, found {}", expected, number));
+}
+
+DataType type_of(mtDataType_t type) {
+  return of_number(all_data_types(), static_cast<int>(type), "type: expected an mtDataType_t");
 }
 
 ReduceOp op_of(mtRedOp_t op) {
-  switch (op) {
-    case mtSum:
-      return ReduceOp::Sum;
-    case mtProd:
-      return ReduceOp::Prod;
-    case mtMax:
-      return ReduceOp::Max;
-    case mtMin:
-      return ReduceOp::Min;
-    case mtAvg:
-      return ReduceOp::Avg;
-  }
-  throw Failure(mtInvalidArgument,
-                fmt::format("op: expected an mtRedOp_t, found {}", static_cast<int>(op)));
+  return of_number(all_reduce_ops(), static_cast<int>(op), "op: expected an mtRedOp_t");
 }
 
 std::optional<Rank> root_of(Collective collective, int root) {
@@ -87,19 +66,9 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
   if (mode == Mode::Blocking && !job->streamed()) job->comm->wait(*job);
 }
 
-/// What the functions of a collective have of their own; all else they share.
-struct Arguments {
-  Collective collective;
-  const void* send;
-  void* recv;
-  std::size_t count;
-  mtDataType_t type;
-  mtRedOp_t op;
-  int root;
-};
-
-mtResult_t call(const Arguments& a, mtComm_t comm, mtStream_t stream, Mode mode,
-                mtRequest_t* request) {
+/// `what` lacks type and operator, which are checked here.
+mtResult_t call(Call what, mtDataType_t type, mtRedOp_t op, int root, mtComm_t comm,
+                mtStream_t stream, Mode mode, mtRequest_t* request) {
   return guarded([&] {
     try {
       if (mode != Mode::Blocking) {
@@ -107,14 +76,10 @@ mtResult_t call(const Arguments& a, mtComm_t comm, mtStream_t stream, Mode mode,
         *request = nullptr;
       }
       const std::shared_ptr<Comm> found = find(comm);
-      const Call made{.collective = a.collective,
-                      .send = a.send,
-                      .recv = a.recv,
-                      .count = a.count,
-                      .type = type_of(a.type),
-                      .op = op_of(a.op),
-                      .root = root_of(a.collective, a.root)};
-      const std::shared_ptr<Job> job = make_job(found, made, stream, mode == Mode::Persistent);
+      what.type = type_of(type);
+      what.op = op_of(op);
+      what.root = root_of(what.collective, root);
+      const std::shared_ptr<Job> job = make_job(found, what, stream, mode == Mode::Persistent);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);
       if (mode != Mode::Blocking) *request = handle.release();
@@ -151,15 +116,15 @@ using multitree::Collective;
 /// they are passed on.
 #define MULTITREE_COLLECTIVE(name, op, root, ...)                                                  \
   mtResult_t mt##name(__VA_ARGS__, mtComm_t comm, mtStream_t stream) {                             \
-    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+    return call({Collective::name, send, recv, count}, type, op, root, comm, stream,               \
                 Mode::Blocking, nullptr);                                                          \
   }                                                                                                \
   mtResult_t mtI##name(__VA_ARGS__, mtComm_t comm, mtStream_t stream, mtRequest_t* request) {      \
-    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+    return call({Collective::name, send, recv, count}, type, op, root, comm, stream,               \
                 Mode::NonBlocking, request);                                                       \
   }                                                                                                \
   mtResult_t mt##name##Init(__VA_ARGS__, mtComm_t comm, mtStream_t stream, mtRequest_t* request) { \
-    return call({Collective::name, send, recv, count, type, op, root}, comm, stream,               \
+    return call({Collective::name, send, recv, count}, type, op, root, comm, stream,               \
                 Mode::Persistent, request);                                                        \
   }
 #define MULTITREE_BUFFERS const void *send, void *recv, size_t count, mtDataType_t type

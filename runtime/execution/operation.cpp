@@ -18,7 +18,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 }  // namespace
 
 SharedCall shared_call(const Call& call, const LoadedProgram& loaded) {
-  return shared_call(call, loaded.source->schedule.root, loaded.digest);
+  return {common_call(call, loaded.source->schedule.root), loaded.digest};
 }
 
 MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,

@@ -22,9 +22,8 @@ std::string words_of(const SharedCall& call, bool with_schedule) {
 
 }  // namespace
 
-SharedCall shared_call(const Call& call, Rank root, std::uint64_t schedule) {
+CommonCall common_call(const Call& call, Rank root) {
   return {.count = call.count,
-          .schedule = schedule,
           .root = has_root(call.collective) ? root : Rank{0},
           .collective = call.collective,
           .type = call.type,

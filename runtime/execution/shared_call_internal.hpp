@@ -12,17 +12,22 @@ namespace multitree::runtime {
 
 /// A call without what is a rank's own, its buffers. Where the collective has no root or does not
 /// reduce, these are 0 and Sum.
-struct SharedCall {
+struct CommonCall {
   std::uint64_t count = 0;
-  std::uint64_t schedule = 0;  ///< digest of the schedule and of how it is cut; 0 without one
   Rank root{};
   Collective collective{};
   DataType type{};
   ReduceOp op{};
-  bool operator==(const SharedCall&) const = default;
+  bool operator==(const CommonCall&) const = default;
 };
 
-SharedCall shared_call(const Call& call, Rank root, std::uint64_t schedule);
+CommonCall common_call(const Call& call, Rank root);
+
+/// The same with what executes it.
+struct SharedCall : CommonCall {
+  std::uint64_t schedule = 0;  ///< digest of the schedule and of how it is cut; 0 without one
+  bool operator==(const SharedCall&) const = default;
+};
 
 /// For tags: equal calls have equal digests, and different ones hardly ever.
 std::uint32_t digest_of(const SharedCall& call);

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
 #include "runtime/host/peer_memory_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -51,12 +52,10 @@ struct Lent {
 
 /// What a rank was called with, for the others to compare and to find its buffers.
 struct Offer {
-  std::uint64_t count = 0;
-  std::uint64_t send_offset = 0, recv_offset = 0;
+  CommonCall call;
+  std::uint64_t send_offset = 0;  ///< or the slip that the input is on
+  std::uint64_t recv_offset = 0;
   std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
-  Rank root{};
-  std::uint8_t collective = 0, type = 0, op = 0;
-  std::uint8_t slip = 0;
 };
 
 /// Stamp, offer and the smallest vectors fill one cache line: small messages cost one line a rank.
@@ -93,7 +92,7 @@ class Group {
   /// Where the vector of so many bytes lies that goes with a publication of a rank.
   [[nodiscard]] std::byte* vector(Seat seat, std::uint64_t number, std::uint64_t bytes) const {
     Card& at = card(seat, number);
-    return bytes <= sizeof at.near ? at.near : slip(seat, at.offer.slip);
+    return bytes <= sizeof at.near ? at.near : slip(seat, at.offer.send_offset);
   }
   /// A slip for this rank's next publication.
   [[nodiscard]] std::uint8_t take_slip();
@@ -172,7 +171,7 @@ class Group {
   [[nodiscard]] std::byte* desk(std::uint32_t number) const {
     return arena_->data() + number * desk_bytes_;
   }
-  [[nodiscard]] std::byte* slip(Seat seat, std::uint32_t number) const {
+  [[nodiscard]] std::byte* slip(Seat seat, std::uint64_t number) const {
     return desk(index(seat)) + (kCards + 1) * sizeof(Card) + number * slip_bytes_;
   }
   [[nodiscard]] std::byte* area(std::uint64_t number) const {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/execution/shared_call_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -172,38 +171,25 @@ void HostOperation::end_work() {
 
 void HostOperation::write_offer() {
   Card& card = group_.card(me(), group_.published() + 1);
-  card.offer = {.count = call_.count,
+  card.offer = {.call = common_call(call_, root_),
                 .send_offset = my_send_.offset,
                 .recv_offset = my_recv_.offset,
                 .send_allocation = my_send_.allocation,
-                .recv_allocation = my_recv_.allocation,
-                .root = root_,
-                .collective = static_cast<std::uint8_t>(call_.collective),
-                .type = static_cast<std::uint8_t>(call_.type),
-                .op = static_cast<std::uint8_t>(call_.op),
-                .slip = 0};
+                .recv_allocation = my_recv_.allocation};
   if (mode_ != Mode::Card || !sends(me()) || call_.count == 0) return;
   const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
-  if (sent_bytes() > sizeof card.near) card.offer.slip = group_.take_slip();
+  if (sent_bytes() > sizeof card.near) card.offer.send_offset = group_.take_slip();
   std::memcpy(group_.vector(me(), group_.published() + 1, sent_bytes()), call_.send, sent_bytes());
 }
 
 void HostOperation::check_offers() const {
   if (waits_for_ == Whom::Nobody) return;
-  const auto called = [&](Seat seat) {
-    const Offer& offer = group_.card(seat, group_.published()).offer;
-    return shared_call({.collective = static_cast<Collective>(offer.collective),
-                        .count = offer.count,
-                        .type = static_cast<DataType>(offer.type),
-                        .op = static_cast<ReduceOp>(offer.op)},
-                       offer.root, 0);
-  };
-  const SharedCall mine = called(me());
+  const CommonCall mine = common_call(call_, root_);
   for (const Seat r : all()) {
     if (!awaits(r)) continue;
-    const SharedCall other = called(r);
+    const CommonCall& other = group_.card(r, group_.published()).offer.call;
     if (other == mine) continue;
-    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), mine, r, other));
+    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), {mine}, r, {other}));
   }
 }
 

@@ -18,28 +18,31 @@ struct TypeRow {
   std::size_t size;
   std::string_view name;
   std::string_view alias;  ///< also accepted by the parser; may be empty
+  CName c;
 };
 
 // Row i describes enumerator i.
 constexpr std::array kTypes{
-    TypeRow{DataType::Int8, 1, "int8", ""},
-    TypeRow{DataType::Uint8, 1, "uint8", ""},
-    TypeRow{DataType::Int32, 4, "int32", ""},
-    TypeRow{DataType::Int64, 8, "int64", ""},
-    TypeRow{DataType::Float16, 2, "half", "float16"},
-    TypeRow{DataType::BFloat16, 2, "bfloat16", ""},
-    TypeRow{DataType::Float32, 4, "float", "float32"},
-    TypeRow{DataType::Float64, 8, "double", "float64"},
+    TypeRow{DataType::Int8, 1, "int8", "", {"mtInt8", 0}},
+    TypeRow{DataType::Uint8, 1, "uint8", "", {"mtUint8", 1}},
+    TypeRow{DataType::Int32, 4, "int32", "", {"mtInt32", 2}},
+    TypeRow{DataType::Int64, 8, "int64", "", {"mtInt64", 4}},
+    TypeRow{DataType::Float16, 2, "half", "float16", {"mtFloat16", 6}},
+    TypeRow{DataType::BFloat16, 2, "bfloat16", "", {"mtBfloat16", 9}},
+    TypeRow{DataType::Float32, 4, "float", "float32", {"mtFloat32", 7}},
+    TypeRow{DataType::Float64, 8, "double", "float64", {"mtFloat64", 8}},
 };
 
 struct OpRow {
   ReduceOp op;
   std::string_view name;
+  CName c;
 };
 
 constexpr std::array kOps{
-    OpRow{ReduceOp::Sum, "sum"}, OpRow{ReduceOp::Prod, "prod"}, OpRow{ReduceOp::Min, "min"},
-    OpRow{ReduceOp::Max, "max"}, OpRow{ReduceOp::Avg, "avg"},
+    OpRow{ReduceOp::Sum, "sum", {"mtSum", 0}}, OpRow{ReduceOp::Prod, "prod", {"mtProd", 1}},
+    OpRow{ReduceOp::Min, "min", {"mtMin", 3}}, OpRow{ReduceOp::Max, "max", {"mtMax", 2}},
+    OpRow{ReduceOp::Avg, "avg", {"mtAvg", 4}},
 };
 
 template <typename Value, typename Row, std::size_t rows>
@@ -66,6 +69,9 @@ std::span<const ReduceOp> all_reduce_ops() { return kOpValues; }
 std::size_t size_of(DataType type) { return kTypes[static_cast<std::size_t>(type)].size; }
 std::string_view to_string(DataType type) { return kTypes[static_cast<std::size_t>(type)].name; }
 std::string_view to_string(ReduceOp op) { return kOps[static_cast<std::size_t>(op)].name; }
+
+CName c_name(DataType type) { return kTypes[static_cast<std::size_t>(type)].c; }
+CName c_name(ReduceOp op) { return kOps[static_cast<std::size_t>(op)].c; }
 
 DataType parse_data_type(std::string_view text) {
   for (const TypeRow& row : kTypes) {

@@ -26,6 +26,13 @@ enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Avg };
 std::span<const DataType> all_data_types();
 std::span<const ReduceOp> all_reduce_ops();
 [[nodiscard]] std::size_t size_of(DataType type);
+/// How the C API calls a type or an operator: the enumerator and its number, which is NCCL's.
+struct CName {
+  std::string_view name;
+  int number = 0;
+};
+CName c_name(DataType type);
+CName c_name(ReduceOp op);
 /// "int8" "uint8" "int32" "int64" "half" "bfloat16" "float" "double"; parsing also takes "float16",
 /// "float32", "float64". \throws Error(InvalidArgument) listing the names.
 std::string_view to_string(DataType type);

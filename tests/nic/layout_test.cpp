@@ -139,7 +139,7 @@ TEST(GivenLayout, RefusesWhatDoesNotFit) {
     std::string expected;
     for (std::size_t r = 0; r < tables.of_rank.size() && expected.empty(); ++r) {
       for (std::size_t i = 0; i < tables.of_rank[r].size() && expected.empty(); ++i) {
-        const std::uint64_t value = nic::value_of(tables.of_rank[r][i], field);
+        const std::uint64_t value = nic::values_of(tables.of_rank[r][i])[f];
         if (value >> narrow.width[f] == 0) continue;
         expected = "tables: rank " + std::to_string(r) + ", entry " + std::to_string(i) +
                    ": expected " + std::string(nic::kFieldNames[f]) + " in " +
@@ -210,7 +210,7 @@ TEST(MemoryFile, HasALineForEachEntry) {
         if (layout.width[f] == 0) continue;
         const auto field = static_cast<Field>(f);
         const std::uint64_t mask = (1ULL << layout.width[f]) - 1;
-        EXPECT_EQ(bits >> layout.offset(field) & mask, nic::value_of(entries[i], field));
+        EXPECT_EQ(bits >> layout.offset(field) & mask, nic::values_of(entries[i])[f]);
       }
     }
   }
@@ -243,7 +243,7 @@ TEST(EntryWords, HaveEveryFieldWhereTheLayoutSays) {
         for (std::uint32_t b = 0; b < layout.of(field); ++b) {
           value |= bit(i, layout.offset(field) + b) << b;
         }
-        EXPECT_EQ(value, nic::value_of(entries[i], field)) << nic::kFieldNames[f];
+        EXPECT_EQ(value, nic::values_of(entries[i])[f]) << nic::kFieldNames[f];
       }
     }
   }

@@ -58,17 +58,5 @@ TEST(Workloads, SumParametersOnceAndMultiplicationsAsOftenAsRun) {
   EXPECT_EQ(total_multiplications(net), 15U + 4 * 35);
 }
 
-TEST(Workloads, AreFoundByName) {
-  const std::vector<Workload> all{{.name = "a", .layers = {}}, {.name = "b", .layers = {}}};
-  EXPECT_EQ(&find_workload(all, "b"), &all[1]);
-  try {
-    find_workload(all, "c");
-    FAIL() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
-    EXPECT_STREQ(error.what(), "workload 'c': expected one of a, b");
-  }
-}
-
 }  // namespace
 }  // namespace multitree::study

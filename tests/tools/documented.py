@@ -4,7 +4,7 @@
 
 A document has the lines `<!-- multitree list TITLE -->` and `<!-- end of list -->`, and between them what this
 makes of `multitree list --json`; --update writes it there. Besides, docs/cli.md describes every command, and the
-C header names every collective, type and operator.
+C header has every collective, type and operator, with its number, and no other.
 """
 import json
 import pathlib
@@ -47,7 +47,8 @@ def collectives(rows):
 
 
 def types(rows):
-    return table(("type", "bytes"), ((f"`{row['name']}`", str(row["bytes"])) for row in rows))
+    return table(("type", "bytes", "in C"),
+                 ((f"`{row['name']}`", str(row["bytes"]), f"`{row['c']}`") for row in rows))
 
 
 def operators(rows):
@@ -64,7 +65,8 @@ def summaries(rows):
 
 
 MAKE = {"topologies": topologies, "algorithms": algorithms, "collectives": collectives, "types": types,
-        "operators": operators, "formats": formats, "commands": summaries, "transports": summaries}
+        "operators": operators, "formats": formats, "commands": summaries, "transports": summaries, "files": summaries,
+        "exports": summaries, "imports": summaries}
 
 
 def listed():
@@ -99,14 +101,29 @@ def check_commands(lists):
             yield f"docs/cli.md: no section describes 'multitree {row['name']}'"
 
 
+def enumerators(header, name):
+    """Of an enumeration of the C header, with their numbers; those of one number are one value by several names."""
+    body = re.search(r"typedef enum \{([^}]*)\} " + name + ";", header)[1]
+    return {found: int(number) for found, number in re.findall(r"(\w+) = (\d+)", body)}
+
+
 def check_header(lists):
+    """Each row has its names in the C header, with the row's number, and each of these names has a row."""
     header = (ROOT / "runtime/c/multitree.h").read_text()
-    names = {name.lower() for name in re.findall(r"\bmt\w+", header)}
-    for title in ("collectives", "types", "operators"):
+    for title, name in (("types", "mtDataType_t"), ("operators", "mtRedOp_t")):
+        there = enumerators(header, name)
         for row in lists[title]:
-            wanted = "mt" + row["name"].replace("-", "")
-            if wanted not in names:
-                yield f"runtime/c/multitree.h: no name for {row['name']} of the {title}"
+            if there.get(row["c"]) != row["number"]:
+                yield f"runtime/c/multitree.h: expected {row['c']} = {row['number']} in {name}"
+        for found in there.keys() - {f for row in lists[title] for f in there if there[f] == row["number"]}:
+            yield f"runtime/c/multitree.h: {found} of {name} is none of the {title} that the program lists"
+    there = {found.lower(): found for found in re.findall(r"^MT_API mtResult_t (\w+)\(const void\* send,", header, re.M)}
+    wanted = {form.format(row["name"].replace("-", ""))
+              for row in lists["collectives"] for form in ("mt{}", "mti{}", "mt{}init")}
+    for found in sorted(wanted - there.keys()):
+        yield f"runtime/c/multitree.h: no {found}(), in whatever case, for a collective that the program lists"
+    for found in sorted(there.keys() - wanted):
+        yield f"runtime/c/multitree.h: {there[found]}() is of no collective that the program lists"
 
 
 def main():

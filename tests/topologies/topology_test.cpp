@@ -11,7 +11,6 @@
 #include <functional>
 
 #include "tests/topologies/error_matcher.hpp"
-#include "topologies/graph.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -91,18 +90,6 @@ TEST(Topology, TransposingTurnsLinksAroundAndKeepsIds) {
   EXPECT_THAT(turned.out_links(NodeId{0}), ElementsAre(LinkId{1}, LinkId{3}, LinkId{5}));
   EXPECT_NE(turned, topology);
   EXPECT_EQ(turned.transposed(), topology);
-}
-
-TEST(Topology, BecomesAGraphWithTheSameIds) {
-  const Topology topology = make_example();
-  const Graph graph = make_graph(topology);
-  ASSERT_EQ(boost::num_vertices(graph), topology.num_nodes());
-  ASSERT_EQ(boost::num_edges(graph), topology.num_links());
-  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
-    const Link& link = topology.link(LinkId{boost::get(boost::edge_index, graph, edge)});
-    EXPECT_EQ(boost::source(edge, graph), index(link.src));
-    EXPECT_EQ(boost::target(edge, graph), index(link.dst));
-  }
 }
 
 struct BadNetwork {

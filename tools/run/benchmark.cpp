@@ -62,9 +62,10 @@ class Case {
  public:
   Case(const CheckCase& check, Communicator& communicator, std::uint64_t bytes, bool shared)
       : check_(check),
+        collective_(check.call.collective),
         rank_(communicator.rank()),
-        width_(runtime::size_of(check.type)),
-        shards_(is_sharded(check.collective) ? check.ranks : 1),
+        width_(runtime::size_of(check.call.type)),
+        shards_(is_sharded(collective_) ? check.ranks : 1),
         count_(bytes / width_ / shards_),
         whole_(count_ * shards_),
         // One spare byte keeps data() of an empty case from being null.
@@ -77,22 +78,24 @@ class Case {
   /// Inputs where this mode expects them.
   void fill(bool in_place) {
     if (in_place || !sends()) std::memset(output_.data(), 0x5a, output_.size());
-    fill_input(check_, rank_, 0, count_ * shards_sent(check_.collective, check_.ranks),
-               input(in_place));
+    fill_input(check_, rank_, 0, count_ * shards_sent(collective_, check_.ranks), input(in_place));
   }
 
   void run(Communicator& communicator, bool in_place) {
-    communicator.run(
-        {check_.collective, input(in_place), result(in_place), count_, check_.type, check_.op});
+    runtime::Call call = check_.call;
+    call.send = input(in_place);
+    call.recv = result(in_place);
+    call.count = count_;
+    communicator.run(call);
   }
 
   /// Wrong elements of this rank's result.
   std::uint64_t wrong(bool in_place) const {
     if (!receives()) return 0;
     const std::byte* const got = result(in_place);
-    const std::uint64_t first = receives_shard(check_.collective) ? index(rank_) * count_ : 0;
-    if (reduces(check_.collective)) return count_wrong(check_, first, count_, got);
-    if (!sends_shard(check_.collective)) {
+    const std::uint64_t first = receives_shard(collective_) ? index(rank_) * count_ : 0;
+    if (reduces(collective_)) return count_wrong(check_, first, count_, got);
+    if (!sends_shard(collective_)) {
       return count_wrong_copy(check_, index(check_.root), first, count_, got);
     }
     std::uint64_t bad = 0;
@@ -105,24 +108,25 @@ class Case {
   std::uint64_t result_digest(bool in_place) const {
     if (!receives()) return kDigestStart;
     return digest(kDigestStart, result(in_place),
-                  count_ * shards_received(check_.collective, check_.ranks) * width_);
+                  count_ * shards_received(collective_, check_.ranks) * width_);
   }
 
  private:
-  bool sends() const { return multitree::sends(check_.collective, rank_, check_.root); }
-  bool receives() const { return multitree::receives(check_.collective, rank_, check_.root); }
+  bool sends() const { return multitree::sends(collective_, rank_, check_.root); }
+  bool receives() const { return multitree::receives(collective_, rank_, check_.root); }
   std::size_t shard_offset() const { return index(rank_) * count_ * width_; }
   /// In place, a shard lies where it belongs in the whole.
   std::byte* input(bool in_place) {
     if (!in_place) return input_.data();
-    return output_.data() + (sends_shard(check_.collective) ? shard_offset() : 0);
+    return output_.data() + (sends_shard(collective_) ? shard_offset() : 0);
   }
   std::byte* result(bool in_place) const {
-    const bool inside = in_place && receives_shard(check_.collective);
+    const bool inside = in_place && receives_shard(collective_);
     return output_.data() + (inside ? shard_offset() : 0);
   }
 
   CheckCase check_;
+  Collective collective_;
   Rank rank_;
   std::size_t width_;
   std::uint64_t shards_;
@@ -183,10 +187,10 @@ Row measure_row(Case& test, Communicator& communicator, runtime::Bootstrap& boot
                 const BenchmarkOptions& options, const CheckCase& check, Observer& observer) {
   std::optional<Progress> progress;
   if (bootstrap.seat() == runtime::Seat{0}) {
-    progress.emplace(fmt::format("{} of {} {}", to_string(check.collective),
-                                 format_bytes(test.bytes()), runtime::to_string(check.type)));
+    progress.emplace(fmt::format("{} of {} {}", to_string(check.call.collective),
+                                 format_bytes(test.bytes()), runtime::to_string(check.call.type)));
   }
-  Row row{test.bytes(), test.count(), check.type, check.op, {}, {}};
+  Row row{{check.call.type, check.call.op, test.bytes()}, test.count(), {}, {}};
   row.out_of_place = measure(test, communicator, bootstrap, options, false, &observer);
   row.in_place = measure(test, communicator, bootstrap, options, true, nullptr);
   return row;
@@ -226,14 +230,15 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
-    const CheckCase check{options.collective, key.type,    key.op, job->size(), root,
-                          options.seed,       options.data};
+    const CheckCase check{{.collective = options.collective, .type = key.type, .op = key.op},
+                          job->size(),
+                          root,
+                          options.seed,
+                          options.data};
     Case test(check, communicator, key.bytes, options.shared_buffers);
-    if (!done.rows.empty()) {
-      const Row& last = done.rows.back();
-      if (last.type == key.type && last.op == key.op && last.bytes == test.bytes()) continue;
-    }
-    observer.prepare({key.type, key.op, test.bytes()});
+    const RowKey rounded{key.type, key.op, test.bytes()};
+    if (!done.rows.empty() && done.rows.back().key == rounded) continue;
+    observer.prepare(rounded);
     const Row row = measure_row(test, communicator, *job, options, check, observer);
     const RowDetails details = observer.collect(*job, wanted.timeout);
     done.rows.push_back(row);

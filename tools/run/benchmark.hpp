@@ -55,10 +55,8 @@ struct Measurement {
 };
 
 struct Row {
-  std::uint64_t bytes = 0;  ///< of the whole vector, after rounding to elements and ranks
+  RowKey key;               ///< its bytes after rounding to elements and ranks
   std::uint64_t count = 0;  ///< elements, in the sense of nccl-tests' column
-  runtime::DataType type{};
-  runtime::ReduceOp op{};
   Measurement out_of_place, in_place;
 };
 

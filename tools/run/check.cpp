@@ -7,6 +7,7 @@
 #include "tools/run/check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -16,7 +17,6 @@
 namespace multitree::tools {
 namespace {
 
-using runtime::DataType;
 using runtime::ReduceOp;
 
 /// splitmix64's finaliser: a cheap, good hash.
@@ -89,7 +89,7 @@ constexpr double epsilon() {
 /// is 2.
 double exact_value(const CheckCase& check, std::uint32_t rank, std::uint64_t i,
                    std::uint64_t hash) {
-  if (check.op == ReduceOp::Prod) {
+  if (check.call.op == ReduceOp::Prod) {
     const bool is_two = (i + rank) % check.ranks == 0 && i % 2 == 0;
     return (hash & 1) != 0 ? (is_two ? 2.0 : 1.0) : (is_two ? -2.0 : -1.0);
   }
@@ -100,7 +100,7 @@ double exact_value(const CheckCase& check, std::uint32_t rank, std::uint64_t i,
 /// A random-mode input: sums stay of order one, products stay away from zero and overflow.
 double random_value(const CheckCase& check, std::uint64_t hash) {
   const double unit = static_cast<double>(hash >> 11) * 0x1p-53;  // [0, 1)
-  if (check.op == ReduceOp::Prod) return (hash & 1) != 0 ? 0.9 + unit / 5 : -0.9 - unit / 5;
+  if (check.call.op == ReduceOp::Prod) return (hash & 1) != 0 ? 0.9 + unit / 5 : -0.9 - unit / 5;
   return 2 * unit - 1;
 }
 
@@ -130,10 +130,10 @@ T integer_result(const CheckCase& check, std::uint64_t i) {
     const T x = input<T>(check, r, i);
     sum += static_cast<std::uint64_t>(x);
     product *= static_cast<std::uint64_t>(x);
-    if (check.op == ReduceOp::Min) extreme = std::min(extreme, x);
-    if (check.op == ReduceOp::Max) extreme = std::max(extreme, x);
+    if (check.call.op == ReduceOp::Min) extreme = std::min(extreme, x);
+    if (check.call.op == ReduceOp::Max) extreme = std::max(extreme, x);
   }
-  switch (check.op) {
+  switch (check.call.op) {
     case ReduceOp::Sum:
       return static_cast<T>(static_cast<Unsigned>(sum));
     case ReduceOp::Prod:
@@ -171,7 +171,7 @@ RealResult real_result(const CheckCase& check, std::uint64_t i) {
     most = std::max(most, x);
   }
   const double rounding = check.data == DataKind::Exact ? 0 : check.ranks * epsilon<T>();
-  switch (check.op) {
+  switch (check.call.op) {
     case ReduceOp::Sum:
       return {sum, rounding * magnitude};
     case ReduceOp::Prod:
@@ -224,48 +224,38 @@ std::uint64_t wrong_copy(const CheckCase& check, std::uint32_t owner, std::uint6
   return bad;
 }
 
-/// Calls f with a value of the C++ type that stands for `type`.
-template <typename F>
-auto with_type(DataType type, const F& f) {
-  switch (type) {
-    case DataType::Int8:
-      return f(std::int8_t{});
-    case DataType::Uint8:
-      return f(std::uint8_t{});
-    case DataType::Int32:
-      return f(std::int32_t{});
-    case DataType::Int64:
-      return f(std::int64_t{});
-    case DataType::Float16:
-      return f(Half{});
-    case DataType::BFloat16:
-      return f(BFloat{});
-    case DataType::Float32:
-      return f(float{});
-    default:
-      return f(double{});
-  }
+/// What there is for each type.
+struct Checks {
+  decltype(&fill<float>) fill;
+  decltype(&wrong<float>) wrong;
+  decltype(&wrong_copy<float>) wrong_copy;
+};
+template <typename T>
+constexpr Checks kOf{fill<T>, wrong<T>, wrong_copy<T>};
+
+const Checks& checks_of(const CheckCase& check) {
+  // In the order of DataType.
+  static constexpr std::array kAll{kOf<std::int8_t>,  kOf<std::uint8_t>, kOf<std::int32_t>,
+                                   kOf<std::int64_t>, kOf<Half>,         kOf<BFloat>,
+                                   kOf<float>,        kOf<double>};
+  return kAll.at(static_cast<std::size_t>(check.call.type));
 }
 
 }  // namespace
 
 void fill_input(const CheckCase& check, Rank rank, std::uint64_t first, std::uint64_t count,
                 void* data) {
-  with_type(check.type,
-            [&](auto tag) { fill<decltype(tag)>(check, index(rank), first, count, data); });
+  checks_of(check).fill(check, index(rank), first, count, data);
 }
 
 std::uint64_t count_wrong(const CheckCase& check, std::uint64_t first, std::uint64_t count,
                           const void* data) {
-  return with_type(check.type,
-                   [&](auto tag) { return wrong<decltype(tag)>(check, first, count, data); });
+  return checks_of(check).wrong(check, first, count, data);
 }
 
 std::uint64_t count_wrong_copy(const CheckCase& check, std::uint32_t owner, std::uint64_t first,
                                std::uint64_t count, const void* data) {
-  return with_type(check.type, [&](auto tag) {
-    return wrong_copy<decltype(tag)>(check, owner, first, count, data);
-  });
+  return checks_of(check).wrong_copy(check, owner, first, count, data);
 }
 
 std::uint64_t digest(std::uint64_t chain, const void* data, std::size_t bytes) {

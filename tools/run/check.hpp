@@ -6,8 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "algorithms/collective.hpp"
-#include "runtime/kernels/data_type.hpp"
+#include "runtime/communicator.hpp"
 
 namespace multitree::tools {
 
@@ -22,12 +21,9 @@ enum class DataKind : std::uint8_t {
   Random,
 };
 
-/// One benchmark case. `count` is in elements: of the whole vector, but of a shard for
-/// reduce-scatter and all-gather.
+/// One benchmark case: a call, whose buffers and count don't matter to what they hold.
 struct CheckCase {
-  Collective collective = Collective::AllReduce;
-  runtime::DataType type = runtime::DataType::Float32;
-  runtime::ReduceOp op = runtime::ReduceOp::Sum;
+  runtime::Call call;
   std::uint32_t ranks = 1;
   Rank root{};
   std::uint64_t seed = 0;

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string op_name(const Row& row, const BenchmarkOptions& options) {
-  return reduces(options.collective) ? std::string(runtime::to_string(row.op)) : "none";
+  return reduces(options.collective) ? std::string(runtime::to_string(row.key.op)) : "none";
 }
 
 std::string root_name(const BenchmarkOptions& options) {
@@ -85,8 +85,7 @@ ordered_json link_json(const LinkBytes& link) {
 
 /// What is known of a row besides nccl-tests' keys. \pre rows and details are of one run.
 void add_details(ordered_json& json, const AlgorithmRun& run, const Row& row) {
-  const RowKey key{row.type, row.op, row.bytes};
-  const auto found = std::ranges::find(run.details, key, &RowDetails::key);
+  const auto found = std::ranges::find(run.details, row.key, &RowDetails::key);
   if (found == run.details.end()) return;
   json["algorithm"] = found->algorithm;
   if (found->predicted_seconds) json["predicted_time"] = *found->predicted_seconds * 1e6;
@@ -137,8 +136,8 @@ std::string table_header(const AlgorithmRun& run, const BenchmarkOptions& option
 std::string table_row(const Row& row, const RowDetails& details, const BenchmarkOptions& options,
                       const TableColumns& columns) {
   return without_trailing_blanks(
-      fmt::format(" {:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}", row.bytes, row.count,
-                  runtime::to_string(row.type), op_name(row, options), root_name(options),
+      fmt::format(" {:>11} {:>12} {:>8} {:>6} {:>5} |{} |{}{}", row.key.bytes, row.count,
+                  runtime::to_string(row.key.type), op_name(row, options), root_name(options),
                   mode_columns(row.out_of_place, options.check),
                   mode_columns(row.in_place, options.check), more_columns(row, details, columns)));
 }
@@ -169,9 +168,9 @@ ordered_json run_json(const std::vector<AlgorithmRun>& runs, const BenchmarkOpti
     ordered_json rows = ordered_json::array();
     for (const Row& row : run.rows) {
       ordered_json entry = {
-          {"size", row.bytes},
+          {"size", row.key.bytes},
           {"count", row.count},
-          {"type", runtime::to_string(row.type)},
+          {"type", runtime::to_string(row.key.type)},
           {"redop", op_name(row, options)},
           {"root", has_root(options.collective) ? static_cast<int>(index(options.root)) : -1},
           {"out_of_place", mode_json(row.out_of_place, options.check)},

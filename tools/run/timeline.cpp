@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -43,22 +44,9 @@ std::string label_of(const Schedule& schedule, const Transfer& transfer) {
 }
 
 std::string_view words_of(Event::Kind kind) {
-  switch (kind) {
-    case Event::Kind::Reduce:
-      return "reduce";
-    case Event::Kind::Copy:
-      return "copy";
-    case Event::Kind::CopyIn:
-      return "copy in";
-    case Event::Kind::Sum:
-      return "sum";
-    case Event::Kind::CopyOut:
-      return "copy out";
-    case Event::Kind::Wait:
-      return "wait";
-    default:
-      return "message";
-  }
+  static constexpr std::array<std::string_view, 8> kWords = {
+      "message", "message", "reduce", "copy", "copy in", "sum", "copy out", "wait"};
+  return kWords.at(static_cast<std::size_t>(kind));
 }
 
 }  // namespace

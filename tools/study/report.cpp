@@ -5,24 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "tools/command.hpp"
 #include "topologies/units.hpp"
 
 namespace multitree::tools {
 namespace {
 
-Section section_of(Part part, const ReportInput& input) {
-  switch (part) {
-    case Part::Bandwidth:
-      return bandwidth_section(input);
-    case Part::Scaling:
-      return scaling_section(input);
-    case Part::Training:
-      return training_section(input);
-    default:
-      return compatibility_section(input);
-  }
-}
+/// By Part.
+constexpr std::array<Section (*)(const ReportInput&), kPartNames.size()> kSections = {
+    bandwidth_section, scaling_section, training_section, compatibility_section};
 
 std::string introduction(const StudyPlan& plan) {
   return fmt::format(
@@ -64,7 +57,7 @@ Report make_study_report(const ReportInput& input) {
   std::vector<Claim> claims;
   for (std::size_t p = 0; p < kPartNames.size(); ++p) {
     if (!input.plan.has(static_cast<Part>(p))) continue;
-    Section section = section_of(static_cast<Part>(p), input);
+    Section section = kSections[p](input);
     body += "\n" + section.text;
     claims.insert(claims.end(), section.claims.begin(), section.claims.end());
     report.figures.insert(report.figures.end(), section.figures.begin(), section.figures.end());

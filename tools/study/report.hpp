@@ -69,7 +69,5 @@ std::string times(double ratio);
 std::string range_of_times(const std::vector<double>& ratios);
 /// "12 %", "-3 %".
 std::string percent(double share);
-/// The one with that label. \pre there is one.
-const Contender& with_label(const std::vector<Contender>& list, std::string_view label);
 
 }  // namespace multitree::tools

@@ -40,8 +40,4 @@ std::string range_of_times(const std::vector<double>& ratios) {
 
 std::string percent(double share) { return fmt::format("{:.0f} %", share * 100 + 0.0); }
 
-const Contender& with_label(const std::vector<Contender>& list, std::string_view label) {
-  return *std::ranges::find(list, label, &Contender::label);
-}
-
 }  // namespace multitree::tools

@@ -208,4 +208,11 @@ void JsonValue::check_keys(const std::vector<std::string>& keys) const {
   }
 }
 
+void JsonValue::check_schema(const std::vector<std::string_view>& known) const {
+  const JsonValue schema = at("schema");
+  const std::string found = schema.string();
+  if (std::ranges::find(known, found) != known.end()) return;
+  schema.fail(fmt::format("expected the schema '{}', got '{}'", fmt::join(known, "' or '"), found));
+}
+
 }  // namespace multitree

@@ -52,6 +52,8 @@ class JsonValue {
   [[nodiscard]] std::uint64_t integer(std::uint64_t least, std::uint64_t most) const;
   /// \throws Error(InvalidInput) naming the first member that is not in `keys`.
   void check_keys(const std::vector<std::string>& keys) const;
+  /// \throws Error(InvalidInput) unless the member "schema" is one of these.
+  void check_schema(const std::vector<std::string_view>& known) const;
   [[noreturn]] void fail(const std::string& what) const;
 
  private:

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kSchema = "multitree/topology/1";
+constexpr std::string_view kSchema = "multitree/topology/1";
 constexpr std::uint32_t kAnyNumber = std::numeric_limits<std::uint32_t>::max();
 
 using NodesByName = std::unordered_map<std::string, NodeId>;
@@ -106,9 +106,7 @@ void read_links(const JsonValue& value, const NodesByName& nodes, std::vector<Li
 }  // namespace
 
 Topology parse_topology(const JsonValue& value) {
-  if (const std::string schema = value.at("schema").string(); schema != kSchema) {
-    value.at("schema").fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema));
-  }
+  value.check_schema({kSchema});
   value.check_keys({"schema", "name", "shape", "nodes", "links"});
   RawNetwork network;
   network.name = value.at("name").string();

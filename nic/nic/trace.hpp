@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the flit model notes for timelines.
+/// What the models notice for timelines.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,35 @@ class Trace {
     result.records.resize(endpoints.num_messages());
   }
 
+  /// A message begins to leave its rank.
+  void issued(std::uint32_t message, std::uint64_t cycle) {
+    const Entry& entry = endpoints_.entry_of(message);
+    result_.records[message] = {.src = Rank{endpoints_.message(message).rank},
+                                .dst = entry.peer,
+                                .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
+                                .step = entry.step,
+                                .flow = entry.flow,
+                                .piece = entry.piece,
+                                .bytes = entry.size * element_bytes_,
+                                .issued = cycle,
+                                .arrived = cycle};
+  }
+  /// A port sends the whole of it.
+  void sends(std::uint32_t port, std::uint32_t message, std::uint64_t begin, std::uint64_t end) {
+    const Endpoints::Port& place = endpoints_.ports()[port];
+    result_.spans.push_back({.kind = Span::Kind::Interface,
+                             .row = place.rank,
+                             .port = place.number,
+                             .message = message,
+                             .begin = begin,
+                             .end = end});
+  }
   /// A flit of a port's message leaves.
   void sends(std::uint32_t port, std::uint32_t message, std::uint64_t cycle) {
     std::uint32_t& span = span_of_port_[port];
     if (span == kNone || result_.spans[span].message != message) {
-      note_issue(port, message, cycle);
+      issued(message, cycle);
+      sends(port, message, cycle, cycle + 1);
       span = static_cast<std::uint32_t>(result_.spans.size() - 1);
     }
     result_.spans[span].end = cycle + 1;
@@ -52,24 +76,6 @@ class Trace {
 
  private:
   static constexpr std::uint32_t kNone = Endpoints::kNone;
-
-  void note_issue(std::uint32_t port, std::uint32_t message, std::uint64_t cycle) {
-    const Endpoints::Port& place = endpoints_.ports()[port];
-    const Entry& entry = endpoints_.entry_of(message);
-    result_.records[message] = {.src = Rank{place.rank},
-                                .dst = entry.peer,
-                                .op = entry.op == Opcode::Reduce ? Op::Reduce : Op::Copy,
-                                .step = entry.step,
-                                .flow = entry.flow,
-                                .piece = entry.piece,
-                                .bytes = entry.size * element_bytes_,
-                                .issued = cycle};
-    result_.spans.push_back({.kind = Span::Kind::Interface,
-                             .row = place.rank,
-                             .port = place.number,
-                             .message = message,
-                             .begin = cycle});
-  }
 
   const Endpoints& endpoints_;
   const std::uint64_t element_bytes_;

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The kinds of JSON files that hold schedules or what is known of them, by their "schema".
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace multitree {
+
+struct FileSchema {
+  std::string_view name;
+  std::string_view summary;
+};
+
+inline constexpr FileSchema kScheduleSchema{"multitree/schedule/1",
+                                            "a schedule with its network, perhaps a certificate"};
+inline constexpr FileSchema kPlanSchema{"multitree/plan/1", "schedules by size with their network"};
+inline constexpr FileSchema kCertificateSchema{"multitree/certificate/1",
+                                               "what no schedule can beat on a network, proved"};
+inline constexpr FileSchema kLinkTableSchema{"multitree/link-table/1",
+                                             "what links were measured to take"};
+
+inline constexpr std::array kFileSchemas{kScheduleSchema, kPlanSchema, kCertificateSchema,
+                                         kLinkTableSchema};
+
+}  // namespace multitree
