@@ -167,8 +167,8 @@ class InProcess final : public Bootstrap {
  private:
   [[nodiscard]] std::vector<Seat> missing_ranks() const {
     std::vector<Seat> missing;
-    for (std::uint32_t r = 0; r < size(); ++r) {
-      if (!meeting_->blobs[r]) missing.push_back(Seat{r});
+    for (const Seat seat : Seats(size())) {
+      if (!meeting_->blobs[index(seat)]) missing.push_back(seat);
     }
     return missing;
   }
@@ -182,9 +182,7 @@ class InProcess final : public Bootstrap {
 std::vector<std::shared_ptr<Bootstrap>> make_in_process_bootstraps(std::uint32_t ranks) {
   const auto meeting = std::make_shared<Meeting>(ranks);
   std::vector<std::shared_ptr<Bootstrap>> result;
-  for (std::uint32_t r = 0; r < ranks; ++r) {
-    result.push_back(std::make_shared<InProcess>(meeting, Seat{r}));
-  }
+  for (const Seat seat : Seats(ranks)) result.push_back(std::make_shared<InProcess>(meeting, seat));
   return result;
 }
 
