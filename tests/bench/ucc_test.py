@@ -55,21 +55,27 @@ def main():
         os.environ.pop("UCC_PERFTEST", None)
 
         def run(*sizes):
-            return subprocess.run([f"{bench}/ucc_allreduce", "4", *sizes], cwd=work, stdout=subprocess.PIPE,
+            return subprocess.run([f"{bench}/ucc_collective", "4", "allreduce", *sizes], cwd=work, stdout=subprocess.PIPE,
                                   stderr=subprocess.PIPE, text=True)
 
         os.environ["UCC_PERFTEST"] = f"{work}/perftest"
         command = peers_of("no-build", 4).get("UCC")
-        expect(command == [f"{os.path.abspath(bench)}/ucc_allreduce", "4"], "the peer:", command)
+        expect(command == [f"{os.path.abspath(bench)}/ucc_collective", "4", "allreduce"], "the peer:", command)
         done = run("4096", "67108864")
         expect(done.stdout == "4096 0.000012340\n67108864 0.000012340\n", done)
         with open(f"{work}/calls") as file:
             calls = file.read().splitlines()
         expect(len(calls) == 2 and "4 ranks: -c allreduce" in calls[0] and "-b 1024 -e 1024" in calls[0], calls)
+        # Sizes are those of a whole vector, also where it has shards.
+        expect(peers_of("no-build", 4, "broadcast")["UCC"][-1] == "broadcast", "another collective")
+        subprocess.run([f"{bench}/ucc_collective", "4", "allgather", "4096"], cwd=work, check=True, stdout=subprocess.PIPE)
+        with open(f"{work}/calls") as file:
+            last = file.read().splitlines()[-1]
+        expect("-c allgather" in last and "-b 256 -e 256" in last, last)
         # What fails, or answers something else, is not taken for a time.
         done = run("8", "52")
         expect(done.returncode == 1 and done.stdout == "8 0.000012340\n", done)
-        expect("ucc_allreduce: 52 bytes: exit code 1" in done.stderr, done.stderr)
+        expect("ucc_collective: 52 bytes: exit code 1" in done.stderr, done.stderr)
         expect(run("6").returncode == 1, "6 bytes are no floats")
     del os.environ["UCC_PERFTEST"]
     os.environ["PATH"] = "/nonexistent"
