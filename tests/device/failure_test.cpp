@@ -99,8 +99,9 @@ TEST_P(Failures, ASilentPeerIsNoticed) {
     if (bootstrap->seat() == Seat{0}) {
       const DeviceBuffer buffer(*device, kCount * 4);
       const OwnedStream stream(*device);
-      Request request = communicator.start_all_reduce(
-          buffer.data(), buffer.data(), kCount, DataType::Float32, ReduceOp::Sum, {stream.get()});
+      Request request =
+          communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+                                        ReduceOp::Sum, Stream{stream.get()});
       EXPECT_THAT(outcome(request), HasSubstr("no progress for 300 ms while waiting to"));
       synchronize(*device, stream.get());
     } else {
@@ -119,8 +120,9 @@ TEST_P(Failures, ABusyStreamIsNoFailure) {
     *flag = 0;
     hold_stream(*device, stream.get(), flag);
     const DeviceBuffer buffer(*device, kCount * 4);
-    Request request = communicator.start_all_reduce(
-        buffer.data(), buffer.data(), kCount, DataType::Float32, ReduceOp::Max, {stream.get()});
+    Request request =
+        communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+                                      ReduceOp::Max, Stream{stream.get()});
     EXPECT_FALSE(request.test());  // the call has returned with its stream still held
     EXPECT_THAT(outcome(request), HasSubstr("the stream has not come to it within 200 ms"));
     EXPECT_EQ(communicator.failure(), "");
@@ -142,8 +144,9 @@ TEST_P(Failures, AbortEndsWhatIsOutstanding) {
     }
     const OwnedStream stream(*device);
     const DeviceBuffer buffer(*device, kCount * 4);
-    Request request = communicator.start_all_reduce(
-        buffer.data(), buffer.data(), kCount, DataType::Float32, ReduceOp::Sum, {stream.get()});
+    Request request =
+        communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+                                      ReduceOp::Sum, Stream{stream.get()});
     std::thread([&] { communicator.abort("enough"); }).join();
     EXPECT_THAT(outcome(request), HasSubstr("enough"));
     EXPECT_EQ(communicator.failure(), "enough");
