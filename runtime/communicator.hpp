@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -165,10 +164,11 @@ class Communicator {
   /// Starts a collective, and waits for it.
   void run(const Call& call);
   /// The same without waiting. Several may be outstanding; they progress in test() and wait().
-  /// With a stream in its order: errors that show after the call has returned are thrown by the
-  /// Request, and failure() has them; the stream goes on, with unspecified values in recv.
-  /// \throws Error(Unsupported) for a stream without a device, or while a graph is captured.
-  Request start(const Call& call, std::optional<Stream> stream = {});
+  Request start(const Call& call);
+  /// In the order of a stream, without waiting. Errors that show after the call has returned are
+  /// thrown by the Request, and failure() has them; the stream goes on, with unspecified values in
+  /// recv. \throws Error(Unsupported) without a device, and while a graph is being captured.
+  Request start(const Call& call, Stream stream);
 
   // The same by name.
   void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {
@@ -201,31 +201,55 @@ class Communicator {
 
   /// Without waiting; with a stream in its order: as start().
   Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
-                           ReduceOp op, std::optional<Stream> stream = {}) {
+                           ReduceOp op) {
+    return start({Collective::AllReduce, send, recv, count, type, op});
+  }
+  Request start_all_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                           ReduceOp op, Stream stream) {
     return start({Collective::AllReduce, send, recv, count, type, op}, stream);
   }
   Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                               ReduceOp op, std::optional<Stream> stream = {}) {
+                               ReduceOp op) {
+    return start({Collective::ReduceScatter, send, recv, count, type, op});
+  }
+  Request start_reduce_scatter(const void* send, void* recv, std::size_t count, DataType type,
+                               ReduceOp op, Stream stream) {
     return start({Collective::ReduceScatter, send, recv, count, type, op}, stream);
   }
+  Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::AllGather, send, recv, count, type});
+  }
   Request start_all_gather(const void* send, void* recv, std::size_t count, DataType type,
-                           std::optional<Stream> stream = {}) {
+                           Stream stream) {
     return start({Collective::AllGather, send, recv, count, type}, stream);
   }
+  Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Broadcast, send, recv, count, type});
+  }
   Request start_broadcast(const void* send, void* recv, std::size_t count, DataType type,
-                          std::optional<Stream> stream = {}) {
+                          Stream stream) {
     return start({Collective::Broadcast, send, recv, count, type}, stream);
   }
+  Request start_reduce(const void* send, void* recv, std::size_t count, DataType type,
+                       ReduceOp op) {
+    return start({Collective::Reduce, send, recv, count, type, op});
+  }
   Request start_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op,
-                       std::optional<Stream> stream = {}) {
+                       Stream stream) {
     return start({Collective::Reduce, send, recv, count, type, op}, stream);
   }
+  Request start_gather(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Gather, send, recv, count, type});
+  }
   Request start_gather(const void* send, void* recv, std::size_t count, DataType type,
-                       std::optional<Stream> stream = {}) {
+                       Stream stream) {
     return start({Collective::Gather, send, recv, count, type}, stream);
   }
+  Request start_scatter(const void* send, void* recv, std::size_t count, DataType type) {
+    return start({Collective::Scatter, send, recv, count, type});
+  }
   Request start_scatter(const void* send, void* recv, std::size_t count, DataType type,
-                        std::optional<Stream> stream = {}) {
+                        Stream stream) {
     return start({Collective::Scatter, send, recv, count, type}, stream);
   }
 

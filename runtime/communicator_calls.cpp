@@ -50,8 +50,9 @@ void Communicator::run(const Call& call) {
   path.run(call, std::move(program), impl_->sequence++);
 }
 
-Request Communicator::start(const Call& call, std::optional<Stream> stream) {
-  if (!stream) return start(prepare(call));
+Request Communicator::start(const Call& call) { return start(prepare(call)); }
+
+Request Communicator::start(const Call& call, Stream stream) {
   if (impl_->device == nullptr) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: a stream, but the communicator has no device",
@@ -61,7 +62,7 @@ Request Communicator::start(const Call& call, std::optional<Stream> stream) {
   auto program = impl_->device->prepare(call);
   Request request;
   request.operation_ =
-      impl_->device->start_in_order(call, std::move(program), impl_->sequence++, stream->handle);
+      impl_->device->start_in_order(call, std::move(program), impl_->sequence++, stream.handle);
   return request;
 }
 
