@@ -99,8 +99,8 @@ std::optional<Schedule> repaired(const Schedule& old, const Topology& old_topolo
   return schedule;
 }
 
-/// A schedule of the old algorithm. Where that does not serve what is left of the network, and there
-/// are no trees that could be repaired, forest does, which serves all.
+/// A schedule of the old algorithm. Where that does not serve what is left of the network, and
+/// there are no trees that could be repaired, forest does, which serves all.
 Schedule made_anew(const Schedule& old, Rank root, const Topology& topology, bool has_trees) {
   try {
     return generate_schedule(old.algorithm, topology, old.collective, root);
