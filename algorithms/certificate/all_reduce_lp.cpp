@@ -17,26 +17,10 @@
 namespace multitree {
 namespace {
 
-Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
-
 /// Bandwidth in units of the slowest link's.
 Exact width(const Topology& topology, std::uint32_t link) {
   return Exact(topology.links()[link].bandwidth.bytes_per_second,
                topology.unit_bandwidth().bytes_per_second);
-}
-
-/// Whether switches can send as much as they can receive, and no more: then links can be busy all
-/// the time in an all-gather.
-bool is_balanced(const Topology& topology) {
-  std::vector<Exact> surplus(topology.num_nodes(), 0);
-  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
-    surplus[index(topology.links()[l].src)] -= width(topology, l);
-    surplus[index(topology.links()[l].dst)] += width(topology, l);
-  }
-  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
-    if (topology.nodes()[node].is_switch() && surplus[node] != 0) return false;
-  }
-  return true;
 }
 
 /// Links of price 1, others free: all, those at ranks, those up to some bandwidth.
@@ -111,6 +95,18 @@ void add_flows(const TreeProgram& program, const std::vector<Exact>& weights,
 }
 
 }  // namespace
+
+bool is_balanced(const Topology& topology) {
+  std::vector<Exact> surplus(topology.num_nodes(), 0);
+  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
+    surplus[index(topology.links()[l].src)] -= width(topology, l);
+    surplus[index(topology.links()[l].dst)] += width(topology, l);
+  }
+  for (std::uint32_t node = 0; node < topology.num_nodes(); ++node) {
+    if (topology.nodes()[node].is_switch() && surplus[node] != 0) return false;
+  }
+  return true;
+}
 
 AllReduceOptimum solve_all_reduce_lp(const Topology& topology) {
   AllReduceOptimum optimum;

@@ -5,10 +5,18 @@
 
 #include <vector>
 
+#include "algorithms/bounds.hpp"
 #include "algorithms/certificate/certificate.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+/// The same number.
+inline Exact to_exact(const Rational& value) { return {value.numerator(), value.denominator()}; }
+
+/// Whether switches can send as much as they can receive, and no more: then links can be busy all
+/// the time in an all-gather, and trees be packed up to the cuts (Bang-Jensen, Frank, Jackson).
+bool is_balanced(const Topology& topology);
 
 /// An optimal all-reduce when the message is long: how much each link carries.
 struct AllReduceOptimum {

@@ -16,8 +16,6 @@
 namespace multitree {
 namespace {
 
-Exact to_exact(const Rational& value) { return Exact(value.numerator(), value.denominator()); }
-
 /// Whether every chunk goes from one rank to one rank: then flows are packed, not trees, and cuts
 /// say all.
 bool has_one_way(Collective collective) {
@@ -53,23 +51,6 @@ Certificate with_cut(Certificate certificate, std::vector<NodeId> far, const Rat
   }
   certificate.bound = to_exact(bound);
   return certificate;
-}
-
-/// Whether what a switch can receive it can also send, and nothing more: then trees can be packed
-/// up to the cuts (Bang-Jensen, Frank, Jackson).
-bool is_balanced(const Topology& topology) {
-  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    if (!topology.node(NodeId{n}).is_switch()) continue;
-    Exact surplus = 0;
-    for (const LinkId id : topology.in_links(NodeId{n})) {
-      surplus += topology.link(id).bandwidth.bytes_per_second;
-    }
-    for (const LinkId id : topology.out_links(NodeId{n})) {
-      surplus -= topology.link(id).bandwidth.bytes_per_second;
-    }
-    if (surplus != 0) return false;
-  }
-  return true;
 }
 
 using FarSides = std::vector<std::vector<NodeId>>;

@@ -16,7 +16,7 @@ std::vector<Rank> directed(std::vector<Rank> order, std::uint32_t direction) {
   return order;
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule two_rings_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> half[2];
@@ -38,7 +38,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
   return pack(all_gather_header(topology, 2), messages, topology);
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule two_rings_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> messages;
   for (std::uint32_t direction : {0U, 1U}) {
@@ -56,8 +56,8 @@ Algorithm bidirectional_ring_algorithm() {
           .source = "Patarasuk, Yuan, JPDC 2009, in both directions",
           .parameters = kSegmentsDoc,
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
+          .all_gather = two_rings_all_gather,
+          .broadcast = two_rings_broadcast,
           .all_reduce = nullptr};
 }
 

@@ -37,7 +37,7 @@ void add_chain(std::span<const Rank> cycle, Rank root, std::uint32_t chunk,
 
 namespace {
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule ring_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> messages;
@@ -46,7 +46,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
   return pack(all_gather_header(topology), messages, topology);
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule ring_broadcast(const Topology& topology, Rank root, const Spec& options) {
   std::vector<Message> messages;
   add_chain(ring_order(topology), root, 0, messages);
   const Schedule chain = pack(broadcast_header(topology, root, 1), messages, topology);
@@ -61,8 +61,8 @@ Algorithm ring_algorithm() {
           .source = "Patarasuk, Yuan, JPDC 2009",
           .parameters = kSegmentsDoc,
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
+          .all_gather = ring_all_gather,
+          .broadcast = ring_broadcast,
           .all_reduce = nullptr};
 }
 

@@ -16,7 +16,7 @@
 namespace multitree {
 namespace {
 
-constexpr std::string_view kSchema = "multitree/certificate/1";
+constexpr std::string_view kCertificateSchema = "multitree/certificate/1";
 /// More digits than any bound has that 64-bit bandwidths can make on a million ranks, and few
 /// enough to be read at once.
 constexpr std::size_t kMaxDigits = 2000;
@@ -155,16 +155,17 @@ Collective parse_collective(const JsonValue& value) {
 std::string write_certificate_json(const Certificate& certificate, const Topology& topology) {
   std::string network = write_topology_json(topology);
   while (!network.empty() && network.back() == '\n') network.pop_back();
-  return fmt::format("{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"certificate\":{}\n}}\n", kSchema,
-                     network, certificate_object(certificate));
+  return fmt::format("{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"certificate\":{}\n}}\n",
+                     kCertificateSchema, network, certificate_object(certificate));
 }
 
 CertificateFile parse_certificate_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
   const JsonValue schema = root.at("schema");
-  if (schema.string() != kSchema) {
-    schema.fail(fmt::format("expected the schema '{}', got '{}'", kSchema, schema.string()));
+  if (schema.string() != kCertificateSchema) {
+    schema.fail(
+        fmt::format("expected the schema '{}', got '{}'", kCertificateSchema, schema.string()));
   }
   root.check_keys({"schema", "topology", "certificate"});
   Topology topology = parse_topology(root.at("topology"));
