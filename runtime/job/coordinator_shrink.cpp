@@ -17,15 +17,6 @@ namespace {
 constexpr std::chrono::milliseconds kKnockPatience{1000};
 constexpr std::chrono::milliseconds kFirstKnocks{5}, kLaterKnocks{200};
 
-bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
-  return std::binary_search(ranks.begin(), ranks.end(), rank);
-}
-
-std::uint32_t place_of(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
-  return static_cast<std::uint32_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -
-                                    ranks.begin());
-}
-
 }  // namespace
 
 std::string pack(const Standing& standing) {

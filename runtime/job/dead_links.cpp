@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace multitree::runtime {
-namespace {
 
 bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank) {
   return std::binary_search(ranks.begin(), ranks.end(), rank);
@@ -16,8 +15,6 @@ std::uint32_t place_of(const std::vector<std::uint32_t>& ranks, std::uint32_t ra
   return static_cast<std::uint32_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) -
                                     ranks.begin());
 }
-
-}  // namespace
 
 void DeadLinks::leave_out_cut_off(std::vector<std::uint32_t>& ranks, const LinksLeft& left) const {
   std::vector<std::uint32_t> staying;

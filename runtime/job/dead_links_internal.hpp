@@ -16,6 +16,10 @@ namespace multitree::runtime {
 /// Rank -> where those of its links lead that it has not given up.
 using LinksLeft = std::map<std::uint32_t, std::vector<std::uint32_t>>;
 
+/// Whether a rank is among `ranks`, ascending, and its place in them.
+bool has(const std::vector<std::uint32_t>& ranks, std::uint32_t rank);
+std::uint32_t place_of(const std::vector<std::uint32_t>& ranks, std::uint32_t rank);
+
 /// Links between ranks, by the numbers with which they came.
 class DeadLinks {
  public:
