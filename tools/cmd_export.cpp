@@ -17,7 +17,7 @@
 namespace multitree::tools {
 namespace {
 
-struct Flags {
+struct ExportFlags {
   std::string format;
   std::string schedule;
   std::string topology;
@@ -33,7 +33,7 @@ struct Flags {
 };
 
 /// The schedule that the flags name, which verifies.
-SchedulePlan plan_of(const Flags& flags) {
+SchedulePlan plan_of(const ExportFlags& flags) {
   if (!flags.schedule.empty()) {
     SchedulePlan plan = load_schedule(flags.schedule);
     const VerifyReport report = verify(plan.schedule, plan.topology);
@@ -61,7 +61,7 @@ std::uint64_t bytes_of(std::string_view flag, const std::string& text, std::uint
   return text.empty() ? otherwise : for_flag(flag, [&] { return parse_bytes(text); });
 }
 
-void export_dot(const Flags& flags) {
+void export_dot(const ExportFlags& flags) {
   if (!flags.schedule.empty()) {
     const SchedulePlan plan = load_schedule(flags.schedule);
     return write_file(flags.output, for_flag("--chunk", [&] {
@@ -72,7 +72,7 @@ void export_dot(const Flags& flags) {
     const Topology topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
     return write_file(flags.output, write_topology_dot(topology));
   }
-  Flags gather = flags;
+  ExportFlags gather = flags;
   if (gather.collective.empty()) gather.collective = "allgather";
   const SchedulePlan plan = plan_of(gather);
   write_file(flags.output, for_flag("--chunk", [&] {
@@ -80,7 +80,7 @@ void export_dot(const Flags& flags) {
              }));
 }
 
-void export_msccl(const Flags& flags) {
+void export_msccl(const ExportFlags& flags) {
   MscclOptions options = flags.msccl;
   options.min_bytes = bytes_of("--min-bytes", flags.min_bytes, options.min_bytes);
   options.max_bytes = bytes_of("--max-bytes", flags.max_bytes, options.max_bytes);
@@ -95,7 +95,7 @@ void export_msccl(const Flags& flags) {
              for_flag("export", [&] { return write_msccl_xml(plan.schedule, options); }));
 }
 
-void export_mscclpp(const Flags& flags) {
+void export_mscclpp(const ExportFlags& flags) {
   const MscclppOptions options{.blocks = flags.blocks,
                                .min_bytes = bytes_of("--min-bytes", flags.min_bytes, 0),
                                .max_bytes = bytes_of("--max-bytes", flags.max_bytes, UINT64_MAX)};
@@ -104,7 +104,7 @@ void export_mscclpp(const Flags& flags) {
              for_flag("export", [&] { return write_mscclpp_json(plan.schedule, options); }));
 }
 
-void export_chakra(const Flags& flags) {
+void export_chakra(const ExportFlags& flags) {
   if (flags.output == "-") {
     throw Error(ErrorCode::InvalidArgument,
                 "--output: expected a prefix, for one file PREFIX.RANK.et a rank, got none");
@@ -125,7 +125,7 @@ void export_chakra(const Flags& flags) {
 
 struct Format {
   std::string_view name, about;
-  void (*write)(const Flags&);
+  void (*write)(const ExportFlags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
@@ -161,7 +161,7 @@ void check_flags(const CLI::App& app, const Format& format) {
   }
 }
 
-void add_format_flags(CLI::App& app, Flags& flags) {
+void add_format_flags(CLI::App& app, ExportFlags& flags) {
   app.add_option("--chunk", flags.chunk, "dot: whose tree")
       ->check(number_from(0))
       ->capture_default_str();
@@ -187,7 +187,7 @@ void add_format_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Command add_export_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExportFlags>();
   CLI::App* app = parent.add_subcommand(
       "export", "Draw a network or a tree, or write a schedule for another program");
   std::vector<std::string> names;

@@ -12,7 +12,7 @@
 namespace multitree::tools {
 namespace {
 
-struct Flags {
+struct ImportFlags {
   std::string format;
   std::string file;
   std::string topology;
@@ -21,7 +21,7 @@ struct Flags {
   std::string output = "-";
 };
 
-Schedule parse(const Flags& flags, const Topology& topology) {
+Schedule parse(const ImportFlags& flags, const Topology& topology) {
   const std::string text = read_file(flags.file);
   const std::string shown = flags.file == "-" ? "standard input" : flags.file;
   if (flags.format == "msccl") return parse_msccl_xml(text, shown, topology);
@@ -35,7 +35,7 @@ Schedule parse(const Flags& flags, const Topology& topology) {
                   [&] { return parse_forestcoll_xml(text, shown, topology, options); });
 }
 
-int run(const Flags& flags, const CLI::App& app) {
+int run(const ImportFlags& flags, const CLI::App& app) {
   for (const char* flag : {"--collective", "--segments"}) {
     if (flags.format != "forestcoll" && app.count(flag) > 0) {
       throw Error(ErrorCode::InvalidArgument,
@@ -52,7 +52,7 @@ int run(const Flags& flags, const CLI::App& app) {
 }  // namespace
 
 Command add_import_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ImportFlags>();
   CLI::App* app = parent.add_subcommand(
       "import", "Read a schedule of another program, verify it, and write it as a schedule file");
   app->add_option("format", flags->format,

@@ -25,7 +25,7 @@ constexpr std::uint32_t kElementBytes = 4;  // float
 /// Relative tables are as long as there are ranks.
 constexpr std::uint64_t kMostRelativeRanks = 1U << 24;
 
-struct Flags {
+struct NicFlags {
   NetworkFlags network;
   std::string schedule, algorithm, collective = "allreduce", size = "1MiB";
   std::uint32_t root = 0;
@@ -35,7 +35,7 @@ struct Flags {
   std::optional<std::uint32_t> rank;
 };
 
-SchedulePlan load_or_generate(const Flags& flags) {
+SchedulePlan load_or_generate(const NicFlags& flags) {
   if (!flags.schedule.empty()) {
     SchedulePlan plan = load_schedule(flags.schedule);
     const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
@@ -59,13 +59,13 @@ SchedulePlan load_or_generate(const Flags& flags) {
 }
 
 /// Whole shards of whole elements, as the runtime pads them.
-nic::TableOptions options_of(const Flags& flags, std::uint32_t ranks) {
+nic::TableOptions options_of(const NicFlags& flags, std::uint32_t ranks) {
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const std::uint64_t unit = std::uint64_t{kElementBytes} * ranks;
   return {.elements = (bytes + unit - 1) / unit * ranks, .nops = flags.nops};
 }
 
-nic::Tables compile_relative(const Flags& flags) {
+nic::Tables compile_relative(const NicFlags& flags) {
   if (!flags.schedule.empty() || flags.network.topology.empty() ||
       !flags.network.changes.given().empty() ||
       (!flags.algorithm.empty() && flags.algorithm != "symmetric")) {
@@ -85,7 +85,7 @@ nic::Tables compile_relative(const Flags& flags) {
   });
 }
 
-nic::Tables compile(const Flags& flags) {
+nic::Tables compile(const NicFlags& flags) {
   if (flags.relative) return compile_relative(flags);
   const SchedulePlan plan = load_or_generate(flags);
   return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
@@ -179,7 +179,7 @@ std::string to_text(const ordered_json& json) {
   return text;
 }
 
-int write_tables(const Flags& flags) {
+int write_tables(const NicFlags& flags) {
   const nic::Tables tables = compile(flags);
   std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
   if (!flags.memory.empty()) {
@@ -194,7 +194,7 @@ int write_tables(const Flags& flags) {
   return kOk;
 }
 
-int show(const Flags& flags) {
+int show(const NicFlags& flags) {
   const nic::Tables tables = nic::read_image(read_file(flags.image), flags.image);
   const std::uint32_t rank = flags.rank.value_or(0);
   if (rank >= tables.of_rank.size()) {
@@ -209,7 +209,7 @@ int show(const Flags& flags) {
   return kOk;
 }
 
-int size(const Flags& flags) {
+int size(const NicFlags& flags) {
   const ordered_json json = sizes(compile(flags));
   if (flags.json) {
     print_json(json);
@@ -219,7 +219,7 @@ int size(const Flags& flags) {
   return kOk;
 }
 
-void add_source_flags(CLI::App& app, Flags& flags) {
+void add_source_flags(CLI::App& app, NicFlags& flags) {
   add_network_flags(app, flags.network)->required(false);
   app.add_option("-s,--schedule", flags.schedule, "Schedule file; '-': standard input");
   app.add_option("-a,--algorithm", flags.algorithm,
@@ -240,7 +240,7 @@ void add_source_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Command add_nic_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<NicFlags>();
   CLI::App* app = parent.add_subcommand("nic", "Schedule tables of network interfaces");
   app->require_subcommand(1);
   CLI::App* tables = app->add_subcommand("tables", "Write the tables of all ranks as one image");

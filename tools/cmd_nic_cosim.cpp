@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct CosimFlags {
   NetworkFlags network;
   std::string schedule, algorithms = "multitree", collective = "allreduce";
   std::uint32_t root = 0;
@@ -29,12 +29,12 @@ struct Flags {
   bool json = false;
 };
 
-struct Work {
+struct CosimWork {
   Topology topology;
   std::vector<Schedule> schedules;
 };
 
-Work load_work(const Flags& flags) {
+CosimWork load_work(const CosimFlags& flags) {
   if (!flags.schedule.empty()) {
     SchedulePlan plan = load_schedule(flags.schedule);
     const VerifyReport report = verify(plan.schedule, plan.topology, {.max_violations = 1});
@@ -49,7 +49,7 @@ Work load_work(const Flags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 "nic cosim: expected --schedule or --topology, got neither");
   }
-  Work work{load_network(flags.network), {}};
+  CosimWork work{load_network(flags.network), {}};
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   const Rank root = check_root(flags.root, work.topology);
@@ -61,7 +61,7 @@ Work load_work(const Flags& flags) {
   return work;
 }
 
-nic::Parameters parameters_of(const Flags& flags) {
+nic::Parameters parameters_of(const CosimFlags& flags) {
   nic::Parameters p;
   if (!flags.config.empty()) p = nic::read_parameters(read_file(flags.config), flags.config);
   if (!flags.flow_control.empty()) {
@@ -96,7 +96,7 @@ ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
           {"errors", row.errors}};
 }
 
-std::string header_of(const Flags& flags, const Topology& topology) {
+std::string header_of(const CosimFlags& flags, const Topology& topology) {
   return fmt::format(
       "# {} on {}, {} ranks: C++ model and hardware, every cycle; {}\n"
       "# link: share of the cycles in which the busiest link carries a flit\n"
@@ -105,7 +105,7 @@ std::string header_of(const Flags& flags, const Topology& topology) {
       "algorithm", "messages", "model", "hardware", "events", "link", "cycles/s", "cycles");
 }
 
-void check_wave(const Flags& flags, std::size_t runs) {
+void check_wave(const CosimFlags& flags, std::size_t runs) {
   if (flags.request.wave.empty()) return;
   check_writable(flags.request.wave);
   if (runs != 1) {
@@ -114,13 +114,13 @@ void check_wave(const Flags& flags, std::size_t runs) {
   }
 }
 
-int run(const Flags& flags) {
+int run(const CosimFlags& flags) {
   const nic::Parameters parameters = parameters_of(flags);
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : for_flag("--size", [&] { return split_list(flags.sizes); })) {
     sizes.push_back(for_flag("--size", [&] { return parse_bytes(size); }));
   }
-  const Work work = load_work(flags);
+  const CosimWork work = load_work(flags);
   check_wave(flags, sizes.size() * work.schedules.size());
   ordered_json results = ordered_json::array();
   bool all_equal = true;
@@ -148,7 +148,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_nic_cosim_command(CLI::App& nic) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CosimFlags>();
   CLI::App* app = nic.add_subcommand(
       "cosim", "Run the C++ model and the hardware side by side, and compare every cycle");
   auto* schedule =
