@@ -14,11 +14,14 @@ function(multitree_target_options target)
   endif()
 endfunction()
 
-# multitree_library(topologies SOURCES a.cpp ... PUBLIC x PRIVATE y): target multitree_<name>, alias
-# multitree::<name>, exported by Install.cmake under the alias.
+# multitree_library(topologies SOURCES a.cpp ... PLAIN b.cpp ... ALONE c.cpp ... PUBLIC x PRIVATE y): target
+# multitree_<name>, alias multitree::<name>, exported by Install.cmake under the alias. PLAIN: as multitree_plain_units().
+# ALONE: in no unit of several files.
 function(multitree_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
-  add_library(multitree_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "" "" "SOURCES;PLAIN;ALONE;PUBLIC;PRIVATE" ${ARGN})
+  multitree_units(units multitree_${name} ${ARG_SOURCES})
+  multitree_plain_units(plain multitree_${name} ${ARG_PLAIN})
+  add_library(multitree_${name} STATIC ${units} ${plain} ${ARG_ALONE})
   add_library(multitree::${name} ALIAS multitree_${name})
   set_target_properties(multitree_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(multitree_${name} PUBLIC cxx_std_20)

@@ -21,8 +21,11 @@ ni/mt_scoreboard.sv
 ni/mt_tx_port.sv
 ni/mt_rx_flits.sv
 ni/mt_rx_words.sv
+ni/mt_rx_slots.sv
 ni/mt_rx_port.sv
 ni/mt_csr.sv
+ni/mt_run_state.sv
+ni/mt_errors.sv
 ni/mt_ni.sv
 net/mt_node.sv
 net/mt_link.sv

@@ -23,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct BoundsFlags {
   NetworkFlags network;
   std::string collective = "all";
   std::uint32_t root = 0;
@@ -142,7 +142,7 @@ std::string to_text(const std::vector<Certified>& results, const Bounds& bounds,
 }
 
 /// Evaluates a certificate file, on its own network or on another.
-int check_file(const Flags& flags) {
+int check_file(const BoundsFlags& flags) {
   const CertificateFile file = parse_certificate_json(
       read_file(flags.check), flags.check == "-" ? "standard input" : flags.check);
   const Topology topology =
@@ -170,7 +170,7 @@ int check_file(const Flags& flags) {
   return report.ok() ? kOk : kNegativeAnswer;
 }
 
-std::vector<Collective> chosen_collectives(const Flags& flags) {
+std::vector<Collective> chosen_collectives(const BoundsFlags& flags) {
   if (flags.collective == "all") {
     const auto all = all_collectives();
     return {all.begin(), all.end()};
@@ -178,7 +178,7 @@ std::vector<Collective> chosen_collectives(const Flags& flags) {
   return {for_flag("--collective", [&] { return parse_collective(flags.collective); })};
 }
 
-int run(const Flags& flags) {
+int run(const BoundsFlags& flags) {
   if (!flags.check.empty()) return check_file(flags);
   if (flags.network.topology.empty()) {
     throw Error(ErrorCode::InvalidArgument, "bounds: expected --topology or --check, got neither");
@@ -213,7 +213,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_bounds_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<BoundsFlags>();
   CLI::App* app = parent.add_subcommand(
       "bounds", "What no schedule can beat on a network, exactly, with proofs");
   add_network_flags(*app, flags->network);

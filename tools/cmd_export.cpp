@@ -15,7 +15,7 @@
 namespace multitree::tools {
 namespace {
 
-struct Flags {
+struct ExportFlags {
   std::string format;
   WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}, .collective = {}};
   std::string output = "-";
@@ -27,7 +27,7 @@ struct Flags {
 };
 
 /// The schedule that the flags name; without a collective one of this.
-SchedulePlan plan_of(const Flags& flags, std::string_view collective = "allreduce") {
+SchedulePlan plan_of(const ExportFlags& flags, std::string_view collective = "allreduce") {
   WorkFlags work = flags.work;
   if (work.collective.empty()) work.collective = collective;
   return load_one(work, "export");
@@ -37,7 +37,7 @@ std::uint64_t bytes_of(std::string_view flag, const std::string& text, std::uint
   return text.empty() ? otherwise : for_flag(flag, [&] { return parse_bytes(text); });
 }
 
-void export_dot(const Flags& flags) {
+void export_dot(const ExportFlags& flags) {
   const WorkFlags& work = flags.work;
   if (work.schedule.empty() && !work.network.topology.empty() && work.algorithms.empty()) {
     return write_file(flags.output, write_topology_dot(load_network(work.network)));
@@ -50,7 +50,7 @@ void export_dot(const Flags& flags) {
              }));
 }
 
-void export_msccl(const Flags& flags) {
+void export_msccl(const ExportFlags& flags) {
   MscclOptions options = flags.msccl;
   options.min_bytes = bytes_of("--min-bytes", flags.min_bytes, options.min_bytes);
   options.max_bytes = bytes_of("--max-bytes", flags.max_bytes, options.max_bytes);
@@ -65,7 +65,7 @@ void export_msccl(const Flags& flags) {
              for_flag("export", [&] { return write_msccl_xml(plan.schedule, options); }));
 }
 
-void export_mscclpp(const Flags& flags) {
+void export_mscclpp(const ExportFlags& flags) {
   const MscclppOptions options{.blocks = flags.blocks,
                                .min_bytes = bytes_of("--min-bytes", flags.min_bytes, 0),
                                .max_bytes = bytes_of("--max-bytes", flags.max_bytes, UINT64_MAX)};
@@ -74,7 +74,7 @@ void export_mscclpp(const Flags& flags) {
              for_flag("export", [&] { return write_mscclpp_json(plan.schedule, options); }));
 }
 
-void export_chakra(const Flags& flags) {
+void export_chakra(const ExportFlags& flags) {
   if (flags.output == "-") {
     throw Error(ErrorCode::InvalidArgument,
                 "--output: expected a prefix, for one file PREFIX.RANK.et a rank, got none");
@@ -94,7 +94,7 @@ void export_chakra(const Flags& flags) {
 }
 
 struct Format : FormatRow {
-  void (*write)(const Flags&);
+  void (*write)(const ExportFlags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
@@ -129,7 +129,7 @@ void check_flags(const CLI::App& app, const Format& format) {
   }
 }
 
-void add_format_flags(CLI::App& app, Flags& flags) {
+void add_format_flags(CLI::App& app, ExportFlags& flags) {
   app.add_option("--chunk", flags.chunk, "dot: whose tree")
       ->check(number_from(0))
       ->capture_default_str();
@@ -157,7 +157,7 @@ void add_format_flags(CLI::App& app, Flags& flags) {
 std::vector<FormatRow> export_formats() { return {formats().begin(), formats().end()}; }
 
 Command add_export_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ExportFlags>();
   CLI::App* app = parent.add_subcommand(
       "export", "Draw a network or a tree, or write a schedule for another program");
   add_format_argument(*app, flags->format, export_formats());

@@ -12,7 +12,7 @@
 namespace multitree::tools {
 namespace {
 
-struct Flags {
+struct ImportFlags {
   std::string format;
   std::string file;
   std::string topology;
@@ -24,7 +24,7 @@ struct Flags {
 constexpr FormatRow kMsccl{"msccl", "MSCCL's XML"};
 constexpr FormatRow kForestcoll{"forestcoll", "the trees that ForestColl writes"};
 
-Schedule parse(const Flags& flags, const Topology& topology) {
+Schedule parse(const ImportFlags& flags, const Topology& topology) {
   const std::string text = read_file(flags.file);
   const std::string shown = flags.file == "-" ? "standard input" : flags.file;
   if (flags.format == kMsccl.name) return parse_msccl_xml(text, shown, topology);
@@ -38,7 +38,7 @@ Schedule parse(const Flags& flags, const Topology& topology) {
                   [&] { return parse_forestcoll_xml(text, shown, topology, options); });
 }
 
-int run(const Flags& flags, const CLI::App& app) {
+int run(const ImportFlags& flags, const CLI::App& app) {
   for (const char* flag : {"--collective", "--segments"}) {
     if (flags.format != kForestcoll.name && app.count(flag) > 0) {
       throw Error(ErrorCode::InvalidArgument,
@@ -57,7 +57,7 @@ int run(const Flags& flags, const CLI::App& app) {
 std::vector<FormatRow> import_formats() { return {kMsccl, kForestcoll}; }
 
 Command add_import_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ImportFlags>();
   CLI::App* app = parent.add_subcommand(
       "import", "Read a schedule of another program, verify it, and write it as a schedule file");
   add_format_argument(*app, flags->format, import_formats());

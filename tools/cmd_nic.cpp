@@ -23,7 +23,7 @@ constexpr std::uint32_t kElementBytes = 4;  // float
 /// Relative tables are as long as there are ranks.
 constexpr std::uint64_t kMostRelativeRanks = 1U << 24;
 
-struct Flags {
+struct NicFlags {
   WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}};
   std::string size = "1MiB";
   bool nops = false, relative = false, json = false;
@@ -33,13 +33,13 @@ struct Flags {
 };
 
 /// Whole shards of whole elements, as the runtime pads them.
-nic::TableOptions options_of(const Flags& flags, std::uint32_t ranks) {
+nic::TableOptions options_of(const NicFlags& flags, std::uint32_t ranks) {
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const std::uint64_t unit = std::uint64_t{kElementBytes} * ranks;
   return {.elements = (bytes + unit - 1) / unit * ranks, .nops = flags.nops};
 }
 
-nic::Tables compile_relative(const Flags& flags) {
+nic::Tables compile_relative(const NicFlags& flags) {
   const WorkFlags& work = flags.work;
   if (!work.schedule.empty() || work.network.topology.empty() ||
       !work.network.changes.given().empty() ||
@@ -60,7 +60,7 @@ nic::Tables compile_relative(const Flags& flags) {
   });
 }
 
-nic::Tables compile(const Flags& flags) {
+nic::Tables compile(const NicFlags& flags) {
   if (flags.relative) return compile_relative(flags);
   const SchedulePlan plan = load_one(flags.work, "nic");
   return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
@@ -154,7 +154,7 @@ std::string to_text(const ordered_json& json) {
   return text;
 }
 
-int write_tables(const Flags& flags) {
+int write_tables(const NicFlags& flags) {
   const nic::Tables tables = compile(flags);
   std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
   if (!flags.memory.empty()) {
@@ -169,7 +169,7 @@ int write_tables(const Flags& flags) {
   return kOk;
 }
 
-int show(const Flags& flags) {
+int show(const NicFlags& flags) {
   const nic::Tables tables = nic::read_image(read_file(flags.image), flags.image);
   const std::uint32_t rank = flags.rank.value_or(0);
   if (rank >= tables.of_rank.size()) {
@@ -184,7 +184,7 @@ int show(const Flags& flags) {
   return kOk;
 }
 
-int size(const Flags& flags) {
+int size(const NicFlags& flags) {
   const ordered_json json = sizes(compile(flags));
   if (flags.json) {
     print_json(json);
@@ -194,7 +194,7 @@ int size(const Flags& flags) {
   return kOk;
 }
 
-void add_source_flags(CLI::App& app, Flags& flags) {
+void add_source_flags(CLI::App& app, NicFlags& flags) {
   add_network_flags(app, flags.work.network)->required(false);
   app.add_option("-s,--schedule", flags.work.schedule, "Schedule file; '-': standard input");
   app.add_option("-a,--algorithm", flags.work.algorithms,
@@ -210,7 +210,7 @@ void add_source_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Command add_nic_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<NicFlags>();
   CLI::App* app = parent.add_subcommand("nic", "Schedule tables of network interfaces");
   app->require_subcommand(1);
   CLI::App* tables = app->add_subcommand("tables", "Write the tables of all ranks as one image");

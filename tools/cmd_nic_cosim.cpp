@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct CosimFlags {
   WorkFlags work;
   std::string sizes = "64KiB";
   InterfaceFlags interface;
@@ -27,7 +27,7 @@ struct Flags {
   bool json = false;
 };
 
-nic::Parameters parameters_of(const Flags& flags) {
+nic::Parameters parameters_of(const CosimFlags& flags) {
   nic::Parameters p = parameters_of(flags.interface);
   if (flags.ports_per_unit != 0) p.ports_per_unit = flags.ports_per_unit;
   return p;
@@ -54,7 +54,7 @@ ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
           {"errors", row.errors}};
 }
 
-std::string header_of(const Flags& flags, const Work& work) {
+std::string header_of(const CosimFlags& flags, const Work& work) {
   return fmt::format(
       "# {} on {}, {} ranks: C++ model and hardware, every cycle; {}\n"
       "# link: share of the cycles in which the busiest link carries a flit\n"
@@ -64,7 +64,7 @@ std::string header_of(const Flags& flags, const Work& work) {
       "link", "cycles/s", "cycles");
 }
 
-void check_wave(const Flags& flags, std::size_t runs) {
+void check_wave(const CosimFlags& flags, std::size_t runs) {
   if (flags.request.wave.empty()) return;
   check_writable(flags.request.wave);
   if (runs != 1) {
@@ -73,7 +73,7 @@ void check_wave(const Flags& flags, std::size_t runs) {
   }
 }
 
-int run(const Flags& flags) {
+int run(const CosimFlags& flags) {
   const nic::Parameters parameters = parameters_of(flags);
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : for_flag("--size", [&] { return split_list(flags.sizes); })) {
@@ -108,7 +108,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_nic_cosim_command(CLI::App& nic) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CosimFlags>();
   CLI::App* app = nic.add_subcommand(
       "cosim", "Run the C++ model and the hardware side by side, and compare every cycle");
   auto* schedule =

@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::uint32_t kMostCycles = 1U << 24;  // as nic::cycles_of()
 
-struct Flags {
+struct TopFlags {
   NetworkFlags network;
   std::uint32_t latency = 0;
   std::string rtl = "rtl", output;
 };
 
-int write_top(const Flags& flags) {
+int write_top(const TopFlags& flags) {
   const Topology topology = load_network(flags.network);
   const nic::Wiring wiring =
       for_flag("--topology", [&] { return nic::wire(topology, {}, flags.latency); });
@@ -43,7 +43,7 @@ int write_top(const Flags& flags) {
 }  // namespace
 
 Command add_nic_top_command(CLI::App& nic) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TopFlags>();
   CLI::App* app = nic.add_subcommand("top", "Write a network's hardware as one module");
   add_network_flags(*app, flags->network);
   app->add_option("--latency", flags->latency,

@@ -18,14 +18,14 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct ReplanFlags {
   std::string schedule;
   NetworkFlags network;
   std::string output;
   bool json = false;
 };
 
-Topology new_network(const Flags& flags, const Topology& old) {
+Topology new_network(const ReplanFlags& flags, const Topology& old) {
   if (!flags.network.topology.empty()) return load_network(flags.network);
   if (flags.network.changes.given().empty()) {
     throw Error(ErrorCode::InvalidArgument,
@@ -75,7 +75,7 @@ std::string to_text(const Replan& replan, const Topology& topology) {
                             report.seconds, report.verify_seconds);
 }
 
-int run(const Flags& flags) {
+int run(const ReplanFlags& flags) {
   if (!flags.output.empty()) check_writable(flags.output);
   const SchedulePlan old = load_schedule(flags.schedule);
   const Topology topology = new_network(flags, old.topology);
@@ -96,7 +96,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_replan_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ReplanFlags>();
   CLI::App* app = parent.add_subcommand(
       "replan", "Repair a schedule for a network that has failed links, switches or ranks");
   app->add_option("schedule", flags->schedule, "Schedule file ('-': standard input)")->required();

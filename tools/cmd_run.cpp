@@ -214,7 +214,7 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
-    write_files(flags.observe, observer);
+    write_observed(flags.observe, observer);
   }
   return wrong == 0 ? kOk : kNegativeAnswer;
 }

@@ -3,7 +3,6 @@
 /// `multitree schedule`: generates, verifies and reports schedules, and writes them.
 #include <fmt/format.h>
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/certificate/certify.hpp"
@@ -24,7 +23,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct ScheduleFlags {
   NetworkFlags network;
   std::string algorithms = "multitree";
   std::string collective = "allreduce";
@@ -41,10 +40,8 @@ struct Result {
   double generation_seconds = 0;
 };
 
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
-
 Result generate(const std::string& algorithm, const Topology& topology, const Bounds& bounds,
-                const Certificate& certificate, const Flags& flags, Progress& progress) {
+                const Certificate& certificate, const ScheduleFlags& flags, Progress& progress) {
   Result result;
   progress.update(fmt::format("generating {} on {}", algorithm, topology.name()));
   const Collective collective = certificate.collective;
@@ -119,7 +116,7 @@ std::string to_table(const std::vector<Result>& results, const Topology& topolog
          format_table(rows);
 }
 
-int run(const Flags& flags) {
+int run(const ScheduleFlags& flags) {
   const std::vector<std::string> names =
       for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
   if (names.size() > 1 && !flags.output.empty()) {
@@ -166,7 +163,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_schedule_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<ScheduleFlags>();
   CLI::App* app = parent.add_subcommand(
       "schedule", "Generate a schedule, verify it, and compare it with the network's bounds");
   add_network_flags(*app, flags->network)->required();

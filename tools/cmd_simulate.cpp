@@ -23,7 +23,7 @@
 namespace multitree::tools {
 namespace {
 
-struct Flags {
+struct SimulateFlags {
   WorkFlags work;
   std::string first = "32K", last = "64M", increment = "0";
   std::uint32_t factor = 4;
@@ -39,7 +39,7 @@ struct Flags {
 /// Moving numbers takes memory: by default it is done up to this much in all ranks' buffers.
 constexpr std::uint64_t kCheckedBytes = std::uint64_t{1} << 30;
 
-nic::Parameters parameters_of(const Flags& flags) {
+nic::Parameters parameters_of(const SimulateFlags& flags) {
   nic::Parameters p = parameters_of(flags.interface);
   if (!flags.reduction.empty()) {
     p.reduction = flags.reduction == "store"       ? nic::Reduction::Store
@@ -95,7 +95,7 @@ nic::Fault parse_fault(const std::string& text, const Topology& topology) {
   return fault;
 }
 
-bool moves_data(const Flags& flags, const Work& work, const nic::Parameters& p,
+bool moves_data(const SimulateFlags& flags, const Work& work, const nic::Parameters& p,
                 std::uint64_t bytes) {
   if (flags.check != "auto") return flags.check == "1";
   return bytes * work.topology.num_ranks() <= kCheckedBytes && p.element_bytes == 4 &&
@@ -104,7 +104,7 @@ bool moves_data(const Flags& flags, const Work& work, const nic::Parameters& p,
 
 class Simulations {
  public:
-  Simulations(const Flags& flags, const Work& work, const nic::Parameters& parameters)
+  Simulations(const SimulateFlags& flags, const Work& work, const nic::Parameters& parameters)
       : flags_(flags),
         work_(work),
         parameters_(parameters),
@@ -166,7 +166,7 @@ class Simulations {
   }
 
  private:
-  const Flags& flags_;
+  const SimulateFlags& flags_;
   const Work& work_;
   const nic::Parameters& parameters_;
   nic::Model model_;
@@ -175,7 +175,7 @@ class Simulations {
   SimulationSetup setup_;
 };
 
-void check_outputs(const Flags& flags, const Work& work, std::size_t sizes) {
+void check_outputs(const SimulateFlags& flags, const Work& work, std::size_t sizes) {
   for (const std::string& file : {flags.json_file, flags.trace, flags.plot}) {
     if (!file.empty()) check_writable(file);
   }
@@ -191,7 +191,7 @@ void check_outputs(const Flags& flags, const Work& work, std::size_t sizes) {
   }
 }
 
-int run(const Flags& flags) {
+int run(const SimulateFlags& flags) {
   const nic::Parameters parameters = parameters_of(flags);
   if (flags.print_config) {
     print(nic::write_parameters(parameters));
@@ -231,7 +231,7 @@ int run(const Flags& flags) {
   return failed ? kNegativeAnswer : kOk;
 }
 
-void add_model_flags(CLI::App& app, Flags& flags) {
+void add_model_flags(CLI::App& app, SimulateFlags& flags) {
   app.add_option(
          "--model", flags.model,
          "flit (every cycle), message (events, within a few percent), alphabeta, or rtl: the "
@@ -257,7 +257,7 @@ void add_model_flags(CLI::App& app, Flags& flags) {
 }  // namespace
 
 Command add_simulate_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SimulateFlags>();
   CLI::App* app = parent.add_subcommand(
       "simulate", "Simulate schedules on a network of interfaces, routers and links");
   auto* schedule = app->add_option("-s,--schedule", flags->work.schedule,

@@ -3,7 +3,6 @@
 /// `multitree symmetric`: optimal schedules of networks with millions of ranks that are all alike.
 #include <fmt/format.h>
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/symmetric/symmetric_schedule.hpp"
@@ -19,15 +18,13 @@ using nlohmann::ordered_json;
 /// Without an explicit network there is room for more ranks: 4096x4096.
 constexpr std::uint64_t kMostRanks = 1U << 24;
 
-struct Flags {
+struct SymmetricFlags {
   std::string topology;
   std::string collective = "allreduce";
   std::string chunks = "1";
   std::optional<std::uint32_t> rank, step;
   bool json = false;
 };
-
-double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 /// The names of the families whose ranks are alike.
 std::string alike() {
@@ -38,13 +35,8 @@ std::string alike() {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-std::string to_text(Rational value) {
-  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
-                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
-}
-
-ordered_json summary(const Flags& flags, const SymmetricSchedule& schedule, double generation,
-                     double verification) {
+ordered_json summary(const SymmetricFlags& flags, const SymmetricSchedule& schedule,
+                     double generation, double verification) {
   return {{"topology", flags.topology},
           {"collective", to_string(schedule.collective())},
           {"ranks", schedule.graph().size()},
@@ -66,7 +58,8 @@ std::string_view name_of(Op op) { return op == Op::Reduce ? "reduce" : "copy"; }
 
 /// Prints what is asked for row by row, as it may be long.
 template <class Format>
-void print_transfers(const SymmetricSchedule& schedule, const Flags& flags, Format format) {
+void print_transfers(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
+                     Format format) {
   const std::uint32_t begin = flags.step.value_or(0);
   const std::uint32_t end = flags.step ? begin + 1 : schedule.num_steps();
   std::string text;
@@ -94,7 +87,7 @@ void check_range(std::string_view flag, std::optional<std::uint32_t> value, std:
               fmt::format("{}: expected a number below {}, got {}", flag, end, *value));
 }
 
-void print_as_json(const SymmetricSchedule& schedule, const Flags& flags,
+void print_as_json(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
                    const ordered_json& json) {
   if (!flags.rank && !flags.step) return print_json(json);
   std::string text = json.dump(2);
@@ -111,7 +104,7 @@ void print_as_json(const SymmetricSchedule& schedule, const Flags& flags,
   print("\n  ]\n}\n");
 }
 
-void print_as_text(const SymmetricSchedule& schedule, const Flags& flags,
+void print_as_text(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
                    const ordered_json& json) {
   if (flags.rank || flags.step) {
     print(fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op", "chunk", "src", "dst"));
@@ -130,7 +123,7 @@ void print_as_text(const SymmetricSchedule& schedule, const Flags& flags,
   print(text);
 }
 
-int run(const Flags& flags) {
+int run(const SymmetricFlags& flags) {
   CayleyGraph graph = for_flag(
       "--topology", [&] { return uniform_cayley_graph(Spec::parse(flags.topology), kMostRanks); });
   const Collective collective =
@@ -158,7 +151,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_symmetric_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<SymmetricFlags>();
   CLI::App* app = parent.add_subcommand(
       "symmetric", "The optimal schedule of a huge network whose ranks are all alike, or a part");
   app->add_option("-t,--topology", flags->topology,

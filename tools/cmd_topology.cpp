@@ -16,17 +16,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct TopologyFlags {
   NetworkFlags network;
   std::string output;
   std::string format;
   bool json = false;
 };
-
-std::string to_text(Rational value) {
-  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
-                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
-}
 
 std::string degree_text(const Topology& topology) {
   std::size_t least = SIZE_MAX, most = 0;
@@ -83,7 +78,7 @@ void print_summary(const ordered_json& json) {
   print(text);
 }
 
-int run(const Flags& flags) {
+int run(const TopologyFlags& flags) {
   const Topology topology = load_network(flags.network);
   if (!flags.output.empty()) {
     write_network(topology, flags.output, flags.format);
@@ -102,7 +97,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_topology_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TopologyFlags>();
   CLI::App* app = parent.add_subcommand("topology", "Describe a network, or write it to a file");
   app->require_subcommand(0, 1);
   const CLI::Option* topology = add_network_flags(*app, flags->network);

@@ -17,7 +17,7 @@ using discovery::Known;
 using discovery::NvLinks;
 using nlohmann::ordered_json;
 
-struct Flags {
+struct DiscoverFlags {
   std::string hwloc, hosts, output, format;
   std::uint32_t processes = 0;
   bool json = false;
@@ -150,7 +150,7 @@ void print_text(const Host& host, const HostNetwork& network) {
   }
 }
 
-int run(const Flags& flags) {
+int run(const DiscoverFlags& flags) {
   const Host host = discovery::discover_host({.hwloc_file = flags.hwloc});
   discovery::HostNetworkOptions options{.processes = flags.processes, .hosts = {}};
   if (!flags.hosts.empty()) {
@@ -171,7 +171,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_topology_discover_command(CLI::App& topology) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DiscoverFlags>();
   CLI::App* app = topology.add_subcommand(
       "discover", "Describe this host: NUMA nodes, GPUs, network interfaces, and their links");
   app->add_option("--hwloc", flags->hwloc,

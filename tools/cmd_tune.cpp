@@ -21,7 +21,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct TuneFlags {
   NetworkFlags network;
   std::string algorithms;
   std::string collective = "allreduce";
@@ -96,7 +96,7 @@ ordered_json to_json(const TuneResult& result, const Topology& topology, Collect
           {"candidates", std::move(candidates)}};
 }
 
-TuneOptions tune_options(const Flags& flags) {
+TuneOptions tune_options(const TuneFlags& flags) {
   TuneOptions options;
   options.first = for_flag("-b", [&] { return parse_bytes(flags.first); });
   options.last = for_flag("-e", [&] { return parse_bytes(flags.last); });
@@ -113,7 +113,7 @@ TuneOptions tune_options(const Flags& flags) {
   return options;
 }
 
-int run(const Flags& flags) {
+int run(const TuneFlags& flags) {
   if (!flags.output.empty()) check_writable(flags.output);
   const Topology topology = load_network(flags.network);
   const Collective collective =
@@ -150,7 +150,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_tune_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TuneFlags>();
   CLI::App* app = parent.add_subcommand(
       "tune", "Find the fastest schedule for every size, and write them as a plan");
   add_network_flags(*app, flags->network)->required();

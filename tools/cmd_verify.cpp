@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Flags {
+struct VerifyFlags {
   std::string schedule;
   std::string topology;
   std::size_t max_violations = 20;
@@ -67,7 +67,8 @@ void print_answer(const SchedulePlan& plan, const Topology& topology, const Veri
 }
 
 /// What the certificate in the file proves, and how near the schedule comes to it.
-CertificateReport check(const SchedulePlan& plan, const Topology& topology, const Flags& flags) {
+CertificateReport check(const SchedulePlan& plan, const Topology& topology,
+                        const VerifyFlags& flags) {
   if (!plan.certificate) {
     throw Error(ErrorCode::InvalidInput,
                 fmt::format("{}: expected a certificate (key 'certificate') to check, got none",
@@ -115,7 +116,7 @@ void print_answer(const CertificateReport& report) {
 }
 
 /// Verifies one schedule and says so; `json` is what --json prints of it.
-bool answer(const SchedulePlan& plan, const Flags& flags, ordered_json& json) {
+bool answer(const SchedulePlan& plan, const VerifyFlags& flags, ordered_json& json) {
   const VerifyReport report =
       verify(plan.schedule, plan.topology, {.max_violations = flags.max_violations});
   // A schedule that is not correct has no load worth comparing.
@@ -130,7 +131,7 @@ bool answer(const SchedulePlan& plan, const Flags& flags, ordered_json& json) {
   return report.ok() && (!proof || proof->ok());
 }
 
-int run(const Flags& flags) {
+int run(const VerifyFlags& flags) {
   const Progress progress("verifying " + flags.schedule);
   PlanFile file = load_plan(flags.schedule);
   if (!flags.topology.empty()) {
@@ -149,7 +150,7 @@ int run(const Flags& flags) {
 }  // namespace
 
 Command add_verify_command(CLI::App& parent) {
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<VerifyFlags>();
   CLI::App* app = parent.add_subcommand(
       "verify", "Prove that a schedule does its collective on its network without contention");
   app->add_option("schedule", flags->schedule, "Schedule or plan file ('-': standard input)")

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -186,6 +187,13 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   }
   return text;
 }
+
+std::string to_text(Rational value) {
+  return value.denominator() == 1 ? fmt::format("{}", value.numerator())
+                                  : fmt::format("{}/{}", value.numerator(), value.denominator());
+}
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::vector<std::string> split_list(std::string_view text) {
   std::vector<std::string> items;

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "algorithms/bounds.hpp"
 #include "algorithms/io/io.hpp"
 #include "topologies/degrade.hpp"
 #include "topologies/error.hpp"
@@ -116,6 +117,12 @@ CLI::Validator network_formats();
 
 /// Columns aligned to the right, the first to the left; two spaces between.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+/// A whole number, or "numerator/denominator".
+std::string to_text(Rational value);
+
+/// Processor time of this process so far.
+double cpu_seconds();
 
 /// Splits "a,b,c"; \throws Error(InvalidArgument) on an empty item.
 std::vector<std::string> split_list(std::string_view text);

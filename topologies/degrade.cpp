@@ -20,14 +20,16 @@
 namespace multitree {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidArgument, what); }
+[[noreturn]] void fail_change(const std::string& what) {
+  throw Error(ErrorCode::InvalidArgument, what);
+}
 
 std::vector<std::string_view> split(std::string_view text) {
   std::vector<std::string_view> items;
   for (;;) {
     const std::size_t end = text.find(',');
     items.push_back(text.substr(0, end));
-    if (items.back().empty()) fail("empty item in a list");
+    if (items.back().empty()) fail_change("empty item in a list");
     if (end == std::string_view::npos) return items;
     text.remove_prefix(end + 1);
   }
@@ -60,15 +62,16 @@ class Finder {
 
   [[nodiscard]] NodeId node(std::string_view text) const {
     if (const auto node = find_node(text)) return *node;
-    fail(fmt::format("'{}' is neither a rank below {} nor the name of a node", text,
-                     topology_.num_ranks()));
+    fail_change(fmt::format("'{}' is neither a rank below {} nor the name of a node", text,
+                            topology_.num_ranks()));
   }
 
   /// "A-B": the links there and those back; "A>B": those there. At least one.
   [[nodiscard]] std::pair<std::vector<LinkId>, std::vector<LinkId>> links(
       std::string_view item) const {
     std::size_t mark = item.find_first_of("->");
-    if (mark == std::string_view::npos) fail(fmt::format("expected A-B or A>B, got '{}'", item));
+    if (mark == std::string_view::npos)
+      fail_change(fmt::format("expected A-B or A>B, got '{}'", item));
     for (std::size_t at = mark; at != std::string_view::npos;
          at = item.find_first_of("->", at + 1)) {
       if (!find_node(item.substr(0, at)) || !find_node(item.substr(at + 1))) continue;
@@ -78,7 +81,7 @@ class Finder {
     const NodeId a = node(item.substr(0, mark)), b = node(item.substr(mark + 1));
     auto there = between(a, b);
     auto back = item[mark] == '-' ? between(b, a) : std::vector<LinkId>{};
-    if (there.empty() && back.empty()) fail(fmt::format("there is no link {}", item));
+    if (there.empty() && back.empty()) fail_change(fmt::format("there is no link {}", item));
     return {std::move(there), std::move(back)};
   }
 
@@ -118,7 +121,7 @@ void remove_links(Draft& draft, const Finder& finder, std::string_view item) {
     const std::size_t count = number ? *number : links.size();
     if (links.empty()) continue;
     if (count > links.size() || count == 0) {
-      fail(fmt::format("{}: expected 1 to {} links, got {}", subject, links.size(), count));
+      fail_change(fmt::format("{}: expected 1 to {} links, got {}", subject, links.size(), count));
     }
     for (std::size_t i = links.size() - count; i < links.size(); ++i) {
       draft.copies[index(links[i])] = 0;
@@ -150,7 +153,7 @@ Bandwidth slowed(Bandwidth bandwidth, std::string_view text) {
       std::string(after) + std::string(9, '0').substr(std::min<std::size_t>(after.size(), 9)));
   if (!whole || !digits || after.size() > 9 || (point < text.size() && after.empty()) ||
       *whole > 1 || *whole * kScale + *digits > kScale || *whole + *digits == 0) {
-    fail(fmt::format(
+    fail_change(fmt::format(
         "expected a fraction above 0 and up to 1 of at most 9 decimals, or a bandwidth, got '{}'",
         text));
   }
@@ -162,7 +165,8 @@ Bandwidth slowed(Bandwidth bandwidth, std::string_view text) {
 void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
   const auto [subject, value] = split_value(item);
   if (value.empty()) {
-    fail(fmt::format("expected NODE:FRACTION or A-B:FRACTION, as in 5:0.25, got '{}'", item));
+    fail_change(
+        fmt::format("expected NODE:FRACTION or A-B:FRACTION, as in 5:0.25, got '{}'", item));
   }
   std::vector<LinkId> links;
   if (const auto node = finder.find_node(subject)) {
@@ -185,7 +189,8 @@ void multiply_links(Draft& draft, const Finder& finder, std::string_view item) {
   const auto [subject, value] = all ? std::pair(std::string_view{}, item) : split_value(item);
   const auto count = to_number<std::uint32_t>(value);
   if (!count || *count == 0 || *count > kMaxLinks) {
-    fail(fmt::format("expected A-B:COUNT or COUNT, from 1 to {}, got '{}'", kMaxLinks, item));
+    fail_change(
+        fmt::format("expected A-B:COUNT or COUNT, from 1 to {}, got '{}'", kMaxLinks, item));
   }
   if (all) {
     for (std::uint64_t& copies : draft.copies) copies *= *count;
@@ -197,7 +202,7 @@ void multiply_links(Draft& draft, const Finder& finder, std::string_view item) {
   }
   std::uint64_t total = 0;
   for (const std::uint64_t copies : draft.copies) total += copies;
-  if (total > kMaxLinks) fail(fmt::format("at most {} links, got {}", kMaxLinks, total));
+  if (total > kMaxLinks) fail_change(fmt::format("at most {} links, got {}", kMaxLinks, total));
 }
 
 /// Applies one option.
@@ -207,7 +212,7 @@ void apply(Draft& draft, const Finder& finder, const std::string& option,
     draft.members = parse_ranks(value, draft.original.num_ranks());
     for (const Rank rank : *draft.members) {
       if (!draft.gone[index(draft.original.node_of(rank))]) continue;
-      fail(fmt::format("expected ranks that are not dead, got {}", index(rank)));
+      fail_change(fmt::format("expected ranks that are not dead, got {}", index(rank)));
     }
     return;
   }
@@ -245,13 +250,13 @@ Topology change_network(const Topology& topology, const NetworkChanges& changes,
     try {
       apply(draft, finder, option, value);
     } catch (const Error& error) {
-      fail(fmt::format("{}: {}", option, error.what()));
+      fail_change(fmt::format("{}: {}", option, error.what()));
     }
   }
   try {
     return finish(draft, std::move(name));
   } catch (const Error& error) {
-    fail(fmt::format("{}: {}", fmt::join(options, ", "), error.what()));
+    fail_change(fmt::format("{}: {}", fmt::join(options, ", "), error.what()));
   }
 }
 

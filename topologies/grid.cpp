@@ -13,8 +13,6 @@
 namespace multitree {
 namespace {
 
-constexpr std::size_t kAnyNumber = std::numeric_limits<std::size_t>::max();
-
 // The rank after `rank` in a dimension, if a link leads there.
 //
 //   dims 4x3: rank = x + 4*y        stride(x) = 1, stride(y) = 4
@@ -56,11 +54,11 @@ Topology make_ring(const Spec& spec) { return make_grid(spec, spec.dims(1, 1), 3
 
 Topology make_torus(const Spec& spec) {
   const bool doubled = spec.get_number("double", 0, 0, 1) == 1;
-  return make_grid(spec, spec.dims(1, kAnyNumber), doubled ? 2 : 3);
+  return make_grid(spec, spec.dims(1, SIZE_MAX), doubled ? 2 : 3);
 }
 
 Topology make_mesh(const Spec& spec) {
-  return make_grid(spec, spec.dims(1, kAnyNumber), std::numeric_limits<std::uint32_t>::max());
+  return make_grid(spec, spec.dims(1, SIZE_MAX), std::numeric_limits<std::uint32_t>::max());
 }
 
 /// Parts of rings are paths.
@@ -113,7 +111,7 @@ TopologyFamily torus_family() {
           .graph =
               [](const Spec& spec, std::uint64_t most_ranks) {
                 const bool doubled = spec.get_number("double", 0, 0, 1) == 1;
-                return CayleyGraph::torus(spec.dims(1, kAnyNumber, 1, most_ranks), doubled);
+                return CayleyGraph::torus(spec.dims(1, SIZE_MAX, 1, most_ranks), doubled);
               },
           .speeds_by_dimension = true};
 }

@@ -15,9 +15,11 @@
 namespace multitree {
 namespace {
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidArgument, what); }
+[[noreturn]] void fail_group(const std::string& what) {
+  throw Error(ErrorCode::InvalidArgument, what);
+}
 
-std::optional<std::uint32_t> to_number(std::string_view text) {
+std::optional<std::uint32_t> to_rank(std::string_view text) {
   std::uint32_t value = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, value);
@@ -32,30 +34,30 @@ struct Range {
 
 Range parse_range(std::string_view item) {
   const std::size_t dash = item.find('-'), colon = item.find(':');
-  const auto first = to_number(item.substr(0, std::min(dash, colon)));
+  const auto first = to_rank(item.substr(0, std::min(dash, colon)));
   auto last = first;
   std::optional<std::uint32_t> step = 1;
   if (dash != std::string_view::npos) {
     const std::string_view rest = item.substr(dash + 1);
-    last = to_number(rest.substr(0, rest.find(':')));
+    last = to_rank(rest.substr(0, rest.find(':')));
   }
-  if (colon != std::string_view::npos) step = to_number(item.substr(colon + 1));
+  if (colon != std::string_view::npos) step = to_rank(item.substr(colon + 1));
   const bool step_alone = dash == std::string_view::npos && colon != std::string_view::npos;
   if (!first || !last || !step || *step == 0 || step_alone) {
-    fail(fmt::format("expected ranks as in 0-15,32 or 0-30:2, got '{}'", item));
+    fail_group(fmt::format("expected ranks as in 0-15,32 or 0-30:2, got '{}'", item));
   }
   return {*first, *last, *step};
 }
 
 void check_members(std::span<const Rank> members, std::uint32_t num_ranks) {
   std::vector<bool> seen(num_ranks, false);
-  if (members.empty()) fail("expected at least one rank, got none");
+  if (members.empty()) fail_group("expected at least one rank, got none");
   for (const Rank rank : members) {
     if (index(rank) >= num_ranks) {
-      fail(fmt::format("expected ranks below {}, got {}", num_ranks, index(rank)));
+      fail_group(fmt::format("expected ranks below {}, got {}", num_ranks, index(rank)));
     }
     if (seen[index(rank)]) {
-      fail(fmt::format("expected each rank once, got {} twice", index(rank)));
+      fail_group(fmt::format("expected each rank once, got {} twice", index(rank)));
     }
     seen[index(rank)] = true;
   }
@@ -70,7 +72,7 @@ std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks) {
     const Range range = parse_range(text.substr(begin, end - begin));
     for (const std::uint32_t end_of_range : {range.first, range.last}) {
       if (end_of_range >= num_ranks) {
-        fail(fmt::format("expected ranks below {}, got {}", num_ranks, end_of_range));
+        fail_group(fmt::format("expected ranks below {}, got {}", num_ranks, end_of_range));
       }
     }
     const std::int64_t step = range.first <= range.last ? range.step : -std::int64_t{range.step};

@@ -46,7 +46,7 @@ Structure structure(const std::vector<std::uint32_t>& dims) {
   return grid_structure(std::vector<std::uint32_t>(dims[0], 2), Line::Ring);
 }
 
-CayleyGraph graph(const Spec& spec, std::uint64_t most_ranks) {
+CayleyGraph hypercube_graph(const Spec& spec, std::uint64_t most_ranks) {
   const std::uint32_t dimensions = spec.dims(1, 1, 0)[0];
   if (dimensions >= 32 || std::uint64_t{1} << dimensions > most_ranks) {
     spec.fail(fmt::format("dims: at most {} ranks, got 2^{}", most_ranks, dimensions));
@@ -66,7 +66,7 @@ TopologyFamily hypercube_family() {
           .example = "hypercube:4",
           .make = make_hypercube,
           .structure = structure,
-          .graph = graph};
+          .graph = hypercube_graph};
 }
 
 }  // namespace multitree

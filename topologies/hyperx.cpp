@@ -16,7 +16,7 @@ namespace {
 //   hyperx:3x2       3 -- 4 -- 5 -(3)     rank = x + A*(y + B*...)
 //                    |    |    |          two ranks are linked if they differ in one coordinate
 //                    0 -- 1 -- 2 -(0)
-CayleyGraph graph(const Spec& spec, std::uint64_t most_ranks) {
+CayleyGraph hyperx_graph(const Spec& spec, std::uint64_t most_ranks) {
   std::vector<std::uint32_t> sizes = spec.dims(1, SIZE_MAX, 1, most_ranks);
   std::vector<std::uint32_t> generators;
   for (std::uint32_t stride = 1; const std::uint32_t size : sizes) {
@@ -39,10 +39,11 @@ TopologyFamily hyperx_family() {
       .example = "hyperx:4x4",
       .make =
           [](const Spec& spec) {
-            return make_cayley_network(spec, graph(spec, Spec::kMaxRanks), spec.dims(1, SIZE_MAX));
+            return make_cayley_network(spec, hyperx_graph(spec, Spec::kMaxRanks),
+                                       spec.dims(1, SIZE_MAX));
           },
       .structure = [](const auto& dims) { return grid_structure(dims, Line::Complete, "hyperx"); },
-      .graph = graph};
+      .graph = hyperx_graph};
 }
 
 }  // namespace multitree

@@ -20,7 +20,9 @@ namespace {
 
 using Ranks = std::vector<std::uint32_t>;
 
-[[noreturn]] void fail(const std::string& what) { throw Error(ErrorCode::InvalidArgument, what); }
+[[noreturn]] void fail_placement(const std::string& what) {
+  throw Error(ErrorCode::InvalidArgument, what);
+}
 
 bool same_host(std::string_view a, std::string_view b) {
   const bool both_long = a.find('.') != a.npos && b.find('.') != b.npos;
@@ -44,7 +46,7 @@ std::vector<HostProcesses> by_host(std::span<const std::string> hosts) {
 
 void check_count(std::size_t ranks, std::size_t processes) {
   if (ranks == processes) return;
-  fail(fmt::format("expected {} processes, one for each rank, got {}", ranks, processes));
+  fail_placement(fmt::format("expected {} processes, one for each rank, got {}", ranks, processes));
 }
 
 std::vector<std::string_view> words_of(std::string_view line) {
@@ -64,12 +66,12 @@ std::vector<std::string_view> words_of(std::string_view line) {
 std::vector<Rank> ranks_named(std::string_view text, const Topology& topology) {
   for (const Node& node : topology.nodes()) {
     if (node.name != text) continue;
-    if (!node.rank) fail(fmt::format("expected a rank, {} is a switch", text));
+    if (!node.rank) fail_placement(fmt::format("expected a rank, {} is a switch", text));
     return {*node.rank};
   }
   if (text.find_first_not_of("0123456789-,:") != text.npos) {
-    fail(fmt::format("'{}' is neither a list of ranks nor the name of a node of {}", text,
-                     topology.name()));
+    fail_placement(fmt::format("'{}' is neither a list of ranks nor the name of a node of {}", text,
+                               topology.name()));
   }
   return parse_ranks(text, topology.num_ranks());
 }
@@ -164,7 +166,7 @@ RankMap parse_rank_map(std::string_view text, const std::string& file, const Top
       for (const Rank rank : ranks_named(words[0], topology)) {
         RankMap::Place& place = map.places[index(rank)];
         if (place.line > 0)
-          fail(fmt::format("rank {} is in line {} already", index(rank), place.line));
+          fail_placement(fmt::format("rank {} is in line {} already", index(rank), place.line));
         place = {std::string(words[1]), number};
       }
     } catch (const Error& error) {
@@ -221,8 +223,8 @@ std::vector<std::uint32_t> place_by_host(const Topology& topology,
     for (std::size_t i = 0; i < processes.size(); ++i) {
       const std::size_t ranks = (*named)[i].processes.size(), there = processes[i].processes.size();
       if (ranks != there) {
-        fail(fmt::format("{}: {} has {} ranks there, the job {} processes", processes[i].host,
-                         topology.name(), ranks, there));
+        fail_placement(fmt::format("{}: {} has {} ranks there, the job {} processes",
+                                   processes[i].host, topology.name(), ranks, there));
       }
       give(processes[i], (*named)[i].processes);
     }
@@ -236,7 +238,7 @@ std::vector<std::uint32_t> place_by_host(const Topology& topology,
   for (const HostProcesses& host : processes) {
     const Ranks room = room_for(host.processes.size(), groups, whole);
     if (room.empty()) {
-      fail(
+      fail_placement(
           fmt::format("{} processes of {} fit into no group of ranks of {} that is left, nor into "
                       "whole groups; use a file",
                       host.processes.size(), host.host, topology.name()));

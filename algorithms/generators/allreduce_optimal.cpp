@@ -38,7 +38,7 @@ constexpr std::uint32_t kMaxComparedWithAll = 256;
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
 
-struct Options {
+struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
   bool only_trees = false;  // nothing else is considered
@@ -46,7 +46,7 @@ struct Options {
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
-Options parse(const Spec& spec) {
+OptimalOptions parse_options(const Spec& spec) {
   const std::string form = spec.get("form", "async");
   if (form != "async" && form != "trees") {
     spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
@@ -69,7 +69,7 @@ TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
   return pack_spanning_trees(topology, trees);
 }
 
-Schedule over_trees(const Topology& topology, const Options& options) {
+Schedule over_trees(const Topology& topology, const OptimalOptions& options) {
   const TreePacking packing = pack_all_reduce(topology, options.trees);
   TimingOptions timing;
   timing.segments = std::max(1U, options.segments);
@@ -109,7 +109,7 @@ Schedule borrow(std::string_view name, const Topology& topology, Collective coll
 /// The fastest schedule so far for one network and size.
 class Fastest {
  public:
-  Fastest(const Topology& topology, const Options& options)
+  Fastest(const Topology& topology, const OptimalOptions& options)
       : topology_(topology), bytes_(options.bytes), cost_{options.message} {}
 
   void consider(Schedule schedule) {
@@ -156,13 +156,13 @@ class Fastest {
 /// as trees where all ranks are alike. Where trees take a linear program, they come last: nothing
 /// that reaches the optimum needs them, and a bound that reduce-scatter + all-gather could reach is
 /// not always reached.
-Schedule fastest(const Topology& topology, const Options& options) {
+Schedule fastest(const Topology& topology, const OptimalOptions& options) {
   Fastest fastest(topology, options);
   const std::uint32_t ranks = topology.num_ranks();
   if (has_undirected_trees(topology)) {
     fastest.consider(over_trees(topology, options));
     if (ranks == 1) return fastest.take();
-    Options one_tree = options;
+    OptimalOptions one_tree = options;
     one_tree.trees = 1;
     fastest.consider(over_trees(topology, one_tree));
     if (ranks > kMaxCompared) return fastest.take();
@@ -177,8 +177,8 @@ Schedule fastest(const Topology& topology, const Options& options) {
   return fastest.take();
 }
 
-Schedule all_reduce(const Topology& topology, const Spec& spec) {
-  const Options options = parse(spec);
+Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
+  const OptimalOptions options = parse_options(spec);
   if (!has_undirected_trees(topology) && options.trees != 0) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("allreduce-optimal on {}: trees needs links in pairs of equal "
@@ -190,13 +190,13 @@ Schedule all_reduce(const Topology& topology, const Spec& spec) {
                                          : over_trees(topology, options);
 }
 
-Schedule all_gather(const Topology& topology, const Spec& spec) {
-  static_cast<void>(parse(spec));
+Schedule optimal_all_gather(const Topology& topology, const Spec& spec) {
+  static_cast<void>(parse_options(spec));
   return borrow(two_phase_algorithms(topology).front(), topology, Collective::AllGather, Rank{0});
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& spec) {
-  static_cast<void>(parse(spec));
+Schedule optimal_broadcast(const Topology& topology, Rank root, const Spec& spec) {
+  static_cast<void>(parse_options(spec));
   return borrow(two_phase_algorithms(topology).front(), topology, Collective::Broadcast, root);
 }
 
@@ -214,9 +214,9 @@ Algorithm allreduce_optimal_algorithm() {
               "trees and reduce-scatter + all-gather where no other option is given (default "
               "64MiB, 0ns)",
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce,
+          .all_gather = optimal_all_gather,
+          .broadcast = optimal_broadcast,
+          .all_reduce = optimal_all_reduce,
           .variants = "segments=1|segments=4|trees=1",
           .asks_size = true};
 }

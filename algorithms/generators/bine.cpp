@@ -22,7 +22,7 @@ constexpr std::uint32_t kOddDigits = 0xAAAAAAAA;  // digits that count negativel
 std::uint32_t to_negabinary(std::uint32_t value) { return (value + kOddDigits) ^ kOddDigits; }
 std::uint32_t from_negabinary(std::uint32_t digits) { return (digits ^ kOddDigits) - kOddDigits; }
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> bine_unsupported(const Topology& topology) {
   if (std::has_single_bit(topology.num_ranks())) return std::nullopt;
   return fmt::format("bine needs a power of two of ranks, {} has {}", topology.name(),
                      topology.num_ranks());
@@ -33,14 +33,14 @@ SwingParts butterfly(const Topology& topology) {
   return {swing_steps({topology.num_ranks()}, 0)};
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule bine_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
   return swing_spread(all_gather_header(topology), butterfly(topology), topology);
 }
 
 /// Labels are counted from the root. Who has the vector sends it to the label whose last `digits`
 /// digits are all different.
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule bine_broadcast(const Topology& topology, Rank root, const Spec& options) {
   static_cast<void>(latency_option(options));
   const std::uint32_t mask = topology.num_ranks() - 1;
   const auto rank_of = [&](std::uint32_t label) { return Rank{(index(root) + label) & mask}; };
@@ -57,8 +57,8 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
   return pack(broadcast_header(topology, root, 1), messages, topology);
 }
 
-Schedule all_reduce(const Topology& topology, const Spec& options) {
-  if (!latency_option(options)) return scattered_all_reduce(topology, options, all_gather);
+Schedule bine_all_reduce(const Topology& topology, const Spec& options) {
+  if (!latency_option(options)) return scattered_all_reduce(topology, options, bine_all_gather);
   return swing_exchange(butterfly(topology), topology);
 }
 
@@ -69,10 +69,10 @@ Algorithm bine_algorithm() {
           .summary = "binomial trees and butterflies with near partners, by ranks in base -2",
           .source = "De Sensi et al., SC 2025",
           .parameters = kVariantDoc,
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce,
+          .unsupported = bine_unsupported,
+          .all_gather = bine_all_gather,
+          .broadcast = bine_broadcast,
+          .all_reduce = bine_all_reduce,
           .variants = "variant=latency"};
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 /// The most pieces that a shard is cut into, and the most transfers by default.
 constexpr std::uint32_t kMaxPieces = 64, kMaxDefaultPieces = 12;
-constexpr std::uint64_t kMaxDefaultTransfers = 1U << 22;
+constexpr std::uint64_t kMaxTransfersByDefault = 1U << 22;
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> breadth_first_unsupported(const Topology& topology) {
   if (topology.has_switches()) {
     return "breadth-first: expected a direct network, but " + topology.name() + " has switches";
   }
@@ -142,7 +142,7 @@ std::uint32_t default_pieces(const Topology& topology, const Levels& levels) {
   const Levels levels_back = symmetric ? Levels{} : find_levels(back);
   std::uint32_t best = 1, best_steps = 0;
   for (std::uint32_t pieces = 1; pieces <= kMaxDefaultPieces; ++pieces) {
-    if (pieces > 1 && ranks * ranks * pieces > kMaxDefaultTransfers) break;
+    if (pieces > 1 && ranks * ranks * pieces > kMaxTransfersByDefault) break;
     std::uint32_t steps = level_starts(share_all(topology, levels, pieces)).back();
     if (!symmetric) steps += level_starts(share_all(back, levels_back, pieces)).back();
     if (pieces > 1 && std::uint64_t{steps} * best >= std::uint64_t{best_steps} * pieces) continue;
@@ -152,7 +152,7 @@ std::uint32_t default_pieces(const Topology& topology, const Levels& levels) {
   return best;
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule breadth_first_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const Levels levels = find_levels(topology);
   std::uint32_t pieces = options.get_number("pieces", 0, 1, kMaxPieces);
@@ -170,7 +170,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
 }
 
 /// A tree of shortest paths: alone, it uses each link once at most and need not wait.
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule breadth_first_broadcast(const Topology& topology, Rank root, const Spec& options) {
   Schedule tree = broadcast_header(topology, root, 1);
   BreadthFirst search(topology.num_nodes());
   search.run(index(topology.node_of(root)), [&](std::uint32_t from) {
@@ -183,7 +183,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
   });
   tree.canonicalize();
   return faster_broadcast(tree, segments_option(options), topology,
-                          [&] { return all_gather(topology, options); });
+                          [&] { return breadth_first_all_gather(topology, options); });
 }
 
 }  // namespace
@@ -196,9 +196,9 @@ Algorithm breadth_first_algorithm() {
       .parameters =
           "pieces=N: that a shard is cut into, 1 to 64 (default: up to 12, what is "
           "fastest); segments=N: broadcast and reduce over one tree in N pieces",
-      .unsupported = unsupported,
-      .all_gather = all_gather,
-      .broadcast = broadcast,
+      .unsupported = breadth_first_unsupported,
+      .all_gather = breadth_first_all_gather,
+      .broadcast = breadth_first_broadcast,
       .variants = "pieces=1"};
 }
 

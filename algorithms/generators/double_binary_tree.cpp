@@ -102,7 +102,7 @@ struct Plan {
         trees{BinaryTree(ranks, 0), BinaryTree(ranks, 1)} {}
 };
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule binary_tree_all_gather(const Topology& topology, const Spec& options) {
   const Plan plan(topology, options);
   Pipeline pipeline;
   for (std::uint32_t root = 0; root < plan.ranks; ++root) {
@@ -113,7 +113,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
   return pack(all_gather_header(topology), std::move(pipeline).messages(), topology);
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule binary_tree_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const Plan plan(topology, options);
   Schedule header = broadcast_header(topology, root, 2 * plan.segments);
   Pipeline pipeline;
@@ -132,7 +132,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
 }
 
 /// Up to the root and down again, segment after segment.
-Schedule all_reduce(const Topology& topology, const Spec& options) {
+Schedule binary_tree_all_reduce(const Topology& topology, const Spec& options) {
   const Plan plan(topology, options);
   Schedule header;
   header.collective = Collective::AllReduce;
@@ -167,9 +167,9 @@ Algorithm double_binary_tree_algorithm() {
               "segments=N: pieces of each half in allreduce, broadcast and reduce "
               "(default: half the ranks, rounded up)",
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_gather = binary_tree_all_gather,
+          .broadcast = binary_tree_broadcast,
+          .all_reduce = binary_tree_all_reduce};
 }
 
 }  // namespace multitree

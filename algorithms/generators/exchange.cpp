@@ -65,21 +65,21 @@ bool for_each_swap(const Topology& topology, const Visit& visit) {
   return true;
 }
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> exchange_unsupported(const Topology& topology) {
   if (topology.num_ranks() == 1 || for_each_swap(topology, [](auto...) {})) return std::nullopt;
   return "exchange: expected a full network, a hypercube, or a torus with sizes up to 3, got " +
          topology.name();
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule exchange_all_gather(const Topology& topology, const Spec& options) {
   return breadth_first_algorithm().all_gather(topology, options);
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule exchange_broadcast(const Topology& topology, Rank root, const Spec& options) {
   return breadth_first_algorithm().broadcast(topology, root, options);
 }
 
-Schedule all_reduce(const Topology& topology, const Spec&) {
+Schedule exchange_all_reduce(const Topology& topology, const Spec&) {
   Schedule schedule = all_reduce_header(topology, 1);
   for_each_swap(topology, [&](std::uint32_t round, Rank src, Rank dst, LinkId link) {
     schedule.add(round, Op::Reduce, 0, src, dst, {&link, 1});
@@ -94,10 +94,10 @@ Algorithm exchange_algorithm() {
   return {.name = "exchange",
           .summary = "whole vectors to all neighbours of a dimension at once; fewest rounds",
           .source = "full exchange, dimension by dimension",
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .unsupported = exchange_unsupported,
+          .all_gather = exchange_all_gather,
+          .broadcast = exchange_broadcast,
+          .all_reduce = exchange_all_reduce};
 }
 
 }  // namespace multitree

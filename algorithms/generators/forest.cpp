@@ -26,7 +26,7 @@ std::uint32_t gather_segments(const TreePacking& packing, const Topology& topolo
   return pipeline_segments(packing, topology, hops, bytes, kPipeline);
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule forest_all_gather(const Topology& topology, const Spec& options) {
   const TreePacking packing = pack_all_gather(topology, trees_option(options));
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
@@ -46,7 +46,7 @@ std::uint32_t broadcast_segments(const TreePacking& packing) {
   return static_cast<std::uint32_t>(std::min(wanted, kMaxTransfers / arcs + 1));
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
   const TreePacking packing = pack_broadcast(topology, root, trees_option(options));
@@ -69,8 +69,8 @@ Algorithm forest_algorithm() {
               "broadcast and reduce: about 1/8); size=BYTES, message=TIME: size and cost of "
               "a message that segments are chosen for (default: 64MiB, 0ns)",
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
+          .all_gather = forest_all_gather,
+          .broadcast = forest_broadcast,
           .variants = "segments=1|segments=4",
           .asks_size = true};
 }

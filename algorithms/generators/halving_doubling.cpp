@@ -10,7 +10,7 @@
 namespace multitree {
 namespace {
 
-Schedule all_gather(const Topology& topology, const Spec&) {
+Schedule halving_all_gather(const Topology& topology, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks_of = [&](std::uint32_t label) {
     std::vector<std::uint32_t> chunks = {index(labels.core[label])};
@@ -40,7 +40,7 @@ void add_unfolding(const FoldedLabels& labels, std::vector<Message>& messages) {
   }
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
+Schedule halving_broadcast(const Topology& topology, Rank root, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);
@@ -51,7 +51,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
 
 /// With as many chunks as the core has ranks, which is fewer than reduce-scatter and all-gather
 /// need.
-Schedule all_reduce(const Topology& topology, const Spec&) {
+Schedule halving_all_reduce(const Topology& topology, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks = static_cast<std::uint32_t>(labels.core.size());
   std::vector<Message> messages;
@@ -74,9 +74,9 @@ Algorithm halving_doubling_algorithm() {
           .summary = "recursive halving, then recursive doubling; ranks beyond 2^k are folded",
           .source = "Rabenseifner, ICCS 2004; Thakur et al., IJHPCA 2005",
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_gather = halving_all_gather,
+          .broadcast = halving_broadcast,
+          .all_reduce = halving_all_reduce};
 }
 
 }  // namespace multitree

@@ -64,7 +64,7 @@ std::optional<Layers> find_layers(const Topology& topology) {
   return layers;
 }
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> hdrm_unsupported(const Topology& topology) {
   if (!structure_of(topology).facing_layers) {
     return fmt::format("hdrm needs a bigraph, {} is not one", topology.name());
   }
@@ -94,7 +94,7 @@ std::vector<Rank> map_labels(const Topology& topology) {
   return ranks;
 }
 
-Schedule all_gather(const Topology& topology, const Spec&) {
+Schedule hdrm_all_gather(const Topology& topology, const Spec&) {
   const std::vector<Rank> ranks = map_labels(topology);
   std::vector<Message> messages;
   add_doubling(
@@ -103,7 +103,7 @@ Schedule all_gather(const Topology& topology, const Spec&) {
 }
 
 /// Labels counted from the root's: flipping bits of all labels keeps partners partners.
-Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
+Schedule hdrm_broadcast(const Topology& topology, Rank root, const Spec&) {
   const std::vector<Rank> ranks = map_labels(topology);
   const auto root_label =
       static_cast<std::uint32_t>(std::ranges::find(ranks, root) - ranks.begin());
@@ -122,9 +122,9 @@ Algorithm hdrm_algorithm() {
   return {.name = "hdrm",
           .summary = "halving-doubling on a BiGraph, ranks mapped so that no link is shared",
           .source = "Dong et al. (EFLOPS), HPCA 2020",
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast};
+          .unsupported = hdrm_unsupported,
+          .all_gather = hdrm_all_gather,
+          .broadcast = hdrm_broadcast};
 }
 
 }  // namespace multitree

@@ -45,7 +45,7 @@ std::vector<Rank> directed(std::vector<Rank> order, std::uint32_t direction) {
 }
 
 template <std::uint32_t directions>
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule ring_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> of[directions];
@@ -69,7 +69,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
 }
 
 template <std::uint32_t directions>
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule ring_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const std::vector<Rank> order = ring_order(topology);
   std::vector<Message> messages;
   for (std::uint32_t direction = 0; direction < directions; ++direction) {
@@ -86,8 +86,8 @@ Algorithm rings(std::string_view name, std::string_view summary, std::string_vie
           .source = source,
           .parameters = kSegmentsDoc,
           .unsupported = supports_all,
-          .all_gather = all_gather<directions>,
-          .broadcast = broadcast<directions>};
+          .all_gather = ring_all_gather<directions>,
+          .broadcast = ring_broadcast<directions>};
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ struct Part {
 };
 constexpr Part kParts[] = {{0}, {1}, {2}, {3}};
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> ring2d_unsupported(const Topology& topology) {
   const auto dims = grid_dims(topology);
   if (!dims || structure_of(topology).grid->line == Line::Complete) {
     return fmt::format("ring2d needs a torus or mesh, {} is not one", topology.name());
@@ -62,7 +62,7 @@ std::optional<std::string> unsupported(const Topology& topology) {
   return std::nullopt;
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule ring2d_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const Grid grid(*grid_dims(topology));
   std::vector<Message> messages;
@@ -86,7 +86,7 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
 }
 
 /// Each part is cut in as many chunks as both a row and a column can share out evenly.
-Schedule all_reduce(const Topology& topology, const Spec& options) {
+Schedule ring2d_all_reduce(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const Grid grid(*grid_dims(topology));
   const std::uint32_t per_part = std::lcm(grid.width, grid.height);
@@ -119,7 +119,7 @@ Schedule all_reduce(const Topology& topology, const Spec& options) {
   return pack(std::move(header), messages, topology);
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule ring2d_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const Grid grid(*grid_dims(topology));
   std::vector<Message> messages;
   for (const Part part : kParts) {
@@ -140,10 +140,10 @@ Algorithm ring2d_algorithm() {
           .summary = "rings in all rows, then in all columns, of a 2-D torus or mesh",
           .source = "Kumar et al., MLSys 2021; baseline of Huang et al., ISCA 2021",
           .parameters = kSegmentsDoc,
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .unsupported = ring2d_unsupported,
+          .all_gather = ring2d_all_gather,
+          .broadcast = ring2d_broadcast,
+          .all_reduce = ring2d_all_reduce};
 }
 
 }  // namespace multitree

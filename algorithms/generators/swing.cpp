@@ -20,7 +20,7 @@
 namespace multitree {
 namespace {
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> swing_unsupported(const Topology& topology) {
   const auto dims = grid_dims(topology);
   if (!dims || structure_of(topology).grid->line != Line::Ring) {
     return fmt::format("swing needs a ring, torus or hypercube, {} is not one", topology.name());
@@ -44,7 +44,7 @@ SwingParts parts_of(const Topology& topology) {
   return parts;
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
   const SwingParts parts = parts_of(topology);
   const auto count = static_cast<std::uint32_t>(parts.size());
@@ -52,15 +52,15 @@ Schedule all_gather(const Topology& topology, const Spec& options) {
 }
 
 /// The trees that the all-gather has for the root's parts.
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule swing_broadcast(const Topology& topology, Rank root, const Spec& options) {
   static_cast<void>(latency_option(options));
   const SwingParts parts = parts_of(topology);
   const auto count = static_cast<std::uint32_t>(parts.size());
   return swing_spread(broadcast_header(topology, root, count), parts, topology);
 }
 
-Schedule all_reduce(const Topology& topology, const Spec& options) {
-  if (!latency_option(options)) return scattered_all_reduce(topology, options, all_gather);
+Schedule swing_all_reduce(const Topology& topology, const Spec& options) {
+  if (!latency_option(options)) return scattered_all_reduce(topology, options, swing_all_gather);
   const std::vector<std::uint32_t> dims = *grid_dims(topology);
   if (!std::ranges::all_of(dims, [](std::uint32_t size) { return std::has_single_bit(size); })) {
     throw Error(ErrorCode::Unsupported,
@@ -78,10 +78,10 @@ Algorithm swing_algorithm() {
           .summary = "halving and doubling with near partners on a torus of even sizes",
           .source = "De Sensi et al., NSDI 2024",
           .parameters = kVariantDoc,
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce,
+          .unsupported = swing_unsupported,
+          .all_gather = swing_all_gather,
+          .broadcast = swing_broadcast,
+          .all_reduce = swing_all_reduce,
           .variants = "variant=latency"};
 }
 

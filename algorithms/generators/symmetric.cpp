@@ -14,7 +14,7 @@
 namespace multitree {
 namespace {
 
-std::optional<std::string> unsupported(const Topology& topology) {
+std::optional<std::string> symmetric_unsupported(const Topology& topology) {
   std::string reason;
   if (find_cayley_network(topology, reason)) return std::nullopt;
   return reason;
@@ -71,7 +71,7 @@ Schedule gathering(const Topology& topology, const CayleyNetwork& network, std::
   return schedule;
 }
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule symmetric_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
   const CayleyNetwork network = network_of(topology);
   return gathering(topology, network, chunks_option(options, network.graph));
@@ -90,7 +90,7 @@ std::vector<std::uint32_t> levels(const CayleyGraph& graph, const TranslationTre
   return level;
 }
 
-Schedule broadcast(const Topology& topology, Rank root, const Spec& options) {
+Schedule symmetric_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const CayleyNetwork network = network_of(topology);
   const CayleyGraph& graph = network.graph;
   static_cast<void>(chunks_option(options, graph));
@@ -120,9 +120,9 @@ Algorithm symmetric_algorithm() {
               "make the exact bandwidth bound (default 1); segments=N: broadcast and reduce over "
               "one tree in N pieces (default: that or "
               "scatter and all trees, whichever is faster)",
-          .unsupported = unsupported,
-          .all_gather = all_gather,
-          .broadcast = broadcast};
+          .unsupported = symmetric_unsupported,
+          .all_gather = symmetric_all_gather,
+          .broadcast = symmetric_broadcast};
 }
 
 }  // namespace multitree

@@ -13,12 +13,12 @@
 namespace multitree {
 namespace {
 
-Schedule all_gather(const Topology& topology, const Spec& options) {
+Schedule doubling_all_gather(const Topology& topology, const Spec& options) {
   return halving_doubling_algorithm().all_gather(topology, options);
 }
 
 /// A binomial tree: in round k, the 2^k ranks that have the vector serve as many others.
-Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
+Schedule doubling_broadcast(const Topology& topology, Rank root, const Spec&) {
   const std::uint32_t ranks = topology.num_ranks();
   const auto rank_of = [&](std::uint32_t label) { return Rank{(index(root) + label) % ranks}; };
   std::vector<Message> messages;
@@ -30,7 +30,7 @@ Schedule broadcast(const Topology& topology, Rank root, const Spec&) {
   return pack(broadcast_header(topology, root, 1), messages, topology);
 }
 
-Schedule all_reduce(const Topology& topology, const Spec&) {
+Schedule doubling_all_reduce(const Topology& topology, const Spec&) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   std::vector<Message> messages;
   for (std::size_t i = 0; i < labels.folded.size(); ++i) {
@@ -55,9 +55,9 @@ Algorithm recursive_doubling_algorithm() {
           .summary = "exchange of whole vectors in log2(ranks) rounds, for small messages",
           .source = "Thakur et al., IJHPCA 2005",
           .unsupported = supports_all,
-          .all_gather = all_gather,
-          .broadcast = broadcast,
-          .all_reduce = all_reduce};
+          .all_gather = doubling_all_gather,
+          .broadcast = doubling_broadcast,
+          .all_reduce = doubling_all_reduce};
 }
 
 }  // namespace multitree

@@ -19,9 +19,9 @@
 namespace multitree {
 namespace {
 
-class Reader {
+class ForestReader {
  public:
-  Reader(std::string_view text, const std::string& file, const Topology& topology)
+  ForestReader(std::string_view text, const std::string& file, const Topology& topology)
       : xml_(text, file), topology_(topology), uses_(topology.num_links(), 0) {
     for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
       nodes_.emplace(topology.node(NodeId{n}).name, NodeId{n});
@@ -152,7 +152,7 @@ class Reader {
 
 Schedule parse_forestcoll_xml(std::string_view text, const std::string& file,
                               const Topology& topology, const ForestcollOptions& options) {
-  const TreePacking packing = Reader(text, file, topology).read();
+  const TreePacking packing = ForestReader(text, file, topology).read();
   Schedule schedule = time_trees(packing, topology, {.segments = options.segments});
   schedule.algorithm = "forestcoll";
   if (options.collective != Collective::AllGather) {

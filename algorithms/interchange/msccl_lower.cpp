@@ -13,7 +13,7 @@
 namespace multitree::interchange {
 namespace {
 
-constexpr std::uint32_t kMaxChannels = 32;  // NCCL's MAXCHANNELS
+constexpr std::uint32_t kMaxNcclChannels = 32;  // NCCL's MAXCHANNELS
 
 void check_options(const MscclOptions& options) {
   const auto& protocol = options.protocol;
@@ -21,9 +21,9 @@ void check_options(const MscclOptions& options) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("protocol: expected Simple, LL or LL128, got '{}'", protocol));
   }
-  if (options.channels == 0 || options.channels > kMaxChannels) {
+  if (options.channels == 0 || options.channels > kMaxNcclChannels) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("channels: expected a number from 1 to {}, got {}", kMaxChannels,
+                fmt::format("channels: expected a number from 1 to {}, got {}", kMaxNcclChannels,
                             options.channels));
   }
   if (options.min_bytes > options.max_bytes || options.max_bytes > INT64_MAX) {

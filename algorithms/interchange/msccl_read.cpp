@@ -14,12 +14,12 @@
 namespace multitree::interchange {
 namespace {
 
-constexpr std::int64_t kMaxUnits = 1 << 24;
+constexpr std::int64_t kMaxChunksPerLoop = 1 << 24;
 constexpr std::uint64_t kMaxCells = std::uint64_t{1} << 25;  // units of all gpus: 0.5 GB of symbols
 
-class Reader {
+class MscclReader {
  public:
-  Reader(std::string_view text, const std::string& file, std::uint32_t ranks)
+  MscclReader(std::string_view text, const std::string& file, std::uint32_t ranks)
       : xml_(text, file), ranks_(ranks), result_{text, file, {}, {}, {}} {}
 
   MscclFile read() {
@@ -70,7 +70,8 @@ class Reader {
     program.protocol = xml_.require(algo, "proto");
     program.collective = collective(algo);
     program.channels = static_cast<std::uint32_t>(xml_.integer(algo, "nchannels", 0, 1 << 16));
-    program.units = static_cast<std::uint32_t>(xml_.integer(algo, "nchunksperloop", 1, kMaxUnits));
+    program.units =
+        static_cast<std::uint32_t>(xml_.integer(algo, "nchunksperloop", 1, kMaxChunksPerLoop));
     if (const auto gpus = xml_.integer(algo, "ngpus", 1, INT32_MAX); gpus != ranks_) {
       xml_.fail(algo, fmt::format("ngpus: expected the topology's {} ranks, got {}", ranks_, gpus));
     }
@@ -90,7 +91,7 @@ class Reader {
     MscclGpu& gpu = result_.program.gpus[id];
     result_.gpu_at[id] = static_cast<std::uint32_t>(element.offset_debug());
     const auto size = [&](const char* name) {
-      return static_cast<std::uint32_t>(xml_.integer(element, name, 0, kMaxUnits));
+      return static_cast<std::uint32_t>(xml_.integer(element, name, 0, kMaxChunksPerLoop));
     };
     gpu.input = size("i_chunks");
     gpu.output = size("o_chunks");
@@ -159,7 +160,7 @@ class Reader {
     step.wait_step = static_cast<std::int32_t>(xml_.integer(element, "deps", -1, INT32_MAX));
     step.waited_for = xml_.integer(element, "hasdep", 0, 1) == 1;
     if (step.type == MscclType::Nop) return step;
-    step.count = static_cast<std::uint32_t>(xml_.integer(element, "cnt", 1, kMaxUnits));
+    step.count = static_cast<std::uint32_t>(xml_.integer(element, "cnt", 1, kMaxChunksPerLoop));
     // An instruction also names places that are the peer's business (where a send's data goes,
     // where a receive's comes from): only what it uses itself is read.
     if (uses_source(step.type)) step.src = read_place(element, "srcbuf", "srcoff", gpu, step.count);
@@ -187,8 +188,8 @@ class Reader {
     if (name.size() != 1 || letter == std::string_view::npos) {
       xml_.fail(element, fmt::format("{}: expected i, o or s, got '{}'", buffer, name));
     }
-    const Place place{static_cast<Buffer>(letter),
-                      static_cast<std::uint32_t>(xml_.integer(element, offset, 0, kMaxUnits))};
+    const Place place{static_cast<Buffer>(letter), static_cast<std::uint32_t>(xml_.integer(
+                                                       element, offset, 0, kMaxChunksPerLoop))};
     const std::uint32_t size = size_of(place.buffer, gpu);
     if (place.offset + count > size) {
       xml_.fail(element, fmt::format("expected chunks of '{}' below {}, got {} to {}", name, size,
@@ -246,7 +247,7 @@ void MscclFile::fail_gpu(std::uint32_t gpu, const std::string& what) const {
 }
 
 MscclFile read_msccl(std::string_view text, const std::string& file, std::uint32_t ranks) {
-  return Reader(text, file, ranks).read();
+  return MscclReader(text, file, ranks).read();
 }
 
 }  // namespace multitree::interchange

@@ -20,10 +20,10 @@ using nlohmann::ordered_json;
 
 // Compile-time limits of the executor (its execution_common.hpp).
 constexpr std::size_t kMaxOperations = 64;
-constexpr std::size_t kMaxChannels = 16;  // of a thread block; as many remote buffers
+constexpr std::size_t kMaxBlockChannels = 16;  // of a thread block; as many remote buffers
 constexpr std::size_t kMaxChannelsOfOperation = 8;
 
-std::string letter(Buffer buffer) {
+std::string buffer_type(Buffer buffer) {
   return std::string(1, "ios"[static_cast<std::size_t>(buffer)]);
 }
 
@@ -121,7 +121,7 @@ class Block {
     return result;
   }
   static ordered_json local(const Place& place, std::uint32_t units) {
-    return {{"type", letter(place.buffer)}, {"index", place.offset}, {"size", units}};
+    return {{"type", buffer_type(place.buffer)}, {"index", place.offset}, {"size", units}};
   }
   [[nodiscard]] std::size_t channel(Rank peer) const {
     return static_cast<std::size_t>(std::ranges::find(peers_, peer) - peers_.begin());
@@ -161,9 +161,10 @@ class Planner {
                                : fmt::format("at most {} {} in a thread block, got {} (gpu {})",
                                              most, what, found, r);
         };
-        for (const std::string& problem : {over(block.operations(), kMaxOperations, "operations"),
-                                           over(block.peers().size(), kMaxChannels, "channels"),
-                                           over(block.buffers(), kMaxChannels, "remote buffers")}) {
+        for (const std::string& problem :
+             {over(block.operations(), kMaxOperations, "operations"),
+              over(block.peers().size(), kMaxBlockChannels, "channels"),
+              over(block.buffers(), kMaxBlockChannels, "remote buffers")}) {
           if (!problem.empty()) return problem;
         }
       }
@@ -248,7 +249,7 @@ class Planner {
     }
     for (const auto& [peer, buffer] : buffers) {
       remote.push_back({{"rank", index(peer)},
-                        {"type", letter(buffer)},
+                        {"type", buffer_type(buffer)},
                         {"access_channel_types", ordered_json::array({"memory"})}});
     }
     ordered_json blocks = ordered_json::array();

@@ -14,7 +14,7 @@
 namespace multitree::interchange {
 namespace {
 
-constexpr std::uint32_t kNone = UINT32_MAX;
+constexpr std::uint32_t kNoOperation = UINT32_MAX;
 
 /// Where values of chunks are kept.
 class Places {
@@ -143,7 +143,7 @@ class Follower {
     bool held = false;
     bool written = false;  // since the start: `place` is the rank's home of the chunk
     Place place;
-    std::uint32_t writer = kNone;
+    std::uint32_t writer = kNoOperation;
     std::vector<std::uint32_t> readers;  // since it was written
   };
 
@@ -153,7 +153,7 @@ class Follower {
       value.held = starts_with(schedule_, Rank{r}, chunk);
       value.written = false;
       value.place = value.held ? places_.input(Rank{r}, chunk) : Place{};
-      value.writer = kNone;
+      value.writer = kNoOperation;
       value.readers.clear();
     }
   }
@@ -195,7 +195,7 @@ class Follower {
   }
 
   void need(std::uint32_t id) {
-    if (id != kNone) result_.needs.push_back(id);
+    if (id != kNoOperation) result_.needs.push_back(id);
   }
 
   /// What a rank never wrote and must end with is still where its input is.

@@ -134,7 +134,6 @@ module mt_ni #(
   localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;  // of a route
   localparam int unsigned LenW = mt_pkg::LenW;
   localparam int unsigned StepLenW = 20;
-  localparam int unsigned NumErrors = mt_pkg::NumErrors;
 
   // ---- Registers.
   logic [mt_pkg::SrcW-1:0] rank;
@@ -152,12 +151,12 @@ module mt_ni #(
   logic [EntryW-1:0] entry;
   logic [StoredW-1:0] route;
   logic [StepLenW-1:0] step_length;
-  logic failed;
-  logic [NumErrors-1:0] error;
+  logic failed, overflow, expires;
+  logic [mt_pkg::NumErrors-1:0] error;
   logic [3:0] error_port;
   logic [15:0] error_piece;
-  logic arming_q, armed_q, starting_q, running_q, done;
-  logic [P-1:0] received, no_credit, parked;
+  logic arming_q, armed_q, starting_q, running_q, done, finished_q;
+  logic [P-1:0] no_credit, parked;
   // Without adders for elements of 2 bytes all are of 4.
   assign wide = (EnBf16 == 0 && EnFp16 == 0) || !dtype[1];
 
@@ -177,36 +176,13 @@ module mt_ni #(
     .step_write_o(step_write), .step_length_o(step_length),
     .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done || finished_q), .taken_i(taken_count_q),
     .error_i(error), .error_port_i(error_port), .error_piece_i(error_piece), .failed_o(failed),
-    .sent_i(valid_o), .received_i(received), .no_credit_i(no_credit), .parked_i(parked));
+    .sent_i(valid_o), .received_i(valid_i), .no_credit_i(no_credit), .parked_i(parked));
 
-  // Arming sets the counts of all pieces to 0, one a cycle. Armed: messages may come. Starting
-  // rewinds the tables; then their first entries are read; then it runs.
   logic [PieceW-1:0] clear_piece_q;
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || arm) clear_piece_q <= '0;
-    else if (arming_q) clear_piece_q <= clear_piece_q + PieceW'(1);
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni) begin
-      arming_q <= 1'b0;
-      armed_q <= 1'b0;
-      starting_q <= 1'b0;
-      running_q <= 1'b0;
-    end else begin
-      if (arm) arming_q <= 1'b1;
-      else if (clear_piece_q == '1) arming_q <= 1'b0;
-      if (arming_q && clear_piece_q == '1) armed_q <= 1'b1;
-      else if (done) armed_q <= 1'b0;
-      starting_q <= go && armed_q;
-      if (starting_q) running_q <= 1'b1;
-      else if (done) running_q <= 1'b0;
-    end
-  end
-  logic finished_q;  // since it was armed
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || arm) finished_q <= 1'b0;
-    else if (done) finished_q <= 1'b1;
-  end
+  mt_run_state #(.PieceW(PieceW)) u_state (
+    .clk_i, .rst_ni, .arm_i(arm), .go_i(go), .done_i(done), .arming_o(arming_q),
+    .piece_o(clear_piece_q), .armed_o(armed_q), .starting_o(starting_q), .running_o(running_q),
+    .finished_o(finished_q));
   assign irq_o = finished_q || failed;
 
   // Where each uniform chunk starts: counted while arming, so that nothing is multiplied.
@@ -223,7 +199,7 @@ module mt_ni #(
   localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
   logic [StoredW-1:0] routes [NumRoutes];
   logic [RouteIdxW:0] routes_q;
-  logic routes_full;
+  logic routes_full, steps_full;
   assign routes_full = routes_q == (RouteIdxW + 1)'(NumRoutes);
   always_ff @(posedge clk_i) begin
     if (route_write && !routes_full) routes[routes_q[RouteIdxW-1:0]] <= route;
@@ -236,7 +212,6 @@ module mt_ni #(
   // ---- Step timer.
   logic [StepW-1:0] step, current_step;
   logic [P-1:0] idle_in_step;
-  logic steps_full;
   if (EnLockstep != 0) begin : gen_lockstep
     mt_step_timer #(.StepW(StepW), .Depth(StepDepth), .LenW(StepLenW)) u_steps (
       .clk_i, .rst_ni, .clear_i(clear), .write_i(step_write), .length_i(step_length),
@@ -261,7 +236,8 @@ module mt_ni #(
     .rx_claim_i(rx_claim), .taken_i(taken), .taken_piece_i(taken_piece));
 
   // ---- Ports.
-  logic [P-1:0] sending, begun, entry_valid, parity_error, opcode_error, table_full, credit_over;
+  logic [P-1:0] sending, begun, entry_valid, parity_error, opcode_error, table_full, full_hit,
+      credit_over;
   logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
@@ -373,7 +349,6 @@ module mt_ni #(
     assign trace_rx_pos_o[p*16 +: 16] = pos;
     assign trace_taken_piece_o[p*16 +: 16] = 16'(taken_piece[p*PieceW +: PieceW]);
   end
-  assign received = valid_i;
 
   mt_units #(
     .NumPorts(P), .PortsPerUnit(PortsPerUnit), .Latency(Latency), .EnInt32(EnInt32),
@@ -395,48 +370,23 @@ module mt_ni #(
   end
   assign done = running_q && !halt && (entry_valid | sending) == '0 && taken_count_q == arrivals;
 
-  logic expires;
   mt_watchdog #(.Width(24)) u_watchdog (
     .clk_i, .rst_ni, .running_i(running_q && !halt), .limit_i(watchdog),
     .moves_i((valid_o | valid_i | taken) != '0), .expires_o(expires));
 
-  // ---- Errors, and the lowest port that has one.
-  logic [P-1:0] late, any, full_hit;
-  assign late = armed_q || running_q ? '0 : header;
-  always_comb begin
-    error = '0;
-    if (`MT_WORK(any != '0)) begin
-      error[mt_pkg::ErrTableParity] = running_q && parity_error != '0;
-      error[mt_pkg::ErrOpcode] = opcode_error != '0;
-      error[mt_pkg::ErrCorrupt] = corrupt != '0;
-      error[mt_pkg::ErrLength] = length_error != '0;
-      error[mt_pkg::ErrPiece] = piece_error != '0;
-      error[mt_pkg::ErrDuplicate] = duplicate != '0;
-      error[mt_pkg::ErrParked] = parked_full != '0;
-      error[mt_pkg::ErrLate] = late != '0;
-    end
-    error[mt_pkg::ErrTableFull] = (entry_write && table_of_entry_full)
-                                  || (route_write && routes_full) || (step_write && steps_full);
-    error[mt_pkg::ErrCreditOver] = credit_over != '0 || credit_over_i;
-    error[mt_pkg::ErrCreditStuck] = expires && no_credit != '0;
-    error[mt_pkg::ErrTimeout] = expires && no_credit == '0;
-  end
-  logic table_of_entry_full;
+  // ---- Errors.
   for (genvar p = 0; p < P; p++) begin : gen_full
     assign full_hit[p] = 32'(entry_port) == p && table_full[p];
   end
-  assign table_of_entry_full = full_hit != '0 || 32'(entry_port) >= P;
-  assign any = (running_q ? parity_error : '0) | opcode_error | corrupt | length_error | piece_error
-               | duplicate | parked_full | late | credit_over | (expires ? no_credit : '0);
-  always_comb begin
-    {error_port, error_piece} = '0;
-    for (int unsigned p = P; p > 0; p--) begin
-      if (any[p-1]) begin
-        error_port = 4'(p - 1);
-        error_piece = 16'(rx_piece[(p-1)*PieceW +: PieceW]);
-      end
-    end
-  end
+  assign overflow = (entry_write && (full_hit != '0 || 32'(entry_port) >= P))
+                    || (route_write && routes_full) || (step_write && steps_full);
+  mt_errors #(.NumPorts(P), .PieceW(PieceW)) u_errors (
+    .armed_i(armed_q || running_q), .running_i(running_q), .parity_i(parity_error),
+    .opcode_i(opcode_error), .corrupt_i(corrupt), .length_i(length_error), .piece_error_i(piece_error),
+    .duplicate_i(duplicate), .parked_full_i(parked_full), .header_i(header), .overflow_i(overflow),
+    .credit_over_i(credit_over), .router_over_i(credit_over_i), .expires_i(expires),
+    .no_credit_i(no_credit), .piece_i(rx_piece), .error_o(error), .port_o(error_port),
+    .error_piece_o(error_piece));
 
   assign {trace_running_o, trace_done_o} = {running_q, done};
   assign trace_begun_o = begun;

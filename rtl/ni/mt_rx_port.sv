@@ -4,6 +4,7 @@
 // reduction", says what happens in which cycle; the numbers below are of its list.
 `include "mt_assert.svh"
 `include "mt_work.svh"
+`include "mt_worm.svh"
 
 module mt_rx_port #(
   // Pieces of the collective: 2^PieceW; width of their counts.
@@ -117,21 +118,7 @@ module mt_rx_port #(
   input  logic [DataW-1:0]  unit_result_i
 );
 
-  localparam int unsigned SlotW = ParkSlots > 1 ? $clog2(ParkSlots) : 1;
-
-  // A worm to be taken in.
-  typedef struct packed {
-    logic gather;
-    logic last;
-    logic [mt_pkg::LanesW-1:0] lanes;
-    logic [PieceW-1:0] piece;
-    logic [CntW-1:0] turn;
-    logic [CntW-1:0] after;
-    logic [LenW-1:0] len;      // words
-    logic [LenW-1:0] offset;   // words of the message before it
-    logic [AddrW-1:0] addr;    // of the message
-  } worm_t;
-  localparam int unsigned WormW = 2 + mt_pkg::LanesW + PieceW + 2 * CntW + 2 * LenW + AddrW;
+  `MT_WORM_T(PieceW, CntW)
 
   // ---- Flits, as they come.
   logic is_header, is_payload, tail, flit_taken, in_worm;
@@ -167,27 +154,22 @@ module mt_rx_port #(
   logic [LenW-1:0] end_q;         // words of the message up to the end of the worm
   logic [AddrW-1:0] addr_q;       // of the next word
 
-  // ---- Early worms.
-  logic [ParkSlots-1:0] slot_q;   // in use
-  // Plain words: yosys takes an array of a structure of its own module for one structure.
-  logic [WormW-1:0] slots [ParkSlots];
-  logic [SlotW-1:0] last_slot_q;  // parked last
-  logic last_slot_valid_q;        // and not started
-  logic live_slot_q;              // the flits that arrive are for it
+  // What is put beside the buffer: the worm whose flits arrive.
   logic [CntW-1:0] live_turn_q;
   logic [AddrW-1:0] live_addr_q;  // of the next flit
   logic live_last_q;              // its last flit is the message's
   logic [mt_pkg::LanesW-1:0] live_lanes_q;
 
   // ---- What is looked at: the current worm, one that arrives, or a parked one.
-  logic looks_at_slot;
-  logic [ParkSlots-1:0] unused_chosen, unused_free;
-  logic [SlotW-1:0] slot_idx;
-  assign looks_at_slot = !cur_valid_q && !is_header && slot_q != '0;
-  mt_rr_arb #(.N(ParkSlots)) u_slot (
-    .clk_i, .rst_ni, .req_i(`MT_WORK(looks_at_slot) ? slot_q : '0),
-    .en_i(looks_at_slot && !stops), .gnt_o(unused_chosen),
-    .gnt_idx_o(slot_idx));
+  logic looks_at_slot, for_slot, parks;
+  worm_t in_slot;
+  mt_rx_slots #(
+    .ParkSlots(ParkSlots), .PieceW(PieceW), .CntW(CntW), .EnPackets(EnPackets)
+  ) u_slots (
+    .clk_i, .rst_ni, .clear_i, .look_i(!cur_valid_q && !is_header), .next_i(!stops),
+    .looks_o(looks_at_slot), .worm_o(in_slot), .live_o(for_slot), .starts_i(starts), .cuts_i(cuts),
+    .cut_at_i(before_end_i), .cut_words_i(reach), .header_i(is_header), .in_worm_i(in_worm),
+    .parks_i(parks), .arriving_i(arriving), .full_o(parked_full_o));
 
   worm_t seen;   // of those that may start
   logic [PieceW-1:0] piece;
@@ -195,7 +177,7 @@ module mt_rx_port #(
   logic [LenW-1:0] seen_pos;
   always_comb begin
     seen = arriving;
-    if (looks_at_slot) seen = slots[slot_idx];
+    if (looks_at_slot) seen = in_slot;
     if (EnPackets == 0) seen.offset = '0;
     piece = cur_valid_q ? cur_piece_q : seen.piece;
     turn = cur_valid_q ? cur_turn_q : seen.turn;
@@ -308,56 +290,12 @@ module mt_rx_port #(
   end
   assign flit_taken = halt_i || !stages || stage_wr_tready_i;
 
-  // 3. A header starts or is parked: behind the slot parked last, or in a free one.
-  logic parks, joins;
-  logic [SlotW-1:0] free_idx, park_idx;
-  logic any_free;
-  worm_t parked_last;  // some of it is not looked at
-  mt_prio_enc #(.N(ParkSlots)) u_free (
-    .req_i(`MT_WORK(parks) ? ~slot_q : '0), .any_o(any_free), .onehot_o(unused_free),
-    .idx_o(free_idx));
+  // 3. A header starts or is parked.
   assign parks = is_header && !stops && !starts && !duplicate_o;
-  assign park_idx = joins ? last_slot_q : free_idx;
   assign header_o = is_header;
   assign parked_o = parks;
 
-  worm_t to_park;
-  always_comb begin
-    parked_last = '0;
-    joins = 1'b0;
-    to_park = '0;
-    parked_full_o = 1'b0;
-    if (`MT_WORK(parks)) begin
-      parked_last = slots[last_slot_q];
-      joins = EnPackets != 0 && last_slot_valid_q && parked_last.piece == arriving.piece
-              && parked_last.turn == arriving.turn
-              && parked_last.offset + parked_last.len == arriving.offset;
-      to_park = arriving;
-      if (joins) begin
-        to_park.offset = parked_last.offset;
-        to_park.len = parked_last.len + arriving.len;
-      end
-      parked_full_o = parks && !joins && !any_free;
-    end
-  end
-
-  worm_t rest_of_slot;
-  always_comb begin
-    rest_of_slot = '0;
-    if (`MT_WORK(cuts)) begin
-      rest_of_slot = seen;
-      rest_of_slot.offset = before_end_i;
-      rest_of_slot.len = seen.len - reach;
-    end
-  end
-
-  // The flits that arrive are for the slot that is looked at, and the last one is not there yet.
-  logic for_slot;
-  assign for_slot = live_slot_q && in_worm && last_slot_q == slot_idx;
-
   always_ff @(posedge clk_i) begin
-    if (parks) slots[park_idx] <= to_park;
-    else if (starts && cuts) slots[slot_idx] <= rest_of_slot;
     if (is_header) begin
       live_turn_q <= arriving.turn;
       live_last_q <= arriving.last;
@@ -392,34 +330,12 @@ module mt_rx_port #(
     if (!rst_ni || clear_i) begin
       cur_valid_q <= 1'b0;
       cur_live_q <= 1'b0;
-      live_slot_q <= 1'b0;
-      last_slot_valid_q <= 1'b0;
-      last_slot_q <= '0;
-      slot_q <= '0;
+    end else if (starts) begin
+      cur_valid_q <= 1'b1;
+      cur_live_q <= is_header || (for_slot && !cuts);
     end else begin
-      if (starts) begin
-        cur_valid_q <= 1'b1;
-        cur_live_q <= is_header || (for_slot && !cuts);
-      end else begin
-        if (ends) cur_valid_q <= 1'b0;
-        if (ends || is_header) cur_live_q <= 1'b0;
-      end
-      // Which slot the flits that arrive are for.
-      if (parks) begin
-        slot_q[park_idx] <= 1'b1;
-        last_slot_q <= park_idx;
-        last_slot_valid_q <= 1'b1;
-        live_slot_q <= 1'b1;
-      end else if (is_header) begin
-        live_slot_q <= 1'b0;
-      end
-      if (starts && looks_at_slot && !cuts) begin
-        slot_q[slot_idx] <= 1'b0;
-        if (slot_idx == last_slot_q) begin
-          last_slot_valid_q <= 1'b0;
-          live_slot_q <= 1'b0;
-        end
-      end
+      if (ends) cur_valid_q <= 1'b0;
+      if (ends || is_header) cur_live_q <= 1'b0;
     end
   end
 

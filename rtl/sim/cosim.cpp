@@ -83,6 +83,43 @@ void require(bool fits, const char* what) {
   throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected {}", what));
 }
 
+/// Whose waves are written: nobody's without a file, everybody's if none are named.
+std::vector<Rank> ranks_of_waves(const CosimOptions& options, const Topology& topology) {
+  if (options.wave.empty()) return {};
+  if (!options.wave_ranks.empty()) return options.wave_ranks;
+  std::vector<Rank> all;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) all.push_back(Rank{r});
+  return all;
+}
+
+/// Runs the model, and gets its events ready to be compared with.
+void run_model(const nic::Program& program, const Topology& topology,
+               const nic::Parameters& parameters, std::optional<Comparison>& comparison,
+               CosimResult& result) {
+  Recorder recorder;
+  const nic::Simulation model =
+      nic::run_flit_level(program, topology, parameters, {.observer = &recorder}, nullptr);
+  if (!model.errors.empty()) {
+    throw Error(ErrorCode::Unsupported, "hardware model: " + model.errors.front());
+  }
+  result.model_cycles = model.cycles;
+  comparison.emplace(recorder.take(), topology, program);
+}
+
+/// What the hardware is told.
+Collective collective_of(const nic::Tables& tables, const nic::Program& program,
+                         const nic::Parameters& parameters, const CosimOptions& options) {
+  Collective collective{
+      .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
+  collective.own_chunks = options.own_chunks;
+  collective.watchdog = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(parameters.watchdog_cycles, (1U << 24) - 1));
+  if (parameters.issue == nic::Issue::Lockstep) {
+    collective.step_lengths = nic::estimate_steps(program, parameters);
+  }
+  return collective;
+}
+
 }  // namespace
 
 nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
@@ -122,12 +159,7 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
       nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
   const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
   const nic::Program program = nic::compile_program(schedule, topology, elements);
-  std::vector<Rank> waves = options.wave_ranks;
-  if (options.wave.empty()) {
-    waves.clear();
-  } else if (waves.empty()) {
-    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) waves.push_back(Rank{r});
-  }
+  const std::vector<Rank> waves = ranks_of_waves(options, topology);
   Network network(topology, parameters, elements * parameters.element_bytes, options.adders, waves);
 
   network.set_traced(options.compare);
@@ -137,25 +169,11 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
   std::uint64_t most = kMostCycles;
   std::optional<Comparison> comparison;
   if (options.compare) {
-    Recorder recorder;
-    const nic::Simulation model =
-        nic::run_flit_level(program, topology, parameters, {.observer = &recorder}, nullptr);
-    if (!model.errors.empty()) {
-      throw Error(ErrorCode::Unsupported, "hardware model: " + model.errors.front());
-    }
-    result.model_cycles = model.cycles;
-    most = model.cycles + kSpareCycles;
-    comparison.emplace(recorder.take(), topology, program);
+    run_model(program, topology, parameters, comparison, result);
+    most = result.model_cycles + kSpareCycles;
   }
 
-  Collective collective{
-      .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
-  collective.own_chunks = options.own_chunks;
-  collective.watchdog = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(parameters.watchdog_cycles, (1U << 24) - 1));
-  if (parameters.issue == nic::Issue::Lockstep) {
-    collective.step_lengths = nic::estimate_steps(program, parameters);
-  }
+  const Collective collective = collective_of(tables, program, parameters, options);
   Buffers buffers = make_inputs(schedule.ranks, elements, options.type), expected = buffers;
   HardwareEvents events(network, topology, program);
   const auto begin = std::chrono::steady_clock::now();

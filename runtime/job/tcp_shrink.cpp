@@ -14,7 +14,7 @@ namespace {
 
 /// For a host to say whether a rank is there, for a rank that is there to answer, and for the
 /// coordinator's word to arrive after all are late.
-constexpr std::chrono::milliseconds kKnockPatience{1000};
+constexpr std::chrono::milliseconds kRankPatience{1000};
 constexpr std::chrono::seconds kAnswer{5};
 constexpr std::chrono::seconds kGrace{3};
 
@@ -171,7 +171,7 @@ std::vector<Origin> Tcp::meeting_places() const {
     lower.push_back(one);
     doors.push_back(&place_.doors.at(index(one)));
   }
-  const std::vector<Presence> answers = knock(doors, kKnockPatience);
+  const std::vector<Presence> answers = knock(doors, kRankPatience);
   std::vector<Origin> places;
   for (std::size_t i = 0; i < lower.size(); ++i) {
     if (answers[i] == Presence::There) places.push_back(lower[i]);
@@ -185,7 +185,7 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
   words.text(kMagic).text(options_.token).text(pack(place_.standing));
   const auto enough = std::min(end, Clock::now() + kAnswer);
   for (const Address& address : ways_to(place_.doors.at(index(host)))) {
-    Connected connected = connect_to(address, std::min(until(enough), kKnockPatience));
+    Connected connected = connect_to(address, std::min(until(enough), kRankPatience));
     if (!connected.socket.open()) continue;
     channel_ = Channel(std::move(connected.socket));
     coordinator_left_ = false;

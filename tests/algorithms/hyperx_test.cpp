@@ -10,7 +10,8 @@
 namespace multitree {
 namespace {
 
-std::uint32_t steps(std::string_view algorithm, const Topology& topology, Collective collective) {
+std::uint32_t steps_of(std::string_view algorithm, const Topology& topology,
+                       Collective collective) {
   const Schedule schedule = make_schedule(algorithm, topology, collective);
   EXPECT_TRUE(verify(schedule, topology).ok()) << algorithm << " on " << topology.name();
   return schedule.num_steps();
@@ -25,21 +26,21 @@ TEST(Hyperx, LinksRanksThatDifferInOneCoordinate) {
 TEST(Hyperx, HasRingsWhoseNeighboursAreLinked) {
   for (const char* spec : {"hyperx:4x4", "hyperx:3x5", "hyperx:5", "hyperx:3x3x3", "hyperx:1x4"}) {
     const Topology topology = make_topology(spec);
-    EXPECT_EQ(steps("ring", topology, Collective::AllGather), topology.num_ranks() - 1) << spec;
+    EXPECT_EQ(steps_of("ring", topology, Collective::AllGather), topology.num_ranks() - 1) << spec;
   }
 }
 
 TEST(Hyperx, IsExchangedInOneRoundADimension) {
-  EXPECT_EQ(steps("exchange", make_topology("hyperx:4x4"), Collective::AllReduce), 2U);
-  EXPECT_EQ(steps("exchange", make_topology("hyperx:5x3x2"), Collective::AllReduce), 3U);
-  EXPECT_EQ(steps("exchange", make_topology("hyperx:7"), Collective::AllReduce), 1U);
+  EXPECT_EQ(steps_of("exchange", make_topology("hyperx:4x4"), Collective::AllReduce), 2U);
+  EXPECT_EQ(steps_of("exchange", make_topology("hyperx:5x3x2"), Collective::AllReduce), 3U);
+  EXPECT_EQ(steps_of("exchange", make_topology("hyperx:7"), Collective::AllReduce), 1U);
 }
 
 TEST(Hyperx, LooksTheSameFromEveryRank) {
   // n-1 shards over the links of a rank, or the diameter.
-  EXPECT_EQ(steps("symmetric", make_topology("hyperx:4x4"), Collective::AllGather), 3U);
-  EXPECT_EQ(steps("symmetric", make_topology("hyperx:5x3"), Collective::AllGather), 3U);
-  EXPECT_EQ(steps("symmetric", make_topology("hyperx:8"), Collective::AllGather), 1U);
+  EXPECT_EQ(steps_of("symmetric", make_topology("hyperx:4x4"), Collective::AllGather), 3U);
+  EXPECT_EQ(steps_of("symmetric", make_topology("hyperx:5x3"), Collective::AllGather), 3U);
+  EXPECT_EQ(steps_of("symmetric", make_topology("hyperx:8"), Collective::AllGather), 1U);
 }
 
 TEST(Hyperx, IsOneAgainWhereABoxIsLeft) {

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommunicatorOptions on(std::shared_ptr<const device::Device> device, std::size_t segment) {
+CommunicatorOptions cut_for(std::shared_ptr<const device::Device> device, std::size_t segment) {
   CommunicatorOptions options{.transport = "loopback"};
   options.segment_bytes = segment;
   options.timeout = Deadline(20'000);
@@ -42,7 +42,7 @@ TEST_P(Routes, EveryCollectiveTypeAndOperator) {
     const Rank root{n / 2};
     run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       const auto fake = fake_of(*bootstrap, n, GetParam());
-      Communicator communicator(bootstrap, ring_schedules(n, root), on(fake, 512));
+      Communicator communicator(bootstrap, ring_schedules(n, root), cut_for(fake, 512));
       const OwnedStream stream(*fake);
       for (const Collective collective : all_collectives()) {
         const auto ops = all_reduce_ops().first(reduces(collective) ? all_reduce_ops().size() : 1);
@@ -75,7 +75,7 @@ TEST_P(Routes, RandomSchedulesUnderRandomDelays) {
     }
     run_ranks(ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       const auto fake = fake_of(*bootstrap, seed, GetParam());
-      Communicator communicator(bootstrap, schedules, on(fake, seed % 2 == 0 ? 1024 : 128));
+      Communicator communicator(bootstrap, schedules, cut_for(fake, seed % 2 == 0 ? 1024 : 128));
       const OwnedStream stream(*fake);
       for (const Collective collective : all_collectives()) {
         for (const std::size_t count : {1U, 700U, 5000U}) {
@@ -95,7 +95,7 @@ TEST_P(Routes, EveryAlgorithm) {
     const Schedule schedule = make_schedule(algorithm.name, topology);
     run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       const auto fake = fake_of(*bootstrap, 3, GetParam());
-      Communicator communicator(bootstrap, {schedule}, on(fake, 256));
+      Communicator communicator(bootstrap, {schedule}, cut_for(fake, 256));
       const OwnedStream stream(*fake);
       check_on_device(communicator, *fake, stream.get(), Collective::AllReduce, Rank{0}, 3001,
                       DataType::Int32, ReduceOp::Sum, false);
@@ -110,7 +110,7 @@ TEST_P(Routes, StreamsOrderCollectives) {
   constexpr std::size_t kCount = 1000, kRounds = 6;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto fake = fake_of(*bootstrap, 11, GetParam());
-    Communicator communicator(bootstrap, ring_schedules(kRanks), on(fake, 512));
+    Communicator communicator(bootstrap, ring_schedules(kRanks), cut_for(fake, 512));
     const OwnedStream a(*fake), b(*fake);
     const DeviceBuffer on_a(*fake, kCount * 8), on_b(*fake, kCount * 8), copy(*fake, kCount * 8);
     std::vector<std::int64_t> ones(kCount, 1), result(kCount), host(kCount);
@@ -149,7 +149,7 @@ TEST(DeviceResults, DoNotDependOnDelays) {
     std::vector<std::vector<std::uint16_t>> results(kRanks, std::vector<std::uint16_t>(kCount));
     run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       const auto fake = fake_of(*bootstrap, seed, seed % 2 == 0);
-      Communicator communicator(bootstrap, {schedule}, on(fake, 200));
+      Communicator communicator(bootstrap, {schedule}, cut_for(fake, 200));
       Values values(DataType::Float16, kCount);
       for (std::size_t i = 0; i < kCount; ++i) {
         values.set(i, 0.1 * static_cast<double>((index(bootstrap->seat()) + 1) * (i % 37 + 1)));
@@ -171,7 +171,7 @@ TEST(DeviceBuffers, MixWithHostBuffersOfOtherRanks) {
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const bool with = index(bootstrap->seat()) % 2 == 0;
     const auto fake = with ? fake_of(*bootstrap, 5, false) : nullptr;
-    Communicator communicator(bootstrap, ring_schedules(kRanks), on(fake, 600));
+    Communicator communicator(bootstrap, ring_schedules(kRanks), cut_for(fake, 600));
     for (const Collective collective : all_collectives()) {
       if (with) {
         check_on_device(communicator, *fake, nullptr, collective, Rank{0}, 1234, DataType::Float32,
@@ -190,7 +190,7 @@ TEST(DeviceBuffers, WorkWithoutHoldingStreams) {
   constexpr std::uint32_t kRanks = 2;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto fake = fake_of(*bootstrap, 5, false, false);
-    Communicator communicator(bootstrap, ring_schedules(kRanks), on(fake, 600));
+    Communicator communicator(bootstrap, ring_schedules(kRanks), cut_for(fake, 600));
     const OwnedStream stream(*fake);
     for (const Collective collective : all_collectives()) {
       check_on_device(communicator, *fake, stream.get(), collective, Rank{0}, 999,
@@ -213,11 +213,11 @@ TEST(DeviceBuffers, WhatCannotBeServedIsRefused) {
       }
       return std::string();
     };
-    Communicator with(bootstrap, std::vector<Schedule>{}, on(fake, 512));
+    Communicator with(bootstrap, std::vector<Schedule>{}, cut_for(fake, 512));
     EXPECT_THAT(message(with, mine.data(), host.data(), false), HasSubstr("both be device memory"));
     EXPECT_THAT(message(with, others.data(), mine.data(), false), HasSubstr("lies on device 1"));
     EXPECT_THAT(message(with, mine.data(), host.data(), true), HasSubstr("pageable host memory"));
-    Communicator without(bootstrap, std::vector<Schedule>{}, on(nullptr, 512));
+    Communicator without(bootstrap, std::vector<Schedule>{}, cut_for(nullptr, 512));
     EXPECT_THAT(message(without, host.data(), host.data(), true), HasSubstr("has no device"));
   });
 }

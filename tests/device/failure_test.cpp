@@ -19,9 +19,9 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
-constexpr std::size_t kCount = 50'000;
+constexpr std::size_t kElements = 50'000;
 
-CommunicatorOptions on(std::shared_ptr<const device::Device> device, int timeout_ms) {
+CommunicatorOptions within(std::shared_ptr<const device::Device> device, int timeout_ms) {
   CommunicatorOptions options{.transport = "loopback"};
   options.segment_bytes = 4096;
   options.timeout = Deadline(timeout_ms);
@@ -55,17 +55,17 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
   std::atomic<int> told{0}, started{0};
   const auto errors = try_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(index(bootstrap->seat()) + 1);
-    Communicator communicator(bootstrap, ring_schedules(kRanks), on(device, 20'000));
+    Communicator communicator(bootstrap, ring_schedules(kRanks), within(device, 20'000));
     communicator.barrier();
     if (bootstrap->seat() == Seat{1}) {
       while (started != 2) std::this_thread::yield();
       throw std::runtime_error("this rank dies");
     }
     const OwnedStream stream(*device);
-    const DeviceBuffer buffer(*device, kCount * 4), after(*device, 64);
+    const DeviceBuffer buffer(*device, kElements * 4), after(*device, 64);
     std::vector<Request> requests;
     const auto start = [&] {
-      requests.push_back(communicator.start_all_reduce(buffer.data(), buffer.data(), kCount,
+      requests.push_back(communicator.start_all_reduce(buffer.data(), buffer.data(), kElements,
                                                        DataType::Float32, ReduceOp::Sum,
                                                        Stream{stream.get()}));
     };
@@ -95,12 +95,12 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
 TEST_P(Failures, ASilentPeerIsNoticed) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(index(bootstrap->seat()) + 7);
-    Communicator communicator(bootstrap, ring_schedules(2), on(device, 300));
+    Communicator communicator(bootstrap, ring_schedules(2), within(device, 300));
     if (bootstrap->seat() == Seat{0}) {
-      const DeviceBuffer buffer(*device, kCount * 4);
+      const DeviceBuffer buffer(*device, kElements * 4);
       const OwnedStream stream(*device);
       Request request =
-          communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+          communicator.start_all_reduce(buffer.data(), buffer.data(), kElements, DataType::Float32,
                                         ReduceOp::Sum, Stream{stream.get()});
       EXPECT_THAT(outcome(request), HasSubstr("no progress for 300 ms while waiting to"));
       synchronize(*device, stream.get());
@@ -114,14 +114,14 @@ TEST_P(Failures, ASilentPeerIsNoticed) {
 TEST_P(Failures, ABusyStreamIsNoFailure) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(index(bootstrap->seat()) + 20);
-    Communicator communicator(bootstrap, ring_schedules(2), on(device, 200));
+    Communicator communicator(bootstrap, ring_schedules(2), within(device, 200));
     const OwnedStream stream(*device);
     auto* flag = static_cast<std::uint32_t*>(device->allocate_pinned(4));
     *flag = 0;
     hold_stream(*device, stream.get(), flag);
-    const DeviceBuffer buffer(*device, kCount * 4);
+    const DeviceBuffer buffer(*device, kElements * 4);
     Request request =
-        communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+        communicator.start_all_reduce(buffer.data(), buffer.data(), kElements, DataType::Float32,
                                       ReduceOp::Max, Stream{stream.get()});
     EXPECT_FALSE(request.test());  // the call has returned with its stream still held
     EXPECT_THAT(outcome(request), HasSubstr("the stream has not come to it within 200 ms"));
@@ -137,15 +137,15 @@ TEST_P(Failures, ABusyStreamIsNoFailure) {
 TEST_P(Failures, AbortEndsWhatIsOutstanding) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(index(bootstrap->seat()) + 40);
-    Communicator communicator(bootstrap, ring_schedules(2), on(device, 20'000));
+    Communicator communicator(bootstrap, ring_schedules(2), within(device, 20'000));
     if (bootstrap->seat() == Seat{1}) {
       while (!bootstrap->failure()) std::this_thread::yield();
       return;
     }
     const OwnedStream stream(*device);
-    const DeviceBuffer buffer(*device, kCount * 4);
+    const DeviceBuffer buffer(*device, kElements * 4);
     Request request =
-        communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+        communicator.start_all_reduce(buffer.data(), buffer.data(), kElements, DataType::Float32,
                                       ReduceOp::Sum, Stream{stream.get()});
     std::thread([&] { communicator.abort("enough"); }).join();
     EXPECT_THAT(outcome(request), HasSubstr("enough"));
@@ -160,10 +160,10 @@ TEST_P(Failures, AFailingDeviceIsReported) {
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       const auto device =
           fake(after + index(bootstrap->seat()), bootstrap->seat() == Seat{0} ? after : 0);
-      Communicator communicator(bootstrap, ring_schedules(2), on(device, 20'000));
-      const DeviceBuffer buffer(*device, kCount * 4);
+      Communicator communicator(bootstrap, ring_schedules(2), within(device, 20'000));
+      const DeviceBuffer buffer(*device, kElements * 4);
       while (true) {
-        communicator.all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+        communicator.all_reduce(buffer.data(), buffer.data(), kElements, DataType::Float32,
                                 ReduceOp::Sum);
       }
     });
@@ -177,18 +177,18 @@ TEST_P(Failures, TheDestructorFinishesStreams) {
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto device = fake(index(bootstrap->seat()) + 60);
     const OwnedStream stream(*device);
-    const DeviceBuffer buffer(*device, kCount * 4);
-    std::vector<float> values(kCount, 1.0F);
-    upload(*device, buffer.data(), values.data(), kCount * 4, stream.get());
+    const DeviceBuffer buffer(*device, kElements * 4);
+    std::vector<float> values(kElements, 1.0F);
+    upload(*device, buffer.data(), values.data(), kElements * 4, stream.get());
     {
-      Communicator communicator(bootstrap, ring_schedules(3), on(device, 20'000));
+      Communicator communicator(bootstrap, ring_schedules(3), within(device, 20'000));
       for (int k = 0; k < 4; ++k) {
-        communicator.start_all_reduce(buffer.data(), buffer.data(), kCount, DataType::Float32,
+        communicator.start_all_reduce(buffer.data(), buffer.data(), kElements, DataType::Float32,
                                       ReduceOp::Sum, Stream{stream.get()});
       }
     }
-    download(*device, values.data(), buffer.data(), kCount * 4, stream.get());
-    EXPECT_EQ(values, std::vector<float>(kCount, 81.0F));
+    download(*device, values.data(), buffer.data(), kElements * 4, stream.get());
+    EXPECT_EQ(values, std::vector<float>(kElements, 81.0F));
   });
 }
 

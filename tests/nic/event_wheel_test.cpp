@@ -13,7 +13,7 @@ namespace {
 using Wheel = nic::EventWheel<std::uint32_t>;
 
 /// The same by a heap: by time, then by arrival.
-class Model {
+class OrderedList {
  public:
   void push(std::uint64_t time, std::uint32_t event) { heap_.push({time, order_++, event}); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }
@@ -55,7 +55,7 @@ TEST(EventWheel, IsAPriorityQueueThatKeepsTheOrderOfEqualTimes) {
     std::mt19937_64 random(seed);
     const std::uint64_t reach = std::uint64_t{1} << (seed % 20);
     Wheel wheel(reach);
-    Model model;
+    OrderedList model;
     std::uint64_t now = 0;
     for (std::uint32_t i = 0; i < 20'000; ++i) {
       // More comes than leaves, then the other way round.

@@ -20,8 +20,8 @@ using nic::compile_tables;
 using nic::Tables;
 using testing::HasSubstr;
 
-Tables tables_of(const char* spec, const char* algorithm, std::uint64_t elements,
-                 bool nops = false) {
+Tables small_tables(const char* spec, const char* algorithm, std::uint64_t elements,
+                    bool nops = false) {
   const Topology topology = make_topology(spec);
   const Schedule schedule = make_schedule(algorithm, topology);
   return compile_tables(schedule, topology, {.elements = elements, .nops = nops});
@@ -67,7 +67,7 @@ TEST(Image, IsReadBackAsItWasWritten) {
                                   "double-binary-tree", "forest"}) {
       for (const std::uint64_t elements : {0U, 3U, 14400U, 16003U}) {
         for (const bool nops : {false, true}) {
-          const Tables tables = tables_of(spec, algorithm, elements, nops);
+          const Tables tables = small_tables(spec, algorithm, elements, nops);
           const std::string image = nic::write_image(tables);
           EXPECT_EQ(nic::read_image(image, "x"), tables) << spec << " " << algorithm;
           EXPECT_EQ(nic::write_image(nic::read_image(image, "x")), image);
@@ -83,14 +83,14 @@ TEST(Image, IsReadBackAsItWasWritten) {
 
 // What 64 interfaces need: a header, 4 routes of 10 bits each and 126 entries of 23 bits.
 TEST(Image, IsSmall) {
-  const std::string image = nic::write_image(tables_of("torus:8x8", "multitree", 4 << 20));
+  const std::string image = nic::write_image(small_tables("torus:8x8", "multitree", 4 << 20));
   EXPECT_EQ(image.size(), 68U + 64 * (8 + 4 * 2 + 126 * 3) + 4);
 }
 
 TEST(Image, EveryFlippedBitIsNoticed) {
   for (const Tables& tables :
-       {tables_of("mesh:2x2", "multitree", 32), tables_of("mesh:2x2", "multitree", 33, true),
-        tables_of("fattree:2x2", "ring", 16), relative_tables(36)}) {
+       {small_tables("mesh:2x2", "multitree", 32), small_tables("mesh:2x2", "multitree", 33, true),
+        small_tables("fattree:2x2", "ring", 16), relative_tables(36)}) {
     const std::string image = nic::write_image(tables);
     for (std::size_t bit = 0; bit < image.size() * 8; ++bit) {
       std::string broken = image;
@@ -104,8 +104,8 @@ TEST(Image, EveryFlippedBitIsNoticed) {
 TEST(Image, EveryFlippedBitWithARightChecksumIsNoticedOrTables) {
   std::size_t refused = 0, taken = 0;
   for (const Tables& tables :
-       {tables_of("mesh:2x2", "multitree", 32), tables_of("mesh:2x2", "multitree", 33, true),
-        tables_of("fattree:2x2", "ring", 16), tables_of("mesh:3x3", "ring", 18, true),
+       {small_tables("mesh:2x2", "multitree", 32), small_tables("mesh:2x2", "multitree", 33, true),
+        small_tables("fattree:2x2", "ring", 16), small_tables("mesh:3x3", "ring", 18, true),
         relative_tables(36)}) {
     const std::string image = nic::write_image(tables);
     for (std::size_t bit = 0; bit < (image.size() - 4) * 8; ++bit) {
@@ -125,7 +125,7 @@ TEST(Image, EveryFlippedBitWithARightChecksumIsNoticedOrTables) {
 }
 
 TEST(Image, EveryCutIsNoticed) {
-  for (const Tables& tables : {tables_of("mesh:2x2", "multitree", 32), relative_tables(36)}) {
+  for (const Tables& tables : {small_tables("mesh:2x2", "multitree", 32), relative_tables(36)}) {
     const std::string image = nic::write_image(tables);
     for (std::size_t size = 0; size < image.size(); ++size) {
       expect_refused(image.substr(0, size), "");
@@ -136,7 +136,7 @@ TEST(Image, EveryCutIsNoticed) {
 }
 
 TEST(Image, OfTheFirstVersionIsRefused) {
-  std::string image = nic::write_image(tables_of("mesh:2x2", "multitree", 32));
+  std::string image = nic::write_image(small_tables("mesh:2x2", "multitree", 32));
   set(image, 8, 1, 2);
   expect_refused(sealed(image),
                  "expected an image of version 2, got version 1, which has no routes: write it "
@@ -146,7 +146,7 @@ TEST(Image, OfTheFirstVersionIsRefused) {
 }
 
 TEST(Image, AWrongHeaderIsRefused) {
-  const std::string image = nic::write_image(tables_of("mesh:2x2", "multitree", 32));
+  const std::string image = nic::write_image(small_tables("mesh:2x2", "multitree", 32));
   const auto with = [&](std::size_t at, std::uint64_t value, std::size_t bytes) {
     std::string changed = image;
     set(changed, at, value, bytes);
@@ -173,7 +173,7 @@ TEST(Image, AWrongHeaderIsRefused) {
 }
 
 TEST(Image, WrongRoutesAreRefused) {
-  const Tables good = tables_of("fattree:2x2", "ring", 16);
+  const Tables good = small_tables("fattree:2x2", "ring", 16);
   ASSERT_GT(good.routes[1].front().hops.size(), 1U);
   const auto read_with = [&](auto change) {
     Tables tables = good;
@@ -199,7 +199,7 @@ TEST(Image, WrongRoutesAreRefused) {
 }
 
 TEST(Image, WrongEntriesAreRefused) {
-  const Tables tables = tables_of("torus:4x4", "multitree", 1001, true);
+  const Tables tables = small_tables("torus:4x4", "multitree", 1001, true);
   // 92 bits an entry: op, step, flow, piece, route, ...; the last one ends before the checksum.
   const nic::Layout layout{.width = {2, 12, 10, 4, 6, 5, 5, 3, 24, 20, 1}};
   const std::string image = nic::write_image(tables, layout);
@@ -218,7 +218,7 @@ TEST(Image, WrongEntriesAreRefused) {
   expect_refused(flipped(parity - 1, parity), "expected elements up to 1001, got ");
   expect_refused(flipped(93, 94), "expected zeros to the end of the byte, got ones");
   // A nop of rank 0 that waits.
-  Tables waiting = tables_of("mesh:4x4", "multitree", 16, true);
+  Tables waiting = small_tables("mesh:4x4", "multitree", 16, true);
   for (auto& entries : waiting.of_rank) {
     for (nic::Entry& entry : entries) {
       if (entry.op == nic::Opcode::Nop) entry.wait = 1;

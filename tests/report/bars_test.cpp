@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-constexpr double kPixel = 0.05;
+constexpr double kBarPixel = 0.05;
 
 Bars ratios() {
   return {.title = "ratio to the bound",
@@ -36,9 +36,9 @@ TEST(Bars, HeightsAreProportional) {
   ASSERT_EQ(bars.size(), 3u);
   const double one = bars[0].second.second - bars[0].first.second;
   EXPECT_GT(one, 20);
-  EXPECT_NEAR(bars[1].second.second - bars[1].first.second, 2 * one, kPixel);
-  EXPECT_NEAR(bars[2].second.second - bars[2].first.second, 4 * one, kPixel);
-  EXPECT_NEAR(drawing.line("bound")[0].second, bars[0].first.second, kPixel);
+  EXPECT_NEAR(bars[1].second.second - bars[1].first.second, 2 * one, kBarPixel);
+  EXPECT_NEAR(bars[2].second.second - bars[2].first.second, 4 * one, kBarPixel);
+  EXPECT_NEAR(drawing.line("bound")[0].second, bars[0].first.second, kBarPixel);
 }
 
 TEST(Bars, StandInOrderWithoutOverlap) {
@@ -63,7 +63,7 @@ TEST(Bars, BelowZeroTheyHang) {
   const Bars chart{.groups = {"a", "b"}, .series = {{"s", {2, -2}}}};
   const auto bars = Drawing(to_svg(chart)).bars("s");
   ASSERT_EQ(bars.size(), 2u);
-  EXPECT_NEAR(bars[0].second.second, bars[1].first.second, kPixel);
+  EXPECT_NEAR(bars[0].second.second, bars[1].first.second, kBarPixel);
   EXPECT_GT(bars[1].second.second, bars[1].first.second + 20);
 }
 

@@ -17,8 +17,8 @@ namespace {
 using nlohmann::json;
 using testing::HasSubstr;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 /// Events of one kind, parsed back from the JSON.
 std::vector<json> events(const Trace& trace, const std::string& kind) {
@@ -257,12 +257,12 @@ TEST(Trace, RefusesBadInputAndStaysAsItWas) {
   EXPECT_THAT(fails([&] { trace.add_span(1, "s", 0, 1); }), HasSubstr("no track 1, there are 1"));
   EXPECT_THAT(fails([&] { trace.add_span(0, "s", 2, 1); }),
               HasSubstr("ends at 1 ns, before its begin at 2 ns"));
-  for (const double bad : {kNan, kInfinity, -1.0, 1e17}) {
+  for (const double bad : {kNotANumber, kEndless, -1.0, 1e17}) {
     EXPECT_THAT(fails([&] { trace.add_span(0, "s", bad, 1e18); }), HasSubstr("0 to 2^53 ns"));
     EXPECT_THAT(fails([&] { trace.add_span(0, "s", 0, bad); }), HasSubstr("0 to 2^53 ns"));
   }
   EXPECT_THAT(fails([&] {
-                trace.add_span(0, "s", 0, 1, {{"ok", 1}, {"x", kNan}});
+                trace.add_span(0, "s", 0, 1, {{"ok", 1}, {"x", kNotANumber}});
               }),
               HasSubstr("a finite argument, got nan"));
   EXPECT_THAT(fails([&] {

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr std::size_t kCount = 1024;
+constexpr std::size_t kElements = 1024;
 constexpr std::byte kMark{0x5a};
 
 /// What one rank calls, and the words for it.
@@ -32,23 +32,24 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  const Called sum{{Collective::AllReduce, nullptr, nullptr, kCount, DataType::Float32},
+  const Called sum{{Collective::AllReduce, nullptr, nullptr, kElements, DataType::Float32},
                    "allreduce of 1024 float, sum"};
   const auto reduce = [](std::size_t count, DataType type, ReduceOp op) {
     return Called{{Collective::AllReduce, nullptr, nullptr, count, type, op},
                   fmt::format("allreduce of {} {}, {}", count, to_string(type), to_string(op))};
   };
-  const Called scatter{{Collective::ReduceScatter, nullptr, nullptr, kCount / 2, DataType::Float32},
-                       "reduce-scatter of 512 float, sum"};
-  const Called gather{{Collective::AllGather, nullptr, nullptr, kCount / 2, DataType::Float32},
+  const Called scatter{
+      {Collective::ReduceScatter, nullptr, nullptr, kElements / 2, DataType::Float32},
+      "reduce-scatter of 512 float, sum"};
+  const Called gather{{Collective::AllGather, nullptr, nullptr, kElements / 2, DataType::Float32},
                       "allgather of 512 float"};
-  const Called broadcast{{Collective::Broadcast, nullptr, nullptr, kCount, DataType::Float32},
+  const Called broadcast{{Collective::Broadcast, nullptr, nullptr, kElements, DataType::Float32},
                          "broadcast of 1024 float, root 0"};
-  return {{"type", sum, reduce(kCount, DataType::Int32, ReduceOp::Sum)},
-          {"operator", sum, reduce(kCount, DataType::Float32, ReduceOp::Max)},
-          {"both", sum, reduce(kCount, DataType::Int32, ReduceOp::Max)},
-          {"count", sum, reduce(kCount + 1, DataType::Float32, ReduceOp::Sum)},
-          {"bytes", sum, reduce(kCount / 2, DataType::Float64, ReduceOp::Sum)},
+  return {{"type", sum, reduce(kElements, DataType::Int32, ReduceOp::Sum)},
+          {"operator", sum, reduce(kElements, DataType::Float32, ReduceOp::Max)},
+          {"both", sum, reduce(kElements, DataType::Int32, ReduceOp::Max)},
+          {"count", sum, reduce(kElements + 1, DataType::Float32, ReduceOp::Sum)},
+          {"bytes", sum, reduce(kElements / 2, DataType::Float64, ReduceOp::Sum)},
           {"nothing", reduce(0, DataType::Float32, ReduceOp::Sum), sum},
           {"scatter", sum, scatter},
           {"gather", scatter, gather},
@@ -81,7 +82,7 @@ TEST_P(DifferentCalls, AreAnErrorThatNamesBoth) {
     const auto begin = std::chrono::steady_clock::now();
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
       Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
-      std::vector<std::byte> send(kCount * 8 + 8, std::byte{1}), recv(send.size(), kMark);
+      std::vector<std::byte> send(kElements * 8 + 8, std::byte{1}), recv(send.size(), kMark);
       Call call = (bootstrap->seat() == Seat{0} ? one.first : one.second).call;
       call.send = send.data();
       call.recv = recv.data();
@@ -107,8 +108,8 @@ TEST_P(DifferentCalls, AreAnErrorThatNamesBoth) {
 TEST_P(DifferentCalls, InAnotherOrderAreNoticed) {
   const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
-    std::vector<float> data(kCount), other(kCount);
-    const Call sum{Collective::AllReduce, data.data(), data.data(), kCount, DataType::Float32};
+    std::vector<float> data(kElements), other(kElements);
+    const Call sum{Collective::AllReduce, data.data(), data.data(), kElements, DataType::Float32};
     Call most = sum;
     most.send = most.recv = other.data();
     most.op = ReduceOp::Max;
@@ -128,10 +129,10 @@ TEST_P(DifferentCalls, AreNoticedByWhoComesLater) {
     Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
     check_collective(communicator, Collective::AllReduce, Rank{0}, 100, DataType::Int32,
                      ReduceOp::Sum, false);
-    std::vector<float> data(kCount);
+    std::vector<float> data(kElements);
     const bool late = bootstrap->seat() == Seat{1};
     if (late) std::this_thread::sleep_for(std::chrono::milliseconds(400));
-    communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32,
+    communicator.all_reduce(data.data(), data.data(), kElements, DataType::Float32,
                             late ? ReduceOp::Min : ReduceOp::Sum);
   });
   expect_words(errors, "allreduce of 1024 float, sum", "allreduce of 1024 float, min");
@@ -146,8 +147,8 @@ TEST_P(DifferentCalls, BySchedulesAlone) {
       for (Transfer& transfer : schedule.transfers) transfer.step += 1;
     }
     Communicator communicator(bootstrap, {schedule}, options_of(GetParam()));
-    std::vector<float> data(kCount);
-    communicator.all_reduce(data.data(), data.data(), kCount, DataType::Float32, ReduceOp::Sum);
+    std::vector<float> data(kElements);
+    communicator.all_reduce(data.data(), data.data(), kElements, DataType::Float32, ReduceOp::Sum);
   });
   expect_words(errors, "allreduce of 1024 float, sum, schedule ",
                "allreduce of 1024 float, sum, schedule ");
@@ -157,11 +158,11 @@ TEST_P(DifferentCalls, BySchedulesAlone) {
 TEST_P(DifferentCalls, InWhatDoesNotMatterAreNone) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
-    std::vector<int> data(kCount, bootstrap->seat() == Seat{0} ? 7 : 0);
-    Call call{Collective::Broadcast, data.data(), data.data(), kCount, DataType::Int32};
+    std::vector<int> data(kElements, bootstrap->seat() == Seat{0} ? 7 : 0);
+    Call call{Collective::Broadcast, data.data(), data.data(), kElements, DataType::Int32};
     call.op = bootstrap->seat() == Seat{0} ? ReduceOp::Sum : ReduceOp::Max;
     communicator.run(call);
-    EXPECT_EQ(std::ranges::count(data, 7), kCount);
+    EXPECT_EQ(std::ranges::count(data, 7), kElements);
   });
 }
 
@@ -191,9 +192,9 @@ TEST(DifferentCallsOnOneHost, AreAnErrorThatNamesBoth) {
     CommunicatorOptions options = options_of(false);
     options.host_path = HostPath::Required;
     Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
-    std::vector<float> data(kCount);
+    std::vector<float> data(kElements);
     const bool second = bootstrap->seat() == Seat{1};
-    communicator.all_reduce(data.data(), data.data(), kCount,
+    communicator.all_reduce(data.data(), data.data(), kElements,
                             second ? DataType::Int32 : DataType::Float32,
                             second ? ReduceOp::Max : ReduceOp::Sum);
   });

@@ -17,7 +17,7 @@
 namespace multitree::runtime {
 namespace {
 
-constexpr Deadline kDeadline{30'000};
+constexpr Deadline kWait{30'000};
 
 MeasuredPair pair(std::uint32_t src, std::uint32_t dst) { return {Rank{src}, Rank{dst}}; }
 
@@ -132,10 +132,10 @@ TEST(LinkMeasurement, AllRanksGetTheSameTableAndTheSameSchedules) {
     test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
       const LinkTable table = measure_links(
           *job, topology,
-          {.transport = "loopback", .timeout = kDeadline, .budget = std::chrono::milliseconds(1)});
+          {.transport = "loopback", .timeout = kWait, .budget = std::chrono::milliseconds(1)});
       const SizedSchedules plan =
           choose_together(*job, topology, Collective::AllReduce, Rank{0},
-                          {.first = 8, .last = 1 << 20, .links = &table}, kDeadline);
+                          {.first = 8, .last = 1 << 20, .links = &table}, kWait);
       const std::lock_guard lock(mutex);
       tables.push_back(table);
       plans.push_back(plan);

@@ -89,7 +89,7 @@ TableColumns table_columns(const ObserveFlags& flags, bool digest, bool sized) {
           .busiest = flags.verbose};
 }
 
-void write_files(const ObserveFlags& flags, const Observer& observer) {
+void write_observed(const ObserveFlags& flags, const Observer& observer) {
   if (flags.trace.empty()) return;
   if (observer.lost() != 0) {
     print_error(fmt::format("multitree: --trace: {} events found no room and are missing\n",

@@ -49,6 +49,6 @@ ObserverOptions observer_options(const ObserveFlags& flags, bool json, const Lin
 TableColumns table_columns(const ObserveFlags& flags, bool digest, bool sized);
 
 /// At rank 0, at the end. \throws Error(Io)
-void write_files(const ObserveFlags& flags, const Observer& observer);
+void write_observed(const ObserveFlags& flags, const Observer& observer);
 
 }  // namespace multitree::tools

@@ -33,9 +33,9 @@ struct Dimension {
   Time latency;
 };
 
-class Reader {
+class AstraReader {
  public:
-  Reader(std::string_view text, const std::string& file) : file_(file) {
+  AstraReader(std::string_view text, const std::string& file) : file_(file) {
     check_text(text, file);
     try {
       // Not LoadAll(): yaml-cpp 0.7 never returns from it for some malformed texts.
@@ -236,7 +236,7 @@ class Generator {
 }  // namespace
 
 Topology parse_topology_astra(std::string_view text, const std::string& file) {
-  const std::vector<Dimension> dims = Reader(text, file).read();
+  const std::vector<Dimension> dims = AstraReader(text, file).read();
   return Generator(dims, name_of_file(file)).build();
 }
 

@@ -23,9 +23,9 @@ struct Key {
 };
 using Attributes = std::map<std::string, std::string, std::less<>>;
 
-class Reader {
+class GraphmlReader {
  public:
-  Reader(std::string_view text, const std::string& file, const LinkDefaults& defaults)
+  GraphmlReader(std::string_view text, const std::string& file, const LinkDefaults& defaults)
       : xml_(text, file), defaults_(defaults) {}
 
   Topology read() {
@@ -184,7 +184,7 @@ void add_data(pugi::xml_node element, const char* key, const std::string& value)
 
 Topology parse_topology_graphml(std::string_view text, const std::string& file,
                                 const LinkDefaults& defaults) {
-  return Reader(text, file, defaults).read();
+  return GraphmlReader(text, file, defaults).read();
 }
 
 std::string write_topology_graphml(const Topology& topology) {

@@ -25,7 +25,7 @@ namespace {
 
 using Element = pugi::xml_node;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxNesting = 64;
 constexpr std::int64_t kMaxInteger = 1'000'000'000;
 constexpr Time kLinkLatency{150'000};  // that of the MULTITREE study
 constexpr Time kPortLatency{500'000};  // adapter, cable and network switch, as in the DGX families
@@ -45,9 +45,9 @@ std::optional<std::uint64_t> parse_bus_id(std::string_view text) {
   return value;
 }
 
-class Reader {
+class NcclReader {
  public:
-  Reader(std::string_view text, const std::string& file) : xml_(text, file) {}
+  NcclReader(std::string_view text, const std::string& file) : xml_(text, file) {}
 
   Topology read() {
     const Element root = xml_.document().document_element();
@@ -176,8 +176,8 @@ class Reader {
   }
 
   void read_pci(const Element& element, const Place& place) {
-    if (place.depth == kMaxDepth) {
-      xml_.fail(element, fmt::format("nested deeper than {} levels", kMaxDepth));
+    if (place.depth == kMaxNesting) {
+      xml_.fail(element, fmt::format("nested deeper than {} levels", kMaxNesting));
     }
     const Address address{place.host, bus_id(element, "busid")};
     const std::string text = element.attribute("busid").value();
@@ -382,7 +382,7 @@ class Reader {
 }  // namespace
 
 Topology parse_topology_nccl(std::string_view text, const std::string& file) {
-  return Reader(text, file).read();
+  return NcclReader(text, file).read();
 }
 
 }  // namespace multitree

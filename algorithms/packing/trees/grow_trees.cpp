@@ -41,9 +41,10 @@ struct TreeClass {
   std::vector<std::uint32_t> order;  // of reaching
 };
 
-class Grower {
+class TreeGrower {
  public:
-  Grower(std::uint32_t ranks, std::span<const RankArc> arcs, std::span<const std::int64_t> demand)
+  TreeGrower(std::uint32_t ranks, std::span<const RankArc> arcs,
+             std::span<const std::int64_t> demand)
       : ranks_(ranks),
         network_(ranks),
         flows_(network_, ranks),
@@ -161,7 +162,7 @@ class Grower {
 
 std::vector<PackedTree> grow_trees(std::uint32_t ranks, std::span<const RankArc> arcs,
                                    std::span<const std::int64_t> demand) {
-  return Grower(ranks, arcs, demand).grow_all();
+  return TreeGrower(ranks, arcs, demand).grow_all();
 }
 
 }  // namespace multitree

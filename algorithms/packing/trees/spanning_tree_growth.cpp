@@ -33,9 +33,9 @@ std::vector<std::uint32_t> central_ranks(const DuplexNetwork& network) {
   return order;
 }
 
-class Grower {
+class BundleGrower {
  public:
-  explicit Grower(BundlePacking& packing) : packing_(packing), network_(*packing.network) {}
+  explicit BundleGrower(BundlePacking& packing) : packing_(packing), network_(*packing.network) {}
 
   /// Prim's algorithm with the cost: load beyond `par` (by edge), then depth, then load.
   void grow(TreeBundle& tree, std::uint32_t root, const std::vector<std::int64_t>& par) {
@@ -100,7 +100,7 @@ BundlePacking grow_bundles(const DuplexNetwork& network, std::vector<std::int64_
   BundlePacking packing{&network, std::move(capacity), {}, {}};
   packing.load.assign(network.edges.size(), 0);
   const std::vector<std::uint32_t> centres = central_ranks(network);
-  Grower grower(packing);
+  BundleGrower grower(packing);
   std::vector<std::uint32_t> roots;
   std::vector<std::int64_t> par(network.edges.size());
   std::int64_t placed = 0;

@@ -16,7 +16,7 @@
 namespace multitree::rtl::test {
 namespace {
 
-constexpr std::uint64_t kMost = 30'000;
+constexpr std::uint64_t kMostCycles = 30'000;
 constexpr std::uint32_t kEntryWords = 4, kRouteWords = 4;
 const std::size_t kEntryBits = verilated_layout().bits();
 constexpr Rank kRank{1};
@@ -44,7 +44,7 @@ class Faults : public testing::Test {
     machine.load(writes);
     machine.arm();
     machine.go();
-    machine.run(kMost);
+    machine.run(kMostCycles);
     return machine.ends();
   }
   /// Nobody calls a wrong sum done, and nobody hangs.
@@ -158,7 +158,7 @@ TEST_F(Faults, MessageForAPieceThatDoesNotExist) {
   constexpr unsigned kPieceAt = mt_pkg::kShortRouteW + mt_pkg::kStartW + 2 * mt_pkg::kLenW;
   Injector injector(machine, {.kind = Fault::Kind::Rewrite, .bit = kPieceAt + mt_pkg::kPieceW - 1});
   machine.go();
-  machine.run(kMost);
+  machine.run(kMostCycles);
   const std::vector<End> ends = machine.ends();
   const End& end = ends[index(machine.rank_at_end_of(injector.hit()->link))];
   EXPECT_EQ(causes(end), 1U << kPiece);
@@ -176,7 +176,7 @@ TEST_F(Faults, LengthThatIsNotTheWorms) {
     machine.arm();
     Injector injector(machine, {.kind = Fault::Kind::Rewrite, .bit = kFlitsAt + bit});
     machine.go();
-    machine.run(kMost);
+    machine.run(kMostCycles);
     const std::vector<End> ends = machine.ends();
     const End& end = ends[index(machine.rank_at_end_of(injector.hit()->link))];
     EXPECT_EQ(causes(end), 1U << kLength) << bit;
@@ -191,7 +191,7 @@ TEST_F(Faults, ConfiguredWhileRunning) {
     machine.start();
     machine.run_cycles(30);
     machine.write(kRank, {address, 1});
-    machine.run(kMost);
+    machine.run(kMostCycles);
     const std::vector<End> ends = machine.ends();
     EXPECT_EQ(causes(ends[index(kRank)]), 1U << kConfig) << address;
     EXPECT_EQ(ends[index(kRank)].first_error(), kConfig);
@@ -208,7 +208,7 @@ TEST_F(Faults, MessageAfterTheCollectiveWasDone) {
     machine.arm();
     const Injector counts(machine, {});
     machine.go();
-    machine.run(kMost);
+    machine.run(kMostCycles);
     ASSERT_TRUE(machine.all_done());
     flits = counts.flits();
   }
@@ -218,7 +218,7 @@ TEST_F(Faults, MessageAfterTheCollectiveWasDone) {
   // The last flit of all: nothing on its link waits behind it.
   Injector injector(machine, {.kind = Fault::Kind::Duplicate, .number = flits - 1, .cycles = 1000});
   machine.go();
-  machine.run(kMost);
+  machine.run(kMostCycles);
   ASSERT_TRUE(machine.all_done());
   std::vector<End> ends = machine.ends();
   EXPECT_EQ(machine.wrong(ends), "");
@@ -239,7 +239,7 @@ TEST_F(Faults, NoCreditsMakeTheSenderStuck) {
   machine.arm();
   Injector injector(machine, {.kind = Fault::Kind::LoseCredits, .number = 0});
   machine.go();
-  machine.run(kMost);
+  machine.run(kMostCycles);
   const std::vector<End> ends = machine.ends();
   const Rank sender = plan.topology.node(plan.topology.link(injector.hit()->link).src).rank.value();
   EXPECT_EQ(causes(ends[index(sender)]), 1U << kCreditStuck)
@@ -256,7 +256,7 @@ TEST_F(Faults, ARankThatNeverStartsIsMissed) {
   for (std::uint32_t r = 0; r < plan.schedule.ranks; ++r) {
     if (Rank{r} != kRank) machine.write(Rank{r}, go());
   }
-  machine.run(kMost);
+  machine.run(kMostCycles);
   const std::vector<End> ends = machine.ends();
   for (std::uint32_t r = 0; r < plan.schedule.ranks; ++r) {
     EXPECT_EQ(ends[r].errors, Rank{r} == kRank ? 0 : 1U << kTimeout) << r;

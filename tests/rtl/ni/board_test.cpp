@@ -169,81 +169,106 @@ TEST(StepTimer, StepsLastAsLongAsSaidAndUntilAllIsSent) {
 
 // ---- Counts.
 
-TEST(Scoreboard, CountsOfAllPortsAtOnce) {
-  constexpr unsigned kPorts = 4, kPieceBits = 3, kPieces = 1 << kPieceBits, kCountBits = 5;
-  constexpr unsigned kMostCount = (1 << kCountBits) - 1;
-  using Counts = std::array<unsigned, kPieces>;
-  for (int seed = 1; seed <= 10; ++seed) {
-    Bench<Vscoreboard> bench(seed);
-    std::mt19937_64 random(static_cast<unsigned>(seed));
-    Counts taken{}, sent{}, claimed{};
-    bench->tx_sent_i = bench->rx_claim_i = bench->taken_i = 0;
-    bench->tx_piece_i = bench->rx_piece_i = bench->taken_piece_i = 0;
-    const auto clear = [&] {
-      bench->tx_sent_i = bench->rx_claim_i = bench->taken_i = 0;
-      bench->clear_i = 1;
-      for (unsigned p = 0; p < kPieces; ++p) {
-        put(bench->clear_piece_i, p);
-        bench.cycle();
-      }
-      bench->clear_i = 0;
-      taken = sent = claimed = {};
-    };
-    bench->clear_i = 0;
-    bench.reset();
+/// A scoreboard whose ports do what they may, at random, and what it has to count.
+class ScoreboardBench {
+ public:
+  explicit ScoreboardBench(int seed) : bench_(seed), random_(static_cast<unsigned>(seed)) {
+    clear_inputs();
+    bench_->tx_piece_i = bench_->rx_piece_i = bench_->taken_piece_i = 0;
+    bench_->clear_i = 0;
+    bench_.reset();
     clear();
-    for (int cycle = 0; cycle < 3000 && !testing::Test::HasFailure(); ++cycle) {
-      if (random() % 100 == 0) clear();
-      std::array<unsigned, kPorts> tx{}, rx{}, in{};
-      std::uint64_t tx_all = 0, rx_all = 0, in_all = 0;
-      unsigned sends = 0, claims = 0, takes = 0;
-      const unsigned few = random() % 2 == 0 ? 1 : kPieces;  // often all the same piece
-      const unsigned base = static_cast<unsigned>(random() % kPieces);
-      std::set<unsigned> claimed_now;
-      Counts more_taken{}, more_sent{};
-      for (unsigned p = 0; p < kPorts; ++p) {
-        tx[p] = static_cast<unsigned>(base + random() % few) % kPieces;
-        rx[p] = static_cast<unsigned>(base + random() % few) % kPieces;
-        in[p] = static_cast<unsigned>(base + random() % few) % kPieces;
-        tx_all |= std::uint64_t{tx[p]} << p * kPieceBits;
-        rx_all |= std::uint64_t{rx[p]} << p * kPieceBits;
-        in_all |= std::uint64_t{in[p]} << p * kPieceBits;
-        if (random() % 2 == 0 && sent[tx[p]] + more_sent[tx[p]] < kMostCount) {
-          sends |= 1U << p;
-          ++more_sent[tx[p]];
-        }
-        // Two ports never begin messages of one piece in one cycle: their turns differ.
-        if (random() % 2 == 0 && claimed[rx[p]] < kMostCount && claimed_now.insert(rx[p]).second) {
-          claims |= 1U << p;
-        }
-        if (random() % 2 == 0 && taken[in[p]] + more_taken[in[p]] < claimed[in[p]]) {
-          takes |= 1U << p;
-          ++more_taken[in[p]];
-        }
-      }
-      put(bench->tx_piece_i, tx_all);
-      put(bench->rx_piece_i, rx_all);
-      put(bench->taken_piece_i, in_all);
-      put(bench->tx_sent_i, sends);
-      put(bench->rx_claim_i, claims);
-      put(bench->taken_i, takes);
-      bench.settle();
-      const auto of = [](std::uint64_t all, unsigned p) {
-        return static_cast<unsigned>(all >> p * kCountBits & kMostCount);
-      };
-      for (unsigned p = 0; p < kPorts; ++p) {
-        EXPECT_EQ(of(bench->tx_taken_o, p), taken[tx[p]]);
-        EXPECT_EQ(of(bench->rx_taken_o, p), taken[rx[p]]);
-        EXPECT_EQ(of(bench->rx_sent_o, p), sent[rx[p]]);
-        EXPECT_EQ(of(bench->rx_claimed_o, p), claimed[rx[p]]);
-      }
-      for (const unsigned piece : claimed_now) ++claimed[piece];
-      for (unsigned piece = 0; piece < kPieces; ++piece) {
-        taken[piece] += more_taken[piece];
-        sent[piece] += more_sent[piece];
-      }
-      bench.rise();
+  }
+
+  void cycle() {
+    if (random_() % 100 == 0) clear();
+    const Inputs in = choose();
+    put(bench_->tx_sent_i, in.sends);
+    put(bench_->rx_claim_i, in.claims);
+    put(bench_->taken_i, in.takes);
+    bench_.settle();
+    for (unsigned p = 0; p < kPorts; ++p) {
+      EXPECT_EQ(of(bench_->tx_taken_o, p), taken_[in.tx[p]]);
+      EXPECT_EQ(of(bench_->rx_taken_o, p), taken_[in.rx[p]]);
+      EXPECT_EQ(of(bench_->rx_sent_o, p), sent_[in.rx[p]]);
+      EXPECT_EQ(of(bench_->rx_claimed_o, p), claimed_[in.rx[p]]);
     }
+    for (const unsigned piece : in.claimed) ++claimed_[piece];
+    for (unsigned piece = 0; piece < kPieces; ++piece) {
+      taken_[piece] += in.more_taken[piece];
+      sent_[piece] += in.more_sent[piece];
+    }
+    bench_.rise();
+  }
+
+ private:
+  static constexpr unsigned kPorts = 4, kPieceBits = 3, kPieces = 1 << kPieceBits, kCountBits = 5;
+  static constexpr unsigned kMostCount = (1 << kCountBits) - 1;
+  using Counts = std::array<unsigned, kPieces>;
+  struct Inputs {
+    std::array<unsigned, kPorts> tx{}, rx{};  ///< pieces
+    unsigned sends = 0, claims = 0, takes = 0;
+    std::set<unsigned> claimed;
+    Counts more_taken{}, more_sent{};
+  };
+
+  static unsigned of(std::uint64_t all, unsigned port) {
+    return static_cast<unsigned>(all >> port * kCountBits & kMostCount);
+  }
+
+  void clear_inputs() { bench_->tx_sent_i = bench_->rx_claim_i = bench_->taken_i = 0; }
+
+  void clear() {
+    clear_inputs();
+    bench_->clear_i = 1;
+    for (unsigned p = 0; p < kPieces; ++p) {
+      put(bench_->clear_piece_i, p);
+      bench_.cycle();
+    }
+    bench_->clear_i = 0;
+    taken_ = sent_ = claimed_ = {};
+  }
+
+  /// What the ports do in a cycle; sets the pieces.
+  Inputs choose() {
+    Inputs in;
+    std::uint64_t tx_all = 0, rx_all = 0, taken_all = 0;
+    const unsigned few = random_() % 2 == 0 ? 1 : kPieces;  // often all the same piece
+    const auto base = static_cast<unsigned>(random_() % kPieces);
+    const auto any = [&] { return static_cast<unsigned>(base + random_() % few) % kPieces; };
+    for (unsigned p = 0; p < kPorts; ++p) {
+      const unsigned tx = in.tx[p] = any(), rx = in.rx[p] = any(), taken = any();
+      tx_all |= std::uint64_t{tx} << p * kPieceBits;
+      rx_all |= std::uint64_t{rx} << p * kPieceBits;
+      taken_all |= std::uint64_t{taken} << p * kPieceBits;
+      if (random_() % 2 == 0 && sent_[tx] + in.more_sent[tx] < kMostCount) {
+        in.sends |= 1U << p;
+        ++in.more_sent[tx];
+      }
+      // Two ports never begin messages of one piece in one cycle: their turns differ.
+      if (random_() % 2 == 0 && claimed_[rx] < kMostCount && in.claimed.insert(rx).second) {
+        in.claims |= 1U << p;
+      }
+      if (random_() % 2 == 0 && taken_[taken] + in.more_taken[taken] < claimed_[taken]) {
+        in.takes |= 1U << p;
+        ++in.more_taken[taken];
+      }
+    }
+    put(bench_->tx_piece_i, tx_all);
+    put(bench_->rx_piece_i, rx_all);
+    put(bench_->taken_piece_i, taken_all);
+    return in;
+  }
+
+  Bench<Vscoreboard> bench_;
+  std::mt19937_64 random_;
+  Counts taken_{}, sent_{}, claimed_{};
+};
+
+TEST(Scoreboard, CountsOfAllPortsAtOnce) {
+  for (int seed = 1; seed <= 10; ++seed) {
+    ScoreboardBench bench(seed);
+    for (int cycle = 0; cycle < 3000 && !testing::Test::HasFailure(); ++cycle) bench.cycle();
   }
 }
 

@@ -64,6 +64,21 @@ class RxBench {
 
  private:
   using Bytes = std::vector<std::uint8_t>;
+  static constexpr unsigned kWordBytes = 16;
+  /// What RxConfig::kinds are for.
+  enum : unsigned {
+    kFlits,
+    kAccReq,
+    kStageReq,
+    kStageWr,
+    kRes,
+    kAcc,
+    kStage,
+    kOther,
+    kSends,
+    kUnitGo,
+    kUnitTake
+  };
   struct Worm {
     unsigned piece = 0, turn = 0, offset = 0, end = 0;
   };
@@ -91,6 +106,8 @@ class RxBench {
   void check_errors();
   void memory_and_unit();
   void result();
+  [[nodiscard]] unsigned written_before(const Worm& worm) const;
+  void begin_other();
   void other_port();
   [[nodiscard]] bool read_ok(unsigned piece, unsigned after, unsigned pos) const;
   void send_ports();

@@ -9,11 +9,6 @@
 #include "rx_bench.hpp"
 
 namespace multitree::rtl {
-namespace {
-
-constexpr unsigned kWordBytes = 16;
-
-}  // namespace
 
 std::vector<RxBench::Worm> RxBench::worms_of(unsigned piece, unsigned turn) const {
   const unsigned total = words_of(piece);

@@ -13,7 +13,9 @@
 namespace multitree {
 namespace {
 
-std::string good(const std::string& name) { return test::source_path("tests/data/good/" + name); }
+std::string astra_file(const std::string& name) {
+  return test::source_path("tests/data/good/" + name);
+}
 
 Topology astra(const std::string& topology, const std::string& npus, const std::string& bandwidth,
                const std::string& latency) {
@@ -60,7 +62,7 @@ TEST(Astra, IsTheSameNetworkAsByItsSpec) {
 }
 
 TEST(Astra, RingAndSwitch) {
-  const Topology topology = load_topology(good("astra_ring_switch.yml"));
+  const Topology topology = load_topology(astra_file("astra_ring_switch.yml"));
   EXPECT_EQ(topology.name(), "astra_ring_switch");
   EXPECT_EQ(topology.num_ranks(), 32U);
   EXPECT_EQ(topology.num_nodes(), 36U);
@@ -82,7 +84,7 @@ TEST(Astra, RingAndSwitch) {
 }
 
 TEST(Astra, ThreeDimensions) {
-  const Topology topology = load_topology(good("astra_3d.yaml"));
+  const Topology topology = load_topology(astra_file("astra_3d.yaml"));
   EXPECT_EQ(topology.num_ranks(), 24U);
   EXPECT_EQ(topology.num_nodes(), 30U);
   // A pair of 2, 2 peers of 3, one switch: one, two and one links a rank, one each way.
@@ -102,7 +104,7 @@ TEST(Astra, TakesBlockAndFlowStyle) {
   const Topology block = parse_topology_astra(
       "---\nlatency:\n- 500\ntopology:\n- Ring\nbandwidth: &b\n- 50\nnpus_count: [8]\n", "f");
   EXPECT_EQ(block.links().size(), 16U);
-  EXPECT_EQ(block.link(LinkId{3}), load_topology(good("astra_ring.yml")).link(LinkId{3}));
+  EXPECT_EQ(block.link(LinkId{3}), load_topology(astra_file("astra_ring.yml")).link(LinkId{3}));
 }
 
 }  // namespace

@@ -13,7 +13,9 @@ namespace {
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-std::string good(const std::string& name) { return test::source_path("tests/data/good/" + name); }
+std::string nccl_file(const std::string& name) {
+  return test::source_path("tests/data/good/" + name);
+}
 
 std::vector<std::string> names(const Topology& topology) {
   std::vector<std::string> result;
@@ -34,7 +36,7 @@ std::vector<std::string> links(const Topology& topology) {
 }
 
 TEST(Nccl, NvSwitchesAreOneSwitchAndTheRestIsLeftOut) {
-  const Topology topology = load_topology(good("nccl_dgx_h100.xml"));
+  const Topology topology = load_topology(nccl_file("nccl_dgx_h100.xml"));
   EXPECT_EQ(topology.name(), "nccl_dgx_h100");
   EXPECT_EQ(topology.num_ranks(), 8U);
   EXPECT_EQ(topology.num_nodes(), 9U);
@@ -49,7 +51,7 @@ TEST(Nccl, NvSwitchesAreOneSwitchAndTheRestIsLeftOut) {
 }
 
 TEST(Nccl, GpusOfAMeshAreNumberedByDevice) {
-  const Topology topology = load_topology(good("nccl_nvlink_mesh.xml"));
+  const Topology topology = load_topology(nccl_file("nccl_nvlink_mesh.xml"));
   EXPECT_THAT(names(topology), ElementsAre("gpu1", "gpu0", "gpu3", "gpu2"));
   EXPECT_EQ(topology.num_links(), 12U);
   EXPECT_TRUE(topology.is_symmetric());
@@ -57,7 +59,7 @@ TEST(Nccl, GpusOfAMeshAreNumberedByDevice) {
 }
 
 TEST(Nccl, PciTreeKeepsWhatLiesBetweenRanks) {
-  const Topology topology = load_topology(good("nccl_pcie.xml"));
+  const Topology topology = load_topology(nccl_file("nccl_pcie.xml"));
   EXPECT_THAT(names(topology),
               ElementsAre("cpu0", "pci@0000:16:00.0", "gpu0", "gpu1", "cpu1", "gpu2"));
   EXPECT_EQ(topology.num_ranks(), 3U);
@@ -70,7 +72,7 @@ TEST(Nccl, PciTreeKeepsWhatLiesBetweenRanks) {
 }
 
 TEST(Nccl, HostsMeetAtTheirAdapters) {
-  const Topology topology = load_topology(good("nccl_two_hosts.xml"));
+  const Topology topology = load_topology(nccl_file("nccl_two_hosts.xml"));
   EXPECT_THAT(names(topology), ElementsAre("cpu0", "gpu0", "gpu1", "nic@0000:03:00.0", "host1/cpu0",
                                            "gpu2", "host1/nic@0", "net"));
   EXPECT_TRUE(topology.is_symmetric());
