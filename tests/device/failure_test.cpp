@@ -16,7 +16,6 @@
 namespace multitree::runtime::test {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kElements = 50'000;

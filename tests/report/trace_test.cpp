@@ -246,7 +246,7 @@ TEST(Trace, RefusesBadInputAndStaysAsItWas) {
   const auto fails = [&](auto action) {
     const std::uint64_t spans = trace.spans(), arrows = trace.arrows();
     const std::string before = trace.to_json();
-    const std::string message = error_of(ErrorCode::InvalidArgument, action);
+    std::string message = error_of(ErrorCode::InvalidArgument, action);
     EXPECT_EQ(trace.spans(), spans);
     EXPECT_EQ(trace.arrows(), arrows);
     EXPECT_EQ(trace.to_json(), before);

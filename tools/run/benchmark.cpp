@@ -215,7 +215,7 @@ struct Done {
 void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedules,
                   const Crew& crew, const BenchmarkOptions& options, Observer& observer,
                   const std::function<void(const Row&, const RowDetails&)>& on_row, Done& done) {
-  const std::shared_ptr<runtime::Bootstrap> job = crew.job();
+  const std::shared_ptr<runtime::Bootstrap>& job = crew.job();
   const Rank root = has_root(options.collective) ? crew.now(options.root) : Rank{0};
   const SizedSchedules fitting = crew.fit(schedules, options.collective, root);
   std::vector<SizedSchedules> plans;
