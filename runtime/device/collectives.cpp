@@ -102,7 +102,7 @@ std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const Loaded
     engine_->share();
     thread_ = std::thread([this] { run(); });
   }
-  const auto operation =
+  auto operation =
       std::make_shared<StreamOperation>(engine_, workspace_, std::move(program), call, sequence);
   while (!make_room(*operation)) {
   }
