@@ -55,7 +55,7 @@ class Pmi1 {
       if (n < 0 && errno != EINTR) fail(command, "the connection is closed");
       if (n > 0) sent += static_cast<std::size_t>(n);
     }
-    const std::string reply = read_line(command, end);
+    std::string reply = read_line(command, end);
     const std::string code = field(reply, "rc");
     if (field(reply, "cmd") != answer || (!code.empty() && code != "0")) {
       fail(command, fmt::format("expected \"{}\", found \"{}\"", answer, reply));
