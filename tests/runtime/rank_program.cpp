@@ -96,7 +96,7 @@ void check_host(const std::shared_ptr<Bootstrap>& bootstrap) {
 }
 
 [[noreturn]] void idle(const std::string& directory) {
-  std::ofstream(fmt::format("{}/{}", directory, ::getpid()));
+  const std::ofstream here(fmt::format("{}/{}", directory, ::getpid()));
   while (true) ::pause();
 }
 
