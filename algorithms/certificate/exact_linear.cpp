@@ -173,7 +173,7 @@ std::optional<std::vector<Exact>> solve_exactly(const IntegerMatrix& matrix,
     power *= kPrime;
     if (count != next_try && count != most) continue;
     next_try += 1 + next_try / 2;
-    const auto x = read_fractions(digits, power);
+    auto x = read_fractions(digits, power);
     if (x && solves(matrix, *x, right)) return x;
   }
   return std::nullopt;
