@@ -108,7 +108,7 @@ std::shared_ptr<Mapping> Mapping::create(std::size_t bytes) {
     fail(what);
   }
   std::byte* const at = map(all, MAP_SHARED, fd, what);
-  const std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, all - kFrontBytes, fd));
+  std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, all - kFrontBytes, fd));
   mapping->token_ = make_token();
   std::memcpy(at, mapping->token_.data(), kTokenBytes);
   Shared::instance().add(mapping->token_, mapping);
@@ -147,7 +147,7 @@ std::shared_ptr<Mapping> Mapping::open(std::string_view description) {
   }
   std::byte* const at = map(all, MAP_SHARED, fd, what);
   ::close(fd);
-  const std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, bytes, -1));
+  std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, bytes, -1));
   if (std::memcmp(at, token.data(), kTokenBytes) != 0) {
     throw Error(ErrorCode::Io, fmt::format("{}: it is not the memory that was offered", what));
   }

@@ -250,11 +250,9 @@ Channel::Status Channel::fill() {
     if (n > 0) {
       input_.append(buffer.data(), static_cast<std::size_t>(n));
       if (input_.size() > limit_ + 5) return Status::Garbage;
-    } else if (n == 0) {
-      return Status::Closed;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       break;
-    } else if (errno != EINTR) {
+    } else if (n == 0 || errno != EINTR) {
       return Status::Closed;
     }
   }

@@ -110,7 +110,7 @@ struct Gathering {
 /// Why not to serve it, but for what the communicator says. Types may differ between ranks where
 /// their bytes do not.
 Reason refusal(const Gathering& call) {
-  const Reason reason =
+  Reason reason =
       first_of({turned_off("allgather"), wrong(call.comm, call.recv_type, call.recv_count),
                 call.in_place() ? "" : wrong(call.comm, call.send_type, call.send_count)});
   if (!reason.empty()) return reason;

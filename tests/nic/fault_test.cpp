@@ -19,7 +19,6 @@ using nic::FlowControl;
 using nic::Model;
 using nic::Parameters;
 using nic::Simulation;
-using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
 
