@@ -107,7 +107,8 @@ T reference(T a, T b, ReduceOp op) {
   if (op == ReduceOp::Max) return std::max(a, b);
   const bool product = op == ReduceOp::Prod;
   if constexpr (std::is_integral_v<T>) {
-    const auto x = static_cast<__int128>(a), y = static_cast<__int128>(b);
+    const auto x = static_cast<__int128>(a);  // NOLINT(bugprone-signed-char-misuse): a number
+    const auto y = static_cast<__int128>(b);  // NOLINT(bugprone-signed-char-misuse)
     return static_cast<T>(static_cast<std::uint64_t>(product ? x * y : x + y));
   } else {
     // A float sum or product is exact in long double or rounds once to the same value.

@@ -13,7 +13,6 @@
 namespace multitree {
 namespace {
 
-using testing::ElementsAre;
 
 // Links on a shortest way from a node to each node.
 std::vector<std::uint32_t> distances(const Topology& topology, NodeId from) {

@@ -12,7 +12,6 @@
 namespace multitree {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 using Pointer = nlohmann::json::json_pointer;
 
