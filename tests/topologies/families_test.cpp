@@ -13,7 +13,6 @@
 namespace multitree {
 namespace {
 
-
 // Links on a shortest way from a node to each node.
 std::vector<std::uint32_t> distances(const Topology& topology, NodeId from) {
   constexpr std::uint32_t kUnknown = ~0U;
