@@ -29,15 +29,7 @@ constexpr bool is_in_order() {
 }
 static_assert(is_in_order(), "facts() looks rows up by their number");
 
-bool moves_shards_both_ways(Collective collective) {
-  return facts(collective).start == Holder::Own && facts(collective).end == Holder::Own;
-}
-
 }  // namespace
-
-const CollectiveFacts& facts(Collective collective) {
-  return kFacts[static_cast<std::size_t>(collective)];
-}
 
 std::span<const Collective> all_collectives() { return kCollectives; }
 
@@ -51,52 +43,6 @@ Collective parse_collective(std::string_view text) {
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("expected a collective ({}), got '{}'", names, text));
-}
-
-bool reduces(Collective collective) { return facts(collective).start == Holder::Everyone; }
-
-bool copies(Collective collective) {
-  return !reduces(collective) || facts(collective).end == Holder::Everyone;
-}
-
-bool has_root(Collective collective) {
-  return facts(collective).start == Holder::Root || facts(collective).end == Holder::Root;
-}
-
-bool is_sharded(Collective collective) {
-  return facts(collective).start == Holder::Own || facts(collective).end == Holder::Own;
-}
-
-bool sends_shard(Collective collective) {
-  return facts(collective).start == Holder::Own && !moves_shards_both_ways(collective);
-}
-
-bool receives_shard(Collective collective) {
-  return facts(collective).end == Holder::Own && !moves_shards_both_ways(collective);
-}
-
-bool sends(Collective collective, Rank rank, Rank root) {
-  return facts(collective).start != Holder::Root || rank == root;
-}
-
-bool receives(Collective collective, Rank rank, Rank root) {
-  return facts(collective).end != Holder::Root || rank == root;
-}
-
-std::uint32_t shards_sent(Collective collective, std::uint32_t ranks) {
-  return is_sharded(collective) && !sends_shard(collective) ? ranks : 1;
-}
-
-std::uint32_t shards_received(Collective collective, std::uint32_t ranks) {
-  return is_sharded(collective) && !receives_shard(collective) ? ranks : 1;
-}
-
-bool starts_with(Collective collective, Rank rank, Rank source) {
-  return facts(collective).start == Holder::Everyone || rank == source;
-}
-
-bool ends_with(Collective collective, Rank rank, Rank target) {
-  return facts(collective).end == Holder::Everyone || rank == target;
 }
 
 Collective time_reversed(Collective collective) {

@@ -3,6 +3,7 @@
 /// The collectives: one table of who starts and who ends with what, and what follows from it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -56,7 +57,9 @@ inline constexpr CollectiveFacts kFacts[] = {
     {Collective::Gather, "gather", Holder::Own, Holder::Root},
     {Collective::Scatter, "scatter", Holder::Root, Holder::Own},
 };
-[[nodiscard]] const CollectiveFacts& facts(Collective collective);
+[[nodiscard]] constexpr const CollectiveFacts& facts(Collective collective) {
+  return kFacts[static_cast<std::size_t>(collective)];
+}
 
 /// All of them, in the order of the enumeration.
 std::span<const Collective> all_collectives();
@@ -67,27 +70,51 @@ std::string_view to_string(Collective collective);
 Collective parse_collective(std::string_view text);
 
 /// Whether inputs are reduced; otherwise data only moves.
-[[nodiscard]] bool reduces(Collective collective);
+[[nodiscard]] constexpr bool reduces(Collective collective) {
+  return facts(collective).start == Holder::Everyone;
+}
 /// Whether what is finished is copied: all do but those that only reduce.
-[[nodiscard]] bool copies(Collective collective);
+[[nodiscard]] constexpr bool copies(Collective collective) {
+  return !reduces(collective) || facts(collective).end == Holder::Everyone;
+}
 /// Whether a root is singled out.
-[[nodiscard]] bool has_root(Collective collective);
+[[nodiscard]] constexpr bool has_root(Collective collective) {
+  return facts(collective).start == Holder::Root || facts(collective).end == Holder::Root;
+}
 /// Whether the buffer is divided into shards, one a rank. Then counts are of a shard.
-[[nodiscard]] bool is_sharded(Collective collective);
+[[nodiscard]] constexpr bool is_sharded(Collective collective) {
+  return facts(collective).start == Holder::Own || facts(collective).end == Holder::Own;
+}
 /// Whether what a rank puts in, or gets out, is its shard alone.
-[[nodiscard]] bool sends_shard(Collective collective);
-[[nodiscard]] bool receives_shard(Collective collective);
+[[nodiscard]] constexpr bool sends_shard(Collective collective) {
+  return facts(collective).start == Holder::Own && facts(collective).end != Holder::Own;
+}
+[[nodiscard]] constexpr bool receives_shard(Collective collective) {
+  return facts(collective).end == Holder::Own && facts(collective).start != Holder::Own;
+}
 /// Whether a rank puts something in, or gets something out: all do but where that is the root's.
-[[nodiscard]] bool sends(Collective collective, Rank rank, Rank root);
-[[nodiscard]] bool receives(Collective collective, Rank rank, Rank root);
+[[nodiscard]] constexpr bool sends(Collective collective, Rank rank, Rank root) {
+  return facts(collective).start != Holder::Root || rank == root;
+}
+[[nodiscard]] constexpr bool receives(Collective collective, Rank rank, Rank root) {
+  return facts(collective).end != Holder::Root || rank == root;
+}
 /// Shards in the buffer that rank `rank` puts in or gets out, where it does (1 without shards).
-[[nodiscard]] std::uint32_t shards_sent(Collective collective, std::uint32_t ranks);
-[[nodiscard]] std::uint32_t shards_received(Collective collective, std::uint32_t ranks);
+[[nodiscard]] constexpr std::uint32_t shards_sent(Collective collective, std::uint32_t ranks) {
+  return is_sharded(collective) && !sends_shard(collective) ? ranks : 1;
+}
+[[nodiscard]] constexpr std::uint32_t shards_received(Collective collective, std::uint32_t ranks) {
+  return is_sharded(collective) && !receives_shard(collective) ? ranks : 1;
+}
 
 /// Whether `rank` starts with a chunk (its input of it, or the chunk) whose source is `source`.
-[[nodiscard]] bool starts_with(Collective collective, Rank rank, Rank source);
+[[nodiscard]] constexpr bool starts_with(Collective collective, Rank rank, Rank source) {
+  return facts(collective).start == Holder::Everyone || rank == source;
+}
 /// Whether `rank` must end with a chunk whose target is `target`.
-[[nodiscard]] bool ends_with(Collective collective, Rank rank, Rank target);
+[[nodiscard]] constexpr bool ends_with(Collective collective, Rank rank, Rank target) {
+  return facts(collective).end == Holder::Everyone || rank == target;
+}
 
 /// The collective that does the same backwards in time: starts with what this one ends with.
 /// Every collective has one, AllReduce itself. \throws std::logic_error if the table lacks it
