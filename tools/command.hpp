@@ -55,6 +55,7 @@ Command add_nic_top_command(CLI::App& nic);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
+Command add_train_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>

@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
       tools::add_import_command(app),   tools::add_replan_command(app),
       tools::add_list_command(app),     tools::add_symmetric_command(app),
       tools::add_nic_command(app),      tools::add_simulate_command(app),
-      tools::add_tune_command(app)};
+      tools::add_tune_command(app),     tools::add_train_command(app)};
   check_command(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "training/policies.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <random>
+
+#include "topologies/error.hpp"
+#include "training/bound.hpp"
+
+namespace multitree::training {
+namespace {
+
+/// Ready at 4, 7 and 9 s after the start of the backward pass.
+const Model kThree{"three",
+                   {{"front", 1, 2, {10, 2}}, {"middle", 2, 3, {30}}, {"last", 3, 4, {4}}}};
+/// 2 s to start, half a second a byte.
+const Costs kCosts = Costs::symmetric({2, 0.5});
+
+double seconds(std::string_view policy, const Model& model = kThree, const Costs& costs = kCosts) {
+  return simulate(policy, model, costs).seconds;
+}
+
+// Computing takes 6 + 9.
+TEST(Policies, ByHand) {
+  EXPECT_DOUBLE_EQ(seconds("bsp"), 9 + (2 + 46 * 0.5) + 6);
+  // 4..8, 8..25, 25..28, 28..35.
+  EXPECT_DOUBLE_EQ(seconds("wfbp"), 35 + 6);
+  // {last} 4..8; {middle, 2 of front} 9..27; {10 of front} 27..34.
+  EXPECT_DOUBLE_EQ(seconds("ddp?bucket=32&first=4"), 34 + 6);
+  // The last layer waits 3 s for the next, more than a start costs; tensors of 12 bytes don't.
+  EXPECT_DOUBLE_EQ(seconds("mg-wfbp?small=1"), 8 + (2 + 42 * 0.5) + 6 + 1);
+  // Ticks at 5, 10, ...: {last} 5..9, then at 10 all that is left.
+  EXPECT_DOUBLE_EQ(seconds("horovod?cycle=5s"), 10 + (2 + 42 * 0.5) + 6);
+  // Scattering 4..7, 7..15.5, 15.5..19.5; gathering to 23.5, 32, 34; forward 23.5, 32, 34..37.
+  EXPECT_DOUBLE_EQ(seconds("dear?fusion=none"), 37.5 - 0.5);
+}
+
+TEST(Policies, SendEveryGradientOnce) {
+  for (const Policy& policy : policies()) {
+    std::uint64_t reduced = 0, gathered = 0;
+    for (const Transfer& transfer : simulate(policy.name, kThree, kCosts).transfers) {
+      EXPECT_LE(transfer.ready, transfer.begin) << policy.name;
+      EXPECT_LT(transfer.begin, transfer.end) << policy.name;
+      if (transfer.collective != Collective::AllGather) reduced += transfer.bytes;
+      if (transfer.collective != Collective::ReduceScatter) gathered += transfer.bytes;
+    }
+    EXPECT_EQ(reduced, kThree.bytes()) << policy.name;
+    EXPECT_EQ(gathered, kThree.bytes()) << policy.name;
+  }
+}
+
+TEST(Policies, WithoutGradientsOnlyCompute) {
+  const Model still{"still", {{"a", 1, 2, {}}, {"b", 3, 4, {}}}};
+  for (const Policy& policy : policies()) {
+    EXPECT_DOUBLE_EQ(seconds(policy.name, still), 10) << policy.name;
+  }
+}
+
+TEST(Policies, OptionsAreChecked) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"fifo", "one of: bsp wfbp ddp"},
+      {"wfbp?bucket=1", "bucket"},
+      {"ddp?bucket=0", "bucket: expected a size of at least a byte, got '0'"},
+      {"horovod?cycle=0s", "cycle: expected a time with its unit, above 0, got '0s'"},
+      {"dear?barrier=maybe", "barrier: expected yes or no, got 'maybe'"},
+      {"dear?fusion=some", "fusion: expected a size"},
+      {"priority?chunk=-1", "chunk: expected a size"},
+  };
+  for (const auto& [policy, words] : cases) {
+    try {
+      (void)simulate(policy, kThree, kCosts);
+      ADD_FAILURE() << policy;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+      EXPECT_THAT(error.what(), testing::HasSubstr(std::string(words)));
+    }
+  }
+}
+
+/// Up to 12 layers, some without time or gradients.
+Model random_model(std::mt19937_64& random) {
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  Model model{"random", {}};
+  for (std::uint64_t l = 1 + below(12); l > 0; --l) {
+    Layer layer{"layer", static_cast<double>(below(20)), static_cast<double>(below(40)), {}};
+    for (std::uint64_t t = below(4); t > 0; --t) layer.tensors.push_back(1 + below(100));
+    model.layers.push_back(layer);
+  }
+  return model;
+}
+
+TEST(Bound, NoPolicyIsFasterAndPriorityReachesIt) {
+  std::mt19937_64 random(16);
+  for (int i = 0; i < 500; ++i) {
+    const Model model = random_model(random);
+    const double per_byte = static_cast<double>(1 + random() % 16) / 8;
+    const double bound = iteration_bound(model, per_byte).seconds;
+    const Costs fluid = Costs::symmetric({0, per_byte});
+    const Costs costs = Costs::symmetric({static_cast<double>(random() % 5), per_byte}, 0.25);
+    for (const Policy& policy : policies()) {
+      EXPECT_GE(seconds(policy.name, model, costs), bound * (1 - 1e-12)) << policy.name << ' ' << i;
+      EXPECT_GE(seconds(policy.name, model, fluid), bound * (1 - 1e-12)) << policy.name << ' ' << i;
+    }
+    // A chunk holds up whoever comes while it is sent.
+    EXPECT_LE(seconds("priority?chunk=1", model, fluid),
+              bound + per_byte * static_cast<double>(model.layers.size()))
+        << i;
+  }
+}
+
+}  // namespace
+}  // namespace multitree::training

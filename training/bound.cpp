@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The bound of an iteration, its proof, and the proof's file.
+#include "training/bound.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "algorithms/certificate/certify.hpp"
+#include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/io/io.hpp"
+#include "algorithms/report.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::training {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "multitree-iteration-certificate";
+/// So many bytes make the rounding of seconds_of() small.
+constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40;
+/// Sums of floating-point numbers may differ by so much of themselves.
+constexpr double kRounding = 1e-9;
+
+/// What the first `layers` layers prove; of none, what computing takes.
+double time_of(const Model& model, std::uint32_t layers, double seconds_per_byte) {
+  double seconds = 0;
+  std::uint64_t bytes = 0;
+  for (std::uint32_t l = 0; l < model.layers.size(); ++l) {
+    if (l < layers) bytes += model.layers[l].bytes();
+    if (l + 1 >= layers) seconds += model.layers[l].forward + model.layers[l].backward;
+  }
+  return seconds + seconds_per_byte * static_cast<double>(bytes);
+}
+
+}  // namespace
+
+IterationBound iteration_bound(const Model& model, double seconds_per_byte) {
+  IterationBound bound{model.forward() + model.backward(), 0};
+  double computing = bound.seconds;  // of layer k and those behind it
+  std::uint64_t bytes = 0;
+  for (std::uint32_t k = 1; k <= model.layers.size(); ++k) {
+    const Layer& layer = model.layers[k - 1];
+    bytes += layer.bytes();
+    const double seconds = seconds_per_byte * static_cast<double>(bytes) + computing;
+    if (seconds > bound.seconds) bound = {seconds, k};
+    computing -= layer.forward + layer.backward;
+  }
+  return bound;
+}
+
+double seconds_per_byte(const Certificate& all_reduce, const Topology& topology) {
+  return seconds_of(all_reduce.bound, topology, kManyBytes) / static_cast<double>(kManyBytes);
+}
+
+IterationCertificate certify_iteration(const Model& model, const Topology& topology) {
+  Certificate all_reduce = certify(topology, Collective::AllReduce).certificate;
+  const IterationBound bound = iteration_bound(model, seconds_per_byte(all_reduce, topology));
+  return {bound, std::move(all_reduce)};
+}
+
+std::vector<std::string> check(const IterationCertificate& certificate, const Model& model,
+                               const Topology& topology) {
+  std::vector<std::string> wrong;
+  const CertificateReport report = check_certificate(certificate.all_reduce, topology);
+  for (const CertificateViolation& violation : report.violations) {
+    wrong.push_back(fmt::format("{}: {}", to_string(violation.fault), violation.message));
+  }
+  if (certificate.all_reduce.collective != Collective::AllReduce) {
+    wrong.push_back(fmt::format("expected the certificate of an allreduce, found one of {}",
+                                to_string(certificate.all_reduce.collective)));
+  }
+  const std::uint32_t layers = certificate.bound.layers;
+  if (layers > model.layers.size()) {
+    wrong.push_back(
+        fmt::format("{} front layers, but {} has {}", layers, model.name, model.layers.size()));
+  }
+  if (!wrong.empty()) return wrong;
+  const double proved = time_of(model, layers, seconds_per_byte(certificate.all_reduce, topology));
+  const double claimed = certificate.bound.seconds;
+  if (!(std::abs(claimed - proved) <= kRounding * proved)) {
+    wrong.push_back(fmt::format("{} front layers prove {:.9f} s, the certificate says {:.9f} s",
+                                layers, proved, claimed));
+  }
+  return wrong;
+}
+
+std::string write_json(const IterationCertificate& certificate, const Topology& topology) {
+  const ordered_json json = {{"format", kFormat},
+                             {"seconds", certificate.bound.seconds},
+                             {"front_layers", certificate.bound.layers},
+                             {"all_reduce", ordered_json::parse(write_certificate_json(
+                                                certificate.all_reduce, topology))}};
+  return json.dump(1) + "\n";
+}
+
+IterationCertificateFile parse_iteration_certificate(std::string_view text,
+                                                     const std::string& file) {
+  const auto reject = [&](const std::string& what) {
+    return Error(ErrorCode::InvalidInput, fmt::format("{}: {}", file, what));
+  };
+  try {
+    const ordered_json json = ordered_json::parse(text);
+    if (json.at("format") != kFormat) {
+      throw reject(fmt::format("expected the format '{}'", kFormat));
+    }
+    CertificateFile inner = parse_certificate_json(json.at("all_reduce").dump(1), file);
+    return {{{json.at("seconds").get<double>(), json.at("front_layers").get<std::uint32_t>()},
+             std::move(inner.certificate)},
+            std::move(inner.topology)};
+  } catch (const nlohmann::json::exception& error) {
+    throw reject(
+        fmt::format("expected a certificate of 'multitree train bound -o', {}", error.what()));
+  }
+}
+
+}  // namespace multitree::training

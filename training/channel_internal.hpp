@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The network as policies use it: one transfer after the other.
+#pragma once
+
+#include <vector>
+
+#include "training/iteration.hpp"
+
+namespace multitree::training {
+
+/// Takes transfers one after the other, each when it is ready and the one before has ended.
+class Channel {
+ public:
+  explicit Channel(const Costs& costs) : costs_(costs) {}
+
+  /// The time from which the channel is free.
+  [[nodiscard]] double free_at() const { return free_at_; }
+  /// How long a transfer has it.
+  [[nodiscard]] double duration(Collective collective, std::uint64_t bytes) const;
+  /// Runs one; returns when it has ended.
+  double run(Transfer transfer);
+  [[nodiscard]] const std::vector<Transfer>& transfers() const { return transfers_; }
+
+ private:
+  const Costs& costs_;
+  double free_at_ = 0;
+  std::vector<Transfer> transfers_;
+};
+
+/// All wait for the last transfer (one optimizer step for all layers).
+Iteration finish_together(const Model& model, const Channel& channel);
+
+/// Each layer waits for the transfers that carry it.
+Iteration finish_apart(const Model& model, const Channel& channel);
+
+}  // namespace multitree::training

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What collectives cost on a network.
+#pragma once
+
+#include <string_view>
+
+#include "nic/simulate.hpp"
+#include "topologies/topology.hpp"
+#include "training/costs.hpp"
+
+namespace multitree::training {
+
+/// Of an algorithm's schedules for the three collectives, by a model of the network: what 4 KiB
+/// take, and for each byte what one of 64 MiB takes. So it is never less than the bound of
+/// `multitree bounds`, and a little too much where both count. \throws Error as make_schedule(),
+/// nic::simulate()
+Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,
+                    double call = 0);
+
+}  // namespace multitree::training

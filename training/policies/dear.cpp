@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// DeAR: an all-reduce as its two halves, one beside the backward pass, one beside the next forward
+/// pass.
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "training/channel_internal.hpp"
+#include "training/gradients_internal.hpp"
+#include "training/policies_internal.hpp"
+
+namespace multitree::training {
+namespace {
+
+/// Groups in forward order.
+std::vector<Gradient> groups_of(const Model& model, const Spec& options) {
+  std::vector<Gradient> layers = layers_of(model);
+  std::ranges::reverse(layers);
+  if (options.get("fusion", "25MiB") == "none") return layers;
+  return fuse(layers, bytes_option(options, "fusion", "25MiB"));
+}
+
+Transfer gather_of(const Gradient& group, double issued) {
+  Transfer gather = transfer_of(group, Collective::AllGather);
+  gather.ready = issued;
+  return gather;
+}
+
+void scatter_all(const std::vector<Gradient>& groups, Channel& channel) {
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    channel.run(transfer_of(*group, Collective::ReduceScatter));
+  }
+}
+
+/// A group is gathered when the forward pass has come to the one before it.
+void gather_one_ahead(const Model& model, const std::vector<Gradient>& groups, double start,
+                      Channel& channel) {
+  double now = start, issued = start;
+  std::uint32_t layer = 0;
+  for (const Gradient& group : groups) {
+    const double end = channel.run(gather_of(group, issued));
+    for (; layer < group.first; ++layer) now += model.layers[layer].forward;
+    issued = now = std::max(now, end);
+  }
+}
+
+/// Groups that have been scattered and not gathered yet, while others are still to be scattered.
+class Interleaving {
+ public:
+  Interleaving(const std::vector<Gradient>& groups, Channel& channel)
+      : groups_(groups), channel_(channel), unscattered_(groups.size()) {}
+
+  void run() {
+    while (unscattered_ != 0 || !ungathered_.empty()) {
+      const auto group = next_gather();
+      group ? gather(*group) : scatter();
+    }
+  }
+
+ private:
+  /// The first in forward order that holds up no reduce-scatter.
+  [[nodiscard]] std::optional<std::size_t> next_gather() const {
+    for (const std::size_t group : ungathered_) {
+      const double end =
+          channel_.free_at() + channel_.duration(Collective::AllGather, groups_[group].bytes);
+      if (unscattered_ == 0 || end <= groups_[unscattered_ - 1].ready) return group;
+    }
+    return std::nullopt;
+  }
+  void gather(std::size_t group) {
+    channel_.run(gather_of(groups_[group], channel_.free_at()));
+    ungathered_.erase(group);
+  }
+  void scatter() {
+    channel_.run(transfer_of(groups_[--unscattered_], Collective::ReduceScatter));
+    ungathered_.insert(unscattered_);
+  }
+
+  const std::vector<Gradient>& groups_;
+  Channel& channel_;
+  std::size_t unscattered_;  ///< the groups below it, the last of them next
+  std::set<std::size_t> ungathered_;
+};
+
+bool chosen(const Spec& options, std::string_view key, std::string_view yes, std::string_view no) {
+  const std::string value = options.get(key, yes);
+  if (value != yes && value != no) {
+    options.fail(std::string(key) + ": expected " + std::string(yes) + " or " + std::string(no) +
+                 ", got '" + value + "'");
+  }
+  return value == yes;
+}
+
+}  // namespace
+
+Iteration run_dear(const Model& model, const Costs& costs, const Spec& options) {
+  const std::vector<Gradient> groups = groups_of(model, options);
+  const bool barrier = chosen(options, "barrier", "yes", "no");
+  const bool all_ahead = chosen(options, "ahead", "all", "1");
+  Channel channel(costs);
+  if (!barrier) {
+    Interleaving(groups, channel).run();
+    return finish_apart(model, channel);
+  }
+  scatter_all(groups, channel);
+  const double start = std::max(channel.free_at(), model.backward());
+  if (!all_ahead) {
+    gather_one_ahead(model, groups, start, channel);
+  } else {
+    for (const Gradient& group : groups) channel.run(gather_of(group, start));
+  }
+  return finish_apart(model, channel);
+}
+
+}  // namespace multitree::training
