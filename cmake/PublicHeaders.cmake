@@ -21,7 +21,8 @@ set(multitree_public_headers
   bootstrap.hpp    runtime/job/links.hpp runtime/job/bootstrap.hpp runtime/job/unique_id.hpp
   launcher.hpp     runtime/job/launcher.hpp
   recorder.hpp     runtime/execution/recorder.hpp
-  communicator.hpp runtime/kernels/data_type.hpp runtime/communicator.hpp
+  communicator.hpp runtime/kernels/data_type.hpp runtime/exchange/exchange.hpp
+                   runtime/communicator.hpp
   auto.hpp         algorithms/tuning/link_table.hpp algorithms/tuning/choose.hpp
                    runtime/measure/link_measurement.hpp runtime/tuning.hpp
   # What network interfaces make of it.

@@ -10,7 +10,7 @@
 #include <exception>
 
 #include "runtime/host/host_path_internal.hpp"
-#include "runtime/host/host_request_internal.hpp"
+#include "runtime/host/mail_internal.hpp"
 #include "runtime/messages/checksum_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -142,11 +142,11 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   // Vectors on a device would have to be copied to the host and back as a whole.
   const bool on_hosts = std::ranges::all_of(devices, &std::string::empty);
   const HostPath wanted = impl_->options.host_path;
-  std::unique_ptr<host::Group> group =
+  std::shared_ptr<host::Group> group =
       impl_->join_host(job, wanted == HostPath::Required ||
                                 (wanted == HostPath::Auto && free_to_choose && on_hosts));
   std::unique_ptr<Transport> transport =
-      group != nullptr ? host::make_no_transport()
+      group != nullptr ? host::make_mail(group)
                        : open_transport(impl_->options.transport, job,
                                         {programs->peers(), impl_->options.timeout,
                                          impl_->options.link_timeout});
@@ -166,6 +166,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder);
   }
   impl_->open_device(job, devices, planned);
+  impl_->exchanges = std::make_unique<Exchanges>(impl_->engine, *impl_->host);
 }
 
 Communicator::~Communicator() {

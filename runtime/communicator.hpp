@@ -15,6 +15,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/plan.hpp"
+#include "runtime/exchange/exchange.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/kernels/data_type.hpp"
 
@@ -257,6 +258,15 @@ class Communicator {
   /// time, without a stream. `op` matters where there is one.
   Prepared prepare(const Call& call);
   Request start(const Prepared& prepared);
+
+  /// What goes straight from rank to rank. Sends and receives are matched in order by pair; those
+  /// that are collective count in the order of collectives. Host memory only. \throws as
+  /// all_reduce(), Error(InvalidArgument) also where two ranks' counts or types differ: both are
+  /// named.
+  Request start(const ExchangeCall& call);
+  void run(const ExchangeCall& call) { start(call).wait(); }
+  /// Not collective: whether the arguments are good. \throws as start()
+  void check(const ExchangeCall& call) const;
 
   void barrier();
   /// Why the communicator can no longer be used; empty while it can. From any thread once a

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/communicator_internal.hpp"
+#include "runtime/device/device.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -79,6 +80,27 @@ Request Communicator::start(const Prepared& prepared) {
   impl_->check_usable();
   Request request;
   request.operation_ = state.path->start(state.call, state.program, impl_->sequence++);
+  return request;
+}
+
+void Communicator::Impl::check(const ExchangeCall& call) const {
+  exchanges->check(call);
+  if (options.device == nullptr) return;
+  for (const void* const buffer : {call.send, static_cast<const void*>(call.recv)}) {
+    if (buffer == nullptr || options.device->locate(buffer).place != device::Place::Device)
+      continue;
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: expected host memory, found memory of the device",
+                            to_string(call.exchange)));
+  }
+}
+
+void Communicator::check(const ExchangeCall& call) const { impl_->check(call); }
+
+Request Communicator::start(const ExchangeCall& call) {
+  impl_->check(call);
+  Request request;
+  request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runtime/communicator.hpp"
 #include "runtime/device/device_path_internal.hpp"
+#include "runtime/exchange/exchanges_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
 #include "runtime/host/group_internal.hpp"
 
@@ -22,6 +23,7 @@ struct Communicator::Impl {
   std::string description;
   std::unique_ptr<device::DevicePath> device;  ///< null without a device
   std::unique_ptr<HostMemoryPath> host;
+  std::unique_ptr<Exchanges> exchanges;
   std::uint64_t sequence = 0;
   std::uint64_t finished_before = 0;
   int exceptions = std::uncaught_exceptions();
@@ -34,6 +36,8 @@ struct Communicator::Impl {
   /// Ends what is outstanding on the device; what was not finished is given up.
   void close_device(bool finish, const std::string& reason);
   void check_usable() const;
+  /// \throws Error as Exchanges::check(), Error(Unsupported) for memory of the device
+  void check(const ExchangeCall& call) const;
   /// The one that takes a call. \throws Error: none does
   Path& path_of(const Call& call);
 };

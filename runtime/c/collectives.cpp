@@ -8,16 +8,10 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/c/group_internal.hpp"
-
-struct mtRequest {
-  std::shared_ptr<multitree::runtime::c::Job> job;
-};
+#include "runtime/c/calls_internal.hpp"
 
 namespace multitree::runtime::c {
 namespace {
-
-enum class Mode : std::uint8_t { Blocking, NonBlocking, Persistent };
 
 /// The one that has a number of the C API.
 template <typename Value>
@@ -28,27 +22,12 @@ Value of_number(std::span<const Value> all, int number, std::string_view expecte
   throw Failure(mtInvalidArgument, fmt::format("{}, found {}", expected, number));
 }
 
-DataType type_of(mtDataType_t type) {
-  return of_number(all_data_types(), static_cast<int>(type), "type: expected an mtDataType_t");
-}
-
-ReduceOp op_of(mtRedOp_t op) {
-  return of_number(all_reduce_ops(), static_cast<int>(op), "op: expected an mtRedOp_t");
-}
-
 std::optional<Rank> root_of(Collective collective, int root) {
   if (!has_root(collective)) return std::nullopt;
   if (root < 0) {
     throw Failure(mtInvalidArgument, fmt::format("root: expected a rank, found {}", root));
   }
   return Rank{static_cast<std::uint32_t>(root)};
-}
-
-std::shared_ptr<Job> make_job(const std::shared_ptr<Comm>& comm, const Call& call,
-                              mtStream_t stream, bool persistent) {
-  comm->check_usable();
-  if (stream != nullptr) comm->check_has_device();
-  return std::make_shared<Job>(comm, CallSpec{call, stream}, persistent);
 }
 
 /// Checks at once what can be; what connects first, when the group ends.
@@ -69,24 +48,12 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
 /// `what` lacks type and operator, which are checked here.
 mtResult_t call(Call what, mtDataType_t type, mtRedOp_t op, int root, mtComm_t comm,
                 mtStream_t stream, Mode mode, mtRequest_t* request) {
-  return guarded([&] {
-    try {
-      if (mode != Mode::Blocking) {
-        require(request, "request");
-        *request = nullptr;
-      }
-      const std::shared_ptr<Comm> found = find(comm);
-      what.type = type_of(type);
-      what.op = op_of(op);
-      what.root = root_of(what.collective, root);
-      const std::shared_ptr<Job> job = make_job(found, what, stream, mode == Mode::Persistent);
-      auto handle = std::make_unique<mtRequest>(mtRequest{job});
-      run(job, mode);
-      if (mode != Mode::Blocking) *request = handle.release();
-    } catch (...) {
-      if (Group::of_this_thread().open()) Group::of_this_thread().note_in_flight();
-      throw;
-    }
+  return submit(comm, mode, request, [&](const Comm& found) {
+    what.type = type_of(type);
+    what.op = op_of(op);
+    what.root = root_of(what.collective, root);
+    if (stream != nullptr) found.check_has_device();
+    return CallSpec{.call = what, .stream = stream};
   });
 }
 
@@ -107,6 +74,36 @@ void check_not_queued(const Job& job) {
 }
 
 }  // namespace
+
+DataType type_of(mtDataType_t type) {
+  return of_number(all_data_types(), static_cast<int>(type), "type: expected an mtDataType_t");
+}
+
+ReduceOp op_of(mtRedOp_t op) {
+  return of_number(all_reduce_ops(), static_cast<int>(op), "op: expected an mtRedOp_t");
+}
+
+mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
+                  const std::function<CallSpec(Comm&)>& make_spec) {
+  return guarded([&] {
+    try {
+      if (mode != Mode::Blocking) {
+        require(request, "request");
+        *request = nullptr;
+      }
+      const std::shared_ptr<Comm> found = find(comm);
+      found->check_usable();
+      const auto job = std::make_shared<Job>(found, make_spec(*found), mode == Mode::Persistent);
+      auto handle = std::make_unique<mtRequest>(mtRequest{job});
+      run(job, mode);
+      if (mode != Mode::Blocking) *request = handle.release();
+    } catch (...) {
+      if (Group::of_this_thread().open()) Group::of_this_thread().note_in_flight();
+      throw;
+    }
+  });
+}
+
 }  // namespace multitree::runtime::c
 
 using namespace multitree::runtime::c;

@@ -208,7 +208,7 @@ mtResult_t Comm::look() {
 
 Communicator* Comm::communicator_for(const CallSpec& spec) {
   // Without schedules one serves all roots.
-  if (!spec.call.root || unrooted_->on_one_host()) return unrooted_.get();
+  if (spec.exchange || !spec.call.root || unrooted_->on_one_host()) return unrooted_.get();
   const auto it = rooted_.find(*spec.call.root);
   return it == rooted_.end() ? nullptr : it->second.get();
 }
@@ -249,7 +249,10 @@ void Comm::prepare(Job& job) {
   check_usable();
   if (job.streamed()) check_streamed(job.spec.call);
   job.where = communicator_for(job.spec);
-  run([&] { job.prepared = job.where->prepare(job.spec.call); });
+  run([&] {
+    if (job.spec.exchange) return job.where->check(*job.spec.exchange);
+    job.prepared = job.where->prepare(job.spec.call);
+  });
 }
 
 void Comm::start(const std::shared_ptr<Job>& job) {
@@ -260,7 +263,9 @@ void Comm::start(const std::shared_ptr<Job>& job) {
   try {
     run([&] {
       if (job->streamed()) return start_on_stream(*job);
-      job->request = std::make_shared<Request>(job->where->start(job->prepared));
+      job->request =
+          std::make_shared<Request>(job->spec.exchange ? job->where->start(*job->spec.exchange)
+                                                       : job->where->start(job->prepared));
     });
   } catch (...) {
     job->state = Job::State::Failed;

@@ -17,14 +17,16 @@
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/job/unique_id.hpp"
 
 namespace multitree::runtime::c {
 
 class Comm;
 
-/// A call, with a root if its collective has one, and where it is to run.
+/// A call, with a root if its collective has one, or an exchange, and where it is to run.
 struct CallSpec {
   Call call;
+  std::optional<ExchangeCall> exchange = std::nullopt;
   mtStream_t stream = nullptr;  ///< null: host semantics
 };
 
@@ -64,6 +66,13 @@ struct ShrinkWish {
   std::vector<Rank> without;  ///< to be left out
   bool give_up = false;       ///< what is outstanding, and the other ranks are told so
   bool around_links = false;  ///< the network loses dead links as well
+};
+
+/// A part that a communicator is split into: where its ranks meet, and which of them this one is.
+struct Part {
+  UniqueId id{};
+  Seat seat{};
+  std::uint32_t size = 0;
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -126,6 +135,10 @@ class Comm {
   /// \throws Failure unless shrink() may be called, with these ranks to be left out.
   void check_shrinkable(const std::vector<Rank>& without);
   [[nodiscard]] Cancellation cancellation() const;
+
+  /// Collective: the ranks of the same color agree where to meet. None with MT_SPLIT_NOCOLOR.
+  /// \throws Error, Failure
+  std::optional<Part> split(int color, int key, Deadline deadline);
 
   /// Collective where ranks go without messages. \throws Error, Failure.
   void* allocate(std::size_t bytes);

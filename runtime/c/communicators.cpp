@@ -13,19 +13,28 @@
 namespace multitree::runtime::c {
 namespace {
 
+/// Makes a communicator when the group ends, after `before`; in turn with what else is to be done
+/// in the group for `order`.
+void add_to_group(mtComm_t* handle, const Comm* order, const std::shared_ptr<Comm>& comm,
+                  const std::function<void()>& before, const Comm::Join& join) {
+  *handle = enlist(comm);
+  Group::of_this_thread().add(order, [comm, before, join, handle] {
+    try {
+      before();
+      comm->set_up(join);
+    } catch (...) {
+      delist(*handle, false);
+      *handle = nullptr;
+      throw;
+    }
+  });
+}
+
 /// Makes a communicator by `join`: now, in the background, or when the group ends.
 mtResult_t make(mtComm_t* handle, const std::shared_ptr<Comm>& comm, const Comm::Join& join) {
   if (Group::of_this_thread().open()) {
-    *handle = enlist(comm);
-    Group::of_this_thread().add(comm.get(), [comm, join, handle] {
-      try {
-        comm->set_up(join);
-      } catch (...) {
-        delist(*handle, false);
-        *handle = nullptr;
-        throw;
-      }
-    });
+    add_to_group(
+        handle, comm.get(), comm, [] {}, join);
     return mtSuccess;
   }
   if (!comm->settings().blocking) {
@@ -75,6 +84,14 @@ std::vector<Rank> read_ranks(const int* list, int count) {
     ranks.push_back(Rank{static_cast<std::uint32_t>(list[i])});
   }
   return ranks;
+}
+
+/// Of which a part of the ranks has other nodes.
+Settings without_network(Settings settings) {
+  settings.topology.clear();
+  if (!settings.plan_file.empty()) settings.algorithm = "auto";
+  settings.plan_file.clear();
+  return settings;
 }
 
 void destroy(const std::shared_ptr<Comm>& comm) {
@@ -142,6 +159,41 @@ mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeR
     };
     Settings settings = config == nullptr ? old->settings() : read_config(config);
     return make(newcomm, std::make_shared<Comm>(std::move(settings), old->cancellation()), join);
+  });
+}
+
+mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
+                       const mtConfig_t* config) {
+  return guarded([&] {
+    require(newcomm, "newcomm");
+    *newcomm = nullptr;
+    const std::shared_ptr<Comm> old = find(comm);
+    old->check_usable();
+    if (color < 0 && color != MT_SPLIT_NOCOLOR) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("color: expected 0 or more, or MT_SPLIT_NOCOLOR, found {}", color));
+    }
+    Settings settings = config == nullptr ? without_network(old->settings()) : read_config(config);
+    const auto part = std::make_shared<std::optional<Part>>();
+    const auto agree = [old, part, color, key, deadline = settings.init_deadline] {
+      *part = old->split(color, key, deadline);
+    };
+    const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
+      return Joined{share(
+          multitree::runtime::join_by_id((*part)->id, (*part)->seat, (*part)->size, options))};
+    };
+    const auto made = std::make_shared<Comm>(std::move(settings));
+    const bool left_out = color == MT_SPLIT_NOCOLOR;
+    if (!Group::of_this_thread().open()) {
+      agree();
+      return left_out ? mtSuccess : make(newcomm, made, join);
+    }
+    if (left_out) {
+      Group::of_this_thread().add(old.get(), agree);
+    } else {
+      add_to_group(newcomm, old.get(), made, agree, join);
+    }
+    return mtSuccess;
   });
 }
 

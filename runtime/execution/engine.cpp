@@ -58,7 +58,9 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
   return failure;
 }
 
-std::string Running::name() const { return fmt::format("{} #{}", collective, sequence); }
+std::string Running::name() const {
+  return numbered ? fmt::format("{} #{}", collective, sequence) : std::string(collective);
+}
 
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
                const std::vector<Seat>& peers, Deadline timeout)
@@ -205,8 +207,12 @@ void Engine::time_out() {
 }
 
 void Engine::announce() {
-  const Running* running = oldest();
-  if (running != nullptr) announcements_->announce(running->sequence);
+  for (const Running& running : running_) {
+    if (!running.numbered || running.execution->done() || running.execution->awaits_caller()) {
+      continue;
+    }
+    return announcements_->announce(running.sequence);
+  }
 }
 
 void Engine::check_calls() {

@@ -24,8 +24,10 @@ namespace multitree::runtime {
 struct Running {
   Activity* execution = nullptr;
   std::string_view collective;
+  /// Of the collective; of a message between two ranks, of the next one.
   std::uint64_t sequence = 0;
-  [[nodiscard]] std::string name() const;  ///< "allreduce #5"
+  bool numbered = true;
+  [[nodiscard]] std::string name() const;  ///< "allreduce #5", "send"
 };
 
 /// Waits a moment for the bootstrap to know of a failure. A transport's complaint may be the echo

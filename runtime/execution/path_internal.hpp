@@ -51,6 +51,10 @@ class HostMemoryPath : public Path {
   virtual bool deallocate(void* memory) = 0;
   /// What keeps memory of allocate() mapped; null if it is not of allocate().
   [[nodiscard]] virtual std::shared_ptr<const void> hold(const void* memory) const = 0;
+  /// Starts the comparison of a call that is none of this path's with those of the others; null
+  /// where that is done by messages (Announcements). It ends in Error(InvalidArgument) if they
+  /// differ.
+  virtual std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) = 0;
   /// Whether messages are sent; then the path has peers.
   [[nodiscard]] virtual bool sends_messages() const = 0;
 };

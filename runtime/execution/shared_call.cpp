@@ -8,10 +8,21 @@
 
 #include <array>
 
+#include "runtime/exchange/moves_internal.hpp"
+
 namespace multitree::runtime {
 namespace {
 
+std::string words_of_exchange(const SharedCall& call) {
+  std::string words = fmt::format("{} of ", to_string(call.exchange));
+  if (call.count != 0) words += fmt::format("{} ", call.count);
+  words += to_string(call.type);
+  if (reduces(call.exchange)) words += fmt::format(", {}", to_string(call.op));
+  return words;
+}
+
 std::string words_of(const SharedCall& call, bool with_schedule) {
+  if (call.exchange != Exchange::None) return words_of_exchange(call);
   std::string words =
       fmt::format("{} of {} {}", to_string(call.collective), call.count, to_string(call.type));
   if (reduces(call.collective)) words += fmt::format(", {}", to_string(call.op));
@@ -33,7 +44,8 @@ CommonCall common_call(const Call& call, Rank root) {
 std::uint32_t digest_of(const SharedCall& call) {
   const std::array<std::uint64_t, 4> words{
       call.count, call.schedule, index(call.root),
-      std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
+      std::uint64_t{static_cast<std::uint8_t>(call.exchange)} << 24 |
+          std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
           std::uint64_t{static_cast<std::uint8_t>(call.type)} << 8 |
           static_cast<std::uint8_t>(call.op)};
   return static_cast<std::uint32_t>(XXH3_64bits(words.data(), sizeof words));

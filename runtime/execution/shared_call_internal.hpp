@@ -18,6 +18,7 @@ struct CommonCall {
   Collective collective{};
   DataType type{};
   ReduceOp op{};
+  Exchange exchange{};  ///< if it is one: instead of the collective
   bool operator==(const CommonCall&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <string_view>
 
+#include "runtime/host/inbox_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -30,12 +31,17 @@ constexpr std::uint64_t kAreasOfAll = std::uint64_t{2} << 20;
 /// than processors nobody works meanwhile, and areas are faster.
 constexpr std::uint64_t kLentBytes = std::uint64_t{12} << 20;
 
-/// Whether ranks are to lend each other their memory: where each can have a processor, unless
+/// Whether ranks may read and write each other's memory.
+bool allows_peer_memory() {
+  const char* const setting = std::getenv("MULTITREE_PEER_MEMORY");
+  return setting == nullptr || std::string_view(setting) != "0";
+}
+
+/// Whether they are to in collectives: where each can have a processor, unless
 /// MULTITREE_PEER_MEMORY says otherwise. Online processors, which are the same for all processes of
 /// a host, whichever they may run on.
 bool wants_peer_memory(std::uint32_t ranks) {
   const char* const setting = std::getenv("MULTITREE_PEER_MEMORY");
-  if (setting != nullptr && std::string_view(setting) == "0") return false;
   if (setting != nullptr && std::string_view(setting) == "1") return true;
   return ranks <= std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
 }
@@ -43,8 +49,9 @@ bool wants_peer_memory(std::uint32_t ranks) {
 /// Between what a rank says of its host, of its memory, and of what rank 0 has made for all.
 constexpr char kSeparator = '|';
 
-/// What a rank says after it has tried: first whether it reaches its peers' memory and wants to.
-constexpr char kReaches = '+', kReachesNot = '-';
+/// What a rank says after it has tried: first whether it reaches its peers' memory, and wants to in
+/// collectives.
+constexpr char kLends = '+', kReaches = '~', kReachesNot = '-';
 
 /// The first that complained, and of what; empty if none did.
 std::string first_complaint(const std::vector<std::string>& answers, std::size_t from = 0) {
@@ -72,6 +79,7 @@ std::vector<std::string> split(const std::string& text) {
 struct Meeting {
   std::shared_ptr<Mapping> arena;  ///< memory of rank 0 that all have mapped; null: as join()
   std::optional<PeerMemory> peers;
+  bool lend = false;  ///< in collectives
 };
 
 /// Collective.
@@ -92,7 +100,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   const std::vector<std::string> all = bootstrap.all_gather(mine, deadline);
   const std::vector<std::string> first = split(all[0]);
   PeerMemory peers;
-  bool reaches = wants_peer_memory(size);
+  bool reaches = allows_peer_memory();
   for (std::uint32_t other = 0; other < size; ++other) {
     const std::vector<std::string> theirs = split(all[other]);
     if (theirs[0] != first[0]) {  // all see the same list and come to the same end
@@ -109,22 +117,28 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       complaint = error.what();
     }
   }
+  const char lends = wants_peer_memory(size) ? kLends : kReaches;
   const std::vector<std::string> answers =
-      bootstrap.all_gather((reaches ? kReaches : kReachesNot) + complaint, deadline);
+      bootstrap.all_gather((reaches ? lends : kReachesNot) + complaint, deadline);
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
   if (first_seat) meeting.arena->close_door();
-  const bool all_reach = std::ranges::all_of(
-      answers, [](const std::string& answer) { return answer.front() == kReaches; });
-  if (all_reach) meeting.peers = std::move(peers);
+  const auto all_say = [&](std::string_view either) {
+    return std::ranges::all_of(answers, [&](const std::string& answer) {
+      return either.find(answer.front()) != std::string_view::npos;
+    });
+  };
+  if (all_say("+~")) meeting.peers = std::move(peers);
+  meeting.lend = all_say("+");
   return meeting;
 }
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Cards, the beat and slips of a rank, in whole pages.
+/// Cards, the beat, slips and the inbox of a rank, in whole pages.
 std::uint64_t desk_bytes(std::uint32_t ranks) {
-  const std::uint64_t bytes = (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks));
+  const std::uint64_t bytes =
+      (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks)) + sizeof(Inbox);
   return (bytes + 4095) / 4096 * 4096;
 }
 
@@ -151,15 +165,18 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
   if (meeting.arena == nullptr) return nullptr;
   std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
   group->peers_ = std::move(meeting.peers);
+  group->lends_ = meeting.lend;
   return group;
 }
 
-bool Group::lends(std::uint64_t bytes) const { return peers_ && bytes * size_ <= kLentBytes; }
+bool Group::lends(std::uint64_t bytes) const { return lends_ && bytes * size_ <= kLentBytes; }
 
 bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
   std::string why_not;
   return meet(bootstrap, 1, deadline, why_not).arena != nullptr;
 }
+
+Inbox& Group::inbox(Seat seat) const { return *reinterpret_cast<Inbox*>(slip(seat, kCards)); }
 
 std::uint8_t Group::take_slip() {
   // There is one: what was published kCards before is on none any more.

@@ -4,8 +4,8 @@
 ///
 /// Every rank has cards, and areas for pieces of its vectors:
 ///
-///     arena:  card 0 of rank 0 | .. | card 31 | beat | slip 0 | .. | slip 31 | card 0 of rank 1 |
-///     ...
+///     arena:  card 0 of rank 0 | .. | card 31 | beat | slip 0 | .. | slip 31 | inbox |
+///             card 0 of rank 1 | ...
 ///             input 0 of rank 0 | input 1 | result 0 | result 1 | input 0 of rank 1 | ...
 ///
 /// All that ranks tell each other goes by numbered publications: a rank writes its card p % kCards
@@ -31,6 +31,8 @@
 #include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::host {
+
+class Inbox;
 
 /// Publications whose cards a rank keeps.
 inline constexpr std::uint64_t kCards = 32;
@@ -96,6 +98,8 @@ class Group {
   }
   /// A slip for this rank's next publication.
   [[nodiscard]] std::uint8_t take_slip();
+  /// Where messages for a rank are put.
+  [[nodiscard]] Inbox& inbox(Seat seat) const;
   /// Counts while the rank works, so that the others wait.
   [[nodiscard]] std::atomic<std::uint64_t>& beat_of(Seat seat) const {
     return reinterpret_cast<Card*>(desk(index(seat)))[kCards].stamp;
@@ -111,7 +115,9 @@ class Group {
   /// Whether ranks read and write each other's own memory for vectors of so many bytes: where the
   /// kernel lets them, and it is faster than through areas.
   [[nodiscard]] bool lends(std::uint64_t bytes) const;
-  /// \pre some place in a peer's memory has been offered
+  /// Whether they can.
+  [[nodiscard]] bool reaches() const { return peers_.has_value(); }
+  /// \pre reaches()
   [[nodiscard]] const PeerMemory& peers() const { return *peers_; }
 
   /// Publications of this rank so far.
@@ -180,6 +186,7 @@ class Group {
 
   std::shared_ptr<Mapping> arena_;
   std::optional<PeerMemory> peers_;
+  bool lends_ = false;
   Seat self_;
   std::uint32_t size_;
   std::uint64_t slip_bytes_, desk_bytes_, area_bytes_;

@@ -11,7 +11,7 @@
 
 namespace multitree::runtime::host {
 
-HostPath::HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
+HostPath::HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
                    std::shared_ptr<const Programs> programs, const CommunicatorOptions& options)
     : engine_(std::move(engine)),
       group_(std::move(group)),
@@ -49,6 +49,15 @@ void HostPath::barrier(std::uint64_t& sequence) {
   engine_->wait_all();
   const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8};
   run(nothing, prepare(nothing), sequence++);
+}
+
+/// A collective of nothing: on its card is the call.
+std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint64_t sequence) {
+  const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, call.type};
+  auto request =
+      std::make_unique<HostRequest>(engine_, *group_, nothing, Rank{0}, sequence, nullptr, call);
+  request->enlist();
+  return request;
 }
 
 void* HostPath::allocate(std::size_t bytes) {

@@ -15,7 +15,7 @@ namespace multitree::runtime::host {
 /// Schedules are not used; only the roots that they name count where a call names none.
 class HostPath final : public HostMemoryPath {
  public:
-  HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
+  HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
            std::shared_ptr<const Programs> programs, const CommunicatorOptions& options);
 
   std::shared_ptr<const LoadedProgram> prepare(const Call& call) override;
@@ -31,6 +31,7 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] std::shared_ptr<const void> hold(const void* memory) const override {
     return group_->owner(memory);
   }
+  std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) override;
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
@@ -39,7 +40,7 @@ class HostPath final : public HostMemoryPath {
   }
 
   std::shared_ptr<Engine> engine_;
-  std::unique_ptr<Group> group_;
+  std::shared_ptr<Group> group_;
   std::shared_ptr<const Programs> programs_;
   std::shared_ptr<Recorder> recorder_;
   Rank root_;

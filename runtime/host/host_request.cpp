@@ -5,7 +5,6 @@
 
 #include <sched.h>
 
-#include <stdexcept>
 #include <thread>
 
 #include "topologies/error.hpp"
@@ -21,31 +20,15 @@ std::uint32_t processors() {
 
 constexpr int kSpins = 2000, kYields = 64;
 
-class NoTransport final : public Transport {
- public:
-  void send(Seat, std::uint64_t, const void*, std::size_t, Completion&) override { fail(); }
-  void receive(Seat, std::uint64_t, void*, std::size_t, Completion&) override { fail(); }
-  bool progress() override { return false; }
-  void drain(Deadline) override {}
-  void abort() override {}
-  [[nodiscard]] std::string describe() const override { return "shared memory, no messages"; }
-
- private:
-  [[noreturn]] static void fail() {
-    throw std::logic_error("a message where there is no transport");
-  }
-};
-
 }  // namespace
 
-std::unique_ptr<Transport> make_no_transport() { return std::make_unique<NoTransport>(); }
-
 HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
-                         std::uint64_t sequence, Recorder* recorder)
+                         std::uint64_t sequence, Recorder* recorder,
+                         const std::optional<CommonCall>& shown)
     : engine_(std::move(engine)),
-      operation_(group, call, root, active(recorder)),
+      operation_(group, call, root, active(recorder), shown),
       sequence_(sequence),
-      collective_(to_string(call.collective)),
+      collective_(shown ? to_string(shown->exchange) : to_string(call.collective)),
       crowded_(group.size() > processors()) {}
 
 void HostRequest::enlist() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "runtime/execution/operation_internal.hpp"
@@ -13,14 +14,12 @@
 
 namespace multitree::runtime::host {
 
-/// What stands for the transport where nothing is sent.
-std::unique_ptr<Transport> make_no_transport();
-
-/// The engine drives it from enlist() on.
+/// The engine drives it from enlist() on. `shown`: what the ranks compare, if that is another call.
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
-              std::uint64_t sequence, Recorder* recorder);
+              std::uint64_t sequence, Recorder* recorder,
+              const std::optional<CommonCall>& shown = std::nullopt);
   ~HostRequest() override;
 
   void enlist();

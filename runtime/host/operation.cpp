@@ -24,9 +24,11 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder)
+HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder,
+                             const std::optional<CommonCall>& shown)
     : group_(group),
       call_(call),
+      common_(shown ? *shown : common_call(call, root)),
       send_(bytes_of(call.send)),
       recv_(bytes_of(call.recv)),
       root_(root),
@@ -171,7 +173,7 @@ void HostOperation::end_work() {
 
 void HostOperation::write_offer() {
   Card& card = group_.card(me(), group_.published() + 1);
-  card.offer = {.call = common_call(call_, root_),
+  card.offer = {.call = common_,
                 .send_offset = my_send_.offset,
                 .recv_offset = my_recv_.offset,
                 .send_allocation = my_send_.allocation,
@@ -184,7 +186,7 @@ void HostOperation::write_offer() {
 
 void HostOperation::check_offers() const {
   if (waits_for_ == Whom::Nobody) return;
-  const CommonCall mine = common_call(call_, root_);
+  const CommonCall& mine = common_;
   for (const Seat r : all()) {
     if (!awaits(r)) continue;
     const CommonCall& other = group_.card(r, group_.published()).offer.call;

@@ -48,7 +48,8 @@ struct Pieces {
 class HostOperation final : public Activity {
  public:
   /// `recorder`: told what happens; or null.
-  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr);
+  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr,
+                const std::optional<CommonCall>& shown = std::nullopt);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
@@ -121,6 +122,7 @@ class HostOperation final : public Activity {
 
   Group& group_;
   Call call_;
+  CommonCall common_;  ///< what the ranks compare
   const std::byte* send_;
   std::byte* recv_;
   Rank root_;

@@ -109,7 +109,7 @@ class Checksummed final : public Transport {
     for (const Completion* half : {&pair.data, &pair.checksum}) {
       // At once: the other half may never end.
       if (half->state == Completion::State::Failed && pair.user != nullptr) {
-        std::exchange(pair.user, nullptr)->fail(half->error);
+        std::exchange(pair.user, nullptr)->fail_length(half->came, half->error);
       }
     }
     if (!over(pair.data) || !over(pair.checksum)) return;

@@ -163,6 +163,7 @@ class Loopback final : public Transport {
     unexpected_.clear();
   }
 
+  [[nodiscard]] TransportLimits limits() const override { return {.keeps_at_sender = true}; }
   [[nodiscard]] std::string describe() const override { return "loopback (threads)"; }
 
  private:
@@ -186,7 +187,11 @@ class Loopback final : public Transport {
 
   void deliver(const Message& message, const Posted& posted) {
     if (message.bytes != posted.bytes) {
-      posted.completion->fail(
+      if (message.bytes < posted.bytes && message.offer == nullptr && message.bytes != 0) {
+        std::memcpy(posted.data, message.copy.data(), message.bytes);
+      }
+      posted.completion->fail_length(
+          message.bytes,
           fmt::format("message of {} bytes where {} were expected", message.bytes, posted.bytes));
       return;
     }

@@ -26,7 +26,14 @@ struct Completion {
   /// Where the transport appends this completion once Done or Failed, so that the poster need not
   /// look through all that is outstanding; may be null.
   std::vector<Completion*>* finished = nullptr;
-  std::string error;  ///< set when Failed
+  std::string error;     ///< set when Failed
+  std::size_t came = 0;  ///< bytes of the message, set when it has Failed for its length
+
+  /// A message came that is not as long as the one that was awaited.
+  void fail_length(std::size_t bytes, std::string reason) {
+    came = bytes;
+    fail(std::move(reason));
+  }
 
   void complete() { finish(State::Done); }
   void fail(std::string reason) {
@@ -54,6 +61,8 @@ struct TransportLimits {
   /// Chunks that travel together are merged up to this, as smaller messages cost more than they
   /// carry; 0: never.
   std::size_t merge_bytes = 0;
+  /// What nobody awaits yet stays in its sender's memory, if it is large.
+  bool keeps_at_sender = false;
 };
 
 /// Links over which nothing comes any more.
@@ -78,7 +87,8 @@ class Transport {
   /// `data` must stay valid and unchanged until the completion is Done. `tag` < 2^kTagBits.
   virtual void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     Completion& completion) = 0;
-  /// The message must have exactly `bytes` bytes, else the completion fails.
+  /// The message must have exactly `bytes` bytes, else the completion fails; where it is shorter,
+  /// it is in `data` all the same.
   virtual void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
   /// Whether send_device() and receive_device() work: the same with device memory at this end.

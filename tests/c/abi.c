@@ -58,6 +58,7 @@ int main(void) {
   VALUE(MT_SHRINK_DEFAULT);
   VALUE(MT_SHRINK_ABORT);
   VALUE(MT_SHRINK_AROUND_LINKS);
+  VALUE(MT_SPLIT_NOCOLOR);
   SIZE(mtFailure_t);
   FIELD(mtFailure_t, size);
   FIELD(mtFailure_t, result);

@@ -49,10 +49,6 @@ void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* 
   posted->done->push_back(posted);
 }
 
-Peer& Connections::peer_of(Seat seat) {
-  return *std::ranges::lower_bound(peers, seat, {}, &Peer::seat);
-}
-
 bool Connections::disarm_ready(std::chrono::milliseconds time) {
   std::array<pollfd, kMaxAwaited> events;
   std::array<Rail*, kMaxAwaited> of;
@@ -90,6 +86,7 @@ bool Connections::progress() {
 
 void Connections::flush(const Peer& peer, Completion& completion) {
   completion.state = Completion::State::Pending;
+  if (peer.endpoint == nullptr) return completion.complete();  // nothing was sent
   ucp_request_param_t param{};
   const ucs_status_ptr_t request = ucp_ep_flush_nbx(peer.endpoint, &param);
   if (!UCS_PTR_IS_PTR(request)) {

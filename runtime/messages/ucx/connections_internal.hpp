@@ -52,13 +52,20 @@ struct Flush {
 
 struct Connections {
   std::deque<Rail> rails;
-  std::vector<Peer> peers;  ///< ascending by seat; fixed once connected
+  std::deque<Peer> peers;      ///< neighbours, ascending by seat; then those that were met later
+  std::vector<Peer*> by_seat;  ///< null: not met yet
   std::deque<Posted> pool;
   std::vector<Posted*> done;
   std::vector<Flush> flushes;
 
-  /// \pre there is a peer
-  [[nodiscard]] Peer& peer_of(Seat seat);
+  /// \pre it has been met
+  [[nodiscard]] Peer& peer_of(Seat seat) { return *by_seat[index(seat)]; }
+  Peer& add_peer(Seat seat) {
+    Peer& peer = peers.emplace_back();
+    peer.seat = seat;
+    by_seat[index(seat)] = &peer;
+    return peer;
+  }
   /// Moves data on all rails; true if anything happened.
   bool progress();
   /// To be called where something is posted on it: it needs progress again.

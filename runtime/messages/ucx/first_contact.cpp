@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Of the first contact; no collective uses its last message number.
 constexpr std::uint64_t kHelloTag = (std::uint64_t{1} << kTagBits) - 1;
+/// Name of the address at which a rank is met by those who are no neighbours of it.
+constexpr const char* kForAll = "*";
 /// Of the first contact: so many polls with something to do, and then a look at who has died.
 constexpr std::uint32_t kBusyPolls = 16;
 
@@ -63,7 +65,8 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
       hosts.push_back(unpack_host(text));
     }
     ways_ = choose_ways(hosts, self_);
-    for (const Seat peer : options.peers) ucx_->peers.push_back({peer});
+    ucx_->by_seat.resize(bootstrap.size());
+    for (const Seat peer : options.peers) ucx_->add_peer(peer);
     open_rails(ways_);
     Addresses mine;
     if (options.link_deadline.count() > 0) watch_links(hosts, options.link_deadline, mine);
@@ -75,7 +78,9 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
   }
 }
 
-/// A rail for each wire that leads to a peer, and one for the peers that no wire leads to.
+/// A rail for each wire that leads to a peer, and one for the peers that no wire leads to. Whoever
+/// is met later takes that, or where there is none the first: an interface reaches more hosts than
+/// the one at the other end of its wire.
 void Ucx::open_rails(const Ways& ways) {
   std::map<std::string, Rail*> by_wire;
   for (Peer& peer : ucx_->peers) {
@@ -90,6 +95,13 @@ void Ucx::open_rails(const Ways& ways) {
     }
     peer.rail = rail;
   }
+  Rail*& rest = by_wire[name_of(std::nullopt)];
+  if (rest == nullptr && !ucx_->rails.empty()) rest = &ucx_->rails.front();
+  if (rest == nullptr) {
+    rest = &ucx_->rails.emplace_back();
+    open_rail(*rest, {.device = {}, .slow = ways.slow_network, .wakeup = ways.slow_network});
+  }
+  rail_for_all_ = rest;
 }
 
 /// Opens this rank's end of each link; `mine` is where the others learn of it.
@@ -107,7 +119,11 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     std::string& address = mine[name_of(ways_.wire_to(peer.seat))];
     if (address.empty()) address = address_of(*peer.rail);
   }
+  mine.emplace(kForAll, address_of(*rail_for_all_));
   const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
+  for (const std::string& one : all) {
+    addresses_.push_back(find_address(one, kForAll).value_or(std::string()));
+  }
   answer_links(all);
   for (Peer& peer : ucx_->peers) {
     const std::string address =

@@ -50,6 +50,11 @@ Posted& Ucx::post(Seat peer, bool receive, std::size_t bytes, Completion& comple
   return posted;
 }
 
+Peer& Ucx::met(Seat seat) {
+  if (ucx_->by_seat[index(seat)] == nullptr) ucx_->add_peer(seat).rail = rail_for_all_;
+  return ucx_->peer_of(seat);
+}
+
 void Ucx::send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
                Completion& completion) {
   send_from(UCS_MEMORY_TYPE_HOST, peer, tag, data, bytes, completion);
@@ -62,8 +67,9 @@ void Ucx::send_device(Seat peer, std::uint64_t tag, const void* data, std::size_
 
 void Ucx::send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
                     std::size_t bytes, Completion& completion) {
+  Peer& to = met(peer);
+  if (to.endpoint == nullptr) connect(to, addresses_[index(peer)]);
   Posted& posted = post(peer, false, bytes, completion);
-  const Peer& to = ucx_->peer_of(peer);
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -95,8 +101,8 @@ void Ucx::receive_device(Seat peer, std::uint64_t tag, void* data, std::size_t b
 
 void Ucx::receive_into(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, void* data,
                        std::size_t bytes, Completion& completion) {
+  Rail& rail = *met(peer).rail;
   Posted& posted = post(peer, true, bytes, completion);
-  Rail& rail = *ucx_->peer_of(peer).rail;
   Connections::touch_lightly(rail);
   ucp_request_param_t param{};
   param.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
@@ -125,8 +131,10 @@ void Ucx::settle(Posted& posted) {
   if (posted.receive && peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (posted.status == UCS_ERR_MESSAGE_TRUNCATED ||
       (posted.status == UCS_OK && posted.received != posted.expected)) {
-    completion->fail(fmt::format("message from rank {} is not of the {} bytes that were expected",
-                                 posted.peer, posted.expected));
+    completion->fail_length(
+        posted.received,
+        fmt::format("message from rank {} is not of the {} bytes that were expected", posted.peer,
+                    posted.expected));
   } else if (posted.status != UCS_OK) {
     completion->fail(fmt::format("connection to rank {} failed ({})", posted.peer,
                                  words_of(broken != UCS_OK ? broken : posted.status)));

@@ -37,9 +37,7 @@ class Ucx final : public Transport {
   void receive_device(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                       Completion& completion) override;
   bool progress() override;
-  void flush(Seat peer, Completion& completion) override {
-    ucx_->flush(ucx_->peer_of(peer), completion);
-  }
+  void flush(Seat peer, Completion& completion) override { ucx_->flush(met(peer), completion); }
   void drain(Deadline deadline) override;
   void abort() override { close(false); }
   bool sleep(std::chrono::milliseconds time) override {
@@ -60,6 +58,9 @@ class Ucx final : public Transport {
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
   void answer_links(const std::vector<std::string>& all);
   void greet(Bootstrap& bootstrap, Deadline deadline);
+  /// Whoever is no neighbour is met when something is first sent or awaited. \throws
+  /// Error(Transport)
+  Peer& met(Seat seat);
   [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
   Posted& post(Seat peer, bool receive, std::size_t bytes, Completion& completion);
   void send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
@@ -83,6 +84,8 @@ class Ucx final : public Transport {
   std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
   std::unique_ptr<Heartbeats> heartbeats_;  ///< null if links are not watched; as long as ucx_
   std::vector<Posted*> free_, batch_;
+  Rail* rail_for_all_ = nullptr;        ///< to those who are no neighbours
+  std::vector<std::string> addresses_;  ///< by seat: of its rail_for_all_
 };
 
 }  // namespace multitree::runtime

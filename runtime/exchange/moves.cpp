@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The table of exchanges, and what follows from its rows.
+#include "runtime/exchange/moves_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Who sends to whom.
+enum class Pattern : std::uint8_t { Nobody, ToPeer, FromPeer, Everyone, ToRoot, FromRoot };
+/// The count that all ranks name alike: none, each one's, or that of all shares.
+enum class Common : std::uint8_t { None, Each, SumReceived, SumSent };
+
+struct ExchangeFacts {
+  Exchange exchange{};
+  std::string_view name;
+  Pattern pattern{};
+  bool shares_sent = false, shares_received = false;  ///< one for each rank, or one alone
+  bool reduces = false;
+  Common common{};
+};
+constexpr ExchangeFacts kExchanges[] = {
+    {Exchange::None, "", Pattern::Nobody},
+    {Exchange::Send, "send", Pattern::ToPeer},
+    {Exchange::Receive, "receive", Pattern::FromPeer},
+    {Exchange::AllToAll, "alltoall", Pattern::Everyone, true, true, false, Common::Each},
+    {Exchange::AllToAllv, "alltoallv", Pattern::Everyone, true, true},
+    {Exchange::AllGatherv, "allgatherv", Pattern::Everyone, false, true, false,
+     Common::SumReceived},
+    {Exchange::ReduceScatterv, "reduce-scatterv", Pattern::Everyone, true, false, true,
+     Common::SumSent},
+    {Exchange::Gatherv, "gatherv", Pattern::ToRoot, false, true},
+    {Exchange::Scatterv, "scatterv", Pattern::FromRoot, true, false},
+};
+
+constexpr bool are_in_order() {
+  for (std::size_t i = 0; i < std::size(kExchanges); ++i) {
+    if (kExchanges[i].exchange != static_cast<Exchange>(i)) return false;
+  }
+  return true;
+}
+static_assert(are_in_order(), "exchange_facts() looks rows up by their number");
+
+const ExchangeFacts& exchange_facts(Exchange exchange) {
+  return kExchanges[static_cast<std::size_t>(exchange)];
+}
+
+[[noreturn]] void reject_exchange(const ExchangeCall& call, const std::string& what) {
+  throw Error(ErrorCode::InvalidArgument, fmt::format("{}: {}", to_string(call.exchange), what));
+}
+
+/// One end of an exchange at this rank: where its shares lie.
+class Side {
+ public:
+  /// `counted`: one share for each rank, or one alone. `name`: "send" or "recv".
+  Side(const ExchangeCall& call, const Shares& shares, std::uint32_t counted, const char* name)
+      : call_(call), shares_(shares), name_(name), width_(size_of(call.type)) {
+    if (shares.counts.size() != counted ||
+        (!shares.begins.empty() && shares.begins.size() != counted)) {
+      reject_exchange(call,
+                      fmt::format("{}: expected {} counts and as many displacements, found {} "
+                                  "and {}",
+                                  name, counted, shares.counts.size(), shares.begins.size()));
+    }
+    place();
+  }
+
+  [[nodiscard]] std::size_t begin(std::size_t share) const {
+    return begins_[share % begins_.size()] * width_;
+  }
+  [[nodiscard]] std::size_t bytes(std::size_t share) const {
+    return shares_.counts[share % begins_.size()] * width_;
+  }
+  /// From the first byte of a share to the last.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> extent() const { return {first_, last_}; }
+  [[nodiscard]] bool empty() const { return first_ == last_; }
+
+  void check_disjoint() const {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < begins_.size(); ++i) {
+      if (shares_.counts[i] != 0) order.push_back(i);
+    }
+    std::ranges::sort(order, {}, [&](std::size_t i) { return begins_[i]; });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+      if (begins_[order[i - 1]] + shares_.counts[order[i - 1]] <= begins_[order[i]]) continue;
+      reject_exchange(
+          call_, fmt::format("{}: the shares of rank {} and rank {} overlap", name_,
+                             std::min(order[i - 1], order[i]), std::max(order[i - 1], order[i])));
+    }
+  }
+
+ private:
+  void place() {
+    const std::size_t most = std::numeric_limits<std::ptrdiff_t>::max() / width_;
+    std::size_t end = 0;
+    bool any = false;
+    for (std::size_t i = 0; i < shares_.counts.size(); ++i) {
+      const std::size_t count = shares_.counts[i];
+      const std::size_t at = shares_.begins.empty() ? end : shares_.begins[i];
+      if (at > most || count > most - at) {
+        reject_exchange(call_, fmt::format("{}: {} elements from {} do not fit the address space",
+                                           name_, count, at));
+      }
+      begins_.push_back(at);
+      end = at + count;
+      if (count == 0) continue;
+      first_ = any ? std::min(first_, at * width_) : at * width_;
+      last_ = any ? std::max(last_, end * width_) : end * width_;
+      any = true;
+    }
+  }
+
+  const ExchangeCall& call_;
+  const Shares& shares_;
+  const char* name_;
+  std::size_t width_;
+  std::vector<std::size_t> begins_;
+  std::size_t first_ = 0, last_ = 0;
+};
+
+/// Whether a rank sends anything, and receives anything.
+bool sends_any(const ExchangeCall& call, Rank self) {
+  const Pattern pattern = exchange_facts(call.exchange).pattern;
+  if (pattern == Pattern::FromRoot) return self == call.peer;
+  return pattern == Pattern::Everyone || pattern == Pattern::ToRoot || pattern == Pattern::ToPeer;
+}
+bool receives_any(const ExchangeCall& call, Rank self) {
+  const Pattern pattern = exchange_facts(call.exchange).pattern;
+  if (pattern == Pattern::ToRoot) return self == call.peer;
+  return pattern == Pattern::Everyone || pattern == Pattern::FromRoot ||
+         pattern == Pattern::FromPeer;
+}
+
+/// Of those who do, whether to or from `other`.
+bool sends_to(const ExchangeCall& call, Rank other) {
+  const Pattern pattern = exchange_facts(call.exchange).pattern;
+  return other == call.peer || (pattern != Pattern::ToRoot && pattern != Pattern::ToPeer);
+}
+bool receives_from(const ExchangeCall& call, Rank other) {
+  const Pattern pattern = exchange_facts(call.exchange).pattern;
+  return other == call.peer || (pattern != Pattern::FromRoot && pattern != Pattern::FromPeer);
+}
+
+/// Where the share of `peer` is.
+template <typename Byte>
+Byte* at(Byte* buffer, const Side& side, Seat peer) {
+  return side.bytes(index(peer)) == 0 ? buffer : buffer + side.begin(index(peer));
+}
+
+void check_peer(const ExchangeCall& call, std::uint32_t ranks) {
+  if (index(call.peer) < ranks) return;
+  const bool rooted = exchange_facts(call.exchange).pattern >= Pattern::ToRoot;
+  reject_exchange(call, fmt::format("{}: expected a rank below {}, found {}",
+                                    rooted ? "root" : "peer", ranks, call.peer));
+}
+
+/// `own`: what stays here is there already.
+void check_overlap(const ExchangeCall& call, const Side& sent, const Side& received, bool own) {
+  if (sent.empty() || received.empty() || own) return;
+  const auto* const send = static_cast<const std::byte*>(call.send);
+  const auto* const recv = static_cast<const std::byte*>(call.recv);
+  const std::less<> before;
+  if (before(send + sent.extent().first, recv + received.extent().second) &&
+      before(recv + received.extent().first, send + sent.extent().second)) {
+    reject_exchange(call, "send and recv overlap without being in place");
+  }
+}
+
+/// Whether the smaller buffer is this rank's share of the larger one.
+bool is_in_place(const ExchangeCall& call, const Moves& moves) {
+  const ExchangeFacts& facts = exchange_facts(call.exchange);
+  return facts.shares_sent != facts.shares_received && moves.own_to == moves.own.data;
+}
+
+}  // namespace
+
+std::string_view to_string(Exchange exchange) { return exchange_facts(exchange).name; }
+
+bool reduces(Exchange exchange) { return exchange_facts(exchange).reduces; }
+
+bool is_collective(Exchange exchange) {
+  return exchange_facts(exchange).pattern >= Pattern::Everyone;
+}
+
+CommonCall common_call(const ExchangeCall& call) {
+  const ExchangeFacts& facts = exchange_facts(call.exchange);
+  const auto sum = [](const Shares& shares) {
+    return std::accumulate(shares.counts.begin(), shares.counts.end(), std::uint64_t{0});
+  };
+  CommonCall common{.type = call.type, .exchange = call.exchange};
+  if (facts.pattern >= Pattern::ToRoot) common.root = call.peer;
+  if (facts.reduces) common.op = call.op;
+  if (facts.common == Common::Each) common.count = call.sent.counts.front();
+  if (facts.common == Common::SumReceived) common.count = sum(call.received);
+  if (facts.common == Common::SumSent) common.count = sum(call.sent);
+  return common;
+}
+
+Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks) {
+  const ExchangeFacts& facts = exchange_facts(call.exchange);
+  check_peer(call, ranks);
+  const Rank me = rank_at(self);
+  const bool sends = sends_any(call, me), receives = receives_any(call, me);
+  const Shares nothing = Shares::one(0);
+  const Side sent(call, sends ? call.sent : nothing, sends && facts.shares_sent ? ranks : 1,
+                  "send");
+  const Side received(call, receives ? call.received : nothing,
+                      receives && facts.shares_received ? ranks : 1, "recv");
+  if (call.send == nullptr && !sent.empty()) reject_exchange(call, "send is null");
+  if (call.recv == nullptr && !received.empty()) reject_exchange(call, "recv is null");
+  received.check_disjoint();
+  const auto from = [&](Seat peer) {
+    return Move<const std::byte>{peer, at(static_cast<const std::byte*>(call.send), sent, peer),
+                                 sent.bytes(index(peer))};
+  };
+  const auto to = [&](Seat peer) {
+    return Move<std::byte>{peer, at(static_cast<std::byte*>(call.recv), received, peer),
+                           received.bytes(index(peer))};
+  };
+  Moves moves;
+  if (!is_collective(call.exchange)) {
+    if (sends) moves.out.push_back(from(seat_of(call.peer)));
+    if (receives) moves.in.push_back(to(seat_of(call.peer)));
+    return moves;
+  }
+  if (sends && sends_to(call, me) && receives && receives_from(call, me)) {
+    moves.own = from(self);
+    const Move<std::byte> own_to = to(self);
+    moves.own_to = own_to.data;
+    if (moves.own.bytes != own_to.bytes) {
+      reject_exchange(call, fmt::format("rank {} has {} elements for itself, and takes {}", self,
+                                        moves.own.bytes / size_of(call.type),
+                                        own_to.bytes / size_of(call.type)));
+    }
+  }
+  check_overlap(call, sent, received, is_in_place(call, moves));
+  for (std::uint32_t step = 1; step < ranks; ++step) {
+    const Seat next{(index(self) + step) % ranks}, last{(index(self) + ranks - step) % ranks};
+    if (sends && sends_to(call, rank_at(next))) moves.out.push_back(from(next));
+    if (receives && receives_from(call, rank_at(last))) moves.in.push_back(to(last));
+  }
+  return moves;
+}
+
+}  // namespace multitree::runtime

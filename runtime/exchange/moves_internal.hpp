@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// From an exchange to what one rank sends, receives and copies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "runtime/exchange/exchange.hpp"
+#include "runtime/execution/shared_call_internal.hpp"
+#include "runtime/job/links.hpp"
+
+namespace multitree::runtime {
+
+/// Part of a user's buffer, and whom it goes to or comes from.
+template <typename Byte>
+struct Move {
+  Seat peer{};
+  Byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Peers in an order in which nobody is everybody's first: rank r sends to r + 1, r + 2, ..., and
+/// receives from r - 1, r - 2, ...
+struct Moves {
+  std::vector<Move<const std::byte>> out;
+  std::vector<Move<std::byte>> in;
+  Move<const std::byte> own;    ///< what stays here: from there
+  std::byte* own_to = nullptr;  ///< to here; null: nothing does
+};
+
+/// \throws Error(InvalidArgument): sizes do not fit the address space, a buffer that is needed is
+/// null, shares overlap, a peer that there is not, the own share's two counts differ.
+Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks);
+
+/// Whether inputs are reduced.
+[[nodiscard]] bool reduces(Exchange exchange);
+/// Whether all ranks make the call, and not two.
+[[nodiscard]] bool is_collective(Exchange exchange);
+
+/// What all ranks call alike, as far as it is common.
+CommonCall common_call(const ExchangeCall& call);
+
+}  // namespace multitree::runtime

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The two ends of a message.
+#include "runtime/exchange/transfer_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Messages up to this travel with their header: they are copied at both ends, and may come before
+/// anybody awaits them.
+constexpr std::uint64_t kEagerBytes = 4096;
+/// Longest segment. A wait is over when nothing has ended for the deadline, so it must not take
+/// long.
+constexpr std::size_t kSegmentBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostAhead = 16;
+
+/// What a message carries of a transfer.
+enum class Kind : std::uint8_t { Head, Ask, Data };
+
+/// The number of tag_of() that no call has, of device memory. Then the kind, and which transfer.
+std::uint64_t exchange_tag(Kind kind, std::uint32_t number) {
+  return std::uint64_t{0x7fff} << 32 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 30 |
+         (number & 0x3fffffffU);
+}
+
+std::string words_of(const Header& header, bool whole) {
+  const std::string bytes = fmt::format("{} bytes", header.bytes);
+  if (!whole) return bytes;
+  std::string words =
+      fmt::format("{} {} ({})", header.bytes / size_of(header.type), to_string(header.type), bytes);
+  if (reduces(header.exchange)) words += fmt::format(", {}", to_string(header.op));
+  return words;
+}
+
+void check_completion(const Completion& completion, const std::string& words) {
+  if (completion.state != Completion::State::Failed) return;
+  throw Error(ErrorCode::Transport, fmt::format("{} while {}", completion.error, words));
+}
+
+void name(Completion& completion, const Line& line, std::uint32_t id) {
+  completion.id = id;
+  completion.finished = &line.finished;
+}
+
+}  // namespace
+
+void check_header(const Header& expected, const Header& found, bool whole, Seat self, Seat peer) {
+  const bool same = found.bytes == expected.bytes &&
+                    (!whole || (found.exchange == expected.exchange &&
+                                found.type == expected.type && found.op == expected.op));
+  if (same) return;
+  std::string its = words_of(found, whole);
+  if (whole && found.exchange != expected.exchange)
+    its += fmt::format(" in {}", to_string(found.exchange));
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("rank {} expects {} from rank {}, which sends {}", self,
+                          words_of(expected, true), peer, its));
+}
+
+Line line_of(Transport& transport, Seat self, std::vector<Completion*>& finished) {
+  const TransportLimits limits = transport.limits();
+  const std::size_t segment = std::min(limits.segment_bytes, kSegmentBytes);
+  return {.transport = transport,
+          .finished = finished,
+          .self = self,
+          .asks = !limits.keeps_at_sender,
+          .segment = segment,
+          .ahead = std::clamp<std::size_t>(limits.window_bytes / segment, 2, kMostAhead)};
+}
+
+Segments::Segments(const Line& line, std::uint64_t bytes, std::uint32_t id)
+    : bytes_(bytes), segment_(line.segment) {
+  if (bytes <= kEagerBytes) {
+    bytes_ = 0;
+    return;
+  }
+  slots_.resize(std::min<std::uint64_t>(line.ahead, (bytes + segment_ - 1) / segment_));
+  for (Completion& slot : slots_) name(slot, line, id);
+}
+
+Outgoing::Outgoing(const Line& line, const Move<const std::byte>& move, const Header& header,
+                   std::uint32_t number, std::uint32_t id)
+    : line_(line),
+      move_(move),
+      number_(number),
+      small_(move.bytes <= kEagerBytes),
+      message_(sizeof header),
+      segments_(line, move.bytes, id) {
+  std::memcpy(message_.data(), &header, sizeof header);
+  name(head_, line, id);
+  name(asking_, line, id);
+}
+
+void Outgoing::start() {
+  if (small_ && move_.bytes != 0) {
+    message_.insert(message_.end(), move_.data, move_.data + move_.bytes);
+  }
+  const bool awaits = !small_ && line_.asks;
+  if (awaits) {
+    line_.transport.receive(move_.peer, exchange_tag(Kind::Ask, number_), &ask_, sizeof ask_,
+                            asking_);
+  }
+  line_.transport.send(move_.peer, exchange_tag(Kind::Head, number_), message_.data(),
+                       message_.size(), head_);
+  if (!small_ && !awaits) pump();
+}
+
+void Outgoing::pump() {
+  asked_ = true;
+  segments_.pump([&](std::uint64_t at, std::uint64_t bytes, Completion& completion) {
+    line_.transport.send(move_.peer, exchange_tag(Kind::Data, number_), move_.data + at, bytes,
+                         completion);
+  });
+}
+
+bool Outgoing::step(const Completion& completion) {
+  check_completion(completion, words());
+  if (&completion != &head_) {
+    if (&completion != &asking_) segments_.settle_one();
+    pump();
+  }
+  const bool before = over_;
+  over_ = head_.state == Completion::State::Done && (small_ || (asked_ && segments_.over()));
+  return over_ && !before;
+}
+
+std::string Outgoing::words() const {
+  const char* const why = small_ || asked_ || head_.state != Completion::State::Done
+                              ? ""
+                              : ", which has not asked for it";
+  return fmt::format("waiting to send {} bytes to rank {}{}", move_.bytes, move_.peer, why);
+}
+
+Incoming::Incoming(const Line& line, const Move<std::byte>& move, const Header& expected,
+                   std::uint32_t number, std::uint32_t id)
+    : line_(line),
+      move_(move),
+      expected_(expected),
+      number_(number),
+      small_(move.bytes <= kEagerBytes),
+      message_(sizeof expected + (small_ ? move.bytes : 0)),
+      segments_(line, move.bytes, id) {
+  name(head_, line, id);
+  name(asking_, line, id);
+}
+
+void Incoming::start() {
+  line_.transport.receive(move_.peer, exchange_tag(Kind::Head, number_), message_.data(),
+                          message_.size(), head_);
+}
+
+/// A header that came with more data than there is room for is not known, but for the length.
+void Incoming::check_header() const {
+  Header found{.bytes = head_.came > sizeof found ? head_.came - sizeof found : 0};
+  const bool whole = head_.state == Completion::State::Done || head_.came < message_.size();
+  if (whole) std::memcpy(&found, message_.data(), sizeof found);
+  runtime::check_header(expected_, found, whole, line_.self, move_.peer);
+}
+
+void Incoming::step(const Completion& completion) {
+  if (&completion == &head_) {
+    if (head_.state == Completion::State::Done || head_.came >= sizeof(Header)) check_header();
+    check_completion(completion, words());
+    offered_ = true;
+    return;
+  }
+  check_completion(completion, words());
+  if (&completion == &asking_) return;
+  segments_.settle_one();
+  pump();
+}
+
+void Incoming::take(std::byte* to) {
+  taken_ = true;
+  to_ = to;
+  if (small_) {
+    if (move_.bytes != 0) std::memcpy(to, message_.data() + sizeof(Header), move_.bytes);
+    return;
+  }
+  pump();
+  if (line_.asks) {
+    line_.transport.send(move_.peer, exchange_tag(Kind::Ask, number_), &ask_, sizeof ask_, asking_);
+  }
+}
+
+void Incoming::pump() {
+  segments_.pump([&](std::uint64_t at, std::uint64_t bytes, Completion& completion) {
+    line_.transport.receive(move_.peer, exchange_tag(Kind::Data, number_), to_ + at, bytes,
+                            completion);
+  });
+}
+
+std::string Incoming::words() const {
+  return fmt::format("waiting to receive {} bytes from rank {}", move_.bytes, move_.peer);
+}
+
+}  // namespace multitree::runtime

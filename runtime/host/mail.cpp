@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Letters, offers, and who waits for which.
+#include "runtime/host/mail_internal.hpp"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "runtime/host/inbox_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// Read of a message at a time, so that nobody waits long for a sign of life.
+constexpr std::size_t kReadAtATime = std::size_t{1} << 20;
+
+class Mail final : public Transport {
+ public:
+  explicit Mail(std::shared_ptr<Group> group) : group_(std::move(group)) {}
+
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
+            Completion& completion) override {
+    completion.state = Completion::State::Pending;
+    Letter letter{.tag = tag, .bytes = bytes};
+    if (bytes <= Inbox::kRoom) {
+      write(peer, letter, data, bytes);
+      completion.complete();
+      return;
+    }
+    const Place place = group_->find(data, bytes, group_->reaches());
+    letter.kind = Letter::Kind::Offer;
+    letter.offset = place.offset;
+    letter.allocation = place.allocation;
+    letter.number = next_++;
+    offers_.emplace(letter.number,
+                    Offered{static_cast<const std::byte*>(data), bytes, &completion});
+    write(peer, letter, nullptr, 0);
+  }
+
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
+               Completion& completion) override {
+    completion.state = Completion::State::Pending;
+    const Posted posted{static_cast<std::byte*>(data), bytes, &completion};
+    const auto found = unexpected_.find({index(peer), tag});
+    if (found == unexpected_.end()) {
+      posted_[{index(peer), tag}].push_back(posted);
+      return;
+    }
+    const Kept kept = std::move(found->second.front());
+    found->second.pop_front();
+    if (found->second.empty()) unexpected_.erase(found);
+    deliver(kept.letter, kept.data.data(), posted);
+  }
+
+  bool progress() override {
+    bool moved = false;
+    Inbox& inbox = group_->inbox(group_->self());
+    for (std::uint64_t i = 0; i < Inbox::kCells; ++i) {
+      const bool taken = inbox.take(
+          read_, [&](const Letter& letter, const std::byte* data) { handle(letter, data); });
+      if (!taken) break;
+      ++read_;
+      moved = true;
+    }
+    return send_parts() | write_waiting() | moved;
+  }
+
+  void flush(Seat peer, Completion& completion) override {
+    completion.state = Completion::State::Pending;
+    const auto waiting = waiting_.find(peer);
+    if (waiting == waiting_.end()) return completion.complete();
+    waiting->second.back().written.push_back(&completion);
+  }
+
+  void drain(Deadline deadline) override {
+    const auto until = std::chrono::steady_clock::now() + deadline;
+    while (!(offers_.empty() && waiting_.empty()) && std::chrono::steady_clock::now() < until) {
+      if (!progress()) ::sched_yield();
+    }
+  }
+
+  void abort() override {
+    offers_.clear();
+    posted_.clear();
+    unexpected_.clear();
+    waiting_.clear();
+    streams_.clear();
+    arriving_.clear();
+  }
+
+  [[nodiscard]] TransportLimits limits() const override {
+    return {.segment_bytes = kReadAtATime, .keeps_at_sender = true};
+  }
+  [[nodiscard]] std::string describe() const override { return "shared memory"; }
+
+ private:
+  /// Sender and tag.
+  using Key = std::pair<std::uint32_t, std::uint64_t>;
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      return std::hash<std::uint64_t>()(key.second * 0x9e3779b97f4a7c15U + key.first);
+    }
+  };
+  struct Posted {
+    std::byte* data;
+    std::size_t bytes;
+    Completion* completion;
+  };
+  struct Kept {
+    Letter letter;
+    std::vector<std::byte> data;
+  };
+  struct Offered {
+    const std::byte* data;
+    std::size_t bytes;
+    Completion* completion;
+  };
+  /// A letter that found no room.
+  struct Waiting {
+    Letter letter;
+    std::vector<std::byte> data;
+    std::vector<Completion*> written;  ///< told once it is
+  };
+  /// An offer that its receiver wants in parts.
+  struct Stream {
+    Seat peer{};
+    std::uint32_t number = 0;
+    std::uint64_t sent = 0;
+  };
+  struct Arriving {
+    Posted posted;
+    std::uint64_t come = 0;
+  };
+
+  /// In the order of calls; what finds no room waits, copied.
+  void write(Seat peer, Letter letter, const void* data, std::size_t bytes) {
+    letter.from = index(group_->self());
+    const auto waiting = waiting_.find(peer);
+    if (waiting == waiting_.end() && group_->inbox(peer).put(letter, data, bytes)) return;
+    const auto* const begin = static_cast<const std::byte*>(data);
+    waiting_[peer].push_back({letter, std::vector<std::byte>(begin, begin + bytes), {}});
+  }
+
+  bool write_waiting() {
+    bool moved = false;
+    for (auto it = waiting_.begin(); it != waiting_.end();) {
+      auto& [peer, letters] = *it;
+      while (!letters.empty()) {
+        Waiting& first = letters.front();
+        if (!group_->inbox(peer).put(first.letter, first.data.data(), first.data.size())) break;
+        for (Completion* const completion : first.written) completion->complete();
+        letters.pop_front();
+        moved = true;
+      }
+      it = letters.empty() ? waiting_.erase(it) : std::next(it);
+    }
+    return moved;
+  }
+
+  bool send_parts() {
+    bool moved = false;
+    std::erase_if(streams_, [&](Stream& stream) {
+      const Offered& offered = offers_.at(stream.number);
+      while (stream.sent < offered.bytes) {
+        const std::size_t bytes = std::min<std::size_t>(Inbox::kRoom, offered.bytes - stream.sent);
+        const Letter letter{.bytes = bytes,
+                            .offset = stream.sent,
+                            .number = stream.number,
+                            .from = index(group_->self()),
+                            .kind = Letter::Kind::Part};
+        if (!group_->inbox(stream.peer).put(letter, offered.data + stream.sent, bytes))
+          return false;
+        stream.sent += bytes;
+        moved = true;
+      }
+      finish(stream.number);
+      return true;
+    });
+    return moved;
+  }
+
+  void finish(std::uint32_t number) {
+    const auto found = offers_.find(number);
+    if (found == offers_.end()) return;
+    Completion& completion = *found->second.completion;
+    offers_.erase(found);
+    completion.complete();
+  }
+
+  void handle(const Letter& letter, const std::byte* data) {
+    switch (letter.kind) {
+      case Letter::Kind::Taken:
+        return finish(letter.number);
+      case Letter::Kind::Want:
+        if (offers_.contains(letter.number)) streams_.push_back({Seat{letter.from}, letter.number});
+        return;
+      case Letter::Kind::Part:
+        return put_part(letter, data);
+      default:
+        return match(letter, data);
+    }
+  }
+
+  void match(const Letter& letter, const std::byte* data) {
+    const Key key{letter.from, letter.tag};
+    const auto found = posted_.find(key);
+    if (found == posted_.end()) {
+      const std::size_t bytes = letter.kind == Letter::Kind::Whole ? letter.bytes : 0;
+      unexpected_[key].push_back({letter, std::vector<std::byte>(data, data + bytes)});
+      return;
+    }
+    const Posted posted = found->second.front();
+    found->second.pop_front();
+    if (found->second.empty()) posted_.erase(found);
+    deliver(letter, data, posted);
+  }
+
+  void deliver(const Letter& letter, const std::byte* data, const Posted& posted) {
+    const bool whole = letter.kind == Letter::Kind::Whole;
+    const std::size_t bytes = std::min<std::size_t>(letter.bytes, posted.bytes);
+    if (whole && bytes != 0) std::memcpy(posted.data, data, bytes);
+    if (letter.bytes != posted.bytes) {
+      posted.completion->fail_length(
+          letter.bytes, fmt::format("message from rank {} of {} bytes where {} were expected",
+                                    letter.from, letter.bytes, posted.bytes));
+      return;
+    }
+    if (whole) return posted.completion->complete();
+    take_offer(letter, posted);
+  }
+
+  void take_offer(const Letter& letter, const Posted& posted) {
+    const Seat from{letter.from};
+    try {
+      const Lent lent = group_->at(from, {letter.allocation, letter.offset}, letter.bytes);
+      if (!lent.is_lent()) {
+        arriving_[{letter.from, letter.number}] = {posted};
+        return write(from, {.number = letter.number, .kind = Letter::Kind::Want}, nullptr, 0);
+      }
+      if (lent.mapped != nullptr) {
+        std::memcpy(posted.data, lent.mapped, letter.bytes);
+      } else {
+        group_->peers().read(from, posted.data, lent.address, letter.bytes);
+      }
+    } catch (const Error& error) {
+      return posted.completion->fail(error.what());
+    }
+    write(from, {.number = letter.number, .kind = Letter::Kind::Taken}, nullptr, 0);
+    posted.completion->complete();
+  }
+
+  void put_part(const Letter& letter, const std::byte* data) {
+    const auto found = arriving_.find({letter.from, letter.number});
+    if (found == arriving_.end()) return;
+    Arriving& arriving = found->second;
+    std::memcpy(arriving.posted.data + letter.offset, data, letter.bytes);
+    arriving.come += letter.bytes;
+    if (arriving.come < arriving.posted.bytes) return;
+    Completion& completion = *arriving.posted.completion;
+    arriving_.erase(found);
+    completion.complete();
+  }
+
+  std::shared_ptr<Group> group_;
+  std::uint64_t read_ = 0;  ///< letters so far
+  std::uint32_t next_ = 0;  ///< offer
+  std::unordered_map<Key, std::deque<Posted>, Hash> posted_;
+  std::unordered_map<Key, std::deque<Kept>, Hash> unexpected_;
+  std::unordered_map<std::uint32_t, Offered> offers_;
+  std::unordered_map<Seat, std::deque<Waiting>> waiting_;
+  std::vector<Stream> streams_;
+  std::unordered_map<Key, Arriving, Hash> arriving_;  ///< by sender and number of the offer
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_mail(std::shared_ptr<Group> group) {
+  return std::make_unique<Mail>(std::move(group));
+}
+
+}  // namespace multitree::runtime::host
