@@ -3,34 +3,48 @@
 /// One rank chooses, all make the same.
 #include "runtime/tuning.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <sstream>
+#include <charconv>
+#include <string>
 
-#include "algorithms/registry.hpp"
 #include "algorithms/tuning/planner.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/host/group_internal.hpp"
 #include "runtime/job/agreement.hpp"
+#include "runtime/job/wire_internal.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-/// A line each: the size, then the algorithm.
-std::string to_text(const std::vector<SizedSpec>& specs) {
-  std::string text;
-  for (const SizedSpec& sized : specs) text += fmt::format("{} {}\n", sized.max_bytes, sized.spec);
-  return text;
+/// One rank's choice for one collective, or why there is none.
+std::string pack(const std::vector<SizedSpec>& specs) {
+  Writer writer;
+  writer.text("");
+  for (const SizedSpec& sized : specs) {
+    writer.text(std::to_string(sized.max_bytes)).text(sized.spec);
+  }
+  return writer.bytes();
 }
 
-std::vector<SizedSpec> from_text(const std::string& text) {
+std::string pack(const Error& error) {
+  return Writer().text(error.what()).number(static_cast<std::uint32_t>(error.code())).bytes();
+}
+
+std::vector<SizedSpec> unpack(const std::string& text) {
+  Reader reader(text);
+  const std::string failure = reader.text().value_or(
+      "a rank has chosen no schedules where others have: give all the same algorithm");
+  if (!failure.empty()) {
+    const auto otherwise = static_cast<std::uint32_t>(ErrorCode::InvalidArgument);
+    throw Error(static_cast<ErrorCode>(reader.number().value_or(otherwise)), failure);
+  }
   std::vector<SizedSpec> specs;
-  std::istringstream in(text);
-  for (SizedSpec sized; in >> sized.max_bytes && std::getline(in >> std::ws, sized.spec);) {
-    specs.push_back(sized);
+  while (const auto bytes = reader.text()) {
+    SizedSpec& sized = specs.emplace_back();
+    std::from_chars(bytes->data(), bytes->data() + bytes->size(), sized.max_bytes);
+    sized.spec = reader.text().value_or("");
   }
   return specs;
 }
@@ -45,26 +59,33 @@ bool goes_without_messages(Bootstrap& bootstrap, const CommunicatorOptions& opti
   return host::Group::can_join(bootstrap, options.timeout);
 }
 
+std::vector<std::vector<SizedSpec>> choose_specs_together(Bootstrap& bootstrap,
+                                                          std::span<const Collective> collectives,
+                                                          const Choose& choose, Deadline deadline) {
+  Writer mine;
+  for (std::size_t i = index(bootstrap.seat()); i < collectives.size(); i += bootstrap.size()) {
+    try {
+      mine.text(pack(choose(collectives[i])));
+    } catch (const Error& error) {
+      mine.text(pack(error));
+    }
+  }
+  const std::vector<std::string> all = bootstrap.all_gather(mine.bytes(), deadline);
+  std::vector<Reader> of_rank(all.begin(), all.end());
+  std::vector<std::vector<SizedSpec>> chosen;
+  for (std::size_t i = 0; i < collectives.size(); ++i) {
+    chosen.push_back(unpack(of_rank[i % all.size()].text().value_or("")));
+  }
+  return chosen;
+}
+
 SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
                                Deadline deadline) {
-  std::string mine;
-  if (bootstrap.seat() == Seat{0}) {
-    try {
-      mine = to_text(choose_specs(topology, collective, root, options));
-    } catch (const Error& error) {
-      bootstrap.report_failure(error.what());
-      throw;
-    }
-  }
-  const std::string chosen = bootstrap.all_gather(mine, deadline).front();
-  SizedSchedules schedules;
-  for (const SizedSpec& sized : from_text(chosen)) {
-    schedules.push_back(
-        {generate_schedule(sized.spec, topology, collective, root), sized.max_bytes});
-  }
-  check_sized(schedules);
-  return schedules;
+  const std::vector<std::vector<SizedSpec>> chosen = choose_specs_together(
+      bootstrap, {&collective, 1},
+      [&](Collective of) { return choose_specs(topology, of, root, options); }, deadline);
+  return schedules_of(chosen.front(), topology, collective, root);
 }
 
 std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,

@@ -3,7 +3,9 @@
 /// `auto` for a job: schedules by size, the same at every rank.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "algorithms/tuning/choose.hpp"
@@ -20,11 +22,20 @@ namespace multitree::runtime {
 /// Error(Transport) of the bootstrap
 bool goes_without_messages(Bootstrap& bootstrap, const CommunicatorOptions& options);
 
-/// Collective: rank 0 compares all algorithms (choose_specs()) and tells the others, who make the
-/// winners only. With the same options, options.links among them, the same in every job; with
-/// measure_links() as options.links, by what the links really take. For a Communicator's
-/// PlansBySize, one collective each. \throws Error at every rank: as choose_specs(),
-/// Error(Transport), Error(Timeout) if rank 0 is not done within `deadline`.
+/// What one rank chooses for a collective: choose_specs() with options that all ranks have.
+using Choose = std::function<std::vector<SizedSpec>(Collective collective)>;
+
+/// Collective: for each of the collectives, in their order, what one rank chooses, so that the work
+/// is shared, told to all. \throws Error at every rank: as `choose`, Error(Transport),
+/// Error(Timeout) if a rank is not done within `deadline`.
+std::vector<std::vector<SizedSpec>> choose_specs_together(Bootstrap& bootstrap,
+                                                          std::span<const Collective> collectives,
+                                                          const Choose& choose, Deadline deadline);
+
+/// Collective: what `auto` chooses for one collective, and the schedules, which every rank makes.
+/// With the same options, options.links among them, the same in every job; with measure_links() as
+/// options.links, by what the links really take. For a Communicator's PlansBySize, one collective
+/// each. \throws Error as choose_specs_together() and choose_specs()
 SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
                                Deadline deadline);

@@ -5,6 +5,8 @@
 
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "algorithms/registry.hpp"
 #include "algorithms/tuning/tune.hpp"
@@ -12,8 +14,32 @@
 namespace multitree {
 namespace {
 
-/// Above, generating and pricing every candidate takes seconds, which starting a job must not.
-constexpr std::uint32_t kRanksForAll = 16;
+/// Up to so many ranks every candidate is made in moments.
+constexpr std::uint32_t kRanksForAll = 32;
+/// The same of those that compare others, or solve a linear program.
+constexpr std::uint32_t kRanksForOptimal = 16;
+/// Beyond, trees in pieces take longer to make than a job may take to start.
+constexpr std::uint32_t kRanksForTrees = 64;
+
+/// What of all that there is a job has the time to make when it starts.
+std::vector<std::string> worth_making(const Topology& topology, Collective collective) {
+  const std::uint32_t ranks = topology.num_ranks();
+  const bool at_once = collective == Collective::AllReduce;
+  std::vector<std::string> specs = candidate_specs();
+  std::erase_if(specs, [&](const std::string& spec) {
+    // In other collectives it is another's schedule under its name.
+    if (spec.starts_with("allreduce-optimal")) return ranks > kRanksForOptimal || !at_once;
+    return ranks > kRanksForAll && spec.starts_with("forest");
+  });
+  if (ranks <= kRanksForOptimal || ranks > kRanksForTrees) return specs;
+  if (at_once && !topology.has_switches() && topology.is_symmetric()) {
+    specs.emplace_back("allreduce-optimal?form=trees");
+    specs.emplace_back("allreduce-optimal?trees=1");
+  } else if (ranks > kRanksForAll) {
+    specs.emplace_back("forest");
+  }
+  return specs;
+}
 
 TuneResult choose(const Topology& topology, Collective collective, Rank root,
                   const ChooseOptions& options) {
@@ -21,19 +47,8 @@ TuneResult choose(const Topology& topology, Collective collective, Rank root,
   wanted.first = options.first;
   wanted.last = options.last;
   wanted.cost.message_overhead = kMessageOverhead;
-  if (options.quick && topology.num_ranks() > kRanksForAll) {
-    wanted.algorithms = {"exchange",
-                         "halving-doubling",
-                         "multitree",
-                         "recursive-doubling",
-                         "ring",
-                         "swing",
-                         "swing?variant=latency",
-                         "bine",
-                         "bine?variant=latency",
-                         "double-binary-tree",
-                         "breadth-first"};
-  }
+  wanted.winners_only = true;
+  wanted.algorithms = worth_making(topology, collective);
   std::optional<Topology> priced;
   if (options.links != nullptr) {
     priced = with_times(topology, *options.links);
@@ -54,6 +69,17 @@ std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collect
   }
   specs.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
   return specs;
+}
+
+SizedSchedules schedules_of(const std::vector<SizedSpec>& specs, const Topology& topology,
+                            Collective collective, Rank root) {
+  SizedSchedules schedules;
+  for (const SizedSpec& sized : specs) {
+    schedules.push_back(
+        {generate_schedule(sized.spec, topology, collective, root), sized.max_bytes});
+  }
+  check_sized(schedules);
+  return schedules;
 }
 
 SizedSchedules choose_schedules(const std::string& algorithm, const Topology& topology,

@@ -17,8 +17,6 @@ namespace multitree {
 struct ChooseOptions {
   /// Sizes of interest, in bytes of the whole vector, both included.
   std::uint64_t first = 8, last = std::uint64_t{1} << 30;
-  /// Above 16 ranks only algorithms whose generation takes little time: for starting a job.
-  bool quick = false;
   /// Times that `auto` chooses by; null: those of the topology, and
   /// kMessageOverhead.
   const LinkTable* links = nullptr;
@@ -35,6 +33,10 @@ struct SizedSpec {
 /// which it chooses is verified. Deterministic. \throws Error as tune() and with_times().
 std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collective, Rank root,
                                     const ChooseOptions& options = {});
+
+/// The schedules that are named, unverified. \throws Error as generate_schedule()
+SizedSchedules schedules_of(const std::vector<SizedSpec>& specs, const Topology& topology,
+                            Collective collective, Rank root);
 
 /// `auto` chooses by predicted time, a processor's cost of a message included. Any other name gives
 /// its one schedule, which is not verified. Deterministic.

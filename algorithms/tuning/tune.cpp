@@ -14,16 +14,29 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/tuning/price_floor_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
 
 constexpr std::uint64_t kGridFactor = 4;
+/// Where only winners are asked for.
+constexpr std::uint64_t kRoughGridFactor = 8;
 constexpr std::uint64_t kCrossoverPrecision = 64;
+/// Where only winners are asked for: around a crossover both take about the same time.
+constexpr std::uint64_t kRoughPrecision = 8;
 
 /// What a window must gain somewhere over doing without it.
 constexpr double kLeastGain = 0.01;
+/// Where only winners are asked for: every rank has to make what is chosen.
+constexpr double kLeastRoughGain = 0.04;
+/// What a schedule that is made for a size must be able to gain to be made at all.
+constexpr double kWorthMaking = 1.03;
+/// Beyond this many ranks a schedule in pieces takes so long to make that it is made for these
+/// sizes only, which others are near enough to.
+constexpr std::uint32_t kRanksForEverySize = 16;
+constexpr std::pair<std::uint64_t, std::uint64_t> kMiddling{32 << 10, 4 << 20};
 /// Below this size no generator cuts data into pieces, so they need not be told every size.
 constexpr std::uint64_t kWhole = 32 << 10;
 
@@ -37,12 +50,12 @@ bool are_alike(const Schedule& a, const Schedule& b) {
          std::ranges::equal(a.transfers, b.transfers, is_same);
 }
 
-/// Sizes a factor of 4 apart.
-std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last) {
+/// Sizes a factor apart.
+std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t size = first; size < last;) {
     sizes.push_back(size);
-    size = size > last / kGridFactor ? last : std::max<std::uint64_t>(size * kGridFactor, 1);
+    size = size > last / factor ? last : std::max<std::uint64_t>(size * factor, 1);
   }
   sizes.push_back(last);
   return sizes;
@@ -71,13 +84,20 @@ class Tuner {
         collective_(collective),
         root_(root),
         options_(options),
+        precision_(options.winners_only ? kRoughPrecision : kCrossoverPrecision),
+        least_gain_(options.winners_only ? kLeastRoughGain : kLeastGain),
         message_(message_cost(topology, options)) {
-    result_.sizes = grid_of(options.first, options.last);
+    result_.sizes =
+        grid_of(options.first, options.last, options.winners_only ? kRoughGridFactor : kGridFactor);
   }
 
   /// The algorithm as it is for each of the sizes.
   void add(const std::string& spec) {
     std::string before;
+    if (options_.winners_only && told(spec, kWhole, message_) != spec) {
+      asking_.push_back(spec);
+      return;
+    }
     for (std::size_t i = 0; i < result_.sizes.size(); ++i) {
       if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
       std::string sized = told(spec, result_.sizes[i], message_);
@@ -88,6 +108,7 @@ class Tuner {
   }
 
   TuneResult run() {
+    for (const std::string& spec : asking_) add_where_it_could_win(spec);
     if (live_.empty()) {
       throw Error(ErrorCode::Unsupported,
                   fmt::format("{}: expected an algorithm that serves this network, got none of {}",
@@ -141,35 +162,65 @@ class Tuner {
       candidate.unsupported = error.what();
     }
     const bool is_served = candidate.unsupported.empty();
+    floors_.push_back(is_served ? PriceFloor(candidate.schedule, priced_) : PriceFloor());
     result_.candidates.push_back(std::move(candidate));
     twin_.push_back(twin);
     return is_served;
   }
 
-  Time time(std::size_t candidate, std::uint64_t bytes) const {
-    return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
+  /// Nobody can be much faster than the fastest so far where that is near what the network takes.
+  void add_where_it_could_win(const std::string& spec) {
+    for (std::size_t i = 0; i < result_.sizes.size(); ++i) {
+      const std::uint64_t bytes = result_.sizes[i];
+      if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
+      if (!live_.empty()) {
+        if (!is_worth_its_time(bytes)) continue;
+        const Time least = least_time(priced_, collective_, root_, bytes);
+        const Time best = time(fastest(bytes), bytes);
+        if (best.seconds() <= kWorthMaking * least.seconds()) continue;
+      }
+      if (!add_one(told(spec, bytes, message_), i > 0)) return;
+    }
+  }
+
+  /// Trees of one root are few.
+  [[nodiscard]] bool is_worth_its_time(std::uint64_t bytes) const {
+    const bool few = has_root(collective_) && !is_sharded(collective_);
+    if (few || topology_.num_ranks() <= kRanksForEverySize) return true;
+    return bytes >= kMiddling.first && bytes <= kMiddling.second;
+  }
+
+  Time time(std::size_t candidate, std::uint64_t bytes) {
+    PriceFloor& floor = floors_[candidate];
+    if (const Time* const known = floor.known(bytes)) return *known;
+    const Time time =
+        predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
+    floor.note(bytes, time);
+    return time;
   }
 
   /// Fastest of all at a size of the grid; keeps their times.
   std::size_t compare(std::uint64_t bytes) {
+    if (options_.winners_only) return fastest(bytes);
     for (const std::size_t c : live_) result_.candidates[c].times.push_back(time(c, bytes));
     for (std::size_t c = 0; c < twin_.size(); ++c) {
       if (twin_[c] == c) continue;
       result_.candidates[c].times.push_back(result_.candidates[twin_[c]].times.back());
     }
-    return winner(bytes, [&](std::size_t c) { return result_.candidates[c].times.back(); });
+    return fastest(bytes);
   }
 
+  /// Prices those that could be the fastest, the most promising first.
   std::size_t fastest(std::uint64_t bytes) {
-    return winner(bytes, [&](std::size_t c) { return time(c, bytes); });
-  }
-
-  template <typename TimeOf>
-  std::size_t winner(std::uint64_t bytes, const TimeOf& time_of) {
+    std::vector<std::pair<Time, std::size_t>> order;
+    for (const std::size_t c : live_) order.emplace_back(floors_[c].at(bytes), c);
+    std::ranges::sort(order);
     auto least = std::tuple(Time{}, std::size_t{0}, std::size_t{0});
     bool any = false;
-    for (const std::size_t c : live_) {
-      const auto one = std::tuple(time_of(c), result_.candidates[c].schedule.transfers.size(), c);
+    for (const auto& [floor, c] : order) {
+      if (any && floor > std::get<Time>(least)) break;
+      const auto one =
+          std::tuple(time(c, bytes), result_.candidates[c].schedule.transfers.size(), c);
       if (any && least <= one) continue;
       least = one;
       any = true;
@@ -192,8 +243,8 @@ class Tuner {
     refine(middle, winner, high, b);
   }
 
-  static bool is_close(std::uint64_t low, std::uint64_t high) {
-    return high - low <= std::max<std::uint64_t>(1, low / kCrossoverPrecision);
+  [[nodiscard]] bool is_close(std::uint64_t low, std::uint64_t high) const {
+    return high - low <= std::max<std::uint64_t>(1, low / precision_);
   }
   static std::uint64_t between(std::uint64_t low, std::uint64_t high) {
     const auto mean = static_cast<std::uint64_t>(std::sqrt(
@@ -210,7 +261,7 @@ class Tuner {
     }
     double most = 0;
     const auto last = least_.upper_bound(window.to);
-    for (auto it = least_.lower_bound(window.from); it != last && most < kLeastGain; ++it) {
+    for (auto it = least_.lower_bound(window.from); it != last && most < least_gain_; ++it) {
       Time other{std::numeric_limits<decltype(Time::picoseconds)>::max()};
       if (w > 0) other = time(windows_[w - 1].candidate, it->first);
       if (w + 1 < windows_.size()) {
@@ -228,7 +279,7 @@ class Tuner {
   bool merge_one() {
     const std::size_t count = windows_.size();
     std::size_t least = count;
-    double loss = kLeastGain;
+    double loss = least_gain_;
     for (std::size_t w = 0; w < count && count > 1 && (w + 1 < count || least == count); ++w) {
       if (const double without = loss_without(w); without < loss) {
         least = w;
@@ -263,7 +314,7 @@ class Tuner {
 
   /// The last size up to which the first of two is the faster; `high` - 1 at most.
   std::uint64_t last_of(std::size_t first, std::size_t second, std::uint64_t low,
-                        std::uint64_t high) const {
+                        std::uint64_t high) {
     while (!is_close(low, high)) {
       const std::uint64_t middle = between(low, high);
       (time(first, middle) <= time(second, middle) ? low : high) = middle;
@@ -276,10 +327,14 @@ class Tuner {
   Collective collective_;
   Rank root_;
   const TuneOptions& options_;
-  Time message_;  // that generators are told
+  std::uint64_t precision_;          // of a crossover, as a part of its size
+  double least_gain_;                // of a window
+  Time message_;                     // that generators are told
+  std::vector<std::string> asking_;  // for the size
   TuneResult result_;
-  std::vector<std::size_t> live_;  // candidates that have a schedule, unlike those before
-  std::vector<std::size_t> twin_;  // of each candidate, who has its schedule
+  std::vector<std::size_t> live_;   // candidates that have a schedule, unlike those before
+  std::vector<PriceFloor> floors_;  // of each candidate
+  std::vector<std::size_t> twin_;   // of each candidate, who has its schedule
   std::vector<Window> windows_;
   std::map<std::uint64_t, Time> least_;  // the fastest at sizes where all were compared
 };

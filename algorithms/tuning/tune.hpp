@@ -23,6 +23,10 @@ struct TuneOptions {
   const Topology* priced = nullptr;
   /// Algorithm specs to choose among; empty: candidate_specs().
   std::vector<std::string> algorithms;
+  /// Only who wins is asked: what cannot win at a size is not priced there, algorithms that ask for
+  /// the size are made for those sizes alone where they could win, and TuneCandidate::times are
+  /// left empty. For starting a job.
+  bool winners_only = false;
   /// Told what is being generated; may be empty.
   std::function<void(std::string_view spec)> on_candidate;
 };

@@ -90,6 +90,7 @@ std::unique_ptr<Communicator> Comm::make_unrooted(const std::shared_ptr<Bootstra
     if (communicator->on_one_host()) return communicator;
   }
   plans.measure(*job);
+  plans.choose(*job, false);
   std::vector<SizedSchedules> made = plans.unrooted();
   check_agreement(made, *job, settings_.init_deadline);
   return std::make_unique<Communicator>(job, PlansBySize(std::move(made), settings_.open()),
@@ -225,6 +226,7 @@ void Comm::connect(Rank root) {
   check_alive();
   if (rooted_.contains(root)) return;
   run([&] {
+    plans_->choose(*bootstrap_, true);
     std::vector<SizedSchedules> plans = plans_->rooted(root);
     check_agreement(plans, *bootstrap_, settings_.options.timeout);
     CommunicatorOptions options = settings_.options;

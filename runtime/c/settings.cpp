@@ -55,22 +55,36 @@ std::string find_tuning(const char* configured) {
   return tuning.empty() ? std::string(kDeclared) : tuning;
 }
 
+/// What make() gave for this network, algorithm, ranks, collective and root the last time.
 using Key = std::tuple<std::string, std::string, std::uint32_t, Collective, Rank>;
 
-/// What generate() gave for this network, algorithm, ranks, collective and root the last time.
-template <typename Generate>
-SizedSchedules remembered(const Key& key, const Generate& generate) {
+template <typename Value, typename Make>
+Value remembered(const Key& key, const Make& make) {
   static std::mutex mutex;
-  static std::map<Key, SizedSchedules> plans;
+  static std::map<Key, Value> values;
   {
     const std::scoped_lock lock(mutex);
-    if (const auto it = plans.find(key); it != plans.end()) return it->second;
+    if (const auto it = values.find(key); it != values.end()) return it->second;
   }
-  SizedSchedules made = generate();
+  Value made = make();
   const std::scoped_lock lock(mutex);
-  if (plans.size() >= kMaxPlans) plans.clear();
-  plans.emplace(key, made);
+  if (values.size() >= kMaxPlans) values.clear();
+  values.emplace(key, made);
   return made;
+}
+
+/// The collectives with a root, or those without.
+std::vector<Collective> collectives_of(bool rooted) {
+  std::vector<Collective> all;
+  std::ranges::copy_if(all_collectives(), std::back_inserter(all),
+                       [&](Collective collective) { return has_root(collective) == rooted; });
+  return all;
+}
+
+std::string words_of(const std::vector<SizedSpec>& specs) {
+  std::string words;
+  for (const SizedSpec& sized : specs) words += fmt::format("{} {}\n", sized.max_bytes, sized.spec);
+  return words;
 }
 
 }  // namespace
@@ -158,19 +172,42 @@ void CommPlans::measure(Bootstrap& job) {
       {.transport = settings_.options.transport, .timeout = settings_.options.timeout});
 }
 
-SizedSchedules CommPlans::make(const Topology& network, Collective collective, Rank root) const {
-  // What links take is known of those that are left.
-  const bool timed = times_ && &network == &network_->network();
-  // A network that somebody describes is worth the time of all algorithms.
-  const ChooseOptions options{.quick = settings_.topology.empty() && settings_.plan_file.empty(),
-                              .links = timed ? &*times_ : nullptr};
-  const auto generate = [&] {
-    return by_algorithm(settings_.algorithm, options)(network, collective, root);
+std::vector<SizedSpec> CommPlans::choice(Collective collective) const {
+  const Topology& network = network_->network();
+  const auto choose = [&] {
+    return choose_specs(network, collective, Rank{0}, {.links = times_ ? &*times_ : nullptr});
   };
   // A file and links may change between two communicators; specs mean the same for ever.
+  if (named_ || times_) return choose();
+  return remembered<std::vector<SizedSpec>>({{}, {}, network.num_ranks(), collective, {}}, choose);
+}
+
+void CommPlans::choose(Bootstrap& job, bool rooted) {
+  std::vector<Collective> wanted = collectives_of(rooted);
+  std::erase_if(wanted, [&](Collective one) { return chosen_.contains(one); });
+  if (!network_ || !chooses() || wanted.empty() || job.size() == 1) return;
+  try {
+    const auto chosen = choose_specs_together(
+        job, wanted, [this](Collective one) { return choice(one); }, settings_.init_deadline);
+    for (std::size_t i = 0; i < wanted.size(); ++i) chosen_[wanted[i]] = chosen[i];
+  } catch (const Error& error) {
+    // What nothing serves is repaired from what the whole network had.
+    if (network_->is_whole() || error.code() != ErrorCode::Unsupported) throw;
+  }
+}
+
+SizedSchedules CommPlans::make(const Topology& network, Collective collective, Rank root) const {
+  const auto chosen = chosen_.find(collective);
+  const bool known = chosen != chosen_.end() && &network == &network_->network();
+  const auto generate = [&] {
+    if (known) return schedules_of(chosen->second, network, collective, root);
+    return by_algorithm(settings_.algorithm)(network, collective, root);
+  };
   if (named_ || times_) return generate();
-  return remembered(
-      {settings_.topology, settings_.algorithm, network.num_ranks(), collective, root}, generate);
+  return remembered<SizedSchedules>(
+      {settings_.topology, known ? words_of(chosen->second) : settings_.algorithm,
+       network.num_ranks(), collective, root},
+      generate);
 }
 
 std::vector<SizedSchedules> CommPlans::plan(bool rooted, Rank root) const {
@@ -179,9 +216,7 @@ std::vector<SizedSchedules> CommPlans::plan(bool rooted, Rank root) const {
                         [this](const Topology& network, Collective collective, Rank of) {
                           return make(network, collective, of);
                         });
-  std::vector<Collective> collectives;
-  std::ranges::copy_if(all_collectives(), std::back_inserter(collectives),
-                       [&](Collective collective) { return has_root(collective) == rooted; });
+  const std::vector<Collective> collectives = collectives_of(rooted);
   return planner.schedules(collectives, root);
 }
 

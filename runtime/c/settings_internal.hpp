@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,9 +44,12 @@ class CommPlans {
   /// `remaining`: instead of what the settings say. \throws Error for the topology or the file.
   CommPlans(Settings settings, std::uint32_t ranks,
             const std::optional<RemainingNetwork>& remaining = std::nullopt);
-  /// Collective: what links take, where settings want it measured and schedules are going to be
-  /// chosen by it. Before the others. \throws Error as measure_links()
+  /// Collective, before the others: what links take, where settings want it measured and schedules
+  /// are going to be chosen by it. \throws Error as measure_links()
   void measure(Bootstrap& job);
+  /// Collective, before unrooted() or the first rooted(): what `auto` runs. \throws Error as
+  /// choose_specs_together()
+  void choose(Bootstrap& job, bool rooted);
   /// Of the collectives without a root. All verified.
   [[nodiscard]] std::vector<SizedSchedules> unrooted() const { return plan(false, Rank{0}); }
   /// Of those with one. All verified.
@@ -61,6 +65,7 @@ class CommPlans {
   void read_times();
   /// Whether any schedule is chosen by predicted time.
   [[nodiscard]] bool chooses() const { return settings_.algorithm == "auto"; }
+  [[nodiscard]] std::vector<SizedSpec> choice(Collective collective) const;
   [[nodiscard]] SizedSchedules make(const Topology& network, Collective collective,
                                     Rank root) const;
 
@@ -69,6 +74,7 @@ class CommPlans {
   std::optional<RemainingNetwork> network_;
   SizedSchedules ready_;            ///< of the file
   std::optional<LinkTable> times_;  ///< none: those of the topology
+  std::map<Collective, std::vector<SizedSpec>> chosen_;
 };
 
 }  // namespace multitree::runtime::c

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <mutex>
@@ -152,6 +153,61 @@ TEST(LinkMeasurement, AllRanksGetTheSameTableAndTheSameSchedules) {
     for (const LinkTable& table : tables) EXPECT_EQ(table, tables[0]);
     for (const SizedSchedules& plan : plans) EXPECT_EQ(plan, plans[0]);
   }
+}
+
+/// Each collective is chosen for once, whoever does, and all know of all.
+TEST(ChooseTogether, ShareTheWork) {
+  const std::vector<Collective> wanted{Collective::AllReduce, Collective::AllGather,
+                                       Collective::Broadcast, Collective::Gather};
+  std::atomic<int> choices = 0;
+  test::run_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
+    const auto choose = [&](Collective collective) {
+      ++choices;
+      return std::vector<SizedSpec>{{"ring", 1000}, {std::string(to_string(collective)), ~0ULL}};
+    };
+    const auto chosen = choose_specs_together(*job, wanted, choose, kWait);
+    ASSERT_EQ(chosen.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      EXPECT_EQ(chosen[i], (std::vector<SizedSpec>{{"ring", 1000},
+                                                   {std::string(to_string(wanted[i])), ~0ULL}}));
+    }
+  });
+  EXPECT_EQ(choices, 4);
+}
+
+TEST(ChooseTogether, AllLearnWhyThereIsNoChoice) {
+  const std::vector<Collective> wanted{Collective::AllReduce, Collective::AllGather};
+  test::run_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
+    const auto choose = [](Collective collective) -> std::vector<SizedSpec> {
+      if (collective == Collective::AllReduce) return {{"ring", ~0ULL}};
+      throw Error(ErrorCode::Unsupported, "nobody serves this");
+    };
+    try {
+      choose_specs_together(*job, wanted, choose, kWait);
+      ADD_FAILURE() << "a choice without one";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      EXPECT_STREQ(error.what(), "nobody serves this");
+    }
+  });
+}
+
+/// One rank was given an algorithm by name, and tells something else than what it has chosen.
+TEST(ChooseTogether, NoticesWhoDoesNotChoose) {
+  const std::vector<Collective> wanted{Collective::AllReduce};
+  test::run_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    if (job->seat() == Seat{0}) {
+      job->all_gather("12345", kWait);
+      return;
+    }
+    try {
+      choose_specs_together(*job, wanted, {}, kWait);
+      ADD_FAILURE() << "a choice of a rank that chooses nothing";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+      EXPECT_NE(std::string(error.what()).find("the same algorithm"), std::string::npos);
+    }
+  });
 }
 
 TEST(AutoCommunicator, PicksBySizeAndReducesRight) {

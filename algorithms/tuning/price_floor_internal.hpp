@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a time cannot be below, found for less than the time itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "algorithms/schedule.hpp"
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// Of one schedule: what its busiest link carries, and what it has been seen to take for less data.
+class PriceFloor {
+ public:
+  PriceFloor() = default;
+  PriceFloor(const Schedule& schedule, const Topology& priced);
+
+  /// A prediction that is known.
+  void note(std::uint64_t bytes, Time time) { known_[bytes] = time; }
+  [[nodiscard]] const Time* known(std::uint64_t bytes) const;
+  /// \returns a time that predict_time() is not below
+  [[nodiscard]] Time at(std::uint64_t bytes) const;
+
+ private:
+  double picoseconds_per_byte_ = 0;
+  std::map<std::uint64_t, Time> known_;
+};
+
+/// Of any schedule for a network: what the links at one rank, and those at all ranks together, take
+/// for what must pass them.
+Time least_time(const Topology& priced, Collective collective, Rank root, std::uint64_t bytes);
+
+}  // namespace multitree
