@@ -66,6 +66,7 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
                const std::vector<Seat>& peers, Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
       transport_(std::move(transport)),
+      outbox_(transport_->limits()),
       timeout_(timeout),
       spins_(kSpins),
       patience_(std::min<Deadline>(kAnnouncePatience, timeout / 4)) {
@@ -110,7 +111,7 @@ bool Engine::poll() {
   check_usable();
   const bool network = transport_->progress();
   if (announcements_->heard()) check_calls();
-  if (advance_all()) {
+  if (advance_all() || outbox_.resume()) {
     idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;

@@ -15,6 +15,7 @@
 #include "runtime/execution/activity_internal.hpp"
 #include "runtime/execution/announcements_internal.hpp"
 #include "runtime/execution/executor_internal.hpp"
+#include "runtime/execution/outbox_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
 
@@ -47,6 +48,7 @@ class Engine {
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
   [[nodiscard]] std::shared_ptr<Bootstrap> job() const { return bootstrap_; }
   [[nodiscard]] Transport& transport() { return *transport_; }
+  Outbox& outbox() { return outbox_; }
   ScratchPool& scratch() { return scratch_; }
   ScratchPool& work() { return work_; }
   /// Lets long waits sleep a little: where no network needs progress, and a peer that is away for
@@ -107,6 +109,7 @@ class Engine {
   ScratchPool scratch_, work_;
   std::unique_ptr<Announcements> announcements_;  ///< the transport has addresses in it
   std::unique_ptr<Transport> transport_;
+  Outbox outbox_;
   Deadline timeout_;
   std::vector<Running> running_;
   std::string broken_;

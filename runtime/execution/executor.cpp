@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "runtime/kernels/reduce.hpp"
 #include "topologies/error.hpp"
@@ -35,7 +34,6 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
       data_(data),
       context_(context),
       slots_(program.slot_begin.size() - 1),
-      lanes_(program.plan->peers.size()),
       completions_(program.tasks.size()),
       block_of_(program.tasks.size()),
       unfinished_(program.tasks.size()) {
@@ -57,9 +55,14 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
     blocks_.push_back(context.pool.take(program.scratch_bytes));
     free_blocks_.push_back(b);
   }
+  for (const Seat peer : program.plan->peers) {
+    lines_.emplace_back(context_.outbox, peer, static_cast<Sender&>(*this), context_.turn);
+  }
+  if (unfinished_ != 0) context_.outbox.enter(context_.turn.urgency);
 }
 
 Execution::~Execution() {
+  if (unfinished_ != 0) context_.outbox.leave(context_.turn.urgency);
   for (ScratchPool::Block& block : blocks_) context_.pool.give(std::move(block));
 }
 
@@ -91,7 +94,12 @@ bool Execution::advance() {
     on_finished(completion->id);
   }
   batch_.clear();
-  begin_departure();
+  if (unfinished_ != 0) {
+    context_.outbox.moved(context_.turn.urgency);
+  } else if (!departure_.begun()) {
+    begin_departure();
+    context_.outbox.leave(context_.turn.urgency);  // what goes on now is behind it
+  }
   return true;
 }
 
@@ -101,11 +109,9 @@ void Execution::on_finished(std::uint32_t id) {
   const LocalTransfer& transfer = transfer_of(task);
   Slot& slot = slots_[task.slot];
   if (transfer.action == Action::Send) {
-    Lane& lane = lanes_[task.lane];
-    std::erase(lane.in_flight, id);
     --slot.sends;
     --unfinished_;
-    pump(lane);
+    lines_[task.lane].left(id);
   } else if (!transfer.scratch) {
     slot.untouched = false;
     ++slot.next;
@@ -119,7 +125,8 @@ void Execution::run_slot(Slot& slot) {
     const std::uint32_t id = program_.slot_tasks[slot.next];
     if (transfer_of(program_.tasks[id]).action == Action::Send) {
       ++slot.sends;
-      queue_send(id);
+      const Task& task = program_.tasks[id];
+      lines_[task.lane].add(id, task.bytes);
     } else if (!run_receive(id, slot)) {
       return;
     }
@@ -186,27 +193,12 @@ void Execution::post_scratch() {
   }
 }
 
-void Execution::queue_send(std::uint32_t id) {
-  Lane& lane = lanes_[program_.tasks[id].lane];
-  lane.queue.push_back(id);
-  std::push_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
-  pump(lane);
-}
-
-void Execution::pump(Lane& lane) {
-  while (!lane.queue.empty()) {
-    const std::uint32_t id = lane.queue.front();
-    const bool room = lane.in_flight.size() < program_.sends_in_flight;
-    if (!room && id > *std::min_element(lane.in_flight.begin(), lane.in_flight.end())) return;
-    std::pop_heap(lane.queue.begin(), lane.queue.end(), std::greater<>());
-    lane.queue.pop_back();
-    lane.in_flight.push_back(id);
-    const Task& task = program_.tasks[id];
-    const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
-    if (recording_) recording_->begin_send(id);
-    context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                            from + task.begin, task.bytes, completions_[id]);
-  }
+void Execution::post(std::uint32_t id) {
+  const Task& task = program_.tasks[id];
+  const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
+  if (recording_) recording_->begin_send(id);
+  context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
+                          from + task.begin, task.bytes, completions_[id]);
 }
 
 std::string Execution::words(std::uint32_t id) const {

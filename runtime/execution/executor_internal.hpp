@@ -6,12 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/execution/activity_internal.hpp"
 #include "runtime/execution/departure_internal.hpp"
+#include "runtime/execution/outbox_internal.hpp"
 #include "runtime/execution/program_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
 #include "runtime/kernels/data_type.hpp"
@@ -41,16 +43,18 @@ class ScratchPool {
 ///
 /// No deadlock: the lowest unfinished group (wavefront, step, chunk) can always move. All receives
 /// of it are posted (scratch is given out in that order and holds a whole group), and no window
-/// keeps back a send that is lower than all that are in flight.
-class Execution final : public Activity {
+/// keeps back a send that is lower than all that are in flight (Outbox).
+class Execution final : public Activity, private Sender {
  public:
   struct Context {
     Transport& transport;
+    Outbox& outbox;
     ScratchPool& pool;
     std::uint64_t tag = 0;  ///< of its message 0; the others' differ in the lowest 32 bits
     DataType type{};
     ReduceOp op{};
     Recorder* recorder = nullptr;  ///< told what happens; or null
+    Turn turn{};
   };
 
   /// `input`: this rank's input, laid out as `data`, or `data` itself if the input is there
@@ -81,16 +85,11 @@ class Execution final : public Activity {
     std::uint32_t sends = 0;  ///< in flight or queued
     bool untouched = false;   ///< its value is still in the input buffer
   };
-  struct Lane {
-    std::vector<std::uint32_t> queue;  ///< min-heap of sends that are ready
-    std::vector<std::uint32_t> in_flight;
-  };
 
   void begin_departure();
   void run_slot(Slot& slot);
   bool run_receive(std::uint32_t id, const Slot& slot);
-  void queue_send(std::uint32_t id);
-  void pump(Lane& lane);
+  void post(std::uint32_t id) override;
   void post_scratch();
   void apply_scratch(std::uint32_t id);
   void on_finished(std::uint32_t id);
@@ -104,7 +103,7 @@ class Execution final : public Activity {
   std::byte* data_;
   Context context_;
   std::vector<Slot> slots_;
-  std::vector<Lane> lanes_;              ///< by peer
+  std::deque<Outbox::Line> lines_;       ///< by peer
   std::vector<Completion> completions_;  ///< by task
   std::vector<ScratchPool::Block> blocks_;
   std::vector<std::uint32_t> block_of_;  ///< task -> block while it holds one

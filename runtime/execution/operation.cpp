@@ -31,11 +31,13 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                         program_->source->schedule.root)) {
   const SharedCall shared = shared_call(call, *program_);
   const Execution::Context context{engine_->transport(),
+                                   engine_->outbox(),
                                    engine_->scratch(),
                                    tag_of(sequence, Memory::Host, shared),
                                    call.type,
                                    call.op,
-                                   active(recorder)};
+                                   active(recorder),
+                                   {urgency_of(layout_.whole), sequence}};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), to_string(call.collective), sequence}, shared,

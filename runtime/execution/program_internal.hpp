@@ -77,7 +77,7 @@ struct Program {
   std::vector<std::uint32_t> scratch_tasks;  ///< those that receive into scratch, ascending
   std::uint32_t scratch_blocks = 0;          ///< how many of them may be posted at a time
   std::uint64_t scratch_bytes = 0;           ///< of one block
-  std::uint32_t sends_in_flight = 0;         ///< to one peer
+  std::uint32_t sends_in_flight = 0;         ///< to one peer, of memory of a device
   std::vector<Seat> sent_to;                 ///< whom messages go to, ascending
   bool receives = false;                     ///< whether any message comes
 };

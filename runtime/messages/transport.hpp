@@ -58,6 +58,9 @@ struct TransportLimits {
   std::size_t segment_bytes = std::numeric_limits<std::size_t>::max();  ///< of one message
   /// On their way to one peer; what is more waits at the sender, where it can be overtaken.
   std::size_t window_bytes = std::size_t{2} << 20;
+  std::size_t window_messages = 4;  ///< that may be on their way, however long they are
+  /// Messages leave whether or not their receiver has asked for them.
+  bool buffered = false;
   /// Chunks that travel together are merged up to this, as smaller messages cost more than they
   /// carry; 0: never.
   std::size_t merge_bytes = 0;

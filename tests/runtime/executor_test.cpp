@@ -88,8 +88,9 @@ TEST(Program, SegmentsGrowUntilMessageNumbersFit) {
 /// Runs a program to its end, without the communicator around it.
 void execute(const Program& program, Values& data, Bootstrap& bootstrap, Transport& transport) {
   ScratchPool pool;
+  Outbox outbox({.window_bytes = 1, .window_messages = 1});
   Execution execution(program, data.data(), data.data(),
-                      {transport, pool, 0, data.type(), ReduceOp::Sum});
+                      {transport, outbox, pool, 0, data.type(), ReduceOp::Sum});
   execution.start();
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!execution.done()) {
@@ -110,7 +111,6 @@ void run_tight(const Schedule& schedule) {
     const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
     Program program = compile(plan, schedule, ranges, {8, 16384});
     program.scratch_blocks = std::max(plan.scratch_floor, 1U);
-    program.sends_in_flight = 1;
     const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
     Values data(DataType::Int64, kCount);
     for (std::size_t i = 0; i < kCount; ++i) {
@@ -214,10 +214,11 @@ TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
   const Plan plan = make_plan(schedule, Rank{0});
   const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {8, 1024});
   LazyWire wire;
+  Outbox outbox(wire.limits());
   ScratchPool pool;
   Values data(DataType::Int64, 100);
   Execution execution(program, data.data(), data.data(),
-                      {wire, pool, 0, data.type(), ReduceOp::Sum});
+                      {wire, outbox, pool, 0, data.type(), ReduceOp::Sum});
   execution.start();
   EXPECT_TRUE(execution.advance());
   EXPECT_FALSE(execution.advance());
@@ -231,6 +232,7 @@ TEST(Executor, IsNotDoneBeforeItsMessagesHaveLeft) {
 /// Another collective's messages to other ranks are nobody's wait but its own.
 TEST(Executor, WaitsForItsOwnMessagesAlone) {
   LazyWire wire;
+  Outbox outbox(wire.limits());
   ScratchPool pool;
   Values data(DataType::Int64, 100);
   Schedule schedule = ring_schedule(Collective::AllReduce, 3);
@@ -245,7 +247,7 @@ TEST(Executor, WaitsForItsOwnMessagesAlone) {
     programs.push_back(compile(plans.back(), schedule, chunk_ranges(schedule, 100), {8, 1024}));
     executions.push_back(std::make_unique<Execution>(
         programs.back(), data.data(), data.data(),
-        Execution::Context{wire, pool, peer, data.type(), ReduceOp::Sum}));
+        Execution::Context{wire, outbox, pool, peer, data.type(), ReduceOp::Sum}));
     executions.back()->start();
     EXPECT_TRUE(executions.back()->advance());
   }

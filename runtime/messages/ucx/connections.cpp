@@ -12,6 +12,7 @@
 #include <mutex>
 #include <utility>
 
+#include "runtime/messages/ucx/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
 namespace multitree::runtime {
@@ -27,6 +28,11 @@ constexpr std::chrono::milliseconds kQuietTime{50};
 constexpr std::size_t kMaxAwaited = 64;
 /// Rounds in which only those rails make progress that have had something to do.
 constexpr std::uint32_t kRounds = 4;
+/// That the kernel takes for a packet beside its bytes, at the most.
+constexpr std::size_t kPacketBytes = 2304;
+/// In the buffer of a socket for certain: the kernel takes twice what it is told, for all that it
+/// has to store.
+constexpr std::size_t kSocketRoom = std::size_t{kSocketBufferBytes} * 3 / 2;
 
 void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(user)->status = status;
@@ -48,6 +54,19 @@ void on_received(void* request, ucs_status_t status, const ucp_tag_recv_info_t* 
   posted->received = info->length;
   posted->done->push_back(posted);
 }
+
+std::uint64_t Peer::count_sent(std::size_t bytes) {
+  unconfirmed += bytes + kPacketBytes;
+  return ++sent;
+}
+
+/// What UCX copies may be in a buffer of its own, until there is room in the socket's. What it does
+/// not is in the socket then, and all before it.
+void Peer::count_left(std::uint64_t number, std::size_t bytes) {
+  if (bytes > kCopiedBytes) left = std::max(left, number);
+}
+
+bool Peer::all_left() const { return rail->exact && (left == sent || unconfirmed <= kSocketRoom); }
 
 bool Connections::disarm_ready(std::chrono::milliseconds time) {
   std::array<pollfd, kMaxAwaited> events;
@@ -78,23 +97,25 @@ bool Connections::progress() {
     if (rail.worker == nullptr || rail.armed || ucp_worker_progress(rail.worker) == 0) continue;
     moved = true;
     for (Flush& flush : flushes) {
-      if (flush.rail == &rail) flush.moved = Clock::now();
+      if (flush.peer->rail == &rail) flush.moved = Clock::now();
     }
   }
   return moved;
 }
 
-void Connections::flush(const Peer& peer, Completion& completion) {
+void Connections::flush(Peer& peer, Completion& completion) {
   completion.state = Completion::State::Pending;
-  if (peer.endpoint == nullptr) return completion.complete();  // nothing was sent
+  // Nothing was sent, or all of it has left.
+  if (peer.endpoint == nullptr || peer.all_left()) return completion.complete();
   ucp_request_param_t param{};
   const ucs_status_ptr_t request = ucp_ep_flush_nbx(peer.endpoint, &param);
   if (!UCS_PTR_IS_PTR(request)) {
+    peer.unconfirmed = 0;
     completion.complete();
     return;
   }
   touch(*peer.rail);
-  flushes.push_back({request, &completion, peer.rail, Clock::now()});
+  flushes.push_back({request, &completion, &peer, peer.unconfirmed, Clock::now()});
 }
 
 /// UCX 1.13 has been seen to leave a flush over TCP open for good although all had arrived. What is
@@ -102,10 +123,9 @@ void Connections::flush(const Peer& peer, Completion& completion) {
 /// there is nothing left.
 bool Connections::settle_flushes() {
   return std::erase_if(flushes, [](const Flush& flush) {
-           if (ucp_request_check_status(flush.request) == UCS_INPROGRESS &&
-               Clock::now() - flush.moved <= kQuietTime) {
-             return false;
-           }
+           const bool over = ucp_request_check_status(flush.request) != UCS_INPROGRESS;
+           if (!over && Clock::now() - flush.moved <= kQuietTime) return false;
+           if (over) flush.peer->unconfirmed -= std::min(flush.peer->unconfirmed, flush.confirms);
            // A connection that failed meanwhile is reported where something is awaited from it.
            ucp_request_free(flush.request);
            if (flush.completion != nullptr) flush.completion->complete();

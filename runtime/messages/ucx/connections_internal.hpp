@@ -31,6 +31,7 @@ struct Posted {
   bool active = false;
   ucs_status_t status = UCS_OK;
   std::size_t expected = 0, received = 0;
+  std::uint64_t number = 0;  ///< of a send: Peer::count_sent()
 };
 
 struct Peer {
@@ -40,13 +41,24 @@ struct Peer {
   ucs_status_t status = UCS_OK;  ///< why UCX gave the connection up
   bool reported = false;
   std::atomic<bool>* heard = nullptr;  ///< to be set when something comes; null if nobody asks
+  std::uint64_t sent = 0, left = 0;    ///< messages to it so far; those known to have left UCX
+  /// What they may take of the socket's buffer: from the first flush on all since one has ended.
+  std::size_t unconfirmed = std::size_t{1} << 62;
+
+  /// Counts a message that is sent now; returns its number.
+  std::uint64_t count_sent(std::size_t bytes);
+  /// UCX has that message no longer.
+  void count_left(std::uint64_t number, std::size_t bytes);
+  /// Whether all that was sent has left for certain, without asking.
+  [[nodiscard]] bool all_left() const;
 };
 
 /// What was sent to a peer, on its way out of UCX.
 struct Flush {
   void* request = nullptr;
   Completion* completion = nullptr;  ///< null if nobody asks any more
-  Rail* rail = nullptr;
+  Peer* peer = nullptr;
+  std::size_t confirms = 0;                     ///< of Peer::unconfirmed
   std::chrono::steady_clock::time_point moved;  ///< when anything on the rail last did
 };
 
@@ -73,9 +85,10 @@ struct Connections {
   /// The same where nothing but the peer's data is awaited, or nothing at all: over TCP that wakes
   /// an armed worker, and progress before it would be a few system calls for nothing.
   static void touch_lightly(Rail& rail) { rail.armed = rail.armed && rail.settings.slow; }
-  /// Completes once UCX has passed on what was sent to the peer before. \pre progress() and
+  /// Completes once UCX has passed on what was sent to the peer before. Where that is not known by
+  /// itself UCX asks the peer, which takes a way there and back. \pre progress() and
   /// settle_flushes() are called in between
-  void flush(const Peer& peer, Completion& completion);
+  void flush(Peer& peer, Completion& completion);
   /// True if any has ended.
   bool settle_flushes();
   /// From here on nobody asks.

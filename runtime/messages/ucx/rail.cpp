@@ -24,6 +24,9 @@
 namespace multitree::runtime {
 namespace {
 
+/// What Rail::exact hangs on.
+constexpr std::array kExact{"UCX_TCP_SNDBUF", "UCX_TCP_TX_SEG_SIZE", "UCX_ZCOPY_THRESH",
+                            "UCX_RNDV_THRESH"};
 constexpr const char* kSharedMemory = "/dev/shm";
 
 /// Whether UCX_TLS lets shared memory in.
@@ -74,6 +77,8 @@ void apply(ucp_config_t* config, const RailSettings& settings) {
   // Large messages by rendezvous cost a round trip each, and UCX 1.13 emulates the zero-copy part
   // over TCP by reads: half the bandwidth of a slow link is lost.
   if (settings.slow) modify(config, "RNDV_THRESH", "inf");
+  // What is not copied has left when UCX says so.
+  if (settings.slow) modify(config, "ZCOPY_THRESH", std::to_string(kCopiedBytes).c_str());
 }
 
 void open_context(Rail& rail) {
@@ -158,9 +163,13 @@ void open_rail(Rail& rail, const RailSettings& settings) {
   // not by default, and would silently be left out for TCP.
   if (settings.device.empty() && wants_shared_memory()) ::setenv("UCX_MM_ERROR_HANDLING", "y", 0);
   Environment environment;
+  rail.exact = settings.slow && std::ranges::all_of(kExact, [](const char* name) {
+                 return std::getenv(name) == nullptr;
+               });
   if (settings.slow) {
     environment.set("UCX_TCP_SNDBUF", std::to_string(kSocketBufferBytes));
     environment.set("UCX_TCP_RCVBUF", std::to_string(kSocketBufferBytes));
+    environment.set("UCX_TCP_TX_SEG_SIZE", std::to_string(kCopiedBytes));
   }
   // UCX 1.13 takes several events at once, and an error in the first may end the connection that
   // the second is of: uct_tcp_iface_handle_events() asserts that none is. It happens where a peer

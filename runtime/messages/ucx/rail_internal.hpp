@@ -25,6 +25,9 @@ struct Rail {
   ucp_context_h context = nullptr;
   ucp_worker_h worker = nullptr;
   int event_fd = -1;  ///< the worker's own; -1 without wake-up
+  /// A message of more than kCopiedBytes has left UCX when its send is complete, and the socket's
+  /// buffer is kSocketBufferBytes long: over TCP, where the user has not set anything of that.
+  bool exact = false;
   bool cuda = false;  ///< UCX knows CUDA memory; without, such a pointer would crash it
   /// There is nothing to progress until the descriptor says so or something new is posted.
   bool armed = false;
@@ -35,6 +38,9 @@ struct Rail {
 void open_rail(Rail& rail, const RailSettings& settings);
 /// \pre no endpoint is left
 void close_rail(Rail& rail);
+
+/// Up to here UCX copies a message over a slow network, before it tries to send it.
+inline constexpr std::size_t kCopiedBytes = 1024;
 
 /// What a peer needs to connect. \throws Error(Transport)
 std::string address_of(const Rail& rail);

@@ -22,8 +22,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kSlowSegmentBytes = 60 * 1024;
 /// 1.3 ms at 100 Mbit/s, where a message costs some 15 us of processor time at both ends.
 constexpr std::size_t kSlowMergeBytes = 16 * 1024;
-/// On their way to a peer; four messages at the least. What is more urgent need not wait long
-/// behind what is sent already.
+/// On their way to a peer. What is more urgent need not wait long behind what is sent already; the
+/// socket's buffer keeps the link busy.
 constexpr std::size_t kSlowWindowBytes = 64 * 1024;
 
 /// As UCX matches them: the sender besides.
@@ -70,6 +70,7 @@ void Ucx::send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, cons
   Peer& to = met(peer);
   if (to.endpoint == nullptr) connect(to, addresses_[index(peer)]);
   Posted& posted = post(peer, false, bytes, completion);
+  posted.number = to.count_sent(bytes);
   ucp_request_param_t param{};
   param.op_attr_mask =
       UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_MEMORY_TYPE;
@@ -126,7 +127,7 @@ void Ucx::settle(Posted& posted) {
   posted.active = false;
   free_.push_back(&posted);
   if (completion == nullptr) return;
-  const Peer& peer = ucx_->peer_of(posted.peer);
+  Peer& peer = ucx_->peer_of(posted.peer);
   const ucs_status_t broken = peer.status;
   if (posted.receive && peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (posted.status == UCS_ERR_MESSAGE_TRUNCATED ||
@@ -139,6 +140,7 @@ void Ucx::settle(Posted& posted) {
     completion->fail(fmt::format("connection to rank {} failed ({})", posted.peer,
                                  words_of(broken != UCS_OK ? broken : posted.status)));
   } else {
+    if (!posted.receive) peer.count_left(posted.number, posted.expected);
     completion->complete();
   }
 }
@@ -198,6 +200,8 @@ TransportLimits Ucx::limits() const {
   if (!ways_.slow_network) return {};
   return {.segment_bytes = kSlowSegmentBytes,
           .window_bytes = kSlowWindowBytes,
+          .window_messages = 1,
+          .buffered = std::getenv("UCX_RNDV_THRESH") == nullptr,
           .merge_bytes = kSlowMergeBytes};
 }
 

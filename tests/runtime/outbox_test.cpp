@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Who goes first where collectives share a connection.
+#include "runtime/execution/outbox_internal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+/// Of a slow network: one message of 100 bytes at a time.
+constexpr TransportLimits kOneByOne{.window_bytes = 100, .window_messages = 1, .buffered = true};
+
+/// A collective that notes its sends where all do.
+struct Noting final : Sender {
+  Noting(Outbox& outbox, std::string called, Turn turn, std::vector<std::string>& posts)
+      : name(std::move(called)), posted(posts), line(outbox, 1_seat, *this, turn) {}
+  void post(std::uint32_t id) override { posted.push_back(name + std::to_string(id)); }
+
+  std::string name;
+  std::vector<std::string>& posted;
+  Outbox::Line line;
+};
+
+using Names = std::vector<std::string>;
+
+TEST(Outbox, GoesByClassThenByStartThenByTask) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  Noting small(outbox, "s", {Urgency::Latency, 3}, posted);
+  second.line.add(0, 100);
+  first.line.add(7, 100);
+  first.line.add(3, 100);
+  small.line.add(5, 100);
+  second.line.left(0);
+  small.line.left(5);
+  first.line.left(3);
+  first.line.left(7);
+  EXPECT_EQ(posted, (Names{"b0", "s5", "a3", "a7"}));
+}
+
+TEST(Outbox, CollectivesShareOneWindow) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  first.line.add(0, 60);
+  second.line.add(0, 40);
+  second.line.add(1, 1);
+  EXPECT_EQ(posted, (Names{"a0", "b0"}));
+  first.line.left(0);
+  EXPECT_EQ(posted, (Names{"a0", "b0", "b1"}));
+}
+
+TEST(Outbox, LongMessagesGoOneAtATime) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting one(outbox, "a", {}, posted);
+  one.line.add(0, 5000);
+  one.line.add(1, 5000);
+  EXPECT_EQ(posted, Names{"a0"});
+  one.line.left(0);
+  EXPECT_EQ(posted, (Names{"a0", "a1"}));
+}
+
+/// Its receiver may ask for nothing else before.
+TEST(Outbox, WithRendezvousTheLowestOfEachCollectiveGoes) {
+  Outbox outbox({.window_bytes = 100, .window_messages = 1});
+  Names posted;
+  Noting first(outbox, "a", {Urgency::Latency, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  first.line.add(4, 100);
+  first.line.add(5, 100);
+  second.line.add(9, 100);
+  first.line.add(2, 100);
+  EXPECT_EQ(posted, (Names{"a4", "b9", "a2"}));
+}
+
+TEST(Outbox, ALargeOneWaitsWhileASmallOneMoves) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  outbox.enter(Urgency::Latency);
+  large.line.add(0, 100);
+  EXPECT_TRUE(posted.empty());
+  outbox.leave(Urgency::Latency);
+  EXPECT_EQ(posted, Names{"l0"});
+}
+
+/// Another rank may wait for the large one before it starts the small one.
+TEST(Outbox, ALargeOneGoesOnWhereTheSmallOneIsStuck) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  outbox.enter(Urgency::Latency);
+  large.line.add(0, 100);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!outbox.resume() && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(posted, Names{"l0"});
+}
+
+/// However many of them there are.
+TEST(Outbox, SmallOnesDoNotHoldALargeOneBackForEver) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  outbox.enter(Urgency::Latency);
+  large.line.add(0, 100);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!outbox.resume() && std::chrono::steady_clock::now() < until) {
+    outbox.enter(Urgency::Latency);
+    outbox.leave(Urgency::Latency);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(posted, Names{"l0"});
+}
+
+TEST(Outbox, WhatEndsInTheMiddleGivesItsRoomBack) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  {
+    Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
+    first.line.add(0, 100);
+    first.line.add(1, 100);
+  }
+  second.line.add(0, 100);
+  EXPECT_EQ(posted, (Names{"a0", "b0"}));
+}
+
+}  // namespace
+}  // namespace multitree::runtime::test
