@@ -20,6 +20,13 @@ constexpr std::size_t kAlwaysFits = std::size_t{1} << 32;
   throw Error(ErrorCode::InvalidArgument, fmt::format("{}: {}", to_string(call.collective), what));
 }
 
+/// Whether both buffers are there, and `bytes` from each do not meet.
+bool are_apart(const Call& call, std::size_t bytes) {
+  const auto send = reinterpret_cast<std::uintptr_t>(call.send);
+  const auto recv = reinterpret_cast<std::uintptr_t>(call.recv);
+  return send != 0 && recv != 0 && (send < recv ? recv - send : send - recv) >= bytes;
+}
+
 /// Where send lies when it is in place: the smaller buffer is this rank's shard of the larger.
 const std::byte* in_place(const Call& call, const Layout& layout) {
   const std::byte* const recv = bytes_of(call.recv);
@@ -51,7 +58,7 @@ void check_buffers(const Call& call, Rank self, std::uint32_t ranks, Rank root) 
       call.count > std::numeric_limits<std::size_t>::max() / 16 / size_of(call.type) / ranks) {
     reject(call, fmt::format("{} elements do not fit the address space", call.count));
   }
-  if (call.count == 0) return;
+  if (call.count == 0 || are_apart(call, elements_of(call, ranks) * size_of(call.type))) return;
   const Layout layout = layout_of(call, self, ranks, root);
   if (call.send == nullptr && layout.sends) reject(call, "send is null");
   if (call.recv == nullptr && layout.receives) reject(call, "recv is null");

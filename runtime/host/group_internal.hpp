@@ -87,6 +87,8 @@ class Group {
   [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
 
+  /// Most bytes of a vector on a card or slip.
+  [[nodiscard]] std::uint64_t card_room() const { return card_room_; }
   /// The card of a rank that goes with a publication.
   [[nodiscard]] Card& card(Seat seat, std::uint64_t number) const {
     return reinterpret_cast<Card*>(desk(index(seat)))[number % kCards];
@@ -189,7 +191,7 @@ class Group {
   bool lends_ = false;
   Seat self_;
   std::uint32_t size_;
-  std::uint64_t slip_bytes_, desk_bytes_, area_bytes_;
+  std::uint64_t card_room_, slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;
   std::uint64_t areas_used_until_ = 0;
   std::array<std::uint64_t, kCards> slips_{};  ///< the publications that they were used for

@@ -5,8 +5,13 @@
 
 #include <fmt/format.h>
 
+#include <thread>
+
 #include "runtime/execution/layout_internal.hpp"
+#include "runtime/execution/recording_internal.hpp"
+#include "runtime/host/card_operation_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
+#include "runtime/host/operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -18,7 +23,8 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
       programs_(std::move(programs)),
       recorder_(options.recorder),
       root_(options.root),
-      timeout_(options.timeout) {}
+      timeout_(options.timeout),
+      crowded_(group_->size() > std::thread::hardware_concurrency()) {}
 
 std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
   engine_->check_usable();
@@ -33,16 +39,36 @@ std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
 std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<const LoadedProgram>,
                                            std::uint64_t sequence) {
   engine_->check_usable();
-  auto request = std::make_unique<HostRequest>(engine_, *group_, call, root_of(call), sequence,
-                                               recorder_.get());
-  request->enlist();
+  const Rank root = root_of(call);
+  Recorder* const recorder = active(recorder_.get());
+  std::unique_ptr<Activity> operation;
+  if (fits_cards(*group_, call)) {
+    operation =
+        std::make_unique<CardOperation>(*group_, call, common_call(call, root), root, recorder);
+  } else {
+    operation = std::make_unique<HostOperation>(*group_, call, root, recorder);
+  }
+  auto request = request_of(std::move(operation), to_string(call.collective), sequence);
   engine_->poll();
   return request;
 }
 
+/// \pre prepare() has found the communicator usable
 void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::uint64_t sequence) {
-  engine_->check_usable();
-  HostRequest(engine_, *group_, call, root_of(call), sequence, recorder_.get()).wait();
+  const Rank root = root_of(call);
+  Recorder* const recorder = active(recorder_.get());
+  if (fits_cards(*group_, call)) {
+    CardOperation operation(*group_, call, common_call(call, root), root, recorder);
+    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).wait();
+  } else {
+    HostOperation operation(*group_, call, root, recorder);
+    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).wait();
+  }
+}
+
+std::unique_ptr<Operation> HostPath::request_of(std::unique_ptr<Activity> operation,
+                                                std::string_view name, std::uint64_t sequence) {
+  return std::make_unique<HostRequest>(engine_, std::move(operation), name, sequence, crowded_);
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {
@@ -54,10 +80,8 @@ void HostPath::barrier(std::uint64_t& sequence) {
 /// A collective of nothing: on its card is the call.
 std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint64_t sequence) {
   const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, call.type};
-  auto request =
-      std::make_unique<HostRequest>(engine_, *group_, nothing, Rank{0}, sequence, nullptr, call);
-  request->enlist();
-  return request;
+  return request_of(std::make_unique<CardOperation>(*group_, nothing, call, Rank{0}, nullptr),
+                    to_string(call.exchange), sequence);
 }
 
 void* HostPath::allocate(std::size_t bytes) {

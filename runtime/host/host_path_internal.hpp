@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
@@ -35,6 +36,8 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
+  std::unique_ptr<Operation> request_of(std::unique_ptr<Activity> operation, std::string_view name,
+                                        std::uint64_t sequence);
   [[nodiscard]] Rank root_of(const Call& call) const {
     return call.root ? *call.root : programs_->root_of(call.collective, root_);
   }
@@ -45,6 +48,7 @@ class HostPath final : public HostMemoryPath {
   std::shared_ptr<Recorder> recorder_;
   Rank root_;
   Deadline timeout_;
+  bool crowded_;  ///< more ranks than processors
 };
 
 }  // namespace multitree::runtime::host

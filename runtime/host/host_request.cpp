@@ -5,64 +5,46 @@
 
 #include <sched.h>
 
-#include <thread>
-
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
 namespace {
 
-/// That this process may run on; asked once.
-std::uint32_t processors() {
-  static const std::uint32_t count = std::thread::hardware_concurrency();
-  return count;
-}
-
 constexpr int kSpins = 2000, kYields = 64;
 
 }  // namespace
 
-HostRequest::HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
-                         std::uint64_t sequence, Recorder* recorder,
-                         const std::optional<CommonCall>& shown)
-    : engine_(std::move(engine)),
-      operation_(group, call, root, active(recorder), shown),
-      sequence_(sequence),
-      collective_(shown ? to_string(shown->exchange) : to_string(call.collective)),
-      crowded_(group.size() > processors()) {}
-
-void HostRequest::enlist() {
-  if (!enlisted_) engine_->add({&operation_, collective_, sequence_});
+void Attendance::enlist() {
+  if (!enlisted_) engine_.add({&operation_, name_, sequence_});
   enlisted_ = true;
 }
 
-HostRequest::~HostRequest() {
-  if (!operation_.done() && engine_->usable()) {
-    // Dropped. The others need our part until the end.
+Attendance::~Attendance() {
+  if (!operation_.done() && engine_.usable()) {
     try {
       enlist();
-      engine_->wait(operation_);
+      engine_.wait(operation_);
     } catch (const Error&) {  // the communicator is unusable from here on and says so when used
     }
   }
-  if (enlisted_) engine_->remove(operation_);
+  if (enlisted_) engine_.remove(operation_);
 }
 
-bool HostRequest::test() {
-  if (!operation_.done()) engine_->poll();
+bool Attendance::test() {
+  if (!operation_.done()) engine_.poll();
   return operation_.done();
 }
 
-void HostRequest::wait() {
+void Attendance::wait() {
   wait_shortly();
   if (operation_.done()) return;
   enlist();
-  engine_->wait(operation_);
+  engine_.wait(operation_);
 }
 
 /// Most waits end sooner than the engine would look at its clock. With more ranks than processors
 /// the one we wait for may need ours.
-void HostRequest::wait_shortly() {
+void Attendance::wait_shortly() {
   const int patience = crowded_ ? kYields : kSpins;
   try {
     for (int i = 0; i < patience && !operation_.done(); ++i) {

@@ -5,36 +5,64 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string_view>
 
 #include "runtime/execution/operation_internal.hpp"
-#include "runtime/host/operation_internal.hpp"
 #include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime::host {
 
-/// The engine drives it from enlist() on. `shown`: what the ranks compare, if that is another call.
-class HostRequest final : public Operation {
+/// What stands for the transport where nothing is sent.
+std::unique_ptr<Transport> make_no_transport();
+
+/// Drives an operation to its end: by itself for a while, then, or from enlist() on, by the engine.
+class Attendance {
  public:
-  HostRequest(std::shared_ptr<Engine> engine, Group& group, const Call& call, Rank root,
-              std::uint64_t sequence, Recorder* recorder,
-              const std::optional<CommonCall>& shown = std::nullopt);
-  ~HostRequest() override;
+  /// `crowded`: more ranks than processors.
+  Attendance(Engine& engine, Activity& operation, std::string_view name, std::uint64_t sequence,
+             bool crowded)
+      : engine_(engine),
+        operation_(operation),
+        name_(name),
+        sequence_(sequence),
+        crowded_(crowded) {}
+  /// Of an operation that was dropped the others need our part until the end.
+  ~Attendance();
+  Attendance(const Attendance&) = delete;
+  Attendance& operator=(const Attendance&) = delete;
 
   void enlist();
-  bool test() override;
-  void wait() override;
+  bool test();
+  void wait();
 
  private:
   void wait_shortly();
 
-  std::shared_ptr<Engine> engine_;
-  HostOperation operation_;
+  Engine& engine_;
+  Activity& operation_;
+  std::string_view name_;
   std::uint64_t sequence_;
-  std::string_view collective_;
   bool enlisted_ = false;
-  bool crowded_;  ///< more ranks than processors
+  bool crowded_;
+};
+
+/// One that its caller does not wait for at once.
+class HostRequest final : public Operation {
+ public:
+  HostRequest(std::shared_ptr<Engine> engine, std::unique_ptr<Activity> operation,
+              std::string_view name, std::uint64_t sequence, bool crowded)
+      : engine_(std::move(engine)),
+        operation_(std::move(operation)),
+        attendance_(*engine_, *operation_, name, sequence, crowded) {
+    attendance_.enlist();
+  }
+  bool test() override { return attendance_.test(); }
+  void wait() override { attendance_.wait(); }
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  std::unique_ptr<Activity> operation_;
+  Attendance attendance_;
 };
 
 }  // namespace multitree::runtime::host

@@ -15,8 +15,6 @@ namespace {
 
 /// Outputs of all ranks that together exceed this go past the caches.
 constexpr std::uint64_t kCachedBytes = std::uint64_t{48} << 20;
-/// Polls without success between two looks whether the rank that is missing works.
-constexpr std::uint32_t kPollsPerBeat = 256;
 
 }  // namespace
 
@@ -24,11 +22,10 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder,
-                             const std::optional<CommonCall>& shown)
+HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder)
     : group_(group),
       call_(call),
-      common_(shown ? *shown : common_call(call, root)),
+      common_(common_call(call, root)),
       send_(bytes_of(call.send)),
       recv_(bytes_of(call.recv)),
       root_(root),
@@ -36,13 +33,9 @@ HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder
       shards_received_(shards_received(call.collective, group.size())),
       ticket_(group.take_ticket()),
       width_(size_of(call.type)),
+      attention_(group, root),
       recorder_(recorder) {
   const std::uint64_t bytes = elements_of(call, group.size()) * width_;
-  if (bytes <= card_bytes(group.size())) {
-    mode_ = Mode::Card;
-    reserved_ = 1;
-    return;
-  }
   past_caches_ = bytes * group.size() > kCachedBytes;
   pieces_.elements = call.count;
   const std::uint64_t line = 64 / width_;
@@ -64,7 +57,7 @@ std::uint64_t HostOperation::received_bytes() const {
 
 bool HostOperation::advance() {
   if (state_ == State::Done || !group_.is_next(ticket_)) return false;
-  if (const auto seat = missing()) return worked_elsewhere(*seat);
+  if (const auto seat = attention_.missing(awaited_number())) return attention_.sees_work(*seat);
   if (state_ == State::Queued) {
     begin();
   } else if (state_ == State::Running) {
@@ -76,23 +69,17 @@ bool HostOperation::advance() {
 }
 
 /// Whose data this rank takes.
-HostOperation::Whom HostOperation::sources() const {
-  if (reduces_slices()) return Whom::Everyone;
-  if (!receives(me())) return Whom::Nobody;
-  if (facts(call_.collective).start != Holder::Root) return Whom::Everyone;
-  return is_root(me()) ? Whom::Nobody : Whom::Root;
+Whom HostOperation::sources() const {
+  return reduces_slices() ? Whom::Everyone : sources_of(call_.collective, rank_at(me()), root_);
 }
 
 /// Who takes this rank's data.
-HostOperation::Whom HostOperation::readers() const {
-  if (reduces_slices()) return Whom::Everyone;
-  if (!sends(me())) return Whom::Nobody;
-  if (facts(call_.collective).end != Holder::Root) return Whom::Everyone;
-  return is_root(me()) ? Whom::Nobody : Whom::Root;
+Whom HostOperation::readers() const {
+  return reduces_slices() ? Whom::Everyone : readers_of(call_.collective, rank_at(me()), root_);
 }
 
 /// Who reads or writes this rank's buffers themselves.
-HostOperation::Whom HostOperation::users() const {
+Whom HostOperation::users() const {
   if (reduces_slices() && my_recv_.is_lent()) return Whom::Everyone;
   return my_send_.is_lent() ? readers() : Whom::Nobody;
 }
@@ -104,19 +91,7 @@ std::uint64_t HostOperation::awaited_number() const {
   // read by everybody.
   const std::uint64_t next = group_.published() + 1;
   const std::uint64_t card = next > kCards ? next - kCards + 1 : 0;
-  return mode_ == Mode::Card ? card : std::max(card, group_.areas_used_until());
-}
-
-bool HostOperation::awaits(Seat seat) const {
-  return waits_for_ == Whom::Everyone || (waits_for_ == Whom::Root && is_root(seat));
-}
-
-/// One that keeps this rank waiting, if any does.
-std::optional<Seat> HostOperation::missing() {
-  if (waits_for_ == Whom::Everyone) return group_.missing(awaited_number());
-  if (waits_for_ == Whom::Nobody) return std::nullopt;
-  const Seat root = seat_of(root_);
-  return group_.has_published(root, awaited_number()) ? std::nullopt : std::optional(root);
+  return std::max(card, group_.areas_used_until());
 }
 
 void HostOperation::publish() {
@@ -131,21 +106,12 @@ void HostOperation::note_wait() {
                   published_at_, Recorder::now()});
 }
 
-/// Whether the rank that keeps us waiting works: that is progress, though not ours.
-bool HostOperation::worked_elsewhere(Seat seat) {
-  if (++polls_ % kPollsPerBeat != 0) return false;
-  const std::uint64_t beat = group_.beat_of(seat).load(std::memory_order_relaxed);
-  const bool changed = beat != last_beat_;
-  last_beat_ = beat;
-  return changed;
-}
-
 void HostOperation::begin() {
   state_ = State::Running;
-  waits_for_ = fills_areas() ? std::max(sources(), readers()) : sources();
+  attention_.turn_to(fills_areas() ? std::max(sources(), readers()) : sources());
   end_ = group_.published() + reserved_;
   write_offer();
-  if (mode_ != Mode::Card && !lends_) group_.use_areas_until(end_);
+  if (!lends_) group_.use_areas_until(end_);
   if (fills_areas()) copy_in(0);
   publish();
 }
@@ -167,8 +133,8 @@ void HostOperation::proceed() {
 void HostOperation::end_work() {
   group_.publish_until(end_);
   state_ = State::Closing;
-  waits_for_ = users();
-  if (waits_for_ == Whom::Nobody) finish();
+  attention_.turn_to(users());
+  if (attention_.whom() == Whom::Nobody) finish();
 }
 
 void HostOperation::write_offer() {
@@ -178,33 +144,17 @@ void HostOperation::write_offer() {
                 .recv_offset = my_recv_.offset,
                 .send_allocation = my_send_.allocation,
                 .recv_allocation = my_recv_.allocation};
-  if (mode_ != Mode::Card || !sends(me()) || call_.count == 0) return;
-  const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_bytes());
-  if (sent_bytes() > sizeof card.near) card.offer.send_offset = group_.take_slip();
-  std::memcpy(group_.vector(me(), group_.published() + 1, sent_bytes()), call_.send, sent_bytes());
-}
-
-void HostOperation::check_offers() const {
-  if (waits_for_ == Whom::Nobody) return;
-  const CommonCall& mine = common_;
-  for (const Seat r : all()) {
-    if (!awaits(r)) continue;
-    const CommonCall& other = group_.card(r, group_.published()).offer.call;
-    if (other == mine) continue;
-    throw Error(ErrorCode::InvalidArgument, words_of_difference(me(), {mine}, r, {other}));
-  }
 }
 
 /// What this rank knows of those that it has waited for, and what follows for its own work. Where
 /// slices are reduced all ranks know the same, and decide alike.
 void HostOperation::read_offers() {
-  check_offers();
+  attention_.check_offers(group_.published(), common_);
   parts_ = 2;
-  if (mode_ == Mode::Card) return;
   sends_.assign(group_.size(), {});
   recvs_.assign(group_.size(), {});
   for (const Seat r : all()) {
-    if (!awaits(r)) continue;
+    if (!attention_.is_on(r)) continue;
     const Offer& offer = group_.card(r, group_.published()).offer;
     sends_[index(r)] = group_.at(r, {offer.send_allocation, offer.send_offset}, sent_bytes());
     if (!reduces_slices()) continue;
@@ -230,7 +180,6 @@ bool HostOperation::reads_all_where_it_is() const {
 }
 
 void HostOperation::work() {
-  if (mode_ == Mode::Card) return read_cards();
   if (mode_ == Mode::Whole) return take(0);
   const std::uint64_t pieces = pieces_.count();
   if (part_ >= 2 && part_ - 2 < pieces) copy_out(part_ - 2);
@@ -245,11 +194,7 @@ void HostOperation::finish() {
 
 std::string HostOperation::waiting_for() const {
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
-  std::string ranks;
-  for (const Seat r : all()) {
-    if (!awaits(r) || group_.has_published(r, awaited_number())) continue;
-    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", r);
-  }
+  const std::string ranks = attention_.missing_ranks(awaited_number());
   const std::string part = fmt::format("part {} of {}", part_, reserved_);
   if (ranks.empty()) return "working in shared memory on " + part;
   return fmt::format("waiting in shared memory for rank {} at {}", ranks, part);

@@ -12,7 +12,7 @@
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
-#include "runtime/host/group_internal.hpp"
+#include "runtime/host/attention_internal.hpp"
 
 namespace multitree::runtime::host {
 
@@ -36,11 +36,11 @@ struct Pieces {
   [[nodiscard]] Range piece(std::uint64_t i) const;
 };
 
-/// One started collective of one rank. Small vectors are on the cards, and whoever wants them reads
-/// all. Of larger ones, where vectors are reduced, each rank reduces its slice of all inputs in the
-/// order of the ranks and stores it for everybody; else each pulls what it wants. Inputs and
-/// outputs that others reach, in shared allocations or as peers' memory, are read and written where
-/// they are, all at once; others go through areas in pieces.
+/// One started collective of one rank, of vectors too large for cards. Where vectors are reduced,
+/// each rank reduces its slice of all inputs in the order of the ranks and stores it for everybody;
+/// else each pulls what it wants. Inputs and outputs that others reach, in shared allocations or as
+/// peers' memory, are read and written where they are, all at once; others go through areas in
+/// pieces.
 ///
 /// A rank waits for those only whose data it takes, or whose reading of its areas it has to await.
 /// All ranks number their publications alike: an operation has as many as its arguments say, and
@@ -48,8 +48,7 @@ struct Pieces {
 class HostOperation final : public Activity {
  public:
   /// `recorder`: told what happens; or null.
-  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr,
-                const std::optional<CommonCall>& shown = std::nullopt);
+  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
@@ -58,15 +57,10 @@ class HostOperation final : public Activity {
  private:
   /// Closing: all of this rank's work is done, but others still read or write its buffers.
   enum class State : std::uint8_t { Queued, Running, Closing, Done };
-  enum class Mode : std::uint8_t { Card, Areas, Whole };
-  enum class Whom : std::uint8_t { Nobody, Root, Everyone };
+  enum class Mode : std::uint8_t { Areas, Whole };
 
-  [[nodiscard]] bool fills_areas() const {
-    return mode_ != Mode::Card && sends(me()) && !my_send_.is_lent();
-  }
+  [[nodiscard]] bool fills_areas() const { return sends(me()) && !my_send_.is_lent(); }
   [[nodiscard]] std::uint64_t awaited_number() const;
-  [[nodiscard]] std::optional<Seat> missing();
-  [[nodiscard]] bool awaits(Seat seat) const;
   [[nodiscard]] Whom sources() const;
   [[nodiscard]] Whom readers() const;
   [[nodiscard]] Whom users() const;
@@ -74,17 +68,14 @@ class HostOperation final : public Activity {
   void proceed();
   void write_offer();
   void read_offers();
-  void check_offers() const;
   [[nodiscard]] bool reads_all_where_it_is() const;
   void work();
-  [[nodiscard]] bool worked_elsewhere(Seat seat);
   void end_work();
   void finish();
   void publish();
   void note_wait();
 
   // The parts' work, by collective (work.cpp).
-  void read_cards();
   void copy_in(std::uint64_t piece);
   void take(std::uint64_t piece);
   void copy_out(std::uint64_t piece);
@@ -109,7 +100,7 @@ class HostOperation final : public Activity {
   }
   /// Whether each rank reduces a slice of the vector for everybody who wants it.
   [[nodiscard]] bool reduces_slices() const {
-    return mode_ != Mode::Card && reduces(call_.collective) && !is_sharded(call_.collective);
+    return reduces(call_.collective) && !is_sharded(call_.collective);
   }
   /// Which shard of another rank's input is for this rank.
   [[nodiscard]] std::uint64_t shard_read() const { return shards_sent_ > 1 ? index(me()) : 0; }
@@ -130,7 +121,7 @@ class HostOperation final : public Activity {
   std::uint64_t ticket_;
   std::size_t width_;
   State state_ = State::Queued;
-  Whom waits_for_ = Whom::Everyone;
+  Attention attention_;
   Mode mode_ = Mode::Areas;
   Place my_send_, my_recv_;  ///< lent to the others, or not
   bool lends_ = false;       ///< this rank and all others: buffers that are in no shared allocation
@@ -139,8 +130,6 @@ class HostOperation final : public Activity {
   std::uint64_t reserved_ = 0;  ///< publications of every rank
   std::uint64_t end_ = 0;       ///< the last of them
   std::uint64_t part_ = 0, parts_ = 0;
-  std::uint32_t polls_ = 0;
-  std::uint64_t last_beat_ = 0;
   Recorder* recorder_;
   std::int64_t published_at_ = 0;    ///< ns; for the recorder
   std::vector<Lent> sends_, recvs_;  ///< by seat, of those that were awaited

@@ -46,29 +46,6 @@ std::uint64_t HostOperation::taken_bytes(Range piece) const {
   return piece.count() * width_ * shards_received_;
 }
 
-void HostOperation::read_cards() {
-  auto& inputs = group_.scratch().inputs;
-  const std::uint64_t bytes = call_.count * width_;
-  if (bytes == 0 || !receives(me())) return;
-  const PhaseRecording phase(recorder_, Event::Kind::Sum, 0, received_bytes());
-  inputs.clear();
-  for (const Seat r : all()) {
-    if (!sends(r)) continue;
-    inputs.push_back(group_.vector(r, group_.published(), sent_bytes()) + shard_read() * bytes);
-  }
-  if (reduces(call_.collective)) {
-    reduce(recv_, inputs, call_.count, call_.type, call_.op);
-    finish_reduction(recv_, call_.count, call_.type, call_.op, group_.size());
-    return;
-  }
-  // Of all ranks side by side, or of the root alone.
-  std::byte* to = recv_;
-  for (const void* const input : inputs) {
-    copy_bytes(to, bytes_of(input), bytes);
-    to += bytes;
-  }
-}
-
 /// All that others read of this rank's input: not what it reduces itself.
 void HostOperation::copy_in(std::uint64_t i) {
   const Range piece = pieces_.piece(i);

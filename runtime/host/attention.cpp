@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Looking at other ranks' cards.
+#include "runtime/host/attention_internal.hpp"
+
+#include <fmt/format.h>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+namespace {
+
+/// Polls without success between two looks whether the rank that is missing works.
+constexpr std::uint32_t kPollsPerBeat = 256;
+
+}  // namespace
+
+Whom sources_of(Collective collective, Rank self, Rank root) {
+  if (!receives(collective, self, root)) return Whom::Nobody;
+  if (facts(collective).start != Holder::Root) return Whom::Everyone;
+  return self == root ? Whom::Nobody : Whom::Root;
+}
+
+Whom readers_of(Collective collective, Rank self, Rank root) {
+  if (!sends(collective, self, root)) return Whom::Nobody;
+  if (facts(collective).end != Holder::Root) return Whom::Everyone;
+  return self == root ? Whom::Nobody : Whom::Root;
+}
+
+bool Attention::sees_work(Seat seat) {
+  if (++polls_ % kPollsPerBeat != 0) return false;
+  const std::uint64_t beat = group_.beat_of(seat).load(std::memory_order_relaxed);
+  const bool changed = beat != last_beat_;
+  last_beat_ = beat;
+  return changed;
+}
+
+void Attention::check_offers(std::uint64_t number, const CommonCall& mine) const {
+  if (whom_ == Whom::Nobody) return;
+  for (const Seat seat : Seats(group_.size())) {
+    if (!is_on(seat)) continue;
+    const CommonCall& other = group_.card(seat, number).offer.call;
+    if (other == mine) continue;
+    throw Error(ErrorCode::InvalidArgument,
+                words_of_difference(group_.self(), {mine}, seat, {other}));
+  }
+}
+
+std::string Attention::missing_ranks(std::uint64_t number) const {
+  std::string ranks;
+  for (const Seat seat : Seats(group_.size())) {
+    if (!is_on(seat) || group_.has_published(seat, number)) continue;
+    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", seat);
+  }
+  return ranks;
+}
+
+}  // namespace multitree::runtime::host
