@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
 #include "topologies/error.hpp"
@@ -21,6 +23,7 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::unique_ptr<Group> group,
       timeout_(options.timeout) {}
 
 std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
+  const auto guard = engine_->guard();
   engine_->check_usable();
   if (call.root && index(*call.root) >= group_->size()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("root {} of {} ranks: expected less",
@@ -32,6 +35,7 @@ std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
 
 std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<const LoadedProgram>,
                                            std::uint64_t sequence) {
+  const auto guard = engine_->guard();
   engine_->check_usable();
   auto request = std::make_unique<HostRequest>(engine_, *group_, call, root_of(call), sequence,
                                                recorder_.get());
@@ -41,17 +45,23 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
 }
 
 void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::uint64_t sequence) {
+  std::optional<HostRequest> request;  // let go without the guard, which it takes itself
+  const auto guard = engine_->guard();
   engine_->check_usable();
-  HostRequest(engine_, *group_, call, root_of(call), sequence, recorder_.get()).wait();
+  request.emplace(engine_, *group_, call, root_of(call), sequence, recorder_.get()).finish();
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {
-  engine_->wait_all();
+  {
+    const auto guard = engine_->guard();
+    engine_->wait_all();
+  }
   const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8};
   run(nothing, prepare(nothing), sequence++);
 }
 
 void* HostPath::allocate(std::size_t bytes) {
+  const auto guard = engine_->guard();
   try {
     return group_->allocate(engine_->bootstrap(), bytes, timeout_);
   } catch (const Error& error) {

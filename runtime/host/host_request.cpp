@@ -54,6 +54,7 @@ void HostRequest::enlist() {
 }
 
 HostRequest::~HostRequest() {
+  const auto guard = engine_->guard();
   if (!operation_.done() && engine_->usable()) {
     // Dropped. The others need our part until the end.
     try {
@@ -66,11 +67,20 @@ HostRequest::~HostRequest() {
 }
 
 bool HostRequest::test() {
+  engine_->attend();
+  const auto guard = engine_->guard();
   if (!operation_.done()) engine_->poll();
   return operation_.done();
 }
 
 void HostRequest::wait() {
+  const auto guard = engine_->guard();
+  finish();
+}
+
+void HostRequest::finish() {
+  if (operation_.done()) return;
+  engine_->check_usable();
   wait_shortly();
   if (operation_.done()) return;
   enlist();

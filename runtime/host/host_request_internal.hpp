@@ -23,9 +23,11 @@ class HostRequest final : public Operation {
               std::uint64_t sequence, Recorder* recorder);
   ~HostRequest() override;
 
+  /// Under the engine's guard, as finish().
   void enlist();
   bool test() override;
   void wait() override;
+  void finish();
 
  private:
   void wait_shortly();

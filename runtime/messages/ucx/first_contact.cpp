@@ -64,7 +64,7 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
     }
     ways_ = choose_ways(hosts, self_);
     for (const Seat peer : options.peers) ucx_->peers.push_back({peer});
-    open_rails(ways_);
+    open_rails(hosts[index(self_)]);
     Addresses mine;
     if (options.link_deadline.count() > 0) watch_links(hosts, options.link_deadline, mine);
     connect_all(bootstrap, std::move(mine), options.deadline);
@@ -76,17 +76,25 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
 }
 
 /// A rail for each wire that leads to a peer, and one for the peers that no wire leads to.
-void Ucx::open_rails(const Ways& ways) {
+void Ucx::open_rails(const Host& own) {
+  const auto send_buffer = [&](const std::optional<Wire>& wire) {
+    std::uint32_t mbits = 0;
+    for (const Interface& one : own.interfaces) {
+      if (!wire || one.name == wire->device) mbits = std::max(mbits, one.mbits);
+    }
+    return send_buffer_bytes(mbits);
+  };
   std::map<std::string, Rail*> by_wire;
   for (Peer& peer : ucx_->peers) {
-    const std::optional<Wire>& wire = ways.wire_to(peer.seat);
+    const std::optional<Wire>& wire = ways_.wire_to(peer.seat);
     Rail*& rail = by_wire[name_of(wire)];
     if (rail == nullptr) {
       rail = &ucx_->rails.emplace_back();
       // Shared memory must be polled: waking up through it costs ten times its latency.
       open_rail(*rail, {.device = wire ? wire->device : std::string(),
-                        .slow = ways.slow_network,
-                        .wakeup = wire || ways.slow_network});
+                        .slow = ways_.slow_network,
+                        .send_buffer = send_buffer(wire),
+                        .wakeup = wire || ways_.slow_network});
     }
     peer.rail = rail;
   }
