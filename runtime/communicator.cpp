@@ -131,6 +131,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
   static_cast<void>(find_transport(options.transport));  // also where none is needed
+  impl_->progress = progress_choice(options.progress);
   if (index(options.root) >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
@@ -171,6 +172,11 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
 
 Communicator::~Communicator() {
   Engine& engine = *impl_->engine;
+  if (engine.forked()) {
+    static_cast<void>(impl_.release());  // all of it is the other process's
+    return;
+  }
+  engine.stop_progress();
   impl_->close_device(std::uncaught_exceptions() == impl_->exceptions,
                       "the communicator was destroyed");
   if (!engine.usable()) return;
@@ -190,6 +196,7 @@ Communicator::~Communicator() {
 
 void Communicator::settle() {
   Engine& engine = *impl_->engine;
+  engine.stop_progress();
   impl_->close_device(true, "the communicator is being shrunk");  // and with it the other thread
   if (engine.usable()) {
     try {

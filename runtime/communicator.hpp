@@ -50,6 +50,11 @@ struct CommunicatorOptions {
   /// The device of this rank; null: the CUDA device that is current in this thread, if the process
   /// uses CUDA by now.
   std::shared_ptr<const device::Device> device = nullptr;
+  /// Who moves what was started without waiting, host memory, while the caller is away: "on", a
+  /// thread of the communicator, started with the first such call; the number of a core that it may
+  /// use alone; "off": calls of test() and wait() alone. Empty: as the environment variable
+  /// MULTITREE_PROGRESS says, else "on". Of this rank alone.
+  std::string progress = "";
   /// While it is started, told of every message and phase on host memory; may be null. Of this rank
   /// alone.
   std::shared_ptr<Recorder> recorder = nullptr;
@@ -258,6 +263,8 @@ class Communicator {
   /// time, without a stream. `op` matters where there is one.
   Prepared prepare(const Call& call);
   Request start(const Prepared& prepared);
+  /// The same for who will call test() or wait() until it is complete: nothing else is asked to.
+  Request start_attended(const Prepared& prepared);
 
   /// What goes straight from rank to rank. Sends and receives are matched in order by pair; those
   /// that are collective count in the order of collectives. Host memory only. \throws as

@@ -76,6 +76,14 @@ Prepared Communicator::prepare(const Call& call) {
 }
 
 Request Communicator::start(const Prepared& prepared) {
+  Request request = start_attended(prepared);
+  if (prepared.state_->path == impl_->host.get()) {
+    impl_->engine->progress_while_away(impl_->progress);
+  }
+  return request;
+}
+
+Request Communicator::start_attended(const Prepared& prepared) {
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
   Request request;

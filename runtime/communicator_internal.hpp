@@ -20,6 +20,7 @@ namespace multitree::runtime {
 struct Communicator::Impl {
   std::shared_ptr<Engine> engine;
   CommunicatorOptions options;
+  ProgressChoice progress;
   std::string description;
   std::unique_ptr<device::DevicePath> device;  ///< null without a device
   std::unique_ptr<HostMemoryPath> host;

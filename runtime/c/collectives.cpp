@@ -41,6 +41,7 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
     return enqueue(job, mode == Mode::Blocking);
   }
   job->comm->prepare(*job);
+  job->attended = mode == Mode::Blocking;
   if (mode != Mode::Persistent) job->comm->start(job);
   if (mode == Mode::Blocking && !job->streamed()) job->comm->wait(*job);
 }

@@ -265,6 +265,7 @@ void Comm::start(const std::shared_ptr<Job>& job) {
       if (job->streamed()) return start_on_stream(*job);
       job->request =
           std::make_shared<Request>(job->spec.exchange ? job->where->start(*job->spec.exchange)
+                                    : job->attended    ? job->where->start_attended(job->prepared)
                                                        : job->where->start(job->prepared));
     });
   } catch (...) {

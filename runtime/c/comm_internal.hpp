@@ -42,6 +42,7 @@ struct Job {
   const bool persistent;
   [[nodiscard]] bool streamed() const { return spec.stream != nullptr; }
   std::atomic<State> state{State::Idle};
+  bool attended = false;          ///< its caller stays until it is done
   Communicator* where = nullptr;  ///< where it was prepared; null before
   Prepared prepared;
   std::shared_ptr<Request> request;  ///< while it runs; a stream's may be waited for by many

@@ -40,6 +40,7 @@ Group& Group::of_this_thread() {
 
 void Group::add(const std::shared_ptr<Job>& job, bool blocks) {
   job->state = Job::State::Queued;
+  job->attended = blocks;
   entries_.push_back({job, blocks});
 }
 

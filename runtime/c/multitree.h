@@ -124,13 +124,18 @@ typedef struct {
    * `multitree run --save-tuning`. NULL: the environment variable MULTITREE_TUNING. Of no
    * effect where the ranks go without messages. */
   const char* tuning;
+  /** Who moves non-blocking calls on host memory while the program does something else: "on"
+   * (default), a thread of the communicator, started with the first of them; the number of a core
+   * for it; "off", only mtRequestTest() and mtRequestWait(). NULL: the environment variable
+   * MULTITREE_PROGRESS. Ranks may differ. */
+  const char* progress;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                                     \
   {                                                                                               \
     sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
         MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
-        NULL                                                                                      \
+        NULL, NULL                                                                                \
   }
 
 /* ---- version and errors; thread-safe ---- */

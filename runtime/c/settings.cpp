@@ -27,8 +27,9 @@ namespace {
 constexpr std::size_t kMaxPlans = 64;
 /// Of mtConfig_t before it had `devices`.
 constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
-/// Of mtConfig_t before it had `tuning`.
+/// Of mtConfig_t before it had `tuning`, and before it had `progress`.
 constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
+constexpr std::size_t kThirdSize = offsetof(mtConfig_t, progress);
 constexpr const char* kTuningVariable = "MULTITREE_TUNING";
 
 /// In this thread, which has chosen its device; the set-up may run in another.
@@ -97,7 +98,8 @@ Settings read_config(const mtConfig_t* config) {
     return settings;
   }
   // Versions append fields: a program that was compiled with an earlier one has not got the last.
-  const bool has_tuning = config->size == sizeof(mtConfig_t);
+  const bool has_progress = config->size == sizeof(mtConfig_t);
+  const bool has_tuning = has_progress || config->size == kThirdSize;
   const bool has_devices = has_tuning || config->size == kSecondSize;
   if (config->magic != MT_CONFIG_MAGIC || (!has_devices && config->size != kFirstSize)) {
     throw Failure(
@@ -116,6 +118,7 @@ Settings read_config(const mtConfig_t* config) {
   settings.algorithm = text(config->algorithm, "auto");
   settings.plan_file = text(config->planFile, "");
   settings.tuning = find_tuning(has_tuning ? config->tuning : nullptr);
+  if (has_progress) settings.options.progress = text(config->progress, "");
   if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
   const bool devices = !has_devices || checked("devices", config->devices, 1, 0, 1) == 1;
   settings.options.devices = devices;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "topologies/error.hpp"
 
@@ -39,6 +40,8 @@ constexpr std::chrono::seconds kStragglers{1};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
 /// computing, and then nothing could have moved.
 constexpr std::chrono::milliseconds kLongestLook{20};
+/// For which a caller that has looked is taken to look again.
+constexpr std::chrono::milliseconds kAttention{1};
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -100,23 +103,67 @@ bool Engine::advance_all() {
 }
 
 std::unique_lock<std::mutex> Engine::guard() {
-  if (!shared_) return {};
+  if (!shared_ || forked()) return {};
   contenders_.fetch_add(1, std::memory_order_relaxed);
   std::unique_lock lock(mutex_);
   contenders_.fetch_sub(1, std::memory_order_relaxed);
   return lock;
 }
 
-bool Engine::poll() {
-  check_usable();
+Engine::Moves Engine::move() {
   const bool network = transport_->progress();
   if (announcements_->heard()) check_calls();
-  if (advance_all() || outbox_.resume()) {
+  const bool running = advance_all() || outbox_.resume();
+  if (running) {
     idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
-    return true;
   }
+  return {network, running};
+}
+
+void Engine::progress_while_away(const ProgressChoice& choice) {
+  if (!choice.on) return;
+  if (progress_ == nullptr) {
+    shared_ = true;
+    progress_ = std::make_unique<Progress>(*this, choice);
+  }
+  attended_.store(0);
+  progress_->wake();
+}
+
+Engine::Behind Engine::progress_behind(std::vector<int>& descriptors) {
+  const Clock::time_point attended{Clock::duration{attended_.load()}};
+  if (Clock::now() - attended < kAttention) return Behind::Attended;
+  const auto guard = this->guard();
+  if (!usable() || oldest() == nullptr) return Behind::Nothing;
+  try {
+    const Moves moves = move();
+    if (moves.running || moves.network) return Behind::Moved;
+    const Clock::time_point now = Clock::now();
+    if (now - asked_behind_ >= kFailurePeriod) {
+      asked_behind_ = now;
+      check_failure();
+    }
+  } catch (...) {
+    untold_ = std::current_exception();
+    return Behind::Nothing;
+  }
+  switch (transport_->await_arrivals(descriptors)) {
+    case Transport::Arrivals::Unknown:
+      return Behind::Still;
+    case Transport::Arrivals::Here:
+      return Behind::Moved;
+    case Transport::Arrivals::Awaited:
+      return Behind::Armed;
+  }
+  return Behind::Still;
+}
+
+bool Engine::poll() {
+  check_usable();
+  const auto [network, running] = move();
+  if (running) return true;
   // Traffic without a completion (keep-alives, parts of a message) does not extend the deadline.
   // And there may be no end to it: UCX has work as long as it tries to let go of a connection.
   if (!network || idle_polls_ >= spins_ || ++busy_polls_ % kBusyPolls == 0) on_idle(network);
@@ -148,8 +195,8 @@ void Engine::on_idle(bool network) {
     return;
   }
   if (network) return;  // there may be more
-  // A device moves without the network, and other threads wait for the guard: no sleep then.
-  if (!shared_ && transport_->sleep(kSleep)) {
+  // A device moves without the network, and its thread waits for the guard: no sleep then.
+  if (!has_device_ && transport_->sleep(kSleep)) {
     spins_ = kSpinsBeforeSleep;
     return;
   }
@@ -255,7 +302,14 @@ void Engine::await_told(const std::vector<std::string>& told) {
   }
 }
 
-void Engine::check_usable() const {
+void Engine::check_usable() {
+  if (forked()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("rank {}: the communicator belongs to the process that this one was "
+                            "forked from",
+                            bootstrap_->seat()));
+  }
+  if (untold_) std::rethrow_exception(std::exchange(untold_, nullptr));
   if (!broken_.empty()) {
     throw Error(ErrorCode::Transport, fmt::format("rank {}: the communicator failed earlier: {}",
                                                   bootstrap_->seat(), broken_));

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "runtime/execution/announcements_internal.hpp"
 #include "runtime/execution/executor_internal.hpp"
 #include "runtime/execution/outbox_internal.hpp"
+#include "runtime/execution/progress_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
 
@@ -60,12 +62,37 @@ class Engine {
   void add(const Running& running, const SharedCall& call, bool waits);
   void remove(const Activity& execution);
 
-  /// From here on other threads progress it as well: all calls are made under guard().
-  void share() { shared_ = true; }
+  /// From here on other threads progress it as well, for a device, which moves without the network:
+  /// all calls are made under guard(), and nobody sleeps until a message comes.
+  void share() {
+    shared_ = true;
+    has_device_ = true;
+  }
+  /// The same by a thread of its own, while callers are away: to be called under no guard, when
+  /// something was started. What it finds wrong is told by the next call. \throws Error(Io)
+  void progress_while_away(const ProgressChoice& choice);
+  /// Ends that thread; under no guard.
+  void stop_progress() { progress_.reset(); }
+  /// A caller looks after its collectives by itself, for now.
+  void attend() {
+    if (shared_) attended_.store(Clock::now().time_since_epoch().count());
+  }
   /// Holds the others off, if there are any.
   [[nodiscard]] std::unique_lock<std::mutex> guard();
   /// Whether somebody waits in guard(). Who polls in a loop lets them in.
   [[nodiscard]] bool contended() const { return contenders_.load(std::memory_order_relaxed) != 0; }
+
+  /// What the thread should do next.
+  enum class Behind : std::uint8_t {
+    Nothing,   ///< nothing is outstanding
+    Attended,  ///< a caller looks by itself
+    Moved,     ///< there may be more
+    Armed,     ///< one of the descriptors tells when there is
+    Still,     ///< only polling finds out
+  };
+  /// A round of progress by that thread. No deadline counts meanwhile, as callers are away, but
+  /// deaths are noticed.
+  Behind progress_behind(std::vector<int>& descriptors);
 
   /// One round of progress for all; true if anything moved. \throws Error as described above.
   bool poll();
@@ -75,11 +102,14 @@ class Engine {
   void wait_all();
   /// wait_all(), then the bootstrap's barrier.
   void barrier();
-  /// \throws Error(Transport) if an earlier call failed.
-  void check_usable() const;
+  /// \throws Error(Transport) if an earlier call failed; what progress_behind() has found wrong;
+  /// Error(InvalidArgument) in another process than that which made it.
+  void check_usable();
   /// Tells the others and aborts the transport; the first reason stays.
   void give_up(const std::string& reason);
-  [[nodiscard]] bool usable() const { return broken_.empty(); }
+  [[nodiscard]] bool usable() const { return broken_.empty() && !forked(); }
+  /// Whether this process was forked from the one that made it.
+  [[nodiscard]] bool forked() const { return process_ != process_number(); }
   /// Why it is not; empty while it is.
   [[nodiscard]] const std::string& broken() const { return broken_; }
   /// The first collective that had not ended when it broke; empty if all had that were started.
@@ -88,6 +118,11 @@ class Engine {
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// One look at the network and all that is running. Second: the network alone has moved.
+  struct Moves {
+    bool network = false, running = false;
+  };
+  Moves move();
   bool advance_all();
   void on_idle(bool network);
   /// Tells the peers what this rank waits in.
@@ -114,7 +149,11 @@ class Engine {
   std::vector<Running> running_;
   std::string broken_;
   std::optional<std::uint64_t> first_unfinished_;
-  bool shared_ = false;
+  std::atomic<bool> shared_{false};
+  std::atomic<bool> has_device_{false};
+  std::uint32_t process_ = process_number();
+  std::exception_ptr untold_;  ///< what progress_behind() has found wrong
+  std::atomic<Clock::rep> attended_{0};
   std::mutex mutex_;
   std::atomic<std::uint32_t> contenders_{0};
   std::uint32_t idle_polls_ = 0;
@@ -126,6 +165,8 @@ class Engine {
   Clock::time_point last_look_;      ///< when on_idle() last read the clock
   Clock::duration idle_{};           ///< time spent polling since something last moved
   Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked
+  Clock::time_point asked_behind_;   ///< when progress_behind() last asked it
+  std::unique_ptr<Progress> progress_;
 };
 
 }  // namespace multitree::runtime

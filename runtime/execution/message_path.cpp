@@ -49,6 +49,17 @@ std::unique_ptr<Operation> MessagePath::start(const Call& call,
   return operation;
 }
 
+void MessagePath::run(const Call& call, std::shared_ptr<const LoadedProgram> program,
+                      std::uint64_t sequence) {
+  std::unique_ptr<MessageOperation> operation;  // let go without the guard, which it takes itself
+  const auto guard = planned_.engine()->guard();
+  planned_.engine()->check_usable();
+  operation = std::make_unique<MessageOperation>(planned_.engine(), std::move(program), call,
+                                                 sequence, recorder_.get());
+  operation->start();
+  operation->finish();
+}
+
 void MessagePath::barrier(std::uint64_t&) {
   const auto guard = planned_.engine()->guard();
   planned_.engine()->barrier();

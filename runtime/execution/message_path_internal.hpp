@@ -43,6 +43,9 @@ class MessagePath final : public HostMemoryPath {
   }
   std::unique_ptr<Operation> start(const Call& call, std::shared_ptr<const LoadedProgram> program,
                                    std::uint64_t sequence) override;
+  /// Under one guard.
+  void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
+           std::uint64_t sequence) override;
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }

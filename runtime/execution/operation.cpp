@@ -95,6 +95,7 @@ void MessageOperation::release() {
 
 bool MessageOperation::test() {
   if (execution_ == nullptr) return true;
+  engine_->attend();
   const auto guard = engine_->guard();
   if (!execution_->done()) engine_->poll();
   if (!execution_->done()) return false;
@@ -105,6 +106,11 @@ bool MessageOperation::test() {
 void MessageOperation::wait() {
   if (execution_ == nullptr) return;
   const auto guard = engine_->guard();
+  finish();
+}
+
+void MessageOperation::finish() {
+  if (execution_ == nullptr) return;
   engine_->wait(*execution_);
   complete();
 }

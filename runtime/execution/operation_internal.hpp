@@ -74,6 +74,8 @@ class MessageOperation final : public Operation {
   void start();
   bool test() override;
   void wait() override;
+  /// wait() under a guard that the caller holds.
+  void finish();
 
  private:
   /// Runs in recv, or where that cannot hold the whole in a work buffer.

@@ -27,6 +27,7 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
       crowded_(group_->size() > std::thread::hardware_concurrency()) {}
 
 std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
+  const auto guard = engine_->guard();
   engine_->check_usable();
   if (call.root && index(*call.root) >= group_->size()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("root {} of {} ranks: expected less",
@@ -38,6 +39,7 @@ std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
 
 std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<const LoadedProgram>,
                                            std::uint64_t sequence) {
+  const auto guard = engine_->guard();
   engine_->check_usable();
   const Rank root = root_of(call);
   Recorder* const recorder = active(recorder_.get());
@@ -53,16 +55,17 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
   return request;
 }
 
-/// \pre prepare() has found the communicator usable
 void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::uint64_t sequence) {
+  const auto guard = engine_->guard();
+  engine_->check_usable();
   const Rank root = root_of(call);
   Recorder* const recorder = active(recorder_.get());
   if (fits_cards(*group_, call)) {
     CardOperation operation(*group_, call, common_call(call, root), root, recorder);
-    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).wait();
+    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
   } else {
     HostOperation operation(*group_, call, root, recorder);
-    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).wait();
+    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
   }
 }
 
@@ -72,7 +75,10 @@ std::unique_ptr<Operation> HostPath::request_of(std::unique_ptr<Activity> operat
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {
-  engine_->wait_all();
+  {
+    const auto guard = engine_->guard();
+    engine_->wait_all();
+  }
   const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8};
   run(nothing, prepare(nothing), sequence++);
 }
@@ -85,6 +91,7 @@ std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint6
 }
 
 void* HostPath::allocate(std::size_t bytes) {
+  const auto guard = engine_->guard();
   try {
     return group_->allocate(engine_->bootstrap(), bytes, timeout_);
   } catch (const Error& error) {

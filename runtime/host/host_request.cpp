@@ -30,16 +30,30 @@ Attendance::~Attendance() {
   if (enlisted_) engine_.remove(operation_);
 }
 
-bool Attendance::test() {
-  if (!operation_.done()) engine_.poll();
-  return operation_.done();
-}
-
-void Attendance::wait() {
+void Attendance::finish() {
   wait_shortly();
   if (operation_.done()) return;
   enlist();
   engine_.wait(operation_);
+}
+
+HostRequest::~HostRequest() {
+  const auto guard = engine_->guard();
+  attendance_.reset();
+}
+
+bool HostRequest::test() {
+  engine_->attend();
+  const auto guard = engine_->guard();
+  if (!operation_->done()) engine_->poll();
+  return operation_->done();
+}
+
+void HostRequest::wait() {
+  const auto guard = engine_->guard();
+  if (operation_->done()) return;
+  engine_->check_usable();
+  attendance_->finish();
 }
 
 /// Most waits end sooner than the engine would look at its clock. With more ranks than processors

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "runtime/execution/operation_internal.hpp"
@@ -16,6 +17,7 @@ namespace multitree::runtime::host {
 std::unique_ptr<Transport> make_no_transport();
 
 /// Drives an operation to its end: by itself for a while, then, or from enlist() on, by the engine.
+/// Made, used and let go under the engine's guard.
 class Attendance {
  public:
   /// `crowded`: more ranks than processors.
@@ -32,8 +34,7 @@ class Attendance {
   Attendance& operator=(const Attendance&) = delete;
 
   void enlist();
-  bool test();
-  void wait();
+  void finish();
 
  private:
   void wait_shortly();
@@ -46,23 +47,25 @@ class Attendance {
   bool crowded_;
 };
 
-/// One that its caller does not wait for at once.
+/// One that its caller does not wait for at once. Made under the engine's guard, and then no more.
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, std::unique_ptr<Activity> operation,
               std::string_view name, std::uint64_t sequence, bool crowded)
       : engine_(std::move(engine)),
         operation_(std::move(operation)),
-        attendance_(*engine_, *operation_, name, sequence, crowded) {
-    attendance_.enlist();
+        attendance_(std::in_place, *engine_, *operation_, name, sequence, crowded) {
+    attendance_->enlist();
   }
-  bool test() override { return attendance_.test(); }
-  void wait() override { attendance_.wait(); }
+  ~HostRequest() override;
+
+  bool test() override;
+  void wait() override;
 
  private:
   std::shared_ptr<Engine> engine_;
   std::unique_ptr<Activity> operation_;
-  Attendance attendance_;
+  std::optional<Attendance> attendance_;
 };
 
 }  // namespace multitree::runtime::host

@@ -69,6 +69,9 @@ class Checksummed final : public Transport {
   }
 
   bool sleep(std::chrono::milliseconds time) override { return inner_->sleep(time); }
+  Arrivals await_arrivals(std::vector<int>& descriptors) override {
+    return inner_->await_arrivals(descriptors);
+  }
   [[nodiscard]] TransportLimits limits() const override { return inner_->limits(); }
 
   [[nodiscard]] std::string describe() const override {

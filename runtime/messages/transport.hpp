@@ -117,6 +117,13 @@ class Transport {
   /// Waits for something to progress, at most for `time`, without using the processor. False, at
   /// once, where only polling finds out.
   virtual bool sleep(std::chrono::milliseconds /*time*/) { return false; }
+  /// The same for a thread that waits by itself, while others may call everything else.
+  enum class Arrivals : std::uint8_t {
+    Unknown,  ///< only polling finds out
+    Here,     ///< there may be something to progress already
+    Awaited,  ///< one of the descriptors is readable as soon as there is
+  };
+  virtual Arrivals await_arrivals(std::vector<int>& /*descriptors*/) { return Arrivals::Unknown; }
   [[nodiscard]] virtual TransportLimits limits() const { return {}; }
   [[nodiscard]] virtual std::string describe() const = 0;
 };

@@ -30,6 +30,7 @@ int main(void) {
   FIELD(mtConfig_t, segmentBytes);
   FIELD(mtConfig_t, devices);
   FIELD(mtConfig_t, tuning);
+  FIELD(mtConfig_t, progress);
   VALUE(mtSuccess);
   VALUE(mtCudaError);
   VALUE(mtSystemError);

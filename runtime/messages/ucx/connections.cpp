@@ -12,7 +12,6 @@
 #include <mutex>
 #include <utility>
 
-#include "runtime/messages/ucx/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
 namespace multitree::runtime {
@@ -30,9 +29,6 @@ constexpr std::size_t kMaxAwaited = 64;
 constexpr std::uint32_t kRounds = 4;
 /// That the kernel takes for a packet beside its bytes, at the most.
 constexpr std::size_t kPacketBytes = 2304;
-/// In the buffer of a socket for certain: the kernel takes twice what it is told, for all that it
-/// has to store.
-constexpr std::size_t kSocketRoom = std::size_t{kSocketBufferBytes} * 3 / 2;
 
 void on_peer_failure(void* user, ucp_ep_h, ucs_status_t status) {
   static_cast<Peer*>(user)->status = status;
@@ -66,7 +62,11 @@ void Peer::count_left(std::uint64_t number, std::size_t bytes) {
   if (bytes > kCopiedBytes) left = std::max(left, number);
 }
 
-bool Peer::all_left() const { return rail->exact && (left == sent || unconfirmed <= kSocketRoom); }
+bool Peer::all_left() const {
+  // Three quarters of what the kernel takes.
+  const std::size_t room = std::size_t{rail->settings.send_buffer} * 3 / 2;
+  return rail->exact && (left == sent || unconfirmed <= room);
+}
 
 bool Connections::disarm_ready(std::chrono::milliseconds time) {
   std::array<pollfd, kMaxAwaited> events;
@@ -152,15 +152,24 @@ void Connections::cancel_receives(const Peer* only) {
   }
 }
 
-bool Connections::sleep(std::chrono::milliseconds time) {
-  if (rails.size() > kMaxAwaited) return false;
-  if (std::ranges::any_of(rails, [](const Rail& rail) { return rail.event_fd < 0; })) return false;
+bool Connections::can_sleep() const {
+  return rails.size() <= kMaxAwaited &&
+         std::ranges::all_of(rails, [](const Rail& rail) { return rail.event_fd >= 0; });
+}
+
+bool Connections::arm() {
   for (Rail& rail : rails) {
     if (rail.armed) continue;
     // Anything but OK means that there is something to do first.
-    if (ucp_worker_arm(rail.worker) != UCS_OK) return true;
+    if (ucp_worker_arm(rail.worker) != UCS_OK) return false;
     rail.armed = true;
   }
+  return true;
+}
+
+bool Connections::sleep(std::chrono::milliseconds time) {
+  if (!can_sleep()) return false;
+  if (!arm()) return true;
   slept_ = true;
   if (disarm_ready(time)) return true;
   // Nothing for so long: all are asked, should one of them have missed its event.

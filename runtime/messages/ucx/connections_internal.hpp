@@ -95,6 +95,10 @@ struct Connections {
   void forget_flushes(std::span<const Completion> asked);
   /// Makes outstanding receives complete as cancelled: all, or those from one rank.
   void cancel_receives(const Peer* only = nullptr);
+  /// Whether all rails can be waited for.
+  [[nodiscard]] bool can_sleep() const;
+  /// Makes their descriptors tell of what there is to do. False: there may be something already.
+  bool arm();
   /// Waits until a rail has something to do, at most for `time`. False, at once, if one of them
   /// cannot be waited for.
   bool sleep(std::chrono::milliseconds time);

@@ -26,6 +26,10 @@
 namespace multitree::runtime {
 namespace {
 
+/// Up to 1 Gbit/s, which carries 6 KiB in 50 us.
+constexpr std::uint32_t kShortBufferBytes = 16 * 1024;
+constexpr std::uint32_t kGigabit = 1000;
+
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
   std::string line;
@@ -39,6 +43,21 @@ std::uint32_t ipv4_of(const sockaddr* address) {
   return ntohl(in.sin_addr.s_addr);
 }
 
+/// Speed in Mbit/s. A bridge, a tunnel or a wire whose other end is gone has none: the file says -1
+/// or fails. A pair of virtual interfaces says 10,000, which means nothing; unlike those that stand
+/// for others (bonds, VLANs) it is of no type.
+std::uint32_t mbits_of(const char* interface) {
+  const std::string folder = fmt::format("/sys/class/net/{}", interface);
+  std::error_code error;
+  if (!std::filesystem::exists(folder + "/device", error)) {
+    std::ifstream file(folder + "/uevent");
+    bool typed = false;
+    for (std::string line; std::getline(file, line);) typed |= line.starts_with("DEVTYPE=");
+    if (!typed) return 0;
+  }
+  return static_cast<std::uint32_t>(std::max(std::atoi(first_line(folder + "/speed").c_str()), 0));
+}
+
 std::vector<Interface> list_interfaces() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -49,12 +68,9 @@ std::vector<Interface> list_interfaces() {
         (i->ifa_flags & IFF_LOOPBACK) != 0 || (i->ifa_flags & IFF_RUNNING) == 0) {
       continue;
     }
-    // A bridge, a tunnel or a wire whose other end is gone has no speed: the file says -1 or fails.
-    const int mbits =
-        std::atoi(first_line(fmt::format("/sys/class/net/{}/speed", i->ifa_name)).c_str());
     interfaces.push_back({i->ifa_name, ipv4_of(i->ifa_addr),
                           static_cast<std::uint32_t>(std::popcount(ipv4_of(i->ifa_netmask))),
-                          static_cast<std::uint32_t>(std::max(mbits, 0))});
+                          mbits_of(i->ifa_name)});
   }
   return interfaces;
 }
@@ -170,6 +186,10 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
     }
   }
   return ways;
+}
+
+std::uint32_t send_buffer_bytes(std::uint32_t mbits) {
+  return mbits > kGigabit ? kSocketBufferBytes : kShortBufferBytes;
 }
 
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,

@@ -25,7 +25,7 @@ struct Interface {
   std::string name;
   std::uint32_t address = 0;  ///< IPv4, in the order of this host
   std::uint32_t prefix = 0;   ///< bits of the address that name the subnet
-  std::uint32_t mbits = 0;    ///< speed in Mbit/s as its driver says, 0 if it does not
+  std::uint32_t mbits = 0;    ///< speed in Mbit/s as its driver says, 0 if nobody knows
   [[nodiscard]] Subnet subnet() const;
   bool operator==(const Interface&) const = default;
 };
@@ -76,9 +76,14 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
                                              Seat self, Seat peer);
 
-/// Socket buffers that keep a link of up to 10 Gbit/s busy on a cluster's round trips (50 us), and
-/// no more: what is queued in the kernel overflows switches and cannot be overtaken.
+/// Socket buffers that keep a link of up to 10 Gbit/s busy on a cluster's round trips (50 us).
 inline constexpr std::uint32_t kSocketBufferBytes = 64 * 1024;
+
+/// A sender's, for a link of `mbits` (0: not known), as it is asked for; the kernel takes twice
+/// that, for all that it has to store. No more than keeps the link busy: what is queued there
+/// cannot be overtaken, and where several send to one port at a time it overflows the switch.
+std::uint32_t send_buffer_bytes(std::uint32_t mbits);
+
 inline constexpr std::uint32_t kSlowMbits = 10'000;
 
 }  // namespace multitree::runtime

@@ -67,7 +67,7 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
     ways_ = choose_ways(hosts, self_);
     ucx_->by_seat.resize(bootstrap.size());
     for (const Seat peer : options.peers) ucx_->add_peer(peer);
-    open_rails(ways_);
+    open_rails(hosts[index(self_)]);
     Addresses mine;
     if (options.link_deadline.count() > 0) watch_links(hosts, options.link_deadline, mine);
     connect_all(bootstrap, std::move(mine), options.deadline);
@@ -81,27 +81,34 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
 /// A rail for each wire that leads to a peer, and one for the peers that no wire leads to. Whoever
 /// is met later takes that, or where there is none the first: an interface reaches more hosts than
 /// the one at the other end of its wire.
-void Ucx::open_rails(const Ways& ways) {
+void Ucx::open_rails(const Host& own) {
+  const auto send_buffer = [&](const std::optional<Wire>& wire) {
+    std::uint32_t mbits = 0;
+    for (const Interface& one : own.interfaces) {
+      if (!wire || one.name == wire->device) mbits = std::max(mbits, one.mbits);
+    }
+    return send_buffer_bytes(mbits);
+  };
+  const auto open = [&](const std::optional<Wire>& wire) {
+    Rail& rail = ucx_->rails.emplace_back();
+    // Shared memory must be polled: waking up through it costs ten times its latency.
+    open_rail(rail, {.device = wire ? wire->device : std::string(),
+                     .slow = ways_.slow_network,
+                     .send_buffer = send_buffer(wire),
+                     .wakeup = wire || ways_.slow_network});
+    return &rail;
+  };
   std::map<std::string, Rail*> by_wire;
   for (Peer& peer : ucx_->peers) {
-    const std::optional<Wire>& wire = ways.wire_to(peer.seat);
+    const std::optional<Wire>& wire = ways_.wire_to(peer.seat);
     Rail*& rail = by_wire[name_of(wire)];
-    if (rail == nullptr) {
-      rail = &ucx_->rails.emplace_back();
-      // Shared memory must be polled: waking up through it costs ten times its latency.
-      open_rail(*rail, {.device = wire ? wire->device : std::string(),
-                        .slow = ways.slow_network,
-                        .wakeup = wire || ways.slow_network});
-    }
+    if (rail == nullptr) rail = open(wire);
     peer.rail = rail;
   }
-  Rail*& rest = by_wire[name_of(std::nullopt)];
-  if (rest == nullptr && !ucx_->rails.empty()) rest = &ucx_->rails.front();
-  if (rest == nullptr) {
-    rest = &ucx_->rails.emplace_back();
-    open_rail(*rest, {.device = {}, .slow = ways.slow_network, .wakeup = ways.slow_network});
+  rail_for_all_ = by_wire[name_of(std::nullopt)];
+  if (rail_for_all_ == nullptr) {
+    rail_for_all_ = ucx_->rails.empty() ? open(std::nullopt) : &ucx_->rails.front();
   }
-  rail_for_all_ = rest;
 }
 
 /// Opens this rank's end of each link; `mine` is where the others learn of it.

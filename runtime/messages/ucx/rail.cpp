@@ -167,7 +167,7 @@ void open_rail(Rail& rail, const RailSettings& settings) {
                  return std::getenv(name) == nullptr;
                });
   if (settings.slow) {
-    environment.set("UCX_TCP_SNDBUF", std::to_string(kSocketBufferBytes));
+    environment.set("UCX_TCP_SNDBUF", std::to_string(settings.send_buffer));
     environment.set("UCX_TCP_RCVBUF", std::to_string(kSocketBufferBytes));
     environment.set("UCX_TCP_TX_SEG_SIZE", std::to_string(kCopiedBytes));
   }

@@ -7,13 +7,16 @@
 
 #include <string>
 
+#include "runtime/messages/ucx/devices_internal.hpp"
+
 namespace multitree::runtime {
 
 /// What UCX is told before it opens devices. What the user has set by UCX_* variables stays.
 struct RailSettings {
-  std::string device;   ///< the only one to use; empty: all
-  bool slow = false;    ///< over TCP of up to 10 Gbit/s: small socket buffers, no rendezvous
-  bool wakeup = false;  ///< can be waited for by file descriptor
+  std::string device;  ///< the only one to use; empty: all
+  bool slow = false;   ///< over TCP of up to 10 Gbit/s: no rendezvous, small socket buffers
+  std::uint32_t send_buffer = kSocketBufferBytes;  ///< in bytes, where it is slow
+  bool wakeup = false;                             ///< can be waited for by file descriptor
   /// What not to use, as "^posix" in UCX_TLS; empty: use all.
   std::string without = {};
 };
@@ -26,7 +29,8 @@ struct Rail {
   ucp_worker_h worker = nullptr;
   int event_fd = -1;  ///< the worker's own; -1 without wake-up
   /// A message of more than kCopiedBytes has left UCX when its send is complete, and the socket's
-  /// buffer is kSocketBufferBytes long: over TCP, where the user has not set anything of that.
+  /// buffer is as long as settings.send_buffer says: over TCP, where the user has not set anything
+  /// of that.
   bool exact = false;
   bool cuda = false;  ///< UCX knows CUDA memory; without, such a pointer would crash it
   /// There is nothing to progress until the descriptor says so or something new is posted.

@@ -157,6 +157,13 @@ bool Ucx::progress() {
   return true;
 }
 
+Transport::Arrivals Ucx::await_arrivals(std::vector<int>& descriptors) {
+  if (ucx_ == nullptr || !ucx_->can_sleep()) return Arrivals::Unknown;
+  if (!ucx_->done.empty() || !ucx_->arm()) return Arrivals::Here;
+  for (const Rail& rail : ucx_->rails) descriptors.push_back(rail.event_fd);
+  return Arrivals::Awaited;
+}
+
 /// Sends to a failed peer complete by themselves; receives belong to no connection and must be
 /// cancelled.
 void Ucx::report_failed_peers() {

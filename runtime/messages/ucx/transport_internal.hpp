@@ -43,6 +43,7 @@ class Ucx final : public Transport {
   bool sleep(std::chrono::milliseconds time) override {
     return ucx_ != nullptr && ucx_->sleep(time);
   }
+  Arrivals await_arrivals(std::vector<int>& descriptors) override;
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
   [[nodiscard]] TransportLimits limits() const override;
   [[nodiscard]] std::string describe() const override;
@@ -53,7 +54,7 @@ class Ucx final : public Transport {
   /// Worker addresses of one rank, by the wire they are for; the empty name is for all else.
   using Addresses = std::map<std::string, std::string>;
 
-  void open_rails(const Ways& ways);
+  void open_rails(const Host& own);
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
   void answer_links(const std::vector<std::string>& all);
