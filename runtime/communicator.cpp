@@ -137,7 +137,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   }
   const bool free_to_choose = plans.plans.empty() || plans.replaceable;
   const auto programs =
-      std::make_shared<Programs>(std::move(plans.plans), rank_at(job.seat()), job.size());
+      std::make_shared<Programs>(std::move(plans), rank_at(job.seat()), job.size());
   impl_->options = std::move(options);
   const device::Identities devices = impl_->find_devices(job);
   // Vectors on a device would have to be copied to the host and back as a whole.

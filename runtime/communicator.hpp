@@ -67,6 +67,9 @@ struct PlansBySize {
   std::vector<SizedSchedules> plans;
   /// Chosen by prediction (tune(), `auto`), not asked for: on one host HostPath::Auto goes without.
   bool replaceable = false;
+  /// Makes those of a collective, with a root or Rank{0}, that no list is for, when it is first
+  /// called; the same at every rank, not collective. All share the connections. May be null.
+  std::function<SizedSchedules(Collective collective, Rank root)> on_demand = nullptr;
 };
 
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
@@ -85,8 +88,8 @@ struct Call {
   std::size_t count = 0;
   DataType type{};
   ReduceOp op = ReduceOp::Sum;  ///< where the collective reduces
-  /// Of a collective that has one: where schedules run, theirs, which is also the default; where
-  /// none do, any, by default CommunicatorOptions::root.
+  /// Of a collective that has one: where schedules run, theirs, which is also the default, or one
+  /// that PlansBySize::on_demand serves; where none do, any, by default CommunicatorOptions::root.
   std::optional<Rank> root = std::nullopt;
 };
 

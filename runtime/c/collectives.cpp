@@ -32,7 +32,7 @@ std::optional<Rank> root_of(Collective collective, int root) {
 
 /// Checks at once what can be; what connects first, when the group ends.
 void enqueue(const std::shared_ptr<Job>& job, bool blocks) {
-  if (!job->comm->must_connect(job->spec)) job->comm->prepare(*job);
+  if (!job->comm->must_choose(job->spec)) job->comm->prepare(*job);
   Group::of_this_thread().add(job, blocks);
 }
 

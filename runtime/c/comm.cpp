@@ -82,8 +82,8 @@ std::uint32_t Comm::size() const {
 }
 
 /// Collective. Where the memory of a host serves every call, no schedule is made.
-std::unique_ptr<Communicator> Comm::make_unrooted(const std::shared_ptr<Bootstrap>& job,
-                                                  CommPlans& plans) const {
+std::unique_ptr<Communicator> Comm::make_communicator(const std::shared_ptr<Bootstrap>& job,
+                                                      CommPlans& plans) const {
   const CommunicatorOptions& options = settings_.options;
   if (settings_.open() && goes_without_messages(*job, options)) {
     auto communicator = std::make_unique<Communicator>(job, PlansBySize({}, true), options);
@@ -91,10 +91,15 @@ std::unique_ptr<Communicator> Comm::make_unrooted(const std::shared_ptr<Bootstra
   }
   plans.measure(*job);
   plans.choose(*job, false);
-  std::vector<SizedSchedules> made = plans.unrooted();
+  std::vector<SizedSchedules> made = plans.first();
   check_agreement(made, *job, settings_.init_deadline);
-  return std::make_unique<Communicator>(job, PlansBySize(std::move(made), settings_.open()),
-                                        options);
+  PlansBySize all(std::move(made), settings_.open());
+  if (job->size() > 1) {
+    all.on_demand = [this](Collective collective, Rank root) {
+      return plans_->on_demand(collective, root);
+    };
+  }
+  return std::make_unique<Communicator>(job, std::move(all), options);
 }
 
 void Comm::set_up(const Join& join) {
@@ -105,7 +110,7 @@ void Comm::set_up(const Join& join) {
     size_ = joined.job->size();
     try {
       CommPlans all_plans(settings_, joined.job->size(), joined.network);
-      std::unique_ptr<Communicator> communicator = make_unrooted(joined.job, all_plans);
+      std::unique_ptr<Communicator> communicator = make_communicator(joined.job, all_plans);
       {
         const std::scoped_lock lock(words_mutex_);
         dead_links_ = joined.dead_links;
@@ -130,7 +135,7 @@ void Comm::adopt(const Joined& joined, std::unique_ptr<Communicator> communicato
   const Turn turn(*this);
   bootstrap_ = joined.job;
   plans_ = std::move(plans);
-  unrooted_ = std::move(communicator);
+  communicator_ = std::move(communicator);
   if (joined.arrived) joined.arrived();
   mtResult_t expected = mtInProgress;
   result_.compare_exchange_strong(expected, mtSuccess);
@@ -172,15 +177,8 @@ void Comm::fail(mtResult_t result, const std::string& words) {
   result_ = result;
 }
 
-std::vector<Communicator*> Comm::communicators() {
-  std::vector<Communicator*> all;
-  for (const auto& [root, communicator] : rooted_) all.push_back(communicator.get());
-  if (unrooted_ != nullptr) all.push_back(unrooted_.get());
-  return all;
-}
-
 void Comm::drop_jobs() {
-  for (Communicator* const communicator : communicators()) communicator->abort(words());
+  if (communicator_ != nullptr) communicator_->abort(words());
   for (const std::shared_ptr<Job>& job : outstanding_) {
     job->request.reset();
     job->state = Job::State::Failed;
@@ -206,34 +204,19 @@ mtResult_t Comm::look() {
   return result();
 }
 
-Communicator* Comm::communicator_for(const CallSpec& spec) {
-  // Without schedules one serves all roots.
-  if (spec.exchange || !spec.call.root || unrooted_->on_one_host()) return unrooted_.get();
-  const auto it = rooted_.find(*spec.call.root);
-  return it == rooted_.end() ? nullptr : it->second.get();
-}
-
-bool Comm::must_connect(const CallSpec& spec) {
+bool Comm::must_choose(const CallSpec& spec) {
   const Turn turn(*this);
-  return communicator_for(spec) == nullptr;
+  if (spec.exchange || !spec.call.root || communicator_->on_one_host()) return false;
+  return plans_->must_choose(true);
 }
 
-void Comm::connect(Rank root) {
-  // Nothing progresses while connecting, so a peer could wait for us where we wait for it. Streams
-  // get on by themselves.
+void Comm::choose_rooted() {
+  // Nothing progresses meanwhile, so a peer could wait for us where we wait for it. Streams get on
+  // by themselves.
   wait_for_all(Which::WithoutStream);
   const Turn turn(*this);
   check_alive();
-  if (rooted_.contains(root)) return;
-  run([&] {
-    plans_->choose(*bootstrap_, true);
-    std::vector<SizedSchedules> plans = plans_->rooted(root);
-    check_agreement(plans, *bootstrap_, settings_.options.timeout);
-    CommunicatorOptions options = settings_.options;
-    options.root = root;
-    rooted_[root] = std::make_unique<Communicator>(
-        bootstrap_, PlansBySize(std::move(plans), settings_.open()), options);
-  });
+  run([&] { plans_->choose(*bootstrap_, true); });
 }
 
 void Comm::prepare(Job& job) {
@@ -244,11 +227,11 @@ void Comm::prepare(Job& job) {
                   fmt::format("root: expected a rank below {}, found {}", size(), root));
   }
   // Without peers the schedule that the communicator fills in has root 0, the only one.
-  if (must_connect(job.spec)) connect(root);
+  if (must_choose(job.spec)) choose_rooted();
   const Turn turn(*this);
   check_usable();
   if (job.streamed()) check_streamed(job.spec.call);
-  job.where = communicator_for(job.spec);
+  job.where = communicator_.get();
   run([&] {
     if (job.spec.exchange) return job.where->check(*job.spec.exchange);
     job.prepared = job.where->prepare(job.spec.call);
@@ -318,16 +301,14 @@ void Comm::barrier() {
   wait_for_all(Which::All);
   const Turn turn(*this);
   check_alive();
-  run([&] { unrooted_->barrier(); });
+  run([&] { communicator_->barrier(); });
 }
 
 void Comm::finalize() {
   if (finalized_ && result_ == mtSuccess) return;
   barrier();
   const Turn turn(*this);
-  // Each waits for all ranks before it closes; in the same order everywhere.
-  rooted_.clear();
-  unrooted_.reset();
+  communicator_.reset();  // waits for all ranks before it closes
   bootstrap_.reset();
   finalized_ = true;
 }
@@ -339,8 +320,7 @@ void Comm::abort(const std::string& reason) {
   settle();
   const Turn turn(*this);
   drop_jobs();
-  rooted_.clear();
-  unrooted_.reset();
+  communicator_.reset();
   if (bootstrap_ != nullptr) bootstrap_->report_failure(reason);
   bootstrap_.reset();
 }

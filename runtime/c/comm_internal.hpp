@@ -77,8 +77,7 @@ struct Part {
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
-/// calls of several threads take turns. Broadcast and reduce have a Communicator for each root that
-/// was used, as their connections differ.
+/// calls of several threads take turns.
 class Comm {
  public:
   using Join = std::function<Joined(const BootstrapOptions&)>;
@@ -121,7 +120,7 @@ class Comm {
   /// Checks and plans; collective if it is the first with its root. \throws Error, Failure.
   void prepare(Job& job);
   /// Whether prepare() would wait for others.
-  bool must_connect(const CallSpec& spec);
+  bool must_choose(const CallSpec& spec);
   void start(const std::shared_ptr<Job>& job);
   /// A round of progress of all that is outstanding. \throws Error, Failure.
   void progress();
@@ -156,8 +155,7 @@ class Comm {
 
   void run_in_background(std::function<void()> work);
   void check_alive() const;
-  void connect(Rank root);
-  Communicator* communicator_for(const CallSpec& spec);
+  void choose_rooted();
   /// Waits for what needs calls to get on, or for all.
   enum class Which : std::uint8_t { WithoutStream, All };
   void wait_for_all(Which which);
@@ -169,15 +167,13 @@ class Comm {
   /// What streams have failed with is the cause of what others fail with.
   void note_streams();
   void wait_for_stream(const Job& job);
-  [[nodiscard]] std::unique_ptr<Communicator> make_unrooted(const std::shared_ptr<Bootstrap>& job,
-                                                            CommPlans& plans) const;
+  [[nodiscard]] std::unique_ptr<Communicator> make_communicator(
+      const std::shared_ptr<Bootstrap>& job, CommPlans& plans) const;
   void adopt(const Joined& joined, std::unique_ptr<Communicator> communicator, CommPlans plans);
   void hand_over();
   [[nodiscard]] std::optional<RemainingNetwork> remaining_network(const Survivors& left) const;
   /// Under the mutex, after a failure: what the job knows of it.
   void note_cause();
-  /// All communicators, as drop_jobs() and shrink() need them.
-  std::vector<Communicator*> communicators();
   void give_others_a_turn() const;
   /// Under the mutex: the first failure is kept, everything outstanding fails with it.
   void fail(mtResult_t result, const std::string& words);
@@ -206,8 +202,7 @@ class Comm {
   std::atomic<int> threads_waiting_{0};  ///< for the mutex
   std::shared_ptr<Bootstrap> bootstrap_;
   std::optional<CommPlans> plans_;
-  std::unique_ptr<Communicator> unrooted_;
-  std::map<Rank, std::unique_ptr<Communicator>> rooted_;
+  std::unique_ptr<Communicator> communicator_;
   std::vector<std::shared_ptr<Job>> outstanding_;
   /// Of mtMemAlloc(), which stays until this is gone, however little is left of the communicators.
   std::map<void*, std::shared_ptr<const void>> memory_;

@@ -39,7 +39,7 @@ Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
     fail(mtInvalidUsage, "its collectives were given up, to shrink it");
     drop_jobs();
   }
-  for (Communicator* const communicator : communicators()) communicator->settle();
+  if (communicator_ != nullptr) communicator_->settle();
   if (!survivors_) survivors_.emplace(size_);
   // Whoever is not among the survivors was lost before.
   std::vector<Seat> seats;
@@ -88,8 +88,7 @@ void Comm::hand_over() {
     const std::scoped_lock lock(words_mutex_);
     cancellation_ = {};
   }
-  rooted_.clear();
-  unrooted_.reset();
+  communicator_.reset();
   bootstrap_.reset();
 }
 

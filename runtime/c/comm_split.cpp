@@ -48,7 +48,7 @@ std::string as_text(const Value& value) {
 
 std::optional<Part> Comm::split(int color, int key, Deadline deadline) {
   check_usable();
-  // As in connect(): nothing progresses meanwhile.
+  // As in choose_rooted(): nothing progresses meanwhile.
   wait_for_all(Which::WithoutStream);
   const Turn turn(*this);
   check_alive();

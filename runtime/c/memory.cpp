@@ -43,13 +43,13 @@ Plain& plain() {
 void* Comm::allocate(std::size_t bytes) {
   check_usable();
   if (bytes == 0) return nullptr;
-  // As in connect(): nothing progresses meanwhile.
+  // As in choose_rooted(): nothing progresses meanwhile.
   wait_for_all(Which::WithoutStream);
   const Turn turn(*this);
   check_usable();
   void* memory = nullptr;
-  run([&] { memory = unrooted_->allocate(bytes); });
-  memory_.emplace(memory, unrooted_->hold(memory));
+  run([&] { memory = communicator_->allocate(bytes); });
+  memory_.emplace(memory, communicator_->hold(memory));
   return memory;
 }
 
@@ -62,7 +62,8 @@ void Comm::free(void* memory) {
     throw Failure(mtInvalidArgument,
                   "pointer: expected one of mtMemAlloc() with this communicator, found another");
   }
-  if (unrooted_ != nullptr && result_ == mtSuccess) run([&] { unrooted_->deallocate(memory); });
+  if (communicator_ != nullptr && result_ == mtSuccess)
+    run([&] { communicator_->deallocate(memory); });
 }
 
 }  // namespace multitree::runtime::c

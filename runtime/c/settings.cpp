@@ -185,10 +185,16 @@ std::vector<SizedSpec> CommPlans::choice(Collective collective) const {
   return remembered<std::vector<SizedSpec>>({{}, {}, network.num_ranks(), collective, {}}, choose);
 }
 
-void CommPlans::choose(Bootstrap& job, bool rooted) {
+std::vector<Collective> CommPlans::unchosen(bool rooted) const {
+  if (!network_ || !chooses() || network_->network().num_ranks() == 1) return {};
   std::vector<Collective> wanted = collectives_of(rooted);
   std::erase_if(wanted, [&](Collective one) { return chosen_.contains(one); });
-  if (!network_ || !chooses() || wanted.empty() || job.size() == 1) return;
+  return wanted;
+}
+
+void CommPlans::choose(Bootstrap& job, bool rooted) {
+  const std::vector<Collective> wanted = unchosen(rooted);
+  if (wanted.empty()) return;
   try {
     const auto chosen = choose_specs_together(
         job, wanted, [this](Collective one) { return choice(one); }, settings_.init_deadline);
@@ -196,12 +202,14 @@ void CommPlans::choose(Bootstrap& job, bool rooted) {
   } catch (const Error& error) {
     // What nothing serves is repaired from what the whole network had.
     if (network_->is_whole() || error.code() != ErrorCode::Unsupported) throw;
+    for (const Collective one : wanted) chosen_[one];
   }
 }
 
 SizedSchedules CommPlans::make(const Topology& network, Collective collective, Rank root) const {
   const auto chosen = chosen_.find(collective);
-  const bool known = chosen != chosen_.end() && &network == &network_->network();
+  const bool known =
+      chosen != chosen_.end() && !chosen->second.empty() && &network == &network_->network();
   const auto generate = [&] {
     if (known) return schedules_of(chosen->second, network, collective, root);
     return by_algorithm(settings_.algorithm)(network, collective, root);
@@ -213,14 +221,28 @@ SizedSchedules CommPlans::make(const Topology& network, Collective collective, R
       generate);
 }
 
-std::vector<SizedSchedules> CommPlans::plan(bool rooted, Rank root) const {
+std::vector<SizedSchedules> CommPlans::plan(std::span<const Collective> collectives,
+                                            Rank root) const {
   if (!network_) return {};
   const Planner planner(*network_, ready_,
                         [this](const Topology& network, Collective collective, Rank of) {
                           return make(network, collective, of);
                         });
-  const std::vector<Collective> collectives = collectives_of(rooted);
   return planner.schedules(collectives, root);
+}
+
+std::vector<SizedSchedules> CommPlans::first() const {
+  std::vector<Collective> wanted{Collective::AllReduce};
+  if (!ready_.empty()) {
+    const Collective of_file = ready_.front().schedule.collective;
+    if (of_file != wanted.front() && !has_root(of_file)) wanted.push_back(of_file);
+  }
+  return plan(wanted, Rank{0});
+}
+
+SizedSchedules CommPlans::on_demand(Collective collective, Rank root) const {
+  std::vector<SizedSchedules> one = plan({&collective, 1}, root);
+  return one.empty() ? SizedSchedules() : std::move(one.front());
 }
 
 }  // namespace multitree::runtime::c

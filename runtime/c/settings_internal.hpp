@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,20 +48,24 @@ class CommPlans {
   /// Collective, before the others: what links take, where settings want it measured and schedules
   /// are going to be chosen by it. \throws Error as measure_links()
   void measure(Bootstrap& job);
-  /// Collective, before unrooted() or the first rooted(): what `auto` runs. \throws Error as
+  /// Collective, before first(), or on_demand() with a root: what `auto` runs. \throws Error as
   /// choose_specs_together()
   void choose(Bootstrap& job, bool rooted);
-  /// Of the collectives without a root. All verified.
-  [[nodiscard]] std::vector<SizedSchedules> unrooted() const { return plan(false, Rank{0}); }
-  /// Of those with one. All verified.
-  [[nodiscard]] std::vector<SizedSchedules> rooted(Rank root) const { return plan(true, root); }
+  /// Whether choose() has to ask the others.
+  [[nodiscard]] bool must_choose(bool rooted) const { return !unchosen(rooted).empty(); }
+  /// What a communicator begins with: all-reduce, and what a file has.
+  [[nodiscard]] std::vector<SizedSchedules> first() const;
+  /// Of any collective; `root` of those that have one.
+  [[nodiscard]] SizedSchedules on_demand(Collective collective, Rank root) const;
   /// Whether somebody named a network, by itself or in a file.
   [[nodiscard]] bool is_named() const { return named_; }
   /// None for a single rank, which needs no schedules.
   [[nodiscard]] const std::optional<RemainingNetwork>& network() const { return network_; }
 
  private:
-  [[nodiscard]] std::vector<SizedSchedules> plan(bool rooted, Rank root) const;
+  [[nodiscard]] std::vector<SizedSchedules> plan(std::span<const Collective> collectives,
+                                                 Rank root) const;
+  [[nodiscard]] std::vector<Collective> unchosen(bool rooted) const;
   void load(std::uint32_t ranks);
   void read_times();
   /// Whether any schedule is chosen by predicted time.

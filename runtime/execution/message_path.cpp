@@ -28,14 +28,15 @@ std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("the communicator has no {} schedule", to_string(call.collective)));
   }
-  const Rank root = programs_->root_of(call.collective, root_);
-  if (call.root && has_root(call.collective) && *call.root != root) {
+  const Rank usual = programs_->root_of(call.collective, root_);
+  const Rank root = has_root(call.collective) ? call.root.value_or(usual) : usual;
+  if (!programs_->serves(call.collective, root)) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{} from root {}: the communicator's schedule has root {}",
-                            to_string(call.collective), *call.root, root));
+                            to_string(call.collective), root, usual));
   }
   check_buffers(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(), root);
-  return programs_->program_for(call, cut_);
+  return programs_->program_for(call, root, cut_);
 }
 
 std::unique_ptr<Operation> MessagePath::start(const Call& call,

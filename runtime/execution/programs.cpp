@@ -43,9 +43,17 @@ std::uint64_t digest_of(std::uint64_t schedule, std::span<const ElementRange> ra
 
 }  // namespace
 
-Programs::Programs(std::vector<SizedSchedules> plans, Rank self, std::uint32_t ranks)
-    : self_(self), ranks_(ranks) {
-  for (SizedSchedules& plan : plans) load(std::move(plan));
+Programs::Programs(PlansBySize plans, Rank self, std::uint32_t ranks)
+    : self_(self), ranks_(ranks), on_demand_(std::move(plans.on_demand)) {
+  for (SizedSchedules& plan : plans.plans) {
+    const Collective collective = plan.empty() ? Collective{} : plan.front().schedule.collective;
+    const auto before = first_of(collective);
+    if (before != schedules_.end() && before->first.first == collective) {
+      throw Error(ErrorCode::InvalidArgument,
+                  fmt::format("two {} schedules", to_string(collective)));
+    }
+    load(std::move(plan));
+  }
   if (ranks == 1) fill_in_for_one_rank();
 }
 
@@ -58,9 +66,7 @@ std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule) const 
 void Programs::load(SizedSchedules plan) {
   check_sized(plan);
   const Collective collective = plan.front().schedule.collective;
-  if (serves(collective)) {
-    throw Error(ErrorCode::InvalidArgument, fmt::format("two {} schedules", to_string(collective)));
-  }
+  const Rank root = has_root(collective) ? plan.front().schedule.root : Rank{0};
   for (SizedSchedule& sized : plan) {
     Schedule& schedule = sized.schedule;
     if (schedule.ranks != ranks_) {
@@ -68,8 +74,21 @@ void Programs::load(SizedSchedules plan) {
                   fmt::format("{} schedule \"{}\" is for {} ranks, but the job has {}",
                               to_string(collective), schedule.algorithm, schedule.ranks, ranks_));
     }
-    schedules_[collective].push_back({loaded(std::move(schedule)), sized.max_bytes});
+    schedules_[{collective, root}].push_back({loaded(std::move(schedule)), sized.max_bytes});
   }
+}
+
+bool Programs::serves(Collective collective) const {
+  if (on_demand_ != nullptr) return true;
+  const auto first = first_of(collective);
+  return first != schedules_.end() && first->first.first == collective;
+}
+
+bool Programs::serves(Collective collective, Rank root) {
+  if (schedules_.contains({collective, root})) return true;
+  if (on_demand_ == nullptr) return false;
+  if (SizedSchedules made = on_demand_(collective, root); !made.empty()) load(std::move(made));
+  return schedules_.contains({collective, root});
 }
 
 void Programs::fill_in_for_one_rank() {
@@ -79,15 +98,16 @@ void Programs::fill_in_for_one_rank() {
     schedule.collective = collective;
     schedule.ranks = 1;
     schedule.chunks = one_chunk_per_rank(1);
-    schedules_[collective].push_back({loaded(std::move(schedule))});
+    schedules_[{collective, Rank{0}}].push_back({loaded(std::move(schedule))});
   }
 }
 
 Rank Programs::root_of(Collective collective, Rank otherwise) const {
   if (!has_root(collective)) return Rank{0};
-  const auto found = schedules_.find(collective);
-  if (found == schedules_.end()) return otherwise;
-  return found->second.front().loaded->schedule.root;
+  if (on_demand_ != nullptr) return otherwise;
+  const auto found = first_of(collective);
+  const bool any = found != schedules_.end() && found->first.first == collective;
+  return any ? found->first.second : otherwise;
 }
 
 std::vector<Seat> Programs::peers() const {
@@ -102,25 +122,28 @@ std::vector<Seat> Programs::peers() const {
   return all;
 }
 
-const Programs::Sized* Programs::find(Collective collective, std::uint64_t bytes) const {
-  const auto list = schedules_.find(collective);
+const Programs::Sized* Programs::find(Collective collective, Rank root, std::uint64_t bytes) const {
+  const auto list = schedules_.find({collective, root});
   if (list == schedules_.end()) return nullptr;
   const auto found = std::ranges::lower_bound(list->second, bytes, {}, &Sized::max_bytes);
   return found == list->second.end() ? nullptr : &*found;
 }
 
 std::string Programs::algorithm(Collective collective, std::uint64_t bytes) const {
-  const Sized* const found = find(collective, bytes);
+  const auto first = first_of(collective);
+  if (first == schedules_.end() || first->first.first != collective) return {};
+  const Sized* const found = find(collective, first->first.second, bytes);
   return found == nullptr ? std::string() : found->loaded->schedule.algorithm;
 }
 
-std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, const Cut& cut) {
+std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Rank root,
+                                                           const Cut& cut) {
   const std::size_t element = size_of(call.type);
-  const std::tuple key{call.collective, call.count, element};
+  const std::tuple key{call.collective, root, call.count, element};
   if (const auto it = programs_.find(key); it != programs_.end()) return it->second;
   const std::uint64_t count = elements_of(call, ranks_);
   auto made = std::make_shared<LoadedProgram>();
-  made->source = find(call.collective, count * element)->loaded;
+  made->source = find(call.collective, root, count * element)->loaded;
   std::vector<ElementRange> ranges = chunk_ranges(made->source->schedule, count);
   if (cut.merge_bytes != 0) {
     if (auto merged = merge_chunks(made->source->schedule, ranges, element, cut.merge_bytes)) {

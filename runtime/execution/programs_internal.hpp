@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "algorithms/tuning/plan.hpp"
@@ -22,12 +24,16 @@ class Programs {
   /// For rank `self` of `ranks`. With one rank every collective is a copy, and no schedule is
   /// needed to say so. \throws Error(InvalidArgument): two lists for one collective, another number
   /// of ranks, as check_sized().
-  Programs(std::vector<SizedSchedules> plans, Rank self, std::uint32_t ranks);
+  Programs(PlansBySize plans, Rank self, std::uint32_t ranks);
 
-  [[nodiscard]] bool serves(Collective collective) const { return schedules_.contains(collective); }
-  /// The root that the schedules of a collective have; `otherwise` if there are none.
+  /// Whether there are schedules for it, of any root, or somebody makes them.
+  [[nodiscard]] bool serves(Collective collective) const;
+  /// The same with a root; makes them if need be. \throws Error as PlansBySize::on_demand
+  bool serves(Collective collective, Rank root);
+  /// The root that the schedules of a collective have; `otherwise` if there are none, or they can
+  /// be made for any.
   [[nodiscard]] Rank root_of(Collective collective, Rank otherwise) const;
-  /// Those that any schedule sends to or receives from, ascending.
+  /// Those that any schedule of the lists sends to or receives from, ascending.
   [[nodiscard]] std::vector<Seat> peers() const;
   /// The spec of the schedule for a vector of `bytes`; empty if there is none.
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
@@ -38,8 +44,8 @@ class Programs {
     std::size_t window_bytes = 0;
     std::size_t merge_bytes = 0;  ///< chunks are merged up to this size; 0: they are not
   };
-  /// \pre serves(call.collective).
-  std::shared_ptr<const LoadedProgram> program_for(const Call& call, const Cut& cut);
+  /// \pre serves(call.collective, root).
+  std::shared_ptr<const LoadedProgram> program_for(const Call& call, Rank root, const Cut& cut);
 
  private:
   struct Sized {
@@ -49,14 +55,21 @@ class Programs {
 
   void load(SizedSchedules plan);
   void fill_in_for_one_rank();
-  [[nodiscard]] const Sized* find(Collective collective, std::uint64_t bytes) const;
+  [[nodiscard]] const Sized* find(Collective collective, Rank root, std::uint64_t bytes) const;
+  /// Where those of a collective begin, whatever their root.
+  [[nodiscard]] auto first_of(Collective collective) const {
+    return schedules_.lower_bound({collective, Rank{0}});
+  }
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule) const;
 
   Rank self_;
   std::uint32_t ranks_;
-  std::map<Collective, std::vector<Sized>> schedules_;  ///< ascending by size
-  std::map<std::tuple<Collective, std::size_t, std::size_t>, std::shared_ptr<const LoadedProgram>>
-      programs_;  ///< by collective, elements, element size
+  std::function<SizedSchedules(Collective, Rank)> on_demand_;  ///< may be null
+  /// By collective and root (0 where there is none), ascending by size.
+  std::map<std::pair<Collective, Rank>, std::vector<Sized>> schedules_;
+  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t>,
+           std::shared_ptr<const LoadedProgram>>
+      programs_;  ///< by collective, root, elements, element size
 };
 
 }  // namespace multitree::runtime
