@@ -48,6 +48,7 @@ class TrafficOperation final : public Operation {
     traffic_->start();
   }
   bool test() override {
+    engine_->attend();
     if (agreement_ != nullptr && agreement_->test()) agreement_.reset();
     const auto guard = engine_->guard();
     if (traffic_ == nullptr) return agreement_ == nullptr;
