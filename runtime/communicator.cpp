@@ -81,8 +81,10 @@ void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& i
                                      engine->transport().takes_device_memory(), options.timeout);
   }
   if (options.device == nullptr) return;
-  auto collectives = std::make_unique<device::Collectives>(engine, options.device,
-                                                           std::move(routes), options.timeout);
+  auto walking = device::Walking::join(job, options.device, identities, routes,
+                                       options.segment_bytes, options.timeout);
+  auto collectives = std::make_unique<device::Collectives>(
+      engine, options.device, std::move(routes), std::move(walking), options.timeout);
   device = std::make_unique<device::DevicePath>(planned, std::move(collectives), sends_messages,
                                                 options.timeout);
   if (sends_messages) description += fmt::format(", on {}", device->describe());

@@ -41,10 +41,11 @@ std::array<Named, 2> buffers_of(const Call& call) {
 }  // namespace
 
 Collectives::Collectives(std::shared_ptr<Engine> engine, std::shared_ptr<const Device> device,
-                         Routes routes, Deadline timeout)
+                         Routes routes, std::shared_ptr<Walking> walking, Deadline timeout)
     : engine_(std::move(engine)),
       device_(std::move(device)),
       routes_(std::move(routes)),
+      walking_(std::move(walking)),
       timeout_(timeout) {}
 
 Collectives::~Collectives() { stop("the communicator was destroyed"); }
@@ -98,7 +99,7 @@ std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const Loaded
                             to_string(call.collective)));
   }
   if (!thread_.joinable()) {
-    workspace_ = std::make_shared<Workspace>(device_, routes_);
+    workspace_ = std::make_shared<Workspace>(device_, routes_, walking_);
     engine_->share();
     thread_ = std::thread([this] { run(); });
   }
@@ -238,17 +239,22 @@ void Collectives::finish(Deadline deadline) {
   for (const auto& operation : outstanding) operation->wait(deadline);
   join();
   if (workspace_ != nullptr) workspace_->mappings.clear();
+  const auto guard = engine_->guard();
+  finished_ = engine_->usable();
+  if (finished_ && walking_ != nullptr) walking_->let_go();
 }
 
 void Collectives::stop(const std::string& reason) {
   join();
   const auto guard = engine_->guard();
   if (!operations_.empty()) fail_all(ErrorCode::Transport, reason);
+  // A peer that has not noticed yet may have begun to send.
+  if (walking_ != nullptr && !finished_) bury(std::move(walking_));
 }
 
 std::string Collectives::describe(const std::vector<Seat>& peers) const {
-  return fmt::format("{} ({}; {})", device_->table().description, device_->table().name,
-                     device::describe(routes_, peers));
+  return fmt::format("{} ({}; {}{})", device_->table().description, device_->table().name,
+                     device::describe(routes_, peers), walking_ == nullptr ? "" : ", one kernel");
 }
 
 }  // namespace multitree::runtime::device

@@ -21,7 +21,7 @@ namespace multitree::runtime::device {
 class Collectives {
  public:
   Collectives(std::shared_ptr<Engine> engine, std::shared_ptr<const Device> device, Routes routes,
-              Deadline timeout);
+              std::shared_ptr<Walking> walking, Deadline timeout);
   /// finish() first, or stop().
   ~Collectives();
   Collectives(const Collectives&) = delete;
@@ -59,6 +59,7 @@ class Collectives {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const Device> device_;
   Routes routes_;
+  std::shared_ptr<Walking> walking_;
   Deadline timeout_;
   std::shared_ptr<Workspace> workspace_;  ///< made with the first
   Needs wanted_;  ///< the most that collectives outstanding together have asked for
@@ -69,6 +70,7 @@ class Collectives {
   std::condition_variable changed_;  ///< of the two below
   bool busy_ = false;
   bool stopping_ = false;
+  bool finished_ = false;
 };
 
 }  // namespace multitree::runtime::device

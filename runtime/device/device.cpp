@@ -95,6 +95,10 @@ void Device::divide(void* data, std::size_t count, DataType type, std::uint32_t 
   check(table_.divide(table_.self, data, count, type, ranks, stream), "dividing");
 }
 
+void Device::walk(const Walk& walk, DataType type, ReduceOp op, Stream stream) const {
+  check(table_.walk(table_.self, &walk, type, op, stream), "starting a collective's kernel");
+}
+
 Handle Device::share(void* memory) const {
   Handle handle;
   check(table_.share(table_.self, memory, &handle), "making a handle of device memory");

@@ -35,6 +35,7 @@ class Device {
   void reduce(const Reduction& reduction, Stream stream) const;
   void divide(void* data, std::size_t count, DataType type, std::uint32_t ranks,
               Stream stream) const;
+  void walk(const Walk& walk, DataType type, ReduceOp op, Stream stream) const;
   [[nodiscard]] Handle share(void* memory) const;
   [[nodiscard]] void* map(const Handle& handle) const;
 

@@ -4,6 +4,7 @@
 #include "runtime/device/operation_internal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 #include <thread>
@@ -14,14 +15,6 @@ namespace {
 /// Copies and reductions that were put on streams end by themselves; a device that has not ended
 /// them by then never will.
 constexpr std::chrono::seconds kQuiet{5};
-
-/// Memory that a device or a peer may still use is left to the end of the process.
-void bury(std::shared_ptr<Workspace> workspace) {
-  static std::mutex mutex;
-  static auto* graves = new std::vector<std::shared_ptr<Workspace>>();  // outlives every thread
-  const std::scoped_lock lock(mutex);
-  graves->push_back(std::move(workspace));
-}
 
 bool quiesce(Workspace& workspace) {
   const auto until = std::chrono::steady_clock::now() + kQuiet;
@@ -52,11 +45,17 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
       // Where notices travel instead of data, host and device must not be taken for each other.
       tag_(tag_of(sequence, workspace_->routes.any_mapped ? Memory::Device : Memory::Host,
                   shared_call(call, *program_))),
-      name_(fmt::format("{} #{}", to_string(call.collective), sequence)),
-      execution_(std::make_unique<DeviceExecution>(
-          program_->program,
-          DeviceExecution::Context{engine_->transport(), *workspace_, tag_, call.type, call.op})) {
-  needs_ = execution_->needs();
+      name_(fmt::format("{} #{}", to_string(call.collective), sequence)) {
+  Workspace& w = *workspace_;
+  if (w.walking != nullptr && w.walking->takes(program_->program)) {
+    walking_ = w.walking.get();
+    needs_ = Walking::needs(program_->program);
+  } else {
+    execution_ = std::make_unique<DeviceExecution>(
+        program_->program,
+        DeviceExecution::Context{engine_->transport(), w, tag_, call.type, call.op});
+    needs_ = execution_->needs();
+  }
   needs_.work = layout_.works_in_recv() ? 0 : layout_.whole;
   needs_.works = needs_.work == 0 ? 0 : 1;
 }
@@ -69,6 +68,7 @@ void StreamOperation::enqueue(Stream stream, bool hold) {
   const Device& device = *workspace_->device;
   event_ = device.create_event();
   device.record(event_, stream);
+  if (walking_ != nullptr) ticket_ = walking_->ticket();
   if (!hold) return;
   flag_ = workspace_->flags.take();
   try {
@@ -98,10 +98,20 @@ Buffers StreamOperation::prepare(bool& copied) {
 void StreamOperation::begin() {
   bool copied = false;
   const Buffers buffers = prepare(copied);
+  if (walking_ != nullptr) return walk(buffers);
   Moment ready;
   if (copied) ready = {&workspace_->compute, workspace_->compute.mark()};
   state_.store(State::Running, std::memory_order_release);
   execution_->start(buffers.input, buffers.data, ready);
+}
+
+/// The stream's order is all that the copy before and what comes after need.
+void StreamOperation::walk(const Buffers& buffers) {
+  const std::size_t begin = layout_.result();
+  const Extent result{begin, begin + (layout_.receives ? layout_.received : 0)};
+  launch_ = walking_->launch(*workspace_, program_->program,
+                             {buffers.input, buffers.data, result, call_.type, call_.op, tag_});
+  end();
 }
 
 /// Once all that was sent has left this process, answers to what was received included.
@@ -120,7 +130,7 @@ void StreamOperation::end() {
     const std::uint32_t ranks = engine_->bootstrap().size();
     const std::size_t begin = layout_.result();
     std::byte* const recv = bytes_of(call_.recv);
-    execution_->copy_untouched(begin, begin + layout_.received);
+    if (execution_ != nullptr) execution_->copy_untouched(begin, begin + layout_.received);
     if (needs_.works != 0) w.device->copy(recv, work_.memory + begin, layout_.received, stream);
     if (layout_.reduces && call_.op == ReduceOp::Avg && ranks > 1) {
       w.device->divide(recv, call_.count, call_.type, ranks, stream);
@@ -135,6 +145,7 @@ bool StreamOperation::advance() {
   switch (state()) {
     case State::Waiting:
       if (!w.device->query(event_)) return false;
+      if (walking_ != nullptr && !walking_->is_turn(ticket_)) return false;
       begin();
       return true;
     case State::Running: {
@@ -144,7 +155,8 @@ bool StreamOperation::advance() {
     }
     case State::Ending: {
       const bool polled = w.poll();
-      if (!w.compute.done(mark_)) return polled;
+      // Where a rank has called something else the engine finds out what, as for messages.
+      if (!w.compute.done(mark_) || stranger()) return polled;
       finish(State::Done);
       return true;
     }
@@ -159,6 +171,7 @@ void StreamOperation::finish(State outcome) {
   execution_.reset();
   if (work_.memory != nullptr) workspace_->work.give(work_);
   work_ = {};
+  Walking::give_back(*workspace_, launch_);
   if (held_) workspace_->flags.release(flag_);
   held_ = false;
   {
@@ -170,6 +183,7 @@ void StreamOperation::finish(State outcome) {
 
 void StreamOperation::fail(ErrorCode code, const std::string& reason) {
   if (over()) return;
+  if (walking_ != nullptr) walking_->give_up();
   // The stream may go on only when nothing of ours writes its buffers any more. A device that does
   // not come to rest keeps our memory; its streams are of no use to anybody then.
   const bool quiet = quiesce(*workspace_);
@@ -186,8 +200,18 @@ std::string StreamOperation::waiting_for() const {
     case State::Running:
       return execution_->waiting_for();
     default:
-      return "waiting for the device";
+      break;
   }
+  if (const auto seat = stranger()) {
+    return fmt::format("waiting for rank {}, which sends what belongs to another call", *seat);
+  }
+  if (launch_.list.memory == nullptr) return "waiting for the device";
+  return fmt::format("waiting to finish with rank {}",
+                     fmt::join(program_->source->plan.peers, ", rank "));
+}
+
+std::optional<Seat> StreamOperation::stranger() const {
+  return walking_ == nullptr ? std::nullopt : walking_->stranger();
 }
 
 void StreamOperation::throw_failure() const {

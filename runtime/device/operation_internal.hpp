@@ -7,9 +7,11 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "runtime/device/execution_internal.hpp"
+#include "runtime/device/walking_internal.hpp"
 #include "runtime/execution/activity_internal.hpp"
 #include "runtime/execution/departure_internal.hpp"
 #include "runtime/execution/engine_internal.hpp"
@@ -62,6 +64,9 @@ class StreamOperation final : public Activity {
   enum class State : std::uint8_t { Waiting, Running, Ending, Done, Failed };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   void begin();
+  void walk(const Buffers& buffers);
+  /// Whose message belonged to another call.
+  [[nodiscard]] std::optional<Seat> stranger() const;
   bool end_if_left();
   void end();
   void finish(State outcome);
@@ -81,7 +86,10 @@ class StreamOperation final : public Activity {
   FlagPool::Flag flag_;
   BlockPool::Block work_;
   Needs needs_;
-  std::unique_ptr<DeviceExecution> execution_;
+  std::unique_ptr<DeviceExecution> execution_;  ///< where the collective is messages
+  Walking* walking_ = nullptr;                  ///< where it is one kernel
+  Walking::Launch launch_;
+  std::uint64_t ticket_ = 0;
   Departure departure_;
   std::uint64_t mark_ = 0;  ///< of `compute`: when the ending is done
 

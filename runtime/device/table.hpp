@@ -8,12 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/device/walk.hpp"
 #include "runtime/kernels/data_type.hpp"
 
 namespace multitree::runtime::device {
 
 /// Raised whenever the table changes: a library of another version is refused.
-inline constexpr std::uint32_t kTableVersion = 1;
+inline constexpr std::uint32_t kTableVersion = 2;
 
 using Stream = void*;  ///< a cudaStream_t; null is the legacy default stream
 using Event = void*;
@@ -99,6 +100,11 @@ struct Table {
   /// data[i] = data[i] / ranks; integers truncate.
   Status (*divide)(void* self, void* data, std::size_t count, DataType type, std::uint32_t ranks,
                    Stream stream) = nullptr;
+
+  /// Blocks that a walk has; all of them run at the same time. 0: the device cannot walk.
+  std::uint32_t walk_blocks = 0;
+  /// A whole collective as one kernel. Pointers but `steps` and `lanes` may be mapped memory.
+  Status (*walk)(void* self, const Walk* walk, DataType type, ReduceOp op, Stream stream) = nullptr;
 
   /// \pre `memory` is from allocate()
   Status (*share)(void* self, void* memory, Handle* handle) = nullptr;

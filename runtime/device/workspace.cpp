@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <mutex>
 
 #include "topologies/error.hpp"
 
@@ -40,6 +41,7 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
     }
   }
   const std::vector<std::string> reaches = bootstrap.all_gather(reach, deadline);
+  std::ptrdiff_t mapped = 0;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     if (reaches[r].size() != ranks) {
       throw Error(ErrorCode::Transport,
@@ -48,7 +50,9 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
     }
     if (reaches[r][index(self)] == 'm') routes.send[r] = Route::Mapped;
     routes.any_mapped = routes.any_mapped || reaches[r].find('m') != std::string::npos;
+    mapped += std::ranges::count(reaches[r], 'm');
   }
+  routes.all_mapped = mapped == static_cast<std::ptrdiff_t>(ranks) * (ranks - 1);
   return routes;
 }
 
@@ -95,6 +99,13 @@ void Workspace::reserve(const Needs& needs) {
   if (needs.shared != 0) shared.reserve(needs.bytes, needs.shared);
   if (needs.works != 0) work.reserve(needs.work, needs.works);
   flags.reserve();
+}
+
+void bury(std::shared_ptr<const void> memory) {
+  static std::mutex mutex;
+  static auto* graves = new std::vector<std::shared_ptr<const void>>();  // outlives every thread
+  const std::scoped_lock lock(mutex);
+  graves->push_back(std::move(memory));
 }
 
 std::byte* Mappings::map(Seat owner, std::uint32_t arena, const Handle& handle) {

@@ -25,6 +25,7 @@ enum class Route : std::uint8_t {
 struct Routes {
   std::vector<Route> send, receive;  ///< by seat
   bool any_mapped = false;           ///< somewhere in the job; all ranks agree on it
+  bool all_mapped = false;           ///< everywhere in the job
 };
 
 /// What tells devices apart, by seat; empty for one without one.
@@ -71,11 +72,17 @@ struct Needs {
   void enlarge(const Needs& other);
 };
 
+class Walking;
+
+/// Memory that a device or a peer may still use is left to the end of the process.
+void bury(std::shared_ptr<const void> memory);
+
 /// Made at the first collective on device memory. Three streams: what leaves device memory, what
 /// enters it, and reductions.
 struct Workspace {
-  Workspace(std::shared_ptr<const Device> owner, Routes all_routes)
-      : device(std::move(owner)), routes(std::move(all_routes)) {}
+  Workspace(std::shared_ptr<const Device> owner, Routes all_routes,
+            std::shared_ptr<Walking> all_walking = nullptr)
+      : device(std::move(owner)), routes(std::move(all_routes)), walking(std::move(all_walking)) {}
 
   bool poll() {
     const bool a = out.poll(), b = in.poll(), c = compute.poll();
@@ -88,6 +95,7 @@ struct Workspace {
 
   std::shared_ptr<const Device> device;  ///< first: the others need it to the end
   Routes routes;
+  std::shared_ptr<Walking> walking;  ///< null where collectives are messages
   Timeline out{*device}, in{*device}, compute{*device};
   BlockPool pinned{*device, BlockPool::Kind::Pinned};
   BlockPool scratch{*device, BlockPool::Kind::Device};

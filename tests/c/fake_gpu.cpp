@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 
+#include "device_support.hpp"
 #include "fake_device.hpp"
 
 namespace {

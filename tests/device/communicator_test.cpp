@@ -28,14 +28,13 @@ CommunicatorOptions cut_for(std::shared_ptr<const device::Device> device, std::s
 
 /// A fake for each rank, each with delays of its own.
 std::shared_ptr<const device::Device> fake_of(const Bootstrap& bootstrap, std::uint64_t seed,
-                                              bool mappable, bool waits = true) {
-  FakeOptions options{.seed = seed * 100 + index(bootstrap.seat())};
-  options.mappable = mappable;
+                                              Reach reach, bool waits = true) {
+  FakeOptions options = fake_options(reach, seed * 100 + index(bootstrap.seat()), bootstrap.seat());
   options.waits_for_values = waits;
   return make_fake_device(options);
 }
 
-class Routes : public ::testing::TestWithParam<bool> {};
+class Routes : public ::testing::TestWithParam<Reach> {};
 
 TEST_P(Routes, EveryCollectiveTypeAndOperator) {
   for (const std::uint32_t n : {1U, 2U, 4U}) {
@@ -135,8 +134,8 @@ TEST_P(Routes, StreamsOrderCollectives) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(StagedAndMapped, Routes, ::testing::Bool(),
-                         [](const auto& made) { return made.param ? "Mapped" : "Staged"; });
+INSTANTIATE_TEST_SUITE_P(All, Routes, ::testing::ValuesIn(kReaches),
+                         [](const auto& made) { return name_of(made.param); });
 
 /// Which reductions are joined follows from the schedule: delays do not change a bit.
 TEST(DeviceResults, DoNotDependOnDelays) {
@@ -148,7 +147,7 @@ TEST(DeviceResults, DoNotDependOnDelays) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     std::vector<std::vector<std::uint16_t>> results(kRanks, std::vector<std::uint16_t>(kCount));
     run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      const auto fake = fake_of(*bootstrap, seed, seed % 2 == 0);
+      const auto fake = fake_of(*bootstrap, seed, seed % 2 == 0 ? Reach::Mapped : Reach::Staged);
       Communicator communicator(bootstrap, {schedule}, cut_for(fake, 200));
       Values values(DataType::Float16, kCount);
       for (std::size_t i = 0; i < kCount; ++i) {
@@ -170,7 +169,7 @@ TEST(DeviceBuffers, MixWithHostBuffersOfOtherRanks) {
   constexpr std::uint32_t kRanks = 4;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const bool with = index(bootstrap->seat()) % 2 == 0;
-    const auto fake = with ? fake_of(*bootstrap, 5, false) : nullptr;
+    const auto fake = with ? fake_of(*bootstrap, 5, Reach::Staged) : nullptr;
     Communicator communicator(bootstrap, ring_schedules(kRanks), cut_for(fake, 600));
     for (const Collective collective : all_collectives()) {
       if (with) {
@@ -189,7 +188,7 @@ TEST(DeviceBuffers, MixWithHostBuffersOfOtherRanks) {
 TEST(DeviceBuffers, WorkWithoutHoldingStreams) {
   constexpr std::uint32_t kRanks = 2;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto fake = fake_of(*bootstrap, 5, false, false);
+    const auto fake = fake_of(*bootstrap, 5, Reach::Staged, false);
     Communicator communicator(bootstrap, ring_schedules(kRanks), cut_for(fake, 600));
     const OwnedStream stream(*fake);
     for (const Collective collective : all_collectives()) {

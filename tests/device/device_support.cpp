@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cstring>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 #include "fake_device.hpp"
 
@@ -40,6 +43,13 @@ double wanted(Collective collective, DataType type, ReduceOp op, std::uint32_t r
 }
 
 }  // namespace
+
+FakeOptions fake_options(Reach reach, std::uint64_t seed, Seat seat) {
+  FakeOptions options{.seed = seed};
+  options.mappable = reach != Reach::Staged;
+  if (reach == Reach::Walked) options.unit = std::to_string(index(seat));
+  return options;
+}
 
 Request start_on(Communicator& c, Collective collective, const void* send, void* recv,
                  std::size_t count, DataType type, ReduceOp op, device::Stream stream) {
@@ -101,6 +111,41 @@ void check_on_device(Communicator& communicator, const device::Device& device,
       fail(fmt::format("element {} is {}, not {}", i, result.get(i), want));
     }
   }
+}
+
+void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag) {
+  device.wait_value(stream, flag, 1);
+}
+
+void synchronize(const device::Device& device, device::Stream stream) {
+  const device::Event event = device.create_event();
+  device.record(event, stream);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!device.query(event)) {
+    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("stream stands still");
+    std::this_thread::yield();
+  }
+  device.destroy_event(event);
+}
+
+void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
+            device::Stream stream) {
+  if (bytes == 0) return;
+  void* pinned = device.allocate_pinned(bytes);
+  std::memcpy(pinned, from, bytes);
+  device.copy(to, pinned, bytes, stream);
+  synchronize(device, stream);
+  device.free_pinned(pinned);
+}
+
+void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
+              device::Stream stream) {
+  if (bytes == 0) return;
+  void* pinned = device.allocate_pinned(bytes);
+  device.copy(pinned, from, bytes, stream);
+  synchronize(device, stream);
+  std::memcpy(to, pinned, bytes);
+  device.free_pinned(pinned);
 }
 
 }  // namespace multitree::runtime::test

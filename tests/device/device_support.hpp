@@ -3,14 +3,27 @@
 /// Collectives on device memory against reference results; for the fake and for CUDA alike.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
+#include "fake_device.hpp"
 #include "runtime/communicator.hpp"
 #include "runtime/device/device.hpp"
 #include "support.hpp"
 
 namespace multitree::runtime::test {
+
+/// How the fakes of a test reach each other; Walked: by one kernel a collective, which asks for a
+/// device of its own for each rank.
+enum class Reach : std::uint8_t { Staged, Mapped, Walked };
+inline constexpr std::array kReaches{Reach::Staged, Reach::Mapped, Reach::Walked};
+constexpr const char* name_of(Reach reach) {
+  return std::array{"Staged", "Mapped", "Walked"}[static_cast<std::size_t>(reach)];
+}
+/// Of the rank at `seat`.
+FakeOptions fake_options(Reach reach, std::uint64_t seed, Seat seat);
 
 /// Memory of a device, freed at the end.
 class DeviceBuffer {
@@ -53,5 +66,17 @@ void check_on_device(Communicator& communicator, const device::Device& device,
 /// Starts a collective of any kind in the order of a stream.
 Request start_on(Communicator& communicator, Collective collective, const void* send, void* recv,
                  std::size_t count, DataType type, ReduceOp op, device::Stream stream);
+
+/// What a stream runs before what comes after it: nothing, until `*flag` is 1.
+void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag);
+
+/// Lets all that is on the stream run; throws std::runtime_error after 30 s.
+void synchronize(const device::Device& device, device::Stream stream);
+
+/// Host to device and back by pinned memory and `stream`, and waits for it.
+void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
+            device::Stream stream);
+void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
+              device::Stream stream);
 
 }  // namespace multitree::runtime::test

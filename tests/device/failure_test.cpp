@@ -38,12 +38,13 @@ std::string outcome(Request& request) {
   return "";
 }
 
-class Failures : public ::testing::TestWithParam<bool> {
+class Failures : public ::testing::TestWithParam<Reach> {
  protected:
-  [[nodiscard]] static std::shared_ptr<const device::Device> fake(std::uint64_t seed,
+  [[nodiscard]] static std::shared_ptr<const device::Device> fake(const Bootstrap& bootstrap,
+                                                                  std::uint64_t seed,
                                                                   std::uint64_t fail_after = 0) {
-    FakeOptions options{.seed = seed};
-    options.mappable = GetParam();
+    FakeOptions options =
+        fake_options(GetParam(), seed + index(bootstrap.seat()), bootstrap.seat());
     options.fail_after = fail_after;
     return make_fake_device(options);
   }
@@ -53,7 +54,7 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
   constexpr std::uint32_t kRanks = 3;
   std::atomic<int> told{0}, started{0};
   const auto errors = try_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(index(bootstrap->seat()) + 1);
+    const auto device = fake(*bootstrap, 1);
     Communicator communicator(bootstrap, ring_schedules(kRanks), within(device, 20'000));
     communicator.barrier();
     if (bootstrap->seat() == Seat{1}) {
@@ -93,7 +94,7 @@ TEST_P(Failures, ADeadPeerLetsTheStreamGoOn) {
 
 TEST_P(Failures, ASilentPeerIsNoticed) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(index(bootstrap->seat()) + 7);
+    const auto device = fake(*bootstrap, 7);
     Communicator communicator(bootstrap, ring_schedules(2), within(device, 300));
     if (bootstrap->seat() == Seat{0}) {
       const DeviceBuffer buffer(*device, kElements * 4);
@@ -112,7 +113,7 @@ TEST_P(Failures, ASilentPeerIsNoticed) {
 /// Before the stream has come to a collective no deadline of ours runs, as it may have much to do.
 TEST_P(Failures, ABusyStreamIsNoFailure) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(index(bootstrap->seat()) + 20);
+    const auto device = fake(*bootstrap, 20);
     Communicator communicator(bootstrap, ring_schedules(2), within(device, 200));
     const OwnedStream stream(*device);
     auto* flag = static_cast<std::uint32_t*>(device->allocate_pinned(4));
@@ -135,7 +136,7 @@ TEST_P(Failures, ABusyStreamIsNoFailure) {
 
 TEST_P(Failures, AbortEndsWhatIsOutstanding) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(index(bootstrap->seat()) + 40);
+    const auto device = fake(*bootstrap, 40);
     Communicator communicator(bootstrap, ring_schedules(2), within(device, 20'000));
     if (bootstrap->seat() == Seat{1}) {
       while (!bootstrap->failure()) std::this_thread::yield();
@@ -157,8 +158,7 @@ TEST_P(Failures, AbortEndsWhatIsOutstanding) {
 TEST_P(Failures, AFailingDeviceIsReported) {
   for (const std::uint64_t after : {1U, 2U, 3U, 8U, 20U, 60U, 150U, 400U}) {
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      const auto device =
-          fake(after + index(bootstrap->seat()), bootstrap->seat() == Seat{0} ? after : 0);
+      const auto device = fake(*bootstrap, after, bootstrap->seat() == Seat{0} ? after : 0);
       Communicator communicator(bootstrap, ring_schedules(2), within(device, 20'000));
       const DeviceBuffer buffer(*device, kElements * 4);
       while (true) {
@@ -174,7 +174,7 @@ TEST_P(Failures, AFailingDeviceIsReported) {
 /// Dropped communicators finish what was put on streams.
 TEST_P(Failures, TheDestructorFinishesStreams) {
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto device = fake(index(bootstrap->seat()) + 60);
+    const auto device = fake(*bootstrap, 60);
     const OwnedStream stream(*device);
     const DeviceBuffer buffer(*device, kElements * 4);
     std::vector<float> values(kElements, 1.0F);
@@ -191,8 +191,8 @@ TEST_P(Failures, TheDestructorFinishesStreams) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(StagedAndMapped, Failures, ::testing::Bool(),
-                         [](const auto& made) { return made.param ? "Mapped" : "Staged"; });
+INSTANTIATE_TEST_SUITE_P(All, Failures, ::testing::ValuesIn(kReaches),
+                         [](const auto& made) { return name_of(made.param); });
 
 }  // namespace
 }  // namespace multitree::runtime::test

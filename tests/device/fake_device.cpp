@@ -6,17 +6,15 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <random>
-#include <stdexcept>
-#include <thread>
 
 #include "fake_memory.hpp"
+#include "fake_walk.hpp"
 #include "reduction_model.hpp"
 #include "runtime/kernels/reduce.hpp"
 
@@ -49,6 +47,7 @@ class Fake {
 
   std::mutex& mutex() { return mutex_; }
   FakeMemory& memory() { return memory_; }
+  FakeCounts& counts() { return counts_; }
   const FakeOptions& options() const { return options_; }
 
   /// The words of the first failure, which all later calls return too.
@@ -108,6 +107,7 @@ class Fake {
   std::map<Event, std::shared_ptr<FakeEvent>> events_;
   std::uintptr_t last_stream_ = 0, last_event_ = 0;
   std::uint64_t put_ = 0;
+  FakeCounts counts_;
   Status failure_ = nullptr;
 };
 
@@ -148,6 +148,7 @@ Status record(void* self, Event event, Stream stream) {
   return locked(self, [&](Fake& d) {
     const std::shared_ptr<FakeEvent> recorded = d.event(event);
     const std::uint64_t number = ++recorded->recorded;
+    ++d.counts().records;
     return d.put(stream, {{}, [recorded, number] { recorded->reached = number; }});
   });
 }
@@ -164,6 +165,7 @@ Status wait_event(void* self, Stream stream, Event event) {
   return locked(self, [&](Fake& d) {
     const std::shared_ptr<FakeEvent> awaited = d.event(event);
     const std::uint64_t number = awaited->recorded;
+    ++d.counts().event_waits;
     return d.put(stream, {[awaited, number] { return awaited->reached >= number; }, {}});
   });
 }
@@ -195,6 +197,8 @@ std::byte* reach(const void* pointer, std::size_t bytes) {
 Status copy(void* self, void* to, const void* from, std::size_t bytes, Stream stream) {
   return locked(self, [&](Fake& d) {
     const std::size_t half = bytes / 2;
+    ++d.counts().copies;
+    d.counts().copied_bytes += bytes;
     for (const auto& [begin, size] :
          {std::pair{std::size_t{0}, half}, std::pair{half, bytes - half}}) {
       if (size == 0) continue;
@@ -235,6 +239,7 @@ Status reduce_inputs(void* self, const device::Reduction* reduction, Stream stre
     const device::Reduction r = *reduction;
     if (r.input_count < 2 || r.input_count > device::kMaxInputs) return d.fail("number of inputs");
     const std::size_t half = r.count / 2;
+    ++d.counts().kernels;
     d.put(stream, {{}, [&d, r, half] { reduce_part(d, r, 0, half); }});
     return d.put(stream, {{}, [&d, r, half] { reduce_part(d, r, half, r.count - half); }});
   });
@@ -243,6 +248,7 @@ Status reduce_inputs(void* self, const device::Reduction* reduction, Stream stre
 Status divide(void* self, void* data, std::size_t count, DataType type, std::uint32_t ranks,
               Stream stream) {
   return locked(self, [&](Fake& d) {
+    ++d.counts().kernels;
     return d.put(stream, {{}, [&d, data, count, type, ranks] {
                             std::byte* memory = reach(data, count * size_of(type));
                             if (memory == nullptr) {
@@ -251,6 +257,18 @@ Status divide(void* self, void* data, std::size_t count, DataType type, std::uin
                             }
                             finish_reduction(memory, count, type, ReduceOp::Avg, ranks);
                           }});
+  });
+}
+
+/// Runs beside the streams, as its blocks wait for those of other devices.
+Status walk(void* self, const device::Walk* walk, DataType type, ReduceOp op, Stream stream) {
+  return locked(self, [&](Fake& d) {
+    ++d.counts().kernels;
+    auto running = std::make_shared<FakeWalk>(*walk, type, op);
+    d.put(stream, {{}, [&d, running] {
+                     if (!running->start()) d.fail("walk outside of allocated memory");
+                   }});
+    return d.put(stream, {[running] { return running->over(); }, {}});
   });
 }
 
@@ -321,6 +339,7 @@ void set_streams(device::Table& t) {
   t.copy = copy;
   t.reduce = reduce_inputs;
   t.divide = divide;
+  t.walk = walk;
 }
 
 device::Table functions() {
@@ -338,45 +357,17 @@ device::Table functions() {
 std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& options) {
   device::Table table = functions();
   table.self = new Fake(options);
+  table.walk_blocks = options.walk_blocks;
   table.identity.process = static_cast<std::uint64_t>(::getpid());
   std::strncpy(table.identity.host.data(), "fake", table.identity.host.size() - 1);
   std::strncpy(table.identity.unit.data(), options.unit.c_str(), table.identity.unit.size() - 1);
   return std::make_shared<const device::Device>(table);
 }
 
-void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag) {
-  device.wait_value(stream, flag, 1);
-}
-
-void synchronize(const device::Device& device, device::Stream stream) {
-  const device::Event event = device.create_event();
-  device.record(event, stream);
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (!device.query(event)) {
-    if (std::chrono::steady_clock::now() > until) throw std::runtime_error("stream stands still");
-    std::this_thread::yield();
-  }
-  device.destroy_event(event);
-}
-
-void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
-            device::Stream stream) {
-  if (bytes == 0) return;
-  void* pinned = device.allocate_pinned(bytes);
-  std::memcpy(pinned, from, bytes);
-  device.copy(to, pinned, bytes, stream);
-  synchronize(device, stream);
-  device.free_pinned(pinned);
-}
-
-void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
-              device::Stream stream) {
-  if (bytes == 0) return;
-  void* pinned = device.allocate_pinned(bytes);
-  device.copy(pinned, from, bytes, stream);
-  synchronize(device, stream);
-  std::memcpy(to, pinned, bytes);
-  device.free_pinned(pinned);
+FakeCounts counts_of(const device::Device& device) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  return d.counts();
 }
 
 }  // namespace multitree::runtime::test

@@ -16,10 +16,19 @@ struct FakeOptions {
   std::uint64_t seed = 1;
   std::size_t bytes = 64U << 20;  ///< of device memory
   std::string unit = "0";
-  bool mappable = false;         ///< whether other fakes of this process can map its memory
-  bool waits_for_values = true;  ///< whether a stream can be held
-  std::uint64_t fail_after = 0;  ///< work put on streams until the device fails; 0: never
+  bool mappable = false;          ///< whether other fakes of this process can map its memory
+  bool waits_for_values = true;   ///< whether a stream can be held
+  std::uint32_t walk_blocks = 2;  ///< of a collective's kernel; 0: there is none
+  std::uint64_t fail_after = 0;   ///< work put on streams until the device fails; 0: never
 };
+
+/// What was put on a fake's streams since it was made.
+struct FakeCounts {
+  std::uint64_t copies = 0, copied_bytes = 0;
+  std::uint64_t kernels = 0;  ///< reductions, divisions and walks
+  std::uint64_t records = 0, event_waits = 0;
+};
+FakeCounts counts_of(const device::Device& device);
 
 /// Streams are queues. Whenever somebody asks for an event, a random number of items of randomly
 /// chosen streams run; copies and reductions in two halves, apart in time. Device memory is mapped
@@ -30,17 +39,5 @@ std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& option
 /// For transports of tests: where the host finds what a device pointer points to; null if it is no
 /// fake's memory.
 std::byte* behind(const void* pointer);
-
-/// What a stream runs before what comes after it: nothing, until `*flag` is 1.
-void hold_stream(const device::Device& device, device::Stream stream, std::uint32_t* flag);
-
-/// Lets all that is on the stream run; throws std::runtime_error after 30 s.
-void synchronize(const device::Device& device, device::Stream stream);
-
-/// Host to device and back by pinned memory and `stream`, and waits for it.
-void upload(const device::Device& device, void* to, const void* from, std::size_t bytes,
-            device::Stream stream);
-void download(const device::Device& device, void* to, const void* from, std::size_t bytes,
-              device::Stream stream);
 
 }  // namespace multitree::runtime::test

@@ -10,6 +10,7 @@
 
 #include "runtime/device/cuda/arithmetic.cuh"
 #include "runtime/device/cuda/kernels_internal.hpp"
+#include "runtime/device/cuda/walk.cuh"
 
 namespace multitree::runtime::device::cuda {
 
@@ -208,6 +209,8 @@ cudaError_t load_kernels() {
                 ? error
                 : load_by_inputs<T, F>(std::make_integer_sequence<unsigned, kMaxInputs - 1>())),
    ...);
+  ((error = error != cudaSuccess ? error : cudaFuncGetAttributes(&attributes, walk_kernel<T, F>)),
+   ...);
   return error;
 }
 
@@ -215,6 +218,8 @@ template <typename T>
 Launchers launchers() {
   return {{&launch_reduce<T, Add>, &launch_reduce<T, Multiply>, &launch_reduce<T, Minimum>,
            &launch_reduce<T, Maximum>, &launch_reduce<T, Add>},
+          {&launch_walk<T, Add>, &launch_walk<T, Multiply>, &launch_walk<T, Minimum>,
+           &launch_walk<T, Maximum>, &launch_walk<T, Add>},
           &launch_divide<T>,
           &load_kernels<T, Add, Multiply, Minimum, Maximum>};
 }

@@ -23,8 +23,12 @@ using ReduceLauncher = cudaError_t (*)(const Reduction& reduction, const Launch&
 using DivideLauncher = cudaError_t (*)(void* data, std::size_t count, std::uint32_t ranks,
                                        const Launch& launch);
 
+/// Puts a collective's kernel on the stream. \pre walk.blocks run at the same time
+using WalkLauncher = cudaError_t (*)(const Walk& walk, cudaStream_t stream);
+
 struct Launchers {
   std::array<ReduceLauncher, 5> reduce{};  ///< by ReduceOp
+  std::array<WalkLauncher, 5> walk{};      ///< by ReduceOp
   DivideLauncher divide = nullptr;
   cudaError_t (*load)() = nullptr;  ///< all of them, into the current device
 };

@@ -9,6 +9,7 @@
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
@@ -201,6 +202,15 @@ Status divide(void* self, void* data, std::size_t count, DataType type, std::uin
       data, count, ranks, {stream_of(stream), c.multiprocessors}));
 }
 
+/// Enough to fill the links between two devices; each needs a multiprocessor to itself.
+constexpr std::uint32_t kWalkBlocks = 32;
+
+Status walk(void* self, const Walk* call, DataType type, ReduceOp op, Stream stream) {
+  const Current current(self);
+  const Launchers& launchers = context(self).launchers[static_cast<std::size_t>(type)];
+  return words(launchers.walk[static_cast<std::size_t>(op)](*call, stream_of(stream)));
+}
+
 static_assert(sizeof(cudaIpcMemHandle_t) <= sizeof(Handle::bytes));
 
 Status share(void* self, void* memory, Handle* handle) {
@@ -287,7 +297,9 @@ Status fill(Context& c, Table* table) {
   if (const Status s = words(cudaGetDeviceProperties(&properties, c.device))) return s;
   std::array<char, 32> bus{};
   if (const Status s = words(cudaDeviceGetPCIBusId(bus.data(), bus.size(), c.device))) return s;
-  if (properties.major < 8) return "the kernels are compiled for compute capability 8.0 and above";
+  if (properties.major * 10 + properties.minor < 75) {
+    return "the kernels are compiled for compute capability 7.5 and above";
+  }
   c.multiprocessors = static_cast<std::uint32_t>(properties.multiProcessorCount);
   c.description = std::string(properties.name) + " " + bus.data();
   c.launchers = {int8_launchers(), uint8_launchers(),  int32_launchers(), int64_launchers(),
@@ -344,6 +356,8 @@ extern "C" __attribute__((visibility("default"))) Status multitree_device_open(
   table->copy = copy;
   table->reduce = reduce;
   table->divide = divide;
+  table->walk = walk;
+  table->walk_blocks = std::min(kWalkBlocks, context(table->self).multiprocessors);
   table->share = share;
   table->can_map = can_map;
   table->map = map;

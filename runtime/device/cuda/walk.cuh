@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A collective as one kernel (runtime/device/walk.hpp): what a block does for all of its threads.
+#pragma once
+
+#include "runtime/device/cuda/arithmetic.cuh"
+#include "runtime/device/cuda/kernels_internal.hpp"
+#include "runtime/device/walk.hpp"
+
+namespace multitree::runtime::device::cuda {
+
+constexpr unsigned kWalkThreads = 512;
+/// Looks at a counter between two at the host's word, which is far away.
+constexpr unsigned kWalkPatience = 4096;
+
+/// Counters are read and written by other devices: at the scope of the system, and only they order
+/// what is read and written besides. In PTX, as it has the same words from compute capability 7.0
+/// on.
+__device__ inline std::uint64_t load_acquire(const std::uint64_t* counter) {
+  std::uint64_t value;
+  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(counter) : "memory");
+  return value;
+}
+__device__ inline void store_release(std::uint64_t* counter, std::uint64_t value) {
+  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(counter), "l"(value) : "memory");
+}
+
+/// The Machine of a Walker. Thread 0 waits and publishes; barriers of the block carry the order to
+/// and from the others.
+template <typename T, typename F>
+class BlockMachine {
+ public:
+  __device__ explicit BlockMachine(const std::uint32_t* given_up) : given_up_(given_up) {}
+
+  __device__ std::uint32_t block() const { return blockIdx.x; }
+
+  __device__ bool wait(const std::uint64_t* counter, std::uint64_t value) {
+    __shared__ bool reached;
+    if (threadIdx.x == 0) reached = spin(counter, value);
+    __syncthreads();
+    const bool result = reached;
+    __syncthreads();
+    return result;
+  }
+  __device__ void publish(std::uint64_t* counter, std::uint64_t value) {
+    __syncthreads();
+    if (threadIdx.x == 0) store_release(counter, value);
+  }
+
+  __device__ void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    move(
+        reinterpret_cast<T*>(to), bytes / sizeof(T), from,
+        [](const Inputs2& in, std::uint64_t i) { return in.first[i]; }, from);
+  }
+  __device__ void reduce(std::byte* to, const std::byte* first, const std::byte* second,
+                         std::uint64_t bytes) {
+    using A = Arithmetic<T>;
+    move(
+        reinterpret_cast<T*>(to), bytes / sizeof(T), first,
+        [](const Inputs2& in, std::uint64_t i) {
+          return A::store(F()(A::load(in.first[i]), A::load(in.second[i])));
+        },
+        second);
+  }
+
+  __device__ void mark(std::byte* place, std::uint64_t tag) {
+    if (threadIdx.x == 0) *reinterpret_cast<std::uint64_t*>(place) = tag;
+  }
+  __device__ std::uint64_t marked(const std::byte* place) {
+    return *reinterpret_cast<const volatile std::uint64_t*>(place);
+  }
+  __device__ void report(std::uint32_t* word, std::uint32_t value) {
+    if (threadIdx.x == 0) *static_cast<volatile std::uint32_t*>(word) = value;
+  }
+
+ private:
+  struct alignas(kWalkVector) Vector {
+    T element[kWalkVector / sizeof(T)];
+  };
+  struct Inputs2 {
+    const T* first;
+    const T* second;
+  };
+
+  __device__ bool spin(const std::uint64_t* counter, std::uint64_t value) {
+    for (unsigned round = 1; load_acquire(counter) < value; ++round) {
+      if (round % kWalkPatience != 0) continue;
+      if (*static_cast<const volatile std::uint32_t*>(given_up_) != 0) return false;
+    }
+    return true;
+  }
+
+  /// to[i] = f(first, second, i): 16 bytes a thread where all pointers allow it, which they do
+  /// behind the first `head` elements if they are equally far from a multiple of that.
+  template <typename Function>
+  __device__ void move(T* to, std::uint64_t count, const std::byte* first, Function f,
+                       const std::byte* second) {
+    const Inputs2 inputs{reinterpret_cast<const T*>(first), reinterpret_cast<const T*>(second)};
+    const auto offset = [](const void* p) {
+      return reinterpret_cast<std::uintptr_t>(p) % kWalkVector;
+    };
+    constexpr std::uint64_t kElements = kWalkVector / sizeof(T);
+    const bool congruent = offset(to) == offset(first) && offset(to) == offset(second);
+    std::uint64_t head = congruent ? (kWalkVector - offset(to)) % kWalkVector / sizeof(T) : count;
+    if (head > count) head = count;
+    const std::uint64_t vectors = (count - head) / kElements;
+    for (std::uint64_t v = threadIdx.x; v < vectors; v += blockDim.x) {
+      const std::uint64_t at = head + v * kElements;
+      Vector a = *reinterpret_cast<const Vector*>(inputs.first + at);
+      const Vector b = *reinterpret_cast<const Vector*>(inputs.second + at);
+      const Inputs2 loaded{a.element, b.element};
+      Vector result;
+#pragma unroll
+      for (unsigned e = 0; e < kElements; ++e) result.element[e] = f(loaded, e);
+      *reinterpret_cast<Vector*>(to + at) = result;
+    }
+    const std::uint64_t tail = head + vectors * kElements;
+    const std::uint64_t loose = head + (count - tail);
+    for (std::uint64_t i = threadIdx.x; i < loose; i += blockDim.x) {
+      const std::uint64_t at = i < head ? i : tail + (i - head);
+      to[at] = f(inputs, at);
+    }
+  }
+
+  const std::uint32_t* given_up_;
+};
+
+template <typename T, typename F>
+__global__ void __launch_bounds__(kWalkThreads) walk_kernel(const __grid_constant__ Walk walk) {
+  BlockMachine<T, F> machine(walk.given_up);
+  Walker<BlockMachine<T, F>>(machine, walk).run();
+}
+
+template <typename T, typename F>
+cudaError_t launch_walk(const Walk& walk, cudaStream_t stream) {
+  walk_kernel<T, F><<<walk.blocks, kWalkThreads, 0, stream>>>(walk);
+  return cudaGetLastError();
+}
+
+}  // namespace multitree::runtime::device::cuda

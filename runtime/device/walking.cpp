@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The memory that ranks map of each other for walking, and launches.
+#include "runtime/device/walking_internal.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::device {
+namespace {
+
+/// In words_.
+enum : std::size_t { kGivenUp = 0, kStranger = 1 };
+constexpr std::size_t kWordsBytes = 256;
+
+/// Kernels that wait for each other have to run at the same time, which those of one device may
+/// not: each rank needs one of its own.
+bool have_devices_of_their_own(const Identities& identities) {
+  std::set<std::string> units;
+  for (const std::string& bytes : identities) {
+    Identity identity;
+    if (bytes.size() != sizeof identity) return false;
+    std::memcpy(&identity, bytes.data(), sizeof identity);
+    units.insert(std::string(identity.host.data()) + " " + identity.unit.data());
+  }
+  return units.size() == identities.size();
+}
+
+}  // namespace
+
+/// What ranks tell each other.
+struct Walking::Offer {
+  Handle handle;
+  std::uint64_t arena_bytes = 0;  ///< places are laid alike only if these are equal
+  std::uint32_t blocks = 0;       ///< 0: cannot walk
+};
+
+std::shared_ptr<Walking> Walking::join(Bootstrap& bootstrap,
+                                       const std::shared_ptr<const Device>& device,
+                                       const Identities& identities, const Routes& routes,
+                                       std::size_t segment_bytes, Deadline deadline) {
+  // All ranks see the same, so all return here or none.
+  if (bootstrap.size() < 2 || !routes.all_mapped || !have_devices_of_their_own(identities)) {
+    return nullptr;
+  }
+  std::shared_ptr<Walking> made;
+  Offer mine;
+  try {  // without memory for it, or handles of it, collectives are messages
+    made.reset(new Walking(device, bootstrap.seat(), bootstrap.size(), segment_bytes));
+    made->open();
+    mine = {made->blocks_ == 0 ? Handle{} : device->share(made->arena_), made->arena_bytes(),
+            made->blocks_};
+  } catch (const Error&) {
+    mine = {};
+  }
+  const std::vector<std::string> offers = bootstrap.all_gather(
+      std::string(reinterpret_cast<const char*>(&mine), sizeof mine), deadline);
+  const bool mapped = mine.blocks != 0 && made->map(offers, mine);
+  const std::vector<std::string> answers = bootstrap.all_gather(mapped ? "y" : "n", deadline);
+  if (std::ranges::all_of(answers, [](const std::string& answer) { return answer == "y"; })) {
+    return made;
+  }
+  if (made != nullptr) made->let_go();
+  bootstrap.all_gather("", deadline);  // nobody frees what is mapped
+  return nullptr;
+}
+
+bool Walking::map(const std::vector<std::string>& offers, const Offer& mine) {
+  for (std::uint32_t r = 0; r < ranks_; ++r) {
+    Offer offer;
+    if (offers[r].size() != sizeof offer) return false;
+    std::memcpy(&offer, offers[r].data(), sizeof offer);
+    if (offer.blocks != mine.blocks || offer.arena_bytes != mine.arena_bytes) return false;
+    try {
+      arenas_[r] = Seat{r} == self_ ? arena_ : mappings_.map(Seat{r}, 0, offer.handle);
+    } catch (const Error&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Walking::Walking(std::shared_ptr<const Device> device, Seat self, std::uint32_t ranks,
+                 std::size_t segment_bytes)
+    : device_(std::move(device)),
+      self_(self),
+      ranks_(ranks),
+      blocks_(device_->table().walk == nullptr ? 0 : device_->table().walk_blocks),
+      message_bytes_(std::max(segment_bytes, sizeof(double))),
+      place_bytes_(blocks_ == 0 ? 0 : walk_place_bytes(message_bytes_, blocks_)),
+      arenas_(ranks),
+      sent_(ranks),
+      received_(ranks),
+      mappings_(*device_) {}
+
+void Walking::open() {
+  if (blocks_ == 0) return;
+  words_ = static_cast<std::uint32_t*>(device_->allocate_pinned(kWordsBytes));
+  std::memset(words_, 0, kWordsBytes);
+  arena_ = static_cast<std::byte*>(device_->allocate(arena_bytes()));
+  // Counters begin at 0. The host cannot write them; what it copies is there when join() tells the
+  // others.
+  const std::size_t counters = 2 * counters_bytes();
+  void* const zeros = device_->allocate_pinned(counters);
+  std::memset(zeros, 0, counters);
+  Timeline timeline(*device_);
+  device_->copy(arena_ + ranks_ * places_bytes(), zeros, counters, timeline.stream());
+  timeline.mark();
+  while (!timeline.idle()) timeline.poll();
+  device_->free_pinned(zeros);
+}
+
+Walking::~Walking() {
+  mappings_.clear();
+  if (arena_ != nullptr) device_->free(arena_);
+  if (words_ != nullptr) device_->free_pinned(words_);
+}
+
+std::size_t Walking::places_bytes() const { return kWalkPlaces * blocks_ * place_bytes_; }
+std::size_t Walking::counters_bytes() const { return ranks_ * blocks_ * kWalkCounterStride; }
+std::size_t Walking::arena_bytes() const { return ranks_ * places_bytes() + 2 * counters_bytes(); }
+
+WalkLane Walking::lane_to(Seat peer) const {
+  const auto arrived = [this](std::byte* arena, Seat from) {
+    return arena + ranks_ * places_bytes() + index(from) * blocks_ * kWalkCounterStride;
+  };
+  std::byte* const there = arenas_[index(peer)];
+  WalkLane lane;
+  lane.seat = index(peer);
+  lane.places_there = there + index(self_) * places_bytes();
+  lane.arrived_there = reinterpret_cast<std::uint64_t*>(arrived(there, self_));
+  lane.consumed_there = reinterpret_cast<std::uint64_t*>(arrived(there, self_) + counters_bytes());
+  lane.places = arena_ + index(peer) * places_bytes();
+  lane.arrived = reinterpret_cast<std::uint64_t*>(arrived(arena_, peer));
+  lane.consumed = reinterpret_cast<std::uint64_t*>(arrived(arena_, peer) + counters_bytes());
+  lane.sent_before = sent_[index(peer)];
+  lane.received_before = received_[index(peer)];
+  return lane;
+}
+
+Needs Walking::needs(const Program& program) {
+  Needs needs;
+  needs.bytes = (program.tasks.size() + program.pieces.size()) * sizeof(WalkStep) +
+                program.plan->peers.size() * sizeof(WalkLane);
+  needs.pinned = needs.scratch = 1;
+  return needs;
+}
+
+Walking::Launch Walking::launch(Workspace& workspace, const Program& program, const Call& call) {
+  const WalkSteps list = walk_steps(program, call.input != call.data, call.result);
+  const std::vector<Seat>& peers = program.plan->peers;
+  std::vector<WalkLane> lanes;
+  for (std::size_t l = 0; l < peers.size(); ++l) {
+    lanes.push_back(lane_to(peers[l]));
+    lanes.back().sent = list.sent[l];
+    sent_[index(peers[l])] += list.sent[l];
+    received_[index(peers[l])] += list.received[l];
+  }
+  const std::size_t steps_bytes = list.steps.size() * sizeof(WalkStep);
+  const std::size_t lanes_bytes = lanes.size() * sizeof(WalkLane);
+  const std::size_t bytes = needs(program).bytes;
+  Launch launch{workspace.pinned.take(bytes), workspace.scratch.take(bytes)};
+  if (steps_bytes != 0) std::memcpy(launch.pinned.memory, list.steps.data(), steps_bytes);
+  if (lanes_bytes != 0) std::memcpy(launch.pinned.memory + steps_bytes, lanes.data(), lanes_bytes);
+  const Stream stream = workspace.compute.stream();
+  device_->copy(launch.list.memory, launch.pinned.memory, steps_bytes + lanes_bytes, stream);
+  Walk walk;
+  walk.steps = reinterpret_cast<const WalkStep*>(launch.list.memory);
+  walk.lanes = reinterpret_cast<const WalkLane*>(launch.list.memory + steps_bytes);
+  walk.step_count = static_cast<std::uint32_t>(list.steps.size());
+  walk.lane_count = static_cast<std::uint32_t>(lanes.size());
+  walk.blocks = blocks_;
+  walk.place_bytes = place_bytes_;
+  walk.tag = call.tag;
+  walk.input = call.input;
+  walk.data = call.data;
+  walk.given_up = words_ + kGivenUp;
+  walk.stranger = words_ + kStranger;
+  if (walk.step_count != 0) device_->walk(walk, call.type, call.op, stream);
+  ++turn_;
+  return launch;
+}
+
+void Walking::give_back(Workspace& workspace, Launch& launch) {
+  if (launch.pinned.memory != nullptr) workspace.pinned.give(launch.pinned);
+  if (launch.list.memory != nullptr) workspace.scratch.give(launch.list);
+  launch = {};
+}
+
+std::optional<Seat> Walking::stranger() const {
+  const std::uint32_t found = std::atomic_ref(words_[kStranger]).load(std::memory_order_acquire);
+  if (found == 0) return std::nullopt;
+  return Seat{found - 1};
+}
+
+void Walking::give_up() { std::atomic_ref(words_[kGivenUp]).store(1, std::memory_order_release); }
+
+}  // namespace multitree::runtime::device

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// A collective's kernel on the fake device.
+#include "fake_walk.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "fake_device.hpp"
+#include "fake_memory.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace multitree::runtime::test {
+namespace {
+
+/// A block of one thread.
+class ThreadMachine {
+ public:
+  ThreadMachine(std::uint32_t block, DataType type, ReduceOp op, const std::uint32_t* given_up)
+      : block_(block), type_(type), op_(op), given_up_(given_up) {}
+
+  [[nodiscard]] std::uint32_t block() const { return block_; }
+  bool wait(const std::uint64_t* counter, std::uint64_t value) {
+    while (load(counter) < value) {
+      if (load(given_up_) != 0) return false;
+      ::sched_yield();
+    }
+    return true;
+  }
+  void publish(std::uint64_t* counter, std::uint64_t value) {
+    std::atomic_ref(*counter).store(value, std::memory_order_release);
+  }
+  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
+    if (bytes != 0) std::memmove(to, from, bytes);
+  }
+  void reduce(std::byte* to, const std::byte* first, const std::byte* second, std::uint64_t bytes) {
+    runtime::reduce(to, first, second, bytes / size_of(type_), type_, op_);
+  }
+  void mark(std::byte* place, std::uint64_t tag) { std::memcpy(place, &tag, sizeof tag); }
+  std::uint64_t marked(const std::byte* place) {
+    std::uint64_t tag = 0;
+    std::memcpy(&tag, place, sizeof tag);
+    return tag;
+  }
+  void report(std::uint32_t* word, std::uint32_t value) {
+    std::atomic_ref(*word).store(value, std::memory_order_release);
+  }
+
+ private:
+  template <typename Word>
+  static Word load(const Word* word) {
+    return std::atomic_ref(*const_cast<Word*>(word)).load(std::memory_order_acquire);
+  }
+
+  std::uint32_t block_;
+  DataType type_;
+  ReduceOp op_;
+  const std::uint32_t* given_up_;
+};
+
+template <typename Pointer>
+Pointer translated(Pointer pointer) {
+  std::byte* const found = behind(pointer);
+  return found == nullptr ? pointer : reinterpret_cast<Pointer>(const_cast<std::byte*>(found));
+}
+
+}  // namespace
+
+FakeWalk::~FakeWalk() {
+  for (std::thread& block : blocks_) block.join();
+}
+
+bool FakeWalk::is_allocated(const std::byte* begin, std::uint64_t bytes) const {
+  return bytes == 0 || allocated(begin, bytes) || is_pinned(begin, bytes);
+}
+
+bool FakeWalk::translate() {
+  const auto* const steps = reinterpret_cast<const std::byte*>(walk_.steps);
+  const auto* const lanes = reinterpret_cast<const std::byte*>(walk_.lanes);
+  if (!is_allocated(steps, walk_.step_count * sizeof(device::WalkStep)) ||
+      !is_allocated(lanes, walk_.lane_count * sizeof(device::WalkLane))) {
+    return false;
+  }
+  steps_.assign(translated(walk_.steps), translated(walk_.steps) + walk_.step_count);
+  lanes_.assign(translated(walk_.lanes), translated(walk_.lanes) + walk_.lane_count);
+  for (const device::WalkStep& step : steps_) {
+    const bool reads_data = step.fresh == 0;
+    if (!is_allocated((reads_data ? walk_.data : walk_.input) + step.begin, step.bytes))
+      return false;
+    if (step.action != device::WalkAction::Send &&
+        !is_allocated(walk_.data + step.begin, step.bytes)) {
+      return false;
+    }
+  }
+  const std::uint64_t places = device::kWalkPlaces * walk_.blocks * walk_.place_bytes;
+  const std::uint64_t counters = walk_.blocks * device::kWalkCounterStride;
+  for (device::WalkLane& lane : lanes_) {
+    for (const std::byte* part : {static_cast<const std::byte*>(lane.places_there), lane.places}) {
+      if (!is_allocated(part, places)) return false;
+    }
+    for (const std::uint64_t* part :
+         {static_cast<const std::uint64_t*>(lane.arrived_there), lane.consumed, lane.arrived,
+          static_cast<const std::uint64_t*>(lane.consumed_there)}) {
+      if (!is_allocated(reinterpret_cast<const std::byte*>(part), counters)) return false;
+    }
+    lane.places_there = translated(lane.places_there);
+    lane.arrived_there = translated(lane.arrived_there);
+    lane.consumed = translated(lane.consumed);
+    lane.places = translated(lane.places);
+    lane.arrived = translated(lane.arrived);
+    lane.consumed_there = translated(lane.consumed_there);
+  }
+  walk_.input = translated(walk_.input);
+  walk_.data = translated(walk_.data);
+  return true;
+}
+
+bool FakeWalk::start() {
+  if (!translate()) return false;
+  walk_.steps = steps_.data();
+  walk_.lanes = lanes_.data();
+  running_ = walk_.blocks;
+  for (std::uint32_t block = 0; block < walk_.blocks; ++block) {
+    blocks_.emplace_back([this, block] {
+      ThreadMachine machine(block, type_, op_, walk_.given_up);
+      device::Walker<ThreadMachine>(machine, walk_).run();
+      running_.fetch_sub(1, std::memory_order_acq_rel);
+    });
+  }
+  return true;
+}
+
+}  // namespace multitree::runtime::test
