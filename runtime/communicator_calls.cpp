@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/communicator_internal.hpp"
+#include "runtime/execution/custom_op_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -46,6 +47,7 @@ void Communicator::abort(const std::string& reason) {
 
 void Communicator::run(const Call& call) {
   Path& path = impl_->path_of(call);
+  if (call.custom != nullptr) return start(call).wait();
   auto program = path.prepare(call);
   path.run(call, std::move(program), impl_->sequence++);
 }
@@ -58,6 +60,7 @@ Request Communicator::start(const Call& call, Stream stream) {
                 fmt::format("{}: a stream, but the communicator has no device",
                             to_string(call.collective)));
   }
+  check_operator(call);
   impl_->device->check_streamed(call);
   auto program = impl_->device->prepare(call);
   Request request;
@@ -78,7 +81,7 @@ Request Communicator::start(const Prepared& prepared) {
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
   Request request;
-  request.operation_ = state.path->start(state.call, state.program, impl_->sequence++);
+  request.operation_ = impl_->start(state.call, *state.path, state.program);
   return request;
 }
 

@@ -3,12 +3,10 @@
 /// The collectives: blocking, non-blocking and persistent.
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
-#include <span>
-#include <string_view>
 
 #include "runtime/c/group_internal.hpp"
+#include "runtime/c/operators_internal.hpp"
 
 struct mtRequest {
   std::shared_ptr<multitree::runtime::c::Job> job;
@@ -18,23 +16,6 @@ namespace multitree::runtime::c {
 namespace {
 
 enum class Mode : std::uint8_t { Blocking, NonBlocking, Persistent };
-
-/// The one that has a number of the C API.
-template <typename Value>
-Value of_number(std::span<const Value> all, int number, std::string_view expected) {
-  for (const Value value : all) {
-    if (c_name(value).number == number) return value;
-  }
-  throw Failure(mtInvalidArgument, fmt::format("{}, found {}", expected, number));
-}
-
-DataType type_of(mtDataType_t type) {
-  return of_number(all_data_types(), static_cast<int>(type), "type: expected an mtDataType_t");
-}
-
-ReduceOp op_of(mtRedOp_t op) {
-  return of_number(all_reduce_ops(), static_cast<int>(op), "op: expected an mtRedOp_t");
-}
 
 std::optional<Rank> root_of(Collective collective, int root) {
   if (!has_root(collective)) return std::nullopt;
@@ -77,7 +58,7 @@ mtResult_t call(Call what, mtDataType_t type, mtRedOp_t op, int root, mtComm_t c
       }
       const std::shared_ptr<Comm> found = find(comm);
       what.type = type_of(type);
-      what.op = op_of(op);
+      set_operator(what, op, found);
       what.root = root_of(what.collective, root);
       const std::shared_ptr<Job> job = make_job(found, what, stream, mode == Mode::Persistent);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});

@@ -35,6 +35,7 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    tag_of(sequence, Memory::Host, shared),
                                    call.type,
                                    call.op,
+                                   call_.function(),
                                    active(recorder)};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);

@@ -24,7 +24,7 @@ using DivideLauncher = cudaError_t (*)(void* data, std::size_t count, std::uint3
                                        const Launch& launch);
 
 struct Launchers {
-  std::array<ReduceLauncher, 5> reduce{};  ///< by ReduceOp
+  std::array<ReduceLauncher, kOps> reduce{};  ///< by ReduceOp
   DivideLauncher divide = nullptr;
   cudaError_t (*load)() = nullptr;  ///< all of them, into the current device
 };
