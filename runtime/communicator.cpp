@@ -9,6 +9,7 @@
 #include <charconv>
 #include <exception>
 
+#include "runtime/execution/custom_op_internal.hpp"
 #include "runtime/host/host_path_internal.hpp"
 #include "runtime/host/mail_internal.hpp"
 #include "runtime/messages/checksum_internal.hpp"
@@ -58,8 +59,18 @@ void Communicator::Impl::check_usable() const {
 }
 
 Path& Communicator::Impl::path_of(const Call& call) {
+  check_operator(call);
   if (device != nullptr && device->takes(call)) return *device;
+  if (host->sends_messages() && engine->bootstrap().size() > 1) check_operator_by_messages(call);
   return *host;
+}
+
+std::unique_ptr<Operation> Communicator::Impl::start(const Call& call, Path& path,
+                                                     std::shared_ptr<const LoadedProgram> program) {
+  if (reduces(call.collective) && call.op == ReduceOp::PreMulSum) {
+    return std::make_unique<PreMultiplied>(path, call, std::move(program), sequence++, engine);
+  }
+  return path.start(call, std::move(program), sequence++);
 }
 
 device::Identities Communicator::Impl::find_devices(Bootstrap& job) {

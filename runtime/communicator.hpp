@@ -91,6 +91,12 @@ struct Call {
   /// Of a collective that has one: where schedules run, theirs, which is also the default, or one
   /// that PlansBySize::on_demand serves; where none do, any, by default CommunicatorOptions::root.
   std::optional<Rank> root = std::nullopt;
+  /// What PreMulSum and Custom need.
+  std::shared_ptr<const CustomOp> custom = nullptr;
+
+  [[nodiscard]] const ReduceFunction* function() const {
+    return custom == nullptr ? nullptr : &custom->function;
+  }
 };
 
 class Operation;  // internal: one started collective

@@ -5,6 +5,7 @@
 
 #include "runtime/communicator_internal.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/execution/custom_op_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -47,6 +48,7 @@ void Communicator::abort(const std::string& reason) {
 
 void Communicator::run(const Call& call) {
   Path& path = impl_->path_of(call);
+  if (call.custom != nullptr) return start(call).wait();
   auto program = path.prepare(call);
   path.run(call, std::move(program), impl_->sequence++);
 }
@@ -59,6 +61,7 @@ Request Communicator::start(const Call& call, Stream stream) {
                 fmt::format("{}: a stream, but the communicator has no device",
                             to_string(call.collective)));
   }
+  check_operator(call);
   impl_->device->check_streamed(call);
   auto program = impl_->device->prepare(call);
   Request request;
@@ -87,12 +90,15 @@ Request Communicator::start_attended(const Prepared& prepared) {
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
   Request request;
-  request.operation_ = state.path->start(state.call, state.program, impl_->sequence++);
+  request.operation_ = impl_->start(state.call, *state.path, state.program);
   return request;
 }
 
 void Communicator::Impl::check(const ExchangeCall& call) const {
   exchanges->check(call);
+  if (reduces(call.exchange)) {
+    check_operator({.collective = Collective::ReduceScatter, .type = call.type, .op = call.op});
+  }
   if (options.device == nullptr) return;
   for (const void* const buffer : {call.send, static_cast<const void*>(call.recv)}) {
     if (buffer == nullptr || options.device->locate(buffer).place != device::Place::Device)

@@ -41,6 +41,9 @@ struct Communicator::Impl {
   void check(const ExchangeCall& call) const;
   /// The one that takes a call. \throws Error: none does
   Path& path_of(const Call& call);
+  /// `program`: what the path has prepared.
+  std::unique_ptr<Operation> start(const Call& call, Path& path,
+                                   std::shared_ptr<const LoadedProgram> program);
 };
 
 /// As make_transport(), but where a rank has died meanwhile, the error says so.

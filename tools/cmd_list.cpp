@@ -77,9 +77,11 @@ ordered_json types_json() {
 
 ordered_json operators_json() {
   ordered_json list = ordered_json::array();
-  for (const runtime::ReduceOp op : runtime::all_reduce_ops()) {
-    const auto [c, number] = runtime::c_name(op);
-    list.push_back({{"name", to_string(op)}, {"c", c}, {"number", number}});
+  for (const auto ops : {runtime::all_reduce_ops(), runtime::logic_ops()}) {
+    for (const runtime::ReduceOp op : ops) {
+      const auto [c, number] = runtime::c_name(op);
+      list.push_back({{"name", to_string(op)}, {"c", c}, {"number", number}});
+    }
   }
   return list;
 }

@@ -15,13 +15,9 @@ namespace multitree::runtime::c {
 
 enum class Mode : std::uint8_t { Blocking, NonBlocking, Persistent };
 
-/// The ones that have a number of the C API. \throws Failure(mtInvalidArgument)
-DataType type_of(mtDataType_t type);
-ReduceOp op_of(mtRedOp_t op);
-
 /// Does what a call of the C API asks for: starts it and waits, or fills *request; in a group,
 /// notes it down. `make_spec` reads the arguments, of a communicator that is usable.
 mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
-                  const std::function<CallSpec(Comm&)>& make_spec);
+                  const std::function<CallSpec(const std::shared_ptr<Comm>&)>& make_spec);
 
 }  // namespace multitree::runtime::c

@@ -3,24 +3,13 @@
 /// The collectives: blocking, non-blocking and persistent.
 #include <fmt/format.h>
 
-#include <array>
 #include <optional>
-#include <span>
-#include <string_view>
 
 #include "runtime/c/calls_internal.hpp"
+#include "runtime/c/operators_internal.hpp"
 
 namespace multitree::runtime::c {
 namespace {
-
-/// The one that has a number of the C API.
-template <typename Value>
-Value of_number(std::span<const Value> all, int number, std::string_view expected) {
-  for (const Value value : all) {
-    if (c_name(value).number == number) return value;
-  }
-  throw Failure(mtInvalidArgument, fmt::format("{}, found {}", expected, number));
-}
 
 std::optional<Rank> root_of(Collective collective, int root) {
   if (!has_root(collective)) return std::nullopt;
@@ -49,11 +38,11 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
 /// `what` lacks type and operator, which are checked here.
 mtResult_t call(Call what, mtDataType_t type, mtRedOp_t op, int root, mtComm_t comm,
                 mtStream_t stream, Mode mode, mtRequest_t* request) {
-  return submit(comm, mode, request, [&](const Comm& found) {
+  return submit(comm, mode, request, [&](const std::shared_ptr<Comm>& found) {
     what.type = type_of(type);
-    what.op = op_of(op);
+    set_operator(what, op, found);
     what.root = root_of(what.collective, root);
-    if (stream != nullptr) found.check_has_device();
+    if (stream != nullptr) found->check_has_device();
     return CallSpec{.call = what, .stream = stream};
   });
 }
@@ -76,16 +65,8 @@ void check_not_queued(const Job& job) {
 
 }  // namespace
 
-DataType type_of(mtDataType_t type) {
-  return of_number(all_data_types(), static_cast<int>(type), "type: expected an mtDataType_t");
-}
-
-ReduceOp op_of(mtRedOp_t op) {
-  return of_number(all_reduce_ops(), static_cast<int>(op), "op: expected an mtRedOp_t");
-}
-
 mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
-                  const std::function<CallSpec(Comm&)>& make_spec) {
+                  const std::function<CallSpec(const std::shared_ptr<Comm>&)>& make_spec) {
   return guarded([&] {
     try {
       if (mode != Mode::Blocking) {
@@ -94,7 +75,7 @@ mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
       }
       const std::shared_ptr<Comm> found = find(comm);
       found->check_usable();
-      const auto job = std::make_shared<Job>(found, make_spec(*found), mode == Mode::Persistent);
+      const auto job = std::make_shared<Job>(found, make_spec(found), mode == Mode::Persistent);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);
       if (mode != Mode::Blocking) *request = handle.release();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "runtime/c/calls_internal.hpp"
+#include "runtime/c/operators_internal.hpp"
 
 namespace multitree::runtime::c {
 namespace {
@@ -24,13 +25,13 @@ Shares read_shares(const char* name, const size_t* counts, const size_t* begins,
 
 mtResult_t exchange(mtComm_t comm, mtStream_t stream, Mode mode, mtRequest_t* request,
                     mtDataType_t type, const std::function<ExchangeCall(const Comm&)>& read) {
-  return submit(comm, mode, request, [&](const Comm& found) {
+  return submit(comm, mode, request, [&](const std::shared_ptr<Comm>& found) {
     if (stream != nullptr) {
-      found.check_has_device();
+      found->check_has_device();
       throw Failure(mtUnsupported, "stream: expected NULL, as messages take host memory only");
     }
     CallSpec spec;
-    spec.exchange = read(found);
+    spec.exchange = read(*found);
     spec.exchange->type = type_of(type);
     return spec;
   });
@@ -115,7 +116,7 @@ MULTITREE_EXCHANGE(ReduceScatterv,
                      return {.exchange = Exchange::ReduceScatterv,
                              .send = send,
                              .recv = recv,
-                             .op = op_of(op),
+                             .op = built_in_operator(op),
                              .sent = sent,
                              .received = Shares::one(sent.counts[index(found.rank())])};
                    })

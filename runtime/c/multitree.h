@@ -62,27 +62,45 @@ typedef enum {
   mtNumResults = 11
 } mtResult_t;
 
-/** Element types, numbered as in NCCL. */
+/** Element types, numbered as in NCCL where it has them. */
 typedef enum {
   mtInt8 = 0,
   mtChar = 0,
   mtUint8 = 1,
   mtInt32 = 2,
   mtInt = 2,
+  mtUint32 = 3,
   mtInt64 = 4,
+  mtUint64 = 5,
   mtFloat16 = 6,
   mtHalf = 6,
   mtFloat32 = 7,
   mtFloat = 7,
   mtFloat64 = 8,
   mtDouble = 8,
-  mtBfloat16 = 9
+  mtBfloat16 = 9,
+  mtInt16 = 32,
+  mtUint16 = 33
 } mtDataType_t;
 
-/** Operators, numbered as in NCCL. Integers wrap. mtAvg divides the sum by the number of ranks at
- * the end; integers truncate. The order of accumulation is the schedule's: equal in every run, and
- * equal at all ranks. */
-typedef enum { mtSum = 0, mtProd = 1, mtMax = 2, mtMin = 3, mtAvg = 4 } mtRedOp_t;
+/** Operators, numbered as in NCCL where it has them; mtRedOpCreate() makes more. Integers wrap.
+ * mtAvg divides the sum by the number of ranks at the end; integers truncate. Those from mtBitAnd
+ * on are for integers and for host memory; the logical ones give 1 or 0. The order of accumulation
+ * is the schedule's: equal in every run, and equal at all ranks. */
+typedef enum {
+  mtSum = 0,
+  mtProd = 1,
+  mtMax = 2,
+  mtMin = 3,
+  mtAvg = 4,
+  mtBitAnd = 32,
+  mtBitOr = 33,
+  mtBitXor = 34,
+  mtLogicalAnd = 35,
+  mtLogicalOr = 36,
+  mtLogicalXor = 37,
+  mtMaxRedOp = INT_MAX /**< none: numbers up to here may be operators */
+} mtRedOp_t;
 
 #define MT_UNIQUE_ID_BYTES 128
 /** Plain bytes, to be sent to the other ranks by any means. */
@@ -248,6 +266,38 @@ MT_API mtResult_t mtCommGetDeadLinks(mtComm_t comm, int* ends, int capacity, int
 MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
 /** Thread-safe. This rank. Errors: as mtCommCount(). */
 MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
+
+/* ---- operators ----
+ *
+ * Of one communicator, for host memory: with device memory they are mtUnsupported. Ranks make each
+ * for themselves; that they use the same for a collective is theirs to see to. A call that was
+ * started keeps what it needs of its operator. */
+
+/** inout[i] = in[i] op inout[i] for `count` elements of `type`; in[i] is of lower ranks. Called by
+ * any thread that is in a call on the communicator, for parts of a vector of any length. It must
+ * not call this library. */
+typedef void (*mtRedOpFunction_t)(const void* in, void* inout, size_t count, mtDataType_t type,
+                                  void* state);
+/** Thread-safe. An associative operator for every type: *op is its number. `state` is passed on,
+ * and must be good until the last collective with the operator is complete. Where commutative is 0,
+ * elements are combined in the order of ranks; that is served where the ranks go without messages,
+ * or there is one, and is mtUnsupported elsewhere. Errors: mtInvalidArgument. */
+MT_API mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void* state,
+                                int commutative, mtComm_t comm);
+
+/** Where a scalar lies, as in NCCL. */
+typedef enum {
+  mtScalarDevice = 0,       /**< where a collective finds it when it starts: in host memory here */
+  mtScalarHostImmediate = 1 /**< in host memory, and is read when the operator is made */
+} mtScalarResidence_t;
+/** Thread-safe. A sum of what each rank's input is when multiplied by `scalar`, one element of
+ * `type`, which may differ between ranks; products are rounded to the type. For calls with that
+ * type. Errors: mtInvalidArgument (NULL, type, residence). */
+MT_API mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type,
+                                         mtScalarResidence_t residence, mtComm_t comm);
+/** Thread-safe. Frees one of the two above; what was started with it goes on, persistent requests
+ * included. Errors: mtInvalidArgument (built in, freed, or of another communicator). */
+MT_API mtResult_t mtRedOpDestroy(mtRedOp_t op, mtComm_t comm);
 
 /* ---- collectives: collective, blocking ----
  *

@@ -8,9 +8,27 @@
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::device {
+namespace {
+
+void check_operator_on_device(const Call& call) {
+  if (!reduces(call.collective)) return;
+  if (static_cast<std::size_t>(call.type) < kTypes && static_cast<std::size_t>(call.op) < kOps) {
+    return;
+  }
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{}: {} of {} is for host memory, found device memory",
+                          to_string(call.collective), to_string(call.op), to_string(call.type)));
+}
+
+}  // namespace
 
 bool DevicePath::takes(const Call& call) const {
-  if (!collectives_->takes(call)) return false;
+  Call scalar = call;
+  scalar.send = call.custom == nullptr ? nullptr : call.custom->scalar;
+  scalar.recv = nullptr;
+  const bool reads_device = scalar.send != nullptr && collectives_->takes(scalar);
+  if (!collectives_->takes(call) && !reads_device) return false;
+  check_operator_on_device(call);
   if (sends_messages_) return true;
   throw Error(ErrorCode::Unsupported,
               fmt::format("{}: device memory, but the communicator goes without messages",
@@ -30,6 +48,7 @@ void DevicePath::check_streamed(const Call& call) const {
                 fmt::format("{}: a stream, but the communicator goes without messages",
                             to_string(call.collective)));
   }
+  check_operator_on_device(call);
   collectives_->check_streamed(call);
 }
 

@@ -42,6 +42,8 @@ struct Handle {
   std::uint64_t process = 0;  ///< the owner; there `address` is good as it is
 };
 
+/// The first so many DataTypes and ReduceOps have kernels.
+inline constexpr std::size_t kTypes = 8, kOps = 5;
 /// Inputs that one pass can read; more take several passes.
 inline constexpr std::uint32_t kMaxInputs = 9;
 

@@ -161,9 +161,9 @@ void Execution::apply_scratch(std::uint32_t id) {
   if (transfer_of(task).action == Action::Copy) {
     std::copy_n(received, task.bytes, to);
   } else if (slot.untouched) {
-    reduce(to, input_ + task.begin, received, count, context_.type, context_.op);
+    reduce(to, input_ + task.begin, received, count, context_.type, context_.op, context_.function);
   } else {
-    reduce(to, received, count, context_.type, context_.op);
+    reduce(to, received, count, context_.type, context_.op, context_.function);
   }
   if (recording_) recording_->finish_applying(id);
   slot.untouched = false;

@@ -53,7 +53,8 @@ class Execution final : public Activity, private Sender {
     std::uint64_t tag = 0;  ///< of its message 0; the others' differ in the lowest 32 bits
     DataType type{};
     ReduceOp op{};
-    Recorder* recorder = nullptr;  ///< told what happens; or null
+    const ReduceFunction* function = nullptr;  ///< of ReduceOp::Custom
+    Recorder* recorder = nullptr;              ///< told what happens; or null
     Turn turn{};
   };
 

@@ -36,6 +36,7 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    tag_of(sequence, Memory::Host, shared),
                                    call.type,
                                    call.op,
+                                   call_.function(),
                                    active(recorder),
                                    {urgency_of(layout_.whole), sequence}};
   const Buffers buffers = prepare();

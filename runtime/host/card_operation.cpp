@@ -97,7 +97,7 @@ void CardOperation::reduce_all(std::uint64_t bytes) {
   for (const Seat seat : Seats(group_.size())) {
     inputs[index(seat)] = group_.vector(seat, group_.published(), bytes * shards) + at;
   }
-  reduce(call_.recv, inputs, call_.count, call_.type, call_.op);
+  reduce(call_.recv, inputs, call_.count, call_.type, call_.op, call_.function());
   finish_reduction(call_.recv, call_.count, call_.type, call_.op, group_.size());
 }
 

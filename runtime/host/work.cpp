@@ -130,7 +130,7 @@ void HostOperation::reduce_slice(Range slice, std::uint64_t from) {
     // The area stays in the caches, a large vector does not and is not fetched first.
     const bool apart = (past_caches_ && !area) || n > kernels::kMaxInputs || outputs.empty();
     std::byte* const sum = apart ? block(n) : outputs.front();
-    reduce(sum, inputs, count, call_.type, call_.op);
+    reduce(sum, inputs, count, call_.type, call_.op, call_.function());
     finish_reduction(sum, count, call_.type, call_.op, n);
     for (std::byte* out : outputs) store(out, sum, bytes);
     write_to_peers(whole, sum, bytes);
@@ -161,7 +161,7 @@ void HostOperation::reduce_shard(std::uint64_t i) {
     }
     std::byte* const out = recv_ + at * width_;
     std::byte* const sum = group_.size() > kernels::kMaxInputs ? block(group_.size()) : out;
-    reduce(sum, inputs, count, call_.type, call_.op);
+    reduce(sum, inputs, count, call_.type, call_.op, call_.function());
     finish_reduction(sum, count, call_.type, call_.op, group_.size());
     copy_bytes(out, sum, count * width_);
     group_.beat();

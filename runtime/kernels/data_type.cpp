@@ -31,6 +31,10 @@ constexpr std::array kTypes{
     TypeRow{DataType::BFloat16, 2, "bfloat16", "", {"mtBfloat16", 9}},
     TypeRow{DataType::Float32, 4, "float", "float32", {"mtFloat32", 7}},
     TypeRow{DataType::Float64, 8, "double", "float64", {"mtFloat64", 8}},
+    TypeRow{DataType::Int16, 2, "int16", "", {"mtInt16", 32}},
+    TypeRow{DataType::Uint16, 2, "uint16", "", {"mtUint16", 33}},
+    TypeRow{DataType::Uint32, 4, "uint32", "", {"mtUint32", 3}},
+    TypeRow{DataType::Uint64, 8, "uint64", "", {"mtUint64", 5}},
 };
 
 struct OpRow {
@@ -39,11 +43,23 @@ struct OpRow {
   CName c;
 };
 
+// Those of all types, those of integers, those that are made at run time, which have no number.
 constexpr std::array kOps{
-    OpRow{ReduceOp::Sum, "sum", {"mtSum", 0}}, OpRow{ReduceOp::Prod, "prod", {"mtProd", 1}},
-    OpRow{ReduceOp::Min, "min", {"mtMin", 3}}, OpRow{ReduceOp::Max, "max", {"mtMax", 2}},
+    OpRow{ReduceOp::Sum, "sum", {"mtSum", 0}},
+    OpRow{ReduceOp::Prod, "prod", {"mtProd", 1}},
+    OpRow{ReduceOp::Min, "min", {"mtMin", 3}},
+    OpRow{ReduceOp::Max, "max", {"mtMax", 2}},
     OpRow{ReduceOp::Avg, "avg", {"mtAvg", 4}},
+    OpRow{ReduceOp::BitAnd, "bit-and", {"mtBitAnd", 32}},
+    OpRow{ReduceOp::BitOr, "bit-or", {"mtBitOr", 33}},
+    OpRow{ReduceOp::BitXor, "bit-xor", {"mtBitXor", 34}},
+    OpRow{ReduceOp::LogicalAnd, "logical-and", {"mtLogicalAnd", 35}},
+    OpRow{ReduceOp::LogicalOr, "logical-or", {"mtLogicalOr", 36}},
+    OpRow{ReduceOp::LogicalXor, "logical-xor", {"mtLogicalXor", 37}},
+    OpRow{ReduceOp::PreMulSum, "pre-multiplied sum", {}},
+    OpRow{ReduceOp::Custom, "operator of the user", {}},
 };
+constexpr std::size_t kOfAllTypes = 5, kOfIntegers = 6;
 
 template <typename Value, typename Row, std::size_t rows>
 constexpr std::array<Value, rows> column(const std::array<Row, rows>& table, Value Row::*field) {
@@ -64,7 +80,15 @@ template <typename Rows>
 }  // namespace
 
 std::span<const DataType> all_data_types() { return kTypeValues; }
-std::span<const ReduceOp> all_reduce_ops() { return kOpValues; }
+std::span<const ReduceOp> all_reduce_ops() { return std::span(kOpValues).first(kOfAllTypes); }
+std::span<const ReduceOp> logic_ops() {
+  return std::span(kOpValues).subspan(kOfAllTypes, kOfIntegers);
+}
+
+bool is_integer(DataType type) {
+  return type != DataType::Float16 && type != DataType::BFloat16 && type != DataType::Float32 &&
+         type != DataType::Float64;
+}
 
 std::size_t size_of(DataType type) { return kTypes[static_cast<std::size_t>(type)].size; }
 std::string_view to_string(DataType type) { return kTypes[static_cast<std::size_t>(type)].name; }
@@ -81,10 +105,11 @@ DataType parse_data_type(std::string_view text) {
 }
 
 ReduceOp parse_reduce_op(std::string_view text) {
-  for (const OpRow& row : kOps) {
+  const auto rows = std::span(kOps).first(kOfAllTypes);
+  for (const OpRow& row : rows) {
     if (text == row.name) return row.op;
   }
-  reject("reduction operator", text, kOps);
+  reject("reduction operator", text, rows);
 }
 
 }  // namespace multitree::runtime

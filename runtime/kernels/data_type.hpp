@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Element types and reduction operators, named as in nccl-tests.
+/// Element types and reduction operators, named as in nccl-tests where it has them.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 
@@ -18,14 +19,51 @@ enum class DataType : std::uint8_t {
   Float16,
   BFloat16,
   Float32,
-  Float64
+  Float64,
+  Int16,
+  Uint16,
+  Uint32,
+  Uint64
 };
-/// Avg is the sum divided by the number of ranks after the last reduction (integers truncate).
-enum class ReduceOp : std::uint8_t { Sum, Prod, Min, Max, Avg };
+enum class ReduceOp : std::uint8_t {
+  Sum,
+  Prod,
+  Min,
+  Max,
+  Avg,  ///< the sum divided by the number of ranks after the last reduction (integers truncate)
+  BitAnd,
+  BitOr,
+  BitXor,
+  LogicalAnd,  ///< of "is not 0", as 1 or 0
+  LogicalOr,
+  LogicalXor,
+  PreMulSum,  ///< the sum of what each rank has multiplied by CustomOp::scalar
+  Custom      ///< CustomOp::function
+};
 
 std::span<const DataType> all_data_types();
+/// Those of all types.
 std::span<const ReduceOp> all_reduce_ops();
+/// The bitwise and logical ones, which are for integers.
+std::span<const ReduceOp> logic_ops();
+[[nodiscard]] bool is_integer(DataType type);
 [[nodiscard]] std::size_t size_of(DataType type);
+
+/// inout[i] = in[i] op inout[i], `count` elements of `type` each, which overlap in nothing. Called
+/// by whatever thread moves the collective on; throws nothing, and calls nothing of the library.
+using ReduceFunction =
+    std::function<void(const void* in, void* inout, std::size_t count, DataType type)>;
+
+/// What an operator needs that not all calls with it have in common.
+struct CustomOp {
+  ReduceFunction function;
+  /// Whether a op b = b op a. If not, elements are combined in the order of ranks, which messages
+  /// cannot do. All are associative: how they are bracketed is not said.
+  bool commutative = true;
+  /// One element of the call's type in host memory, of this rank; read when the call starts.
+  const void* scalar = nullptr;
+};
+
 /// How the C API calls a type or an operator: the enumerator and its number, which is NCCL's.
 struct CName {
   std::string_view name;
@@ -33,11 +71,12 @@ struct CName {
 };
 CName c_name(DataType type);
 CName c_name(ReduceOp op);
-/// "int8" "uint8" "int32" "int64" "half" "bfloat16" "float" "double"; parsing also takes "float16",
-/// "float32", "float64". \throws Error(InvalidArgument) listing the names.
+/// "int8" "uint8" "int32" "int64" "half" "bfloat16" "float" "double" "int16" "uint16" "uint32"
+/// "uint64"; parsing also takes "float16", "float32", "float64". \throws Error(InvalidArgument)
+/// listing the names.
 std::string_view to_string(DataType type);
 DataType parse_data_type(std::string_view text);
-/// "sum" "prod" "min" "max" "avg".
+/// "sum" "prod" "min" "max" "avg"; others have names too, but only these are parsed.
 std::string_view to_string(ReduceOp op);
 ReduceOp parse_reduce_op(std::string_view text);
 

@@ -21,12 +21,13 @@ using Divide = void (*)(void* data, std::size_t count, std::uint32_t divisor);
 /// Copies past the caches: for what this processor will not read soon.
 using Stream = void (*)(void* to, const void* from, std::size_t bytes);
 
-using CombineRow = std::array<Combine, 5>;  ///< by ReduceOp
+/// By ReduceOp, but for Custom; null where the operator is not for the type.
+using CombineRow = std::array<Combine, 12>;
 
 /// The kernels of one instruction set. All sets give the same bits.
 struct Set {
   const char* name;
-  std::array<CombineRow, 8> combine;  ///< by DataType
+  std::array<CombineRow, 12> combine;  ///< by DataType
   Stream stream;
 };
 
@@ -37,7 +38,7 @@ std::span<const Set* const> usable();
 
 /// What the sets have in common, and what other processors get.
 extern const Set kPortable;
-extern const std::array<Divide, 8> kDivide;  ///< by DataType
+extern const std::array<Divide, 12> kDivide;  ///< by DataType
 #if defined(__x86_64__)
 extern const Set kSse2, kAvx2, kAvx512;
 /// kAvx512 with the processor's own 16-bit floats. \pre the processor has them

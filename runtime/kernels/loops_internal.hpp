@@ -196,6 +196,50 @@ struct Maximum : OneByOne<Maximum> {
   }
 };
 
+/// Operators that know no signs: of elements as they are, so wide.
+template <typename T>
+struct Logic {
+  static constexpr std::size_t kElement = sizeof(T);
+  using Vector = typename VectorOf<T>::Type;
+};
+struct BitAnd : OneByOne<BitAnd> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return a & b;
+  }
+};
+struct BitOr : OneByOne<BitOr> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return a | b;
+  }
+};
+struct BitXor : OneByOne<BitXor> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return a ^ b;
+  }
+};
+/// A comparison of vectors gives all bits or none.
+struct LogicalAnd : OneByOne<LogicalAnd> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return (V)((a != 0) & (b != 0)) & 1;
+  }
+};
+struct LogicalOr : OneByOne<LogicalOr> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return (V)((a | b) != 0) & 1;
+  }
+};
+struct LogicalXor : OneByOne<LogicalXor> {
+  template <typename E, typename V>
+  static MULTITREE_INLINE V apply(V a, V b) {
+    return (V)((a != 0) ^ (b != 0)) & 1;
+  }
+};
+
 template <typename V>
 MULTITREE_INLINE V load(const void* from) {
   V v;
@@ -287,8 +331,25 @@ void stream(void* to, const void* from, std::size_t bytes) {
 
 template <typename E>
 constexpr CombineRow row() {
-  return {&combine<E, Add>, &combine<E, Multiply>, &combine<E, Minimum>, &combine<E, Maximum>,
-          &combine<E, Add>};
+  CombineRow kernels{&combine<E, Add>, &combine<E, Multiply>, &combine<E, Minimum>,
+                     &combine<E, Maximum>, &combine<E, Add>};
+  kernels[kernels.size() - 1] = &combine<E, Add>;  // what is summed has been multiplied already
+  return kernels;
+}
+
+/// The row of integers, which as bits are those of `Unsigned`.
+template <typename E, typename Unsigned>
+constexpr CombineRow integers() {
+  using L = Logic<Unsigned>;
+  return {&combine<E, Add>,       &combine<E, Multiply>,   &combine<E, Minimum>,
+          &combine<E, Maximum>,   &combine<E, Add>,        &combine<L, BitAnd>,
+          &combine<L, BitOr>,     &combine<L, BitXor>,     &combine<L, LogicalAnd>,
+          &combine<L, LogicalOr>, &combine<L, LogicalXor>, &combine<E, Add>};
+}
+
+template <typename T, typename Unsigned>
+constexpr CombineRow words() {
+  return integers<Integers<T, Unsigned>, Unsigned>();
 }
 
 /// All but the rows of the 16-bit floats, which instruction sets do in their own ways.
@@ -296,9 +357,11 @@ template <typename HalfElements, typename BfloatElements>
 constexpr Set make_set(const char* name) {
   return {
       name,
-      {row<Bytes<std::int8_t>>(), row<Bytes<std::uint8_t>>(),
-       row<Integers<std::int32_t, std::uint32_t>>(), row<Integers<std::int64_t, std::uint64_t>>(),
-       row<HalfElements>(), row<BfloatElements>(), row<Floats>(), row<Doubles>()},
+      {integers<Bytes<std::int8_t>, std::uint8_t>(), integers<Bytes<std::uint8_t>, std::uint8_t>(),
+       words<std::int32_t, std::uint32_t>(), words<std::int64_t, std::uint64_t>(),
+       row<HalfElements>(), row<BfloatElements>(), row<Floats>(), row<Doubles>(),
+       words<std::int16_t, std::uint16_t>(), words<std::uint16_t, std::uint16_t>(),
+       words<std::uint32_t, std::uint32_t>(), words<std::uint64_t, std::uint64_t>()},
       &stream};
 }
 

@@ -79,6 +79,43 @@ struct Maximum {
   }
 };
 
+struct BitAnd {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a & b);
+  }
+};
+struct BitOr {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a | b);
+  }
+};
+struct BitXor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct LogicalAnd {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a != 0 && b != 0);
+  }
+};
+struct LogicalOr {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(a != 0 || b != 0);
+  }
+};
+struct LogicalXor {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>((a != 0) != (b != 0));
+  }
+};
+
 /// Elements at a time: local, so that a compiler sees that nothing overlaps, and makes vectors.
 constexpr std::size_t kBlock = 512;
 
@@ -108,7 +145,8 @@ void divide(void* data, std::size_t count, std::uint32_t divisor) {
   using A = Arithmetic<T>;
   using Value = typename A::Value;
   // Integers divide as 64 bits: the divisor need not fit the type.
-  using Wide = std::conditional_t<std::is_integral_v<Value>, std::int64_t, Value>;
+  using Integer = std::conditional_t<std::is_signed_v<Value>, std::int64_t, std::uint64_t>;
+  using Wide = std::conditional_t<std::is_integral_v<Value>, Integer, Value>;
   const auto by = static_cast<Wide>(divisor);
   for (std::size_t i = 0; i < count; ++i) {
     a[i] = A::store(static_cast<Value>(static_cast<Wide>(A::load(a[i])) / by));
@@ -119,8 +157,16 @@ void stream(void* to, const void* from, std::size_t bytes) { std::memcpy(to, fro
 
 template <typename T>
 constexpr CombineRow row() {
-  return {&combine<T, Add>, &combine<T, Multiply>, &combine<T, Minimum>, &combine<T, Maximum>,
-          &combine<T, Add>};
+  CombineRow kernels{&combine<T, Add>, &combine<T, Multiply>, &combine<T, Minimum>,
+                     &combine<T, Maximum>, &combine<T, Add>};
+  if constexpr (std::is_integral_v<T>) {
+    kernels = {&combine<T, Add>,       &combine<T, Multiply>,  &combine<T, Minimum>,
+               &combine<T, Maximum>,   &combine<T, Add>,       &combine<T, BitAnd>,
+               &combine<T, BitOr>,     &combine<T, BitXor>,    &combine<T, LogicalAnd>,
+               &combine<T, LogicalOr>, &combine<T, LogicalXor>};
+  }
+  kernels[kernels.size() - 1] = &combine<T, Add>;  // what is summed has been multiplied already
+  return kernels;
 }
 
 }  // namespace
@@ -128,11 +174,13 @@ constexpr CombineRow row() {
 constexpr Set kPortable{
     "portable",
     {row<std::int8_t>(), row<std::uint8_t>(), row<std::int32_t>(), row<std::int64_t>(), row<Half>(),
-     row<Bfloat>(), row<float>(), row<double>()},
+     row<Bfloat>(), row<float>(), row<double>(), row<std::int16_t>(), row<std::uint16_t>(),
+     row<std::uint32_t>(), row<std::uint64_t>()},
     &stream};
 
-constexpr std::array<Divide, 8> kDivide{
-    &divide<std::int8_t>, &divide<std::uint8_t>, &divide<std::int32_t>, &divide<std::int64_t>,
-    &divide<Half>,        &divide<Bfloat>,       &divide<float>,        &divide<double>};
+constexpr std::array<Divide, 12> kDivide{
+    &divide<std::int8_t>,  &divide<std::uint8_t>,  &divide<std::int32_t>,  &divide<std::int64_t>,
+    &divide<Half>,         &divide<Bfloat>,        &divide<float>,         &divide<double>,
+    &divide<std::int16_t>, &divide<std::uint16_t>, &divide<std::uint32_t>, &divide<std::uint64_t>};
 
 }  // namespace multitree::runtime::kernels

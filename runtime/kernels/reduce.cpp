@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "runtime/kernels/kernels_internal.hpp"
 
@@ -33,20 +34,42 @@ void combine_block(void* result, std::span<const void* const> inputs, std::size_
   }
 }
 
+/// From the last input to the first, as a function leaves its result in its second operand. Aside,
+/// because `result` may be one of the inputs.
+void reduce_by(const ReduceFunction& function, void* result, std::span<const void* const> inputs,
+               std::size_t count, DataType type) {
+  alignas(64) std::array<std::byte, kBlockBytes> sum{};
+  const std::size_t width = size_of(type);
+  for (std::size_t at = 0; at < count; at += kBlockBytes / width) {
+    const std::size_t length = std::min(kBlockBytes / width, count - at);
+    const auto block_of = [&](const void* input) {
+      return static_cast<const std::byte*>(input) + at * width;
+    };
+    std::memcpy(sum.data(), block_of(inputs.back()), length * width);
+    for (std::size_t j = inputs.size() - 1; j-- > 0;) {
+      function(block_of(inputs[j]), sum.data(), length, type);
+    }
+    std::memcpy(static_cast<std::byte*>(result) + at * width, sum.data(), length * width);
+  }
+}
+
 }  // namespace
 
-void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op) {
-  reduce(accumulator, accumulator, input, count, type, op);
+void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op,
+            const ReduceFunction* function) {
+  reduce(accumulator, accumulator, input, count, type, op, function);
 }
 
 void reduce(void* result, const void* first, const void* second, std::size_t count, DataType type,
-            ReduceOp op) {
+            ReduceOp op, const ReduceFunction* function) {
   const std::array<const void*, 2> inputs{first, second};
+  if (op == ReduceOp::Custom) return reduce_by(*function, result, inputs, count, type);
   kernel(type, op)(result, inputs.data(), inputs.size(), count);
 }
 
 void reduce(void* result, std::span<const void* const> inputs, std::size_t count, DataType type,
-            ReduceOp op) {
+            ReduceOp op, const ReduceFunction* function) {
+  if (op == ReduceOp::Custom) return reduce_by(*function, result, inputs, count, type);
   const kernels::Combine combine = kernel(type, op);
   if (inputs.size() <= kernels::kMaxInputs) {
     combine(result, inputs.data(), inputs.size(), count);
@@ -57,6 +80,18 @@ void reduce(void* result, std::span<const void* const> inputs, std::size_t count
   for (std::size_t at = 0; at < count; at += block) {
     combine_block(static_cast<std::byte*>(result) + at * width, inputs, at * width,
                   std::min(block, count - at), combine);
+  }
+}
+
+void premultiply(void* to, const void* from, std::size_t count, DataType type, const void* scalar) {
+  const std::size_t width = size_of(type);
+  const std::size_t block = std::min(kBlockBytes / width, count);
+  alignas(64) std::array<std::byte, kBlockBytes> factors;
+  for (std::size_t i = 0; i < block; ++i) std::memcpy(factors.data() + i * width, scalar, width);
+  for (std::size_t at = 0; at < count; at += block) {
+    reduce(static_cast<std::byte*>(to) + at * width,
+           static_cast<const std::byte*>(from) + at * width, factors.data(),
+           std::min(block, count - at), type, ReduceOp::Prod);
   }
 }
 

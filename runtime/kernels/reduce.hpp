@@ -6,7 +6,7 @@
 /// wrap; Avg adds. Of two NaN operands of a sum or product the first is kept, made quiet (binary16:
 /// its sign only), as the hardware's adders do; Min and Max keep the first operand unless the
 /// second compares below or above it. The bits are the same for every processor, length and
-/// alignment.
+/// alignment. PreMulSum adds what premultiply() has made; `function` is that of Custom.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +18,20 @@
 namespace multitree::runtime {
 
 /// accumulator[i] = accumulator[i] op input[i], in that operand order.
-void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op);
+void reduce(void* accumulator, const void* input, std::size_t count, DataType type, ReduceOp op,
+            const ReduceFunction* function = nullptr);
 
 /// result[i] = first[i] op second[i]; `result` may be one of the two, but overlap none in part.
 void reduce(void* result, const void* first, const void* second, std::size_t count, DataType type,
-            ReduceOp op);
+            ReduceOp op, const ReduceFunction* function = nullptr);
 
 /// result[i] = inputs[0][i] op inputs[1][i] op ..., from left to right, in one pass for up to 16
 /// inputs. `result` may be one of the first 16, but overlap none in part. \pre inputs is not empty
 void reduce(void* result, std::span<const void* const> inputs, std::size_t count, DataType type,
-            ReduceOp op);
+            ReduceOp op, const ReduceFunction* function = nullptr);
+
+/// The first step of PreMulSum: to[i] = from[i] * *scalar; `to` may be `from`.
+void premultiply(void* to, const void* from, std::size_t count, DataType type, const void* scalar);
 
 /// The last step of Avg: data[i] = data[i] / ranks. Nothing to do for other operators.
 void finish_reduction(void* data, std::size_t count, DataType type, ReduceOp op,

@@ -54,10 +54,10 @@ TEST(CApi, WrongArgumentsChangeNothing) {
     EXPECT_EQ(result, expected);
     return std::string(mtGetLastError(nullptr));
   };
-  const auto type = static_cast<mtDataType_t>(3);
+  const auto type = static_cast<mtDataType_t>(10);
   const auto op = static_cast<mtRedOp_t>(7);
   EXPECT_EQ(words(mtAllReduce(data, data, 4, type, mtSum, alone.comm, nullptr), mtInvalidArgument),
-            "type: expected an mtDataType_t, found 3");
+            "type: expected an mtDataType_t, found 10");
   EXPECT_EQ(words(mtAllReduce(data, data, 4, mtFloat, op, alone.comm, nullptr), mtInvalidArgument),
             "op: expected an mtRedOp_t, found 7");
   EXPECT_EQ(

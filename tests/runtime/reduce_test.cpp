@@ -105,6 +105,14 @@ template <typename T>
 T reference(T a, T b, ReduceOp op) {
   if (op == ReduceOp::Min) return std::min(a, b);
   if (op == ReduceOp::Max) return std::max(a, b);
+  if constexpr (std::is_integral_v<T>) {
+    if (op == ReduceOp::BitAnd) return static_cast<T>(a & b);
+    if (op == ReduceOp::BitOr) return static_cast<T>(a | b);
+    if (op == ReduceOp::BitXor) return static_cast<T>(a ^ b);
+    if (op == ReduceOp::LogicalAnd) return a != 0 && b != 0 ? 1 : 0;
+    if (op == ReduceOp::LogicalOr) return a != 0 || b != 0 ? 1 : 0;
+    if (op == ReduceOp::LogicalXor) return (a != 0) != (b != 0) ? 1 : 0;
+  }
   const bool product = op == ReduceOp::Prod;
   if constexpr (std::is_integral_v<T>) {
     const auto x = static_cast<__int128>(a);  // NOLINT(bugprone-signed-char-misuse): a number
@@ -120,7 +128,7 @@ T reference(T a, T b, ReduceOp op) {
 template <typename T>
 T random_value(std::mt19937_64& random) {
   if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(random());
+    return random() % 4 == 0 ? T{0} : static_cast<T>(random());
   } else {
     return static_cast<T>(static_cast<std::int64_t>(random() % 20001) - 10000) / T{64};
   }
@@ -129,7 +137,8 @@ T random_value(std::mt19937_64& random) {
 template <typename T>
 class ReduceNative : public ::testing::Test {};
 using NativeTypes =
-    ::testing::Types<std::int8_t, std::uint8_t, std::int32_t, std::int64_t, float, double>;
+    ::testing::Types<std::int8_t, std::uint8_t, std::int32_t, std::int64_t, float, double,
+                     std::int16_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 TYPED_TEST_SUITE(ReduceNative, NativeTypes);
 
 template <typename T>
@@ -138,13 +147,19 @@ constexpr DataType type_of() {
   if constexpr (std::is_same_v<T, std::uint8_t>) return DataType::Uint8;
   if constexpr (std::is_same_v<T, std::int32_t>) return DataType::Int32;
   if constexpr (std::is_same_v<T, std::int64_t>) return DataType::Int64;
+  if constexpr (std::is_same_v<T, std::int16_t>) return DataType::Int16;
+  if constexpr (std::is_same_v<T, std::uint16_t>) return DataType::Uint16;
+  if constexpr (std::is_same_v<T, std::uint32_t>) return DataType::Uint32;
+  if constexpr (std::is_same_v<T, std::uint64_t>) return DataType::Uint64;
   if constexpr (std::is_same_v<T, float>) return DataType::Float32;
   return DataType::Float64;
 }
 
 TYPED_TEST(ReduceNative, MatchesWiderArithmetic) {
   std::mt19937_64 random(3);
-  for (const ReduceOp op : all_reduce_ops()) {
+  std::vector<ReduceOp> ops(all_reduce_ops().begin(), all_reduce_ops().end());
+  if (std::is_integral_v<TypeParam>) ops.insert(ops.end(), logic_ops().begin(), logic_ops().end());
+  for (const ReduceOp op : ops) {
     for (const std::size_t count : {0, 1, 7, 16, 1003}) {
       std::vector<TypeParam> a(count + 1), b(count + 1);
       for (auto& x : a) x = random_value<TypeParam>(random);
@@ -154,6 +169,52 @@ TYPED_TEST(ReduceNative, MatchesWiderArithmetic) {
       reduce(a.data(), b.data(), count, type_of<TypeParam>(), op);
       EXPECT_EQ(a, want) << to_string(op);  // with the element past the end
     }
+  }
+}
+
+TYPED_TEST(ReduceNative, PremultipliesInPlaceOrNot) {
+  std::mt19937_64 random(5);
+  for (const std::size_t count : {0, 1, 9, 5000}) {
+    std::vector<TypeParam> in(count + 1), out(count + 1, TypeParam{77}), want = out;
+    for (auto& x : in) x = random_value<TypeParam>(random);
+    const auto scalar = random_value<TypeParam>(random);
+    for (std::size_t i = 0; i < count; ++i) want[i] = reference(in[i], scalar, ReduceOp::Prod);
+    premultiply(out.data(), in.data(), count, type_of<TypeParam>(), &scalar);
+    EXPECT_EQ(out, want);
+    want[count] = in[count];
+    premultiply(in.data(), in.data(), count, type_of<TypeParam>(), &scalar);
+    EXPECT_EQ(in, want);
+  }
+}
+
+/// The last operand's digits follow those of the first: that order is seen, and is associative.
+TYPED_TEST(ReduceNative, FunctionsSeeOperandsInOrder) {
+  using T = TypeParam;
+  const ReduceFunction second = [](const void* in, void* inout, std::size_t count, DataType type) {
+    EXPECT_EQ(type, type_of<T>());
+    const T* a = static_cast<const T*>(in);
+    T* b = static_cast<T*>(inout);
+    for (std::size_t i = 0; i < count; ++i) b[i] = b[i] != T{0} ? b[i] : a[i];
+  };
+  for (const std::size_t inputs : {1U, 2U, 5U, 20U}) {
+    const std::size_t count = 5000;
+    std::vector<std::vector<T>> operands(inputs, std::vector<T>(count));
+    std::vector<T> want(count, T{0});
+    std::vector<const void*> pointers;
+    std::mt19937_64 random(inputs);
+    for (auto& operand : operands) {
+      for (std::size_t i = 0; i < count; ++i) {
+        operand[i] = random() % 2 == 0 ? T{0} : static_cast<T>(1 + random() % 100);
+        if (operand[i] != T{0}) want[i] = operand[i];
+      }
+      pointers.push_back(operand.data());
+    }
+    std::vector<T> got(count);
+    reduce(got.data(), pointers, count, type_of<T>(), ReduceOp::Custom, &second);
+    EXPECT_EQ(got, want);
+    std::vector<T>& place = operands[inputs / 2];  // of the operands one may be the result
+    reduce(place.data(), pointers, count, type_of<T>(), ReduceOp::Custom, &second);
+    EXPECT_EQ(place, want);
   }
 }
 
@@ -167,6 +228,12 @@ TYPED_TEST(ReduceNative, AverageDividesOnce) {
   EXPECT_EQ(data, before);
   finish_reduction(data.data(), data.size(), type_of<TypeParam>(), ReduceOp::Avg, 3);
   EXPECT_EQ(data, want);
+}
+
+TEST(ReduceNative, AveragesOfUnsignedNumbersKnowNoSign) {
+  std::uint64_t large = 0xffff'ffff'ffff'fff0;
+  finish_reduction(&large, 1, DataType::Uint64, ReduceOp::Avg, 16);
+  EXPECT_EQ(large, 0x0fff'ffff'ffff'ffffU);
 }
 
 TEST(ReduceNative, MoreRanksThanTheTypeCounts) {
@@ -225,7 +292,8 @@ TEST(Names, ReadBackAndRefuse) {
   EXPECT_THAT(
       [] { parse_data_type(""); },
       ::testing::ThrowsMessage<Error>(::testing::StrEq(
-          "unknown data type \"\"; one of: int8 uint8 int32 int64 half bfloat16 float double")));
+          "unknown data type \"\"; one of: int8 uint8 int32 int64 half bfloat16 float double "
+          "int16 uint16 uint32 uint64")));
   EXPECT_THAT([] { parse_reduce_op("xor"); },
               ::testing::ThrowsMessage<Error>(::testing::StrEq(
                   "unknown reduction operator \"xor\"; one of: sum prod min max avg")));

@@ -152,8 +152,10 @@ constexpr Access access() {
   return {&load<T>, &store<T>};
 }
 constexpr Access kAccess[] = {
-    access<std::int8_t>(), access<std::uint8_t>(), access<std::int32_t>(), access<std::int64_t>(),
-    access<Half>(),        access<Bfloat>(),       access<float>(),        access<double>()};
+    access<std::int8_t>(),   access<std::uint8_t>(),  access<std::int32_t>(),
+    access<std::int64_t>(),  access<Half>(),          access<Bfloat>(),
+    access<float>(),         access<double>(),        access<std::int16_t>(),
+    access<std::uint16_t>(), access<std::uint32_t>(), access<std::uint64_t>()};
 const Access& access_of(DataType type) { return kAccess[static_cast<std::size_t>(type)]; }
 
 }  // namespace
@@ -190,6 +192,8 @@ double expected(DataType type, ReduceOp op, std::uint32_t ranks, std::size_t i) 
       case ReduceOp::Max:
         result = std::max(result, x);
         break;
+      default:
+        throw std::logic_error("expected(): of operators of all types");
     }
   }
   if (op == ReduceOp::Avg) {
@@ -197,7 +201,7 @@ double expected(DataType type, ReduceOp op, std::uint32_t ranks, std::size_t i) 
     result = type == DataType::Float64
                  ? result / ranks
                  : static_cast<double>(static_cast<float>(result) / static_cast<float>(ranks));
-    if (size_of(type) == 1 || type == DataType::Int32 || type == DataType::Int64) {
+    if (is_integer(type)) {
       result = std::trunc(result);
     }
   }

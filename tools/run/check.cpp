@@ -180,11 +180,10 @@ RealResult real_result(const CheckCase& check, std::uint64_t i) {
       return {least, 0};
     case ReduceOp::Max:
       return {most, 0};
-    case ReduceOp::Avg:  // the division rounds even where the sum is exact
+    default:  // Avg: the division rounds even where the sum is exact
       return {sum / check.ranks,
               (rounding * magnitude + epsilon<T>() * std::fabs(sum)) / check.ranks};
   }
-  return {};
 }
 
 template <typename T>
@@ -235,9 +234,10 @@ constexpr Checks kOf{fill<T>, wrong<T>, wrong_copy<T>};
 
 const Checks& checks_of(const CheckCase& check) {
   // In the order of DataType.
-  static constexpr std::array kAll{kOf<std::int8_t>,  kOf<std::uint8_t>, kOf<std::int32_t>,
-                                   kOf<std::int64_t>, kOf<Half>,         kOf<BFloat>,
-                                   kOf<float>,        kOf<double>};
+  static constexpr std::array kAll{kOf<std::int8_t>,   kOf<std::uint8_t>,  kOf<std::int32_t>,
+                                   kOf<std::int64_t>,  kOf<Half>,          kOf<BFloat>,
+                                   kOf<float>,         kOf<double>,        kOf<std::int16_t>,
+                                   kOf<std::uint16_t>, kOf<std::uint32_t>, kOf<std::uint64_t>};
   return kAll.at(static_cast<std::size_t>(check.call.type));
 }
 

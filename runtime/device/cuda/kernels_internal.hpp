@@ -27,8 +27,8 @@ using DivideLauncher = cudaError_t (*)(void* data, std::size_t count, std::uint3
 using WalkLauncher = cudaError_t (*)(const Walk& walk, cudaStream_t stream);
 
 struct Launchers {
-  std::array<ReduceLauncher, 5> reduce{};  ///< by ReduceOp
-  std::array<WalkLauncher, 5> walk{};      ///< by ReduceOp
+  std::array<ReduceLauncher, kOps> reduce{};  ///< by ReduceOp
+  std::array<WalkLauncher, kOps> walk{};      ///< by ReduceOp
   DivideLauncher divide = nullptr;
   cudaError_t (*load)() = nullptr;  ///< all of them, into the current device
 };

@@ -28,7 +28,7 @@ using WaitValue32 = CUresult (*)(CUstream, CUdeviceptr, cuuint32_t, unsigned int
 struct Context {
   int device = 0;
   std::string description;
-  std::array<Launchers, 8> launchers;  ///< by DataType
+  std::array<Launchers, kTypes> launchers;  ///< by DataType
   std::uint32_t multiprocessors = 1;
   WaitValue32 wait_value = nullptr;
 };
