@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/exchange/moves_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/host/host_request_internal.hpp"
 #include "topologies/error.hpp"
@@ -57,6 +58,16 @@ std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint6
   auto request =
       std::make_unique<HostRequest>(engine_, *group_, nothing, Rank{0}, sequence, nullptr, call);
   request->enlist();
+  return request;
+}
+
+std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence) {
+  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.counts.front(),
+                    call.type};
+  auto request = std::make_unique<HostRequest>(engine_, *group_, gather, Rank{0}, sequence, nullptr,
+                                               common_call(call));
+  request->enlist();
+  engine_->poll();
   return request;
 }
 

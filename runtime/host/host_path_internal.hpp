@@ -32,6 +32,7 @@ class HostPath final : public HostMemoryPath {
     return group_->owner(memory);
   }
   std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) override;
+  std::unique_ptr<Operation> all_to_all(const ExchangeCall& call, std::uint64_t sequence) override;
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:

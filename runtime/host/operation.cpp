@@ -32,7 +32,9 @@ HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder
       send_(bytes_of(call.send)),
       recv_(bytes_of(call.recv)),
       root_(root),
-      shards_sent_(shards_sent(call.collective, group.size())),
+      shards_sent_(common_.exchange == Exchange::AllToAll
+                       ? group.size()
+                       : shards_sent(call.collective, group.size())),
       shards_received_(shards_received(call.collective, group.size())),
       ticket_(group.take_ticket()),
       width_(size_of(call.type)),

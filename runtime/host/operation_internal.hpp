@@ -42,6 +42,8 @@ struct Pieces {
 /// outputs that others reach, in shared allocations or as peers' memory, are read and written where
 /// they are, all at once; others go through areas in pieces.
 ///
+/// An all-to-all is an all-gather in which each takes its own shard of everybody's.
+///
 /// A rank waits for those only whose data it takes, or whose reading of its areas it has to await.
 /// All ranks number their publications alike: an operation has as many as its arguments say, and
 /// who needs fewer skips the rest.
