@@ -184,6 +184,12 @@ std::unique_ptr<Operation> Exchanges::start(const ExchangeCall& call, std::uint6
   engine_->check_usable();
   const bool all = is_collective(call.exchange);
   if (!all && seat_of(call.peer) == self) return start_own(call, moves, sequence);
+  if (call.exchange == Exchange::AllToAll) {
+    if (auto operation = path_.all_to_all(call, sequence)) {
+      ++sequence;
+      return operation;
+    }
+  }
   auto operation = std::make_unique<TrafficOperation>(engine_, call, moves);
   Traffic& traffic = operation->traffic();
   const std::uint32_t number =

@@ -39,9 +39,11 @@ std::string words_of(const Header& header, bool whole) {
   return words;
 }
 
-void check_completion(const Completion& completion, const std::string& words) {
+/// `transfer`: whose words say what it was.
+template <typename Transfer>
+void check_completion(const Completion& completion, const Transfer& transfer) {
   if (completion.state != Completion::State::Failed) return;
-  throw Error(ErrorCode::Transport, fmt::format("{} while {}", completion.error, words));
+  throw Error(ErrorCode::Transport, fmt::format("{} while {}", completion.error, transfer.words()));
 }
 
 void name(Completion& completion, const Line& line, std::uint32_t id) {
@@ -121,7 +123,7 @@ void Outgoing::pump() {
 }
 
 bool Outgoing::step(const Completion& completion) {
-  check_completion(completion, words());
+  check_completion(completion, *this);
   if (&completion != &head_) {
     if (&completion != &asking_) segments_.settle_one();
     pump();
@@ -167,11 +169,11 @@ void Incoming::check_header() const {
 void Incoming::step(const Completion& completion) {
   if (&completion == &head_) {
     if (head_.state == Completion::State::Done || head_.came >= sizeof(Header)) check_header();
-    check_completion(completion, words());
+    check_completion(completion, *this);
     offered_ = true;
     return;
   }
-  check_completion(completion, words());
+  check_completion(completion, *this);
   if (&completion == &asking_) return;
   segments_.settle_one();
   pump();

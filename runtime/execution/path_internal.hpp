@@ -55,6 +55,11 @@ class HostMemoryPath : public Path {
   /// where that is done by messages (Announcements). It ends in Error(InvalidArgument) if they
   /// differ.
   virtual std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) = 0;
+  /// Starts Exchange::AllToAll, which has been checked; null where the path has no better way than
+  /// messages.
+  virtual std::unique_ptr<Operation> all_to_all(const ExchangeCall&, std::uint64_t /*sequence*/) {
+    return nullptr;
+  }
   /// Whether messages are sent; then the path has peers.
   [[nodiscard]] virtual bool sends_messages() const = 0;
 };

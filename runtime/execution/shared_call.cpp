@@ -41,6 +41,10 @@ CommonCall common_call(const Call& call, Rank root) {
           .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
 }
 
+std::string_view name_of(const CommonCall& call) {
+  return call.exchange != Exchange::None ? to_string(call.exchange) : to_string(call.collective);
+}
+
 std::uint32_t digest_of(const SharedCall& call) {
   const std::array<std::uint64_t, 4> words{
       call.count, call.schedule, index(call.root),

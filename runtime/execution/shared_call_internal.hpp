@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "runtime/communicator.hpp"
 
@@ -23,6 +24,9 @@ struct CommonCall {
 };
 
 CommonCall common_call(const Call& call, Rank root);
+
+/// "allreduce".
+std::string_view name_of(const CommonCall& call);
 
 /// The same with what executes it.
 struct SharedCall : CommonCall {

@@ -27,6 +27,10 @@ Whom readers_of(Collective collective, Rank self, Rank root) {
   return self == root ? Whom::Nobody : Whom::Root;
 }
 
+std::uint32_t shards_put_in(const CommonCall& call, std::uint32_t ranks) {
+  return call.exchange == Exchange::AllToAll ? ranks : shards_sent(call.collective, ranks);
+}
+
 bool Attention::sees_work(Seat seat) {
   if (++polls_ % kPollsPerBeat != 0) return false;
   const std::uint64_t beat = group_.beat_of(seat).load(std::memory_order_relaxed);

@@ -17,6 +17,10 @@ enum class Whom : std::uint8_t { Nobody, Root, Everyone };
 [[nodiscard]] Whom sources_of(Collective collective, Rank self, Rank root);
 [[nodiscard]] Whom readers_of(Collective collective, Rank self, Rank root);
 
+/// Shards in the input of a rank that puts something in. An all-to-all is an all-gather in which
+/// each takes its own shard of everybody's.
+[[nodiscard]] std::uint32_t shards_put_in(const CommonCall& call, std::uint32_t ranks);
+
 /// The ranks whose publications are awaited now, and whether they work.
 class Attention {
  public:

@@ -43,7 +43,7 @@ bool CardOperation::advance() {
 void CardOperation::write() {
   const std::uint64_t number = group_.published() + 1;
   const std::uint64_t bytes =
-      call_.count * size_of(call_.type) * shards_sent(call_.collective, group_.size());
+      call_.count * size_of(call_.type) * shards_put_in(common_, group_.size());
   Card& card = group_.card(group_.self(), number);
   card.offer.call = common_;
   if (bytes != 0 && sends(call_.collective, me(), root_)) {
@@ -84,7 +84,7 @@ void CardOperation::read() {
 
 /// The share of this rank in what another has written.
 void CardOperation::read_from(Seat seat, std::byte* to, std::uint64_t bytes) const {
-  const std::uint32_t shards = shards_sent(call_.collective, group_.size());
+  const std::uint32_t shards = shards_put_in(common_, group_.size());
   const std::byte* const from = group_.vector(seat, group_.published(), bytes * shards);
   std::memcpy(to, from + (shards > 1 ? index(me()) * bytes : 0), bytes);
 }
@@ -92,7 +92,7 @@ void CardOperation::read_from(Seat seat, std::byte* to, std::uint64_t bytes) con
 void CardOperation::reduce_all(std::uint64_t bytes) {
   auto& inputs = group_.scratch().inputs;
   inputs.resize(group_.size());
-  const std::uint32_t shards = shards_sent(call_.collective, group_.size());
+  const std::uint32_t shards = shards_put_in(common_, group_.size());
   const std::uint64_t at = shards > 1 ? index(me()) * bytes : 0;
   for (const Seat seat : Seats(group_.size())) {
     inputs[index(seat)] = group_.vector(seat, group_.published(), bytes * shards) + at;

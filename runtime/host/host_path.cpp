@@ -7,6 +7,7 @@
 
 #include <thread>
 
+#include "runtime/exchange/moves_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
 #include "runtime/host/card_operation_internal.hpp"
@@ -42,15 +43,7 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
   const auto guard = engine_->guard();
   engine_->check_usable();
   const Rank root = root_of(call);
-  Recorder* const recorder = active(recorder_.get());
-  std::unique_ptr<Activity> operation;
-  if (fits_cards(*group_, call)) {
-    operation =
-        std::make_unique<CardOperation>(*group_, call, common_call(call, root), root, recorder);
-  } else {
-    operation = std::make_unique<HostOperation>(*group_, call, root, recorder);
-  }
-  auto request = request_of(std::move(operation), to_string(call.collective), sequence);
+  auto request = request_of(call, common_call(call, root), root, sequence);
   engine_->poll();
   return request;
 }
@@ -64,14 +57,22 @@ void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::
     CardOperation operation(*group_, call, common_call(call, root), root, recorder);
     Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
   } else {
-    HostOperation operation(*group_, call, root, recorder);
+    HostOperation operation(*group_, call, common_call(call, root), root, recorder);
     Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
   }
 }
 
-std::unique_ptr<Operation> HostPath::request_of(std::unique_ptr<Activity> operation,
-                                                std::string_view name, std::uint64_t sequence) {
-  return std::make_unique<HostRequest>(engine_, std::move(operation), name, sequence, crowded_);
+std::unique_ptr<Operation> HostPath::request_of(const Call& call, const CommonCall& common,
+                                                Rank root, std::uint64_t sequence) {
+  Recorder* const recorder = active(recorder_.get());
+  std::unique_ptr<Activity> operation;
+  if (fits_cards(*group_, call)) {
+    operation = std::make_unique<CardOperation>(*group_, call, common, root, recorder);
+  } else {
+    operation = std::make_unique<HostOperation>(*group_, call, common, root, recorder);
+  }
+  return std::make_unique<HostRequest>(engine_, std::move(operation), name_of(common), sequence,
+                                       crowded_);
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {
@@ -85,9 +86,16 @@ void HostPath::barrier(std::uint64_t& sequence) {
 
 /// A collective of nothing: on its card is the call.
 std::unique_ptr<Operation> HostPath::agree_on(const CommonCall& call, std::uint64_t sequence) {
-  const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, call.type};
-  return request_of(std::make_unique<CardOperation>(*group_, nothing, call, Rank{0}, nullptr),
-                    to_string(call.exchange), sequence);
+  return request_of({Collective::AllReduce, nullptr, nullptr, 0, call.type}, call, Rank{0},
+                    sequence);
+}
+
+std::unique_ptr<Operation> HostPath::all_to_all(const ExchangeCall& call, std::uint64_t sequence) {
+  const Call gather{Collective::AllGather, call.send, call.recv, call.sent.counts.front(),
+                    call.type};
+  auto request = request_of(gather, common_call(call), Rank{0}, sequence);
+  engine_->poll();
+  return request;
 }
 
 void* HostPath::allocate(std::size_t bytes) {

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
@@ -33,10 +32,12 @@ class HostPath final : public HostMemoryPath {
     return group_->owner(memory);
   }
   std::unique_ptr<Operation> agree_on(const CommonCall& call, std::uint64_t sequence) override;
+  std::unique_ptr<Operation> all_to_all(const ExchangeCall& call, std::uint64_t sequence) override;
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
-  std::unique_ptr<Operation> request_of(std::unique_ptr<Activity> operation, std::string_view name,
+  /// `common`: what the ranks compare.
+  std::unique_ptr<Operation> request_of(const Call& call, const CommonCall& common, Rank root,
                                         std::uint64_t sequence);
   [[nodiscard]] Rank root_of(const Call& call) const {
     return call.root ? *call.root : programs_->root_of(call.collective, root_);

@@ -22,14 +22,15 @@ Range Pieces::piece(std::uint64_t i) const {
   return {i * each, std::min((i + 1) * each, elements)};
 }
 
-HostOperation::HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder)
+HostOperation::HostOperation(Group& group, const Call& call, const CommonCall& common, Rank root,
+                             Recorder* recorder)
     : group_(group),
       call_(call),
-      common_(common_call(call, root)),
+      common_(common),
       send_(bytes_of(call.send)),
       recv_(bytes_of(call.recv)),
       root_(root),
-      shards_sent_(shards_sent(call.collective, group.size())),
+      shards_sent_(shards_put_in(common, group.size())),
       shards_received_(shards_received(call.collective, group.size())),
       ticket_(group.take_ticket()),
       width_(size_of(call.type)),

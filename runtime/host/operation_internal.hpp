@@ -47,8 +47,9 @@ struct Pieces {
 /// who needs fewer skips the rest.
 class HostOperation final : public Activity {
  public:
-  /// `recorder`: told what happens; or null.
-  HostOperation(Group& group, const Call& call, Rank root, Recorder* recorder = nullptr);
+  /// `common`: what the ranks compare. `recorder`: told what happens; or null.
+  HostOperation(Group& group, const Call& call, const CommonCall& common, Rank root,
+                Recorder* recorder);
 
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
