@@ -258,9 +258,9 @@ void Comm::start(const std::shared_ptr<Job>& job) {
   try {
     run([&] {
       if (job->streamed()) return start_on_stream(*job);
-      job->request = std::make_shared<Request>(job->attended
-                                                   ? job->where->start_attended(job->prepared)
-                                                   : job->where->start(job->prepared));
+      job->request =
+          std::make_shared<Request>(job->attended ? job->where->start_attended(job->prepared)
+                                                  : job->where->start(job->prepared));
     });
   } catch (...) {
     job->state = Job::State::Failed;
