@@ -267,38 +267,6 @@ MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
 /** Thread-safe. This rank. Errors: as mtCommCount(). */
 MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
 
-/* ---- operators ----
- *
- * Of one communicator, for host memory: with device memory they are mtUnsupported. Ranks make each
- * for themselves; that they use the same for a collective is theirs to see to. A call that was
- * started keeps what it needs of its operator. */
-
-/** inout[i] = in[i] op inout[i] for `count` elements of `type`; in[i] is of lower ranks. Called by
- * any thread that is in a call on the communicator, for parts of a vector of any length. It must
- * not call this library. */
-typedef void (*mtRedOpFunction_t)(const void* in, void* inout, size_t count, mtDataType_t type,
-                                  void* state);
-/** Thread-safe. An associative operator for every type: *op is its number. `state` is passed on,
- * and must be good until the last collective with the operator is complete. Where commutative is 0,
- * elements are combined in the order of ranks; that is served where the ranks go without messages,
- * or there is one, and is mtUnsupported elsewhere. Errors: mtInvalidArgument. */
-MT_API mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void* state,
-                                int commutative, mtComm_t comm);
-
-/** Where a scalar lies, as in NCCL. */
-typedef enum {
-  mtScalarDevice = 0,       /**< where a collective finds it when it starts: in host memory here */
-  mtScalarHostImmediate = 1 /**< in host memory, and is read when the operator is made */
-} mtScalarResidence_t;
-/** Thread-safe. A sum of what each rank's input is when multiplied by `scalar`, one element of
- * `type`, which may differ between ranks; products are rounded to the type. For calls with that
- * type. Errors: mtInvalidArgument (NULL, type, residence). */
-MT_API mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type,
-                                         mtScalarResidence_t residence, mtComm_t comm);
-/** Thread-safe. Frees one of the two above; what was started with it goes on, persistent requests
- * included. Errors: mtInvalidArgument (built in, freed, or of another communicator). */
-MT_API mtResult_t mtRedOpDestroy(mtRedOp_t op, mtComm_t comm);
-
 /* ---- collectives: collective, blocking ----
  *
  * `count` is in elements. In place as in NCCL: send == recv; for mtReduceScatter() and mtScatter()
@@ -416,26 +384,12 @@ MT_API mtResult_t mtRequestWait(mtRequest_t request);
  * is nothing to do. Errors: those of the wait; it is freed in any case. */
 MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 
-/* ---- memory ---- */
-
-/** Collective, blocking: `bytes` of zeroed host memory, aligned to 4096 bytes. Where the ranks of
- * the communicator go without messages (all on one host, nothing asked for that needs them) all of
- * them map it, and their collectives without a root read and write it in place: the fastest buffers
- * there are. Any memory may be used for buffers. 0 bytes give NULL. In a group *pointer is set by
- * mtGroupEnd(). With a NULL communicator: not collective, plain memory.
- * Errors: mtInvalidArgument, mtSystemError (no memory; at all ranks if one has none), those of a
- * collective. */
-MT_API mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm);
-/** Waits for what the communicator has outstanding, and frees it; every rank does. mtCommDestroy()
- * and mtCommAbort() free what is left; mtCommFinalize() and failures free nothing. NULL is nothing
- * to do. Errors: mtInvalidArgument (not from mtMemAlloc() of this communicator), those of the wait.
- */
-MT_API mtResult_t mtMemFree(void* pointer, mtComm_t comm);
-
 #ifdef __cplusplus
 }
 #endif
 
-#include "multitree_exchange.h" /* messages between ranks, and collectives with a count for each */
+#include "multitree_exchange.h"  /* messages between ranks, and collectives with a count for each */
+#include "multitree_memory.h"    /* memory that the ranks of a host share */
+#include "multitree_operators.h" /* operators that are made at run time */
 
 #endif /* MULTITREE_H_ */

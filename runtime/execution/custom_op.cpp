@@ -5,15 +5,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "runtime/kernels/reduce.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-bool is_logic(ReduceOp op) { return std::ranges::find(logic_ops(), op) != logic_ops().end(); }
+bool is_logic(ReduceOp op) { return op >= ReduceOp::BitAnd && op <= ReduceOp::LogicalXor; }
 
 bool lacks_its_part(const Call& call) {
   if (call.op == ReduceOp::Custom) return call.custom == nullptr || !call.custom->function;

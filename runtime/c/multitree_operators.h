@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/**
+ * \file
+ * The part of multitree.h, which includes it, that makes operators at run time.
+ */
+#ifndef MULTITREE_OPERATORS_H_
+#define MULTITREE_OPERATORS_H_
+
+#include "multitree.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Of one communicator, for host memory: with device memory they are mtUnsupported. Ranks make each
+ * for themselves; that they use the same for a collective is theirs to see to. A call that was
+ * started keeps what it needs of its operator. */
+
+/** inout[i] = in[i] op inout[i] for `count` elements of `type`; in[i] is of lower ranks. Called by
+ * any thread that is in a call on the communicator, for parts of a vector of any length. It must
+ * not call this library. */
+typedef void (*mtRedOpFunction_t)(const void* in, void* inout, size_t count, mtDataType_t type,
+                                  void* state);
+/** Thread-safe. An associative operator for every type: *op is its number. `state` is passed on,
+ * and must be good until the last collective with the operator is complete. Where commutative is 0,
+ * elements are combined in the order of ranks; that is served where the ranks go without messages,
+ * or there is one, and is mtUnsupported elsewhere. Errors: mtInvalidArgument. */
+MT_API mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void* state,
+                                int commutative, mtComm_t comm);
+
+/** Where a scalar lies, as in NCCL. */
+typedef enum {
+  mtScalarDevice = 0,       /**< where a collective finds it when it starts: in host memory here */
+  mtScalarHostImmediate = 1 /**< in host memory, and is read when the operator is made */
+} mtScalarResidence_t;
+/** Thread-safe. A sum of what each rank's input is when multiplied by `scalar`, one element of
+ * `type`, which may differ between ranks; products are rounded to the type. For calls with that
+ * type. Errors: mtInvalidArgument (NULL, type, residence). */
+MT_API mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type,
+                                         mtScalarResidence_t residence, mtComm_t comm);
+/** Thread-safe. Frees one of the two above; what was started with it goes on, persistent requests
+ * included. Errors: mtInvalidArgument (built in, freed, or of another communicator). */
+MT_API mtResult_t mtRedOpDestroy(mtRedOp_t op, mtComm_t comm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* MULTITREE_OPERATORS_H_ */
