@@ -30,6 +30,11 @@ std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call) {
   }
   const Rank usual = programs_->root_of(call.collective, root_);
   const Rank root = has_root(call.collective) ? call.root.value_or(usual) : usual;
+  if (index(root) >= engine_->bootstrap().size()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected a root below {}, found {}", to_string(call.collective),
+                            engine_->bootstrap().size(), root));
+  }
   if (!programs_->serves(call.collective, root)) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{} from root {}: the communicator's schedule has root {}",

@@ -48,6 +48,38 @@ TEST_P(RingOfRanks, EveryCollectiveTypeOperatorAndSize) {
   });
 }
 
+/// What has no schedule from the beginning gets one when it is called, of whatever root, and once.
+TEST(Plans, AreMadeOnDemandForEveryRoot) {
+  constexpr std::uint32_t kRanks = 5;
+  run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    PlansBySize plans({{{ring_schedule(Collective::AllReduce, kRanks)}}});
+    std::uint32_t made = 0;
+    plans.on_demand = [&](Collective collective, Rank root) {
+      ++made;
+      return for_all_sizes(ring_schedule(collective, kRanks, root));
+    };
+    Communicator communicator(bootstrap, plans, loopback());
+    const std::uint32_t self = index(communicator.rank());
+    for (int round = 0; round < 2; ++round) {
+      for (std::uint32_t r = 0; r < kRanks; ++r) {
+        const Rank root{r};
+        std::int32_t value = self == r ? static_cast<std::int32_t>(100 + r) : -1, sum = -1;
+        communicator.run(
+            {Collective::Broadcast, &value, &value, 1, DataType::Int32, ReduceOp::Sum, root});
+        EXPECT_EQ(value, 100 + static_cast<std::int32_t>(r));
+        const auto mine = static_cast<std::int32_t>(self);
+        communicator.run(
+            {Collective::Reduce, &mine, &sum, 1, DataType::Int32, ReduceOp::Sum, root});
+        EXPECT_EQ(sum, self == r ? 10 : -1);
+      }
+      EXPECT_EQ(made, 2 * kRanks);
+    }
+    EXPECT_THROW(communicator.run({Collective::Broadcast, &made, &made, 1, DataType::Int32,
+                                   ReduceOp::Sum, Rank{kRanks}}),
+                 Error);
+  });
+}
+
 /// A schedule that moves nothing leaves every rank with its own input: that shows which one ran.
 TEST(Plans, RunTheScheduleForTheSize) {
   constexpr std::uint32_t kRanks = 3;
