@@ -43,21 +43,19 @@ void* Bytes::at(void* buffer, std::size_t index) const {
   return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(buffer) + offset);
 }
 
-int Bytes::pack(const void* from, int count, std::vector<char>& to) const {
-  to.resize(size_ * static_cast<std::size_t>(count));
-  return with_address(const_cast<void*>(from), count, type_,
-                      [&](const void* buffer, int elements, MPI_Datatype type) {
-                        int position = 0;
-                        return PMPI_Pack(buffer, elements, type, to.data(),
-                                         static_cast<int>(to.size()), &position, comm_);
-                      });
+int Bytes::pack(void* buffer, int count, char* bytes) const {
+  const auto room = static_cast<int>(size_ * static_cast<std::size_t>(count));
+  return with_address(buffer, count, type_, [&](void* from, int elements, MPI_Datatype type) {
+    int position = 0;
+    return PMPI_Pack(from, elements, type, bytes, room, &position, comm_);
+  });
 }
 
-int Bytes::unpack(const char* from, int count, void* to) const {
-  const auto bytes = static_cast<int>(size_ * static_cast<std::size_t>(count));
-  return with_address(to, count, type_, [&](void* buffer, int elements, MPI_Datatype type) {
+int Bytes::unpack(void* buffer, int count, char* bytes) const {
+  const auto there = static_cast<int>(size_ * static_cast<std::size_t>(count));
+  return with_address(buffer, count, type_, [&](void* to, int elements, MPI_Datatype type) {
     int position = 0;
-    return PMPI_Unpack(from, bytes, &position, buffer, elements, type, comm_);
+    return PMPI_Unpack(bytes, there, &position, to, elements, type, comm_);
   });
 }
 

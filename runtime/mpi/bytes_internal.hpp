@@ -3,8 +3,6 @@
 /// Elements of any MPI type as plain bytes.
 #pragma once
 
-#include <vector>
-
 #include "runtime/mpi/interpose_internal.hpp"
 
 namespace multitree::mpi {
@@ -22,10 +20,10 @@ class Bytes {
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Where element `index` of a buffer begins.
   [[nodiscard]] void* at(void* buffer, std::size_t index) const;
-  /// `to` becomes the bytes of `count` elements at `from`, which may be MPI_BOTTOM.
-  int pack(const void* from, int count, std::vector<char>& to) const;
-  /// The opposite; `from` has size() * count bytes.
-  int unpack(const char* from, int count, void* to) const;
+  /// `bytes` become those of `count` elements at `buffer`, which may be MPI_BOTTOM: size() * count.
+  int pack(void* buffer, int count, char* bytes) const;
+  /// The opposite.
+  int unpack(void* buffer, int count, char* bytes) const;
 
  private:
   MPI_Datatype type_;

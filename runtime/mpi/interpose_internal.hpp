@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,8 +23,8 @@ namespace multitree::mpi {
 struct Settings {
   bool log = false, log_all = false;
   bool at_init = true;
-  std::size_t min_bytes = 0;
-  std::set<std::string> disabled;  ///< "allreduce", ...
+  std::optional<std::size_t> min_bytes;  ///< instead of each function's own
+  std::set<std::string> disabled;        ///< "allreduce", ...
   int max_communicators = 64;
   int deadline_ms = 86'400'000;
   std::string topology, algorithm, plan_file, transport;
@@ -42,6 +43,7 @@ void print_log(int rank);
 struct Reduction {
   mtDataType_t type{};
   std::size_t bytes = 0;  ///< of an element
+  std::size_t parts = 1;  ///< elements of multitree in one of MPI
   mtRedOp_t op{};
 };
 std::optional<Reduction> reduction_of(MPI_Datatype type, MPI_Op op);
@@ -51,6 +53,7 @@ struct Peer {
   mtComm_t comm = nullptr;
   int rank = 0, size = 1;
   Reason why_not;
+  std::set<int> roots = {};  ///< that a blocking collective was served with: they are connected
 };
 /// Makes it in the first call for `comm`, and keeps it as an attribute of it: collective. It ends
 /// when MPI deletes the attribute, which waits for no other rank.
@@ -69,8 +72,10 @@ mtResult_t finish(mtRequest_t request);
 /// Raises an MPI error, `code`, on `comm` and prints `words`. Returns the code.
 int raise(const char* call, MPI_Comm comm, const char* words, int code = MPI_ERR_OTHER);
 
-/// Gives an MPI request for a started collective.
-int make_request(const char* call, MPI_Comm comm, mtRequest_t started, MPI_Request* request);
+/// Gives an MPI request for a started collective. `finish`: what is to be done at its end on a
+/// thread that calls MPI, a code of MPI; may be none.
+int make_request(const char* call, MPI_Comm comm, mtRequest_t started, std::function<int()> finish,
+                 MPI_Request* request);
 /// Whether any such request is unfinished.
 bool any_pending();
 /// Moves them on, and completes those that are done.

@@ -28,6 +28,7 @@ struct Pending {
   MPI_Comm comm = MPI_COMM_NULL;
   mtRequest_t started = nullptr;
   MPI_Request request = MPI_REQUEST_NULL;
+  std::function<int()> finish = {};  ///< for the thread that completes it
   bool done = false;
   std::string failure = {};  ///< its words; empty: none
 };
@@ -130,11 +131,13 @@ int on_cancel(void*, int) { return MPI_SUCCESS; }  // collectives cannot be canc
 
 }  // namespace
 
-int make_request(const char* call, MPI_Comm comm, mtRequest_t started, MPI_Request* request) {
-  auto* const pending = new Pending{.call = call, .comm = comm, .started = started};
+int make_request(const char* call, MPI_Comm comm, mtRequest_t started, std::function<int()> finish,
+                 MPI_Request* request) {
+  auto* const pending =
+      new Pending{.call = call, .comm = comm, .started = started, .finish = std::move(finish)};
   const int code = PMPI_Grequest_start(&on_query, &on_free, &on_cancel, pending, &pending->request);
   if (code != MPI_SUCCESS) {
-    finish(started);
+    multitree::mpi::finish(started);
     delete pending;
     return code;
   }
@@ -148,6 +151,8 @@ bool any_pending() { return !PendingList::instance().empty(); }
 void advance_pending() {
   for (Pending* const pending : PendingList::instance().take_done()) {
     mtRequestFree(&pending->started);
+    const bool finishes = pending->failure.empty() && pending->finish;
+    if (finishes && pending->finish() != MPI_SUCCESS) pending->failure = "unpacking failed";
     // The object may be gone as soon as MPI knows.
     PMPI_Grequest_complete(pending->request);
   }

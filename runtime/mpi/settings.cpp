@@ -14,24 +14,21 @@
 namespace multitree::mpi {
 namespace {
 
-/// Below, Open MPI's own all-reduce is faster between 4 ranks of one host; docs/c-api.md has the
-/// measurement.
-constexpr long kMinBytes = 65'536;
-
 std::string text(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-/// A number, or `otherwise` with a word on standard error if it is none.
+/// A number, or `otherwise` where there is none, with a word on standard error if it is something
+/// else.
 long number(const char* name, long otherwise, long most) {
   const std::string value = text(name);
   if (value.empty()) return otherwise;
   char* end = nullptr;
   const long found = std::strtol(value.c_str(), &end, 10);
   if (*end == '\0' && found >= 0 && found <= most) return found;
-  std::fprintf(stderr, "multitree: %s: expected a number from 0 to %ld, found \"%s\"; using %ld\n",
-               name, most, value.c_str(), otherwise);
+  std::fprintf(stderr, "multitree: %s: expected a number from 0 to %ld, found \"%s\"\n", name, most,
+               value.c_str());
   return otherwise;
 }
 
@@ -51,8 +48,8 @@ Settings read() {
   settings.log = !log.empty() && log != "0";
   settings.log_all = log == "all";
   settings.at_init = text("MULTITREE_MPI_AT_INIT") != "0";
-  settings.min_bytes =
-      static_cast<std::size_t>(number("MULTITREE_MPI_MIN_BYTES", kMinBytes, LONG_MAX));
+  const long least = number("MULTITREE_MPI_MIN_BYTES", -1, LONG_MAX);
+  if (least >= 0) settings.min_bytes = static_cast<std::size_t>(least);
   settings.disabled = list(text("MULTITREE_MPI_DISABLE"));
   settings.max_communicators = static_cast<int>(number("MULTITREE_MPI_MAX_COMMS", 64, INT_MAX));
   settings.deadline_ms =

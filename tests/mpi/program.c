@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int rank, ranks;
+#include "program.h"
+
+int rank, ranks;
 
 static uint64_t digest_of(const void* data, size_t bytes, uint64_t digest) {
   const unsigned char* byte = data;
@@ -26,8 +28,7 @@ static uint64_t digest_of(const void* data, size_t bytes, uint64_t digest) {
   return digest;
 }
 
-/* Of all ranks' `data`, in their order; through messages alone. */
-static void print_digest(const char* name, const void* data, size_t bytes) {
+void print_digest(const char* name, const void* data, size_t bytes) {
   uint64_t mine = digest_of(data, bytes, 0xcbf29ce484222325ULL), all = mine, other;
   int r;
   if (rank != 0) {
@@ -41,14 +42,7 @@ static void print_digest(const char* name, const void* data, size_t bytes) {
   printf("%s %016llx\n", name, (unsigned long long)all);
 }
 
-struct type {
-  const char* name;
-  MPI_Datatype type;
-  size_t bytes;
-};
-
-/* Small whole numbers: exact in every type, in any order. */
-static void fill(void* data, const struct type* type, size_t count, int seed) {
+void fill(void* data, const struct type* type, size_t count, int seed) {
   size_t i;
   for (i = 0; i < count; ++i) {
     const int value = (int)((i * 7 + (size_t)seed * 3) % 5) - (type->name[0] == 'u' ? 0 : 2);
@@ -392,6 +386,11 @@ int main(int argc, char** argv) {
   absolute(10);
   absolute(20000);
   non_blocking(MPI_COMM_WORLD);
+  for (c = 0; c < sizeof counts / sizeof *counts; ++c) {
+    operators(counts[c]);
+    rooted(MPI_COMM_WORLD, counts[c]);
+    rooted(half, counts[c]);
+  }
   non_blocking(copy); /* no blocking collective on it before */
   MPI_Comm_free(&copy);
   MPI_Comm_free(&half);

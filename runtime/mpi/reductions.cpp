@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The collectives that reduce.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "runtime/mpi/served_internal.hpp"
+
+namespace multitree::mpi {
+namespace {
+
+/// The arguments of a reduction; `count` as MPI_Allreduce and MPI_Reduce_scatter_block have it.
+struct Reducing {
+  const void* send;
+  void* recv;
+  int count;
+  MPI_Datatype type;
+  MPI_Op op;
+  MPI_Comm comm;
+  [[nodiscard]] const void* input() const { return send == MPI_IN_PLACE ? recv : send; }
+  [[nodiscard]] std::size_t elements() const { return static_cast<std::size_t>(count); }
+};
+
+/// With multitree's terms for it.
+struct Reduced {
+  Plan plan;
+  Reduction reduction;
+  std::size_t count = 0;  ///< of multitree's elements
+
+  [[nodiscard]] std::size_t bytes() const { return count * reduction.bytes; }
+};
+
+Reduced decide_reduction(const Function& function, const Reducing& call, const Reason& why_not = "",
+                         int root = kNoRoot) {
+  const Reason refused = wrong(call.comm, call.type, call.count);
+  const auto found = refused.empty() ? reduction_of(call.type, call.op) : std::nullopt;
+  const Reduction reduction = found.value_or(Reduction{});
+  const std::size_t count = refused.empty() ? call.elements() * reduction.parts : 0;
+  return {
+      decide(function, call.comm,
+             {why_not, refused, found ? "" : "element type or operator that multitree has not got"},
+             count * reduction.bytes, root),
+      reduction, count};
+}
+
+Plan all_reduce(const Function& function, const Reducing& call) {
+  auto [plan, reduction, count] = decide_reduction(function, call);
+  plan.start = [=, comm = plan.peer == nullptr ? nullptr : plan.peer->comm](mtRequest_t* request) {
+    return mtIAllReduce(call.input(), call.recv, count, reduction.type, reduction.op, comm, nullptr,
+                        request);
+  };
+  return plan;
+}
+
+Plan reduce(const Function& function, const Reducing& call, int root) {
+  auto [plan, reduction, count] = decide_reduction(function, call, "", root);
+  if (!plan.served()) return plan;
+  void* const recv = plan.peer->rank == root ? call.recv : nullptr;
+  plan.start = [=, comm = plan.peer->comm](mtRequest_t* request) {
+    return mtIReduce(call.input(), recv, count, reduction.type, reduction.op, root, comm, nullptr,
+                     request);
+  };
+  return plan;
+}
+
+Plan reduce_scatter(const Function& function, const Reducing& call, const Reason& why_not = "") {
+  Reduced reduced = decide_reduction(function, call, why_not);
+  Plan& plan = reduced.plan;
+  if (!plan.served()) return plan;
+  // In place, MPI wants the result at the front, where other ranks' input still is.
+  void* to = call.recv;
+  if (call.send == MPI_IN_PLACE) {
+    const auto shard = std::make_shared<std::vector<char>>(reduced.bytes());
+    to = shard->data();
+    plan.finish = [=] {
+      if (!shard->empty()) std::memcpy(call.recv, shard->data(), shard->size());
+      return MPI_SUCCESS;
+    };
+  }
+  plan.start = [=, count = reduced.count, reduction = reduced.reduction,
+                comm = plan.peer->comm](mtRequest_t* request) {
+    return mtIReduceScatter(call.input(), to, count, reduction.type, reduction.op, comm, nullptr,
+                            request);
+  };
+  return plan;
+}
+
+/// All ranks' counts, if they are the same.
+Reason wrong_counts(const int counts[], MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL || counts == nullptr) return "an argument that MPI refuses";
+  int inter = 0, size = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_size(comm, &size);
+  if (inter != 0) return "intercommunicator";
+  const bool equal = std::all_of(counts, counts + size, [&](int one) { return one == counts[0]; });
+  return equal ? "" : "counts differ between ranks";
+}
+
+}  // namespace
+}  // namespace multitree::mpi
+
+using namespace multitree::mpi;
+
+MULTITREE_EXPORT int MPI_Allreduce(const void* send, void* recv, int count, MPI_Datatype type,
+                                   MPI_Op op, MPI_Comm comm) {
+  const Plan plan = all_reduce(kAllreduce, {send, recv, count, type, op, comm});
+  return plan.served() ? plan.run() : PMPI_Allreduce(send, recv, count, type, op, comm);
+}
+
+MULTITREE_EXPORT int MPI_Iallreduce(const void* send, void* recv, int count, MPI_Datatype type,
+                                    MPI_Op op, MPI_Comm comm, MPI_Request* request) {
+  const Plan plan = all_reduce(kIallreduce, {send, recv, count, type, op, comm});
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Iallreduce(send, recv, count, type, op, comm, request);
+}
+
+MULTITREE_EXPORT int MPI_Reduce(const void* send, void* recv, int count, MPI_Datatype type,
+                                MPI_Op op, int root, MPI_Comm comm) {
+  const Plan plan = reduce(kReduce, {send, recv, count, type, op, comm}, root);
+  return plan.served() ? plan.run() : PMPI_Reduce(send, recv, count, type, op, root, comm);
+}
+
+MULTITREE_EXPORT int MPI_Ireduce(const void* send, void* recv, int count, MPI_Datatype type,
+                                 MPI_Op op, int root, MPI_Comm comm, MPI_Request* request) {
+  const Plan plan = reduce(kIreduce, {send, recv, count, type, op, comm}, root);
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Ireduce(send, recv, count, type, op, root, comm, request);
+}
+
+MULTITREE_EXPORT int MPI_Reduce_scatter_block(const void* send, void* recv, int count,
+                                              MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const Plan plan = reduce_scatter(kReduceScatterBlock, {send, recv, count, type, op, comm});
+  return plan.served() ? plan.run() : PMPI_Reduce_scatter_block(send, recv, count, type, op, comm);
+}
+
+MULTITREE_EXPORT int MPI_Ireduce_scatter_block(const void* send, void* recv, int count,
+                                               MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                               MPI_Request* request) {
+  const Plan plan = reduce_scatter(kIreduceScatterBlock, {send, recv, count, type, op, comm});
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Ireduce_scatter_block(send, recv, count, type, op, comm, request);
+}
+
+MULTITREE_EXPORT int MPI_Reduce_scatter(const void* send, void* recv, const int counts[],
+                                        MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  const Reason why_not = wrong_counts(counts, comm);
+  const int count = why_not.empty() ? counts[0] : 0;
+  const Plan plan = reduce_scatter(kReduceScatter, {send, recv, count, type, op, comm}, why_not);
+  return plan.served() ? plan.run() : PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
+}

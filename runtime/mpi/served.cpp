@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Deciding who serves a call, and running those that are served; MPI's beginning.
+///
+/// Whether a call is served is decided by what is equal at all ranks (element type, operator,
+/// bytes, counts, root, communicator), so that all decide alike.
+#include "runtime/mpi/served_internal.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace multitree::mpi {
+namespace {
+
+const char* const kRefused = "an argument that MPI refuses";
+
+/// The first of `reasons` that is one.
+Reason first_of(std::initializer_list<Reason> reasons) {
+  const auto* const found =
+      std::ranges::find_if(reasons, [](const Reason& reason) { return !reason.empty(); });
+  return found == reasons.end() ? "" : *found;
+}
+
+Reason turned_off(const Function& function) {
+  return settings().disabled.contains(function.name) ? "in MULTITREE_MPI_DISABLE" : "";
+}
+
+Reason too_small(const Function& function, std::size_t bytes) {
+  return bytes < settings().min_bytes.value_or(function.least)
+             ? "fewer than MULTITREE_MPI_MIN_BYTES"
+             : "";
+}
+
+/// The first call with a root makes connections, and waits for the others. MPI's messages do not
+/// move meanwhile, so all must have come first; a non-blocking call must not wait at all.
+Reason use_root(const Function& function, MPI_Comm comm, Peer& peer, int root) {
+  if (root < 0 || root >= peer.size) return kRefused;
+  if (peer.roots.contains(root)) return "";
+  if (!function.blocks) return "no blocking collective with this root before";
+  PMPI_Barrier(comm);
+  peer.roots.insert(root);
+  return "";
+}
+
+Reason find_peer(const Function& function, MPI_Comm comm, int root, Peer*& peer) {
+  // Making a communicator waits for other ranks, too.
+  peer = function.blocks ? peer_of(comm) : known_peer_of(comm);
+  if (peer == nullptr) return "no blocking collective on this communicator before";
+  if (!peer->why_not.empty() || root == kNoRoot) return peer->why_not;
+  return use_root(function, comm, *peer, root);
+}
+
+/// Raises what multitree said last, on this thread.
+int raise_last(const Plan& plan, mtResult_t result) {
+  return raise(plan.function->call, plan.comm, mtGetLastError(nullptr),
+               result == mtInvalidArgument ? MPI_ERR_BUFFER : MPI_ERR_OTHER);
+}
+
+void begin_mpi() {
+  watch_end();
+  // So that non-blocking calls, which must not wait for others, find it.
+  if (settings().at_init) static_cast<void>(peer_of(MPI_COMM_WORLD));
+}
+
+}  // namespace
+
+Reason wrong(MPI_Comm comm, MPI_Datatype type, int count) {
+  const bool known = comm != MPI_COMM_NULL && type != MPI_DATATYPE_NULL && count >= 0;
+  return known ? "" : kRefused;
+}
+
+Plan decide(const Function& function, MPI_Comm comm, std::initializer_list<Reason> why_not,
+            std::size_t bytes, int root) {
+  watch_end();
+  Plan plan;
+  plan.function = &function;
+  plan.comm = comm;
+  plan.reason = first_of({turned_off(function), first_of(why_not), too_small(function, bytes)});
+  if (plan.served()) plan.reason = find_peer(function, comm, root, plan.peer);
+  count(function.call, plan.reason);
+  return plan;
+}
+
+int Plan::run() const {
+  if (failed != MPI_SUCCESS) return failed;
+  mtRequest_t request = nullptr;
+  mtResult_t result = start(&request);
+  if (result == mtSuccess) result = multitree::mpi::finish(request);
+  if (result != mtSuccess) return raise_last(*this, result);
+  return finish ? finish() : MPI_SUCCESS;
+}
+
+int Plan::begin(MPI_Request* request) const {
+  if (failed != MPI_SUCCESS) return failed;
+  mtRequest_t started = nullptr;
+  const mtResult_t result = start(&started);
+  if (result != mtSuccess) return raise_last(*this, result);
+  return make_request(function->call, comm, started, finish, request);
+}
+
+int raise(const char* call, MPI_Comm comm, const char* words, int code) {
+  std::fprintf(stderr, "multitree: %s: %s\n", call, words);
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
+
+}  // namespace multitree::mpi
+
+using namespace multitree::mpi;
+
+MULTITREE_EXPORT int MPI_Init(int* argc, char*** argv) {
+  const int code = PMPI_Init(argc, argv);
+  if (code == MPI_SUCCESS) begin_mpi();
+  return code;
+}
+
+MULTITREE_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = PMPI_Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) begin_mpi();
+  return code;
+}
