@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <exception>
+#include <thread>
 
 #include "runtime/execution/custom_op_internal.hpp"
 #include "runtime/host/host_path_internal.hpp"
@@ -173,7 +174,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                                            impl_->options.timeout);
   const Planned planned(impl_->engine, programs, impl_->options);
   if (group != nullptr) {
-    impl_->engine->allow_naps();
+    impl_->engine->allow_naps(job.size() / std::max(1U, std::thread::hardware_concurrency()));
     impl_->host =
         std::make_unique<host::HostPath>(impl_->engine, std::move(group), programs, impl_->options);
   } else {

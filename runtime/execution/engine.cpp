@@ -31,6 +31,8 @@ constexpr std::chrono::milliseconds kSleep{10};
 /// Sleep instead of a futex: whoever publishes would have to ask each time whether somebody sleeps.
 constexpr std::chrono::milliseconds kNapAfter{20};
 constexpr std::chrono::microseconds kNap{50};
+/// Ranks a processor up to which these hold.
+constexpr std::uint32_t kCrowd = 8;
 constexpr std::chrono::milliseconds kCausePatience{200};
 /// Wait without progress before the peers are told what for: longer than any message of a
 /// collective takes that all ranks are in, and short beside what a person notices.
@@ -100,6 +102,12 @@ bool Engine::advance_all() {
     }
   }
   return moved;
+}
+
+void Engine::allow_naps(std::uint32_t ranks_per_processor) {
+  const std::uint32_t crowd = std::max(1U, ranks_per_processor / kCrowd);
+  nap_ = kNap * crowd;
+  nap_after_ = std::max<Deadline>(kNapAfter / crowd, Deadline{1});
 }
 
 std::unique_lock<std::mutex> Engine::guard() {
@@ -190,8 +198,8 @@ void Engine::on_idle(bool network) {
   if (oldest() == nullptr) idle_ = {};  // all wait for their callers
   if (idle_ >= patience_) announce();
   if (idle_ >= timeout_) time_out();
-  if (naps_ && idle_ >= kNapAfter) {
-    std::this_thread::sleep_for(kNap);
+  if (nap_after_.count() > 0 && idle_ >= nap_after_) {
+    std::this_thread::sleep_for(nap_);
     return;
   }
   if (network) return;  // there may be more

@@ -54,8 +54,9 @@ class Engine {
   ScratchPool& scratch() { return scratch_; }
   ScratchPool& work() { return work_; }
   /// Lets long waits sleep a little: where no network needs progress, and a peer that is away for
-  /// so long will not notice some microseconds.
-  void allow_naps() { naps_ = true; }
+  /// so long will not notice some microseconds. The more ranks share a processor, the sooner and
+  /// the longer: all of them together must not keep it busy.
+  void allow_naps(std::uint32_t ranks_per_processor);
 
   void add(const Running& running) { running_.push_back(running); }
   /// The same by messages, which are to be posted after this. `waits`: for messages of others.
@@ -159,7 +160,8 @@ class Engine {
   std::uint32_t idle_polls_ = 0;
   std::uint32_t busy_polls_ = 0;  ///< since something moved: those in which the network had work
   std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is
-  bool naps_ = false;
+  Deadline nap_after_{0};         ///< 0: never
+  std::chrono::microseconds nap_{0};
   Deadline patience_;                ///< longest wait before the peers are told what for
   bool looked_ = false;              ///< whether last_look_ is of this wait
   Clock::time_point last_look_;      ///< when on_idle() last read the clock

@@ -141,7 +141,10 @@ class Group {
   struct Scratch {
     std::vector<const void*> inputs;
     std::vector<std::byte*> outputs;
-    std::vector<std::byte> blocks;  ///< what was read of peers' own memory, and their sum
+    /// What was read of peers' own memory, and their sum. Not cleared: of many ranks' blocks few
+    /// are used.
+    std::unique_ptr<std::byte[]> blocks;
+    std::size_t block_bytes = 0;  ///< of all of them
   };
   [[nodiscard]] Scratch& scratch() { return scratch_; }
 

@@ -86,12 +86,14 @@ std::uint64_t HostOperation::block_elements() const {
 
 std::byte* HostOperation::block(std::uint32_t number) {
   const std::uint64_t bytes = block_elements() * width_;
-  std::vector<std::byte>& blocks = group_.scratch().blocks;
-  if (blocks.size() < (group_.size() + 1) * bytes + 64) {
-    blocks.resize((group_.size() + 1) * bytes + 64);
+  auto& scratch = group_.scratch();
+  const std::size_t needed = (group_.size() + 1) * bytes + 64;
+  if (scratch.block_bytes < needed) {
+    scratch.blocks = std::make_unique_for_overwrite<std::byte[]>(needed);
+    scratch.block_bytes = needed;
   }
-  const auto misfit = reinterpret_cast<std::uintptr_t>(blocks.data()) % 64;
-  return blocks.data() + (64 - misfit) % 64 + number * bytes;
+  const auto misfit = reinterpret_cast<std::uintptr_t>(scratch.blocks.get()) % 64;
+  return scratch.blocks.get() + (64 - misfit) % 64 + number * bytes;
 }
 
 /// Bytes from `at` of what a rank puts in, or from `at_area` of its area: where they lie, or where
