@@ -9,29 +9,7 @@
          (unsigned)sizeof(((type*)0)->name))
 #define SIZE(type) printf("size %s %u\n", #type, (unsigned)sizeof(type))
 
-int main(void) {
-  SIZE(mtUniqueId);
-  SIZE(mtConfig_t);
-  SIZE(mtComm_t);
-  SIZE(mtRequest_t);
-  SIZE(mtResult_t);
-  SIZE(mtDataType_t);
-  SIZE(mtRedOp_t);
-  SIZE(mtScalarResidence_t);
-  FIELD(mtConfig_t, size);
-  FIELD(mtConfig_t, magic);
-  FIELD(mtConfig_t, version);
-  FIELD(mtConfig_t, blocking);
-  FIELD(mtConfig_t, deadlineMs);
-  FIELD(mtConfig_t, initDeadlineMs);
-  FIELD(mtConfig_t, transport);
-  FIELD(mtConfig_t, topology);
-  FIELD(mtConfig_t, algorithm);
-  FIELD(mtConfig_t, planFile);
-  FIELD(mtConfig_t, segmentBytes);
-  FIELD(mtConfig_t, devices);
-  FIELD(mtConfig_t, tuning);
-  FIELD(mtConfig_t, progress);
+static void values(void) {
   VALUE(mtSuccess);
   VALUE(mtCudaError);
   VALUE(mtSystemError);
@@ -74,6 +52,32 @@ int main(void) {
   VALUE(MT_SHRINK_ABORT);
   VALUE(MT_SHRINK_AROUND_LINKS);
   VALUE(MT_SPLIT_NOCOLOR);
+}
+
+int main(void) {
+  SIZE(mtUniqueId);
+  SIZE(mtConfig_t);
+  SIZE(mtComm_t);
+  SIZE(mtRequest_t);
+  SIZE(mtResult_t);
+  SIZE(mtDataType_t);
+  SIZE(mtRedOp_t);
+  SIZE(mtScalarResidence_t);
+  FIELD(mtConfig_t, size);
+  FIELD(mtConfig_t, magic);
+  FIELD(mtConfig_t, version);
+  FIELD(mtConfig_t, blocking);
+  FIELD(mtConfig_t, deadlineMs);
+  FIELD(mtConfig_t, initDeadlineMs);
+  FIELD(mtConfig_t, transport);
+  FIELD(mtConfig_t, topology);
+  FIELD(mtConfig_t, algorithm);
+  FIELD(mtConfig_t, planFile);
+  FIELD(mtConfig_t, segmentBytes);
+  FIELD(mtConfig_t, devices);
+  FIELD(mtConfig_t, tuning);
+  FIELD(mtConfig_t, progress);
+  values();
   SIZE(mtFailure_t);
   FIELD(mtFailure_t, size);
   FIELD(mtFailure_t, result);

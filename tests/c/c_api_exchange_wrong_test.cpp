@@ -92,7 +92,7 @@ TEST_P(WrongExchanges, WrongArgumentsChangeNothing) {
     refused(mtSend(nullptr, 1, mtInt32, 0, comm, nullptr), "send is null");
     refused(mtRecv(nullptr, 1, mtInt32, 0, comm, nullptr), "recv is null");
     refused(mtSend(data.data(), kHuge, mtInt32, 0, comm, nullptr), "do not fit the address space");
-    refused(mtSend(data.data(), 1, static_cast<mtDataType_t>(5), 0, comm, nullptr), "found 5");
+    refused(mtSend(data.data(), 1, static_cast<mtDataType_t>(12), 0, comm, nullptr), "found 12");
     refused(mtAllToAll(data.data(), data.data(), 4, mtInt32, comm, nullptr), "overlap");
     refused(mtAllToAll(data.data(), data.data() + 4, kHuge, mtInt8, comm, nullptr), "do not fit");
     const Counts counts{2, 2}, same{0, 1};
