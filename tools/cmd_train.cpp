@@ -244,7 +244,8 @@ Command add_train_command(CLI::App& parent) {
       "train", "Iterations of training: the least time, and what policies take");
   app->require_subcommand(1);
   app->footer(
-      "Example: multitree train compare -t mesh:8x8 --model bert.csv -p wfbp,ddp,dear,priority");
+      "Example: printf 'name,params,forward,backward\\nfc,4000000,1ms,2ms\\n' | multitree train "
+      "compare -t mesh:8x8 --model -");
   const std::vector<Command> commands = {add_bound(*app), add_compare(*app)};
   return {app, [commands] {
             for (const Command& command : commands) {

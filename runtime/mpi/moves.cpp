@@ -69,9 +69,14 @@ class Staged {
   std::vector<char> packed_;
 };
 
-/// Decides by what one rank sends another, which `side` says here.
-Plan decide_by(const Function& function, const Side& side, MPI_Comm comm, int root = kNoRoot) {
+/// Decides by what one rank sends another, which `side` says here. `other`: the other end of it, at
+/// a rank that has both; then it must be no worse.
+Plan decide_by(const Function& function, const Side& side, MPI_Comm comm, int root = kNoRoot,
+               const Side* other = nullptr) {
   Reason reason = wrong(comm, side.type, side.count);
+  if (reason.empty() && other != nullptr && !other->in_place()) {
+    reason = wrong(comm, other->type, other->count);
+  }
   const std::int64_t bytes = reason.empty() ? side.bytes() : 0;
   if (bytes < 0 || bytes > INT_MAX) reason = "2 GiB or more from each rank";
   return decide(function, comm, {reason}, static_cast<std::size_t>(bytes), root);
@@ -103,7 +108,7 @@ Plan move(Plan plan, const std::optional<Side>& in, const std::optional<Side>& o
 }
 
 Plan all_gather(const Function& function, const Side& send, Side recv, MPI_Comm comm) {
-  Plan plan = decide_by(function, recv, comm);
+  Plan plan = decide_by(function, recv, comm, kNoRoot, &send);
   if (!plan.served()) return plan;
   recv.parts = plan.peer->size;
   const Side in = send.in_place() ? recv.part(plan.peer->rank, comm) : send;
@@ -134,7 +139,7 @@ bool is_root(MPI_Comm comm, int root) {
 
 Plan gather(const Side& send, Side recv, int root, MPI_Comm comm) {
   const bool here = is_root(comm, root);
-  Plan plan = decide_by(kGather, here ? recv : send, comm, root);
+  Plan plan = decide_by(kGather, here ? recv : send, comm, root, here ? &send : nullptr);
   if (!plan.served()) return plan;
   recv.parts = plan.peer->size;
   const Side in = here && send.in_place() ? recv.part(root, comm) : send;
@@ -147,7 +152,7 @@ Plan gather(const Side& send, Side recv, int root, MPI_Comm comm) {
 
 Plan scatter(Side send, const Side& recv, int root, MPI_Comm comm) {
   const bool here = is_root(comm, root);
-  Plan plan = decide_by(kScatter, here ? send : recv, comm, root);
+  Plan plan = decide_by(kScatter, here ? send : recv, comm, root, here ? &recv : nullptr);
   if (!plan.served()) return plan;
   send.parts = plan.peer->size;
   const bool keeps = here && recv.in_place();

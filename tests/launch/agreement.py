@@ -76,8 +76,8 @@ def launchers(ranks):
 
 def digests(output, name):
     results = json.loads(output)["runs"][0]["results"]
-    if len(results) != 8 * 5 * 2:
-        sys.exit(f"{name}: expected 8 types x 5 operators x 2 sizes, got {len(results)} rows")
+    if len(results) != 12 * 5 * 2:
+        sys.exit(f"{name}: expected 12 types x 5 operators x 2 sizes, got {len(results)} rows")
     table = {}
     for row in results:
         key = (row["type"], row["redop"], row["size"])
