@@ -31,7 +31,7 @@ std::uint64_t exchange_tag(Kind kind, std::uint32_t number) {
 }
 
 std::string words_of(const Header& header, bool whole) {
-  const std::string bytes = fmt::format("{} bytes", header.bytes);
+  std::string bytes = fmt::format("{} bytes", header.bytes);
   if (!whole) return bytes;
   std::string words =
       fmt::format("{} {} ({})", header.bytes / size_of(header.type), to_string(header.type), bytes);

@@ -72,7 +72,7 @@ class Model {
       ++states_;
       const std::vector<std::uint8_t> next = ready();
       if (next.empty()) {
-        if (const std::string words = verdict(); !words.empty()) return words;
+        if (std::string words = verdict(); !words.empty()) return words;
       }
       for (const std::uint8_t r : next) {
         open.push_back(order);
