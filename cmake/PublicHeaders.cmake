@@ -26,7 +26,7 @@ set(multitree_public_headers
   auto.hpp         algorithms/tuning/link_table.hpp algorithms/tuning/choose.hpp
                    runtime/measure/link_measurement.hpp runtime/tuning.hpp
   # What network interfaces make of it.
-  simulate.hpp     nic/parameters.hpp nic/simulate.hpp
+  simulate.hpp     nic/parameters.hpp nic/simulate.hpp nic/jobs.hpp
   tables.hpp       nic/table/table.hpp nic/encode/layout.hpp nic/encode/image.hpp)
 
 # Where everything is: multitree_public_of_<path> is the public header that has it.

@@ -8,9 +8,11 @@
 #include <array>
 
 #include "algorithms/cost.hpp"
+#include "nic/jobs.hpp"
 #include "nic/machine/machine.hpp"
 #include "nic/machine/reference.hpp"
 #include "nic/message/events.hpp"
+#include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
 #include "topologies/error.hpp"
 
@@ -36,17 +38,36 @@ Simulation run_alpha_beta(const Schedule& schedule, const Topology& topology, st
   return result;
 }
 
-Simulation run_flits(const Schedule& schedule, const Topology& topology, const Program& program,
-                     const Parameters& parameters, const SimulationOptions& options) {
+/// The result of each schedule, in the part of the buffer that begins at its element.
+struct Expected {
+  const Schedule* schedule = nullptr;
+  std::uint64_t first = 0, count = 0;
+};
+
+Memory part_of(const Memory& memory, const Expected& part) {
+  Memory cut;
+  for (const std::vector<float>& buffer : memory) {
+    const auto first = buffer.begin() + static_cast<std::ptrdiff_t>(part.first);
+    cut.emplace_back(first, first + static_cast<std::ptrdiff_t>(part.count));
+  }
+  return cut;
+}
+
+Simulation run_flits(const std::vector<Expected>& parts, const Topology& topology,
+                     const Program& program, const Parameters& parameters,
+                     const SimulationOptions& options) {
   if (!options.data) return run_flit_level(program, topology, parameters, options, nullptr);
-  Memory memory = make_inputs(schedule.ranks, program.tables.elements);
-  Memory expected = memory;
+  const Memory inputs = make_inputs(program.tables.ranks, program.tables.elements);
+  Memory memory = inputs;
   Simulation result = run_flit_level(program, topology, parameters, options, &memory);
   if (!result.errors.empty()) return result;
-  run_schedule(schedule, expected);
-  const std::string difference = find_difference(schedule, expected, memory);
-  if (!difference.empty()) result.errors.push_back(difference);
-  result.checked = difference.empty();
+  for (const Expected& part : parts) {
+    Memory expected = part_of(inputs, part);
+    run_schedule(*part.schedule, expected);
+    std::string difference = find_difference(*part.schedule, expected, part_of(memory, part));
+    if (!difference.empty()) result.errors.push_back(std::move(difference));
+  }
+  result.checked = result.errors.empty();
   return result;
 }
 
@@ -67,6 +88,16 @@ void check_faults(const std::vector<Fault>& faults, const Topology& topology, Mo
   }
 }
 
+void check_options(const Topology& topology, const Parameters& parameters,
+                   const SimulationOptions& options) {
+  if (options.model == Model::Rtl) {
+    throw Error(ErrorCode::Unsupported, "simulation: expected alphabeta, message or flit, got rtl");
+  }
+  check_faults(options.faults, topology, options.model);
+  // Whatever they were made by: nothing else checks them.
+  (void)read_parameters(write_parameters(parameters), "parameters");
+}
+
 }  // namespace
 
 Model parse_model(std::string_view text) {
@@ -81,12 +112,7 @@ std::string_view to_string(Model model) { return kModels[static_cast<std::size_t
 
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options) {
-  if (options.model == Model::Rtl) {
-    throw Error(ErrorCode::Unsupported, "simulation: expected alphabeta, message or flit, got rtl");
-  }
-  check_faults(options.faults, topology, options.model);
-  // Whatever they were made by: nothing else checks them.
-  (void)read_parameters(write_parameters(parameters), "parameters");
+  check_options(topology, parameters, options);
   if (options.model == Model::AlphaBeta) {
     return run_alpha_beta(schedule, topology, bytes, parameters);
   }
@@ -95,7 +121,31 @@ Simulation simulate(const Schedule& schedule, const Topology& topology, std::uin
   if (options.model == Model::Message) {
     return run_message_level(program, topology, parameters, options);
   }
-  return run_flits(schedule, topology, program, parameters, options);
+  return run_flits({{&schedule, 0, program.tables.elements}}, topology, program, parameters,
+                   options);
+}
+
+Simulation simulate(std::span<const Job> jobs, const Topology& topology,
+                    const Parameters& parameters, const SimulationOptions& options,
+                    std::span<const double> slowness) {
+  check_options(topology, parameters, options);
+  if (options.model == Model::AlphaBeta) {
+    throw Error(ErrorCode::Unsupported,
+                "simulation of jobs: expected message or flit, got alphabeta");
+  }
+  const Program program = compile_jobs(jobs, topology, parameters, slowness);
+  if (options.model == Model::Message) {
+    return run_message_level(program, topology, parameters, options);
+  }
+  std::vector<Expected> parts;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs[j].schedule == nullptr) continue;
+    const std::uint64_t first = program.jobs[j].first_element;
+    const std::uint64_t end =
+        j + 1 < jobs.size() ? program.jobs[j + 1].first_element : program.tables.elements;
+    parts.push_back({jobs[j].schedule, first, end - first});
+  }
+  return run_flits(parts, topology, program, parameters, options);
 }
 
 }  // namespace multitree::nic

@@ -65,6 +65,12 @@ struct SimulationOptions {
   Observer* observer = nullptr;               ///< Flit: told what happens, unless nullptr
 };
 
+/// When a job of several (nic/jobs.hpp) took place.
+struct JobSpan {
+  std::uint64_t begin = ~std::uint64_t{0};  ///< cycle in which the first rank starts it
+  std::uint64_t end = 0;                    ///< cycle in which it is over for the last
+};
+
 struct Simulation {
   std::uint64_t cycles = 0;    ///< until the last message was taken in
   std::uint64_t clock_hz = 0;  ///< of those cycles
@@ -75,6 +81,7 @@ struct Simulation {
   std::vector<std::string> errors;       ///< what was noticed; empty: it finished as it should
   std::vector<Span> spans;
   std::vector<MessageRecord> records;
+  std::vector<JobSpan> jobs;  ///< of several jobs: when each took place
   [[nodiscard]] double seconds() const {
     return static_cast<double>(cycles) / static_cast<double>(clock_hz);
   }

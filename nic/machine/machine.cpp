@@ -362,7 +362,7 @@ Simulation Machine::run() {
     check_progress(cycle);
     if (options_.progress && (++rounds & 0xffff) == 0) {
       options_.progress(1 - static_cast<double>(endpoints_.left()) /
-                                static_cast<double>(result_.messages));
+                                static_cast<double>(endpoints_.total()));
     }
   }
   finish();
@@ -371,6 +371,7 @@ Simulation Machine::run() {
 
 void Machine::finish() {
   result_.cycles = endpoints_.finished_at();
+  result_.jobs = endpoints_.job_spans();
   for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
     const std::uint64_t flits = fabric_.flits_on(LinkId{l});
     result_.link_flits += flits;

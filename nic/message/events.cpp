@@ -166,10 +166,11 @@ Simulation MessageRun::run() {
     pending_.clear();
     if (options_.progress && (++rounds & 0xffff) == 0) {
       options_.progress(1 - static_cast<double>(endpoints_.left()) /
-                                static_cast<double>(result_.messages));
+                                static_cast<double>(endpoints_.total()));
     }
   }
   result_.cycles = endpoints_.finished_at();
+  result_.jobs = endpoints_.job_spans();
   std::vector<std::uint64_t> flits_on(channels_.num_links(), 0);
   for (std::uint32_t r = 0; r < flits_on_route_.size(); ++r) {
     const auto hops = channels_.route(r);

@@ -56,6 +56,8 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   add_messages();
   left_ = messages_.size();
   if (parameters.port_queue_packets > 0) share_ports();
+  if (!program.jobs.empty()) queue_jobs();
+  total_ = left();
   for (Port& port : ports_) look_ahead(port);
   pieces_.resize(std::size_t{ranks} * program.pieces);
   parked_.resize(ranks);
@@ -71,7 +73,7 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   for (std::uint32_t r = 0; r < ranks; ++r) events_.push(starts[r], {Kind::Start, r});
 }
 
-/// All entries as messages, each port's linked in the order of the table.
+/// All entries as messages.
 void Endpoints::add_messages() {
   const auto& tables = program_.tables.of_rank;
   std::vector<std::uint64_t> next(program_.tables.steps + std::size_t{1}, 0);  // [step]
@@ -99,6 +101,11 @@ void Endpoints::add_messages() {
           .op = entry.op};
     }
   }
+  if (program_.jobs.empty()) link_messages();
+}
+
+/// Each port's messages in the order of the table.
+void Endpoints::link_messages() {
   std::vector<std::uint32_t> last(ports_.size(), kNone);
   for (std::uint32_t number = 0; number < messages_.size(); ++number) {
     const std::uint32_t port = std::exchange(messages_[number].following, kNone);
@@ -153,6 +160,7 @@ void Endpoints::look_ahead(Port& port) const {
 }
 
 bool Endpoints::is_issuable(const Port& port) const {
+  if (queues_) return !queues_->empty(number_of(port));
   if (port.piece == kNone || piece(port.rank, port.piece).taken < port.wait) return false;
   return steps_.empty() || port.step <= step_of_[port.rank];
 }
@@ -166,6 +174,7 @@ std::string Endpoints::describe(std::uint32_t message) const {
 
 std::string Endpoints::who_waits() const {
   std::string waits;
+  if (jobs_) return fmt::format("{} jobs of ranks are not over", jobs_->left());
   for (const Port& port : ports_) {
     const bool is_sending = port.sending != kNone;
     if (!is_sending && port.piece == kNone) continue;
@@ -220,6 +229,7 @@ void Endpoints::handle(const Event& event) {
     case Kind::Start:
       awake_[event.what] = 1;
       if (!steps_.empty()) enter_step(event.what);
+      if (jobs_) start_jobs(event.what);
       wake_ports(event.what);
       break;
     case Kind::Arrive: {
@@ -238,6 +248,9 @@ void Endpoints::handle(const Event& event) {
       break;
     case Kind::Step:
       check_step(event.what);
+      break;
+    case Kind::Job:
+      happen_to_job(event.what);
       break;
     case Kind::Room:
       steps_.empty() ? wake_ports(event.what) : check_step(event.what);
@@ -295,6 +308,7 @@ void Endpoints::complete(std::uint32_t message) {
   if (observer_ != nullptr) observer_->taken(now_, m.dst, m.piece, p.taken);
   --left_;
   finished_at_ = now_;
+  if (jobs_) return job_took_in(m);
   if (awake_[m.dst] == 0) return;
   if (shared_) return wake_ports(m.dst);
   for (std::uint32_t n = first_port_[m.dst]; n < first_port_[m.dst + 1]; ++n) {
@@ -303,44 +317,16 @@ void Endpoints::complete(std::uint32_t message) {
   }
 }
 
-bool Endpoints::step_is_done(std::uint32_t rank) const {
-  if (shared_) {
-    const std::uint32_t step = shared_->step(rank);
-    return step == kNone || step > step_of_[rank];
-  }
-  for (std::uint32_t p = first_port_[rank]; p < first_port_[rank + 1]; ++p) {
-    const Port& port = ports_[p];
-    if (port.sending != kNone) return false;
-    if (port.piece != kNone && port.step <= step_of_[rank]) return false;
-  }
-  return true;
-}
-
-/// Goes on to the next step once all of this one was sent and its time has passed.
-void Endpoints::check_step(std::uint32_t rank) {
-  while (step_of_[rank] < steps_.size() && step_is_done(rank) && now_ >= step_ends_[rank]) {
-    if (++step_of_[rank] == steps_.size()) break;
-    enter_step(rank);
-  }
-  wake_ports(rank);
-}
-
-/// A step begins, and is not over before its estimated time has passed.
-void Endpoints::enter_step(std::uint32_t rank) {
-  const std::uint32_t step = step_of_[rank];
-  if (observer_ != nullptr && step > 0) observer_->step(now_, rank, step);
-  step_ends_[rank] = now_ + steps_[step];
-  events_.push(step_ends_[rank], {Kind::Step, rank});
-}
-
 std::uint32_t Endpoints::begin(std::uint32_t port) {
   Port& p = ports_[port];
   while (p.sending == kNone && is_issuable(p)) {
-    const std::uint32_t message = p.next;
+    const std::uint32_t message = queues_ ? next_of_jobs(port) : p.next;
     p.sending = message;
-    p.next = messages_[message].following;
-    if (shared_) shared_->begin(port);
-    look_ahead(p);
+    if (!queues_) {
+      p.next = messages_[message].following;
+      if (shared_) shared_->begin(port);
+      look_ahead(p);
+    }
     if (observer_ != nullptr) observer_->begun(now_, p.rank, p.number, messages_[message].entry);
     if (messages_[message].payload != 0 || parameters_.reduction == Reduction::Pipelined) {
       return message;
@@ -361,8 +347,10 @@ std::uint64_t Endpoints::issue_delay(std::uint32_t message) const {
 
 void Endpoints::sent(std::uint32_t port, std::uint64_t visible) {
   Port& p = ports_[port];
-  ++piece(p.rank, messages_[p.sending].piece).sent;
+  const Message& m = messages_[p.sending];
+  ++piece(p.rank, m.piece).sent;
   p.sending = kNone;
+  if (jobs_) job_has(m.payload == 0 ? now_ : visible, p.rank, m.piece);
   if (!parked_[p.rank].empty()) take_in_parked(p.rank);
   if (!steps_.empty()) events_.push(visible, {Kind::Step, p.rank});
 }
@@ -371,23 +359,6 @@ void Endpoints::sent_packet(std::uint32_t port) {
   if (shared_ && shared_->sent_packet(port, now_)) {
     events_.push(now_ + 1, {Kind::Room, ports_[port].rank});
   }
-}
-
-std::vector<std::uint64_t> estimate_steps(const Program& program, const Parameters& parameters) {
-  std::vector<std::uint64_t> cycles(program.tables.steps, 1);
-  for (const auto& entries : program.tables.of_rank) {
-    for (const Entry& entry : entries) {
-      const std::uint64_t payload = payload_flits(entry.size, parameters);
-      const std::uint64_t flits = payload + header_flits(payload, parameters);
-      const std::uint64_t packets =
-          (entry.size * parameters.element_bytes + parameters.packet_bytes - 1) /
-          parameters.packet_bytes;
-      const std::uint64_t estimate =
-          std::max(packets, flits - std::min<std::uint64_t>(flits, parameters.step_discount));
-      cycles[entry.step] = std::max(cycles[entry.step], estimate);
-    }
-  }
-  return cycles;
 }
 
 }  // namespace multitree::nic

@@ -12,6 +12,8 @@
 
 #include "nic/network/ports.hpp"
 #include "nic/nic/event_wheel.hpp"
+#include "nic/nic/job_queues.hpp"
+#include "nic/nic/job_states.hpp"
 #include "nic/nic/shared_ports.hpp"
 #include "nic/observer.hpp"
 #include "nic/program/program.hpp"
@@ -115,15 +117,21 @@ class Endpoints {
     return piece(rank, number).sent & (kAdding - 1U);
   }
 
-  /// Messages that were not taken in yet.
-  [[nodiscard]] std::uint64_t left() const { return left_; }
+  /// Messages that were not taken in yet, and jobs of ranks that are not over.
+  [[nodiscard]] std::uint64_t left() const { return left_ + (jobs_ ? jobs_->left() : 0); }
+  /// left() at the beginning.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+  /// Jobs, if there are any: when they took place, in their order.
+  [[nodiscard]] std::vector<JobSpan> job_spans() const {
+    return jobs_ ? jobs_->spans() : std::vector<JobSpan>{};
+  }
   /// When the last was.
   [[nodiscard]] std::uint64_t finished_at() const { return finished_at_; }
   /// Which port waits for what, for messages about a standstill.
   [[nodiscard]] std::string who_waits() const;
 
  private:
-  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Carrier };
+  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Job, Carrier };
   struct Event {
     Kind kind = Kind::Arrive;
     std::uint32_t what = 0;
@@ -143,9 +151,14 @@ class Endpoints {
   }
   [[nodiscard]] bool has_turn(const Message& m) const {
     const Piece& p = piece(m.dst, m.piece);
-    return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding;
+    return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding &&
+           (!jobs_ || jobs_->is_running(m.dst, job_of(m.piece)));
+  }
+  [[nodiscard]] std::uint32_t number_of(const Port& port) const {
+    return static_cast<std::uint32_t>(&port - ports_.data());
   }
   void add_messages();
+  void link_messages();
   void share_ports();
   void assign_ports(std::uint32_t rank);
   void look_ahead(Port& port) const;
@@ -160,6 +173,19 @@ class Endpoints {
   void enter_step(std::uint32_t rank);
   [[nodiscard]] bool step_is_done(std::uint32_t rank) const;
 
+  // Of jobs, in endpoints_jobs.cpp.
+  [[nodiscard]] std::uint32_t job_of(std::uint32_t piece) const {
+    return program_.job_of_piece[piece];
+  }
+  void queue_jobs();
+  void start_jobs(std::uint32_t rank);
+  void happen_to_job(std::uint32_t what);
+  void job_took_in(const Message& message);
+  void job_has(std::uint64_t time, std::uint32_t rank, std::uint32_t piece);
+  void offer(std::uint32_t port, std::uint32_t job);
+  std::uint32_t next_of_jobs(std::uint32_t port);
+  void post_due();
+
   const Program& program_;
   const Parameters& parameters_;
   Observer* const observer_;  // or nullptr
@@ -167,6 +193,8 @@ class Endpoints {
   std::vector<Message> messages_;
   std::vector<Port> ports_;
   std::optional<SharedPorts> shared_;               // if ports send any message
+  std::optional<JobStates> jobs_;                   // if there are several collectives
+  std::optional<JobQueues> queues_;                 // with jobs_: what ports may send
   std::vector<std::uint32_t> first_port_;           // [rank], and the number of all
   std::vector<Piece> pieces_;                       // [rank][piece]
   std::vector<std::vector<std::uint32_t>> parked_;  // [rank]: arrived before their turn
@@ -176,7 +204,7 @@ class Endpoints {
   std::vector<std::uint64_t> step_ends_;       // [rank]
   std::vector<std::uint64_t> reduction_free_;  // [rank]
   std::vector<std::uint8_t> awake_;            // [rank]: its interface has started
-  std::uint64_t left_ = 0, now_ = 0, finished_at_ = 0;
+  std::uint64_t left_ = 0, total_ = 0, now_ = 0, finished_at_ = 0;
 };
 
 /// Cycles of each step in lockstep: as long as its longest message takes to send, less

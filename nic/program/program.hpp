@@ -13,6 +13,16 @@
 
 namespace multitree::nic {
 
+/// One of several jobs (nic/jobs.hpp) of a program.
+struct JobRow {
+  std::uint32_t priority = 0;
+  std::uint64_t ready = 0;                    ///< cycle before which no rank starts it
+  std::vector<std::uint64_t> computing = {};  ///< [rank]: cycles; empty: it is a collective
+  std::vector<std::uint32_t> after = {};      ///< jobs before it
+  std::uint64_t first_element = 0;            ///< where its buffer begins
+  std::vector<std::uint64_t> messages = {};   ///< [rank]: that it sends, and that it takes in
+};
+
 struct Program {
   /// Without the routes of interfaces: Tables::routes is empty and Entry::route 0, for simulators
   /// look at links, and large networks have millions of entries.
@@ -21,6 +31,8 @@ struct Program {
   std::vector<std::vector<std::uint32_t>> route_of;  ///< [rank][entry]: into routes
   std::uint32_t pieces = 0;                          ///< chunks of the schedule
   std::vector<std::uint32_t> first_piece;            ///< [flow]: number of its piece 0, of `pieces`
+  std::vector<JobRow> jobs;                          ///< empty: one collective and nothing else
+  std::vector<std::uint32_t> job_of_piece;           ///< [piece], where there are jobs
 
   /// Number of an entry's chunk among all.
   [[nodiscard]] std::uint32_t piece_of(const Entry& entry) const {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Interfaces that serve several collectives.
+#include <algorithm>
+
+#include "nic/nic/endpoints.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::nic {
+
+/// Each port's messages by job, in the order of the table.
+void Endpoints::queue_jobs() {
+  if (parameters_.issue == Issue::Lockstep || shared_ ||
+      parameters_.reduction == Reduction::Pipelined) {
+    throw Error(ErrorCode::Unsupported,
+                "simulation of jobs: expected issue by dependency, ports of their own and "
+                "streaming or store reduction, others have one collective at a time");
+  }
+  jobs_.emplace(program_);
+  queues_.emplace(program_.jobs, ports_.size());
+  // From the last to the first, so that what was met last is what follows.
+  for (auto number = static_cast<std::uint32_t>(messages_.size()); number-- > 0;) {
+    Message& message = messages_[number];
+    const std::uint32_t port = message.following, job = job_of(message.piece);
+    message.following = queues_->front(port, job);
+    queues_->set_front(port, job, number);
+  }
+}
+
+void Endpoints::start_jobs(std::uint32_t rank) {
+  jobs_->start(now_, rank);
+  post_due();
+}
+
+/// Events of the states of jobs as events of this.
+void Endpoints::post_due() {
+  for (const JobStates::Due& due : jobs_->take_due()) {
+    const std::size_t what = due.rank * program_.jobs.size() + due.job;
+    events_.push(std::max(due.time, now_), {Kind::Job, static_cast<std::uint32_t>(what)});
+  }
+}
+
+void Endpoints::happen_to_job(std::uint32_t what) {
+  const auto jobs = static_cast<std::uint32_t>(program_.jobs.size());
+  const std::uint32_t rank = what / jobs, job = what % jobs;
+  const JobStates::Became became = jobs_->happen(now_, rank, job);
+  finished_at_ = now_;
+  post_due();
+  if (became != JobStates::Became::Running) return;
+  for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
+    offer(port, job);
+  }
+  if (!parked_[rank].empty()) take_in_parked(rank);
+}
+
+/// The port's next message of a job may be sent, if what it waits for is there.
+void Endpoints::offer(std::uint32_t port, std::uint32_t job) {
+  const std::uint32_t front = queues_->front(port, job);
+  if (front == kNone) return;
+  const Message& m = messages_[front];
+  if (piece(m.rank, m.piece).taken < m.wait || !jobs_->is_running(m.rank, job)) return;
+  if (queues_->offer(port, job) && ports_[port].sending == kNone) carrier_.ready(port);
+}
+
+/// Takes the message of the job that is first.
+std::uint32_t Endpoints::next_of_jobs(std::uint32_t port) {
+  const std::uint32_t job = queues_->pop(port);
+  const std::uint32_t message = queues_->front(port, job);
+  queues_->set_front(port, job, messages_[message].following);
+  ports_[port].sending = message;  // so that the next is not sent beside it
+  offer(port, job);
+  return message;
+}
+
+void Endpoints::job_took_in(const Message& message) {
+  const std::uint32_t job = job_of(message.piece), rank = message.dst;
+  for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
+    const std::uint32_t front = queues_->front(port, job);
+    if (front != kNone && messages_[front].piece == message.piece) offer(port, job);
+  }
+  job_has(now_, rank, message.piece);
+}
+
+/// A message of the piece's job is over for the rank.
+void Endpoints::job_has(std::uint64_t time, std::uint32_t rank, std::uint32_t piece) {
+  jobs_->done(time, rank, job_of(piece));
+  post_due();
+}
+
+}  // namespace multitree::nic
