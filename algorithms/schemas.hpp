@@ -20,8 +20,13 @@ inline constexpr FileSchema kCertificateSchema{"multitree/certificate/1",
                                                "what no schedule can beat on a network, proved"};
 inline constexpr FileSchema kLinkTableSchema{"multitree/link-table/1",
                                              "what links were measured to take"};
+inline constexpr FileSchema kIterationPlanSchema{
+    "multitree/iteration-plan/1", "what an iteration of training sends when, on a network"};
+inline constexpr FileSchema kIterationCertificateSchema{
+    "multitree/iteration-certificate/1", "what no iteration can beat on a network, proved"};
 
-inline constexpr std::array kFileSchemas{kScheduleSchema, kPlanSchema, kCertificateSchema,
-                                         kLinkTableSchema};
+inline constexpr std::array kFileSchemas{kScheduleSchema,      kPlanSchema,
+                                         kCertificateSchema,   kLinkTableSchema,
+                                         kIterationPlanSchema, kIterationCertificateSchema};
 
 }  // namespace multitree

@@ -22,6 +22,7 @@ struct Job {
   std::uint64_t bytes = 0;             ///< of the collective (nccl-tests' size), as for simulate()
   Time computing = {};                 ///< how long, without a schedule
   Time ready = {};                     ///< from the start of the simulation
+  Time delay = {};                     ///< from when it could start to when it does
   std::uint32_t priority = 0;          ///< least first, where a port could send for several
   std::vector<std::uint32_t> after = {};  ///< numbers of jobs before this one in the list
 };

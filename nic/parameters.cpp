@@ -188,4 +188,14 @@ LinkCycles cycles_of(const Link& link, std::uint64_t clock_hz, const Parameters&
           .interval = std::max<std::uint32_t>(kWholeCycle, static_cast<std::uint32_t>(interval))};
 }
 
+std::uint32_t round_trip_flits(const Topology& topology, const Parameters& parameters) {
+  const std::uint64_t clock = clock_of(topology, parameters);
+  std::uint64_t flits = parameters.buffer_flits;
+  for (const Link& link : topology.links()) {
+    const LinkCycles cycles = cycles_of(link, clock, parameters);
+    flits = std::max(flits, std::uint64_t{2} * cycles.latency * kWholeCycle / cycles.interval + 2);
+  }
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(flits, 65'535));
+}
+
 }  // namespace multitree::nic

@@ -99,4 +99,9 @@ std::uint64_t clock_of(const Topology& topology, const Parameters& parameters);
 /// \throws Error(Unsupported) if a link takes more than 65535 cycles a flit or 2^24 of latency.
 LinkCycles cycles_of(const Link& link, std::uint64_t clock_hz, const Parameters& parameters);
 
+/// The least `buffer_flits`, from those given on, with which no link waits for its credits: what it
+/// carries while a flit and its credit are on the way, and 2 more; 65535 at most.
+/// \throws as cycles_of().
+std::uint32_t round_trip_flits(const Topology& topology, const Parameters& parameters);
+
 }  // namespace multitree::nic

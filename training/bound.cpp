@@ -12,14 +12,15 @@
 #include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/report.hpp"
+#include "algorithms/schemas.hpp"
 #include "topologies/error.hpp"
+#include "topologies/io/json_document.hpp"
 
 namespace multitree::training {
 namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::string_view kFormat = "multitree-iteration-certificate";
 /// So many bytes make the rounding of seconds_of() small.
 constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 40;
 /// Sums of floating-point numbers may differ by so much of themselves.
@@ -89,7 +90,7 @@ std::vector<std::string> check(const IterationCertificate& certificate, const Mo
 }
 
 std::string write_json(const IterationCertificate& certificate, const Topology& topology) {
-  const ordered_json json = {{"format", kFormat},
+  const ordered_json json = {{"schema", kIterationCertificateSchema.name},
                              {"seconds", certificate.bound.seconds},
                              {"front_layers", certificate.bound.layers},
                              {"all_reduce", ordered_json::parse(write_certificate_json(
@@ -99,22 +100,15 @@ std::string write_json(const IterationCertificate& certificate, const Topology& 
 
 IterationCertificateFile parse_iteration_certificate(std::string_view text,
                                                      const std::string& file) {
-  const auto reject = [&](const std::string& what) {
-    return Error(ErrorCode::InvalidInput, fmt::format("{}: {}", file, what));
-  };
-  try {
-    const ordered_json json = ordered_json::parse(text);
-    if (json.at("format") != kFormat) {
-      throw reject(fmt::format("expected the format '{}'", kFormat));
-    }
-    CertificateFile inner = parse_certificate_json(json.at("all_reduce").dump(1), file);
-    return {{{json.at("seconds").get<double>(), json.at("front_layers").get<std::uint32_t>()},
-             std::move(inner.certificate)},
-            std::move(inner.topology)};
-  } catch (const nlohmann::json::exception& error) {
-    throw reject(
-        fmt::format("expected a certificate of 'multitree train bound -o', {}", error.what()));
-  }
+  const JsonDocument document(text, file);
+  const JsonValue root(document);
+  root.check_schema({kIterationCertificateSchema.name});
+  root.check_keys({"schema", "seconds", "front_layers", "all_reduce"});
+  const IterationBound bound{
+      root.at("seconds").number(),
+      static_cast<std::uint32_t>(root.at("front_layers").integer(0, kMaxLayers))};
+  CertificateFile inner = parse_certificate_json(root.at("all_reduce").json().dump(1), file);
+  return {{bound, std::move(inner.certificate)}, std::move(inner.topology)};
 }
 
 }  // namespace multitree::training

@@ -23,8 +23,10 @@ double Channel::run(Transfer transfer) {
 }
 
 Iteration finish_together(const Model& model, const Channel& channel) {
-  return finish(model, std::vector<double>(model.layers.size(), channel.free_at()),
-                channel.transfers());
+  Iteration iteration = finish(model, std::vector<double>(model.layers.size(), channel.free_at()),
+                               channel.transfers());
+  iteration.together = true;
+  return iteration;
 }
 
 Iteration finish_apart(const Model& model, const Channel& channel) {

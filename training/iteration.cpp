@@ -19,7 +19,7 @@ std::vector<double> ready_times(const Model& model) {
 
 Iteration finish(const Model& model, const std::vector<double>& done,
                  std::vector<Transfer> transfers) {
-  Iteration iteration{model.backward(), std::move(transfers), {}};
+  Iteration iteration{.seconds = model.backward(), .transfers = std::move(transfers), .runs = {}};
   iteration.runs.reserve(model.layers.size());
   for (std::size_t l = 0; l < model.layers.size(); ++l) {
     iteration.runs.push_back(std::max(iteration.seconds, done[l]));

@@ -26,7 +26,16 @@ struct Transfer {
   std::uint64_t bytes = 0;
   double ready = 0;  ///< when the last of these gradients is there
   double begin = 0, end = 0;
+  /// Not started before, although all that it waits for may be there: a policy that looks at the
+  /// clock.
+  double hold = 0;
   bool operator==(const Transfer&) const = default;
+};
+
+/// Which transfer of a policy goes next.
+enum class Order : std::uint8_t {
+  Serial,     ///< in their order, each when the one before it is over
+  Preemptive  ///< whatever is ready, of the least first layer
 };
 
 /// What a policy does in an iteration.
@@ -34,6 +43,10 @@ struct Iteration {
   double seconds = 0;
   std::vector<Transfer> transfers;  ///< in the order in which they begin
   std::vector<double> runs;         ///< by layer: when its next forward pass begins
+  Order order = Order::Serial;
+  bool together = false;  ///< no forward pass begins before all transfers are over
+  /// A forward pass needs the sums of the backward pass before it: what the bound is for.
+  bool synchronous = true;
 };
 
 /// When the gradients of each layer are there.

@@ -17,7 +17,8 @@ constexpr std::uint64_t kLarge = std::uint64_t{64} << 20;
 double seconds_of(const Topology& topology, std::string_view algorithm, Collective collective,
                   nic::Model model, std::uint64_t bytes) {
   const Schedule schedule = make_schedule(told(algorithm, bytes, Time{}), topology, collective);
-  return nic::simulate(schedule, topology, bytes, {}, {.model = model}).seconds();
+  return nic::simulate(schedule, topology, bytes, interface_for(topology), {.model = model})
+      .seconds();
 }
 
 Affine cost_of(const Topology& topology, std::string_view algorithm, Collective collective,
@@ -28,6 +29,10 @@ Affine cost_of(const Topology& topology, std::string_view algorithm, Collective 
 }
 
 }  // namespace
+
+nic::Parameters interface_for(const Topology& topology) {
+  return {.buffer_flits = nic::round_trip_flits(topology, {})};
+}
 
 Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,
                     double call) {

@@ -25,8 +25,13 @@ JobStates::JobStates(const Program& program)
 
 void JobStates::start(std::uint64_t now, std::uint32_t rank) {
   for (std::uint32_t j = 0; j < rows_.size(); ++j) {
-    if (rows_[j].after.empty()) due_.push_back({std::max(now, rows_[j].ready), rank, j});
+    if (rows_[j].after.empty()) make_due(now, rank, j);
   }
+}
+
+/// Nothing that it waits for is left.
+void JobStates::make_due(std::uint64_t now, std::uint32_t rank, std::uint32_t job) {
+  due_.push_back({std::max(now, rows_[job].ready) + rows_[job].delay, rank, job});
 }
 
 JobStates::Became JobStates::happen(std::uint64_t now, std::uint32_t rank, std::uint32_t job) {
@@ -67,9 +72,7 @@ void JobStates::end(std::uint64_t now, std::uint32_t rank, std::uint32_t job) {
   spans_[job].end = std::max(spans_[job].end, now);
   --left_;
   for (const std::uint32_t next : followers_[job]) {
-    if (--state(rank, next).before == 0) {
-      due_.push_back({std::max(now, rows_[next].ready), rank, next});
-    }
+    if (--state(rank, next).before == 0) make_due(now, rank, next);
   }
 }
 

@@ -56,6 +56,7 @@ class JobStates {
   [[nodiscard]] const State& state(std::uint32_t rank, std::uint32_t job) const {
     return states_[std::size_t{rank} * rows_.size() + job];
   }
+  void make_due(std::uint64_t now, std::uint32_t rank, std::uint32_t job);
   Became begin(std::uint64_t now, std::uint32_t rank, std::uint32_t job);
   void end(std::uint64_t now, std::uint32_t rank, std::uint32_t job);
   void compute_next(std::uint64_t now, std::uint32_t rank);

@@ -36,7 +36,7 @@ void check(std::span<const Job> jobs, const Topology& topology, std::span<const 
       if (before >= j)
         refuse(j, fmt::format("expected to be after jobs below {}, got {}", j, before));
     }
-    if (job.computing < Time{} || job.ready < Time{}) {
+    if (std::min({job.computing, job.ready, job.delay}) < Time{}) {
       refuse(j, "expected times from 0 on, got a negative one");
     }
     if (job.schedule != nullptr && job.schedule->ranks != topology.num_ranks()) {
@@ -118,8 +118,10 @@ Program compile_jobs(std::span<const Job> jobs, const Topology& topology,
   const std::uint64_t clock = clock_of(topology, parameters);
   Joining all(topology, jobs.size());
   for (const Job& job : jobs) {
-    JobRow row{
-        .priority = job.priority, .ready = cycles_of(job.ready, clock, 1), .after = job.after};
+    JobRow row{.priority = job.priority,
+               .ready = cycles_of(job.ready, clock, 1),
+               .delay = cycles_of(job.delay, clock, 1),
+               .after = job.after};
     if (job.schedule == nullptr) {
       for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
         row.computing.push_back(

@@ -16,7 +16,8 @@ namespace multitree::nic {
 /// One of several jobs (nic/jobs.hpp) of a program.
 struct JobRow {
   std::uint32_t priority = 0;
-  std::uint64_t ready = 0;                    ///< cycle before which no rank starts it
+  std::uint64_t ready = 0;  ///< cycle before which no rank starts it
+  std::uint64_t delay = 0;  ///< cycles from when a rank could start it to when it does
   std::vector<std::uint64_t> computing = {};  ///< [rank]: cycles; empty: it is a collective
   std::vector<std::uint32_t> after = {};      ///< jobs before it
   std::uint64_t first_element = 0;            ///< where its buffer begins

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "topologies/error.hpp"
@@ -197,6 +198,13 @@ std::uint64_t JsonValue::integer(std::uint64_t least, std::uint64_t most) const 
                     value_->get<std::uint64_t>() <= most;
   if (!fits) fail_expected(fmt::format("an integer from {} to {}", least, most));
   return value_->get<std::uint64_t>();
+}
+
+double JsonValue::number() const {
+  if (!value_->is_number()) fail_expected("a number from 0 on");
+  const double number = value_->get<double>();
+  if (!std::isfinite(number) || number < 0) fail_expected("a number from 0 on");
+  return number;
 }
 
 void JsonValue::check_keys(const std::vector<std::string>& keys) const {

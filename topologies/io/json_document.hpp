@@ -50,6 +50,8 @@ class JsonValue {
   [[nodiscard]] std::string string() const;
   /// An integer in [least, most].
   [[nodiscard]] std::uint64_t integer(std::uint64_t least, std::uint64_t most) const;
+  /// A finite number from 0 on.
+  [[nodiscard]] double number() const;
   /// \throws Error(InvalidInput) naming the first member that is not in `keys`.
   void check_keys(const std::vector<std::string>& keys) const;
   /// \throws Error(InvalidInput) unless the member "schema" is one of these.

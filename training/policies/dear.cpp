@@ -39,7 +39,9 @@ void gather_one_ahead(const Model& model, const std::vector<Gradient>& groups, d
   double now = start, issued = start;
   std::uint32_t layer = 0;
   for (const Gradient& group : groups) {
-    const double end = channel.run(gather_of(group, issued));
+    Transfer gather = gather_of(group, issued);
+    gather.hold = issued;
+    const double end = channel.run(gather);
     for (; layer < group.first; ++layer) now += model.layers[layer].forward;
     issued = now = std::max(now, end);
   }

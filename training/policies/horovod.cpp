@@ -38,7 +38,9 @@ Iteration run_horovod(const Model& model, const Costs& costs, const Spec& option
       group = joined(group, tensors[next++]);
     }
     group.ready = tick;
-    channel.run(transfer_of(group));
+    Transfer transfer = transfer_of(group);
+    transfer.hold = tick;
+    channel.run(transfer);
   }
   return finish_together(model, channel);
 }

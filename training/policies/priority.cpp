@@ -73,7 +73,9 @@ Iteration run_priority(const Model& model, const Costs& costs, const Spec& optio
   for (const Transfer& transfer : network.transfers()) {
     done[transfer.first] = std::max(done[transfer.first], transfer.end);
   }
-  return finish(model, done, network.transfers());
+  Iteration iteration = finish(model, done, network.transfers());
+  iteration.order = Order::Preemptive;
+  return iteration;
 }
 
 }  // namespace multitree::training

@@ -92,21 +92,10 @@ const Case kCases[] = {
     {"dgx2", "ring", 1024 * kKiB, kShared},
 };
 
-/// SimGrid's links never wait for credits, so buffers are to hold what a round trip needs.
-std::uint32_t buffer_flits(const Topology& topology) {
-  const nic::Parameters defaults;
-  const std::uint64_t clock = nic::clock_of(topology, defaults);
-  std::uint64_t flits = defaults.buffer_flits;
-  for (const Link& link : topology.links()) {
-    const nic::LinkCycles cycles = nic::cycles_of(link, clock, defaults);
-    flits = std::max(flits, std::uint64_t{2} * cycles.latency * nic::kWholeCycle / cycles.interval);
-  }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(flits + 2, 65'535));
-}
-
 nic::Parameters parameters_of(const Topology& topology, const Case& c) {
-  // SimGrid has no interfaces: ours are as short as may be.
-  nic::Parameters parameters{.buffer_flits = buffer_flits(topology), .interface_cycles = 1};
+  // SimGrid's links never wait for credits, and it has no interfaces: ours are as short as may be.
+  nic::Parameters parameters{.buffer_flits = nic::round_trip_flits(topology, {}),
+                             .interface_cycles = 1};
   if (c.packet_bytes != 0) {
     parameters.flow_control = nic::FlowControl::Packet;
     parameters.packet_bytes = c.packet_bytes;

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Plans as files, and carried out on simulated networks.
+#include "training/plan.hpp"
+
+#include <gmock/gmock.h>
+
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+#include "training/bound.hpp"
+#include "training/network_costs.hpp"
+#include "training/policies.hpp"
+
+namespace multitree::training {
+namespace {
+
+constexpr std::string_view kAlgorithm = "multitree";
+
+const Model kModel{"four",
+                   {{"embedding", 1e-4, 2e-4, {3 << 20}},
+                    {"pool", 1e-4, 1e-4, {}},
+                    {"middle", 2e-4, 4e-4, {1 << 20, 1 << 10}},
+                    {"last", 1e-4, 3e-4, {2 << 20}}}};
+
+TEST(Plan, FilesHoldAllOfIt) {
+  const Topology mesh = make_topology("mesh:2x2");
+  for (const Policy& policy : policies()) {
+    if (!simulate(policy.name, kModel, Costs::symmetric({1e-5, 1e-9})).synchronous) continue;
+    const Plan plan =
+        make_plan(policy.name, kModel, Costs::symmetric({1e-5, 1e-9}, 1e-6), kAlgorithm);
+    const PlanFile read = parse_iteration_plan(write_json(plan, mesh), "plan.json");
+    EXPECT_EQ(read.plan, plan) << policy.name;
+    EXPECT_EQ(read.topology, mesh);
+  }
+}
+
+TEST(Plan, OfAPreemptivePolicyHasALayerOnce) {
+  const Plan plan =
+      make_plan("priority?chunk=64KiB", kModel, Costs::symmetric({1e-5, 1e-9}), kAlgorithm);
+  ASSERT_EQ(plan.transfers.size(), 3U);
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    EXPECT_EQ(transfer.bytes, kModel.layers[transfer.first].bytes());
+    EXPECT_EQ(transfer.priority, transfer.first);
+  }
+}
+
+/// Each policy's plan in both simulators: near what it expects, and never below the bound.
+TEST(SimulatedPlan, TakesWhatIsExpected) {
+  for (const char* network : {"mesh:2x2", "torus:4x4", "fattree:2x4"}) {
+    const Topology topology = make_topology(network);
+    const Costs costs = network_costs(topology, kAlgorithm, nic::Model::Message);
+    const double bound = certify_iteration(kModel, topology).bound.seconds;
+    for (const Policy& policy : policies()) {
+      const Plan plan = make_plan(policy.name, kModel, costs, kAlgorithm);
+      if (!simulate(policy.name, kModel, costs).synchronous) continue;
+      const SimulatedPlan message = simulate_plan(plan, topology, nic::Model::Message);
+      EXPECT_GE(message.seconds, bound) << network << ' ' << policy.name;
+      EXPECT_NEAR(message.seconds / plan.seconds, 1, 0.05) << network << ' ' << policy.name;
+      ASSERT_EQ(message.transfers.size(), plan.transfers.size());
+      for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+        EXPECT_GE(message.transfers[t].begin * (1 + 1e-9), plan.transfers[t].hold);
+        EXPECT_GE(message.transfers[t].begin,
+                  message.backward[plan.transfers[t].first].end * (1 - 1e-9));
+      }
+      EXPECT_EQ(message.forward.back().end, message.seconds);
+    }
+  }
+}
+
+TEST(SimulatedPlan, OfTheFlitModelAgrees) {
+  Model small = kModel;
+  for (Layer& layer : small.layers) {
+    layer.forward /= 64, layer.backward /= 64;
+    for (std::uint64_t& bytes : layer.tensors) bytes /= 64;
+  }
+  const Topology torus = make_topology("torus:4x4");
+  const Costs costs = network_costs(torus, kAlgorithm, nic::Model::Message);
+  for (const char* policy : {"wfbp", "priority", "dear?fusion=none"}) {
+    const Plan plan = make_plan(policy, small, costs, kAlgorithm);
+    EXPECT_NEAR(simulate_plan(plan, torus, nic::Model::Message).seconds /
+                    simulate_plan(plan, torus, nic::Model::Flit).seconds,
+                1, 0.03)
+        << policy;
+  }
+}
+
+TEST(SimulatedPlan, WaitsForASlowRank) {
+  const Topology mesh = make_topology("mesh:2x2");
+  const Plan plan =
+      make_plan("wfbp", kModel, network_costs(mesh, kAlgorithm, nic::Model::Message), kAlgorithm);
+  const double even = simulate_plan(plan, mesh, nic::Model::Message).seconds;
+  const double slow = simulate_plan(plan, mesh, nic::Model::Message, {1, 1, 2, 1}).seconds;
+  EXPECT_GE(slow, 2 * (kModel.forward() + kModel.backward()));
+  EXPECT_GT(slow, even);
+}
+
+/// Of one rank there is nothing to send.
+TEST(SimulatedPlan, OfOneRankIsComputing) {
+  const Topology one = make_topology("mesh:1");
+  const Plan plan =
+      make_plan("priority", kModel, network_costs(one, "ring", nic::Model::Message), "ring");
+  EXPECT_NEAR(simulate_plan(plan, one, nic::Model::Message).seconds,
+              kModel.forward() + kModel.backward(), 1e-7);
+}
+
+TEST(PlanFile, SaysWhatIsWrongAndWhere) {
+  const Topology mesh = make_topology("mesh:2");
+  const std::string good = write_json(
+      make_plan("dear?fusion=none", kModel, Costs::symmetric({1e-5, 1e-9}), kAlgorithm), mesh);
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string text = good;
+    const std::size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  const std::pair<std::string, std::string> cases[] = {
+      {"{", "plan.json:1: "},
+      {changed("multitree/iteration-plan/1", "other"), "schema"},
+      {changed("\"serial\"", "\"random\""), "expected serial or preemptive, found 'random'"},
+      {changed("\"bytes\": 2097152", "\"bytes\": 2097151"), "expected transfers of"},
+      {changed("\"layers\": [\n    3,\n    3", "\"layers\": [\n    3,\n    4"),
+       "expected an integer from 3 to 3"},
+      {changed("\"forward\": 0.0001", "\"forward\": -1"), "'forward': expected a number from 0 on"},
+      {changed("\"together\": false", "\"together\": 0"), "expected true or false"},
+      {changed("\"reduce-scatter\"", "\"broadcast\""),
+       "expected allreduce, reduce-scatter or allgather"},
+      {changed("\"policy\"", "\"polices\""), "polic"},
+  };
+  for (const auto& [text, words] : cases) {
+    try {
+      (void)parse_iteration_plan(text, "plan.json");
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::InvalidInput);
+      EXPECT_THAT(error.what(), testing::StartsWith("plan.json:")) << words;
+      EXPECT_THAT(error.what(), testing::HasSubstr(words));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace multitree::training

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Models, networks and costs from flags.
+#include "tools/train/setting.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/progress.hpp"
+#include "topologies/units.hpp"
+#include "training/network_costs.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using training::Costs;
+
+/// Costs as the flags say them, without a network.
+Setting stated_setting(const TrainFlags& flags, const training::Model& model, double call) {
+  if (!flags.network.topology.empty() || flags.alpha.empty() || flags.beta < 0) {
+    throw Error(ErrorCode::InvalidArgument,
+                "train compare: expected either --topology, or both --alpha and --beta");
+  }
+  const double alpha = for_flag("--alpha", [&] { return parse_time(flags.alpha); }).seconds();
+  return {fmt::format("all-reduce of {} and {:.6g} ns/B", flags.alpha, flags.beta * 1e9),
+          Costs::symmetric({alpha, flags.beta}, call), iteration_bound(model, flags.beta)};
+}
+
+Setting network_setting(const TrainFlags& flags, const training::Model& model, double call) {
+  const Topology topology = needed_network(flags);
+  const nic::Model simulator =
+      for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
+  const Progress progress("iterations of " + model.name + " on " + topology.name());
+  const Costs costs = training::network_costs(topology, flags.algorithm, simulator, call);
+  return {fmt::format("{}, {}: all-reduce of {} and {:.6g} ns/B", topology.name(), flags.algorithm,
+                      milliseconds(costs.all_reduce.start), costs.all_reduce.per_byte * 1e9),
+          costs, certify_iteration(model, topology).bound};
+}
+
+}  // namespace
+
+training::Model load_model(const TrainFlags& flags) {
+  return training::read_model(flags.model_file, flags.parameter_bytes);
+}
+
+std::string milliseconds(double seconds) { return fmt::format("{:.3f}ms", seconds * 1e3); }
+
+std::string words_of(const training::IterationBound& bound, const training::Model& model) {
+  if (bound.layers == 0) return "computing";
+  return fmt::format("gradients of the first {} of {} layers, to '{}'", bound.layers,
+                     model.layers.size(), model.layers[bound.layers - 1].name);
+}
+
+nlohmann::ordered_json bound_json(const training::IterationBound& bound,
+                                  const training::Model& model) {
+  return {{"seconds", bound.seconds},
+          {"front_layers", bound.layers},
+          {"computing_seconds", model.forward() + model.backward()}};
+}
+
+Topology needed_network(const TrainFlags& flags) {
+  if (!flags.network.topology.empty()) return load_network(flags.network);
+  throw Error(ErrorCode::InvalidArgument, "train: expected --topology, got none");
+}
+
+Setting setting_of(const TrainFlags& flags, const training::Model& model) {
+  const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
+  const bool stated = !flags.alpha.empty() || flags.beta >= 0;
+  return stated ? stated_setting(flags, model, call) : network_setting(flags, model, call);
+}
+
+void add_model_flags(CLI::App& app, TrainFlags& flags) {
+  add_network_flags(app, flags.network)->required(false);
+  app.add_option("-m,--model", flags.model_file,
+                 "Layer table: lines name,params,forward,backward ('-': standard input)")
+      ->required();
+  app.add_option("--parameter-bytes", flags.parameter_bytes, "Bytes of a gradient")
+      ->check(number_from(1, 16))
+      ->capture_default_str();
+  app.add_flag("--json", flags.json, "Print JSON");
+}
+
+void add_simulator_flag(CLI::App& app, TrainFlags& flags) {
+  app.add_option("--network-model", flags.simulator, "alphabeta, message or flit")
+      ->capture_default_str();
+}
+
+void add_cost_flags(CLI::App& app, TrainFlags& flags) {
+  app.add_option("-a,--algorithm", flags.algorithm, "Of the collectives")->capture_default_str();
+  add_simulator_flag(app, flags);
+  app.add_option("--alpha", flags.alpha,
+                 "Instead of a network: what an all-reduce takes at any size");
+  app.add_option("--beta", flags.beta, "and in seconds for each byte; its halves take half of it")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--call", flags.call, "What it takes to start a collective")
+      ->capture_default_str();
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the subcommands of `multitree train` share: the model, the network, and what its
+/// collectives cost.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "tools/command.hpp"
+#include "training/bound.hpp"
+#include "training/costs.hpp"
+#include "training/iteration.hpp"
+#include "training/model.hpp"
+
+namespace multitree::tools {
+
+struct TrainFlags {
+  NetworkFlags network;
+  std::string model_file;
+  std::uint32_t parameter_bytes = 4;
+  std::string algorithm = "allreduce-optimal", simulator = "message";
+  std::string call = "0us", alpha;
+  double beta = -1;
+  bool json = false;
+};
+
+/// Flags of all, and of those that need costs.
+/// \{
+void add_model_flags(CLI::App& app, TrainFlags& flags);
+void add_simulator_flag(CLI::App& app, TrainFlags& flags);
+void add_cost_flags(CLI::App& app, TrainFlags& flags);
+/// \}
+
+training::Model load_model(const TrainFlags& flags);
+/// The network of a command that cannot do without. \throws Error(InvalidArgument)
+Topology needed_network(const TrainFlags& flags);
+
+/// What policies are compared on.
+struct Setting {
+  std::string name;
+  training::Costs costs;
+  training::IterationBound bound;
+};
+/// As the flags say it, or of the network.
+Setting setting_of(const TrainFlags& flags, const training::Model& model);
+
+/// "57.312ms".
+std::string milliseconds(double seconds);
+/// What binds an iteration, in words.
+std::string words_of(const training::IterationBound& bound, const training::Model& model);
+nlohmann::ordered_json bound_json(const training::IterationBound& bound,
+                                  const training::Model& model);
+
+Command add_train_bound(CLI::App& train);
+Command add_train_compare(CLI::App& train);
+Command add_train_plan(CLI::App& train);
+Command add_train_simulate(CLI::App& train);
+
+}  // namespace multitree::tools

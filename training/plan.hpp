@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Iterations as plans: what is sent in which order, and when that is expected to happen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nic/simulate.hpp"
+#include "topologies/topology.hpp"
+#include "training/costs.hpp"
+#include "training/iteration.hpp"
+#include "training/model.hpp"
+
+namespace multitree::training {
+
+/// A collective of a plan. All ranks have the same ones, in the same order.
+struct PlannedTransfer {
+  Collective collective = Collective::AllReduce;
+  std::uint32_t first = 0, last = 0;  ///< layers whose gradients it carries, in forward order
+  std::uint64_t bytes = 0;
+  std::uint32_t priority = 0;  ///< where several have something to send, least first
+  double hold = 0;             ///< not before; seconds from the start of the backward pass
+  double begin = 0, end = 0;   ///< expected
+  bool operator==(const PlannedTransfer&) const = default;
+};
+
+/// An iteration of a model, from the start of a backward pass to the start of the next.
+struct Plan {
+  std::string policy, algorithm;
+  Model model;
+  std::vector<PlannedTransfer> transfers;
+  Order order = Order::Serial;
+  bool together = false;  ///< the next forward pass begins when all transfers are over
+  double call = 0;        ///< seconds to start a collective
+  double seconds = 0;     ///< of the iteration, expected
+  bool operator==(const Plan&) const = default;
+};
+
+/// What a policy does, at these costs. Parts of a layer that a preemptive policy sends one by one
+/// are one transfer, which others overtake.
+/// \throws Error as simulate() of policies.
+Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
+               std::string_view algorithm);
+
+/// JSON: the network, the model, the transfers and the expected times.
+std::string write_json(const Plan& plan, const Topology& topology);
+struct PlanFile {
+  Plan plan;
+  Topology topology;
+};
+/// \throws Error(InvalidInput) "file: ..." also for layers, orders and times that make no sense.
+PlanFile parse_iteration_plan(std::string_view text, const std::string& file);
+
+/// When something took place: from when the first rank began to when the last had ended.
+struct JobTime {
+  double begin = 0, end = 0;  ///< seconds from the start of the backward pass
+};
+
+/// A plan as the network carries it out.
+struct SimulatedPlan {
+  double seconds = 0;                      ///< of the iteration
+  std::vector<JobTime> transfers;          ///< when each took place
+  std::vector<JobTime> backward, forward;  ///< by layer
+};
+
+/// Simulates all transfers of an iteration together, and the passes beside them, on schedules that
+/// the plan's algorithm makes for each size.
+/// \param slowness by rank: computing takes there so many times as long; empty: 1 for all.
+/// \throws Error as make_schedule() and nic::simulate() of jobs.
+SimulatedPlan simulate_plan(const Plan& plan, const Topology& topology, nic::Model model,
+                            const std::vector<double>& slowness = {});
+
+}  // namespace multitree::training
