@@ -47,6 +47,8 @@ struct Iteration {
   bool together = false;  ///< no forward pass begins before all transfers are over
   /// A forward pass needs the sums of the backward pass before it: what the bound is for.
   bool synchronous = true;
+  /// A plan (plan.hpp) can say all of it.
+  bool plannable = true;
 };
 
 /// When the gradients of each layer are there.

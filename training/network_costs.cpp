@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/routing.hpp"
 
 namespace multitree::training {
 namespace {
@@ -28,6 +29,33 @@ Affine cost_of(const Topology& topology, std::string_view algorithm, Collective 
           seconds_of(topology, algorithm, collective, model, kLarge) / kLarge};
 }
 
+/// Every rank serves a part of the parameters of its own: all pairs of ranks talk, each way of them
+/// by a shortest route.
+Affine push_pull_cost(const Topology& topology) {
+  const std::uint32_t ranks = topology.num_ranks();
+  if (ranks == 1) return {};
+  Router router(topology);
+  std::vector<double> seconds(topology.num_links(), 0);  // for a byte of gradients
+  double longest = 0;
+  std::vector<LinkId> route;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    for (std::uint32_t s = 0; s < ranks; ++s) {
+      if (r == s) continue;
+      router.find(
+          topology.node_of(Rank{r}), topology.node_of(Rank{s}), [](LinkId) { return true; }, route);
+      double latency = 0;
+      for (const LinkId link : route) {
+        const Link& l = topology.link(link);
+        // A part of the gradients, and the sums of the part that the other end serves.
+        seconds[index(link)] += 2.0 / ranks / static_cast<double>(l.bandwidth.bytes_per_second);
+        latency += l.latency.seconds();
+      }
+      longest = std::max(longest, latency);
+    }
+  }
+  return {2 * longest, std::ranges::max(seconds)};
+}
+
 }  // namespace
 
 nic::Parameters interface_for(const Topology& topology) {
@@ -38,7 +66,8 @@ Costs network_costs(const Topology& topology, std::string_view algorithm, nic::M
                     double call) {
   return {cost_of(topology, algorithm, Collective::AllReduce, model),
           cost_of(topology, algorithm, Collective::ReduceScatter, model),
-          cost_of(topology, algorithm, Collective::AllGather, model), call};
+          cost_of(topology, algorithm, Collective::AllGather, model), push_pull_cost(topology),
+          call};
 }
 
 }  // namespace multitree::training

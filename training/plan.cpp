@@ -3,8 +3,11 @@
 /// Plans from what policies do.
 #include "training/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "topologies/error.hpp"
 #include "training/policies.hpp"
 
 namespace multitree::training {
@@ -43,6 +46,12 @@ void join_parts(std::vector<PlannedTransfer>& transfers) {
 Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
                std::string_view algorithm) {
   const Iteration iteration = simulate(policy, model, costs);
+  if (!iteration.plannable) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: plans hold policies that sum up each iteration's gradients by "
+                            "collectives, beside the backward pass and the next forward pass",
+                            policy));
+  }
   Plan plan{.policy = std::string(policy),
             .algorithm = std::string(algorithm),
             .model = model,

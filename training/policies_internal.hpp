@@ -15,6 +15,14 @@ Iteration run_horovod(const Model& model, const Costs& costs, const Spec& option
 Iteration run_mg_wfbp(const Model& model, const Costs& costs, const Spec& options);
 Iteration run_bytescheduler(const Model& model, const Costs& costs, const Spec& options);
 Iteration run_dear(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_fsdp(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_pipe_sgd(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_local_sgd(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_cocod(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_diloco(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_bsp_ps(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_wfbp_ps(const Model& model, const Costs& costs, const Spec& options);
+Iteration run_bytescheduler_ps(const Model& model, const Costs& costs, const Spec& options);
 Iteration run_priority(const Model& model, const Costs& costs, const Spec& options);
 
 /// An option in bytes with its unit, at least 1. \throws Error(InvalidArgument)

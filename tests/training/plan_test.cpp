@@ -24,7 +24,7 @@ const Model kModel{"four",
 TEST(Plan, FilesHoldAllOfIt) {
   const Topology mesh = make_topology("mesh:2x2");
   for (const Policy& policy : policies()) {
-    if (!simulate(policy.name, kModel, Costs::symmetric({1e-5, 1e-9})).synchronous) continue;
+    if (!simulate(policy.name, kModel, Costs::symmetric({1e-5, 1e-9})).plannable) continue;
     const Plan plan =
         make_plan(policy.name, kModel, Costs::symmetric({1e-5, 1e-9}, 1e-6), kAlgorithm);
     const PlanFile read = parse_iteration_plan(write_json(plan, mesh), "plan.json");
@@ -43,6 +43,18 @@ TEST(Plan, OfAPreemptivePolicyHasALayerOnce) {
   }
 }
 
+TEST(Plan, HoldsNoServersAndNoRounds) {
+  for (const char* policy : {"wfbp-ps", "cocod", "fsdp"}) {
+    try {
+      (void)make_plan(policy, kModel, Costs::symmetric({1e-5, 1e-9}), kAlgorithm);
+      ADD_FAILURE() << policy;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+      EXPECT_THAT(error.what(), testing::StartsWith(policy));
+    }
+  }
+}
+
 /// Each policy's plan in both simulators: near what it expects, and never below the bound.
 TEST(SimulatedPlan, TakesWhatIsExpected) {
   for (const char* network : {"mesh:2x2", "torus:4x4", "fattree:2x4"}) {
@@ -50,8 +62,8 @@ TEST(SimulatedPlan, TakesWhatIsExpected) {
     const Costs costs = network_costs(topology, kAlgorithm, nic::Model::Message);
     const double bound = certify_iteration(kModel, topology).bound.seconds;
     for (const Policy& policy : policies()) {
+      if (!simulate(policy.name, kModel, costs).plannable) continue;
       const Plan plan = make_plan(policy.name, kModel, costs, kAlgorithm);
-      if (!simulate(policy.name, kModel, costs).synchronous) continue;
       const SimulatedPlan message = simulate_plan(plan, topology, nic::Model::Message);
       EXPECT_GE(message.seconds, bound) << network << ' ' << policy.name;
       EXPECT_NEAR(message.seconds / plan.seconds, 1, 0.05) << network << ' ' << policy.name;

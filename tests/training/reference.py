@@ -194,7 +194,55 @@ def dear_without_barrier(layers, alpha, beta, call, fusion=8 * MIB):
     return layers.run(done)
 
 
+def fsdp(layers, alpha, beta, call, unit=25 * MIB):
+    """Every pass and transfer as a task with what it waits for."""
+    groups = groups_of(layers, unit)
+    cost = [call + (alpha + beta * size) / 2 if size else 0 for _, size in groups] or [0]
+    firsts = [members[0] for members, _ in groups] or [0]
+    firsts[0] = 0
+    spans = list(zip(firsts, firsts[1:] + [layers.count]))
+    forward = [sum(layers.forward[a:b]) for a, b in spans]
+    backward = [sum(layers.backward[a:b]) for a, b in spans]
+    free, end, ready, count = 0.0, 0.0, [0.0] * len(spans), len(spans)
+
+    def transfer(unit, issued):
+        nonlocal free
+        if cost[unit]:
+            issued = free = max(free, issued) + cost[unit]
+        return issued
+
+    for unit in reversed(range(count)):
+        begin = max(end, ready[unit])
+        if unit:
+            ready[unit - 1] = transfer(unit - 1, begin)
+        end = begin + backward[unit]
+        transfer(unit, end)
+    end = max(end, free)
+    gathered = transfer(0, end)
+    for unit in range(count):
+        begin = max(end, gathered)
+        if unit + 1 < count:
+            gathered = transfer(unit + 1, begin)
+        end = begin + forward[unit]
+    return end
+
+
+def whole(layers, alpha, beta, call):
+    total = sum(layers.sizes())
+    return call + alpha + beta * total if total else 0
+
+
+def computing(layers):
+    return sum(layers.forward) + sum(layers.backward)
+
+
 POLICIES = {
+    "fsdp": fsdp, "fsdp?unit=3MiB": lambda *a: fsdp(*a, 3 * MIB), "fsdp?unit=all": lambda *a: fsdp(*a, 1 << 62),
+    "bsp-ps": bsp, "wfbp-ps": wfbp, "bytescheduler-ps": bytescheduler,
+    "pipe-sgd": lambda *a: max(computing(a[0]), whole(*a)),
+    "local-sgd?every=3": lambda *a: computing(a[0]) + whole(*a) / 3,
+    "cocod?every=3": lambda *a: max(computing(a[0]), whole(*a) / 3),
+    "diloco?every=10": lambda *a: computing(a[0]) + whole(*a) / 10,
     "bsp": bsp, "wfbp": wfbp, "ddp": ddp, "horovod": horovod, "mg-wfbp": mg_wfbp, "bytescheduler": bytescheduler,
     "dear": dear, "dear?fusion=none": lambda *a: dear(*a, fusion=None), "dear?ahead=1": lambda *a: dear(*a, ahead=1),
     "dear?fusion=8MiB&barrier=no": dear_without_barrier,

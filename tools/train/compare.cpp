@@ -104,7 +104,7 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
                       return training::simulate(policy, model, setting.costs);
                     })};
     outcome.bound_holds = outcome.iteration.synchronous;
-    if (topology && outcome.iteration.synchronous) {
+    if (topology && outcome.iteration.plannable) {
       outcome.simulated =
           simulate_plan(training::make_plan(policy, model, setting.costs, flags.algorithm),
                         *topology, simulator)
