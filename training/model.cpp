@@ -1,78 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sums over layers, and reading layer tables.
+/// Sums over layers, and which form a model's table has.
 #include "training/model.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <filesystem>
 #include <numeric>
 
+#include "study/systolic.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/text_internal.hpp"
-#include "topologies/units.hpp"
+#include "training/rows_internal.hpp"
 
 namespace multitree::training {
 namespace {
 
-constexpr std::array<std::string_view, 4> kColumns{"name", "params", "forward", "backward"};
-constexpr std::string_view kHeader = "name,params,forward,backward";
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kSpace = " \t\r";
-  const std::size_t first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
-}
-
-std::vector<std::string_view> split_at(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(trimmed(text.substr(0, at)));
-    if (at == text.npos) return parts;
-    text.remove_prefix(at + 1);
-  }
-}
-
-/// A line of a table, with the messages about it.
-struct LayerRow {
-  const std::string& file;
-  std::size_t line;
-  std::vector<std::string_view> cells;
-
-  [[noreturn]] void fail(std::size_t column, const std::string& expected) const {
-    fail_at(file, line,
-            fmt::format("column '{}': expected {}, found '{}'", kColumns[column], expected,
-                        cells[column]));
-  }
-
-  [[nodiscard]] std::vector<std::uint64_t> tensors(std::uint32_t bytes_per_parameter) const {
-    std::vector<std::uint64_t> bytes;
-    for (const std::string_view part : split_at(cells[1], '+')) {
-      std::uint64_t parameters = 0;
-      const auto [rest, error] =
-          std::from_chars(part.data(), part.data() + part.size(), parameters);
-      if (error != std::errc{} || rest != part.data() + part.size() ||
-          parameters > kMaxParameters) {
-        fail(1, fmt::format("whole numbers up to {}, joined by '+'", kMaxParameters));
-      }
-      if (parameters != 0) bytes.push_back(parameters * bytes_per_parameter);
-    }
-    return bytes;
-  }
-
-  [[nodiscard]] double seconds(std::size_t column) const {
-    try {
-      return parse_time(cells[column]).seconds();
-    } catch (const Error&) {
-      fail(column, "a time with its unit, as 1.5us");
+/// SCALE-Sim's tables: layers on the systolic arrays of the MULTITREE study, an array a sample.
+Model parse_systolic(std::string_view text, const std::string& file, const Machine& machine) {
+  const study::Workload workload = study::parse_workloads(text, file).front();
+  const std::vector<study::LayerCycles> cycles =
+      study::training_cycles(workload, {.arrays = machine.batch});
+  Model model;
+  for (std::size_t l = 0; l < cycles.size(); ++l) {
+    const study::Layer& layer = workload.layers[l];
+    model.layers.push_back({layer.name,
+                            static_cast<double>(cycles[l].forward) / machine.clock_hz,
+                            static_cast<double>(cycles[l].backward()) / machine.clock_hz,
+                            {}});
+    if (layer.parameters > 0) {
+      model.layers.back().tensors = {layer.parameters * machine.parameter_bytes};
     }
   }
+  return model;
+}
+
+/// A form by its first line.
+struct Form {
+  std::string_view header;
+  Model (*parse)(std::span<const Line>, const std::string&, const Machine&);
 };
+constexpr std::array kForms{
+    Form{"name,params,forward,backward", parse_times},
+    Form{"name,kind,params,tensor_elems,fwd_macs,out_elems", parse_multiplications},
+    Form{"DATA", parse_astra_sim},
+};
+constexpr std::string_view kSystolicHeader = "Layer name,";
+
+/// Without blank lines and comments.
+std::vector<Line> lines_of(std::string_view text) {
+  std::vector<Line> lines;
+  std::size_t number = 0;
+  for (const std::string_view line : split_at(text, '\n')) {
+    ++number;
+    if (!line.empty() && line.front() != '#') lines.push_back({number, line});
+  }
+  return lines;
+}
+
+Model parse_form(std::string_view text, const std::string& file, const Machine& machine) {
+  const std::vector<Line> lines = lines_of(text);
+  if (lines.empty()) fail_at(file, 1, "expected a table of layers, found nothing");
+  if (lines[0].text.starts_with(kSystolicHeader)) return parse_systolic(text, file, machine);
+  const auto form = std::ranges::find(kForms, lines[0].text, &Form::header);
+  if (form == kForms.end()) {
+    fail_at(file, lines[0].number,
+            fmt::format("expected the line '{}', '{}', '{}...' (SCALE-Sim) or '{}' (ASTRA-sim), "
+                        "found '{}'",
+                        kForms[0].header, kForms[1].header, kSystolicHeader, kForms[2].header,
+                        lines[0].text));
+  }
+  Model model = form->parse(lines, file, machine);
+  if (model.layers.empty()) {
+    fail_at(file, lines.back().number + 1, "expected a layer, found none");
+  }
+  return model;
+}
 
 }  // namespace
 
@@ -98,41 +104,15 @@ std::uint64_t Model::bytes() const {
   return sum;
 }
 
-Model parse_model(std::string_view text, const std::string& file,
-                  std::uint32_t bytes_per_parameter) {
+Model parse_model(std::string_view text, const std::string& file, const Machine& machine) {
   check_text(text, file);
-  Model model{std::filesystem::path(file).stem().string(), {}};
-  bool header = false;
-  std::size_t number = 0;
-  for (const std::string_view line : split_at(text, '\n')) {
-    ++number;
-    if (line.empty() || line.front() == '#') continue;
-    const LayerRow row{file, number, split_at(line, ',')};
-    if (!header) {
-      if (line != kHeader) {
-        fail_at(file, number, fmt::format("expected the line '{}', found '{}'", kHeader, line));
-      }
-      header = true;
-      continue;
-    }
-    if (row.cells.size() != kColumns.size()) {
-      fail_at(file, number,
-              fmt::format("expected {} columns ({}), found {}", kColumns.size(), kHeader,
-                          row.cells.size()));
-    }
-    if (row.cells[0].empty()) row.fail(0, "the name of a layer");
-    if (model.layers.size() == kMaxLayers) {
-      fail_at(file, number, fmt::format("expected at most {} layers", kMaxLayers));
-    }
-    model.layers.push_back({std::string(row.cells[0]), row.seconds(2), row.seconds(3),
-                            row.tensors(bytes_per_parameter)});
-  }
-  if (model.layers.empty()) fail_at(file, number, "expected a layer, found none");
+  Model model = parse_form(text, file, machine);
+  model.name = std::filesystem::path(file).stem().string();
   return model;
 }
 
-Model read_model(const std::string& path, std::uint32_t bytes_per_parameter) {
-  return parse_model(read_file(path), path == "-" ? "standard input" : path, bytes_per_parameter);
+Model read_model(const std::string& path, const Machine& machine) {
+  return parse_model(read_file(path), path == "-" ? "standard input" : path, machine);
 }
 
 }  // namespace multitree::training

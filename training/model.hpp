@@ -40,16 +40,31 @@ inline constexpr std::uint64_t kMaxParameters = std::uint64_t{1} << 40;  ///< of
 inline constexpr std::size_t kMaxLayers = 1 << 20;
 /// \}
 
-/// A layer table: the line "name,params,forward,backward", then a line a layer in forward order.
-/// `params` are the parameters of a layer, those of its tensors joined by '+' ("23232+64"; 0 for
-/// none); `forward` and `backward` are times with their unit ("213.1us"). Blank lines and those
-/// that begin with '#' are skipped; no quotes.
+/// What computes, for tables that do not say how long.
+struct Machine {
+  std::uint32_t parameter_bytes = 4;  ///< of a gradient
+  std::uint32_t batch = 16;           ///< samples a rank
+  double flops = 0;                   ///< operations a second that layers reach
+  double memory = 0;                  ///< bytes a second; 0: it does not count
+  double clock_hz = 1e9;              ///< of tables in cycles, and of systolic arrays
+};
+
+/// A model from a table, layers in forward order, of the form that its first line tells. Blank
+/// lines and those that begin with '#' are skipped; no quotes.
+///  - "name,params,forward,backward": measured times with their unit ("213.1us"). `params` are the
+///    parameters of a layer, those of its tensors joined by '+' ("23232+64"; 0 for none).
+///  - "name,kind,params,tensor_elems,fwd_macs,out_elems": multiplications of a sample and numbers
+///    that it makes; times are a roofline of the machine. Tensors as above in tensor_elems.
+///  - "Layer name, IFMAP Height, ...": shapes as SCALE-Sim has them (docs/study.md), on a systolic
+///    array a sample.
+///  - "DATA": ASTRA-sim's text workloads of data parallelism: the number of layers, then a line of
+///    12 words a layer; times in cycles of the machine.
 /// \param file is only used in messages, and for the name of the model.
-/// \throws Error(InvalidInput) "file:line: column 'name': what was expected and found".
-Model parse_model(std::string_view text, const std::string& file,
-                  std::uint32_t bytes_per_parameter = 4);
+/// \throws Error(InvalidInput) "file:line: column 'name': what was expected and found";
+/// Error(InvalidArgument) if the table needs more of the machine.
+Model parse_model(std::string_view text, const std::string& file, const Machine& machine = {});
 
 /// The same from a file, or from standard input ("-"). \throws Error(Io) if it cannot be read.
-Model read_model(const std::string& path, std::uint32_t bytes_per_parameter = 4);
+Model read_model(const std::string& path, const Machine& machine = {});
 
 }  // namespace multitree::training

@@ -25,13 +25,14 @@ TEST(LayerTables, HaveTensorsAndTimes) {
   EXPECT_EQ(model.bytes(), 92928U + 256 + 4000);
   EXPECT_DOUBLE_EQ(model.forward(), 11.75e-6);
   EXPECT_DOUBLE_EQ(model.backward(), 23e-6);
-  EXPECT_EQ(parse_model(kTable, "small.csv", 2).bytes(), model.bytes() / 2);
+  EXPECT_EQ(parse_model(kTable, "small.csv", {.parameter_bytes = 2}).bytes(), model.bytes() / 2);
 }
 
 TEST(LayerTables, SayWhereTheyAreWrong) {
   const std::string header = "name,params,forward,backward\n";
   const std::pair<std::string, std::string> cases[] = {
       {"layer,params\n", "x.csv:1: expected the line 'name,params,forward,backward'"},
+      {"# nothing\n", "x.csv:1: expected a table of layers, found nothing"},
       {header, "x.csv:2: expected a layer, found none"},
       {header + "a,1,1us\n", "x.csv:2: expected 4 columns"},
       {header + ",1,1us,1us\n", "x.csv:2: column 'name': expected the name of a layer"},
@@ -51,6 +52,70 @@ TEST(LayerTables, SayWhereTheyAreWrong) {
       EXPECT_THAT(error.what(), testing::HasSubstr(words)) << text;
     }
   }
+}
+
+TEST(ModelTables, OfMultiplicationsAreRooflines) {
+  constexpr std::string_view kText =
+      "name,kind,params,tensor_elems,fwd_macs,out_elems\n"
+      "conv,conv,23296,23232+64,70000000,1000\n"
+      "bn,bn,128,64+64,0,500000\n"
+      "pool,pool,0,0,0,0\n";
+  const Model model = parse_model(kText, "net.csv", {.batch = 2, .flops = 1e12});
+  ASSERT_EQ(model.layers.size(), 3U);
+  EXPECT_EQ(model.layers[0].tensors, (std::vector<std::uint64_t>{92928, 256}));
+  EXPECT_DOUBLE_EQ(model.layers[0].forward, 2 * 7e7 * 2 / 1e12);
+  EXPECT_DOUBLE_EQ(model.layers[0].backward, 2 * model.layers[0].forward);
+  EXPECT_EQ(model.layers[1].forward, 0);
+  // What it makes is read and written once, for two samples.
+  const Model moved = parse_model(kText, "net.csv", {.batch = 2, .flops = 1e12, .memory = 1e9});
+  EXPECT_DOUBLE_EQ(moved.layers[1].forward, (512 + 2 * 500000 * 2 * 4) / 1e9);
+  EXPECT_DOUBLE_EQ(moved.layers[0].forward, model.layers[0].forward);
+  try {
+    (void)parse_model(kText, "net.csv");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::InvalidArgument);
+    EXPECT_THAT(error.what(), testing::HasSubstr("(--flops)"));
+  }
+}
+
+TEST(ModelTables, OfShapesAreTheStudys) {
+  const Model model = parse_model(
+      "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "
+      "Strides,\nconv1, 228, 228, 11, 11, 3, 64, 4,\nfc, 1, 1, 1, 1, 4096, 1000, 1,\n",
+      "net.csv");
+  ASSERT_EQ(model.layers.size(), 2U);
+  EXPECT_EQ(model.layers[0].bytes(), 11U * 11 * 3 * 64 * 4);
+  // A row of 1000 outputs: 32 columns at once, 4096 cycles each time.
+  EXPECT_GE(model.layers[1].forward, 32 * 4096e-9);
+  EXPECT_LT(model.layers[1].forward, 32 * 4200e-9);
+}
+
+TEST(ModelTables, OfAstraSim) {
+  constexpr std::string_view kText =
+      "DATA\n2\n"
+      "embedding -1 0 NONE 0 0 NONE 0 5 ALLREDUCE 4096 10\n"
+      "fc\t-1 1000 NONE 0 2000 NONE 0 1500 NONE 77 10\n";
+  const Model model = parse_model(kText, "dlrm.txt", {.clock_hz = 1e6});
+  ASSERT_EQ(model.layers.size(), 2U);
+  EXPECT_EQ(model.name, "dlrm");
+  EXPECT_EQ(model.layers[0], (Layer{"embedding", 0, 5e-6, {4096}}));
+  EXPECT_EQ(model.layers[1], (Layer{"fc", 1e-3, 3.5e-3, {}}));
+  const auto expect = [](const std::string& text, const std::string& words) {
+    try {
+      (void)parse_model(text, "x.txt");
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), testing::HasSubstr(words));
+    }
+  };
+  expect("DATA\n", "x.txt:1: expected the number of layers");
+  expect("DATA\nmany\n", "x.txt:2: column 'number of layers': expected a whole number");
+  expect("DATA\n2\na -1 0 NONE 0 0 NONE 0 5 NONE 0 10\n",
+         "x.txt:2: expected as many lines as layers");
+  expect("DATA\n1\na -1 0 NONE 0 0 NONE 0 5\n", "x.txt:3: expected 12 columns");
+  expect("DATA\n1\na -1 0 ALLTOALL 9 0 NONE 0 5 NONE 0 1\n", "expected NONE, as data parallelism");
+  expect("DATA\n1\na -1 0 NONE 0 0 NONE 0 5 ALLGATHER 0 1\n", "expected ALLREDUCE or NONE");
 }
 
 }  // namespace

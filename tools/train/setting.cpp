@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/progress.hpp"
@@ -15,6 +16,24 @@ namespace multitree::tools {
 namespace {
 
 using training::Costs;
+
+/// Operations a second: a number, with K, M, G, T or P if that is shorter.
+double parse_rate(const std::string& text) {
+  constexpr std::string_view kUnits = "KMGTP";
+  std::size_t used = 0;
+  double rate = 0;
+  try {
+    rate = std::stod(text, &used);
+  } catch (const std::logic_error&) {  // told below
+  }
+  if (used + 1 == text.size() && kUnits.find(text.back()) != kUnits.npos) {
+    rate *= std::pow(1000.0, static_cast<double>(kUnits.find(text.back()) + 1));
+    ++used;
+  }
+  if (used == text.size() && rate > 0 && std::isfinite(rate)) return rate;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("expected a number above 0, as 45T, got '{}'", text));
+}
 
 /// Costs as the flags say them, without a network.
 Setting stated_setting(const TrainFlags& flags, const training::Model& model, double call) {
@@ -41,7 +60,16 @@ Setting network_setting(const TrainFlags& flags, const training::Model& model, d
 }  // namespace
 
 training::Model load_model(const TrainFlags& flags) {
-  return training::read_model(flags.model_file, flags.parameter_bytes);
+  training::Machine machine = flags.machine;
+  if (!flags.flops.empty()) {
+    machine.flops = for_flag("--flops", [&] { return parse_rate(flags.flops); });
+  }
+  if (!flags.memory.empty()) {
+    machine.memory = for_flag("--memory", [&] {
+      return static_cast<double>(parse_bandwidth(flags.memory).bytes_per_second);
+    });
+  }
+  return training::read_model(flags.model_file, machine);
 }
 
 std::string milliseconds(double seconds) { return fmt::format("{:.3f}ms", seconds * 1e3); }
@@ -73,11 +101,18 @@ Setting setting_of(const TrainFlags& flags, const training::Model& model) {
 void add_model_flags(CLI::App& app, TrainFlags& flags) {
   add_network_flags(app, flags.network)->required(false);
   app.add_option("-m,--model", flags.model_file,
-                 "Layer table: lines name,params,forward,backward ('-': standard input)")
+                 "Layer table with times, multiplications or shapes, or ASTRA-sim text ('-': "
+                 "standard input)")
       ->required();
-  app.add_option("--parameter-bytes", flags.parameter_bytes, "Bytes of a gradient")
+  app.add_option("--parameter-bytes", flags.machine.parameter_bytes, "Bytes of a gradient")
       ->check(number_from(1, 16))
       ->capture_default_str();
+  app.add_option("--batch", flags.machine.batch, "Samples a rank, for tables without times")
+      ->check(number_from(1, 1 << 16))
+      ->capture_default_str();
+  app.add_option("--flops", flags.flops,
+                 "Operations a second, for tables of multiplications: 45T, 312e12");
+  app.add_option("--memory", flags.memory, "And what memory moves, if it counts: 900GB/s");
   app.add_flag("--json", flags.json, "Print JSON");
 }
 

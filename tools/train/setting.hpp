@@ -19,7 +19,8 @@ namespace multitree::tools {
 struct TrainFlags {
   NetworkFlags network;
   std::string model_file;
-  std::uint32_t parameter_bytes = 4;
+  training::Machine machine;
+  std::string flops, memory;
   std::string algorithm = "allreduce-optimal", simulator = "message";
   std::string call = "0us", alpha;
   double beta = -1;
