@@ -30,6 +30,7 @@
 #include "tools/run/map.hpp"
 #include "tools/run/observe_flags.hpp"
 #include "tools/run/table.hpp"
+#include "tools/run/trial.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 
@@ -111,6 +112,13 @@ std::size_t add_run(Plan& plan, const std::string& name) {
   return plan.runs.size() - 1;
 }
 
+/// What is to be tried or saved is a choice. \throws Error(InvalidArgument) if there is none
+void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expected) {
+  if (!plan.automatic.empty() || (flags.tries == 0 && flags.save_plan.empty())) return;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--{}: expected {}", flags.tries > 0 ? "try" : "save-plan", expected));
+}
+
 Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
   Plan plan;
   plan.options = benchmark_options(flags);
@@ -149,22 +157,37 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
                             job_size > 0 ? "the job" : "--np", plan.ranks,
                             plan.network.front().name(), wanted));
   }
+  check_choice(plan, flags, "-a auto");
   check_tuning(flags.observe, plan.network.front());
   check_map(flags.map, plan.network.front());
   return plan;
 }
 
+/// Collective: what `auto` runs instead of what is predicted.
+SizedSchedules tried(const SizedSchedules& predicted, const Plan& plan, Crew& crew,
+                     const RunFlags& flags) {
+  const auto sizes = try_all(predicted, plan.network.front(), crew, plan.options, flags.tries);
+  if (crew.job()->seat() == runtime::Seat{0}) print_note(trial_words(sizes), flags.json);
+  return plan_of(sizes);
+}
+
 /// Collective. `times`: of the links; null: those of the topology.
-void choose_automatic(Plan& plan, Bootstrap& job, const LinkTable* times) {
+void choose_automatic(Plan& plan, Crew& crew, const LinkTable* times, const RunFlags& flags) {
+  check_choice(plan, flags, "-a auto with --no-host-path, as all ranks share a host");
   if (plan.automatic.empty()) return;
+  Bootstrap& job = *crew.job();
   const Topology& topology = plan.network.front();
   const BenchmarkOptions& options = plan.options;
-  const SizedSchedules chosen = for_flag("--algorithm", [&] {
+  SizedSchedules chosen = for_flag("--algorithm", [&] {
     return runtime::choose_together(
         job, topology, options.collective, options.root,
         {.first = options.sizes.front(), .last = options.sizes.back(), .links = times},
         options.communicator.timeout);
   });
+  if (flags.tries > 0) chosen = tried(chosen, plan, crew, flags);
+  if (!flags.save_plan.empty() && crew.job()->seat() == runtime::Seat{0}) {
+    write_file(flags.save_plan, write_plan_json(chosen, topology, nullptr));
+  }
   for (const std::size_t run : plan.automatic) set_run(plan, run, chosen);
 }
 
@@ -182,7 +205,7 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   const LinkTimes times = link_times(flags.observe, !plan.automatic.empty());
   const auto table = find_link_times(flags.observe, times, *crew.job(), plan.network.front(),
                                      plan.options.communicator);
-  choose_automatic(plan, *crew.job(), table ? &*table : nullptr);
+  choose_automatic(plan, crew, table ? &*table : nullptr, flags);
   const auto prints = [&] { return crew.job()->seat() == runtime::Seat{0}; };
   const auto on_loss = [&] { print_note(crew.words(), flags.json); };
   const bool writes_json = flags.json || !flags.json_file.empty();
@@ -292,7 +315,9 @@ std::vector<std::string> arguments() {
 
 int run(RunFlags flags) {
   resolve_check_or_collective(flags);
-  if (!flags.json_file.empty()) check_writable(flags.json_file);
+  for (const std::string& file : {flags.json_file, flags.save_plan}) {
+    if (!file.empty()) check_writable(file);
+  }
   check_files(flags.observe);
   if (flags.transport == "loopback" && !flags.map.empty()) {
     throw Error(ErrorCode::InvalidArgument, "--map: expected processes, got --transport loopback");

@@ -8,6 +8,7 @@
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
+#include "algorithms/tuning/reason.hpp"
 #include "algorithms/tuning/tune.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
@@ -28,7 +29,7 @@ struct TuneFlags {
   std::uint32_t root = 0;
   std::string first = "8", last = "1G", overhead = to_string(kMessageOverhead);
   std::string output;
-  bool all = false, json = false;
+  bool all = false, why = false, json = false;
 };
 
 double microseconds(Time time) { return time.seconds() * 1e6; }
@@ -64,6 +65,23 @@ std::string comparison_table(const TuneResult& result) {
     auto& row = rows.emplace_back(1, candidate.spec);
     for (const Time time : candidate.times)
       row.push_back(fmt::format("{:.2f}", microseconds(time)));
+  }
+  return format_table(rows);
+}
+
+/// For every size compared, what the choice is due to.
+std::string reason_table(const TuneResult& result, const std::vector<Reason>& reasons) {
+  std::vector<std::vector<std::string>> rows = {{"size", "algorithm", "time", "decided by", "bytes",
+                                                 "messages", "latency", "next", "slower"}};
+  const auto percent = [](double part) { return fmt::format("{:.0f}%", part * 100); };
+  for (const Reason& reason : reasons) {
+    const double time = std::max(reason.time.seconds(), 1e-15);
+    rows.push_back({format_bytes(reason.bytes), result.candidates[reason.candidate].spec,
+                    fmt::format("{:.2f}us", microseconds(reason.time)),
+                    std::string(reason.decides()), percent(reason.bytes_part),
+                    percent(reason.messages_part), percent(reason.latency_part),
+                    reason.next ? result.candidates[*reason.next].spec : "-",
+                    reason.next ? fmt::format("{:.2f}x", reason.next_time.seconds() / time) : "-"});
   }
   return format_table(rows);
 }
@@ -143,6 +161,7 @@ int run(const TuneFlags& flags) {
                   to_string(collective), topology.name(), topology.num_ranks()) +
       crossover_table(result);
   if (flags.all) text += "#\n" + comparison_table(result);
+  if (flags.why) text += "#\n" + reason_table(result, reasons(result, topology, options));
   flags.output == "-" ? print_error(text) : print(text);
   return kOk;
 }
@@ -166,6 +185,8 @@ Command add_tune_command(CLI::App& parent) {
   app->add_option("-o,--output", flags->output,
                   "Write the plan here, for 'multitree run -s' ('-': standard output)");
   app->add_flag("--all", flags->all, "Also print all candidates at all sizes compared");
+  app->add_flag("--why", flags->why,
+                "Also print what decides at each size compared, and what comes next");
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree tune -t torus:4x4 -b 1K -e 64M");
   return {app, [flags] { return run(*flags); }};

@@ -21,8 +21,26 @@ constexpr std::uint32_t kRanksForOptimal = 16;
 /// Beyond, trees in pieces take longer to make than a job may take to start.
 constexpr std::uint32_t kRanksForTrees = 64;
 
-/// What of all that there is a job has the time to make when it starts.
-std::vector<std::string> worth_making(const Topology& topology, Collective collective) {
+TuneResult choose(const Topology& topology, Collective collective, Rank root,
+                  const ChooseOptions& options) {
+  TuneOptions wanted;
+  wanted.first = options.first;
+  wanted.last = options.last;
+  wanted.cost.message_overhead = kMessageOverhead;
+  wanted.winners_only = true;
+  wanted.algorithms = specs_worth_making(topology, collective);
+  std::optional<Topology> priced;
+  if (options.links != nullptr) {
+    priced = with_times(topology, *options.links);
+    wanted.priced = &*priced;
+    wanted.cost = cost_model(topology, *options.links);
+  }
+  return tune(topology, collective, root, wanted);
+}
+
+}  // namespace
+
+std::vector<std::string> specs_worth_making(const Topology& topology, Collective collective) {
   const std::uint32_t ranks = topology.num_ranks();
   const bool at_once = collective == Collective::AllReduce;
   std::vector<std::string> specs = candidate_specs();
@@ -40,25 +58,6 @@ std::vector<std::string> worth_making(const Topology& topology, Collective colle
   }
   return specs;
 }
-
-TuneResult choose(const Topology& topology, Collective collective, Rank root,
-                  const ChooseOptions& options) {
-  TuneOptions wanted;
-  wanted.first = options.first;
-  wanted.last = options.last;
-  wanted.cost.message_overhead = kMessageOverhead;
-  wanted.winners_only = true;
-  wanted.algorithms = worth_making(topology, collective);
-  std::optional<Topology> priced;
-  if (options.links != nullptr) {
-    priced = with_times(topology, *options.links);
-    wanted.priced = &*priced;
-    wanted.cost = cost_model(topology, *options.links);
-  }
-  return tune(topology, collective, root, wanted);
-}
-
-}  // namespace
 
 std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collective, Rank root,
                                     const ChooseOptions& options) {

@@ -29,6 +29,9 @@ struct SizedSpec {
   bool operator==(const SizedSpec&) const = default;
 };
 
+/// Specs of all that a job has the time to make when it starts, by its number of ranks.
+std::vector<std::string> specs_worth_making(const Topology& topology, Collective collective);
+
 /// What `auto` chooses, ascending by size, the last for all larger sizes. Every schedule among
 /// which it chooses is verified. Deterministic. \throws Error as tune() and with_times().
 std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collective, Rank root,

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`multitree run -a auto` chooses and predicts by a table of measured links, alike every time.
+"""`multitree run -a auto` chooses and predicts by a table of measured links, alike every time; or by trying.
 
 usage: run_tuning.py MULTITREE
 """
@@ -40,6 +40,28 @@ def rows(multitree, topology, algorithm, *flags):
     return result["config"]["link_times"], result["runs"][0]["results"]
 
 
+def check_trial(multitree, topology, work):
+    """What was tried is kept, and gives the same bits again."""
+    plan = f"{work}/plan.json"
+    sizes = ["-b", "64", "-e", "64K", "-f", "1024", "-n", "2", "-w", "1", "--data", "random", "--digest", "--json"]
+    done = subprocess.run([multitree, "run", "-t", topology, "-a", "auto", "--no-host-path", "--try", "2", "--save-plan", plan,
+                           *sizes], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, text=True, check=True,
+                          stdin=subprocess.DEVNULL)
+    tried = json.loads(done.stdout)["runs"][0]["results"]
+    words = [line for line in done.stderr.splitlines() if " took " in line]
+    expect(len(words) == len(tried) == 2, "a line a size:", done.stderr)
+    for row, line in zip(tried, words):
+        expect(line.split()[2] == row["algorithm"], "what won runs:", line, row["algorithm"])
+        expect("2 rounds" in line, line)
+    kept = json.loads(run(multitree, "run", "-s", plan, *sizes))["runs"][0]["results"]
+    for a, b in zip(tried, kept):
+        expect(a["algorithm"] == b["algorithm"], "the plan has it:", a["algorithm"], b["algorithm"])
+        expect(a["out_of_place"]["digest"] == b["out_of_place"]["digest"], "the same bits:", a, b)
+    shared = subprocess.run([multitree, "run", "-t", topology, "-a", "auto", "--try", "2", "-n", "1"], timeout=100, text=True,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False, stdin=subprocess.DEVNULL)
+    expect(shared.returncode == 2 and "share a host" in shared.stderr, "nothing to try:", shared.returncode, shared.stderr)
+
+
 def main():
     multitree, topology = sys.argv[1], "mesh:3x2"
     with tempfile.TemporaryDirectory() as work:
@@ -55,6 +77,7 @@ def main():
         expect(times == "file", "the table is used:", times)
         for a, b in zip(first, again):
             expect(a["algorithm"] == b["algorithm"] and a["predicted_time"] == b["predicted_time"], a, b)
+        check_trial(multitree, topology, work)
         # Without the flag nothing is measured and nothing sent.
         text = run(multitree, "run", "-t", topology, "-a", "auto", "-b", "64", "-e", "64", "-n", "1", "--json")
         host = json.loads(text)

@@ -61,6 +61,12 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
       ->excludes(schedule);
   app.add_flag("--no-host-path", flags.no_host_path,
                "-a auto: messages even where all ranks share a host (and its memory is faster)");
+  app.add_option(
+         "--try", flags.tries,
+         "-a auto: run all algorithms at every size, in so many rounds, and take the fastest")
+      ->check(number_from(1));
+  app.add_option("--save-plan", flags.save_plan,
+                 "Write the schedules that -a auto has chosen, for -s and for the C API");
   app.add_option("--np", flags.processes,
                  "Processes to start (as many as the topology has ranks; without a "
                  "topology: on full:NP)")
