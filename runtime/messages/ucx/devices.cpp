@@ -29,6 +29,10 @@ namespace {
 /// Up to 1 Gbit/s, which carries 6 KiB in 50 us.
 constexpr std::uint32_t kShortBufferBytes = 16 * 1024;
 constexpr std::uint32_t kGigabit = 1000;
+/// Of the queue of a port, which holds 250 KB where packets wait 20 ms at 100 Mbit/s, as much as
+/// messages on their way may fill.
+constexpr std::uint32_t kPortBytes = 192 * 1024;
+constexpr std::uint32_t kLeastReceiveBytes = 4 * 1024;
 
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
@@ -173,9 +177,11 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   ways.slow_network =
       free_choice && ranks_of.size() == hosts.size() && std::ranges::all_of(hosts, is_slow);
   if (!free_choice || ranks_of.size() < 3) return ways;
+  ways.one_port = ways.slow_network;
   // Ascending by subnet, so that the first that is found is the lowest.
   for (const auto& [subnet, by_host] : members_of(hosts)) {
     ways.any_wires = true;
+    ways.one_port = false;
     const auto here = std::ranges::find_if(
         own.interfaces, [&](const Interface& i) { return i.subnet() == subnet; });
     if (here == own.interfaces.end()) continue;
@@ -190,6 +196,12 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
 
 std::uint32_t send_buffer_bytes(std::uint32_t mbits) {
   return mbits > kGigabit ? kSocketBufferBytes : kShortBufferBytes;
+}
+
+std::uint32_t receive_buffer_bytes(std::uint32_t mbits, std::size_t senders) {
+  if (mbits > kGigabit || senders == 0) return kSocketBufferBytes;
+  const auto part = static_cast<std::uint32_t>(kPortBytes / senders);
+  return std::clamp(part, kLeastReceiveBytes, kSocketBufferBytes);
 }
 
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,
