@@ -87,9 +87,9 @@ TEST(Devices, ASwitchedNetworkIsNoWire) {
 TEST(Devices, ReceiveBuffersShareAPortsQueue) {
   EXPECT_EQ(receive_buffer_bytes(100, 0), kSocketBufferBytes);
   EXPECT_EQ(receive_buffer_bytes(100, 1), kSocketBufferBytes);
-  EXPECT_EQ(receive_buffer_bytes(0, 16), 12U * 1024);
-  EXPECT_EQ(receive_buffer_bytes(1000, 16), 12U * 1024);
-  EXPECT_EQ(receive_buffer_bytes(10'000, 16), kSocketBufferBytes) << "a window fills a fast link";
+  EXPECT_EQ(receive_buffer_bytes(100, 16), 12U * 1024);
+  EXPECT_EQ(receive_buffer_bytes(0, 16), kSocketBufferBytes) << "not known";
+  EXPECT_EQ(receive_buffer_bytes(1000, 16), kSocketBufferBytes) << "a window fills a fast link";
   EXPECT_EQ(receive_buffer_bytes(100, 4096), 4U * 1024);
 }
 
