@@ -48,9 +48,9 @@ std::uint32_t ipv4_of(const sockaddr* address) {
   return ntohl(in.sin_addr.s_addr);
 }
 
-/// Speed in Mbit/s: what it is limited to, else what it has. A bridge, a tunnel or a wire whose other end is gone has none: the file says -1
-/// or fails. A pair of virtual interfaces says 10,000, which means nothing; unlike those that stand
-/// for others (bonds, VLANs) it is of no type.
+/// Speed in Mbit/s: what it is limited to, else what it has. A bridge, a tunnel or a wire whose
+/// other end is gone has none: the file says -1 or fails. A pair of virtual interfaces says 10,000,
+/// which means nothing; unlike those that stand for others (bonds, VLANs) it is of no type.
 std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped) {
   const auto limit = shaped.find(static_cast<int>(::if_nametoindex(interface)));
   if (limit != shaped.end()) return limit->second;

@@ -44,8 +44,8 @@ std::uint64_t rate_of(const nlmsghdr& header) {
   const auto* const options =
       static_cast<const rtattr*>(find(attributes, bytes, TCA_OPTIONS, sizeof(rtattr)));
   if (options == nullptr) return 0;
-  const auto* const holder = reinterpret_cast<const rtattr*>(
-      reinterpret_cast<const char*>(options) - RTA_LENGTH(0));
+  const auto* const holder =
+      reinterpret_cast<const rtattr*>(reinterpret_cast<const char*>(options) - RTA_LENGTH(0));
   const std::size_t inner = RTA_PAYLOAD(holder);
   if (const void* wide = find(options, inner, TCA_TBF_RATE64, sizeof(std::uint64_t))) {
     std::uint64_t rate = 0;
