@@ -26,7 +26,10 @@ Urgency urgency_of(std::uint64_t bytes) {
 }
 
 Outbox::Line::Line(Outbox& outbox, Seat peer, Sender& sender, Turn turn)
-    : outbox_(outbox), lane_(outbox.lanes_[peer]), sender_(sender), turn_(turn) {
+    : outbox_(outbox),
+      lane_(outbox.lanes_[outbox.limits_.one_port ? Seat{} : peer]),
+      sender_(sender),
+      turn_(turn) {
   auto& lines = lane_.lines;
   const auto behind = [](const Turn& own, const Line* other) { return own < other->turn_; };
   lines.insert(std::upper_bound(lines.begin(), lines.end(), turn, behind), this);
@@ -86,26 +89,42 @@ bool Outbox::has_room(const Lane& lane, const Line::Send& send) const {
   return lane.messages < kMostMessages && lane.bytes + send.bytes <= limits_.window_bytes;
 }
 
+Outbox::Line* Outbox::next_of(Lines turn) {
+  Line* next = nullptr;
+  for (Line* const line : turn) {
+    if (line->waiting_.empty()) continue;
+    if (next == nullptr || line->waiting_.front() < next->waiting_.front()) next = line;
+  }
+  return next;
+}
+
+void Outbox::post(Lane& lane, Line& line) {
+  const Line::Send next = line.waiting_.front();
+  std::pop_heap(line.waiting_.begin(), line.waiting_.end(), std::greater<>());
+  line.waiting_.pop_back();
+  line.in_flight_.push_back(next);
+  lane.bytes += next.bytes;
+  ++lane.messages;
+  line.sender_.post(next.id);
+}
+
 void Outbox::pump(Lane& lane) {
   bool full = false;
-  for (Line* const line : lane.lines) {
-    while (!line->waiting_.empty()) {
-      const Line::Send next = line->waiting_.front();
+  for (std::size_t begin = 0, end = 0; begin < lane.lines.size(); begin = end) {
+    const Turn turn = lane.lines[begin]->turn_;
+    while (end < lane.lines.size() && lane.lines[end]->turn_ == turn) ++end;
+    while (Line* const line = next_of(Lines(lane.lines).subspan(begin, end - begin))) {
+      const Line::Send& next = line->waiting_.front();
       full = full || !has_room(lane, next);
       // Its receiver may wait for it before it takes any other.
       const bool first = !limits_.buffered && (line->in_flight_.empty() ||
                                                next < *std::ranges::min_element(line->in_flight_));
       if (full && !first) break;
-      if (line->turn_.urgency == Urgency::Bulk && holds_back()) {
+      if (turn.urgency == Urgency::Bulk && holds_back()) {
         held_ = true;
         return;
       }
-      std::pop_heap(line->waiting_.begin(), line->waiting_.end(), std::greater<>());
-      line->waiting_.pop_back();
-      line->in_flight_.push_back(next);
-      lane.bytes += next.bytes;
-      ++lane.messages;
-      line->sender_.post(next.id);
+      post(lane, *line);
     }
   }
 }

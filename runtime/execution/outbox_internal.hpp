@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "runtime/messages/transport.hpp"
@@ -38,8 +39,9 @@ class Sender {
   ~Sender() = default;
 };
 
-/// The sends that are ready, of all collectives of an engine. Each connection has a window; what is
-/// more waits here, where it can be overtaken: behind the window all is in order.
+/// The sends that are ready, of all collectives of an engine. Each connection has a window, or the
+/// port that all of them share (TransportLimits::one_port); what is more waits here, where it can
+/// be overtaken: behind the window all is in order.
 ///
 /// A small collective takes its time in many short steps, and would wait at each of them behind a
 /// window of a large one's. So as long as one is moving, large ones send nothing; should it stop
@@ -101,7 +103,12 @@ class Outbox {
     std::size_t bytes = 0, messages = 0;
   };
 
+  using Lines = std::span<Line* const>;  ///< of one turn
+
   void pump(Lane& lane);
+  static void post(Lane& lane, Line& line);
+  /// The one whose first send is the lowest; null if none waits.
+  [[nodiscard]] static Line* next_of(Lines turn);
   [[nodiscard]] bool has_room(const Lane& lane, const Line::Send& send) const;
   /// Whether large ones are to wait for a small one.
   [[nodiscard]] bool holds_back() const;

@@ -61,6 +61,9 @@ struct TransportLimits {
   std::size_t window_messages = 4;  ///< that may be on their way, however long they are
   /// Messages leave whether or not their receiver has asked for them.
   bool buffered = false;
+  /// Messages to all peers leave by one port of the network: its window is theirs together, and
+  /// they go in the schedule's order, which lets no two senders meet at a port behind it.
+  bool one_port = false;
   /// Chunks that travel together are merged up to this, as smaller messages cost more than they
   /// carry; 0: never.
   std::size_t merge_bytes = 0;

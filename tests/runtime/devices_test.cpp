@@ -50,6 +50,7 @@ TEST(Devices, NeighboursOnARingHaveWiresAndOthersHaveNone) {
   EXPECT_TRUE(ways.any_wires);
   EXPECT_TRUE(ways.alone);
   EXPECT_TRUE(ways.slow_network);
+  EXPECT_FALSE(ways.one_port);
 }
 
 TEST(Devices, BothEndsAgree) {
@@ -79,6 +80,17 @@ TEST(Devices, ASwitchedNetworkIsNoWire) {
   EXPECT_THAT(ways.wires, Each(std::nullopt));
   EXPECT_FALSE(ways.any_wires);
   EXPECT_TRUE(ways.slow_network);
+  EXPECT_TRUE(ways.one_port);
+}
+
+/// All that may be on its way to a port fits its queue; nobody waits for less than a few packets.
+TEST(Devices, ReceiveBuffersShareAPortsQueue) {
+  EXPECT_EQ(receive_buffer_bytes(100, 0), kSocketBufferBytes);
+  EXPECT_EQ(receive_buffer_bytes(100, 1), kSocketBufferBytes);
+  EXPECT_EQ(receive_buffer_bytes(100, 16), 12U * 1024);
+  EXPECT_EQ(receive_buffer_bytes(0, 16), kSocketBufferBytes) << "not known";
+  EXPECT_EQ(receive_buffer_bytes(1000, 16), kSocketBufferBytes) << "a window fills a fast link";
+  EXPECT_EQ(receive_buffer_bytes(100, 4096), 4U * 1024);
 }
 
 TEST(Devices, EqualAddressesAreBridgesOfEachHost) {

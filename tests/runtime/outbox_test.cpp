@@ -20,8 +20,9 @@ constexpr TransportLimits kOneByOne{.window_bytes = 100, .window_messages = 1, .
 
 /// A collective that notes its sends where all do.
 struct Noting final : Sender {
-  Noting(Outbox& outbox, std::string called, Turn turn, std::vector<std::string>& posts)
-      : name(std::move(called)), posted(posts), line(outbox, 1_seat, *this, turn) {}
+  Noting(Outbox& outbox, std::string called, Turn turn, std::vector<std::string>& posts,
+         Seat peer = 1_seat)
+      : name(std::move(called)), posted(posts), line(outbox, peer, *this, turn) {}
   void post(std::uint32_t id) override { posted.push_back(name + std::to_string(id)); }
 
   std::string name;
@@ -70,6 +71,39 @@ TEST(Outbox, LongMessagesGoOneAtATime) {
   EXPECT_EQ(posted, Names{"a0"});
   one.line.left(0);
   EXPECT_EQ(posted, (Names{"a0", "a1"}));
+}
+
+/// Else all peers of a step would be sent to at a time, and senders meet at ports.
+TEST(Outbox, PeersBehindOnePortTakeTurnsAsTheScheduleSays) {
+  TransportLimits limits = kOneByOne;
+  limits.one_port = true;
+  Outbox outbox(limits);
+  Names posted;
+  Noting near(outbox, "n", {}, posted, 1_seat);
+  Noting far(outbox, "f", {}, posted, 2_seat);
+  near.line.add(0, 100);
+  far.line.add(4, 100);
+  near.line.add(3, 100);
+  far.line.add(1, 100);
+  EXPECT_EQ(posted, Names{"n0"});
+  near.line.left(0);
+  far.line.left(1);
+  near.line.left(3);
+  EXPECT_EQ(posted, (Names{"n0", "f1", "n3", "f4"}));
+}
+
+TEST(Outbox, APortGoesToASmallCollectiveFirst) {
+  TransportLimits limits = kOneByOne;
+  limits.one_port = true;
+  Outbox outbox(limits);
+  Names posted;
+  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted, 1_seat);
+  Noting small(outbox, "s", {Urgency::Latency, 2}, posted, 2_seat);
+  large.line.add(0, 100);
+  large.line.add(1, 100);
+  small.line.add(7, 100);
+  large.line.left(0);
+  EXPECT_EQ(posted, (Names{"l0", "s7"}));
 }
 
 /// Its receiver may ask for nothing else before.

@@ -21,6 +21,7 @@
 #include <set>
 
 #include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/ucx/shaping_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -29,6 +30,10 @@ namespace {
 /// Up to 1 Gbit/s, which carries 6 KiB in 50 us.
 constexpr std::uint32_t kShortBufferBytes = 16 * 1024;
 constexpr std::uint32_t kGigabit = 1000;
+/// Of the queue of a port, which holds 250 KB where packets wait 20 ms at 100 Mbit/s, as much as
+/// messages on their way may fill.
+constexpr std::uint32_t kPortBytes = 192 * 1024;
+constexpr std::uint32_t kLeastReceiveBytes = 4 * 1024;
 
 std::string first_line(const std::string& path) {
   std::ifstream file(path);
@@ -43,10 +48,12 @@ std::uint32_t ipv4_of(const sockaddr* address) {
   return ntohl(in.sin_addr.s_addr);
 }
 
-/// Speed in Mbit/s. A bridge, a tunnel or a wire whose other end is gone has none: the file says -1
-/// or fails. A pair of virtual interfaces says 10,000, which means nothing; unlike those that stand
-/// for others (bonds, VLANs) it is of no type.
-std::uint32_t mbits_of(const char* interface) {
+/// Speed in Mbit/s: what it is limited to, else what it has. A bridge, a tunnel or a wire whose
+/// other end is gone has none: the file says -1 or fails. A pair of virtual interfaces says 10,000,
+/// which means nothing; unlike those that stand for others (bonds, VLANs) it is of no type.
+std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped) {
+  const auto limit = shaped.find(static_cast<int>(::if_nametoindex(interface)));
+  if (limit != shaped.end()) return limit->second;
   const std::string folder = fmt::format("/sys/class/net/{}", interface);
   std::error_code error;
   if (!std::filesystem::exists(folder + "/device", error)) {
@@ -62,6 +69,7 @@ std::vector<Interface> list_interfaces() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+  const std::map<int, std::uint32_t> shaped = shaped_mbits();
   std::vector<Interface> interfaces;
   for (const ifaddrs* i = list; i != nullptr; i = i->ifa_next) {
     if (i->ifa_addr == nullptr || i->ifa_addr->sa_family != AF_INET || i->ifa_netmask == nullptr ||
@@ -70,7 +78,7 @@ std::vector<Interface> list_interfaces() {
     }
     interfaces.push_back({i->ifa_name, ipv4_of(i->ifa_addr),
                           static_cast<std::uint32_t>(std::popcount(ipv4_of(i->ifa_netmask))),
-                          mbits_of(i->ifa_name)});
+                          mbits_of(i->ifa_name, shaped)});
   }
   return interfaces;
 }
@@ -173,9 +181,11 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   ways.slow_network =
       free_choice && ranks_of.size() == hosts.size() && std::ranges::all_of(hosts, is_slow);
   if (!free_choice || ranks_of.size() < 3) return ways;
+  ways.one_port = ways.slow_network;
   // Ascending by subnet, so that the first that is found is the lowest.
   for (const auto& [subnet, by_host] : members_of(hosts)) {
     ways.any_wires = true;
+    ways.one_port = false;
     const auto here = std::ranges::find_if(
         own.interfaces, [&](const Interface& i) { return i.subnet() == subnet; });
     if (here == own.interfaces.end()) continue;
@@ -190,6 +200,12 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
 
 std::uint32_t send_buffer_bytes(std::uint32_t mbits) {
   return mbits > kGigabit ? kSocketBufferBytes : kShortBufferBytes;
+}
+
+std::uint32_t receive_buffer_bytes(std::uint32_t mbits, std::size_t senders) {
+  if (mbits == 0 || mbits >= kGigabit || senders == 0) return kSocketBufferBytes;
+  const auto part = static_cast<std::uint32_t>(kPortBytes / senders);
+  return std::clamp(part, kLeastReceiveBytes, kSocketBufferBytes);
 }
 
 std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, const Ways& ways,

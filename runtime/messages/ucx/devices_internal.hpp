@@ -64,6 +64,9 @@ struct Ways {
   /// No host holds two ranks, and no interface is faster than 10 Gbit/s: TCP whose buffers and
   /// protocols can be chosen for that.
   bool slow_network = false;
+  /// All that a host sends leaves by one interface: nobody has a wire of his own to another, and
+  /// UCX takes the same interface to all.
+  bool one_port = false;
 };
 
 /// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
@@ -83,6 +86,12 @@ inline constexpr std::uint32_t kSocketBufferBytes = 64 * 1024;
 /// that, for all that it has to store. No more than keeps the link busy: what is queued there
 /// cannot be overtaken, and where several send to one port at a time it overflows the switch.
 std::uint32_t send_buffer_bytes(std::uint32_t mbits);
+
+/// A receiver's, for a link of `mbits` over which up to `senders` send at a time, as it is asked
+/// for. What they may have on their way together fits the queue of a switch's port: TCP counts on
+/// losses where it does not, and each costs a timeout. Below 1 Gbit/s only: on faster links small
+/// windows cost more than they save.
+std::uint32_t receive_buffer_bytes(std::uint32_t mbits, std::size_t senders);
 
 inline constexpr std::uint32_t kSlowMbits = 10'000;
 

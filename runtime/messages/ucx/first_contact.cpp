@@ -82,19 +82,21 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options) : self_(bootstra
 /// is met later takes that, or where there is none the first: an interface reaches more hosts than
 /// the one at the other end of its wire.
 void Ucx::open_rails(const Host& own) {
-  const auto send_buffer = [&](const std::optional<Wire>& wire) {
+  const auto mbits_of = [&](const std::optional<Wire>& wire) {
     std::uint32_t mbits = 0;
     for (const Interface& one : own.interfaces) {
       if (!wire || one.name == wire->device) mbits = std::max(mbits, one.mbits);
     }
-    return send_buffer_bytes(mbits);
+    return mbits;
   };
+  const std::size_t senders = ways_.one_port ? ucx_->peers.size() : 1;
   const auto open = [&](const std::optional<Wire>& wire) {
     Rail& rail = ucx_->rails.emplace_back();
     // Shared memory must be polled: waking up through it costs ten times its latency.
     open_rail(rail, {.device = wire ? wire->device : std::string(),
                      .slow = ways_.slow_network,
-                     .send_buffer = send_buffer(wire),
+                     .send_buffer = send_buffer_bytes(mbits_of(wire)),
+                     .receive_buffer = receive_buffer_bytes(mbits_of(wire), senders),
                      .wakeup = wire || ways_.slow_network});
     return &rail;
   };

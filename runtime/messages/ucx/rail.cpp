@@ -168,7 +168,7 @@ void open_rail(Rail& rail, const RailSettings& settings) {
                });
   if (settings.slow) {
     environment.set("UCX_TCP_SNDBUF", std::to_string(settings.send_buffer));
-    environment.set("UCX_TCP_RCVBUF", std::to_string(kSocketBufferBytes));
+    environment.set("UCX_TCP_RCVBUF", std::to_string(settings.receive_buffer));
     environment.set("UCX_TCP_TX_SEG_SIZE", std::to_string(kCopiedBytes));
   }
   // UCX 1.13 takes several events at once, and an error in the first may end the connection that

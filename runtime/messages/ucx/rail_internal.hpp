@@ -15,8 +15,9 @@ namespace multitree::runtime {
 struct RailSettings {
   std::string device;  ///< the only one to use; empty: all
   bool slow = false;   ///< over TCP of up to 10 Gbit/s: no rendezvous, small socket buffers
-  std::uint32_t send_buffer = kSocketBufferBytes;  ///< in bytes, where it is slow
-  bool wakeup = false;                             ///< can be waited for by file descriptor
+  std::uint32_t send_buffer = kSocketBufferBytes;     ///< in bytes, where it is slow
+  std::uint32_t receive_buffer = kSocketBufferBytes;  ///< the same
+  bool wakeup = false;                                ///< can be waited for by file descriptor
   /// What not to use, as "^posix" in UCX_TLS; empty: use all.
   std::string without = {};
 };
