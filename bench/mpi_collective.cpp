@@ -5,7 +5,8 @@
 ///
 /// usage: mpirun -n RANKS bench_NAME_collective COLLECTIVE BYTES... ; rank 0 prints "bytes
 /// seconds", medians. Bytes are those of a whole vector: of what all-gather gives and
-/// reduce-scatter takes.
+/// reduce-scatter takes; of all-to-all what each rank has for each, of `message` one from rank 0 to
+/// 1 or back.
 #include <mpi.h>
 
 #include <cstdio>
@@ -19,14 +20,28 @@ namespace {
 
 struct Buffers {
   std::vector<float> in, out;
-  int whole, shard;  // elements
+  int whole, shard;                 // elements
+  std::vector<int> counts, begins;  // of shards
+  int rank, calls = 0;
 };
+
+/// Ping and pong in turn, so that a call is one way.
+void message(Buffers& b) {
+  const int from = b.calls++ % 2;
+  if (b.rank > 1) return;
+  if (b.rank == from) {
+    MPI_Send(b.in.data(), b.whole, MPI_FLOAT, 1 - from, 0, MPI_COMM_WORLD);
+  } else {
+    MPI_Recv(b.out.data(), b.whole, MPI_FLOAT, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+}
 
 using Run = void (*)(Buffers&);
 
 struct Named {
   const char* name;
   Run run;
+  bool for_each = false;  // bytes are what a rank has for each
 };
 
 constexpr Named kCollectives[] = {
@@ -60,25 +75,64 @@ constexpr Named kCollectives[] = {
        MPI_Scatter(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.shard, MPI_FLOAT, 0,
                    MPI_COMM_WORLD);
      }},
+    {"message", message},
+    {"alltoall",
+     [](Buffers& b) {
+       MPI_Alltoall(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.shard, MPI_FLOAT,
+                    MPI_COMM_WORLD);
+     },
+     true},
+    {"alltoallv",
+     [](Buffers& b) {
+       MPI_Alltoallv(b.in.data(), b.counts.data(), b.begins.data(), MPI_FLOAT, b.out.data(),
+                     b.counts.data(), b.begins.data(), MPI_FLOAT, MPI_COMM_WORLD);
+     },
+     true},
+    {"allgatherv",
+     [](Buffers& b) {
+       MPI_Allgatherv(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.counts.data(),
+                      b.begins.data(), MPI_FLOAT, MPI_COMM_WORLD);
+     }},
+    {"reduce-scatterv",
+     [](Buffers& b) {
+       MPI_Reduce_scatter(b.in.data(), b.out.data(), b.counts.data(), MPI_FLOAT, MPI_SUM,
+                          MPI_COMM_WORLD);
+     }},
+    {"gatherv",
+     [](Buffers& b) {
+       MPI_Gatherv(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.counts.data(), b.begins.data(),
+                   MPI_FLOAT, 0, MPI_COMM_WORLD);
+     }},
+    {"scatterv",
+     [](Buffers& b) {
+       MPI_Scatterv(b.in.data(), b.counts.data(), b.begins.data(), MPI_FLOAT, b.out.data(), b.shard,
+                    MPI_FLOAT, 0, MPI_COMM_WORLD);
+     }},
 };
 
-Run find(const char* name) {
+const Named* find(const char* name) {
   for (const Named& one : kCollectives) {
-    if (std::strcmp(one.name, name) == 0) return one.run;
+    if (std::strcmp(one.name, name) == 0) return &one;
   }
   return nullptr;
 }
 
-double measure(Run collective, std::size_t bytes, int ranks) {
-  const auto elements = static_cast<int>(bytes / sizeof(float));
-  Buffers buffers{std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
-                  std::vector<float>(static_cast<std::size_t>(elements)), elements,
-                  elements / ranks};
+double measure(const Named& named, std::size_t bytes, int rank, int ranks) {
+  const auto each = static_cast<int>(bytes / sizeof(float));
+  const int elements = named.for_each ? each * ranks : each, shard = elements / ranks;
+  Buffers buffers{.in = std::vector<float>(static_cast<std::size_t>(elements), 1.0F),
+                  .out = std::vector<float>(static_cast<std::size_t>(elements)),
+                  .whole = elements,
+                  .shard = shard,
+                  .counts = std::vector<int>(static_cast<std::size_t>(ranks), shard),
+                  .begins = {},
+                  .rank = rank};
+  for (int r = 0; r < ranks; ++r) buffers.begins.push_back(r * shard);
   const auto agree = [](int value) {
     MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
     return value;
   };
-  return bench::median_seconds([&] { collective(buffers); }, [] { MPI_Barrier(MPI_COMM_WORLD); },
+  return bench::median_seconds([&] { named.run(buffers); }, [] { MPI_Barrier(MPI_COMM_WORLD); },
                                agree);
 }
 
@@ -89,14 +143,14 @@ int main(int argc, char** argv) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  const Run collective = argc > 1 ? find(argv[1]) : nullptr;
+  const Named* const collective = argc > 1 ? find(argv[1]) : nullptr;
   if (collective == nullptr) {
     std::fprintf(stderr, "expected a collective, then sizes in bytes\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
   for (int i = 2; i < argc; ++i) {
     const std::size_t bytes = std::strtoull(argv[i], nullptr, 10);
-    const double seconds = measure(collective, bytes, ranks);
+    const double seconds = measure(*collective, bytes, rank, ranks);
     if (rank == 0) std::printf("%zu %.9f\n", bytes, seconds);
   }
   MPI_Finalize();

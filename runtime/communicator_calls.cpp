@@ -95,7 +95,6 @@ Request Communicator::start_attended(const Prepared& prepared) {
 }
 
 void Communicator::Impl::check(const ExchangeCall& call) const {
-  exchanges->check(call);
   if (reduces(call.exchange)) {
     check_operator({.collective = Collective::ReduceScatter, .type = call.type, .op = call.op});
   }
@@ -109,7 +108,10 @@ void Communicator::Impl::check(const ExchangeCall& call) const {
   }
 }
 
-void Communicator::check(const ExchangeCall& call) const { impl_->check(call); }
+void Communicator::check(const ExchangeCall& call) const {
+  impl_->exchanges->check(call);
+  impl_->check(call);
+}
 
 Request Communicator::start(const ExchangeCall& call) {
   impl_->check(call);

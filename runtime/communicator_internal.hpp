@@ -37,7 +37,7 @@ struct Communicator::Impl {
   /// Ends what is outstanding on the device; what was not finished is given up.
   void close_device(bool finish, const std::string& reason);
   void check_usable() const;
-  /// \throws Error as Exchanges::check(), Error(Unsupported) for memory of the device
+  /// What Exchanges::check() leaves. \throws Error(Unsupported) for memory of the device
   void check(const ExchangeCall& call) const;
   /// The one that takes a call. \throws Error: none does
   Path& path_of(const Call& call);

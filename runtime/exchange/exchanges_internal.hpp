@@ -41,7 +41,7 @@ class Exchanges {
 
   /// \throws Error(InvalidArgument) as moves_of()
   void check(const ExchangeCall& call) const;
-  /// `sequence` numbers the collectives of the communicator.
+  /// `sequence` numbers the collectives of the communicator. Null: it is done already.
   std::unique_ptr<Operation> start(const ExchangeCall& call, std::uint64_t& sequence);
 
  private:
@@ -50,6 +50,7 @@ class Exchanges {
     std::uint32_t sent = 0, received = 0;
   };
 
+  bool send_at_once(const ExchangeCall& call, const Moves& moves);
   std::unique_ptr<Operation> start_own(const ExchangeCall& call, const Moves& moves,
                                        std::uint64_t sequence);
 

@@ -177,6 +177,27 @@ void check_overlap(const ExchangeCall& call, const Side& sent, const Side& recei
   }
 }
 
+/// One share to the peer or from it.
+Moves moves_of_pair(const ExchangeCall& call) {
+  Moves moves;
+  const auto check = [&](const void* data, const Side& side, const char* name) {
+    if (data == nullptr && !side.empty()) reject_exchange(call, fmt::format("{} is null", name));
+  };
+  const Seat peer = seat_of(call.peer);
+  if (call.exchange == Exchange::Send) {
+    const Side sent(call, call.sent, 1, "send");
+    check(call.send, sent, "send");
+    moves.out.push_back(
+        {peer, at(static_cast<const std::byte*>(call.send), sent, peer), sent.bytes(0)});
+  } else {
+    const Side received(call, call.received, 1, "recv");
+    check(call.recv, received, "recv");
+    moves.in.push_back(
+        {peer, at(static_cast<std::byte*>(call.recv), received, peer), received.bytes(0)});
+  }
+  return moves;
+}
+
 /// Whether the smaller buffer is this rank's share of the larger one.
 bool is_in_place(const ExchangeCall& call, const Moves& moves) {
   const ExchangeFacts& facts = exchange_facts(call.exchange);
@@ -210,6 +231,7 @@ CommonCall common_call(const ExchangeCall& call) {
 Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks) {
   const ExchangeFacts& facts = exchange_facts(call.exchange);
   check_peer(call, ranks);
+  if (!is_collective(call.exchange)) return moves_of_pair(call);
   const Rank me = rank_at(self);
   const bool sends = sends_any(call, me), receives = receives_any(call, me);
   const Shares nothing = Shares::one(0);
@@ -229,11 +251,6 @@ Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks) {
                            received.bytes(index(peer))};
   };
   Moves moves;
-  if (!is_collective(call.exchange)) {
-    if (sends) moves.out.push_back(from(seat_of(call.peer)));
-    if (receives) moves.in.push_back(to(seat_of(call.peer)));
-    return moves;
-  }
   if (sends && sends_to(call, me) && receives && receives_from(call, me)) {
     moves.own = from(self);
     const Move<std::byte> own_to = to(self);

@@ -29,17 +29,22 @@ Traffic::~Traffic() {
 
 /// Ids are even for what is sent, and odd for what is received.
 void Traffic::add(const Move<const std::byte>& out, const Header& header, std::uint32_t number) {
-  out_.emplace_back(line_, out, header, number, 2 * static_cast<std::uint32_t>(out_.size()));
+  out_.push_back(std::make_unique<Outgoing>(line_, out, header, number,
+                                            2 * static_cast<std::uint32_t>(out_.size())));
   sent_to_.push_back(out.peer);
 }
 
 void Traffic::add(const Move<std::byte>& in, const Header& expected, std::uint32_t number) {
-  in_.emplace_back(line_, in, expected, number, 2 * static_cast<std::uint32_t>(in_.size()) + 1);
-  blocks_.emplace_back();
+  in_.push_back(std::make_unique<Incoming>(line_, in, expected, number,
+                                           2 * static_cast<std::uint32_t>(in_.size()) + 1));
+  if (sum_.into != nullptr) blocks_.emplace_back();
 }
 
 void Traffic::start() {
-  for (Incoming& in : in_) in.start();
+  for (std::uint32_t i = 0; i < in_.size(); ++i) {
+    in_[i]->start();
+    if (in_[i]->offered()) offered_.push_back(i);
+  }
   move_on();
 }
 
@@ -49,12 +54,12 @@ bool Traffic::advance() {
   for (const Completion* completion : batch_) {
     const std::uint32_t i = completion->id / 2;
     if (completion->id % 2 == 0) {
-      if (out_[i].step(*completion)) ++sent_;
+      if (out_[i]->step(*completion)) ++sent_;
       continue;
     }
-    const bool before = in_[i].offered();
-    in_[i].step(*completion);
-    if (!before && in_[i].offered()) offered_.push_back(i);
+    const bool before = in_[i]->offered();
+    in_[i]->step(*completion);
+    if (!before && in_[i]->offered()) offered_.push_back(i);
   }
   batch_.clear();
   move_on();
@@ -63,7 +68,7 @@ bool Traffic::advance() {
 
 void Traffic::move_on() {
   sum_.into != nullptr ? sum_up() : take_in_turn();
-  while (started_ < out_.size() && started_ < sent_ + kSentAhead) out_[started_++].start();
+  while (started_ < out_.size() && started_ < sent_ + kSentAhead) out_[started_++]->start();
   if (sent_ == out_.size() && arrived_ == in_.size() && !departure_.begun()) {
     departure_.begin(transport_, sent_to_);
   }
@@ -72,13 +77,14 @@ void Traffic::move_on() {
 /// In the order in which they have come.
 void Traffic::take_in_turn() {
   const auto settle = [&] {
-    arrived_ += std::erase_if(taken_, [&](std::uint32_t i) { return in_[i].arrived(); });
+    arrived_ += std::erase_if(taken_, [&](std::uint32_t i) { return in_[i]->arrived(); });
   };
   settle();
-  while (!offered_.empty() && taken_.size() < kTakenAtATime) {
-    const std::uint32_t i = offered_.front();
-    offered_.pop_front();
-    in_[i].take(in_[i].move().data);
+  // Who takes a message before it has come does not know which is the next.
+  const std::size_t most = line_.noted != 0 ? in_.size() : kTakenAtATime;
+  while (looked_at_ < offered_.size() && taken_.size() < most) {
+    const std::uint32_t i = offered_[looked_at_++];
+    in_[i]->take(in_[i]->move().data);
     taken_.push_back(i);
     settle();
   }
@@ -87,13 +93,13 @@ void Traffic::take_in_turn() {
 void Traffic::sum_up() {
   for (;;) {
     for (std::size_t i = arrived_; i < std::min(arrived_ + kTakenAtATime, in_.size()); ++i) {
-      if (!in_[i].offered()) continue;
-      blocks_[i] = pool_.take(in_[i].move().bytes);
-      in_[i].take(blocks_[i].data.get());
+      if (!in_[i]->offered()) continue;
+      blocks_[i] = pool_.take(in_[i]->move().bytes);
+      in_[i]->take(blocks_[i].data.get());
     }
-    if (arrived_ == in_.size() || !in_[arrived_].arrived()) return;
+    if (arrived_ == in_.size() || !in_[arrived_]->arrived()) return;
     ScratchPool::Block block = std::exchange(blocks_[arrived_], {});
-    const std::size_t count = in_[arrived_].move().bytes / size_of(sum_.type);
+    const std::size_t count = in_[arrived_]->move().bytes / size_of(sum_.type);
     reduce(sum_.into, block.data.get(), count, sum_.type, sum_.op);
     pool_.give(std::move(block));
     ++arrived_;
@@ -101,11 +107,11 @@ void Traffic::sum_up() {
 }
 
 std::string Traffic::waiting_for() const {
-  for (const Incoming& in : in_) {
-    if (!in.arrived()) return in.words();
+  for (const auto& in : in_) {
+    if (!in->arrived()) return in->words();
   }
-  for (const Outgoing& out : out_) {
-    if (!out.done()) return out.words();
+  for (const auto& out : out_) {
+    if (!out->done()) return out->words();
   }
   return "waiting for the last messages to leave";
 }

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -50,10 +50,11 @@ class Traffic final : public Activity {
   Sum sum_;
   std::vector<Completion*> finished_, batch_;
   Line line_;
-  std::deque<Outgoing> out_;
-  std::deque<Incoming> in_;
+  std::vector<std::unique_ptr<Outgoing>> out_;  ///< transports know where they are
+  std::vector<std::unique_ptr<Incoming>> in_;
   std::vector<ScratchPool::Block> blocks_;  ///< of `in`, while what is to be reduced is taken
-  std::deque<std::uint32_t> offered_;       ///< of `in`, not taken yet
+  std::vector<std::uint32_t> offered_;      ///< of `in`, in the order in which they came
+  std::size_t looked_at_ = 0;               ///< of those: taken
   std::vector<std::uint32_t> taken_;        ///< of `in`, not arrived yet
   std::size_t started_ = 0, sent_ = 0;      ///< of `out`: begun, and over
   std::size_t arrived_ = 0;                 ///< of `in`; of those that are reduced: summed up

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "topologies/error.hpp"
@@ -51,7 +52,22 @@ void name(Completion& completion, const Line& line, std::uint32_t id) {
   completion.finished = &line.finished;
 }
 
+/// Whether a message goes in one.
+bool goes_whole(const Line& line, std::uint64_t bytes) {
+  return bytes <= (line.noted != 0 ? line.noted : kEagerBytes);
+}
+
+/// As transports carry it.
+Note note_of(const Header& header) { return std::bit_cast<Note>(header); }
+
 }  // namespace
+
+bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
+                    std::uint32_t number) {
+  return move.bytes <= kEagerBytes &&
+         transport.send_at_once(move.peer, exchange_tag(Kind::Head, number), note_of(header),
+                                move.data, move.bytes);
+}
 
 void check_header(const Header& expected, const Header& found, bool whole, Seat self, Seat peer) {
   const bool same = found.bytes == expected.bytes &&
@@ -73,16 +89,14 @@ Line line_of(Transport& transport, Seat self, std::vector<Completion*>& finished
           .finished = finished,
           .self = self,
           .asks = !limits.keeps_at_sender,
+          .noted = limits.noted_bytes,
           .segment = segment,
           .ahead = std::clamp<std::size_t>(limits.window_bytes / segment, 2, kMostAhead)};
 }
 
 Segments::Segments(const Line& line, std::uint64_t bytes, std::uint32_t id)
     : bytes_(bytes), segment_(line.segment) {
-  if (bytes <= kEagerBytes) {
-    bytes_ = 0;
-    return;
-  }
+  if (bytes == 0) return;
   slots_.resize(std::min<std::uint64_t>(line.ahead, (bytes + segment_ - 1) / segment_));
   for (Completion& slot : slots_) name(slot, line, id);
 }
@@ -92,26 +106,30 @@ Outgoing::Outgoing(const Line& line, const Move<const std::byte>& move, const He
     : line_(line),
       move_(move),
       number_(number),
-      small_(move.bytes <= kEagerBytes),
-      message_(sizeof header),
-      segments_(line, move.bytes, id) {
-  std::memcpy(message_.data(), &header, sizeof header);
+      header_(header),
+      whole_(goes_whole(line, move.bytes)),
+      segments_(line, whole_ ? 0 : move.bytes, id) {
   name(head_, line, id);
   name(asking_, line, id);
 }
 
 void Outgoing::start() {
-  if (small_ && move_.bytes != 0) {
-    message_.insert(message_.end(), move_.data, move_.data + move_.bytes);
-  }
-  const bool awaits = !small_ && line_.asks;
+  const bool awaits = !whole_ && line_.asks;
   if (awaits) {
     line_.transport.receive(move_.peer, exchange_tag(Kind::Ask, number_), &ask_, sizeof ask_,
                             asking_);
   }
-  line_.transport.send(move_.peer, exchange_tag(Kind::Head, number_), message_.data(),
-                       message_.size(), head_);
-  if (!small_ && !awaits) pump();
+  const std::uint64_t tag = exchange_tag(Kind::Head, number_);
+  const std::size_t bytes = whole_ ? move_.bytes : 0;
+  if (line_.noted != 0) {
+    line_.transport.send_noted(move_.peer, tag, note_of(header_), move_.data, bytes, head_);
+  } else {
+    message_.resize(sizeof header_ + bytes);
+    std::memcpy(message_.data(), &header_, sizeof header_);
+    if (bytes != 0) std::memcpy(message_.data() + sizeof header_, move_.data, bytes);
+    line_.transport.send(move_.peer, tag, message_.data(), message_.size(), head_);
+  }
+  if (!whole_ && !awaits) pump();
 }
 
 void Outgoing::pump() {
@@ -129,12 +147,12 @@ bool Outgoing::step(const Completion& completion) {
     pump();
   }
   const bool before = over_;
-  over_ = head_.state == Completion::State::Done && (small_ || (asked_ && segments_.over()));
+  over_ = head_.state == Completion::State::Done && (whole_ || (asked_ && segments_.over()));
   return over_ && !before;
 }
 
 std::string Outgoing::words() const {
-  const char* const why = small_ || asked_ || head_.state != Completion::State::Done
+  const char* const why = whole_ || asked_ || head_.state != Completion::State::Done
                               ? ""
                               : ", which has not asked for it";
   return fmt::format("waiting to send {} bytes to rank {}{}", move_.bytes, move_.peer, why);
@@ -146,20 +164,40 @@ Incoming::Incoming(const Line& line, const Move<std::byte>& move, const Header& 
       move_(move),
       expected_(expected),
       number_(number),
-      small_(move.bytes <= kEagerBytes),
-      message_(sizeof expected + (small_ ? move.bytes : 0)),
-      segments_(line, move.bytes, id) {
+      whole_(goes_whole(line, move.bytes)),
+      note_(note_of(expected)),
+      segments_(line, whole_ ? 0 : move.bytes, id) {
   name(head_, line, id);
   name(asking_, line, id);
 }
 
 void Incoming::start() {
+  if (line_.noted != 0 && whole_) {
+    offered_ = true;
+    return;
+  }
+  if (line_.noted != 0) {
+    line_.transport.receive_noted(move_.peer, exchange_tag(Kind::Head, number_), note_, nullptr, 0,
+                                  head_);
+    return;
+  }
+  message_.resize(sizeof expected_ + (whole_ ? move_.bytes : 0));
   line_.transport.receive(move_.peer, exchange_tag(Kind::Head, number_), message_.data(),
                           message_.size(), head_);
 }
 
+/// Whether there is one to look at: not where the transport has compared it.
+bool Incoming::has_header() const {
+  if (line_.noted != 0) return !(note_ == note_of(expected_));
+  return head_.state == Completion::State::Done || head_.came >= sizeof(Header);
+}
+
 /// A header that came with more data than there is room for is not known, but for the length.
 void Incoming::check_header() const {
+  if (line_.noted != 0) {
+    return runtime::check_header(expected_, std::bit_cast<Header>(note_), true, line_.self,
+                                 move_.peer);
+  }
   Header found{.bytes = head_.came > sizeof found ? head_.came - sizeof found : 0};
   const bool whole = head_.state == Completion::State::Done || head_.came < message_.size();
   if (whole) std::memcpy(&found, message_.data(), sizeof found);
@@ -168,9 +206,9 @@ void Incoming::check_header() const {
 
 void Incoming::step(const Completion& completion) {
   if (&completion == &head_) {
-    if (head_.state == Completion::State::Done || head_.came >= sizeof(Header)) check_header();
+    if (has_header()) check_header();
     check_completion(completion, *this);
-    offered_ = true;
+    offered_ = came_ = true;
     return;
   }
   check_completion(completion, *this);
@@ -182,7 +220,12 @@ void Incoming::step(const Completion& completion) {
 void Incoming::take(std::byte* to) {
   taken_ = true;
   to_ = to;
-  if (small_) {
+  if (whole_ && line_.noted != 0) {
+    line_.transport.receive_noted(move_.peer, exchange_tag(Kind::Head, number_), note_, to,
+                                  move_.bytes, head_);
+    return;
+  }
+  if (whole_) {
     if (move_.bytes != 0) std::memcpy(to, message_.data() + sizeof(Header), move_.bytes);
     return;
   }

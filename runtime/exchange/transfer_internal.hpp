@@ -3,7 +3,8 @@
 /// A message of any size from one rank to another: small ones with their header, large ones in
 /// segments, once they are asked for.
 ///
-///     sender     header and data ──▶                          up to kEagerBytes
+///     sender     header and data ──▶                          up to kEagerBytes, or, where the
+///                                                             transport carries notes, far more
 ///     sender     header ──▶   ◀── ask     segments ──▶        beyond, where a transport would keep
 ///                                                             at the receiver what nobody awaits
 #pragma once
@@ -34,7 +35,8 @@ struct Line {
   Transport& transport;
   std::vector<Completion*>& finished;  ///< where transfers report; by their ids
   Seat self{};
-  bool asks = true;         ///< large messages wait for the receiver
+  bool asks = true;       ///< large messages wait for the receiver
+  std::size_t noted = 0;  ///< headers travel as notes, of messages up to this; 0: in front of them
   std::size_t segment = 0;  ///< bytes of a message
   std::size_t ahead = 1;    ///< segments on their way
 };
@@ -43,6 +45,7 @@ Line line_of(Transport& transport, Seat self, std::vector<Completion*>& finished
 /// The segments of a message, a few at a time.
 class Segments {
  public:
+  /// `bytes`: of what is sent in segments; 0: nothing is.
   Segments(const Line& line, std::uint64_t bytes, std::uint32_t id);
   /// Posts what may be posted; `post(offset, bytes, completion)`.
   template <typename Post>
@@ -90,8 +93,9 @@ class Outgoing {
   Line line_;
   Move<const std::byte> move_;
   std::uint32_t number_;
-  bool small_, asked_ = false, over_ = false;
-  std::vector<std::byte> message_;  ///< the header, and what goes with it
+  Header header_;
+  bool whole_, asked_ = false, over_ = false;
+  std::vector<std::byte> message_;  ///< the header, and what goes with it, where it is no note
   std::byte ask_{};
   Completion head_, asking_;
   Segments segments_;
@@ -109,16 +113,17 @@ class Incoming {
   /// After one of its completions. \throws Error(Transport), Error(InvalidArgument) where the
   /// sender sends something else
   void step(const Completion& completion);
-  /// The header is there, and the data waits for take().
+  /// The header is there, or will come with the data, and that waits for take().
   [[nodiscard]] bool offered() const { return offered_ && !taken_; }
   /// Lets the data come to `to`, which stays until arrived().
   void take(std::byte* to);
   [[nodiscard]] bool taken() const { return taken_; }
-  [[nodiscard]] bool arrived() const { return taken_ && (small_ || segments_.over()); }
+  [[nodiscard]] bool arrived() const { return taken_ && came_ && segments_.over(); }
   [[nodiscard]] const Move<std::byte>& move() const { return move_; }
   [[nodiscard]] std::string words() const;
 
  private:
+  [[nodiscard]] bool has_header() const;
   void check_header() const;
   void pump();
 
@@ -126,13 +131,19 @@ class Incoming {
   Move<std::byte> move_;
   Header expected_;
   std::uint32_t number_;
-  bool small_, offered_ = false, taken_ = false;
+  bool whole_, offered_ = false, taken_ = false, came_ = false;
   std::byte* to_ = nullptr;
+  Note note_;
   std::vector<std::byte> message_;
   std::byte ask_{};
   Completion head_, asking_;
   Segments segments_;
 };
+
+/// Sends a message that is small enough, as an Outgoing would; false where it is not, or finds no
+/// room now.
+bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
+                    std::uint32_t number);
 
 /// \throws Error(InvalidArgument) naming both ranks, unless equal. `found.bytes` is known in any
 /// case; the rest of it if `whole`.

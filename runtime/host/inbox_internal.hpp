@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "runtime/messages/transport.hpp"
+
 namespace multitree::runtime::host {
 
 /// What is told of a message. Short ones are in it.
@@ -21,6 +23,7 @@ struct Letter {
     Taken,  ///< of an offer: has been read
   };
   std::uint64_t tag = 0;
+  Note note{};
   std::uint64_t bytes = 0;       ///< of the message; of a part
   std::uint64_t offset = 0;      ///< of an offer, where it lies; of a part, where it begins
   std::uint32_t allocation = 0;  ///< of an offer: Place
@@ -32,7 +35,7 @@ struct Letter {
 /// Memory that is zero is an empty one. Only one rank calls take().
 class Inbox {
  public:
-  static constexpr std::uint64_t kCells = 64;
+  static constexpr std::uint64_t kCells = 32;
 
   /// False if it is full. `data`: letter.bytes of it, if it goes with the letter.
   bool put(const Letter& letter, const void* data, std::size_t bytes) {
@@ -66,11 +69,12 @@ class Inbox {
   }
 
  private:
-  /// The stamp is 2 n while the cell waits for the letter of its n-th round, and 2 n + 1 with it.
+  /// Stamp and letter are a cache line, and what goes with it up to a page follows. The stamp is 2
+  /// n while the cell waits for the letter of its n-th round, and 2 n + 1 with it.
   struct alignas(64) Cell {
     std::atomic<std::uint64_t> stamp;
     Letter letter;
-    std::byte data[960];
+    std::byte data[4096];
   };
 
   alignas(64) std::atomic<std::uint64_t> tail_;
@@ -79,6 +83,6 @@ class Inbox {
  public:
   static constexpr std::size_t kRoom = sizeof(Cell::data);
 };
-static_assert(sizeof(Inbox) == (Inbox::kCells * 16 + 1) * 64);
+static_assert(sizeof(Inbox) == (Inbox::kCells * 65 + 1) * 64);
 
 }  // namespace multitree::runtime::host

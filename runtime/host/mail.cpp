@@ -22,6 +22,8 @@ namespace {
 
 /// Read of a message at a time, so that nobody waits long for a sign of life.
 constexpr std::size_t kReadAtATime = std::size_t{1} << 20;
+/// Longest message that is offered as a whole: some milliseconds.
+constexpr std::size_t kNotedBytes = std::size_t{16} << 20;
 
 class Mail final : public Transport {
  public:
@@ -29,8 +31,30 @@ class Mail final : public Transport {
 
   void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
             Completion& completion) override {
+    send_noted(peer, tag, {}, data, bytes, completion);
+  }
+
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
+               Completion& completion) override {
+    await(peer, tag, {static_cast<std::byte*>(data), bytes, &completion, nullptr});
+  }
+
+  void receive_noted(Seat peer, std::uint64_t tag, Note& note, void* data, std::size_t bytes,
+                     Completion& completion) override {
+    await(peer, tag, {static_cast<std::byte*>(data), bytes, &completion, &note});
+  }
+
+  bool send_at_once(Seat peer, std::uint64_t tag, const Note& note, const void* data,
+                    std::size_t bytes) override {
+    if (bytes > Inbox::kRoom || waiting_.contains(peer)) return false;
+    return group_->inbox(peer).put(
+        {.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())}, data, bytes);
+  }
+
+  void send_noted(Seat peer, std::uint64_t tag, const Note& note, const void* data,
+                  std::size_t bytes, Completion& completion) override {
     completion.state = Completion::State::Pending;
-    Letter letter{.tag = tag, .bytes = bytes};
+    Letter letter{.tag = tag, .note = note, .bytes = bytes};
     if (bytes <= Inbox::kRoom) {
       write(peer, letter, data, bytes);
       completion.complete();
@@ -44,21 +68,6 @@ class Mail final : public Transport {
     offers_.emplace(letter.number,
                     Offered{static_cast<const std::byte*>(data), bytes, &completion});
     write(peer, letter, nullptr, 0);
-  }
-
-  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
-               Completion& completion) override {
-    completion.state = Completion::State::Pending;
-    const Posted posted{static_cast<std::byte*>(data), bytes, &completion};
-    const auto found = unexpected_.find({index(peer), tag});
-    if (found == unexpected_.end()) {
-      posted_[{index(peer), tag}].push_back(posted);
-      return;
-    }
-    const Kept kept = std::move(found->second.front());
-    found->second.pop_front();
-    if (found->second.empty()) unexpected_.erase(found);
-    deliver(kept.letter, kept.data.data(), posted);
   }
 
   bool progress() override {
@@ -98,7 +107,7 @@ class Mail final : public Transport {
   }
 
   [[nodiscard]] TransportLimits limits() const override {
-    return {.segment_bytes = kReadAtATime, .keeps_at_sender = true};
+    return {.segment_bytes = kReadAtATime, .keeps_at_sender = true, .noted_bytes = kNotedBytes};
   }
   [[nodiscard]] std::string describe() const override { return "shared memory"; }
 
@@ -114,6 +123,7 @@ class Mail final : public Transport {
     std::byte* data;
     std::size_t bytes;
     Completion* completion;
+    Note* note;  ///< the one expected, then the one that came; null: any
   };
   struct Kept {
     Letter letter;
@@ -140,6 +150,27 @@ class Mail final : public Transport {
     Posted posted;
     std::uint64_t come = 0;
   };
+
+  /// Messages of one tag are rare, but for one.
+  template <typename Lists>
+  static auto take_first(Lists& lists, typename Lists::iterator found) {
+    auto& list = found->second;
+    auto first = std::move(list.front());
+    list.erase(list.begin());
+    if (list.empty()) lists.erase(found);
+    return first;
+  }
+
+  void await(Seat peer, std::uint64_t tag, const Posted& posted) {
+    posted.completion->state = Completion::State::Pending;
+    const auto found = unexpected_.find({index(peer), tag});
+    if (found == unexpected_.end()) {
+      posted_[{index(peer), tag}].push_back(posted);
+      return;
+    }
+    const Kept kept = take_first(unexpected_, found);
+    deliver(kept.letter, kept.data.data(), posted);
+  }
 
   /// In the order of calls; what finds no room waits, copied.
   void write(Seat peer, Letter letter, const void* data, std::size_t bytes) {
@@ -218,14 +249,16 @@ class Mail final : public Transport {
       unexpected_[key].push_back({letter, std::vector<std::byte>(data, data + bytes)});
       return;
     }
-    const Posted posted = found->second.front();
-    found->second.pop_front();
-    if (found->second.empty()) posted_.erase(found);
-    deliver(letter, data, posted);
+    deliver(letter, data, take_first(posted_, found));
   }
 
   void deliver(const Letter& letter, const std::byte* data, const Posted& posted) {
     const bool whole = letter.kind == Letter::Kind::Whole;
+    if (posted.note != nullptr && !(*posted.note == letter.note)) {
+      *posted.note = letter.note;
+      return posted.completion->fail(
+          fmt::format("another message from rank {} than was expected", letter.from));
+    }
     const std::size_t bytes = std::min<std::size_t>(letter.bytes, posted.bytes);
     if (whole && bytes != 0) std::memcpy(posted.data, data, bytes);
     if (letter.bytes != posted.bytes) {
@@ -273,8 +306,8 @@ class Mail final : public Transport {
   std::shared_ptr<Group> group_;
   std::uint64_t read_ = 0;  ///< letters so far
   std::uint32_t next_ = 0;  ///< offer
-  std::unordered_map<Key, std::deque<Posted>, Hash> posted_;
-  std::unordered_map<Key, std::deque<Kept>, Hash> unexpected_;
+  std::unordered_map<Key, std::vector<Posted>, Hash> posted_;
+  std::unordered_map<Key, std::vector<Kept>, Hash> unexpected_;
   std::unordered_map<std::uint32_t, Offered> offers_;
   std::unordered_map<Seat, std::deque<Waiting>> waiting_;
   std::vector<Stream> streams_;

@@ -72,7 +72,11 @@ class Checksummed final : public Transport {
   Arrivals await_arrivals(std::vector<int>& descriptors) override {
     return inner_->await_arrivals(descriptors);
   }
-  [[nodiscard]] TransportLimits limits() const override { return inner_->limits(); }
+  [[nodiscard]] TransportLimits limits() const override {
+    TransportLimits limits = inner_->limits();
+    limits.noted_bytes = 0;  // the checksum would have to cover the note
+    return limits;
+  }
 
   [[nodiscard]] std::string describe() const override {
     return inner_->describe() + ", with checksums";

@@ -44,6 +44,15 @@ void Transport::receive_device(Seat, std::uint64_t, void*, std::size_t, Completi
   throw std::logic_error(describe() + " does not receive into device memory");
 }
 
+void Transport::send_noted(Seat, std::uint64_t, const Note&, const void*, std::size_t,
+                           Completion&) {
+  throw std::logic_error(describe() + " carries no notes");
+}
+
+void Transport::receive_noted(Seat, std::uint64_t, Note&, void*, std::size_t, Completion&) {
+  throw std::logic_error(describe() + " carries no notes");
+}
+
 void Transport::flush(Seat, Completion& completion) { completion.complete(); }
 
 std::span<const TransportKind> transports() { return kTransports; }

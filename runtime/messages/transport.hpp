@@ -69,6 +69,14 @@ struct TransportLimits {
   std::size_t merge_bytes = 0;
   /// What nobody awaits yet stays in its sender's memory, if it is large.
   bool keeps_at_sender = false;
+  /// Longest message that a Note goes with; 0: none does.
+  std::size_t noted_bytes = 0;
+};
+
+/// What a transport may carry beside a message, apart from its data.
+struct Note {
+  std::uint64_t words[2] = {};
+  bool operator==(const Note&) const = default;
 };
 
 /// Links over which nothing comes any more.
@@ -97,6 +105,19 @@ class Transport {
   /// it is in `data` all the same.
   virtual void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
+  /// send() and receive() with a note, of up to limits().noted_bytes, which are not 0. `note` is
+  /// the one that is awaited; of a message with another nothing is taken, the completion fails, and
+  /// `note` is the one that came. It tells lengths apart.
+  virtual void send_noted(Seat peer, std::uint64_t tag, const Note& note, const void* data,
+                          std::size_t bytes, Completion& completion);
+  virtual void receive_noted(Seat peer, std::uint64_t tag, Note& note, void* data,
+                             std::size_t bytes, Completion& completion);
+  /// send_noted() of what has left as soon as this returns, with nothing to wait for; false: it was
+  /// not sent.
+  virtual bool send_at_once(Seat /*peer*/, std::uint64_t /*tag*/, const Note& /*note*/,
+                            const void* /*data*/, std::size_t /*bytes*/) {
+    return false;
+  }
   /// Whether send_device() and receive_device() work: the same with device memory at this end.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
   virtual void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,

@@ -26,8 +26,8 @@ Numbers message(int from, int to, std::size_t count) {
   return numbers;
 }
 
-/// From nothing over what travels with its header to several segments.
-constexpr std::size_t kLengths[] = {0, 1, 5, 1000, 1025, 6000, 700'000};
+/// From nothing over what travels with its header, and what is offered as a whole, to segments.
+constexpr std::size_t kLengths[] = {0, 1, 5, 1000, 1024, 1025, 6000, 700'000, 4'200'000};
 
 TEST_P(Exchanges, AGroupSendsAndReceivesBetweenAll) {
   for (const int ranks : {1, 2, 3, 8}) {
@@ -76,6 +76,37 @@ TEST_P(Exchanges, APairIsMatchedInOrder) {
     for (const Numbers& one : in) {
       if (rank == 1) {
         EXPECT_EQ(one, message(0, 1, one.size()));
+      }
+    }
+  });
+}
+
+/// More than any ring of the receiver holds, from all ranks at once, taken rank by rank from the
+/// last.
+TEST_P(Exchanges, ManySendersRunAheadOfOneReceiver) {
+  constexpr int kRanks = 12, kMessages = 100;
+  const auto length = [](int i) { return static_cast<std::size_t>(i * 37 % 1100); };
+  run(kRanks, [&](int rank, mtComm_t comm) {
+    if (rank != 0) {
+      std::vector<Numbers> out;
+      std::vector<mtRequest_t> requests(kMessages);
+      for (int i = 0; i < kMessages; ++i) {
+        out.push_back(message(rank, i, length(i)));
+        EXPECT_EQ(mtISend(out[i].data(), length(i), mtInt32, 0, comm, nullptr, &requests[i]),
+                  mtSuccess);
+      }
+      for (mtRequest_t& request : requests) {
+        EXPECT_EQ(mtRequestWait(request), mtSuccess) << mtGetLastError(nullptr);
+        EXPECT_EQ(mtRequestFree(&request), mtSuccess);
+      }
+      return;
+    }
+    for (int other = kRanks - 1; other > 0; --other) {
+      for (int i = 0; i < kMessages; ++i) {
+        Numbers in(length(i), -1);
+        ASSERT_EQ(mtRecv(in.data(), in.size(), mtInt32, other, comm, nullptr), mtSuccess)
+            << mtGetLastError(nullptr);
+        ASSERT_EQ(in, message(other, i, length(i))) << "message " << i << " from " << other;
       }
     }
   });

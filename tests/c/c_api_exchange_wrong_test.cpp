@@ -22,10 +22,16 @@ TEST_P(WrongExchanges, TheReceiverNamesBothCounts) {
   struct Lengths {
     std::size_t sent, awaited;
   };
-  for (const auto& [sent, awaited] :
-       {Lengths{10, 20}, {20, 10}, {10, 0}, {0, 10}, {5000, 10}, {10, 5000}, {5000, 6000}}) {
+  for (const auto& [sent, awaited] : {Lengths{10, 20},
+                                      {20, 10},
+                                      {10, 0},
+                                      {0, 10},
+                                      {5000, 10},
+                                      {10, 5000},
+                                      {5000, 6000},
+                                      {1000, 1001}}) {
     run(2, [&](int rank, mtComm_t comm) {
-      Numbers data(6000, -1);
+      Numbers data(6000, rank == 0 ? 7 : -1);
       if (rank == 0) {
         mtSend(data.data(), sent, mtInt32, 1, comm, nullptr);
         EXPECT_EQ(mtRecv(data.data(), 1, mtInt32, 1, comm, nullptr), mtRemoteError);
@@ -44,7 +50,7 @@ TEST_P(WrongExchanges, TheReceiverNamesBothCounts) {
 
 TEST_P(WrongExchanges, TypesDisagree) {
   run(2, [&](int rank, mtComm_t comm) {
-    Numbers data(4, -1);
+    Numbers data(4, rank == 0 ? 7 : -1);
     if (rank == 0) {
       mtSend(data.data(), 4, mtFloat32, 1, comm, nullptr);
       EXPECT_EQ(mtRecv(data.data(), 1, mtInt32, 1, comm, nullptr), mtRemoteError);
@@ -52,6 +58,7 @@ TEST_P(WrongExchanges, TypesDisagree) {
     }
     EXPECT_EQ(mtRecv(data.data(), 4, mtInt32, 0, comm, nullptr), mtInvalidArgument);
     EXPECT_THAT(mtGetLastError(nullptr), AllOf(HasSubstr("4 int32"), HasSubstr("4 float (")));
+    EXPECT_THAT(data, Each(-1));
   });
 }
 

@@ -8,6 +8,8 @@
  *     exchanges messages RANKS         over UCX, between neighbours of a ring and all others
  *     exchanges killed-host RANKS      rank 1 dies in an all-to-all
  *     exchanges killed-messages RANKS
+ *     exchanges killed-pair-host RANKS rank 1 dies while others send to it and receive from it
+ *     exchanges killed-pair-messages RANKS
  */
 #include <signal.h>
 #include <stdint.h>
@@ -30,7 +32,7 @@ static void check(const int64_t* data, size_t count, int from) {
 }
 
 static int64_t* numbers(size_t count) {
-  int64_t* data = malloc((count + 1) * sizeof *data);
+  int64_t* data = calloc(count + 1, sizeof *data);
   CHECK(data != NULL);
   return data;
 }
@@ -95,6 +97,32 @@ static void killed(mtComm_t comm, int ranks) {
   OK(mtCommDestroy(comm));
 }
 
+/* Rank 0 sends until it is told, some more than there is room for; the others receive, more than a
+ * page. */
+static void killed_pair(mtComm_t comm, int ranks) {
+  int64_t* const data = numbers(100000);
+  mtResult_t result = mtSuccess;
+  int other;
+  all_to_all(comm, ranks, 10);
+  memset(data, 0, 100000 * sizeof *data);
+  if (my_rank == 1) {
+    nap(100);
+    for (other = 2; other < ranks; ++other) {
+      mtRequest_t request = NULL;
+      OK(mtISend(data, 100000, mtInt64, other, comm, NULL, &request));
+    }
+    kill(getpid(), SIGKILL);
+  }
+  while (result == mtSuccess) {
+    result = my_rank == 0 ? mtSend(data, 12, mtInt64, 1, comm, NULL)
+                          : mtRecv(data, 100000, mtInt64, 1, comm, NULL);
+  }
+  CHECK(result == mtRemoteError);
+  CHECK(strstr(mtGetLastError(comm), "rank 1") != NULL);
+  OK(mtCommDestroy(comm));
+  free(data);
+}
+
 static int run(const char* mode, mtUniqueId id, int ranks) {
   static const size_t kCounts[] = {0, 1, 100, 513, 5000, 200000};
   mtConfig_t config = MT_CONFIG_INITIALIZER;
@@ -102,6 +130,10 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
   size_t i;
   if (strstr(mode, "messages") != NULL) config.algorithm = "ring";
   OK(mtCommInitRankConfig(&comm, ranks, id, my_rank, &config));
+  if (strstr(mode, "killed-pair") != NULL) {
+    killed_pair(comm, ranks);
+    return 0;
+  }
   if (strstr(mode, "killed") != NULL) {
     killed(comm, ranks);
     return 0;
