@@ -89,11 +89,11 @@ struct Meeting {
 bool reaches_neighbours(const Gathered& all, Seat self) {
   if (!allows_peer_memory()) return false;
   const std::size_t size = all.size(), here = index(self);
-  return std::ranges::all_of(std::array{(here + 1) % size, (here + size - 1) % size},
-                             [&](std::size_t other) {
-                               return PeerMemory::can_reach(
-                                   std::string_view(all[other]).substr(0, all[other].find(kSeparator)));
-                             });
+  return std::ranges::all_of(
+      std::array{(here + 1) % size, (here + size - 1) % size}, [&](std::size_t other) {
+        return PeerMemory::can_reach(
+            std::string_view(all[other]).substr(0, all[other].find(kSeparator)));
+      });
 }
 
 /// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at

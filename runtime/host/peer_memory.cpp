@@ -66,16 +66,14 @@ bool PeerMemory::can_reach(std::string_view description) {
 }
 
 void PeerMemory::read(Seat seat, std::byte* to, std::uint64_t address, std::uint64_t bytes) const {
-  if (!copy_all(::process_vm_readv, process(seat), to, address, bytes))
-    fail(seat, "read");
+  if (!copy_all(::process_vm_readv, process(seat), to, address, bytes)) fail(seat, "read");
 }
 
 void PeerMemory::write(Seat seat, std::uint64_t address, const std::byte* from,
                        std::uint64_t bytes) const {
   // The kernel's call takes where from without const.
   auto* const here = const_cast<std::byte*>(from);
-  if (!copy_all(::process_vm_writev, process(seat), here, address, bytes))
-    fail(seat, "write");
+  if (!copy_all(::process_vm_writev, process(seat), here, address, bytes)) fail(seat, "write");
 }
 
 }  // namespace multitree::runtime::host
