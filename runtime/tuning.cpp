@@ -70,7 +70,7 @@ std::vector<std::vector<SizedSpec>> choose_specs_together(Bootstrap& bootstrap,
       mine.text(pack(error));
     }
   }
-  const std::vector<std::string> all = bootstrap.all_gather(mine.bytes(), deadline);
+  const Gathered all = bootstrap.all_gather(mine.bytes(), deadline);
   std::vector<Reader> of_rank(all.begin(), all.end());
   std::vector<std::vector<SizedSpec>> chosen;
   for (std::size_t i = 0; i < collectives.size(); ++i) {

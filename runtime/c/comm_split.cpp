@@ -16,7 +16,7 @@ struct Choice {
   int color = 0, key = 0;
 };
 
-std::vector<Choice> read_choices(const std::vector<std::string>& blobs) {
+std::vector<Choice> read_choices(const Gathered& blobs) {
   std::vector<Choice> choices(blobs.size());
   for (std::size_t i = 0; i < blobs.size(); ++i) {
     if (blobs[i].size() != sizeof(Choice)) {
@@ -68,7 +68,7 @@ std::optional<Part> Comm::split(int color, int key, Deadline deadline) {
         why = error.what();
       }
     }
-    const std::vector<std::string> ids = bootstrap_->all_gather(id, deadline);
+    const Gathered ids = bootstrap_->all_gather(id, deadline);
     if (members.empty()) return;
     const std::string& met_at = ids[members.front()];
     if (!why.empty()) throw Failure(mtSystemError, why);

@@ -17,7 +17,7 @@ class SharedBootstrap final : public Bootstrap {
   [[nodiscard]] std::uint32_t size() const override { return job_->size(); }
   [[nodiscard]] std::string describe() const override { return job_->describe(); }
 
-  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+  Gathered all_gather(const std::string& blob, Deadline deadline) override {
     const std::scoped_lock lock(mutex_);
     return job_->all_gather(blob, deadline);
   }

@@ -58,10 +58,10 @@ std::shared_ptr<Walking> Walking::join(Bootstrap& bootstrap,
   } catch (const Error&) {
     mine = {};
   }
-  const std::vector<std::string> offers = bootstrap.all_gather(
+  const Gathered offers = bootstrap.all_gather(
       std::string(reinterpret_cast<const char*>(&mine), sizeof mine), deadline);
   const bool mapped = mine.blocks != 0 && made->map(offers, mine);
-  const std::vector<std::string> answers = bootstrap.all_gather(mapped ? "y" : "n", deadline);
+  const Gathered answers = bootstrap.all_gather(mapped ? "y" : "n", deadline);
   if (std::ranges::all_of(answers, [](const std::string& answer) { return answer == "y"; })) {
     return made;
   }
@@ -70,7 +70,7 @@ std::shared_ptr<Walking> Walking::join(Bootstrap& bootstrap,
   return nullptr;
 }
 
-bool Walking::map(const std::vector<std::string>& offers, const Offer& mine) {
+bool Walking::map(const Gathered& offers, const Offer& mine) {
   for (std::uint32_t r = 0; r < ranks_; ++r) {
     Offer offer;
     if (offers[r].size() != sizeof offer) return false;

@@ -75,7 +75,7 @@ class Walking {
   void open();
   struct Offer;
   /// False if one of the others cannot walk, or cannot be mapped.
-  bool map(const std::vector<std::string>& offers, const Offer& mine);
+  bool map(const Gathered& offers, const Offer& mine);
   [[nodiscard]] std::size_t places_bytes() const;
   [[nodiscard]] std::size_t counters_bytes() const;
   [[nodiscard]] std::size_t arena_bytes() const;

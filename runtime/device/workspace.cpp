@@ -40,7 +40,7 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
       routes.receive[r] = Route::Mapped;
     }
   }
-  const std::vector<std::string> reaches = bootstrap.all_gather(reach, deadline);
+  const Gathered reaches = bootstrap.all_gather(reach, deadline);
   std::ptrdiff_t mapped = 0;
   for (std::uint32_t r = 0; r < ranks; ++r) {
     if (reaches[r].size() != ranks) {

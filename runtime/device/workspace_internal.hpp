@@ -29,7 +29,7 @@ struct Routes {
 };
 
 /// What tells devices apart, by seat; empty for one without one.
-using Identities = std::vector<std::string>;
+using Identities = Gathered;
 
 /// Collective, also for ranks without a device (null). \throws as Bootstrap::all_gather.
 Identities gather_identities(Bootstrap& bootstrap, const Device* device, Deadline deadline);

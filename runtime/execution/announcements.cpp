@@ -119,7 +119,7 @@ std::string Announcements::take_told() {
   return text;
 }
 
-std::uint64_t Announcements::count_told(const std::vector<std::string>& told) const {
+std::uint64_t Announcements::count_told(const Gathered& told) const {
   std::uint64_t count = 0;
   for (const Peer& peer : peers_) {
     const std::string& text = told[index(peer.seat)];

@@ -47,7 +47,7 @@ class Announcements {
   /// for each message, as bytes.
   std::string take_told();
   /// How many of the messages that all ranks' take_told() tells of are for this rank.
-  [[nodiscard]] std::uint64_t count_told(const std::vector<std::string>& told) const;
+  [[nodiscard]] std::uint64_t count_told(const Gathered& told) const;
   /// Whether `messages` have come that take_told() has not been asked about yet; then they are
   /// forgotten. Messages that nobody takes would be complained of at the end.
   bool have_come(std::uint64_t messages);

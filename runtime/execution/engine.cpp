@@ -301,7 +301,7 @@ void Engine::barrier() {
   }
 }
 
-void Engine::await_told(const std::vector<std::string>& told) {
+void Engine::await_told(const Gathered& told) {
   const std::uint64_t expected = announcements_->count_told(told);
   const auto until = Clock::now() + kStragglers;
   while (!announcements_->have_come(expected) && Clock::now() < until) {

@@ -132,7 +132,7 @@ class Engine {
   /// others.
   void check_calls();
   /// Takes what peers have told before a barrier.
-  void await_told(const std::vector<std::string>& told);
+  void await_told(const Gathered& told);
   void check_failure();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <string_view>
@@ -50,11 +51,11 @@ bool wants_peer_memory(std::uint32_t ranks) {
 constexpr char kSeparator = '|';
 
 /// What a rank says after it has tried: first whether it reaches its peers' memory, and wants to in
-/// collectives.
-constexpr char kLends = '+', kReaches = '~', kReachesNot = '-';
+/// collectives; or that there is nothing to reach.
+constexpr char kLends = '+', kReaches = '~', kReachesNot = '-', kElsewhere = '?';
 
 /// The first that complained, and of what; empty if none did.
-std::string first_complaint(const std::vector<std::string>& answers, std::size_t from = 0) {
+std::string first_complaint(const Gathered& answers, std::size_t from = 0) {
   for (std::size_t rank = 0; rank < answers.size(); ++rank) {
     if (answers[rank].size() > from) {
       return fmt::format("rank {}: {}", rank, answers[rank].substr(from));
@@ -78,48 +79,66 @@ std::vector<std::string> split(const std::string& text) {
 /// What ranks of one host have found out about each other.
 struct Meeting {
   std::shared_ptr<Mapping> arena;  ///< memory of rank 0 that all have mapped; null: as join()
-  std::optional<PeerMemory> peers;
-  bool lend = false;  ///< in collectives
+  bool reach = false;              ///< they read and write each other's own memory,
+  bool lend = false;               ///< also in collectives
 };
 
-/// Collective.
+/// Whether this rank can read the memory of those beside it. All pairs would be a question for each
+/// pair, and the kernel asks whether two processes are of one owner: where not all are, neighbours
+/// differ somewhere.
+bool reaches_neighbours(const Gathered& all, Seat self) {
+  if (!allows_peer_memory()) return false;
+  const std::size_t size = all.size(), here = index(self);
+  return std::ranges::all_of(
+      std::array{(here + 1) % size, (here + size - 1) % size}, [&](std::size_t other) {
+        return PeerMemory::can_reach(
+            std::string_view(all[other]).substr(0, all[other].find(kSeparator)));
+      });
+}
+
+/// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at
+/// everybody's description. Behind `bytes` of the arena are the processes, by seat.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
   const bool first_seat = bootstrap.seat() == Seat{0};
-  const std::uint32_t size = bootstrap.size();
+  const std::string host = host_identity();
   Meeting meeting;
   std::string complaint;
-  std::string mine = host_identity() + kSeparator + PeerMemory::describe() + kSeparator;
+  std::string mine = PeerMemory::describe() + kSeparator;
   if (first_seat) {
     try {
-      meeting.arena = Mapping::create(bytes);
-      mine += meeting.arena->describe();
+      meeting.arena = Mapping::create(bytes + sizeof(std::atomic<pid_t>) * bootstrap.size());
+      mine += host + kSeparator + meeting.arena->describe();
     } catch (const Error& error) {
+      mine += host + kSeparator;
       complaint = error.what();
     }
   }
-  const std::vector<std::string> all = bootstrap.all_gather(mine, deadline);
+  const Gathered all = bootstrap.all_gather(mine, deadline);
   const std::vector<std::string> first = split(all[0]);
-  PeerMemory peers;
-  bool reaches = allows_peer_memory();
-  for (std::uint32_t other = 0; other < size; ++other) {
-    const std::vector<std::string> theirs = split(all[other]);
-    if (theirs[0] != first[0]) {  // all see the same list and come to the same end
-      why_not =
-          fmt::format("rank {} is on another host or in another container than rank 0", other);
-      return {};
-    }
-    reaches = reaches && peers.reach(theirs[1]);
-  }
-  if (!first_seat) {
+  const bool here = first.size() == 3 && first[1] == host;
+  if (!first_seat && here) {
     try {
       meeting.arena = Mapping::open(first[2]);
     } catch (const Error& error) {
       complaint = error.what();
     }
   }
-  const char lends = wants_peer_memory(size) ? kLends : kReaches;
-  const std::vector<std::string> answers =
-      bootstrap.all_gather((reaches ? lends : kReachesNot) + complaint, deadline);
+  if (meeting.arena != nullptr) {
+    auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(meeting.arena->data() + bytes);
+    processes[index(bootstrap.seat())] = ::getpid();
+  }
+  char word = kElsewhere;
+  if (here) {
+    const char lends = wants_peer_memory(bootstrap.size()) ? kLends : kReaches;
+    word = reaches_neighbours(all, bootstrap.seat()) ? lends : kReachesNot;
+  }
+  const Gathered answers = bootstrap.all_gather(word + complaint, deadline);
+  // All see the same answers and come to the same end.
+  for (std::size_t other = 0; other < answers.size(); ++other) {
+    if (!answers[other].starts_with(kElsewhere)) continue;
+    why_not = fmt::format("rank {} is on another host or in another container than rank 0", other);
+    return {};
+  }
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
   if (first_seat) meeting.arena->close_door();
@@ -128,7 +147,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       return either.find(answer.front()) != std::string_view::npos;
     });
   };
-  if (all_say("+~")) meeting.peers = std::move(peers);
+  meeting.reach = all_say("+~");
   meeting.lend = all_say("+");
   return meeting;
 }
@@ -165,7 +184,7 @@ std::unique_ptr<Group> Group::join(Bootstrap& bootstrap, Deadline deadline, std:
       meet(bootstrap, (desk_bytes(size) + 4 * piece_bytes(size)) * size, deadline, why_not);
   if (meeting.arena == nullptr) return nullptr;
   std::unique_ptr<Group> group(new Group(std::move(meeting.arena), bootstrap.seat(), size));
-  group->peers_ = std::move(meeting.peers);
+  if (meeting.reach) group->peers_.emplace(group->processes());
   group->lends_ = meeting.lend;
   return group;
 }
@@ -174,7 +193,7 @@ bool Group::lends(std::uint64_t bytes) const { return lends_ && bytes * size_ <=
 
 bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
   std::string why_not;
-  return meet(bootstrap, 1, deadline, why_not).arena != nullptr;
+  return meet(bootstrap, 0, deadline, why_not).arena != nullptr;
 }
 
 Inbox& Group::inbox(Seat seat) const { return *reinterpret_cast<Inbox*>(slip(seat, kCards)); }
@@ -214,7 +233,7 @@ void* Group::allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline
   } catch (const Error& error) {
     complaint = error.what();
   }
-  const std::vector<std::string> all = bootstrap.all_gather(description, deadline);
+  const Gathered all = bootstrap.all_gather(description, deadline);
   for (const Seat seat : Seats(size_)) {
     const std::string& its = all[index(seat)];
     if (seat == self_ || its.empty() || !complaint.empty()) continue;

@@ -7,6 +7,7 @@
 ///     arena:  card 0 of rank 0 | .. | card 31 | beat | slip 0 | .. | slip 31 | inbox |
 ///             card 0 of rank 1 | ...
 ///             input 0 of rank 0 | input 1 | result 0 | result 1 | input 0 of rank 1 | ...
+///             process of rank 0 | process of rank 1 | ...
 ///
 /// All that ranks tell each other goes by numbered publications: a rank writes its card p % kCards
 /// and its areas p % 2, then stores p to the card's stamp; whoever needs it waits for that stamp.
@@ -187,6 +188,9 @@ class Group {
   }
   [[nodiscard]] std::byte* area(std::uint64_t number) const {
     return desk(size_) + number * area_bytes_;
+  }
+  [[nodiscard]] const std::atomic<pid_t>* processes() const {
+    return reinterpret_cast<const std::atomic<pid_t>*>(area(std::uint64_t{4} * size_));
   }
 
   std::shared_ptr<Mapping> arena_;

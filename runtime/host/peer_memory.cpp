@@ -52,13 +52,12 @@ std::string PeerMemory::describe() {
                      probe());
 }
 
-bool PeerMemory::reach(std::string_view description) {
+bool PeerMemory::can_reach(std::string_view description) {
   std::istringstream words{std::string(description)};
   pid_t process = 0;
   std::uint64_t address = 0;
   std::string token;
   words >> process >> address >> token;
-  processes_.push_back(process);
   if (!words) return false;
   std::string found(token.size(), ' ');
   return copy_all(::process_vm_readv, process, reinterpret_cast<std::byte*>(found.data()), address,
@@ -67,16 +66,14 @@ bool PeerMemory::reach(std::string_view description) {
 }
 
 void PeerMemory::read(Seat seat, std::byte* to, std::uint64_t address, std::uint64_t bytes) const {
-  if (!copy_all(::process_vm_readv, processes_[index(seat)], to, address, bytes))
-    fail(seat, "read");
+  if (!copy_all(::process_vm_readv, process(seat), to, address, bytes)) fail(seat, "read");
 }
 
 void PeerMemory::write(Seat seat, std::uint64_t address, const std::byte* from,
                        std::uint64_t bytes) const {
   // The kernel's call takes where from without const.
   auto* const here = const_cast<std::byte*>(from);
-  if (!copy_all(::process_vm_writev, processes_[index(seat)], here, address, bytes))
-    fail(seat, "write");
+  if (!copy_all(::process_vm_writev, process(seat), here, address, bytes)) fail(seat, "write");
 }
 
 }  // namespace multitree::runtime::host

@@ -6,11 +6,11 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "runtime/job/links.hpp"
 
@@ -19,18 +19,25 @@ namespace multitree::runtime::host {
 /// The processes of a group.
 class PeerMemory {
  public:
-  /// What a rank tells the others about itself, for reaches().
+  /// `processes`: their numbers, by seat; looked at when a peer is needed.
+  explicit PeerMemory(const std::atomic<pid_t>* processes) : processes_(processes) {}
+
+  /// What a rank tells the others about itself, for can_reach().
   static std::string describe();
-  /// Notes where the next rank is. \returns whether its memory can be read: the kernel may forbid
-  /// it (a container's seccomp filter, Yama's ptrace_scope)
-  bool reach(std::string_view description);
+  /// Whether the memory of the one that described itself so can be read: the kernel may forbid it
+  /// (a container's seccomp filter, Yama's ptrace_scope).
+  static bool can_reach(std::string_view description);
 
   /// \throws Error(Transport) naming the rank and the kernel's reason
   void read(Seat seat, std::byte* to, std::uint64_t address, std::uint64_t bytes) const;
   void write(Seat seat, std::uint64_t address, const std::byte* from, std::uint64_t bytes) const;
 
  private:
-  std::vector<pid_t> processes_;  ///< by seat
+  [[nodiscard]] pid_t process(Seat seat) const {
+    return processes_[index(seat)].load(std::memory_order_relaxed);
+  }
+
+  const std::atomic<pid_t>* processes_;
 };
 
 }  // namespace multitree::runtime::host

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/job/links.hpp"
@@ -26,6 +27,26 @@ class Cancellation {
 
  private:
   std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+/// What every rank has said, by seat. Copies share it: threads of a process hold it once.
+class Gathered {
+ public:
+  using value_type = std::string;
+  using const_iterator = std::vector<std::string>::const_iterator;
+
+  Gathered() = default;
+  explicit Gathered(std::vector<std::string> blobs)
+      : blobs_(std::make_shared<const std::vector<std::string>>(std::move(blobs))) {}
+  [[nodiscard]] std::size_t size() const { return blobs_->size(); }
+  [[nodiscard]] const std::string& operator[](std::size_t seat) const { return (*blobs_)[seat]; }
+  [[nodiscard]] const std::string* data() const { return blobs_->data(); }
+  [[nodiscard]] const_iterator begin() const { return blobs_->begin(); }
+  [[nodiscard]] const_iterator end() const { return blobs_->end(); }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> blobs_ =
+      std::make_shared<const std::vector<std::string>>();
 };
 
 class Bootstrap;
@@ -51,7 +72,7 @@ class Bootstrap {
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.
-  virtual std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) = 0;
+  virtual Gathered all_gather(const std::string& blob, Deadline deadline) = 0;
   void barrier(Deadline deadline) { all_gather({}, deadline); }
   /// Not collective, never blocks: what is known of a failure elsewhere in the job, in words that
   /// name the rank ("rank 3 died"); empty while all is well.

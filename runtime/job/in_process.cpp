@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/dead_links_internal.hpp"
@@ -20,11 +21,12 @@ constexpr const char* kLeftOut = "left out: the others have gone on without this
 
 struct Meeting {
   explicit Meeting(std::uint32_t ranks)
-      : blobs(ranks), result(ranks), present(ranks, true), shrinks(ranks), dropped(ranks) {}
+      : blobs(ranks), present(ranks, true), shrinks(ranks), dropped(ranks) {}
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::optional<std::string>> blobs;  ///< of the gathering under way
-  std::vector<std::string> result;                ///< of the last one
+  std::uint32_t arrived = 0;                      ///< of these
+  Gathered result;                                ///< of the last one
   std::uint64_t generation = 0;
   std::optional<std::string> failure;
   Seat reporter{};
@@ -42,6 +44,15 @@ struct Meeting {
       if (present[r] && !shrinks[r] && !dropped[r]) return false;
     }
     return true;
+  }
+  /// All have come: one list for all of them.
+  void conclude() {
+    std::vector<std::string> all(blobs.size());
+    for (std::size_t i = 0; i < blobs.size(); ++i) all[i] = *std::exchange(blobs[i], std::nullopt);
+    result = Gathered(std::move(all));
+    arrived = 0;
+    ++generation;
+    changed.notify_all();
   }
   void move_on() {
     for (std::uint32_t r = 0; r < shrinks.size(); ++r) {
@@ -70,26 +81,23 @@ class InProcess final : public Bootstrap {
     return static_cast<std::uint32_t>(meeting_->blobs.size());
   }
 
-  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override {
+  Gathered all_gather(const std::string& blob, Deadline deadline) override {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
     const std::uint64_t mine = m.generation;
     m.blobs[index(seat_)] = blob;
-    std::vector<Seat> missing = missing_ranks();
-    if (missing.empty()) {
-      for (std::size_t i = 0; i < m.blobs.size(); ++i) m.result[i] = std::move(*m.blobs[i]);
-      m.blobs.assign(m.blobs.size(), std::nullopt);
-      ++m.generation;
-      m.changed.notify_all();
+    if (++m.arrived == m.blobs.size()) {
+      m.conclude();
       return m.result;
     }
     const auto over = [&] { return m.generation != mine || m.failure.has_value(); };
     // A system-clock deadline: thread sanitizers know pthread_cond_timedwait, not the clocked one.
     m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline, over);
-    // Nobody can start the next gathering before this rank has left this one: result is still ours.
+    // Nobody can end the next gathering before this rank has left this one: result is still ours.
     if (m.generation != mine) return m.result;
-    missing = missing_ranks();
+    const std::vector<Seat> missing = missing_ranks();
     m.blobs[index(seat_)].reset();
+    --m.arrived;
     if (m.failure) {
       const std::string what = fmt::format("rank {}: {}", seat_, *m.failure);
       if (m.dead_link) throw LinkError(*m.dead_link, what);

@@ -151,7 +151,7 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, Seat seat,
     door = listen_at(0, connected == nullptr ? kAnyAddress : connected->reached_at());
     card.text(describe_coordinator(door, token));
   }
-  const std::vector<std::string> cards = job->all_gather(card.bytes(), deadline);
+  const Gathered cards = job->all_gather(card.bytes(), deadline);
   std::vector<bool> seen(cards.size());
   for (const std::string& one : cards) {
     const std::uint32_t number = Reader(one).number().value_or(tcp.size);

@@ -30,7 +30,7 @@ Tcp::~Tcp() {
   channel_.close();
 }
 
-std::vector<std::string> Tcp::all_gather(const std::string& blob, Deadline deadline) {
+Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
   check_failure();
   const auto end = Clock::now() + deadline;
   gathered_.reset();
@@ -45,7 +45,7 @@ std::vector<std::string> Tcp::all_gather(const std::string& blob, Deadline deadl
   Reader reader(*gathered_);
   std::vector<std::string> all(options_.size);
   for (std::string& one : all) one = reader.text().value_or("");
-  return all;
+  return Gathered(std::move(all));
 }
 
 std::optional<std::string> Tcp::failure() {

@@ -25,7 +25,7 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] std::uint32_t size() const override { return options_.size; }
   [[nodiscard]] std::string describe() const override { return options_.description; }
 
-  std::vector<std::string> all_gather(const std::string& blob, Deadline deadline) override;
+  Gathered all_gather(const std::string& blob, Deadline deadline) override;
   std::optional<std::string> failure() override;
   void report_failure(const std::string& reason) override;
   void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,

@@ -34,7 +34,7 @@ void Tcp::exchange_doors(Clock::time_point end) {
   if (at == kAnyAddress) at = reached_at();
   own.numbers = at == kAnyAddress ? host_addresses() : std::vector<std::string>{at};
   own.port = options_.coordinator->port();
-  const std::vector<std::string> all = all_gather(pack(own), until(end));
+  const Gathered all = all_gather(pack(own), until(end));
   for (const Origin one : place_.standing.members) {
     place_.doors.push_back(unpack_door(all[index(one)]).value_or(Door{}));
     if (place_.doors.back().meeting) place_.host = one;

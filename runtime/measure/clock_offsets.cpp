@@ -70,7 +70,7 @@ std::vector<ClockOffset> measure_offsets(Bootstrap& bootstrap, Deadline deadline
 }
 
 std::vector<ClockOffset> clock_offsets(Bootstrap& bootstrap, Deadline deadline, int rounds) {
-  const std::vector<std::string> identities = bootstrap.all_gather(clock_identity(), deadline);
+  const Gathered identities = bootstrap.all_gather(clock_identity(), deadline);
   const bool same = !identities[0].empty() && std::ranges::all_of(identities, [&](const auto& one) {
     return one == identities[0];
   });

@@ -224,7 +224,7 @@ struct Host {
 
 /// Those with two ranks or more that measure each other.
 std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout) {
-  const std::vector<std::string> names = job.all_gather(host::host_identity(), timeout);
+  const Gathered names = job.all_gather(host::host_identity(), timeout);
   const auto host_of = [&](Rank rank) -> const std::string& { return names[index(seat_of(rank))]; };
   std::map<std::string, Host> by_name;
   for (const Seat seat : Seats(job.size()))

@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -121,7 +124,7 @@ TEST_F(Meeting, RenumberedIsAJobOfItsOwn) {
   auto all = renumber(join(), {1, 2, 0});
   for (std::uint32_t rank = 0; rank < 3; ++rank) EXPECT_EQ(all[rank]->seat(), Seat{rank});
   EXPECT_EQ(all[0]->describe(), "test");
-  std::vector<std::future<std::vector<std::string>>> gathering;
+  std::vector<std::future<Gathered>> gathering;
   for (const auto& one : all) {
     gathering.push_back(std::async(std::launch::async, [&] {
       return one->all_gather(std::to_string(index(one->seat())), Deadline(5000));
@@ -225,12 +228,42 @@ TEST(Addresses, AreHostAndPort) {
   }
 }
 
+TEST(InProcess, AllHoldOneAnswer) {
+  std::array<const std::string*, 4> held{};
+  run_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    const Gathered first = bootstrap->all_gather("first", Deadline(5000));
+    const Gathered second = bootstrap->all_gather("second", Deadline(5000));
+    held[index(bootstrap->seat())] = first.data();
+    if (first[3] != "first" || second[0] != "second") throw std::runtime_error("mixed up");
+    bootstrap->barrier(Deadline(5000));  // nobody lets go of it before all have looked
+  });
+  EXPECT_THAT(held, ::testing::Each(held[0]));
+}
+
+TEST(InProcess, NamesWhoHasNotComeAndGathersAfterwards) {
+  std::atomic<int> late{0};
+  const auto errors = try_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    if (bootstrap->seat() == Seat{1}) {
+      while (late < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    } else {
+      EXPECT_THAT([&] { bootstrap->barrier(Deadline(50)); },
+                  ThrowsMessage<Error>(HasSubstr("in vain for rank ")));
+      ++late;
+      while (late < 2) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    if (bootstrap->all_gather("here", Deadline(5000)).size() != 3) {
+      throw std::runtime_error("mixed up");
+    }
+  });
+  for (const auto& error : errors) EXPECT_EQ(message_of(error), "");
+}
+
 TEST(InProcess, GathersAndFails) {
   run_ranks(5, [](const std::shared_ptr<Bootstrap>& bootstrap) {
     for (int round = 0; round < 200; ++round) {
       const auto all =
           bootstrap->all_gather(std::to_string(index(bootstrap->seat()) + 5), Deadline(5000));
-      if (all != std::vector<std::string>{"5", "6", "7", "8", "9"})
+      if (!std::ranges::equal(all, std::vector<std::string>{"5", "6", "7", "8", "9"}))
         throw std::runtime_error("mixed up");
     }
   });

@@ -233,14 +233,14 @@ std::vector<std::shared_ptr<Bootstrap>> join(std::uint32_t ranks, std::uint16_t*
 }
 
 void expect_together(const std::vector<Shrunk>& all) {
-  std::vector<std::future<std::vector<std::string>>> gathering;
+  std::vector<std::future<Gathered>> gathering;
   for (const Shrunk& one : all) {
     gathering.push_back(std::async(std::launch::async, [&one] {
       return one.job->all_gather(std::to_string(index(one.job->seat())), kPatience);
     }));
   }
   for (auto& one : gathering) {
-    const std::vector<std::string> blobs = one.get();
+    const Gathered blobs = one.get();
     ASSERT_EQ(blobs.size(), all.size());
     for (std::size_t r = 0; r < blobs.size(); ++r) EXPECT_EQ(blobs[r], std::to_string(r));
   }

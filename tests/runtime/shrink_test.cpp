@@ -17,7 +17,7 @@ using ::testing::ThrowsMessage;
 
 /// Gathers over all of a job; what rank 0 got.
 std::string gathered(const std::vector<Shrunk>& all) {
-  std::vector<std::future<std::vector<std::string>>> gathering;
+  std::vector<std::future<Gathered>> gathering;
   for (const Shrunk& one : all) {
     gathering.push_back(std::async(std::launch::async, [&one] {
       return one.job->all_gather(std::to_string(index(one.job->seat())), Deadline(5000));

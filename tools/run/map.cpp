@@ -51,7 +51,8 @@ void check_map_here(const std::string& map, const Topology& network) {
 
 Mapped map_ranks(std::shared_ptr<runtime::Bootstrap> job, const Topology& network,
                  const std::string& map, runtime::Deadline deadline) {
-  const std::vector<std::string> hosts = job->all_gather(own_host(), deadline);
+  const runtime::Gathered told = job->all_gather(own_host(), deadline);
+  const std::vector<std::string> hosts(told.begin(), told.end());
   const std::vector<std::uint32_t> rank_of =
       for_flag("--map", [&] { return ranks_of(map, network, hosts); });
   Mapped mapped{std::move(job), std::vector<std::string>(hosts.size())};

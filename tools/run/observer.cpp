@@ -106,7 +106,7 @@ void Observer::collect_events(runtime::Bootstrap& job, runtime::Deadline deadlin
   const std::uint64_t lost = recorder_->lost();
   append(blob, std::span(&lost, 1));
   append(blob, recorder_->events());
-  const std::vector<std::string> all = job.all_gather(blob, deadline);
+  const runtime::Gathered all = job.all_gather(blob, deadline);
   if (job.seat() != runtime::Seat{0}) return;
   TracedIteration iteration;
   iteration.title = fmt::format("{} {} B {}", details.algorithm, details.key.bytes,

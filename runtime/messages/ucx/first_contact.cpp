@@ -129,7 +129,7 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     if (address.empty()) address = address_of(*peer.rail);
   }
   mine.emplace(kForAll, address_of(*rail_for_all_));
-  const std::vector<std::string> all = bootstrap.all_gather(pack(mine), deadline);
+  const Gathered all = bootstrap.all_gather(pack(mine), deadline);
   for (const std::string& one : all) {
     addresses_.push_back(find_address(one, kForAll).value_or(std::string()));
   }
@@ -148,7 +148,7 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
 }
 
 /// Before connections are made, which may take some ranks longer than others.
-void Ucx::answer_links(const std::vector<std::string>& all) {
+void Ucx::answer_links(const Gathered& all) {
   if (heartbeats_ == nullptr) return;
   for (Peer& peer : ucx_->peers) {
     const auto there = find_address(all[index(peer.seat)], heartbeat_name(self_));

@@ -57,7 +57,7 @@ class Ucx final : public Transport {
   void open_rails(const Host& own);
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
-  void answer_links(const std::vector<std::string>& all);
+  void answer_links(const Gathered& all);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   /// Whoever is no neighbour is met when something is first sent or awaited. \throws
   /// Error(Transport)
