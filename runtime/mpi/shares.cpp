@@ -109,7 +109,7 @@ MULTITREE_EXPORT int MPI_Allgatherv(const void* send, int send_count, MPI_Dataty
                                     MPI_Datatype recv_type, MPI_Comm comm) {
   const Plan plan =
       all_gather_v(send, send_count, send_type, {recv, counts, places, recv_type}, comm);
-  return plan.served() ? plan.run()
-                       : PMPI_Allgatherv(send, send_count, send_type, recv, counts, places,
-                                         recv_type, comm);
+  return plan.served()
+             ? plan.run()
+             : PMPI_Allgatherv(send, send_count, send_type, recv, counts, places, recv_type, comm);
 }
