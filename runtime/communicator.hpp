@@ -93,6 +93,8 @@ struct Call {
   std::optional<Rank> root = std::nullopt;
   /// What PreMulSum and Custom need.
   std::shared_ptr<const CustomOp> custom = nullptr;
+  /// Of a call that stands for several: a digest of them, which all ranks compare; else 0.
+  std::uint16_t several = 0;
 
   [[nodiscard]] const ReduceFunction* function() const {
     return custom == nullptr ? nullptr : &custom->function;

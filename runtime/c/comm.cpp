@@ -181,7 +181,7 @@ void Comm::drop_jobs() {
   if (communicator_ != nullptr) communicator_->abort(words());
   for (const std::shared_ptr<Job>& job : outstanding_) {
     job->request.reset();
-    job->state = Job::State::Failed;
+    job->end(Job::State::Failed);
   }
   outstanding_.clear();
 }
@@ -242,7 +242,7 @@ void Comm::start(const std::shared_ptr<Job>& job) {
   const Turn turn(*this);
   check_usable();
   run([&] { reap_streams(); });
-  job->state = Job::State::Running;
+  job->begin();
   try {
     run([&] {
       if (job->streamed()) return start_on_stream(*job);
@@ -252,7 +252,7 @@ void Comm::start(const std::shared_ptr<Job>& job) {
                                                        : job->where->start(job->prepared));
     });
   } catch (...) {
-    job->state = Job::State::Failed;
+    job->end(Job::State::Failed);
     throw;
   }
   outstanding_.push_back(job);
@@ -269,7 +269,7 @@ void Comm::progress() {
         continue;
       }
       job.request.reset();
-      job.state = Job::State::Done;
+      job.end(Job::State::Done);
       outstanding_.erase(outstanding_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   });

@@ -22,6 +22,7 @@
 namespace multitree::runtime::c {
 
 class Comm;
+class Together;
 
 /// A call, with a root if its collective has one, or an exchange, and where it is to run.
 struct CallSpec {
@@ -46,6 +47,12 @@ struct Job {
   Communicator* where = nullptr;  ///< where it was prepared; null before
   Prepared prepared;
   std::shared_ptr<Request> request;  ///< while it runs; a stream's may be waited for by many
+  std::shared_ptr<Together> together = nullptr;  ///< what it does for several others
+
+  /// It runs, and so do those that it runs for.
+  void begin();
+  /// It is over, and so are those that it ran for.
+  void end(State as);
 };
 
 /// The job that a communicator is to be made of.

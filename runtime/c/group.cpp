@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/c/together_internal.hpp"
+
 namespace multitree::runtime::c {
 namespace {
 
@@ -31,6 +33,16 @@ void run_together(const std::vector<std::function<void()>>& work, FirstError& er
   }
 }
 
+void start_one(const std::shared_ptr<Job>& job) {
+  try {
+    if (job->where == nullptr) job->comm->prepare(*job);
+  } catch (...) {
+    job->end(Job::State::Failed);
+    throw;
+  }
+  job->comm->start(job);
+}
+
 }  // namespace
 
 Group& Group::of_this_thread() {
@@ -52,19 +64,20 @@ void Group::start(const std::vector<Entry>& entries, const std::vector<Comm*>& c
     }
     return;
   }
-  const bool streamed =
-      std::ranges::any_of(entries, [](const Entry& entry) { return entry.job->streamed(); });
-  if (!streamed || comms.size() == 1) {
-    for (const Entry& entry : entries) error.run([&] { entry.job->comm->start(entry.job); });
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (const Entry& entry : entries) jobs.push_back(entry.job);
+  jobs = put_together(jobs);
+  if (comms.size() == 1 || std::ranges::none_of(jobs, &Job::streamed)) {
+    for (const auto& job : jobs) error.run([&] { start_one(job); });
     return;
   }
   // One on a stream may wait for the one before it, and so for another rank of this thread.
   std::vector<std::function<void()>> starting;
   for (Comm* const comm : comms) {
-    starting.emplace_back([&entries, comm] {
+    starting.emplace_back([&jobs, comm] {
       FirstError first;
-      for (const Entry& entry : entries) {
-        if (entry.job->comm.get() == comm) first.run([&] { comm->start(entry.job); });
+      for (const auto& job : jobs) {
+        if (job->comm.get() == comm) first.run([&] { start_one(job); });
       }
       first.rethrow();
     });

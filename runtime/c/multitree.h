@@ -317,7 +317,9 @@ MT_API mtResult_t mtBarrier(mtComm_t comm);
 
 /** Between the two, this thread's collectives (of one communicator or several) are only noted down;
  * the outermost mtGroupEnd() starts them all, waits for those that block, and returns the first
- * error. A wrong argument is returned at once and by mtGroupEnd(), which then starts nothing. */
+ * error. A wrong argument is returned at once and by mtGroupEnd(), which then starts nothing. Small
+ * collectives of one kind, type, operator, root and communicator travel as one (not on streams,
+ * with a device, persistent, or with an operator that was made): ranks must group them alike. */
 MT_API mtResult_t mtGroupStart(void);
 MT_API mtResult_t mtGroupEnd(void);
 

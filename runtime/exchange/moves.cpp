@@ -222,9 +222,9 @@ CommonCall common_call(const ExchangeCall& call) {
   CommonCall common{.type = call.type, .exchange = call.exchange};
   if (facts.pattern >= Pattern::ToRoot) common.root = call.peer;
   if (facts.reduces) common.op = call.op;
-  if (facts.common == Common::Each) common.count = call.sent.counts.front();
-  if (facts.common == Common::SumReceived) common.count = sum(call.received);
-  if (facts.common == Common::SumSent) common.count = sum(call.sent);
+  if (facts.common == Common::Each) common.set_count(call.sent.counts.front());
+  if (facts.common == Common::SumReceived) common.set_count(sum(call.received));
+  if (facts.common == Common::SumSent) common.set_count(sum(call.sent));
   return common;
 }
 

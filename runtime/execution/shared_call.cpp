@@ -15,7 +15,7 @@ namespace {
 
 std::string words_of_exchange(const SharedCall& call) {
   std::string words = fmt::format("{} of ", to_string(call.exchange));
-  if (call.count != 0) words += fmt::format("{} ", call.count);
+  if (call.count != 0) words += fmt::format("{} ", std::uint64_t{call.count});
   words += to_string(call.type);
   if (reduces(call.exchange)) words += fmt::format(", {}", to_string(call.op));
   return words;
@@ -23,10 +23,14 @@ std::string words_of_exchange(const SharedCall& call) {
 
 std::string words_of(const SharedCall& call, bool with_schedule) {
   if (call.exchange != Exchange::None) return words_of_exchange(call);
-  std::string words =
-      fmt::format("{} of {} {}", to_string(call.collective), call.count, to_string(call.type));
+  std::string words = fmt::format("{} of {} {}", to_string(call.collective),
+                                  std::uint64_t{call.count}, to_string(call.type));
   if (reduces(call.collective)) words += fmt::format(", {}", to_string(call.op));
   if (has_root(call.collective)) words += fmt::format(", root {}", call.root);
+  if (call.several != 0) {
+    words += fmt::format(", several of a group as one (which: {:04x})",
+                         static_cast<unsigned>(call.several));
+  }
   if (with_schedule) words += fmt::format(", schedule {:016x}", call.schedule);
   return words;
 }
@@ -34,11 +38,13 @@ std::string words_of(const SharedCall& call, bool with_schedule) {
 }  // namespace
 
 CommonCall common_call(const Call& call, Rank root) {
-  return {.count = call.count,
-          .root = has_root(call.collective) ? root : Rank{0},
-          .collective = call.collective,
-          .type = call.type,
-          .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
+  CommonCall common{.several = call.several,
+                    .root = has_root(call.collective) ? root : Rank{0},
+                    .collective = call.collective,
+                    .type = call.type,
+                    .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
+  common.set_count(call.count);
+  return common;
 }
 
 std::string_view name_of(const CommonCall& call) {
@@ -47,7 +53,7 @@ std::string_view name_of(const CommonCall& call) {
 
 std::uint32_t digest_of(const SharedCall& call) {
   const std::array<std::uint64_t, 4> words{
-      call.count, call.schedule, index(call.root),
+      call.count, call.schedule, std::uint64_t{call.several} << 32 | index(call.root),
       std::uint64_t{static_cast<std::uint8_t>(call.exchange)} << 24 |
           std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
           std::uint64_t{static_cast<std::uint8_t>(call.type)} << 8 |

@@ -14,13 +14,20 @@ namespace multitree::runtime {
 /// A call without what is a rank's own, its buffers. Where the collective has no root or does not
 /// reduce, these are 0 and Sum.
 struct CommonCall {
-  std::uint64_t count = 0;
+  static constexpr int kCountBits = 48;  ///< an address space has no more elements
+  std::uint64_t count : kCountBits = 0;
+  std::uint64_t several : 16 = 0;  ///< as in Call
   Rank root{};
   Collective collective{};
   DataType type{};
   ReduceOp op{};
   Exchange exchange{};  ///< if it is one: instead of the collective
   bool operator==(const CommonCall&) const = default;
+  /// As many as there can be where there are more.
+  void set_count(std::uint64_t elements) {
+    constexpr std::uint64_t kMost = (std::uint64_t{1} << kCountBits) - 1;
+    count = (elements < kMost ? elements : kMost) & kMost;
+  }
 };
 
 CommonCall common_call(const Call& call, Rank root);

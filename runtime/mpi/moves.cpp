@@ -118,6 +118,18 @@ Plan all_gather(const Function& function, const Side& send, Side recv, MPI_Comm 
               });
 }
 
+Plan all_to_all(const Function& function, Side send, Side recv, MPI_Comm comm) {
+  // All ranks do it in place or none.
+  if (send.in_place()) return decide(function, comm, {"in place"}, 0);
+  Plan plan = decide_by(function, recv, comm, kNoRoot, &send);
+  if (!plan.served()) return plan;
+  send.parts = recv.parts = plan.peer->size;
+  return move(std::move(plan), send, recv,
+              [](const void* from, void* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
+                return mtIAllToAll(from, to, each, mtUint8, on, nullptr, request);
+              });
+}
+
 Plan broadcast(const Function& function, const Side& side, int root, MPI_Comm comm) {
   Plan plan = decide_by(function, side, comm, root);
   if (!plan.served()) return plan;
@@ -192,6 +204,26 @@ MULTITREE_EXPORT int MPI_Iallgather(const void* send, int send_count, MPI_Dataty
   return plan.served() ? plan.begin(request)
                        : PMPI_Iallgather(send, send_count, send_type, recv, recv_count, recv_type,
                                          comm, request);
+}
+
+MULTITREE_EXPORT int MPI_Alltoall(const void* send, int send_count, MPI_Datatype send_type,
+                                  void* recv, int recv_count, MPI_Datatype recv_type,
+                                  MPI_Comm comm) {
+  const Plan plan = all_to_all(kAlltoall, {mutable_of(send), send_count, send_type},
+                               {recv, recv_count, recv_type}, comm);
+  return plan.served()
+             ? plan.run()
+             : PMPI_Alltoall(send, send_count, send_type, recv, recv_count, recv_type, comm);
+}
+
+MULTITREE_EXPORT int MPI_Ialltoall(const void* send, int send_count, MPI_Datatype send_type,
+                                   void* recv, int recv_count, MPI_Datatype recv_type,
+                                   MPI_Comm comm, MPI_Request* request) {
+  const Plan plan = all_to_all(kIalltoall, {mutable_of(send), send_count, send_type},
+                               {recv, recv_count, recv_type}, comm);
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Ialltoall(send, send_count, send_type, recv, recv_count, recv_type,
+                                        comm, request);
 }
 
 MULTITREE_EXPORT int MPI_Bcast(void* buffer, int count, MPI_Datatype type, int root,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The collectives that reduce.
-#include <algorithm>
+#include <climits>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -65,8 +65,8 @@ Plan reduce(const Function& function, const Reducing& call, int root) {
   return plan;
 }
 
-Plan reduce_scatter(const Function& function, const Reducing& call, const Reason& why_not = "") {
-  Reduced reduced = decide_reduction(function, call, why_not);
+Plan reduce_scatter(const Function& function, const Reducing& call) {
+  Reduced reduced = decide_reduction(function, call);
   Plan& plan = reduced.plan;
   if (!plan.served()) return plan;
   // In place, MPI wants the result at the front, where other ranks' input still is.
@@ -87,15 +87,34 @@ Plan reduce_scatter(const Function& function, const Reducing& call, const Reason
   return plan;
 }
 
-/// All ranks' counts, if they are the same.
-Reason wrong_counts(const int counts[], MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL || counts == nullptr) return "an argument that MPI refuses";
-  int inter = 0, size = 0;
-  PMPI_Comm_test_inter(comm, &inter);
-  PMPI_Comm_size(comm, &size);
-  if (inter != 0) return "intercommunicator";
-  const bool equal = std::all_of(counts, counts + size, [&](int one) { return one == counts[0]; });
-  return equal ? "" : "counts differ between ranks";
+/// The same with a count for each rank: decided by the mean shard, which all know.
+Plan reduce_scatter_v(const Function& function, Reducing call, const int counts[]) {
+  const CountsOfRanks all = counts_of_ranks(counts, call.comm);
+  const bool long_sum = all.sum > INT_MAX;
+  call.count = all.wrong.empty() && !long_sum ? static_cast<int>(all.sum / all.ranks) : 0;
+  Reduced reduced =
+      decide_reduction(function, call, long_sum ? "2^31 elements or more" : all.wrong);
+  Plan& plan = reduced.plan;
+  if (!plan.served()) return plan;
+  std::vector<std::size_t> shares;
+  for (int rank = 0; rank < all.ranks; ++rank) {
+    shares.push_back(static_cast<std::size_t>(counts[rank]) * reduced.reduction.parts);
+  }
+  void* to = call.recv;
+  if (call.send == MPI_IN_PLACE) {
+    const auto own = static_cast<std::size_t>(plan.peer->rank);
+    const auto shard = std::make_shared<std::vector<char>>(shares[own] * reduced.reduction.bytes);
+    to = shard->data();
+    plan.finish = [=] {
+      if (!shard->empty()) std::memcpy(call.recv, shard->data(), shard->size());
+      return MPI_SUCCESS;
+    };
+  }
+  plan.start = [=, reduction = reduced.reduction, comm = plan.peer->comm](mtRequest_t* request) {
+    return mtIReduceScatterv(call.input(), to, shares.data(), reduction.type, reduction.op, comm,
+                             nullptr, request);
+  };
+  return plan;
 }
 
 }  // namespace
@@ -145,8 +164,10 @@ MULTITREE_EXPORT int MPI_Ireduce_scatter_block(const void* send, void* recv, int
 
 MULTITREE_EXPORT int MPI_Reduce_scatter(const void* send, void* recv, const int counts[],
                                         MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  const Reason why_not = wrong_counts(counts, comm);
-  const int count = why_not.empty() ? counts[0] : 0;
-  const Plan plan = reduce_scatter(kReduceScatter, {send, recv, count, type, op, comm}, why_not);
+  const CountsOfRanks all = counts_of_ranks(counts, comm);
+  const bool even = all.wrong.empty() && all.equal;
+  const Plan plan =
+      even ? reduce_scatter(kReduceScatter, {send, recv, counts[0], type, op, comm})
+           : reduce_scatter_v(kReduceScatterv, {send, recv, 0, type, op, comm}, counts);
   return plan.served() ? plan.run() : PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
 }

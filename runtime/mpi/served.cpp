@@ -69,6 +69,24 @@ Reason wrong(MPI_Comm comm, MPI_Datatype type, int count) {
   return known ? "" : kRefused;
 }
 
+CountsOfRanks counts_of_ranks(const int counts[], MPI_Comm comm) {
+  CountsOfRanks of;
+  if (comm == MPI_COMM_NULL || counts == nullptr) {
+    of.wrong = kRefused;
+    return of;
+  }
+  int inter = 0;
+  PMPI_Comm_test_inter(comm, &inter);
+  PMPI_Comm_size(comm, &of.ranks);
+  if (inter != 0) of.wrong = "intercommunicator";  // the counts are of the other group's ranks
+  for (int rank = 0; of.wrong.empty() && rank < of.ranks; ++rank) {
+    if (counts[rank] < 0) of.wrong = kRefused;
+    of.sum += counts[rank];
+    of.equal = of.equal && counts[rank] == counts[0];
+  }
+  return of;
+}
+
 Plan decide(const Function& function, MPI_Comm comm, std::initializer_list<Reason> why_not,
             std::size_t bytes, int root) {
   watch_end();

@@ -27,8 +27,13 @@ inline constexpr std::size_t kOnDemand = SIZE_MAX;
 inline constexpr Function kAllreduce{"MPI_Allreduce", "allreduce", 65'536};
 inline constexpr Function kReduce{"MPI_Reduce", "reduce", kOnDemand};
 inline constexpr Function kReduceScatter{"MPI_Reduce_scatter", "reduce_scatter", 65'536};
+/// With counts that differ.
+inline constexpr Function kReduceScatterv{"MPI_Reduce_scatter", "reduce_scatter", kOnDemand};
 inline constexpr Function kReduceScatterBlock{"MPI_Reduce_scatter_block", "reduce_scatter", 65'536};
 inline constexpr Function kAllgather{"MPI_Allgather", "allgather", 65'536};
+inline constexpr Function kAllgatherv{"MPI_Allgatherv", "allgatherv", kOnDemand};
+inline constexpr Function kAlltoall{"MPI_Alltoall", "alltoall", kOnDemand};
+inline constexpr Function kIalltoall{"MPI_Ialltoall", "ialltoall", kOnDemand, false};
 inline constexpr Function kBcast{"MPI_Bcast", "bcast", kOnDemand};
 inline constexpr Function kGather{"MPI_Gather", "gather", kOnDemand};
 inline constexpr Function kScatter{"MPI_Scatter", "scatter", kOnDemand};
@@ -63,6 +68,15 @@ constexpr int kNoRoot = -1;
 /// own; `bytes`: what the function's least is compared to.
 Plan decide(const Function& function, MPI_Comm comm, std::initializer_list<Reason> why_not,
             std::size_t bytes, int root = kNoRoot);
+
+/// The counts of all ranks of a call with a count for each: why they cannot be read, and their sum.
+struct CountsOfRanks {
+  Reason wrong;
+  std::int64_t sum = 0;
+  int ranks = 0;
+  bool equal = true;
+};
+CountsOfRanks counts_of_ranks(const int counts[], MPI_Comm comm);
 
 /// What MPI refuses is MPI's to refuse, by the communicator's error handler.
 Reason wrong(MPI_Comm comm, MPI_Datatype type, int count);

@@ -106,6 +106,57 @@ static void later(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) 
   print_digest(" in place", v->out, v->count * sizeof(int));
 }
 
+/* Counts that differ, zero among them, and places with gaps, last rank first. */
+static void uneven(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) {
+  const int most = (int)v->count;
+  int me, size;
+  MPI_Comm_rank(comm, &me);
+  MPI_Comm_size(comm, &size);
+  int* const counts = malloc(2 * (size_t)size * sizeof(int));
+  int* const places = counts + size;
+  for (int r = 0; r < size; ++r) {
+    counts[r] = r % 3 == 1 ? 0 : most - r % 2 * (most / 2);
+    places[r] = (size - 1 - r) * most;
+  }
+  clear(v);
+  MPI_Allgatherv(v->in, counts[me], MPI_INT, v->out, counts, places, MPI_INT, comm);
+  show("allgatherv", v);
+  clear(v);
+  MPI_Allgatherv(v->in, counts[me], MPI_INT, v->out, counts, places, strided, comm);
+  show(" to strided", v);
+  clear(v);
+  memcpy(v->out + places[me], v->in, (size_t)counts[me] * sizeof(int));
+  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, v->out, counts, places, MPI_INT, comm);
+  show(" in place", v);
+  clear(v);
+  MPI_Reduce_scatter(v->in, v->out, counts, MPI_INT, MPI_SUM, comm);
+  show("reduce-scatter of uneven shares", v);
+  clear(v);
+  memcpy(v->out, v->in, v->whole * sizeof(int));
+  MPI_Reduce_scatter(MPI_IN_PLACE, v->out, counts, MPI_INT, MPI_MAX, comm);
+  memset(v->out + counts[me], 0, (2 * v->whole - (size_t)counts[me]) * sizeof(int));
+  show(" in place", v);
+  free(counts);
+}
+
+static void all_to_all(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) {
+  const int count = (int)v->count;
+  MPI_Request request;
+  clear(v);
+  MPI_Alltoall(v->in, count, MPI_INT, v->out, count, MPI_INT, comm);
+  show("all-to-all", v);
+  clear(v);
+  MPI_Alltoall(v->in, count, MPI_INT, v->out, count, strided, comm);
+  show(" to strided", v);
+  memcpy(v->out, v->in, v->whole * sizeof(int));
+  MPI_Alltoall(MPI_IN_PLACE, 0, MPI_INT, v->out, count, MPI_INT, comm);
+  show(" in place", v);
+  clear(v);
+  MPI_Ialltoall(v->in, count, strided, v->out, count, MPI_INT, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  show(" non-blocking", v);
+}
+
 void rooted(MPI_Comm comm, size_t count) {
   int size, me, root, turn;
   struct vectors v;
@@ -128,6 +179,8 @@ void rooted(MPI_Comm comm, size_t count) {
     reductions(&v, root, comm);
     gathers(&v, root, resized, comm);
   }
+  uneven(&v, resized, comm);
+  all_to_all(&v, resized, comm);
   later(&v, resized, comm);
   MPI_Type_free(&strided);
   MPI_Type_free(&resized);

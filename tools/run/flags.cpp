@@ -45,6 +45,13 @@ std::string check_seconds(const std::string& text) {
   return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
 }
 
+std::string check_progress(const std::string& text) {
+  const bool core = !text.empty() && text.size() < 6 &&
+                    std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+  if (core || text == "on" || text == "off") return {};
+  return fmt::format("expected on, off or the number of a core, got '{}'", text);
+}
+
 std::string check_seconds_or_0(const std::string& text) {
   const std::string error = check_seconds(text);
   return error.empty() || text == "0" ? std::string() : "expected 0 or" + error.substr(8);
@@ -80,6 +87,11 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")
       ->check(CLI::Validator(check_seconds, "", "seconds"))
       ->capture_default_str();
+  app.add_option(
+         "--progress", flags.progress,
+         "Who moves started collectives on while a rank is elsewhere: on (a thread), off, or "
+         "the number of a core for the thread (default: MULTITREE_PROGRESS, else on)")
+      ->check(CLI::Validator(check_progress, "", "progress"));
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
   app.add_option("--link-timeout", flags.link_timeout,
                  "Silence after which a link is dead, in seconds; 0: none is")
@@ -188,6 +200,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
+  options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
   options.communicator.link_timeout =
       runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));

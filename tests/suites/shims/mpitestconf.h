@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What configure would find for MPICH's tests on Linux. */
+#ifndef MULTITREE_MPITESTCONF_H
+#define MULTITREE_MPITESTCONF_H
+
+#define STDC_HEADERS 1
+#define HAVE_STDLIB_H 1
+#define HAVE_STDIO_H 1
+#define HAVE_STRING_H 1
+#define HAVE_UNISTD_H 1
+#define HAVE_STDARG_H 1
+#define HAVE_SYS_TIME_H 1
+#define HAVE_SYS_RESOURCE_H 1
+#define HAVE_LONG_LONG 1
+#define HAVE_LONG_LONG_INT 1
+#define HAVE_LONG_DOUBLE 1
+#define HAVE_FLOAT__COMPLEX 1
+#define HAVE_DOUBLE__COMPLEX 1
+#define HAVE__BOOL 1
+#define HAVE_INT8_T 1
+#define HAVE_INT16_T 1
+#define HAVE_INT32_T 1
+#define HAVE_INT64_T 1
+#define HAVE_UINT8_T 1
+#define HAVE_UINT16_T 1
+#define HAVE_UINT32_T 1
+#define HAVE_UINT64_T 1
+#define HAVE_MPI_WIN_CREATE 1
+#define HAVE_MPI_INIT_THREAD 1
+#define HAVE_MPI_INTEGER16 1
+#define HAVE_FLOAT 1
+#define MPI_IMPLEMENTATION 1
+#define THREAD_PACKAGE_INVALID 0
+#define THREAD_PACKAGE_NONE 1
+#define THREAD_PACKAGE_POSIX 2
+#define THREAD_PACKAGE_NAME THREAD_PACKAGE_POSIX
+
+#endif
