@@ -22,7 +22,10 @@ constexpr std::array kPolicies{
            "Poseidon (Zhang et al., ATC 2017)", "", run_wfbp},
     Policy{"ddp", "buckets in the order of the backward pass",
            "PyTorch DistributedDataParallel (Li et al., VLDB 2020)",
-           "bucket=25MiB: most bytes of a bucket; first=1MiB: of the first", run_ddp},
+           "bucket=25MiB: most bytes of a bucket, or search: as a search finds them; first=1MiB: "
+           "of the "
+           "first",
+           run_ddp},
     Policy{"horovod", "at every tick, what is ready, fused",
            "Horovod (Sergeev, Del Balso, 2018), its fusion buffer and cycle",
            "threshold=64MiB: most bytes that are fused; cycle=1ms: between two ticks", run_horovod},
@@ -37,7 +40,8 @@ constexpr std::array kPolicies{
     Policy{"dear",
            "reduce-scatters beside the backward pass, all-gathers beside the next forward one",
            "DeAR (Zhang et al., ICDCS 2023)",
-           "fusion=25MiB: most bytes of a group, or none; barrier=yes: all-gathers after the last "
+           "fusion=25MiB: most bytes of a group, none, or search: as a search finds them; "
+           "barrier=yes: all-gathers after the last "
            "reduce-scatter; no: where they fit in; ahead=all: all-gathers issued, or 1",
            run_dear},
     Policy{"fsdp", "parameters in shards: gathered before each pass, gradients scattered",

@@ -69,6 +69,60 @@ TEST(Policies, ThroughServersTakeTheirCosts) {
   }
 }
 
+/// DeAR by hand, groups ending behind the layers of these bits.
+double dear_with(const Model& model, const Costs& costs, std::uint64_t cuts) {
+  struct Group {
+    std::size_t first = 0, end = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Group> groups(1);
+  for (std::size_t l = 0; l < model.layers.size(); ++l) {
+    groups.back().end = l + 1;
+    groups.back().bytes += model.layers[l].bytes();
+    if ((cuts >> l & 1) != 0) groups.push_back({l + 1, l + 1, 0});
+  }
+  const std::vector<double> ready = ready_times(model);
+  double now = 0;
+  for (auto group = groups.rbegin(); group != groups.rend(); ++group) {
+    now = std::max(now, ready[group->first]) + costs.reduce_scatter.seconds(group->bytes);
+  }
+  double gathered = std::max(now, model.backward()), end = model.backward();
+  for (const Group& group : groups) {
+    gathered += costs.all_gather.seconds(group.bytes);
+    end = std::max(end, gathered);
+    for (std::size_t l = group.first; l < group.end; ++l) end += model.layers[l].forward;
+  }
+  return end;
+}
+
+/// Of a few layers every way to cut them is known.
+TEST(CutSearch, IsNeverWorseThanLimitsAndOftenTheBest) {
+  std::mt19937_64 random(3);
+  int best = 0, rounds = 0;
+  for (; rounds < 200; ++rounds) {
+    Model model{"random", {}};
+    for (std::uint64_t l = 1 + random() % 7; l > 0; --l) {
+      model.layers.push_back({"layer",
+                              static_cast<double>(random() % 20),
+                              static_cast<double>(random() % 40),
+                              {1 + random() % 100}});
+    }
+    const Costs costs = Costs::symmetric({static_cast<double>(random() % 30), 0.5});
+    const double found = seconds("dear?fusion=search", model, costs);
+    EXPECT_LE(found, seconds("dear", model, costs));
+    EXPECT_LE(found, seconds("dear?fusion=none", model, costs));
+    EXPECT_LE(seconds("ddp?bucket=search", model, costs), seconds("ddp", model, costs));
+    // A cut at every layer or not, as a limit that only those layers are told apart by.
+    double least = HUGE_VAL;
+    for (std::uint64_t cuts = 0; cuts < std::uint64_t{1} << (model.layers.size() - 1); ++cuts) {
+      least = std::min(least, dear_with(model, costs, cuts));
+    }
+    EXPECT_GE(found, least * (1 - 1e-12));
+    best += found <= least * (1 + 1e-12);
+  }
+  EXPECT_GE(best, rounds * 9 / 10);
+}
+
 TEST(Policies, SendEveryGradientOnce) {
   for (const Policy& policy : policies()) {
     std::uint64_t reduced = 0, gathered = 0;

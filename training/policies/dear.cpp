@@ -7,19 +7,12 @@
 #include <set>
 
 #include "training/channel_internal.hpp"
+#include "training/cut_search_internal.hpp"
 #include "training/gradients_internal.hpp"
 #include "training/policies_internal.hpp"
 
 namespace multitree::training {
 namespace {
-
-/// Groups in forward order.
-std::vector<Gradient> groups_of(const Model& model, const Spec& options) {
-  std::vector<Gradient> layers = layers_of(model);
-  std::ranges::reverse(layers);
-  if (options.get("fusion", "25MiB") == "none") return layers;
-  return fuse(layers, bytes_option(options, "fusion", "25MiB"));
-}
 
 Transfer gather_of(const Gradient& group, double issued) {
   Transfer gather = transfer_of(group, Collective::AllGather);
@@ -94,25 +87,48 @@ bool chosen(const Spec& options, std::string_view key, std::string_view yes, std
   return value == yes;
 }
 
-}  // namespace
+struct Options {
+  bool barrier = true, all_ahead = true;
+};
 
-Iteration run_dear(const Model& model, const Costs& costs, const Spec& options) {
-  const std::vector<Gradient> groups = groups_of(model, options);
-  const bool barrier = chosen(options, "barrier", "yes", "no");
-  const bool all_ahead = chosen(options, "ahead", "all", "1");
+Iteration run_groups(const Model& model, const Costs& costs, const std::vector<Gradient>& groups,
+                     const Options& options) {
   Channel channel(costs);
-  if (!barrier) {
+  if (!options.barrier) {
     Interleaving(groups, channel).run();
     return finish_apart(model, channel);
   }
   scatter_all(groups, channel);
   const double start = std::max(channel.free_at(), model.backward());
-  if (!all_ahead) {
+  if (!options.all_ahead) {
     gather_one_ahead(model, groups, start, channel);
   } else {
     for (const Gradient& group : groups) channel.run(gather_of(group, start));
   }
   return finish_apart(model, channel);
+}
+
+/// Groups in forward order.
+std::vector<Gradient> groups_of(const Model& model, const Costs& costs, const Options& options,
+                                const Spec& spec) {
+  std::vector<Gradient> layers = layers_of(model);
+  std::ranges::reverse(layers);
+  const std::string fusion = spec.get("fusion", "25MiB");
+  if (fusion == "none") return layers;
+  if (fusion == "search") {
+    return search_cuts(layers, [&](const std::vector<Gradient>& groups) {
+      return run_groups(model, costs, groups, options).seconds;
+    });
+  }
+  return fuse(layers, bytes_option(spec, "fusion", "25MiB"));
+}
+
+}  // namespace
+
+Iteration run_dear(const Model& model, const Costs& costs, const Spec& spec) {
+  const Options options{.barrier = chosen(spec, "barrier", "yes", "no"),
+                        .all_ahead = chosen(spec, "ahead", "all", "1")};
+  return run_groups(model, costs, groups_of(model, costs, options, spec), options);
 }
 
 }  // namespace multitree::training

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "training/channel_internal.hpp"
+#include "training/cut_search_internal.hpp"
 #include "training/gradients_internal.hpp"
 #include "training/policies_internal.hpp"
 
@@ -30,6 +31,12 @@ Iteration run_wfbp(const Model& model, const Costs& costs, const Spec&) {
 }
 
 Iteration run_ddp(const Model& model, const Costs& costs, const Spec& options) {
+  if (options.get("bucket", "25MiB") == "search") {
+    return in_order(model, costs,
+                    search_cuts(tensors_of(model), [&](const std::vector<Gradient>& groups) {
+                      return in_order(model, costs, groups).seconds;
+                    }));
+  }
   const std::uint64_t bucket = bytes_option(options, "bucket", "25MiB");
   return in_order(model, costs,
                   fuse(tensors_of(model), bucket, bytes_option(options, "first", "1MiB")));
