@@ -70,6 +70,46 @@ std::uint32_t depth_of(const Schedule& schedule) {
   return deepest;
 }
 
+/// Contributions to a value, and the messages that they were on.
+struct Travel {
+  std::uint64_t contributions = 0, messages = 0;
+};
+
+/// As ScheduleReport::mean_hops.
+double mean_hops(const Schedule& schedule) {
+  if (!reduces(schedule.collective)) return 0;
+  const std::size_t chunks = schedule.chunks.size();
+  std::vector<Travel> of(chunks * schedule.ranks, {1, 0});
+  const auto at = [&](std::uint32_t chunk, Rank rank) -> Travel& {
+    return of[chunk * std::size_t{schedule.ranks} + index(rank)];
+  };
+  const auto& all = schedule.transfers;
+  std::vector<Travel> sent;
+  for (std::size_t first = 0, end = 0; first < all.size(); first = end) {
+    sent.clear();
+    for (end = first; end < all.size() && all[end].step == all[first].step; ++end) {
+      sent.push_back(at(all[end].chunk, all[end].src));
+    }
+    for (std::size_t i = first; i < end; ++i) {
+      Travel& to = at(all[i].chunk, all[i].dst);
+      if (all[i].op == Op::Copy) {
+        to = sent[i - first];
+      } else {
+        to.contributions += sent[i - first].contributions;
+        to.messages += sent[i - first].messages + sent[i - first].contributions;
+      }
+    }
+  }
+  double sum = 0, weights = 0;
+  for (std::uint32_t c = 0; c < chunks; ++c) {
+    const Travel& whole = at(c, schedule.chunks[c].target);
+    const auto weight = static_cast<double>(schedule.chunks[c].weight);
+    sum += weight * static_cast<double>(whole.messages) / static_cast<double>(whole.contributions);
+    weights += weight;
+  }
+  return weights > 0 ? sum / weights : 0;
+}
+
 /// Whether no link carries more than its slots in any step.
 bool is_contention_free(const Schedule& schedule, const Topology& topology) {
   std::vector<std::uint32_t> uses(topology.num_links(), 0);
@@ -96,6 +136,7 @@ ScheduleReport make_report(const Schedule& schedule, const Topology& topology, c
   report.transfers = schedule.transfers.size();
   report.total_steps = schedule.num_steps();
   report.depth = depth_of(schedule);
+  report.mean_hops = mean_hops(schedule);
   report.contention_free = is_contention_free(schedule, topology);
   if (schedule.ranks > 0) {
     report.step_fraction = Exact(largest_chunk(schedule) / schedule.ranks).convert_to<double>();

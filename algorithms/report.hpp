@@ -27,6 +27,10 @@ struct ScheduleReport {
   /// buffer.
   double step_fraction = 0;
   std::uint32_t depth = 0;  ///< longest chain of dependent transfers of one chunk
+  /// Sums: on how many messages a rank's contribution travels until the result is whole, the mean
+  /// over ranks and bytes. Decides what is lost where messages are, and what rounding at each
+  /// message costs. 0 without sums.
+  double mean_hops = 0;
   bool contention_free = false;
   double predicted_seconds = 0;  ///< predict_time() at `bytes`, by the cost given
   double bound_seconds = 0;      ///< what the certificate proves, at `bytes`

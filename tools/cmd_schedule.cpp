@@ -85,6 +85,7 @@ ordered_json to_json(const Result& result, const Topology& topology, const Certi
           {"load_is_optimal", report.load == report.bound},
           {"step_fraction", report.step_fraction},
           {"depth", report.depth},
+          {"mean_hops", report.mean_hops},
           {"contention_free", report.contention_free},
           {"verified", true},
           {"bytes", report.bytes},

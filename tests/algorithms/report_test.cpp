@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "algorithms/certificate/certify.hpp"
+#include "algorithms/registry.hpp"
 #include "topologies/registry.hpp"
 #include "topologies/topology.hpp"
 
@@ -45,6 +46,25 @@ TEST(Report, AnExchangeIsComparedWithTheBoundAsAWhole) {
   EXPECT_EQ(report.bound_steps, 1U);
   EXPECT_EQ(report.bound_total_steps, 1U);
   EXPECT_EQ(report.bound_ratio, 1.0);
+}
+
+TEST(Report, ContributionsTravelAsFarAsTheirPaths) {
+  const auto hops = [](const char* network, const char* algorithm, Collective collective) {
+    const Topology topology = make_topology(network);
+    return make_report(make_schedule(algorithm, topology, collective), topology,
+                       compute_bounds(topology), certify(topology, collective).certificate, 1 << 20)
+        .mean_hops;
+  };
+  // A ring sums up one rank after the other; halving moves half of what is left, three times.
+  EXPECT_DOUBLE_EQ(hops("ring:8", "ring", Collective::AllReduce), 3.5);
+  EXPECT_DOUBLE_EQ(hops("ring:8", "ring", Collective::ReduceScatter), 3.5);
+  EXPECT_DOUBLE_EQ(hops("full:8", "halving-doubling", Collective::AllReduce), 1.5);
+  EXPECT_DOUBLE_EQ(hops("full:8", "recursive-doubling", Collective::AllReduce), 1.5);
+  EXPECT_EQ(hops("ring:8", "ring", Collective::AllGather), 0);
+  EXPECT_EQ(hops("mesh:1", "ring", Collective::AllReduce), 0);
+  // From a rank to all, itself included, it is 4 links in the mean.
+  EXPECT_GE(hops("torus:8x8", "multitree", Collective::AllReduce), 4);
+  EXPECT_LE(hops("torus:8x8", "multitree", Collective::AllReduce), 7);
 }
 
 TEST(Report, LargeWeightsAndOddBandwidthsDoNotOverflow) {
