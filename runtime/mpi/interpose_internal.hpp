@@ -64,8 +64,20 @@ Peer* known_peer_of(MPI_Comm comm);
 /// log. Any number of calls, of any thread, after MPI_Init.
 void watch_end();
 
-/// Moves MPI's own messages on.
-void advance_mpi();
+/// Moves MPI's own messages on, for one thread, by testing a request that nobody completes. A probe
+/// would not do: MPICH looks at the memory of MPI_COMM_SELF alone, and at nothing else where a
+/// message has come already.
+class MpiProgress {
+ public:
+  MpiProgress() = default;
+  MpiProgress(const MpiProgress&) = delete;
+  MpiProgress& operator=(const MpiProgress&) = delete;
+  ~MpiProgress();
+  void advance();
+
+ private:
+  MPI_Request never_ = MPI_REQUEST_NULL;  // made by the first call: most waits are over before
+};
 /// Waits for a started collective while MPI goes on as well: peers may wait for messages of this
 /// rank before they come here. Frees the request.
 mtResult_t finish(mtRequest_t request);

@@ -53,8 +53,9 @@ void end_all_peers() {
     for (Peer* const peer : peers) leave(*peer, "MPI is finalized");
   }
   // Other ranks may wait for messages of this one before they come here.
+  MpiProgress mpi;
   while (live > 0) {
-    advance_mpi();
+    mpi.advance();
     std::this_thread::sleep_for(kPeriod);
   }
 }

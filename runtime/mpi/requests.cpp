@@ -111,13 +111,20 @@ class PendingList {
   std::thread thread_;
 };
 
-/// What MPI_Wait() and its relatives say of a request that is complete.
-int on_query(void* state, MPI_Status* status) {
-  auto* const pending = static_cast<Pending*>(state);
+int on_query_nothing(void*, MPI_Status* status) {
   PMPI_Status_set_elements(status, MPI_BYTE, 0);
   PMPI_Status_set_cancelled(status, 0);
   status->MPI_SOURCE = MPI_UNDEFINED;
   status->MPI_TAG = MPI_UNDEFINED;
+  return MPI_SUCCESS;
+}
+
+int on_free_nothing(void*) { return MPI_SUCCESS; }
+
+/// What MPI_Wait() and its relatives say of a request that is complete.
+int on_query(void* state, MPI_Status* status) {
+  auto* const pending = static_cast<Pending*>(state);
+  on_query_nothing(nullptr, status);
   if (pending->failure.empty()) return MPI_SUCCESS;
   return raise(pending->call, pending->comm, pending->failure.c_str());
 }
@@ -158,26 +165,44 @@ void advance_pending() {
   }
 }
 
-void advance_mpi() {
-  int found = 0;
-  PMPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE);
+void MpiProgress::advance() {
+  int done = 0;
+  if (never_ == MPI_REQUEST_NULL) {
+    PMPI_Grequest_start(&on_query_nothing, &on_free_nothing, &on_cancel, nullptr, &never_);
+  }
+  PMPI_Test(&never_, &done, MPI_STATUS_IGNORE);
+}
+
+MpiProgress::~MpiProgress() {
+  if (never_ == MPI_REQUEST_NULL) return;
+  PMPI_Grequest_complete(never_);
+  PMPI_Wait(&never_, MPI_STATUS_IGNORE);
 }
 
 void finish_pending() {
+  MpiProgress mpi;
   while (any_pending()) {
     advance_pending();
-    advance_mpi();
+    mpi.advance();
   }
   PendingList::instance().stop();
 }
 
 mtResult_t finish(mtRequest_t request) {
-  constexpr unsigned kOwnTurns = 64;
+  // By time and not by turns: turns of a long wait sleep, and a peer may need MPI's next piece to
+  // get to this collective at all.
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kOwnTime{5};
   mtResult_t result = mtSuccess;
   int done = 0;
-  for (unsigned turn = 1; done == 0 && result == mtSuccess; ++turn) {
+  MpiProgress mpi;
+  Clock::time_point next = Clock::now() + kOwnTime;
+  while (true) {
     result = mtRequestTest(request, &done);
-    if (turn % kOwnTurns == 0) advance_mpi();
+    if (done != 0 || result != mtSuccess) break;
+    if (Clock::now() < next) continue;
+    mpi.advance();
+    next = Clock::now() + kOwnTime;
   }
   mtRequestFree(&request);
   return result;
