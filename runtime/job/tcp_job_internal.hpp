@@ -89,6 +89,8 @@ class Tcp final : public Bootstrap {
   bool rejoin(Origin host, Clock::time_point end);
   /// Whom to ask, first choice first.
   [[nodiscard]] std::vector<Origin> meeting_places() const;
+  /// This job, of the ranks `left` of an older one, moved to the coordinator of one of them.
+  Shrunk under_a_member(const Shrunk& left, Deadline deadline);
   /// Until it answers a wish to shrink or is lost. False: lost.
   bool await_survivors(Clock::time_point end, Deadline deadline);
 

@@ -120,8 +120,18 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const Seat> without) {
     refuse("not among the survivors it was told of");
   }
   const Seat seat{static_cast<std::uint32_t>(self - shrunk.survivors.begin())};
-  shrunk.job = std::shared_ptr<Tcp>(new Tcp(*this, shrunk, seat, epoch));
-  return shrunk;
+  const std::shared_ptr<Tcp> job(new Tcp(*this, shrunk, seat, epoch));
+  shrunk.job = job;
+  return job->host_is_left_out() ? job->under_a_member(shrunk, until(end)) : shrunk;
+}
+
+/// A rank that is left out takes its coordinator along when it ends, so its last word is who goes
+/// on: they meet again at one of theirs before that counts as a failure.
+Shrunk Tcp::under_a_member(const Shrunk& left, Deadline deadline) {
+  channel_.close();
+  Shrunk again = shrink(deadline, {});
+  for (Seat& survivor : again.survivors) survivor = left.survivors.at(index(survivor));
+  return again;
 }
 
 bool Tcp::await_survivors(Clock::time_point end, Deadline deadline) {

@@ -307,6 +307,28 @@ TEST(Election, KnowsDeadLinksStill) {
   }
 }
 
+/// As where its links have died: it stops, and nobody else notices when.
+TEST(Election, TheHostIsLeftOutAndEnds) {
+  auto all = join(4);
+  all[2]->report_dead_links(seats_at(3), seats_at(0, 1), "nothing from rank 3");
+  std::vector<std::future<Shrunk>> shrinking;
+  for (std::uint32_t rank = 1; rank < 4; ++rank) {
+    shrinking.push_back(std::async(std::launch::async, [job = all[rank]] {
+      const std::vector<Seat> host = seats_at(0);
+      return job->shrink(kPatience, host);
+    }));
+  }
+  std::vector<Shrunk> three;
+  for (auto& one : shrinking) three.push_back(one.get());
+  all[0].reset();
+  expect_together(three);
+  for (const Shrunk& one : three) {
+    EXPECT_EQ(one.survivors, seats_at(1, 2, 3));
+    EXPECT_EQ(one.dead_links, (std::vector<DeadLink>{{1_seat, 2_seat}}));
+    EXPECT_EQ(one.job->failure(), std::nullopt);
+  }
+}
+
 TEST(Election, OneIsLeft) {
   auto all = join(2);
   all[0].reset();
