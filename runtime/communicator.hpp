@@ -95,6 +95,10 @@ struct Call {
   std::shared_ptr<const CustomOp> custom = nullptr;
   /// Of a call that stands for several: a digest of them, which all ranks compare; else 0.
   std::uint16_t several = 0;
+  /// Where calls share a connection the least goes first, from message to message; small
+  /// collectives go before large ones whatever theirs is. Of this rank alone, and of messages
+  /// alone: on one host calls go in their order.
+  std::uint32_t priority = 0;
 
   [[nodiscard]] const ReduceFunction* function() const {
     return custom == nullptr ? nullptr : &custom->function;

@@ -38,7 +38,7 @@ MessageOperation::MessageOperation(std::shared_ptr<Engine> engine,
                                    call.op,
                                    call_.function(),
                                    active(recorder),
-                                   {urgency_of(layout_.whole), sequence}};
+                                   {urgency_of(layout_.whole), call.priority, sequence}};
   const Buffers buffers = prepare();
   execution_ = std::make_unique<Execution>(program_->program, buffers.input, buffers.data, context);
   engine_->add({execution_.get(), to_string(call.collective), sequence}, shared,

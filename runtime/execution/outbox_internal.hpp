@@ -22,9 +22,10 @@ enum class Urgency : std::uint8_t { Latency, Bulk };
 /// By the bytes of its vector.
 [[nodiscard]] Urgency urgency_of(std::uint64_t bytes);
 
-/// Who goes first: by class, then in the order of start.
+/// Who goes first: by class, then by the caller's word, then in the order of start.
 struct Turn {
   Urgency urgency = Urgency::Bulk;
+  std::uint32_t priority = 0;  ///< as in Call
   std::uint64_t sequence = 0;
   auto operator<=>(const Turn&) const = default;
 };

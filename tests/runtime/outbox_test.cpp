@@ -35,9 +35,9 @@ using Names = std::vector<std::string>;
 TEST(Outbox, GoesByClassThenByStartThenByTask) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
-  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
-  Noting small(outbox, "s", {Urgency::Latency, 3}, posted);
+  Noting first(outbox, "a", {Urgency::Bulk, 0, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 0, 2}, posted);
+  Noting small(outbox, "s", {Urgency::Latency, 0, 3}, posted);
   second.line.add(0, 100);
   first.line.add(7, 100);
   first.line.add(3, 100);
@@ -49,11 +49,27 @@ TEST(Outbox, GoesByClassThenByStartThenByTask) {
   EXPECT_EQ(posted, (Names{"b0", "s5", "a3", "a7"}));
 }
 
+TEST(Outbox, GoesByPriorityWithinAClass) {
+  Outbox outbox(kOneByOne);
+  Names posted;
+  Noting back(outbox, "back", {Urgency::Bulk, 7, 1}, posted);
+  Noting front(outbox, "front", {Urgency::Bulk, 0, 2}, posted);
+  Noting small(outbox, "small", {Urgency::Latency, 9, 3}, posted);
+  back.line.add(0, 100);
+  back.line.add(1, 100);
+  front.line.add(0, 100);
+  small.line.add(0, 100);
+  back.line.left(0);
+  small.line.left(0);
+  front.line.left(0);
+  EXPECT_EQ(posted, (Names{"back0", "small0", "front0", "back1"}));
+}
+
 TEST(Outbox, CollectivesShareOneWindow) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
-  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  Noting first(outbox, "a", {Urgency::Bulk, 0, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 0, 2}, posted);
   first.line.add(0, 60);
   second.line.add(0, 40);
   second.line.add(1, 1);
@@ -97,8 +113,8 @@ TEST(Outbox, APortGoesToASmallCollectiveFirst) {
   limits.one_port = true;
   Outbox outbox(limits);
   Names posted;
-  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted, 1_seat);
-  Noting small(outbox, "s", {Urgency::Latency, 2}, posted, 2_seat);
+  Noting large(outbox, "l", {Urgency::Bulk, 0, 1}, posted, 1_seat);
+  Noting small(outbox, "s", {Urgency::Latency, 0, 2}, posted, 2_seat);
   large.line.add(0, 100);
   large.line.add(1, 100);
   small.line.add(7, 100);
@@ -110,8 +126,8 @@ TEST(Outbox, APortGoesToASmallCollectiveFirst) {
 TEST(Outbox, WithRendezvousTheLowestOfEachCollectiveGoes) {
   Outbox outbox({.window_bytes = 100, .window_messages = 1});
   Names posted;
-  Noting first(outbox, "a", {Urgency::Latency, 1}, posted);
-  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  Noting first(outbox, "a", {Urgency::Latency, 0, 1}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 0, 2}, posted);
   first.line.add(4, 100);
   first.line.add(5, 100);
   second.line.add(9, 100);
@@ -122,7 +138,7 @@ TEST(Outbox, WithRendezvousTheLowestOfEachCollectiveGoes) {
 TEST(Outbox, ALargeOneWaitsWhileASmallOneMoves) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  Noting large(outbox, "l", {Urgency::Bulk, 0, 1}, posted);
   outbox.enter(Urgency::Latency);
   large.line.add(0, 100);
   EXPECT_TRUE(posted.empty());
@@ -134,7 +150,7 @@ TEST(Outbox, ALargeOneWaitsWhileASmallOneMoves) {
 TEST(Outbox, ALargeOneGoesOnWhereTheSmallOneIsStuck) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  Noting large(outbox, "l", {Urgency::Bulk, 0, 1}, posted);
   outbox.enter(Urgency::Latency);
   large.line.add(0, 100);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -148,7 +164,7 @@ TEST(Outbox, ALargeOneGoesOnWhereTheSmallOneIsStuck) {
 TEST(Outbox, SmallOnesDoNotHoldALargeOneBackForEver) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting large(outbox, "l", {Urgency::Bulk, 1}, posted);
+  Noting large(outbox, "l", {Urgency::Bulk, 0, 1}, posted);
   outbox.enter(Urgency::Latency);
   large.line.add(0, 100);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -163,9 +179,9 @@ TEST(Outbox, SmallOnesDoNotHoldALargeOneBackForEver) {
 TEST(Outbox, WhatEndsInTheMiddleGivesItsRoomBack) {
   Outbox outbox(kOneByOne);
   Names posted;
-  Noting second(outbox, "b", {Urgency::Bulk, 2}, posted);
+  Noting second(outbox, "b", {Urgency::Bulk, 0, 2}, posted);
   {
-    Noting first(outbox, "a", {Urgency::Bulk, 1}, posted);
+    Noting first(outbox, "a", {Urgency::Bulk, 0, 1}, posted);
     first.line.add(0, 100);
     first.line.add(1, 100);
   }
