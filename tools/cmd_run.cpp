@@ -3,9 +3,6 @@
 /// `multitree run`: executes schedules on real buffers, one process a rank, and times and checks
 /// them.
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -29,6 +26,7 @@
 #include "tools/run/links.hpp"
 #include "tools/run/map.hpp"
 #include "tools/run/observe_flags.hpp"
+#include "tools/run/processes.hpp"
 #include "tools/run/table.hpp"
 #include "tools/run/trial.hpp"
 #include "topologies/io/files.hpp"
@@ -283,34 +281,6 @@ int run_threads(const Plan& plan, const RunFlags& flags) {
   for (std::thread& thread : threads) thread.join();
   if (first_error) std::rethrow_exception(first_error);
   return *std::ranges::max_element(codes);
-}
-
-/// A copy of standard input that child processes can read, too.
-std::string keep_standard_input() {
-  const std::string text = read_file("-");
-  const int fd = memfd_create("schedule", 0);
-  std::size_t written = 0;
-  while (fd >= 0 && written < text.size()) {
-    const ssize_t count = write(fd, text.data() + written, text.size() - written);
-    if (count <= 0) break;
-    written += static_cast<std::size_t>(count);
-  }
-  if (written < text.size()) {
-    throw Error(ErrorCode::Io, "standard input: cannot be kept for the processes of the job");
-  }
-  return fmt::format("/proc/self/fd/{}", fd);
-}
-
-/// Those of this process, argv[0] included.
-std::vector<std::string> arguments() {
-  const std::string raw = read_file("/proc/self/cmdline");
-  std::vector<std::string> all;
-  for (std::size_t begin = 0; begin < raw.size();) {
-    const std::size_t end = std::min(raw.find('\0', begin), raw.size());
-    all.push_back(raw.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return all;
 }
 
 int run(RunFlags flags) {

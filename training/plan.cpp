@@ -6,7 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
+#include <set>
 
+#include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
 #include "training/policies.hpp"
 
@@ -42,6 +45,36 @@ void join_parts(std::vector<PlannedTransfer>& transfers) {
 }
 
 }  // namespace
+
+PlanSchedules::PlanSchedules(const Plan& plan, const Topology& topology, Time message)
+    : plan_(plan), topology_(topology), message_(message) {}
+
+const Schedule& PlanSchedules::of(Collective collective, std::uint64_t bytes) {
+  // Of a preemptive plan that of all gradients, as one packing of trees carries them all.
+  const std::uint64_t size = plan_.order == Order::Preemptive ? plan_.model.bytes() : bytes;
+  const std::string spec = told(plan_.algorithm, size, message_);
+  const auto [at, is_new] = made_.try_emplace({collective, spec});
+  if (is_new) at->second = make_schedule(spec, topology_, collective);
+  return at->second;
+}
+
+std::vector<SizedSchedules> PlanSchedules::all() {
+  std::map<Collective, std::set<std::uint64_t>> sizes;
+  for (const PlannedTransfer& transfer : plan_.transfers) {
+    sizes[transfer.collective].insert(transfer.bytes);
+  }
+  std::vector<SizedSchedules> lists;
+  for (const auto& [collective, of_it] : sizes) {
+    SizedSchedules& list = lists.emplace_back();
+    for (const std::uint64_t bytes : of_it) {
+      const Schedule& schedule = of(collective, bytes);
+      if (!list.empty() && list.back().schedule.algorithm == schedule.algorithm) list.pop_back();
+      list.push_back({schedule, bytes});
+    }
+    list.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
+  }
+  return lists;
+}
 
 Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
                std::string_view algorithm) {

@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "algorithms/tuning/plan.hpp"
 #include "nic/simulate.hpp"
 #include "topologies/topology.hpp"
 #include "training/costs.hpp"
@@ -44,6 +47,24 @@ struct Plan {
 /// \throws Error as simulate() of policies; Error(Unsupported) if a plan cannot say what it does.
 Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
                std::string_view algorithm);
+
+/// The schedules that the transfers of a plan run on: those that its algorithm makes for their
+/// sizes, each made when it is first asked for. \throws Error as make_schedule()
+class PlanSchedules {
+ public:
+  /// Both outlive this. \param message what a message costs a processor; where there is none, 0
+  PlanSchedules(const Plan& plan, const Topology& topology, Time message);
+  /// Stays where it is. \param bytes of the transfer
+  const Schedule& of(Collective collective, std::uint64_t bytes);
+  /// Of every collective of the plan, by size.
+  std::vector<SizedSchedules> all();
+
+ private:
+  const Plan& plan_;
+  const Topology& topology_;
+  Time message_;
+  std::map<std::pair<Collective, std::string>, Schedule> made_;
+};
 
 /// JSON: the network, the model, the transfers and the expected times.
 std::string write_json(const Plan& plan, const Topology& topology);

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 
-#include "algorithms/registry.hpp"
 #include "nic/jobs.hpp"
 #include "training/network_costs.hpp"
 #include "training/plan.hpp"
@@ -16,30 +14,11 @@ namespace {
 
 Time time_of(double seconds) { return Time{std::llround(seconds * 1e12)}; }
 
-/// The schedules of an algorithm, one for each collective and what the algorithm makes for a size:
-/// of a preemptive plan that of all gradients, as one packing of trees carries them all.
-class Schedules {
- public:
-  Schedules(const Plan& plan, const Topology& topology) : plan_(plan), topology_(topology) {}
-
-  const Schedule& of(Collective collective, std::uint64_t bytes) {
-    const std::uint64_t size = plan_.order == Order::Preemptive ? plan_.model.bytes() : bytes;
-    const std::string spec = told(plan_.algorithm, size, Time{});
-    const auto [at, is_new] = made_.try_emplace({collective, spec});
-    if (is_new) at->second = make_schedule(spec, topology_, collective);
-    return at->second;
-  }
-
- private:
-  const Plan& plan_;
-  const Topology& topology_;
-  std::map<std::pair<Collective, std::string>, Schedule> made_;  // whose places stay
-};
-
 /// The jobs of an iteration: backward passes, transfers, forward passes.
 class Jobs {
  public:
-  Jobs(const Plan& plan, const Topology& topology) : plan_(plan), schedules_(plan, topology) {
+  Jobs(const Plan& plan, const Topology& topology)
+      : plan_(plan), schedules_(plan, topology, Time{}) {
     const auto layers = static_cast<std::uint32_t>(plan.model.layers.size());
     for (std::uint32_t l = layers; l-- > 0;) add_pass("backward", l, plan.model.layers[l].backward);
     for (const PlannedTransfer& transfer : plan.transfers) add(transfer);
@@ -92,7 +71,7 @@ class Jobs {
 
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   const Plan& plan_;
-  Schedules schedules_;
+  PlanSchedules schedules_;
   std::vector<nic::Job> jobs_;
   std::uint32_t last_pass_ = kNone, last_transfer_ = kNone;
 };

@@ -9,10 +9,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "report/lanes.hpp"
-#include "report/trace.hpp"
 #include "tools/progress.hpp"
 #include "tools/train/setting.hpp"
+#include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
 #include "training/policies.hpp"
@@ -28,79 +27,32 @@ using training::SimulatedPlan;
 
 struct PlanFlags : TrainFlags {
   std::string policy = "priority", output, plan, trace, slow_ranks;
+  bool simulate = false;
 };
 
-std::string name_of(const PlannedTransfer& transfer, const training::Model& model) {
-  const std::string& first = model.layers[transfer.first].name;
-  const std::string& last = model.layers[transfer.last].name;
-  return fmt::format("{} {}{}", to_string(transfer.collective), first,
-                     first == last ? "" : " to " + last);
-}
-
-/// Rows of one group; what overlaps goes to further rows.
-class Timeline {
- public:
-  void add(const std::string& group, const std::string& row, const std::string& what,
-           const JobTime& time, std::uint64_t bytes) {
-    const double begin = time.begin * 1e9, end = time.end * 1e9;
-    const std::uint32_t track =
-        lanes_.track(group, row, static_cast<std::uint64_t>(std::llround(begin)),
-                     static_cast<std::uint64_t>(std::llround(end)));
-    trace_.add_span(track, what, begin, end, {{"bytes", bytes}});
+/// The plan with the times that it takes when it is carried out on the network as a whole.
+Plan with_simulated_times(Plan plan, const Topology& topology, const PlanFlags& flags) {
+  const Progress progress("simulating the plan on " + topology.name());
+  const SimulatedPlan times = simulate_plan(plan, topology, nic::parse_model(flags.simulator));
+  plan.seconds = times.seconds;
+  for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
+    plan.transfers[t].begin = times.transfers[t].begin;
+    plan.transfers[t].end = times.transfers[t].end;
   }
-  [[nodiscard]] std::string json() const { return trace_.to_json(); }
-
- private:
-  report::Trace trace_;
-  report::Lanes lanes_{trace_};
-};
-
-/// `times` of the plan's transfers, and of its passes.
-std::string timeline_of(const Plan& plan, const SimulatedPlan& times) {
-  Timeline timeline;
-  const std::vector<training::Layer>& layers = plan.model.layers;
-  for (std::size_t l = layers.size(); l-- > 0;) {
-    timeline.add("computing", "passes", "backward " + layers[l].name, times.backward[l], 0);
-  }
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    timeline.add("computing", "passes", "forward " + layers[l].name, times.forward[l], 0);
-  }
-  std::vector<std::size_t> order(plan.transfers.size());
-  for (std::size_t t = 0; t < order.size(); ++t) order[t] = t;
-  std::ranges::stable_sort(order, {}, [&](std::size_t t) { return times.transfers[t].begin; });
-  for (const std::size_t t : order) {
-    timeline.add("network", "transfers", name_of(plan.transfers[t], plan.model), times.transfers[t],
-                 plan.transfers[t].bytes);
-  }
-  return timeline.json();
-}
-
-/// What a plan expects of itself.
-SimulatedPlan expected_of(const Plan& plan, const training::Costs& costs) {
-  SimulatedPlan times{.seconds = plan.seconds, .transfers = {}, .backward = {}, .forward = {}};
-  for (const PlannedTransfer& transfer : plan.transfers) {
-    times.transfers.push_back({transfer.begin, transfer.end});
-  }
-  const std::vector<double> ready = training::ready_times(plan.model);
-  const std::vector<double> runs = training::simulate(plan.policy, plan.model, costs).runs;
-  for (std::size_t l = 0; l < ready.size(); ++l) {
-    const training::Layer& layer = plan.model.layers[l];
-    times.backward.push_back({ready[l] - layer.backward, ready[l]});
-    times.forward.push_back({runs[l], runs[l] + layer.forward});
-  }
-  return times;
+  return plan;
 }
 
 int run_plan(const PlanFlags& flags) {
   const training::Model model = load_model(flags);
   const Topology topology = needed_network(flags);
   const Setting setting = setting_of(flags, model);
-  const Plan plan = for_flag("--policy", [&] {
+  Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);
   });
+  if (flags.simulate) plan = with_simulated_times(std::move(plan), topology, flags);
   write_file(flags.output, write_json(plan, topology));
   if (!flags.trace.empty()) {
-    write_file(flags.trace, timeline_of(plan, expected_of(plan, setting.costs)));
+    write_file(flags.trace, timeline_of(plan, {{"", expected_of(plan)}}));
   }
   if (flags.output == "-" || flags.trace == "-") return kOk;
   print(fmt::format("{}: {} of {} on {}, {} transfers, {} expected, at least {}\n", flags.output,
@@ -170,7 +122,7 @@ int run_simulate(const PlanFlags& flags) {
   const SimulatedPlan times = simulate_plan(file.plan, topology, simulator,
                                             parse_slowness(flags.slow_ranks, topology.num_ranks()));
   if (!flags.trace.empty()) {
-    write_file(flags.trace, timeline_of(file.plan, times));
+    write_file(flags.trace, timeline_of(file.plan, {{"", times}}));
     if (flags.trace == "-") return kOk;
   }
   flags.json ? print_json(json_of(file.plan, times)) : print_simulated(file.plan, times, topology);
@@ -185,6 +137,9 @@ Command add_train_plan(CLI::App& train) {
   add_model_flags(*app, *flags);
   app->add_option("-p,--policy", flags->policy, "Policy with its options")->capture_default_str();
   add_cost_flags(*app, *flags);
+  app->add_flag(
+      "--simulate", flags->simulate,
+      "Expect what a simulation of the whole plan takes, not what transfers one by one do");
   app->add_option("-o,--output", flags->output, "The plan, JSON ('-': standard output)")
       ->required();
   app->add_option("--trace", flags->trace, "Write the expected timeline here, for Perfetto");

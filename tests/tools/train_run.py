@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`multitree train run`: the same parameters under every policy, plans carried out, wrong plans refused, deaths told.
+
+usage: train_run.py MULTITREE
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+DEADLINE = 240
+ALL_REDUCES = ["bsp", "wfbp", "ddp?bucket=16KiB&first=1KiB", "horovod?cycle=100us", "mg-wfbp",
+               "bytescheduler?partition=4KB&credit=16KB", "priority"]
+HALVES = ["dear?fusion=none", "dear?fusion=16KiB", "dear?fusion=16KiB&barrier=no"]
+MODEL = """name,params,forward,backward
+front,20000+200,3ms,4ms
+middle,0,1ms,1ms
+wide,60001,2ms,5ms
+back,3000+30,2ms,3ms
+"""
+
+
+def run(program, *arguments):
+    return subprocess.run([program, "train", *arguments], capture_output=True, text=True, timeout=DEADLINE, check=False)
+
+
+def expect(condition, what, result):
+    if not condition:
+        sys.exit(f"expected {what}\nexit code {result.returncode}\n{result.stdout[-1500:]}{result.stderr[-1500:]}")
+
+
+def rows(program, *arguments):
+    result = run(program, "run", "--json", *arguments)
+    expect(result.returncode == 0, "success", result)
+    return json.loads(result.stdout)["policies"], result
+
+
+def same_parameters(program):
+    """Where sums of an element do not depend on what it travels with, neither do parameters."""
+    def agree(what, policies, *arguments):
+        found, result = rows(program, "--learner", "mlp?hidden=40", "-p", ",".join(policies), "--batch", "4", "--rate",
+                             "0.005", *arguments)
+        digests = {row["parameters"] for row in found}
+        expect(len(found) == len(policies) and len(digests) == 1, f"one digest with {what}, got {digests}", result)
+        expect(found[0]["loss"][-1] < 0.7 * found[0]["loss"][0], f"loss to fall with {what}", result)
+        return digests
+
+    of_two = agree("2 ranks", ALL_REDUCES + HALVES, "-t", "ring:2", "--host", "-n", "1000")
+    of_four = agree("4 ranks", ALL_REDUCES + HALVES, "-t", "mesh:2x2", "--host", "-n", "150")
+    expect(of_two != of_four, "other numbers of ranks to have other parameters", run(program, "--help"))
+    agree("8 ranks", ALL_REDUCES + HALVES, "-t", "torus:4x2", "--host", "-n", "60")
+    tree = "allreduce-optimal?trees=1&segments=1"
+    agree("messages", ALL_REDUCES, "-t", "mesh:2x2", "-a", tree, "-n", "60")
+    agree("one rank", ALL_REDUCES, "--np", "1", "-n", "60")
+
+
+def learners(program, directory):
+    for learner in ("logistic", "lenet5", "transformer?width=16&blocks=1"):
+        found, result = rows(program, "--learner", learner, "-p", "priority,dear", "-t", "ring:3", "-n", "40", "--batch",
+                             "8", "--rate", "0.02")
+        for row in found:
+            expect(row["loss"][-1] < 0.97 * row["loss"][0], f"{learner}'s loss to fall", result)
+    table = os.path.join(directory, "samples.csv")
+    with open(table, "w", encoding="ascii") as file:
+        file.writelines(f"{i % 16},{(3 * i) % 16},{i % 2}\n" for i in range(64))
+    found, result = rows(program, "--learner", "logistic", "--data", table, "--sorted", "--np", "2", "-n", "5")
+    expect(len(found[0]["loss"]) == 8, "a loss for each forward pass", result)
+
+
+def plans(program, directory):
+    model = os.path.join(directory, "model.csv")
+    with open(model, "w", encoding="ascii") as file:
+        file.write(MODEL)
+    files = []
+    for number, policy in enumerate(ALL_REDUCES + HALVES):
+        files.append(os.path.join(directory, f"{number}.json"))
+        made = run(program, "plan", "-t", "mesh:2x2", "-m", model, "-p", policy, "-o", files[-1])
+        expect(made.returncode == 0, "a plan", made)
+    for where in ([], ["--host"], ["-a", "multitree"]):
+        found, result = rows(program, *files, "-n", "4", *where)
+        expect([row["policy"] for row in found] == ALL_REDUCES + HALVES, "all plans", result)
+        for row in found:
+            expect(row["median_seconds"] >= 0.999 * 0.021, "no iteration shorter than its passes", result)
+    trace = os.path.join(directory, "trace.json")
+    result = run(program, "run", files[-1], "-n", "2", "--trace", trace)
+    expect(result.returncode == 0, "a trace", result)
+    with open(trace, encoding="utf-8") as file:
+        text = file.read()
+    for words in ("rank 0: computing", "expected: network", "reduce-scatter", "backward wide"):
+        expect(words in text, f"'{words}' in the trace", result)
+    wrong_plans(program, directory, files[1])
+
+
+def wrong_plans(program, directory, file):
+    """A plan that loses gradients, or sends some twice, is refused before any process starts."""
+    with open(file, encoding="utf-8") as one:
+        plan = json.load(one)
+    changed = os.path.join(directory, "changed.json")
+
+    def refused(what, words, change):
+        copy = json.loads(json.dumps(plan))
+        change(copy)
+        with open(changed, "w", encoding="utf-8") as one:
+            json.dump(copy, one)
+        result = run(program, "run", changed)
+        expect(result.returncode == 3 and words in result.stderr, f"{what} to be refused with '{words}'", result)
+
+    refused("a missing transfer", "expected transfers of", lambda p: p["transfers"].pop())
+    refused("a smaller one", "expected transfers of", lambda p: p["transfers"][0].update(bytes=4))
+    # As many bytes in all, but not of the layers that they are said to be of.
+    refused("a transfer of other layers", "fewer",
+            lambda p: p["transfers"][0].update(layers=p["transfers"][-1]["layers"]))
+
+
+def death(program):
+    """All others end, and say who has died."""
+    job = subprocess.Popen([program, "train", "run", "--learner", "mlp", "-t", "ring:4", "-n", "1000000", "-T", "10"],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    children = []
+    end = time.monotonic() + DEADLINE
+    while len(children) < 4 and time.monotonic() < end:
+        time.sleep(0.1)
+        found = subprocess.run(["pgrep", "-P", str(job.pid)], capture_output=True, text=True, check=False).stdout
+        children = [int(word) for word in found.split()]
+    time.sleep(2)
+    os.kill(max(children), signal.SIGKILL)
+    try:
+        out, err = job.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        job.kill()
+        sys.exit("a job with a dead rank did not end")
+    if job.returncode != 4 or "died" not in err:
+        sys.exit(f"expected exit code 4 and who died, got {job.returncode}\n{out}{err}")
+
+
+def main():
+    program, = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        same_parameters(program)
+        learners(program, directory)
+        plans(program, directory)
+    death(program)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree train run`: iterations on real ranks, of plans or of networks that learn.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "algorithms/cost.hpp"
+#include "algorithms/registry.hpp"
+#include "runtime/job/launcher.hpp"
+#include "tools/progress.hpp"
+#include "tools/run/check.hpp"
+#include "tools/run/processes.hpp"
+#include "tools/train/run/player.hpp"
+#include "tools/train/run/report.hpp"
+#include "tools/train/setting.hpp"
+#include "tools/train/timeline.hpp"
+#include "topologies/io/files.hpp"
+#include "topologies/units.hpp"
+#include "training/network_costs.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using nlohmann::ordered_json;
+using runtime::Bootstrap;
+using training::Plan;
+using training::SimulatedPlan;
+
+struct RunTrainFlags : TrainFlags {
+  std::vector<std::string> plans;
+  std::string learner, policies = "priority", data, trace, run_algorithm;
+  std::uint32_t iterations = 10, warmup = 2, processes = 0;
+  std::uint64_t seed = 1;
+  double timeout = 30;
+  Teaching teaching;
+  bool host = false, sorted = false;
+};
+
+/// What all ranks know before they meet.
+struct Lesson {
+  std::vector<Topology> network;  ///< one
+  std::vector<Plan> plans;        ///< of files; none: of the learner
+  std::unique_ptr<training::DataSet> data;
+};
+
+std::unique_ptr<training::DataSet> data_for(const RunTrainFlags& flags) {
+  const auto shards = flags.sorted ? training::Shards::Sorted : training::Shards::Mixed;
+  if (flags.data.empty() && flags.learner.starts_with("transformer")) {
+    return training::make_sequences(32, 32, flags.seed);
+  }
+  if (flags.data.empty()) return training::make_clusters(28, 10, flags.seed, shards);
+  return training::read_samples(flags.data, flags.seed, shards);
+}
+
+/// What does not fit is to be said once, before there are processes. \throws Error naming the flag
+void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
+  const auto learner = for_flag("--learner", [&] {
+    return training::make_learner(flags.learner, lesson.data->shape(), flags.seed);
+  });
+  const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
+  for (const std::string& policy : split_list(flags.policies)) {
+    static_cast<void>(for_flag("--policy", [&] {
+      return training::make_plan(policy, untimed_model(*learner), costs, flags.algorithm);
+    }));
+  }
+}
+
+Lesson lesson_of(const RunTrainFlags& flags) {
+  Lesson lesson;
+  const bool learns = !flags.learner.empty();
+  if (learns != flags.plans.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "train run: expected either files of 'train plan' or --learner, got " +
+                    std::string(learns ? "both" : "neither"));
+  }
+  for (const std::string& file : flags.plans) {
+    training::PlanFile read = training::parse_iteration_plan(read_file(file), file);
+    static_cast<void>(stretches_of(read.plan));
+    if (lesson.network.empty()) {
+      lesson.network.push_back(std::move(read.topology));
+    } else if (read.topology != lesson.network.front()) {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("{}: expected the network of {}, {}, found {}", file, flags.plans[0],
+                              lesson.network.front().name(), read.topology.name()));
+    }
+    lesson.plans.push_back(std::move(read.plan));
+  }
+  if (learns) {
+    NetworkFlags network = flags.network;
+    if (network.topology.empty()) {
+      network.topology = fmt::format("full:{}", std::max(flags.processes, 1U));
+    }
+    lesson.network.push_back(load_network(network));
+    lesson.data = for_flag("--data", [&] { return data_for(flags); });
+    check_learning(flags, lesson);
+  }
+  static_cast<void>(for_flag("--algorithm", [&] { return told(flags.algorithm, 1, Time{}); }));
+  return lesson;
+}
+
+/// Collective: what rank 0 says.
+std::string told_by_first(Bootstrap& job, const std::string& text, runtime::Deadline deadline) {
+  return job.all_gather(job.seat() == runtime::Seat{0} ? text : std::string(), deadline)[0];
+}
+
+/// Collective: plans for the learner, with the times that rank 0 has measured.
+std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& lesson,
+                                    Bootstrap& job, runtime::Deadline deadline) {
+  const Topology& topology = lesson.network.front();
+  std::string texts;
+  if (job.seat() == runtime::Seat{0}) {
+    const auto learner = training::make_learner(flags.learner, lesson.data->shape(), flags.seed);
+    const training::Model model = measured_model(*learner, *lesson.data, flags.teaching);
+    const nic::Model simulator =
+        for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
+    const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
+    const training::Costs costs =
+        training::network_costs(topology, flags.algorithm, simulator, call);
+    ordered_json all = ordered_json::array();
+    for (const std::string& policy : split_list(flags.policies)) {
+      const Plan plan = for_flag(
+          "--policy", [&] { return training::make_plan(policy, model, costs, flags.algorithm); });
+      all.push_back(write_json(plan, topology));
+    }
+    texts = all.dump();
+  }
+  std::vector<Plan> plans;
+  for (const auto& text : ordered_json::parse(told_by_first(job, texts, deadline))) {
+    plans.push_back(training::parse_iteration_plan(text.get<std::string>(), flags.learner).plan);
+  }
+  return plans;
+}
+
+/// Collective: numbers of all ranks, combined one by one.
+template <typename Combine>
+std::vector<double> combined(Bootstrap& job, const std::vector<double>& own,
+                             runtime::Deadline deadline, const Combine& combine) {
+  std::vector<double> all(own.size());
+  const std::size_t bytes = own.size() * sizeof(double);
+  const std::string blob(reinterpret_cast<const char*>(own.data()), bytes);
+  const runtime::Gathered blobs = job.all_gather(blob, deadline);
+  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
+    std::vector<double> values(own.size());
+    std::memcpy(values.data(), blobs[rank].data(), std::min(bytes, blobs[rank].size()));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = rank == 0 ? values[i] : combine(all[i], values[i]);
+    }
+  }
+  return all;
+}
+
+void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
+                   Result& outcome) {
+  std::vector<double> own;
+  for (const Pupil::Grade& grade : pupil.grades()) {
+    own.insert(own.end(), {grade.loss, grade.accuracy});
+  }
+  const std::vector<double> sums = combined(job, own, deadline, std::plus<>());
+  for (std::size_t i = 0; i + 1 < sums.size(); i += 2) {
+    outcome.grades.push_back({sums[i] / job.size(), sums[i + 1] / job.size()});
+  }
+}
+
+/// Collective. \throws Error(Transport) unless all ranks have the same parameters.
+std::uint64_t common_digest(Bootstrap& job, std::span<const float> parameters,
+                            runtime::Deadline deadline) {
+  const std::uint64_t own = digest(kDigestStart, parameters.data(), parameters.size_bytes());
+  const runtime::Gathered all = job.all_gather(fmt::format("{:016x}", own), deadline);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw Error(ErrorCode::Transport,
+                fmt::format("parameters differ: rank 0 has digest {}, rank {} has {}", all[0], rank,
+                            all[rank]));
+  }
+  return own;
+}
+
+/// One rank's part in a plan.
+class Play {
+ public:
+  Play(const RunTrainFlags& flags, const Lesson& lesson, std::shared_ptr<Bootstrap> job)
+      : flags_(flags),
+        lesson_(lesson),
+        job_(std::move(job)),
+        deadline_(static_cast<std::int64_t>(flags.timeout * 1000)) {}
+
+  Result of(const Plan& plan) {
+    runtime::CommunicatorOptions options;
+    options.timeout = deadline_;
+    options.host_path = flags_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
+    std::vector<SizedSchedules> schedules;
+    if (!flags_.host) schedules = schedules_of(plan);
+    runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), options);
+    const auto rank = index(communicator.rank());
+    if (flags_.learner.empty()) {
+      const auto worker = emulated_worker(plan.model, rank, communicator.size());
+      return play(plan, communicator, *worker);
+    }
+    const auto learner = training::make_learner(flags_.learner, lesson_.data->shape(), flags_.seed);
+    Pupil pupil(*learner, *lesson_.data, flags_.teaching, rank, communicator.size());
+    Result outcome = play(plan, communicator, pupil);
+    gather_grades(*job_, pupil, deadline_, outcome);
+    outcome.digest = common_digest(*job_, learner->parameters(), deadline_);
+    return outcome;
+  }
+
+ private:
+  [[nodiscard]] std::vector<SizedSchedules> schedules_of(const Plan& plan) const {
+    Plan named = plan;
+    if (!flags_.run_algorithm.empty()) named.algorithm = flags_.run_algorithm;
+    if (job_->size() == 1) return {};
+    return training::PlanSchedules(named, lesson_.network.front(), kMessageOverhead).all();
+  }
+
+  Result play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
+    Result outcome;
+    std::vector<double> own;
+    {
+      // Longer than a transfer may be silent: what it says names the peer.
+      Player player(plan, communicator, worker, 2 * deadline_ + std::chrono::seconds(1));
+      communicator.barrier();
+      player.begin();
+      for (std::uint32_t i = 0; i < flags_.warmup + flags_.iterations; ++i) {
+        outcome.last = player.iterate();
+        if (i >= flags_.warmup) own.push_back(outcome.last.seconds);
+      }
+    }
+    outcome.seconds =
+        combined(*job_, own, deadline_, [](double a, double b) { return std::max(a, b); });
+    return outcome;
+  }
+
+  const RunTrainFlags& flags_;
+  const Lesson& lesson_;
+  std::shared_ptr<Bootstrap> job_;
+  runtime::Deadline deadline_;
+};
+
+int run_rank(const RunTrainFlags& flags, const Lesson& lesson, std::shared_ptr<Bootstrap> job) {
+  const runtime::Deadline deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+  try {
+    const std::vector<Plan> plans =
+        lesson.plans.empty() ? plans_for_learner(flags, lesson, *job, 4 * deadline) : lesson.plans;
+    std::vector<Result> outcomes;
+    Play play(flags, lesson, job);
+    for (const Plan& plan : plans) outcomes.push_back(play.of(plan));
+    if (job->seat() != runtime::Seat{0}) return kOk;
+    const Topology& topology = lesson.network.front();
+    std::vector<ResultRow> rows;
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+      const double bound = certify_iteration(plans[p].model, topology).bound.seconds;
+      rows.push_back({&plans[p], &outcomes[p], bound});
+    }
+    if (!flags.trace.empty()) {
+      write_file(flags.trace,
+                 timeline_of(plans.front(), {{"expected: ", expected_of(plans.front())},
+                                             {"rank 0: ", outcomes.front().last}}));
+      if (flags.trace == "-") return kOk;
+    }
+    if (!flags.json) {
+      print_rows(rows,
+                 {.iterations = flags.iterations,
+                  .warmup = flags.warmup,
+                  .host = flags.host,
+                  .learns = !flags.learner.empty(),
+                  .batch = flags.teaching.batch},
+                 topology);
+      return kOk;
+    }
+    ordered_json json = {{"network", topology.name()}, {"ranks", topology.num_ranks()}};
+    for (const ResultRow& row : rows) json["policies"].push_back(json_of(row));
+    print_json(json);
+    return kOk;
+  } catch (const std::exception& error) {
+    job->report_failure(error.what());  // the others are not to wait for this one
+    throw;
+  }
+}
+
+int run(RunTrainFlags flags) {
+  if (!flags.trace.empty()) check_writable(flags.trace);
+  const auto check_ranks = [&](const Lesson& lesson, std::uint32_t processes) {
+    const std::uint32_t ranks = lesson.network.front().num_ranks();
+    if (processes == 0 || processes == ranks) return;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("train run: expected {} processes, one for each rank of {}, got {}",
+                            ranks, lesson.network.front().name(), processes));
+  };
+  if (runtime::started_by_launcher()) {
+    const auto job = runtime::make_bootstrap(
+        {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
+    if (flags.processes == 0) flags.processes = job->size();
+    const Lesson lesson = lesson_of(flags);
+    check_ranks(lesson, job->size());
+    return run_rank(flags, lesson, job);
+  }
+  // What is wrong with the request is found here, once, before any process is started.
+  const Lesson lesson = lesson_of(flags);
+  check_ranks(lesson, flags.processes);
+  const std::uint32_t ranks = lesson.network.front().num_ranks();
+  if (ranks == 1) return run_rank(flags, lesson, runtime::make_bootstrap());
+  const runtime::Deadline grace(static_cast<std::int64_t>(flags.timeout * 1000) + 5000);
+  return runtime::launch_local(ranks, arguments(), {.grace = grace, .program = {}});
+}
+
+}  // namespace
+
+Command add_train_run(CLI::App& train) {
+  auto flags = std::make_shared<RunTrainFlags>();
+  CLI::App* app = train.add_subcommand(
+      "run", "Carry iterations out on real ranks: of plans, or of a network that learns");
+  app->add_option("plan", flags->plans,
+                  "Files of 'train plan', for one network: computing is sleeping");
+  app->add_option("--learner", flags->learner,
+                  "Instead of a plan: logistic, mlp?hidden=512&depth=2, lenet5, or "
+                  "transformer?width=64&blocks=2&heads=4");
+  app->add_option("-p,--policy", flags->policies, "Policies for the learner, by commas")
+      ->capture_default_str();
+  add_network_flags(*app, flags->network)->required(false);
+  app->add_option("-a,--algorithm", flags->run_algorithm,
+                  "Of the collectives; by default the plan's, for a learner allreduce-optimal");
+  app->add_flag("--host", flags->host,
+                "Collectives in the memory of one host, which all ranks share, without messages");
+  app->add_option("-n,--iterations", flags->iterations, "Iterations that are timed")
+      ->check(number_from(1, 1 << 20))
+      ->capture_default_str();
+  app->add_option("-w,--warmup", flags->warmup, "And those before them")
+      ->check(number_from(0, 1 << 20))
+      ->capture_default_str();
+  app->add_option("--np", flags->processes, "Processes, where no network says how many")
+      ->check(number_from(1, 1 << 16));
+  app->add_option("--batch", flags->teaching.batch, "Samples of a learner, a rank and iteration")
+      ->check(number_from(1, 1 << 16))
+      ->capture_default_str();
+  app->add_option("--rate", flags->teaching.rate, "Of learning")->capture_default_str();
+  app->add_option("--momentum", flags->teaching.momentum, "Of its steps")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app->add_option("--data", flags->data,
+                  "Samples, a line each: numbers and a label, with commas; by default made up");
+  app->add_flag("--sorted", flags->sorted, "Each rank has samples of few labels");
+  app->add_option("--seed", flags->seed, "Of data and parameters")->capture_default_str();
+  app->add_option("-T,--timeout", flags->timeout, "Longest wait without any progress, in seconds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--trace", flags->trace,
+                  "Write the last iteration of the first policy beside its plan, for Perfetto");
+  app->add_flag("--json", flags->json, "Print JSON");
+  return {app, [flags] {
+            RunTrainFlags wanted = *flags;
+            if (!wanted.run_algorithm.empty()) wanted.algorithm = wanted.run_algorithm;
+            return run(std::move(wanted));
+          }};
+}
+
+}  // namespace multitree::tools

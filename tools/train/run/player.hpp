@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Plays plans of iterations on real ranks.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "runtime/communicator.hpp"
+#include "tools/train/run/worker.hpp"
+#include "training/plan.hpp"
+
+namespace multitree::tools {
+
+/// The gradients that a transfer carries, in numbers; several that carry parts of a layer follow
+/// each other from its end.
+struct Stretch {
+  std::size_t begin = 0, count = 0;
+};
+/// By transfer. \throws Error(InvalidInput) unless gradients are numbers of 4 bytes and all layers
+/// are carried once: by an all-reduce, or by a reduce-scatter and an all-gather alike.
+std::vector<Stretch> stretches_of(const training::Plan& plan);
+
+/// One rank's part in iterations of a plan. The passes run in the thread that calls; a thread of
+/// its own gives transfers to the communicator in the order of the plan, which is the same at all
+/// ranks, as soon as their gradients are there.
+class Player {
+ public:
+  /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
+  /// for a transfer
+  Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
+         std::chrono::milliseconds patience);
+  ~Player();
+  Player(const Player&) = delete;
+  Player& operator=(const Player&) = delete;
+
+  /// Before the first iteration: a forward pass.
+  void begin();
+  /// A backward pass and the forward pass behind it, with everything between them. \returns when
+  /// what took place at this rank. \throws what transfers and passes throw
+  training::SimulatedPlan iterate();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void conduct();
+  void conduct_serial();
+  void conduct_preemptive();
+  /// Until this rank's are there. False: there is no more to do.
+  bool await_gradients(std::size_t transfer);
+  runtime::Request start(std::size_t transfer);
+  void finish(std::size_t transfer);
+  runtime::Call call_of(std::size_t transfer);
+  /// For a pass; true if it had to be waited for.
+  bool await(std::size_t layer);
+  [[nodiscard]] double now() const;
+
+  const training::Plan& plan_;
+  runtime::Communicator& communicator_;
+  Worker& worker_;
+  std::chrono::milliseconds patience_;
+  std::vector<Stretch> stretches_;
+  std::vector<std::vector<float>> padded_, shards_;  ///< by transfer; of a pair in the first's
+  std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself
+
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable changed_;
+  std::uint64_t iteration_ = 0;  ///< that is under way; 0: none
+  bool stopping_ = false;
+  std::exception_ptr error_;       ///< of the thread
+  std::size_t backward_from_ = 0;  ///< gradients of layers from here on are there
+  std::vector<bool> done_;         ///< by transfer
+  Clock::time_point begin_;        ///< of the iteration
+  training::SimulatedPlan times_;
+  std::thread conductor_;
+};
+
+}  // namespace multitree::tools

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What computes beside the transfers of an iteration.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "training/learners/learner.hpp"
+#include "training/model.hpp"
+
+namespace multitree::tools {
+
+/// The passes of one rank, layer by layer. \throws Error where gradients or sums are wrong.
+class Worker {
+ public:
+  Worker() = default;
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  virtual ~Worker() = default;
+
+  /// Of all layers, in forward order, without gaps: this rank's behind backward(), sums over all
+  /// ranks before forward().
+  virtual std::span<float> gradients() = 0;
+  virtual void backward(std::size_t layer) = 0;
+  /// \param sums whether there are sums to be used: not before the first backward pass
+  virtual void forward(std::size_t layer, bool sums) = 0;
+  /// It has waited for a transfer: the time until now is not its own.
+  virtual void waited() {}
+};
+
+/// Sleeps as long as the layers of `model` take, so that the network counts and the processor does
+/// not. Gradients are whole numbers, and every sum is checked. \pre gradients of 4 bytes
+std::unique_ptr<Worker> emulated_worker(const training::Model& model, std::uint32_t rank,
+                                        std::uint32_t ranks);
+
+/// How learners are taught.
+struct Teaching {
+  std::size_t batch = 32;  ///< samples a rank and iteration
+  float rate = 0.05F, momentum = 0.9F;
+};
+
+/// A learner and the data of its rank; remembers the loss of every forward pass.
+class Pupil final : public Worker {
+ public:
+  /// All three outlive this.
+  Pupil(training::Learner& learner, const training::DataSet& data, const Teaching& teaching,
+        std::uint32_t rank, std::uint32_t ranks)
+      : learner_(learner), data_(data), teaching_(teaching), rank_(rank), ranks_(ranks) {}
+
+  std::span<float> gradients() override { return learner_.gradients(); }
+  void backward(std::size_t layer) override { learner_.backward(layer); }
+  void forward(std::size_t layer, bool sums) override;
+
+  struct Grade {
+    double loss = 0, accuracy = 0;
+  };
+  [[nodiscard]] std::span<const Grade> grades() const { return grades_; }
+
+ private:
+  training::Learner& learner_;
+  const training::DataSet& data_;
+  Teaching teaching_;
+  std::uint32_t rank_, ranks_;
+  std::vector<Grade> grades_;
+};
+
+/// A learner as policies see it, with layers that take no time.
+training::Model untimed_model(const training::Learner& learner);
+/// The same: layers with measured times, medians of a few passes. Changes
+/// nothing but what the passes leave behind.
+training::Model measured_model(training::Learner& learner, const training::DataSet& data,
+                               const Teaching& teaching);
+
+}  // namespace multitree::tools
