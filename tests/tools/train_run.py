@@ -58,6 +58,22 @@ def same_parameters(program):
     agree("one rank", ALL_REDUCES, "--np", "1", "-n", "60")
 
 
+def rounds(program):
+    """Policies that average now and then learn as well, do the same again, and end with the same parameters on all ranks
+    (or the program says that they differ)."""
+    policies = ["pipe-sgd", "local-sgd?every=4", "cocod", "diloco?every=10", "diloco?every=10&fragments=3"]
+    arguments = ["--learner", "mlp?hidden=40", "-p", ",".join(policies), "-t", "ring:3", "--host", "-n", "60", "--batch",
+                 "8", "--rate", "0.005"]
+    found, result = rows(program, *arguments)
+    again, _ = rows(program, *arguments)
+    for row, same in zip(found, again):
+        expect(row["loss"][-1] < 0.8 * row["loss"][0], f"the loss of {row['policy']} to fall", result)
+        expect(row["parameters"] == same["parameters"], f"{row['policy']} to do the same again", result)
+    paced, result = rows(program, "--learner", "logistic", "-p", "bsp,cocod", "--np", "1", "-n", "10", "--pace", "4ms")
+    for row in paced:
+        expect(row["median_seconds"] >= 0.9 * 0.004, "passes that last as long as they are to", result)
+
+
 def learners(program, directory):
     for learner in ("logistic", "lenet5", "transformer?width=16&blocks=1"):
         found, result = rows(program, "--learner", learner, "-p", "priority,dear", "-t", "ring:3", "-n", "40", "--batch",
@@ -142,6 +158,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         same_parameters(program)
         learners(program, directory)
+        rounds(program)
         plans(program, directory)
     death(program)
 

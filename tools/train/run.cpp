@@ -4,23 +4,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "runtime/job/launcher.hpp"
 #include "tools/progress.hpp"
-#include "tools/run/check.hpp"
 #include "tools/run/processes.hpp"
+#include "tools/train/run/play.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/report.hpp"
+#include "tools/train/run/rounds.hpp"
 #include "tools/train/setting.hpp"
 #include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
 #include "training/network_costs.hpp"
+#include "training/policies.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -28,11 +28,10 @@ namespace {
 using nlohmann::ordered_json;
 using runtime::Bootstrap;
 using training::Plan;
-using training::SimulatedPlan;
 
 struct RunTrainFlags : TrainFlags {
   std::vector<std::string> plans;
-  std::string learner, policies = "priority", data, trace, run_algorithm;
+  std::string learner, policies = "priority", data, trace, run_algorithm, pace;
   std::uint32_t iterations = 10, warmup = 2, processes = 0;
   std::uint64_t seed = 1;
   double timeout = 30;
@@ -47,6 +46,10 @@ struct Lesson {
   std::unique_ptr<training::DataSet> data;
 };
 
+runtime::Deadline deadline_of(const RunTrainFlags& flags) {
+  return runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+}
+
 std::unique_ptr<training::DataSet> data_for(const RunTrainFlags& flags) {
   const auto shards = flags.sorted ? training::Shards::Sorted : training::Shards::Mixed;
   if (flags.data.empty() && flags.learner.starts_with("transformer")) {
@@ -56,15 +59,46 @@ std::unique_ptr<training::DataSet> data_for(const RunTrainFlags& flags) {
   return training::read_samples(flags.data, flags.seed, shards);
 }
 
+/// Collective: what rank 0 says.
+std::string told_by_first(Bootstrap& job, const std::string& text, runtime::Deadline deadline) {
+  return job.all_gather(job.seat() == runtime::Seat{0} ? text : std::string(), deadline)[0];
+}
+
+/// Passes take the same parts of `seconds` as of what they took.
+void set_pace(training::Model& model, double seconds) {
+  const double factor = seconds / (model.forward() + model.backward());
+  for (training::Layer& layer : model.layers) {
+    layer.forward *= factor;
+    layer.backward *= factor;
+  }
+}
+
+/// Of a policy without a plan: an all-reduce of everything, and how long its iterations take.
+Plan plan_of(const std::string& policy, const training::Model& model, const training::Costs& costs,
+             const std::string& algorithm) {
+  if (!has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
+  Plan plan = training::make_plan("bsp", model, costs, algorithm);
+  plan.policy = policy;
+  plan.seconds = training::simulate(policy, model, costs).seconds;
+  return plan;
+}
+
 /// What does not fit is to be said once, before there are processes. \throws Error naming the flag
 void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   const auto learner = for_flag("--learner", [&] {
     return training::make_learner(flags.learner, lesson.data->shape(), flags.seed);
   });
+  if (!flags.pace.empty()) {
+    static_cast<void>(for_flag("--pace", [&] { return parse_time(flags.pace); }));
+  }
+  if (!flags.trace.empty() && has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--trace: expected a policy first that has plans, got " + flags.policies);
+  }
   const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
   for (const std::string& policy : split_list(flags.policies)) {
     static_cast<void>(for_flag("--policy", [&] {
-      return training::make_plan(policy, untimed_model(*learner), costs, flags.algorithm);
+      return plan_of(policy, untimed_model(*learner), costs, flags.algorithm);
     }));
   }
 }
@@ -102,11 +136,6 @@ Lesson lesson_of(const RunTrainFlags& flags) {
   return lesson;
 }
 
-/// Collective: what rank 0 says.
-std::string told_by_first(Bootstrap& job, const std::string& text, runtime::Deadline deadline) {
-  return job.all_gather(job.seat() == runtime::Seat{0} ? text : std::string(), deadline)[0];
-}
-
 /// Collective: plans for the learner, with the times that rank 0 has measured.
 std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& lesson,
                                     Bootstrap& job, runtime::Deadline deadline) {
@@ -114,7 +143,8 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
   std::string texts;
   if (job.seat() == runtime::Seat{0}) {
     const auto learner = training::make_learner(flags.learner, lesson.data->shape(), flags.seed);
-    const training::Model model = measured_model(*learner, *lesson.data, flags.teaching);
+    training::Model model = measured_model(*learner, *lesson.data, flags.teaching);
+    if (!flags.pace.empty()) set_pace(model, parse_time(flags.pace).seconds());
     const nic::Model simulator =
         for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
     const double call = for_flag("--call", [&] { return parse_time(flags.call); }).seconds();
@@ -122,8 +152,8 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
         training::network_costs(topology, flags.algorithm, simulator, call);
     ordered_json all = ordered_json::array();
     for (const std::string& policy : split_list(flags.policies)) {
-      const Plan plan = for_flag(
-          "--policy", [&] { return training::make_plan(policy, model, costs, flags.algorithm); });
+      const Plan plan =
+          for_flag("--policy", [&] { return plan_of(policy, model, costs, flags.algorithm); });
       all.push_back(write_json(plan, topology));
     }
     texts = all.dump();
@@ -135,125 +165,34 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
   return plans;
 }
 
-/// Collective: numbers of all ranks, combined one by one.
-template <typename Combine>
-std::vector<double> combined(Bootstrap& job, const std::vector<double>& own,
-                             runtime::Deadline deadline, const Combine& combine) {
-  std::vector<double> all(own.size());
-  const std::size_t bytes = own.size() * sizeof(double);
-  const std::string blob(reinterpret_cast<const char*>(own.data()), bytes);
-  const runtime::Gathered blobs = job.all_gather(blob, deadline);
-  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
-    std::vector<double> values(own.size());
-    std::memcpy(values.data(), blobs[rank].data(), std::min(bytes, blobs[rank].size()));
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      all[i] = rank == 0 ? values[i] : combine(all[i], values[i]);
-    }
-  }
-  return all;
+PlayOptions play_options(const RunTrainFlags& flags) {
+  return {.algorithm = flags.run_algorithm,
+          .host = flags.host,
+          .iterations = flags.iterations,
+          .warmup = flags.warmup,
+          .timeout = deadline_of(flags),
+          .learner = flags.learner,
+          .seed = flags.seed,
+          .teaching = flags.teaching,
+          .paced = !flags.pace.empty()};
 }
 
-void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
-                   Result& outcome) {
-  std::vector<double> own;
-  for (const Pupil::Grade& grade : pupil.grades()) {
-    own.insert(own.end(), {grade.loss, grade.accuracy});
-  }
-  const std::vector<double> sums = combined(job, own, deadline, std::plus<>());
-  for (std::size_t i = 0; i + 1 < sums.size(); i += 2) {
-    outcome.grades.push_back({sums[i] / job.size(), sums[i + 1] / job.size()});
-  }
-}
-
-/// Collective. \throws Error(Transport) unless all ranks have the same parameters.
-std::uint64_t common_digest(Bootstrap& job, std::span<const float> parameters,
-                            runtime::Deadline deadline) {
-  const std::uint64_t own = digest(kDigestStart, parameters.data(), parameters.size_bytes());
-  const runtime::Gathered all = job.all_gather(fmt::format("{:016x}", own), deadline);
-  for (std::size_t rank = 1; rank < all.size(); ++rank) {
-    if (all[rank] == all[0]) continue;
-    throw Error(ErrorCode::Transport,
-                fmt::format("parameters differ: rank 0 has digest {}, rank {} has {}", all[0], rank,
-                            all[rank]));
-  }
-  return own;
-}
-
-/// One rank's part in a plan.
-class Play {
- public:
-  Play(const RunTrainFlags& flags, const Lesson& lesson, std::shared_ptr<Bootstrap> job)
-      : flags_(flags),
-        lesson_(lesson),
-        job_(std::move(job)),
-        deadline_(static_cast<std::int64_t>(flags.timeout * 1000)) {}
-
-  Result of(const Plan& plan) {
-    runtime::CommunicatorOptions options;
-    options.timeout = deadline_;
-    options.host_path = flags_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
-    std::vector<SizedSchedules> schedules;
-    if (!flags_.host) schedules = schedules_of(plan);
-    runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), options);
-    const auto rank = index(communicator.rank());
-    if (flags_.learner.empty()) {
-      const auto worker = emulated_worker(plan.model, rank, communicator.size());
-      return play(plan, communicator, *worker);
-    }
-    const auto learner = training::make_learner(flags_.learner, lesson_.data->shape(), flags_.seed);
-    Pupil pupil(*learner, *lesson_.data, flags_.teaching, rank, communicator.size());
-    Result outcome = play(plan, communicator, pupil);
-    gather_grades(*job_, pupil, deadline_, outcome);
-    outcome.digest = common_digest(*job_, learner->parameters(), deadline_);
-    return outcome;
-  }
-
- private:
-  [[nodiscard]] std::vector<SizedSchedules> schedules_of(const Plan& plan) const {
-    Plan named = plan;
-    if (!flags_.run_algorithm.empty()) named.algorithm = flags_.run_algorithm;
-    if (job_->size() == 1) return {};
-    return training::PlanSchedules(named, lesson_.network.front(), kMessageOverhead).all();
-  }
-
-  Result play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
-    Result outcome;
-    std::vector<double> own;
-    {
-      // Longer than a transfer may be silent: what it says names the peer.
-      Player player(plan, communicator, worker, 2 * deadline_ + std::chrono::seconds(1));
-      communicator.barrier();
-      player.begin();
-      for (std::uint32_t i = 0; i < flags_.warmup + flags_.iterations; ++i) {
-        outcome.last = player.iterate();
-        if (i >= flags_.warmup) own.push_back(outcome.last.seconds);
-      }
-    }
-    outcome.seconds =
-        combined(*job_, own, deadline_, [](double a, double b) { return std::max(a, b); });
-    return outcome;
-  }
-
-  const RunTrainFlags& flags_;
-  const Lesson& lesson_;
-  std::shared_ptr<Bootstrap> job_;
-  runtime::Deadline deadline_;
-};
-
-int run_rank(const RunTrainFlags& flags, const Lesson& lesson, std::shared_ptr<Bootstrap> job) {
-  const runtime::Deadline deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
+             const std::shared_ptr<Bootstrap>& job) {
+  const runtime::Deadline deadline = deadline_of(flags);
   try {
     const std::vector<Plan> plans =
         lesson.plans.empty() ? plans_for_learner(flags, lesson, *job, 4 * deadline) : lesson.plans;
     std::vector<Result> outcomes;
-    Play play(flags, lesson, job);
+    const PlayOptions options = play_options(flags);
+    Play play(options, lesson.network.front(), lesson.data.get(), job);
     for (const Plan& plan : plans) outcomes.push_back(play.of(plan));
     if (job->seat() != runtime::Seat{0}) return kOk;
     const Topology& topology = lesson.network.front();
     std::vector<ResultRow> rows;
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const double bound = certify_iteration(plans[p].model, topology).bound.seconds;
-      rows.push_back({&plans[p], &outcomes[p], bound});
+      rows.push_back({&plans[p], &outcomes[p], bound, !has_rounds(plans[p].policy)});
     }
     if (!flags.trace.empty()) {
       write_file(flags.trace,
@@ -291,8 +230,7 @@ int run(RunTrainFlags flags) {
                             ranks, lesson.network.front().name(), processes));
   };
   if (runtime::started_by_launcher()) {
-    const auto job = runtime::make_bootstrap(
-        {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
+    const auto job = runtime::make_bootstrap({.deadline = deadline_of(flags)});
     if (flags.processes == 0) flags.processes = job->size();
     const Lesson lesson = lesson_of(flags);
     check_ranks(lesson, job->size());
@@ -303,7 +241,7 @@ int run(RunTrainFlags flags) {
   check_ranks(lesson, flags.processes);
   const std::uint32_t ranks = lesson.network.front().num_ranks();
   if (ranks == 1) return run_rank(flags, lesson, runtime::make_bootstrap());
-  const runtime::Deadline grace(static_cast<std::int64_t>(flags.timeout * 1000) + 5000);
+  const runtime::Deadline grace = deadline_of(flags) + std::chrono::seconds(5);
   return runtime::launch_local(ranks, arguments(), {.grace = grace, .program = {}});
 }
 
@@ -336,10 +274,12 @@ Command add_train_run(CLI::App& train) {
   app->add_option("--batch", flags->teaching.batch, "Samples of a learner, a rank and iteration")
       ->check(number_from(1, 1 << 16))
       ->capture_default_str();
-  app->add_option("--rate", flags->teaching.rate, "Of learning")->capture_default_str();
-  app->add_option("--momentum", flags->teaching.momentum, "Of its steps")
+  app->add_option("--rate", flags->teaching.steps.rate, "Of learning")->capture_default_str();
+  app->add_option("--momentum", flags->teaching.steps.momentum, "Of its steps")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
+  app->add_option("--pace", flags->pace,
+                  "What the passes of an iteration take at least: a learner's sleep until then");
   app->add_option("--data", flags->data,
                   "Samples, a line each: numbers and a label, with commas; by default made up");
   app->add_flag("--sorted", flags->sorted, "Each rank has samples of few labels");

@@ -12,7 +12,6 @@
 namespace multitree::tools {
 namespace {
 
-using training::JobTime;
 using training::Plan;
 using training::PlannedTransfer;
 

@@ -33,8 +33,8 @@ ordered_json json_of(const ResultRow& row) {
                        {"bound_seconds", row.bound},
                        {"median_seconds", took},
                        {"over_expected", took / row.plan->seconds},
-                       {"over_bound", took / row.bound},
                        {"seconds", row.outcome->seconds}};
+  if (row.bound_holds) json["over_bound"] = took / row.bound;
   if (row.outcome->grades.empty()) return json;
   for (const Pupil::Grade& grade : row.outcome->grades) {
     json["loss"].push_back(grade.loss);
@@ -63,7 +63,7 @@ void print_rows(const std::vector<ResultRow>& rows, const RunWords& run, const T
     table.push_back({row.plan->policy, milliseconds(row.plan->seconds), milliseconds(took),
                      milliseconds(least), milliseconds(most),
                      fmt::format("{:.3f}", took / row.plan->seconds),
-                     fmt::format("{:.3f}", took / row.bound)});
+                     row.bound_holds ? fmt::format("{:.3f}", took / row.bound) : "-"});
     if (!run.learns) continue;
     const Pupil::Grade& last = row.outcome->grades.back();
     table.back().insert(

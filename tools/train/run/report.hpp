@@ -25,7 +25,8 @@ struct Result {
 struct ResultRow {
   const training::Plan* plan;
   const Result* outcome;
-  double bound;  ///< seconds
+  double bound;      ///< seconds
+  bool bound_holds;  ///< the policy does what the bound is for
 };
 
 /// What the table is about.

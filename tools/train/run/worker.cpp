@@ -24,7 +24,7 @@ constexpr std::size_t kPeriod = 8;
 class Emulated final : public Worker {
  public:
   Emulated(const training::Model& model, std::uint32_t rank, std::uint32_t ranks)
-      : model_(model), rank_(rank), ranks_(ranks), begins_(1, 0), clock_(Clock::now()) {
+      : model_(model), rank_(rank), ranks_(ranks), begins_(1, 0) {
     for (const training::Layer& layer : model.layers) {
       begins_.push_back(begins_.back() + layer.bytes() / sizeof(float));
     }
@@ -40,15 +40,15 @@ class Emulated final : public Worker {
     for (std::size_t i = begins_[layer]; i < begins_[layer + 1]; ++i) {
       gradients_[i] = values[i % kPeriod];
     }
-    sleep(model_.layers[layer].backward);
+    pace_.sleep(model_.layers[layer].backward);
   }
 
   void forward(std::size_t layer, bool sums) override {
     if (sums) check(layer);
-    sleep(model_.layers[layer].forward);
+    pace_.sleep(model_.layers[layer].forward);
   }
 
-  void waited() override { clock_ = Clock::now(); }
+  void waited() override { pace_.restart(); }
 
  private:
   [[nodiscard]] float value(std::size_t i, std::uint32_t rank) const {
@@ -71,18 +71,12 @@ class Emulated final : public Worker {
     }
   }
 
-  /// Until so long after the pass before, however late that one woke up.
-  void sleep(double seconds) {
-    clock_ += std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
-    std::this_thread::sleep_until(clock_);
-  }
-
   const training::Model& model_;
   std::uint32_t rank_, ranks_;
   std::vector<std::size_t> begins_;
   std::vector<float> gradients_;
   std::size_t iteration_ = 0;
-  Clock::time_point clock_;
+  Pace pace_;
 };
 
 double seconds_since(Clock::time_point begin) { return Seconds(Clock::now() - begin).count(); }
@@ -94,13 +88,28 @@ std::unique_ptr<Worker> emulated_worker(const training::Model& model, std::uint3
   return std::make_unique<Emulated>(model, rank, ranks);
 }
 
+void Pace::sleep(double seconds) {
+  // Waking up late is made up for, being kept from running is not.
+  constexpr std::chrono::milliseconds kLate{2};
+  clock_ = std::max(clock_, Clock::now() - kLate) +
+           std::chrono::duration_cast<Clock::duration>(Seconds(seconds));
+  std::this_thread::sleep_until(clock_);
+}
+
+void Pupil::backward(std::size_t layer) {
+  learner_.backward(layer);
+  if (paced_ != nullptr) pace_.sleep(paced_->layers[layer].backward);
+}
+
 void Pupil::forward(std::size_t layer, bool sums) {
   if (sums) {
-    learner_.step(layer, teaching_.rate, teaching_.momentum, 1 / static_cast<float>(ranks_));
+    learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
+                  1 / static_cast<float>(ranks_));
   }
   if (layer == 0) learner_.show(data_.batch(grades_.size(), rank_, ranks_, teaching_.batch));
   learner_.forward(layer);
   if (layer + 1 == learner_.layers()) grades_.push_back({learner_.loss(), learner_.accuracy()});
+  if (paced_ != nullptr) pace_.sleep(paced_->layers[layer].forward);
 }
 
 training::Model untimed_model(const training::Learner& learner) {

@@ -3,6 +3,7 @@
 /// What computes beside the transfers of an iteration.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -36,23 +37,47 @@ class Worker {
 std::unique_ptr<Worker> emulated_worker(const training::Model& model, std::uint32_t rank,
                                         std::uint32_t ranks);
 
+/// Passes that last as long as they are said to, however late one wakes up from the one before.
+class Pace {
+ public:
+  /// Until so long after the last pass.
+  void sleep(double seconds);
+  /// The next pass begins now.
+  void restart() { clock_ = std::chrono::steady_clock::now(); }
+
+ private:
+  std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
+};
+
+/// Of a learner's steps.
+struct Steps {
+  float rate = 0.05F, momentum = 0.9F;
+};
+
 /// How learners are taught.
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
-  float rate = 0.05F, momentum = 0.9F;
+  Steps steps;
 };
 
 /// A learner and the data of its rank; remembers the loss of every forward pass.
 class Pupil final : public Worker {
  public:
-  /// All three outlive this.
+  /// All outlive this. \param paced null, or a model that says how long passes are to last if they
+  /// would be over sooner
   Pupil(training::Learner& learner, const training::DataSet& data, const Teaching& teaching,
-        std::uint32_t rank, std::uint32_t ranks)
-      : learner_(learner), data_(data), teaching_(teaching), rank_(rank), ranks_(ranks) {}
+        const training::Model* paced, std::uint32_t rank, std::uint32_t ranks)
+      : learner_(learner),
+        data_(data),
+        teaching_(teaching),
+        paced_(paced),
+        rank_(rank),
+        ranks_(ranks) {}
 
   std::span<float> gradients() override { return learner_.gradients(); }
-  void backward(std::size_t layer) override { learner_.backward(layer); }
+  void backward(std::size_t layer) override;
   void forward(std::size_t layer, bool sums) override;
+  void waited() override { pace_.restart(); }
 
   struct Grade {
     double loss = 0, accuracy = 0;
@@ -63,7 +88,9 @@ class Pupil final : public Worker {
   training::Learner& learner_;
   const training::DataSet& data_;
   Teaching teaching_;
+  const training::Model* paced_;
   std::uint32_t rank_, ranks_;
+  Pace pace_;
   std::vector<Grade> grades_;
 };
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Iterations, timed, and what ranks find together.
+#include "tools/train/run/play.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+
+#include "algorithms/cost.hpp"
+#include "tools/run/check.hpp"
+#include "tools/train/run/player.hpp"
+#include "tools/train/run/rounds.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using runtime::Bootstrap;
+using training::Plan;
+
+/// Collective: numbers of all ranks, combined one by one.
+template <typename Combine>
+std::vector<double> combined(Bootstrap& job, const std::vector<double>& own,
+                             runtime::Deadline deadline, const Combine& combine) {
+  std::vector<double> all(own.size());
+  const std::size_t bytes = own.size() * sizeof(double);
+  const std::string blob(reinterpret_cast<const char*>(own.data()), bytes);
+  const runtime::Gathered blobs = job.all_gather(blob, deadline);
+  for (std::size_t rank = 0; rank < blobs.size(); ++rank) {
+    std::vector<double> values(own.size());
+    std::memcpy(values.data(), blobs[rank].data(), std::min(bytes, blobs[rank].size()));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i] = rank == 0 ? values[i] : combine(all[i], values[i]);
+    }
+  }
+  return all;
+}
+
+void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
+                   Result& outcome) {
+  std::vector<double> own;
+  for (const Pupil::Grade& grade : pupil.grades()) {
+    own.insert(own.end(), {grade.loss, grade.accuracy});
+  }
+  const std::vector<double> sums = combined(job, own, deadline, std::plus<>());
+  for (std::size_t i = 0; i + 1 < sums.size(); i += 2) {
+    outcome.grades.push_back({sums[i] / job.size(), sums[i + 1] / job.size()});
+  }
+}
+
+/// Collective. \throws Error(Transport) unless all ranks have the same parameters.
+std::uint64_t common_digest(Bootstrap& job, std::span<const float> parameters,
+                            runtime::Deadline deadline) {
+  const std::uint64_t own = digest(kDigestStart, parameters.data(), parameters.size_bytes());
+  const runtime::Gathered all = job.all_gather(fmt::format("{:016x}", own), deadline);
+  for (std::size_t rank = 1; rank < all.size(); ++rank) {
+    if (all[rank] == all[0]) continue;
+    throw Error(ErrorCode::Transport,
+                fmt::format("parameters differ: rank 0 has digest {}, rank {} has {}", all[0], rank,
+                            all[rank]));
+  }
+  return own;
+}
+
+}  // namespace
+
+Result Play::of(const Plan& plan) {
+  runtime::CommunicatorOptions wanted;
+  wanted.timeout = options_.timeout;
+  wanted.host_path = options_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
+  std::vector<SizedSchedules> schedules;
+  if (!options_.host) schedules = schedules_of(plan);
+  runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), wanted);
+  const auto rank = index(communicator.rank());
+  if (options_.learner.empty()) {
+    const auto worker = emulated_worker(plan.model, rank, communicator.size());
+    return play(plan, communicator, *worker);
+  }
+  const auto learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
+  Pupil pupil(*learner, *data_, options_.teaching, options_.paced ? &plan.model : nullptr, rank,
+              communicator.size());
+  Result outcome = has_rounds(plan.policy) ? play_rounds(plan, communicator, *learner, pupil)
+                                           : play(plan, communicator, pupil);
+  gather_grades(*job_, pupil, options_.timeout, outcome);
+  outcome.digest = common_digest(*job_, learner->parameters(), options_.timeout);
+  return outcome;
+}
+
+std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
+  Plan named = plan;
+  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
+  if (job_->size() == 1) return {};
+  return training::PlanSchedules(named, network_, kMessageOverhead).all();
+}
+
+Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
+  Result outcome;
+  std::vector<double> own;
+  {
+    // Longer than a transfer may be silent: what it says names the peer.
+    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1));
+    communicator.barrier();
+    player.begin();
+    for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
+      outcome.last = player.iterate();
+      if (i >= options_.warmup) own.push_back(outcome.last.seconds);
+    }
+  }
+  outcome.seconds = longest(own);
+  return outcome;
+}
+
+/// Rounds that are timed have all the iterations that were asked for, and maybe some more.
+Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
+                         training::Learner& learner, Pupil& pupil) {
+  using Clock = std::chrono::steady_clock;
+  const auto rounds = make_rounds(plan.policy, learner, options_.teaching.steps, communicator);
+  const std::uint32_t every = rounds->every();
+  const auto rounds_for = [&](std::uint32_t iterations) {
+    return (iterations + every - 1) / every;
+  };
+  const std::uint32_t untimed = rounds_for(options_.warmup);
+  std::vector<double> own;
+  communicator.barrier();
+  for (std::size_t l = 0; l < learner.layers(); ++l) pupil.forward(l, false);
+  for (std::uint32_t round = 0; round < untimed + rounds_for(options_.iterations); ++round) {
+    const auto begin = Clock::now();
+    for (std::uint32_t i = 0; i < every; ++i) {
+      for (std::size_t l = learner.layers(); l-- > 0;) pupil.backward(l);
+      const auto computed = Clock::now();
+      rounds->step();
+      if (Clock::now() - computed > std::chrono::milliseconds(1)) pupil.waited();
+      for (std::size_t l = 0; l < learner.layers(); ++l) pupil.forward(l, false);
+    }
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    if (round >= untimed) own.push_back(took.count() / every);
+  }
+  rounds->finish();
+  Result outcome;
+  outcome.seconds = longest(own);
+  return outcome;
+}
+
+std::vector<double> Play::longest(const std::vector<double>& own) {
+  return combined(*job_, own, options_.timeout, [](double a, double b) { return std::max(a, b); });
+}
+
+}  // namespace multitree::tools

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// One rank's part in iterations under a policy, and what comes of it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/communicator.hpp"
+#include "tools/train/run/report.hpp"
+#include "tools/train/run/worker.hpp"
+#include "topologies/topology.hpp"
+#include "training/plan.hpp"
+
+namespace multitree::tools {
+
+struct PlayOptions {
+  std::string algorithm;  ///< of collectives; empty: the plan's
+  bool host = false;      ///< collectives without messages
+  std::uint32_t iterations = 10, warmup = 2;
+  runtime::Deadline timeout{30'000};
+  std::string learner;  ///< empty: computing is sleeping
+  std::uint64_t seed = 1;
+  Teaching teaching;
+  bool paced = false;  ///< a learner's passes last as long as the plan says
+};
+
+/// Collective in all that it does.
+class Play {
+ public:
+  /// All outlive this. \param data of a learner; else null
+  Play(const PlayOptions& options, const Topology& network, const training::DataSet* data,
+       std::shared_ptr<runtime::Bootstrap> job)
+      : options_(options), network_(network), data_(data), job_(std::move(job)) {}
+
+  /// \throws what transfers and passes throw, Error(Transport) if parameters differ
+  Result of(const training::Plan& plan);
+
+ private:
+  [[nodiscard]] std::vector<SizedSchedules> schedules_of(const training::Plan& plan) const;
+  Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker);
+  Result play_rounds(const training::Plan& plan, runtime::Communicator& communicator,
+                     training::Learner& learner, Pupil& pupil);
+  /// By iteration: the longest of any rank.
+  std::vector<double> longest(const std::vector<double>& own);
+
+  const PlayOptions& options_;
+  const Topology& network_;
+  const training::DataSet* data_;
+  std::shared_ptr<runtime::Bootstrap> job_;
+};
+
+}  // namespace multitree::tools
