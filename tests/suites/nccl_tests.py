@@ -18,9 +18,9 @@ import suites
 RENAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "nccl")
 # What reduces has an operator, what has a root is run with every one.
 PROGRAMS = {
-    "all_reduce": ["-o", "all"], "reduce_scatter": ["-o", "all"], "reduce": ["-o", "all", "-r", "all"],
-    "broadcast": ["-r", "all"], "all_gather": [], "alltoall": [], "alltoallv": [], "sendrecv": [],
-    "gather": ["-r", "all"], "scatter": ["-r", "all"], "hypercube": [],
+    "all_reduce": ["-o", "all"], "reduce_scatter": ["-o", "all"], "reduce": ["-o", "all", "-r", "-1"],
+    "broadcast": ["-r", "-1"], "all_gather": [], "alltoall": [], "alltoallv": [], "sendrecv": [],
+    "gather": ["-r", "-1"], "scatter": ["-r", "-1"], "hypercube": [],
 }
 # From less than an element to what is cut into pieces; -c 1: every value is compared.
 SIZES = ["-b", "4", "-e", "1M", "-f", "64", "-n", "1", "-w", "1", "-c", "1", "-d", "all"]
