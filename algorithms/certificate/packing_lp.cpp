@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The packing linear program by COIN-OR CLP, and its basic solution in exact arithmetic.
+/// The packing linear program by a solver in floating point, and its basic solution in exact
+/// arithmetic.
 #include "algorithms/certificate/packing_lp_internal.hpp"
 
-#include <ClpSimplex.hpp>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -12,35 +12,23 @@
 #include "algorithms/certificate/exact_linear_internal.hpp"
 
 namespace multitree {
-struct PackingLp::Solver {
-  ClpSimplex clp;
-  double widest = 1;  ///< the largest capacity, which the solver takes as 1
-};
 
 PackingLp::PackingLp(std::vector<std::int64_t> capacities)
-    : capacities_(std::move(capacities)), solver_(std::make_unique<Solver>()) {
-  ClpSimplex& clp = solver_->clp;
-  clp.setLogLevel(0);
-  clp.setOptimizationDirection(-1);
-  clp.setPrimalTolerance(kTolerance);
-  clp.setDualTolerance(kTolerance);
-  clp.scaling(0);  // rows and columns are small whole numbers
-  clp.resize(static_cast<int>(capacities_.size()), 0);
+    : capacities_(std::move(capacities)), solver_(make_lp_solver(capacities_.size(), kTolerance)) {
   load_capacities();
 }
 
 void PackingLp::set_capacities(std::vector<std::int64_t> capacities) {
   capacities_ = std::move(capacities);
   load_capacities();
-  solver_->clp.dual();  // the prices stay feasible
+  solver_->solve_dual();  // the prices stay feasible
 }
 
 void PackingLp::load_capacities() {
   const std::int64_t widest = *std::max_element(capacities_.begin(), capacities_.end());
-  solver_->widest = static_cast<double>(std::max<std::int64_t>(1, widest));
+  widest_ = static_cast<double>(std::max<std::int64_t>(1, widest));
   for (std::size_t row = 0; row < capacities_.size(); ++row) {
-    solver_->clp.setRowBounds(static_cast<int>(row), -COIN_DBL_MAX,
-                              static_cast<double>(capacities_[row]) / solver_->widest);
+    solver_->set_row_limit(row, static_cast<double>(capacities_[row]) / widest_);
   }
 }
 
@@ -64,8 +52,7 @@ void PackingLp::load_column(std::size_t column) {
     rows.push_back(static_cast<int>(use.row));
     counts.push_back(use.count);
   }
-  solver_->clp.addColumn(static_cast<int>(rows.size()), rows.data(), counts.data(), 0.0,
-                         COIN_DBL_MAX, 1.0);
+  solver_->add_column(rows, counts);
   loaded_.push_back(column);
 }
 
@@ -74,11 +61,10 @@ void PackingLp::drop_columns(std::size_t most) {
   const std::vector<double> price = prices();
   std::vector<std::pair<double, int>> idle;  // cost, number
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
-    const int number = static_cast<int>(i);
-    if (solver_->clp.getColumnStatus(number) == ClpSimplex::basic) continue;
+    if (solver_->is_basic_column(i)) continue;
     double cost = 0;
     for (const RowUse& use : columns_[loaded_[i]]) cost += price[use.row] * use.count;
-    idle.emplace_back(cost, number);
+    idle.emplace_back(cost, static_cast<int>(i));
   }
   std::sort(idle.begin(), idle.end());
   const std::size_t basic = loaded_.size() - idle.size();
@@ -89,25 +75,25 @@ void PackingLp::drop_columns(std::size_t most) {
     numbers.push_back(number);
     dropped_[loaded_[static_cast<std::size_t>(number)]] = true;
   }
-  solver_->clp.deleteColumns(static_cast<int>(numbers.size()), numbers.data());
+  solver_->delete_columns(numbers);
   std::erase_if(loaded_, [&](std::size_t column) { return dropped_[column]; });
 }
 
-void PackingLp::solve() { solver_->clp.primal(); }
+void PackingLp::solve() { solver_->solve_primal(); }
 
-double PackingLp::objective() const { return solver_->clp.getObjValue() * solver_->widest; }
+double PackingLp::objective() const { return solver_->objective() * widest_; }
 
 std::vector<double> PackingLp::weights() const {
-  const double* weights = solver_->clp.getColSolution();
+  const double* weights = solver_->column_values();
   std::vector<double> result(columns_.size(), 0);
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
-    result[loaded_[i]] = std::max(0.0, weights[i]) * solver_->widest;
+    result[loaded_[i]] = std::max(0.0, weights[i]) * widest_;
   }
   return result;
 }
 
 std::vector<double> PackingLp::prices() const {
-  const double* prices = solver_->clp.getRowPrice();
+  const double* prices = solver_->row_prices();
   std::vector<double> result(prices, prices + capacities_.size());
   for (double& price : result) price = std::abs(price);
   return result;
@@ -117,12 +103,10 @@ std::optional<PackingLp::Solution> PackingLp::exact_solution() const {
   std::vector<std::size_t> used, tight;
   std::vector<std::size_t> place(capacities_.size(), capacities_.size());
   for (std::size_t i = 0; i < loaded_.size(); ++i) {
-    if (solver_->clp.getColumnStatus(static_cast<int>(i)) == ClpSimplex::basic) {
-      used.push_back(loaded_[i]);
-    }
+    if (solver_->is_basic_column(i)) used.push_back(loaded_[i]);
   }
   for (std::size_t row = 0; row < capacities_.size(); ++row) {
-    if (solver_->clp.getRowStatus(static_cast<int>(row)) == ClpSimplex::basic) continue;
+    if (solver_->is_basic_row(row)) continue;
     place[row] = tight.size();
     tight.push_back(row);
   }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/certificate/certificate.hpp"
+#include "algorithms/certificate/lp_solver.hpp"
 
 namespace multitree {
 
@@ -58,7 +59,6 @@ class PackingLp {
   [[nodiscard]] std::optional<Solution> exact_solution() const;
 
  private:
-  struct Solver;
   void load_capacities();
   void load_column(std::size_t column);
   [[nodiscard]] bool is_feasible(const Solution& solution) const;
@@ -67,7 +67,8 @@ class PackingLp {
   std::vector<std::vector<RowUse>> columns_;
   std::vector<bool> dropped_;        // by column
   std::vector<std::size_t> loaded_;  // columns, as the solver numbers them
-  std::unique_ptr<Solver> solver_;
+  std::unique_ptr<LpSolver> solver_;
+  double widest_ = 1;  // the largest capacity, which the solver takes as 1
 };
 
 }  // namespace multitree

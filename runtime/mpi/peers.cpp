@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <mutex>
 #include <thread>
@@ -97,38 +98,61 @@ mtConfig_t config_for(MPI_Comm comm) {
   return config;
 }
 
-bool all_agree(bool mine, MPI_Comm comm) {
-  int yes = mine ? 1 : 0, all = 0;
-  return PMPI_Allreduce(&yes, &all, 1, MPI_INT, MPI_MIN, comm) == MPI_SUCCESS && all == 1;
+/// What ranks say before they connect: combined bit by bit, all get the id of rank 0, the only one
+/// that has one, and whether any cannot go on.
+struct Greeting {
+  mtUniqueId id{};
+  unsigned char refused = 0;
+};
+
+/// Waits asleep: ranks that share processors would keep those away that they wait for.
+bool greet(Greeting& greeting, MPI_Comm comm) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  int code =
+      PMPI_Iallreduce(MPI_IN_PLACE, &greeting, sizeof greeting, MPI_BYTE, MPI_BOR, comm, &request);
+  for (int done = 0; code == MPI_SUCCESS && done == 0;) {
+    code = PMPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    if (done == 0) std::this_thread::sleep_for(kPeriod);
+  }
+  return code == MPI_SUCCESS;
 }
 
-/// Collective, and the same outcome at all ranks.
+/// Whether all ranks have made theirs, by a sum on it: whoever has not ends that of all.
+bool all_have(mtComm_t comm, int ranks) {
+  const std::int32_t one = 1;
+  std::int32_t all = 0;
+  return mtAllReduce(&one, &all, 1, mtInt32, mtSum, comm, nullptr) == mtSuccess && all == ranks;
+}
+
+/// Collective, and the same outcome at all ranks. One call of MPI: the more, the longer MPI_Init
+/// takes where ranks share processors.
 void connect(Peer& peer, MPI_Comm comm) {
-  mtUniqueId id{};
+  Greeting greeting;
   {
     const std::scoped_lock lock(mutex);
     if (live >= settings().max_communicators) peer.why_not = "more than MULTITREE_MPI_MAX_COMMS";
     if (ended) peer.why_not = "MPI is finalized";
   }
-  if (peer.rank == 0 && peer.why_not.empty() && mtGetUniqueId(&id) != mtSuccess) {
+  if (peer.rank == 0 && peer.why_not.empty() && mtGetUniqueId(&greeting.id) != mtSuccess) {
     peer.why_not = mtGetLastError(nullptr);
   }
+  greeting.refused = peer.why_not.empty() ? 0 : 1;
   // Also a barrier: from here on nobody waits for a message of a rank that is here.
-  if (!all_agree(peer.why_not.empty(), comm)) {
+  if (!greet(greeting, comm) || greeting.refused != 0) {
     if (peer.why_not.empty()) peer.why_not = "another rank could not";
     return;
   }
-  PMPI_Bcast(id.internal, sizeof id.internal, MPI_BYTE, 0, comm);
   const mtConfig_t config = config_for(comm);
-  const mtResult_t result = mtCommInitRankConfig(&peer.comm, peer.size, id, peer.rank, &config);
-  if (result != mtSuccess) peer.why_not = mtGetLastError(nullptr);
-  if (all_agree(result == mtSuccess, comm)) {
+  if (mtCommInitRankConfig(&peer.comm, peer.size, greeting.id, peer.rank, &config) != mtSuccess) {
+    peer.why_not = mtGetLastError(nullptr);
+  } else if (!all_have(peer.comm, peer.size)) {
+    peer.why_not = std::string("another rank could not: ") + mtGetLastError(nullptr);
+  } else {
     ++live;
     return;
   }
   if (peer.comm != nullptr) mtCommAbort(peer.comm);
   peer.comm = nullptr;
-  if (peer.why_not.empty()) peer.why_not = "another rank could not";
   std::fprintf(stderr, "multitree: rank %d of %d goes on without: %s\n", peer.rank, peer.size,
                peer.why_not.c_str());
 }

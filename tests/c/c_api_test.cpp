@@ -245,6 +245,40 @@ TEST(CApi, TopologyAlgorithmAndPlanAreUsed) {
   EXPECT_THAT(values, ::testing::Each(7));
 }
 
+/// By libmultitree_planning.so: what reads such files, and solves linear programs, is there.
+TEST(CApi, NetworkFilesOfOtherProgramsAreRead) {
+  struct Case {
+    const char* file;
+    int ranks;
+  };
+  for (const Case& one :
+       {Case{"astra_ring.yml", 8}, Case{"star.dot", 4}, Case{"petersen_undirected.graphml", 10}}) {
+    const std::string file = test::source_path("tests/data/good/") + one.file;
+    mtConfig_t config = loopback();
+    config.topology = file.c_str();
+    config.algorithm = "allreduce-optimal";
+    const Together all(one.ranks, config);
+    std::vector<std::int64_t> values(one.ranks, 1);
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    for (int r = 0; r < one.ranks; ++r) {
+      EXPECT_EQ(mtAllReduce(&values[r], &values[r], 1, mtInt64, mtSum, all.comms[r], nullptr),
+                mtSuccess);
+    }
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << one.file << ": " << mtGetLastError(nullptr);
+    EXPECT_THAT(values, ::testing::Each(one.ranks)) << one.file;
+  }
+}
+
+TEST(CApi, WrongNetworkFilesAreNamedWithTheirLine) {
+  const std::string file = test::source_path("tests/data/good/msccl_swap.xml");
+  mtConfig_t config = loopback();
+  config.topology = file.c_str();
+  config.algorithm = "multitree";
+  mtComm_t comm = nullptr;
+  EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtInvalidArgument);
+  EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("msccl_swap.xml:1: expected the root element"));
+}
+
 /// What the kernel calls the memory at an address of this process.
 std::string mapping_of(const void* memory) {
   const auto address = reinterpret_cast<std::uintptr_t>(memory);

@@ -41,13 +41,17 @@ class Outcome:
 
 
 def launch(mpirun, ranks, command, library, judge, environment=None, folder=None, least="0"):
-    """Runs `command` with `ranks` ranks; `judge(code, output)` says why it failed, or nothing."""
-    preload = [f"LD_PRELOAD={library}", f"MULTITREE_MPI_MIN_BYTES={least}", "MULTITREE_MPI_LOG=1"] if library else []
+    """Runs `command` with `ranks` ranks; `judge(code, output)` says why it failed, or nothing. Without `mpirun` the
+    process is one."""
+    preload = [f"LD_PRELOAD={library}", "MULTITREE_MPI_LOG=1"] if library else []
+    if library and least:
+        preload.append(f"MULTITREE_MPI_MIN_BYTES={least}")
     variables = [f"{name}={value}" for name, value in (environment or {}).items()]
     options = []
     if "openmpi" in os.path.basename(mpirun):
         options = ["--oversubscribe"] + (["--allow-run-as-root"] if os.geteuid() == 0 else [])
-    line = [mpirun, *options, "-n", str(ranks), "env", *variables, *preload, *command]
+    launcher = [mpirun, *options, "-n", str(ranks)] if mpirun else []
+    line = [*launcher, "env", *variables, *preload, *command]
     process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                                cwd=folder, start_new_session=True)
     try:

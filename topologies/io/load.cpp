@@ -13,7 +13,6 @@
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/io/text_internal.hpp"
-#include "topologies/io/xml_internal.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {

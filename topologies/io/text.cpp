@@ -31,4 +31,17 @@ void check_text(std::string_view text, const std::string& file) {
                         static_cast<unsigned char>(text[bad])));
 }
 
+std::string_view xml_root_name(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != text.npos; at = text.find('<', at + 1)) {
+    const std::string_view rest = text.substr(at + 1);
+    if (rest.starts_with("!--")) {
+      at = text.find("-->", at);
+      if (at == text.npos) break;
+    } else if (!rest.starts_with('?') && !rest.starts_with('!')) {
+      return rest.substr(0, rest.find_first_of(" \t\r\n/>"));
+    }
+  }
+  return {};
+}
+
 }  // namespace multitree

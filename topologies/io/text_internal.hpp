@@ -18,4 +18,8 @@ std::size_t line_at(std::string_view text, std::size_t offset);
 /// \throws Error(InvalidInput) if the text is blank, or no UTF-8, or holds a NUL.
 void check_text(std::string_view text, const std::string& file);
 
+/// The name of the first element of an XML text, found without parsing the whole; empty if there is
+/// none.
+std::string_view xml_root_name(std::string_view text);
+
 }  // namespace multitree

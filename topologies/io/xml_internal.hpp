@@ -32,7 +32,4 @@ class XmlText {
   pugi::xml_document document_;
 };
 
-/// The name of the first element, found without parsing the whole; empty if there is none.
-std::string_view xml_root_name(std::string_view text);
-
 }  // namespace multitree
