@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <vector>
 
 #include "fake_memory.hpp"
 #include "fake_walk.hpp"
@@ -25,19 +26,28 @@ using device::Event;
 using device::Status;
 using device::Stream;
 
-/// How often it was recorded, and which of these was reached.
-struct FakeEvent {
-  std::uint64_t recorded = 0, reached = 0;
-};
-
 /// One item of a stream: runs if it is ready.
 struct Item {
   std::function<bool()> ready;  ///< empty: always
   std::function<void()> run;    ///< may be empty
 };
 
+}  // namespace
+
+struct FakeGraph {
+  std::vector<Item> items;
+};
+
+namespace {
+
+/// How often it was recorded, and which of these was reached.
+struct FakeEvent {
+  std::uint64_t recorded = 0, reached = 0;
+};
+
 struct FakeStream {
   std::deque<Item> items;
+  std::shared_ptr<FakeGraph> graph;  ///< of the capture, if there is one
 };
 
 class Fake {
@@ -59,8 +69,18 @@ class Fake {
 
   Status put(Stream stream, Item item) {
     if (options_.fail_after != 0 && ++put_ > options_.fail_after) fail("injected failure");
-    if (failure_ == nullptr) stream_of(stream).items.push_back(std::move(item));
+    if (failure_ != nullptr) return failure_;
+    FakeStream& to = stream_of(stream);
+    if (to.graph != nullptr) {
+      to.graph->items.push_back(std::move(item));
+    } else {
+      to.items.push_back(std::move(item));
+    }
     return failure_;
+  }
+  FakeStream& stream_of(Stream stream) {
+    if (!streams_.contains(stream)) fail("no such stream");
+    return streams_[stream];
   }
 
   /// Runs something, or nothing.
@@ -76,6 +96,11 @@ class Fake {
       items.pop_front();
       if (item.run) item.run();
     }
+  }
+
+  bool may_map() {
+    const std::scoped_lock lock(mutex_);
+    return mapped_++ < options_.maps;
   }
 
   Stream add_stream() {
@@ -94,11 +119,6 @@ class Fake {
   void remove_event(Event event) { events_.erase(event); }
 
  private:
-  FakeStream& stream_of(Stream stream) {
-    if (!streams_.contains(stream)) fail("no such stream");
-    return streams_[stream];
-  }
-
   FakeOptions options_;
   std::mutex mutex_;
   FakeMemory memory_;
@@ -106,7 +126,7 @@ class Fake {
   std::map<Stream, FakeStream> streams_{{nullptr, {}}};
   std::map<Event, std::shared_ptr<FakeEvent>> events_;
   std::uintptr_t last_stream_ = 0, last_event_ = 0;
-  std::uint64_t put_ = 0;
+  std::uint64_t put_ = 0, mapped_ = 0;
   FakeCounts counts_;
   Status failure_ = nullptr;
 };
@@ -124,6 +144,7 @@ Status locked(void* self, F f) {
 
 Status allocate(void* self, std::size_t bytes, void** memory) {
   return locked(self, [&](Fake& d) -> Status {
+    d.counts().allocated_bytes += bytes;
     *memory = d.memory().allocate(bytes);
     return *memory == nullptr ? "out of memory" : nullptr;
   });
@@ -264,11 +285,14 @@ Status divide(void* self, void* data, std::size_t count, DataType type, std::uin
 Status walk(void* self, const device::Walk* walk, DataType type, ReduceOp op, Stream stream) {
   return locked(self, [&](Fake& d) {
     ++d.counts().kernels;
-    auto running = std::make_shared<FakeWalk>(*walk, type, op);
-    d.put(stream, {{}, [&d, running] {
-                     if (!running->start()) d.fail("walk outside of allocated memory");
+    // Made when it runs, as a graph runs it again and again.
+    auto running = std::make_shared<std::unique_ptr<FakeWalk>>();
+    d.put(stream, {{}, [&d, running, call = *walk, type, op] {
+                     *running = std::make_unique<FakeWalk>(call, type, op);
+                     if (!(*running)->start()) d.fail("walk outside of allocated memory");
+                     d.counts().sent_bytes += (*running)->sent_bytes();
                    }});
-    return d.put(stream, {[running] { return running->over(); }, {}});
+    return d.put(stream, {[running] { return (*running)->over(); }, {}});
   });
 }
 
@@ -288,13 +312,15 @@ void set_memory(device::Table& t) {
     return nullptr;
   };
   t.locate = locate;
-  t.share = [](void*, void* memory, device::Handle* handle) -> Status {
+  t.share = [](void* self, void* memory, device::Handle* handle) -> Status {
+    if (fake(self).options().fails_to_share) return "injected failure of a handle";
     handle->address = reinterpret_cast<std::uint64_t>(memory);
     handle->process = static_cast<std::uint64_t>(::getpid());
     return nullptr;
   };
   t.can_map = can_map;
-  t.map = [](void*, const device::Handle* handle, void** memory) -> Status {
+  t.map = [](void* self, const device::Handle* handle, void** memory) -> Status {
+    if (!fake(self).may_map()) return "injected failure of a mapping";
     *memory = reinterpret_cast<void*>(handle->address);
     return allocated(*memory, 1) ? nullptr : "mapping of what is not allocated";
   };
@@ -332,9 +358,11 @@ void set_streams(device::Table& t) {
     *can = fake(self).options().waits_for_values;
     return nullptr;
   };
-  t.capturing = [](void*, Stream, bool* capturing) -> Status {
-    *capturing = false;
-    return nullptr;
+  t.capturing = [](void* self, Stream stream, bool* capturing) {
+    return locked(self, [&](Fake& d) {
+      *capturing = d.stream_of(stream).graph != nullptr;
+      return d.failed();
+    });
   };
   t.copy = copy;
   t.reduce = reduce_inputs;
@@ -362,6 +390,27 @@ std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& option
   std::strncpy(table.identity.host.data(), "fake", table.identity.host.size() - 1);
   std::strncpy(table.identity.unit.data(), options.unit.c_str(), table.identity.unit.size() - 1);
   return std::make_shared<const device::Device>(table);
+}
+
+void begin_capture(const device::Device& device, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  d.stream_of(stream).graph = std::make_shared<FakeGraph>();
+}
+
+std::shared_ptr<FakeGraph> end_capture(const device::Device& device, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  std::shared_ptr<FakeGraph> graph = std::move(d.stream_of(stream).graph);
+  return graph;
+}
+
+std::size_t items_of(const FakeGraph& graph) { return graph.items.size(); }
+
+void launch(const device::Device& device, const FakeGraph& graph, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  for (const Item& item : graph.items) d.put(stream, item);
 }
 
 FakeCounts counts_of(const device::Device& device) {
