@@ -181,9 +181,10 @@ void Collectives::watch() {
     if (const auto failure = engine_->bootstrap().failure()) {
       engine_->give_up(*failure);
     } else if (const auto seat = walking_->stranger()) {
-      engine_->give_up(fmt::format("a graph waits for rank {}, which sends what belongs to another "
-                                   "call: all ranks have to launch the same, in one order",
-                                   *seat));
+      engine_->give_up(
+          fmt::format("a graph waits for rank {}, which sends what belongs to another "
+                      "call: all ranks have to launch the same, in one order",
+                      *seat));
     }
   }
   if (!engine_->usable()) walking_->give_up();

@@ -35,8 +35,8 @@ class Collectives {
   void check_streamed(const Call& call) const;
 
   /// The guard must not be held. While a graph is captured from the stream the collective becomes
-  /// part of it, and what is returned is over. \throws Error(Cuda); Error(Unsupported) while a graph
-  /// is captured, if the collective is not one kernel.
+  /// part of it, and what is returned is over. \throws Error(Cuda); Error(Unsupported) while a
+  /// graph is captured, if the collective is not one kernel.
   std::shared_ptr<StreamOperation> start(std::shared_ptr<const LoadedProgram> program,
                                          const Call& call, std::uint64_t sequence, Stream stream,
                                          bool hold);

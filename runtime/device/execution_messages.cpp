@@ -116,9 +116,8 @@ void DeviceExecution::send_refused(std::uint32_t id) {
   Passage& passage = passages_[id];
   passage.refused = true;
   passage.pinned = w_.pinned.take(task.bytes);
-  w_.device->copy(passage.pinned.memory,
-                  aligned_as(passage.shared.memory, data_ + task.begin), task.bytes,
-                  w_.out.stream());
+  w_.device->copy(passage.pinned.memory, aligned_as(passage.shared.memory, data_ + task.begin),
+                  task.bytes, w_.out.stream());
   leaving_.push_back({w_.out.mark(), {id}});
 }
 

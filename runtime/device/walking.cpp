@@ -237,10 +237,11 @@ void Walking::record(Workspace& workspace, WalkList& list, Call call, Stream str
   while (!workspace.in.done(mark)) {
     workspace.in.poll();
     if (std::chrono::steady_clock::now() > until) {
-      throw Error(ErrorCode::Timeout,
-                  fmt::format("a collective is being recorded into a graph, and its list of {} steps "
-                              "is not on the device after {} ms",
-                              list.list.steps.size(), deadline.count()));
+      throw Error(
+          ErrorCode::Timeout,
+          fmt::format("a collective is being recorded into a graph, and its list of {} steps "
+                      "is not on the device after {} ms",
+                      list.list.steps.size(), deadline.count()));
     }
   }
   if (list.work.memory == nullptr && work_bytes(list) != 0) {

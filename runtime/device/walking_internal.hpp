@@ -19,8 +19,8 @@
 
 namespace multitree::runtime::device {
 
-/// What the kernels of a program and a shape walk. Nothing in it belongs to one call, so it is put on
-/// the device once.
+/// What the kernels of a program and a shape walk. Nothing in it belongs to one call, so it is put
+/// on the device once.
 struct WalkList {
   std::shared_ptr<const LoadedProgram> program;
   WalkShape shape;

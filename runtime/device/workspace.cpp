@@ -80,7 +80,7 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
   Routes routes{std::vector(ranks, other), std::vector(ranks, other)};
   const auto have = std::ranges::count_if(identities, [](const auto& s) { return !s.empty(); });
   if (have < 2) return routes;  // all ranks see the same identities, so all return here
-  const Probe probe(device);  // until all have told that they have let go of it
+  const Probe probe(device);    // until all have told that they have let go of it
   const Gathered probes = bootstrap.all_gather(probe.handle(), deadline);
   std::string reach(ranks, '-');
   for (std::uint32_t r = 0; r < ranks; ++r) {

@@ -7,14 +7,10 @@
 
 #include <atomic>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
 #include <mutex>
-#include <random>
-#include <vector>
 
 #include "fake_memory.hpp"
+#include "fake_state.hpp"
 #include "fake_walk.hpp"
 #include "reduction_model.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -25,111 +21,6 @@ namespace {
 using device::Event;
 using device::Status;
 using device::Stream;
-
-/// One item of a stream: runs if it is ready.
-struct Item {
-  std::function<bool()> ready;  ///< empty: always
-  std::function<void()> run;    ///< may be empty
-};
-
-}  // namespace
-
-struct FakeGraph {
-  std::vector<Item> items;
-};
-
-namespace {
-
-/// How often it was recorded, and which of these was reached.
-struct FakeEvent {
-  std::uint64_t recorded = 0, reached = 0;
-};
-
-struct FakeStream {
-  std::deque<Item> items;
-  std::shared_ptr<FakeGraph> graph;  ///< of the capture, if there is one
-};
-
-class Fake {
- public:
-  explicit Fake(const FakeOptions& options)
-      : options_(options), memory_(options.bytes), random_(options.seed) {}
-
-  std::mutex& mutex() { return mutex_; }
-  FakeMemory& memory() { return memory_; }
-  FakeCounts& counts() { return counts_; }
-  const FakeOptions& options() const { return options_; }
-
-  /// The words of the first failure, which all later calls return too.
-  Status failed() const { return failure_; }
-  Status fail(Status words) {
-    if (failure_ == nullptr) failure_ = words;
-    return failure_;
-  }
-
-  Status put(Stream stream, Item item) {
-    if (options_.fail_after != 0 && ++put_ > options_.fail_after) fail("injected failure");
-    if (failure_ != nullptr) return failure_;
-    FakeStream& to = stream_of(stream);
-    if (to.graph != nullptr) {
-      to.graph->items.push_back(std::move(item));
-    } else {
-      to.items.push_back(std::move(item));
-    }
-    return failure_;
-  }
-  FakeStream& stream_of(Stream stream) {
-    if (!streams_.contains(stream)) fail("no such stream");
-    return streams_[stream];
-  }
-
-  /// Runs something, or nothing.
-  void turn() {
-    std::uniform_int_distribution<int> how_many(0, 4);
-    for (int n = how_many(random_); n > 0 && failure_ == nullptr; --n) {
-      std::uniform_int_distribution<std::size_t> which(0, streams_.size() - 1);
-      auto it = streams_.begin();
-      std::advance(it, static_cast<std::ptrdiff_t>(which(random_)));
-      std::deque<Item>& items = it->second.items;
-      if (items.empty() || (items.front().ready && !items.front().ready())) continue;
-      const Item item = std::move(items.front());
-      items.pop_front();
-      if (item.run) item.run();
-    }
-  }
-
-  bool may_map() {
-    const std::scoped_lock lock(mutex_);
-    return mapped_++ < options_.maps;
-  }
-
-  Stream add_stream() {
-    const auto stream = reinterpret_cast<Stream>(++last_stream_);
-    streams_[stream];
-    return stream;
-  }
-  void remove_stream(Stream stream) { streams_.erase(stream); }
-  bool has(Stream stream) const { return streams_.contains(stream); }
-  std::shared_ptr<FakeEvent>& event(Event event) { return events_.at(event); }
-  Event add_event() {
-    const auto event = reinterpret_cast<Event>(++last_event_);
-    events_[event] = std::make_shared<FakeEvent>();
-    return event;
-  }
-  void remove_event(Event event) { events_.erase(event); }
-
- private:
-  FakeOptions options_;
-  std::mutex mutex_;
-  FakeMemory memory_;
-  std::mt19937_64 random_;
-  std::map<Stream, FakeStream> streams_{{nullptr, {}}};
-  std::map<Event, std::shared_ptr<FakeEvent>> events_;
-  std::uintptr_t last_stream_ = 0, last_event_ = 0;
-  std::uint64_t put_ = 0, mapped_ = 0;
-  FakeCounts counts_;
-  Status failure_ = nullptr;
-};
 
 Fake& fake(void* self) { return *static_cast<Fake*>(self); }
 
@@ -410,7 +301,7 @@ std::size_t items_of(const FakeGraph& graph) { return graph.items.size(); }
 void launch(const device::Device& device, const FakeGraph& graph, Stream stream) {
   Fake& d = fake(device.table().self);
   const std::scoped_lock lock(d.mutex());
-  for (const Item& item : graph.items) d.put(stream, item);
+  for (const FakeItem& item : graph.items) d.put(stream, item);
 }
 
 FakeCounts counts_of(const device::Device& device) {

@@ -19,8 +19,8 @@ void run(const std::shared_ptr<Bootstrap>& bootstrap, std::string_view kind) {
   std::string why;
   FakeOptions fake{.seed = index(bootstrap->seat()) + 1};
   const auto own = static_cast<std::int32_t>(index(bootstrap->seat()));
-  const auto device = kind == "fake" ? make_fake_device(fake)
-                                     : device::open_cuda(kind == "each" ? own : 0, why);
+  const auto device =
+      kind == "fake" ? make_fake_device(fake) : device::open_cuda(kind == "each" ? own : 0, why);
   if (device == nullptr) throw Error(ErrorCode::Cuda, why);
   CommunicatorOptions options;
   options.timeout = Deadline(20'000);

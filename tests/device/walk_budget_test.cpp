@@ -23,10 +23,10 @@ struct Budget {
   std::uint64_t kernels, records, event_waits, first_copies, later_copies;
 };
 constexpr std::array kBudgets{
-    Budget{0, 1, 2, 0, 1, 0},          Budget{64, 1, 2, 0, 1, 0},
-    Budget{512, 1, 2, 0, 1, 0},        Budget{4096, 1, 2, 0, 1, 0},
-    Budget{64U << 10, 1, 2, 0, 1, 0},  Budget{256U << 10, 1, 2, 0, 1, 0},
-    Budget{1U << 20, 1, 2, 0, 1, 0},   Budget{4U << 20, 1, 2, 0, 1, 0},
+    Budget{0, 1, 2, 0, 1, 0},         Budget{64, 1, 2, 0, 1, 0},
+    Budget{512, 1, 2, 0, 1, 0},       Budget{4096, 1, 2, 0, 1, 0},
+    Budget{64U << 10, 1, 2, 0, 1, 0}, Budget{256U << 10, 1, 2, 0, 1, 0},
+    Budget{1U << 20, 1, 2, 0, 1, 0},  Budget{4U << 20, 1, 2, 0, 1, 0},
 };
 
 FakeCounts operator-(FakeCounts after, const FakeCounts& before) {

@@ -75,9 +75,8 @@ TEST(WalkGraph, RunsAgainAndAgain) {
     begin_capture(fake, rank.stream());
     Request all = start_on(rank.communicator(), Collective::AllReduce, sums.data(), sums.data(),
                            kRecorded, DataType::Int32, ReduceOp::Sum, rank.stream());
-    Request scattered =
-        start_on(rank.communicator(), Collective::ReduceScatter, sums.data(), shards.data(), 300,
-                 DataType::Int32, ReduceOp::Sum, rank.stream());
+    Request scattered = start_on(rank.communicator(), Collective::ReduceScatter, sums.data(),
+                                 shards.data(), 300, DataType::Int32, ReduceOp::Sum, rank.stream());
     const auto graph = end_capture(fake, rank.stream());
     EXPECT_TRUE(all.test());
     EXPECT_TRUE(scattered.test());
@@ -118,8 +117,9 @@ TEST(WalkGraph, RunsAmongOtherCalls) {
       rank.replay(*graphs[which]);
       if (receives(collective, Rank{index(bootstrap->seat())}, Rank{0})) {
         const std::int32_t sum = 10 * scale;
-        const std::int32_t want =
-            !reduces(collective) ? scale : receives_shard(collective) ? sum / 4 : sum;
+        const std::int32_t want = !reduces(collective)         ? scale
+                                  : receives_shard(collective) ? sum / 4
+                                                               : sum;
         EXPECT_EQ(rank.read(to, 1).front(), want) << round << to_string(collective);
         EXPECT_EQ(rank.read(to, kRecorded / kRanks).back(), want) << round;
       }
@@ -203,12 +203,12 @@ TEST(WalkGraph, DifferentReplaysAreNoticed) {
     const DeviceBuffer sums(rank.fake(), kRecorded * 4);
     rank.fill(sums, 7);
     const auto first = rank.record(Collective::AllReduce, sums, sums, kRecorded);
-    const auto second =
-        rank.record(Collective::AllReduce, sums, sums, kRecorded, ReduceOp::Max);
+    const auto second = rank.record(Collective::AllReduce, sums, sums, kRecorded, ReduceOp::Max);
     rank.communicator().barrier();
     rank.replay(bootstrap->seat() == Seat{0} ? *first : *second);
     await_failure_of(rank.communicator());
-    EXPECT_THAT(rank.communicator().failure(), HasSubstr("which sends what belongs to another call"));
+    EXPECT_THAT(rank.communicator().failure(),
+                HasSubstr("which sends what belongs to another call"));
     EXPECT_EQ(rank.read(sums), std::vector<std::int32_t>(kRecorded, 7));
   });
 }
