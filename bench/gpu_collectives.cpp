@@ -131,8 +131,8 @@ class RankBench {
     const auto* const out = reinterpret_cast<const float*>(recv.pinned());
     for (std::size_t i = 0; i < received; ++i) {
       const auto source = sends_shard(call.collective) ? i / call.count : 0;
-      const float want = reduces(call.collective) ? static_cast<float>(ranks * (ranks + 1) / 2)
-                                                  : static_cast<float>(source + 1);
+      const std::size_t sum = std::size_t{ranks} * (ranks + 1) / 2;
+      const auto want = static_cast<float>(reduces(call.collective) ? sum : source + 1);
       if (out[i] == want) continue;
       throw std::runtime_error(fmt::format("rank {}: {} of {} elements: element {} is {}, not {}",
                                            self, to_string(call.collective), call.count, i, out[i],
