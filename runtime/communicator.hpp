@@ -188,7 +188,9 @@ class Communicator {
   Request start(const Call& call);
   /// In the order of a stream, without waiting. Errors that show after the call has returned are
   /// thrown by the Request, and failure() has them; the stream goes on, with unspecified values in
-  /// recv. \throws Error(Unsupported) without a device, and while a graph is being captured.
+  /// recv. While a graph is captured from the stream, the collective becomes part of it and the
+  /// Request is complete. \throws Error(Unsupported) without a device, and while a graph is
+  /// captured where it is not one kernel (docs/runtime.md).
   Request start(const Call& call, Stream stream);
 
   // The same by name.

@@ -288,7 +288,8 @@ MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
  *
  * Errors: mtInvalidArgument (communicator, buffers, count, type, op, root), mtInvalidUsage (stream
  * where the communicator has no device; communicator finalized), mtUnsupported (a stream that is
- * being captured into a graph), mtCudaError, mtRemoteError, mtTimeout, mtAborted, mtSystemError.
+ * being captured into a graph, where the collective is not one kernel), mtCudaError, mtRemoteError,
+ * mtTimeout, mtAborted, mtSystemError.
  */
 
 /** send, recv: count. */

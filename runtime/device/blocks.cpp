@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kAlignment = 256;
 /// What CUDA allocates at a time; other processes see the whole of it.
 constexpr std::size_t kArenaUnit = 2U << 20;
-constexpr std::size_t kBlocksPerArena = 8;
+constexpr std::size_t kMostBlocks = 64;  ///< of an arena
 constexpr std::size_t kFlagsPerPage = 256;
 /// A word has a cache line of its own: the device polls it.
 constexpr std::size_t kFlagStride = 64 / sizeof(std::uint32_t);
@@ -43,14 +43,14 @@ BlockPool::~BlockPool() {
 
 void BlockPool::grow(std::size_t bytes) {
   const std::size_t total =
-      round_up(std::max(bytes, std::min(bytes * kBlocksPerArena, 16 * kArenaUnit)), kArenaUnit);
+      round_up(std::max(bytes, std::min(bytes * together_, 16 * kArenaUnit)), kArenaUnit);
   Arena arena;
   void* memory = kind_ == Kind::Pinned ? device_.allocate_pinned(total) : device_.allocate(total);
   arena.memory = static_cast<std::byte*>(memory);
   arenas_.push_back(arena);
   if (kind_ == Kind::Shared) arenas_.back().handle = device_.share(memory);
   const auto number = static_cast<std::uint32_t>(arenas_.size() - 1);
-  const std::size_t blocks = std::min(total / bytes, 8 * kBlocksPerArena);
+  const std::size_t blocks = std::min(total / bytes, kMostBlocks);
   for (std::size_t b = blocks; b-- > 0;) free_.push_back({arena.memory + b * bytes, bytes, number});
 }
 

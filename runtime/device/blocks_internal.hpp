@@ -23,7 +23,9 @@ class BlockPool {
     std::uint32_t arena = 0;
   };
 
-  BlockPool(const Device& device, Kind kind) : device_(device), kind_(kind) {}
+  /// `together`: blocks that are allocated at a time, where they are small.
+  BlockPool(const Device& device, Kind kind, std::size_t together = 8)
+      : device_(device), kind_(kind), together_(together) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
@@ -53,6 +55,7 @@ class BlockPool {
 
   const Device& device_;
   Kind kind_;
+  std::size_t together_;
   std::vector<Arena> arenas_;
   std::vector<Block> free_;
   std::size_t taken_ = 0;

@@ -20,6 +20,8 @@ using Clock = std::chrono::steady_clock;
 /// takes some microseconds to do anything, and streams may be far behind.
 constexpr std::uint32_t kEagerRounds = 2000;
 constexpr std::chrono::microseconds kNap{20};
+/// Between two looks for failures while only graphs may be running.
+constexpr std::chrono::milliseconds kWatch{10};
 /// Rounds after the last collective in which the network has nothing to do: what was sent may not
 /// have left yet, and nobody else would see to that.
 constexpr std::uint32_t kQuietRounds = 200;
@@ -92,12 +94,7 @@ void Collectives::check_streamed(const Call& call) const {
 std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const LoadedProgram> program,
                                                     const Call& call, std::uint64_t sequence,
                                                     Stream stream, bool hold) {
-  if (device_->capturing(stream)) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: the stream is being captured into a graph, which a collective "
-                            "cannot be part of",
-                            to_string(call.collective)));
-  }
+  const bool captured = device_->capturing(stream);
   if (!thread_.joinable()) {
     workspace_ = std::make_shared<Workspace>(device_, routes_, walking_);
     engine_->share();
@@ -110,14 +107,18 @@ std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const Loaded
   {
     const auto guard = engine_->guard();
     engine_->check_usable();
-    operation->enqueue(stream, hold);
-    operations_.push_back(operation);
-    engine_->add({operation.get(), to_string(call.collective), sequence},
-                 shared_call(call, operation->loaded()), true);
+    if (captured) {
+      operation->record(stream, timeout_);
+    } else {
+      operation->enqueue(stream, hold);
+      operations_.push_back(operation);
+      engine_->add({operation.get(), to_string(call.collective), sequence},
+                   shared_call(call, operation->loaded()), true);
+    }
   }
   {
     const std::scoped_lock lock(mutex_);
-    busy_ = true;
+    (captured ? recorded_ : busy_) = true;
   }
   changed_.notify_all();
   return operation;
@@ -160,14 +161,37 @@ bool Collectives::make_room(const StreamOperation& operation) {
   return false;
 }
 
-void Collectives::run() {
-  while (true) {
-    {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return busy_ || stopping_; });
-      if (stopping_) return;
-      busy_ = false;
+/// Sleeps until something is outstanding; false: stop.
+bool Collectives::await_work() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return busy_ || recorded_ || stopping_; });
+  while (!changed_.wait_for(lock, kWatch, [&] { return busy_ || stopping_; })) {
+    lock.unlock();
+    watch();
+    lock.lock();
+  }
+  busy_ = false;
+  return !stopping_;
+}
+
+/// Kernels of graphs wait for their peers until the host gives up, and nobody waits for them here.
+void Collectives::watch() {
+  const auto guard = engine_->guard();
+  if (engine_->usable()) {
+    if (const auto failure = engine_->bootstrap().failure()) {
+      engine_->give_up(*failure);
+    } else if (const auto seat = walking_->stranger()) {
+      engine_->give_up(
+          fmt::format("a graph waits for rank {}, which sends what belongs to another "
+                      "call: all ranks have to launch the same, in one order",
+                      *seat));
     }
+  }
+  if (!engine_->usable()) walking_->give_up();
+}
+
+void Collectives::run() {
+  while (await_work()) {
     std::uint32_t idle = 0;
     // Leaves when nothing is outstanding and the network is quiet.
     while (true) {
@@ -208,6 +232,7 @@ bool Collectives::round() {
 
 void Collectives::fail_all(ErrorCode code, const std::string& reason) {
   engine_->give_up(reason);
+  if (walking_ != nullptr) walking_->give_up();
   for (const auto& operation : operations_) operation->fail(code, reason);
   reap();
 }
@@ -248,6 +273,8 @@ void Collectives::stop(const std::string& reason) {
   join();
   const auto guard = engine_->guard();
   if (!operations_.empty()) fail_all(ErrorCode::Transport, reason);
+  // Kernels of graphs wait for their peers too, and no operation stands for them.
+  if (walking_ != nullptr && !finished_) walking_->give_up();
   // A peer that has not noticed yet may have begun to send.
   if (walking_ != nullptr && !finished_) bury(std::move(walking_));
 }

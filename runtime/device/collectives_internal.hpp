@@ -34,7 +34,9 @@ class Collectives {
   /// are refused.
   void check_streamed(const Call& call) const;
 
-  /// The guard must not be held. \throws Error(Cuda), Error(Unsupported) while a graph is captured.
+  /// The guard must not be held. While a graph is captured from the stream the collective becomes
+  /// part of it, and what is returned is over. \throws Error(Cuda); Error(Unsupported) while a
+  /// graph is captured, if the collective is not one kernel.
   std::shared_ptr<StreamOperation> start(std::shared_ptr<const LoadedProgram> program,
                                          const Call& call, std::uint64_t sequence, Stream stream,
                                          bool hold);
@@ -51,6 +53,8 @@ class Collectives {
  private:
   bool make_room(const StreamOperation& operation);
   void run();
+  bool await_work();
+  void watch();
   bool round();
   void reap();
   void fail_all(ErrorCode code, const std::string& reason);
@@ -67,8 +71,9 @@ class Collectives {
   std::vector<std::shared_ptr<StreamOperation>> operations_;
   std::thread thread_;
   std::mutex mutex_;
-  std::condition_variable changed_;  ///< of the two below
+  std::condition_variable changed_;  ///< of the three below
   bool busy_ = false;
+  bool recorded_ = false;  ///< something was, into a graph
   bool stopping_ = false;
   bool finished_ = false;
 };

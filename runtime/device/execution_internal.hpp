@@ -93,6 +93,7 @@ class DeviceExecution {
     const std::byte* where = nullptr;  ///< once arrived
     std::uint64_t answer = 0;          ///< to the notice
     std::uint32_t open = 0;  ///< what has to end before a send, or a mapped receive, is over
+    bool refused = false;    ///< its memory could not be mapped, so it comes as data
     bool applied = false;    ///< put on a stream, if not yet done
     bool answered = false;   ///< the sender of a notice was told that its block is free
   };
@@ -124,6 +125,9 @@ class DeviceExecution {
   void copy_out();
   bool answer_read();
   void answer(std::uint32_t id);
+  const std::byte* map(std::uint32_t id);
+  void refuse(std::uint32_t id);
+  void send_refused(std::uint32_t id);
 
   [[nodiscard]] const LocalTransfer& transfer_of(std::uint32_t id) const {
     return program_.plan->transfers[program_.tasks[id].transfer];
@@ -132,6 +136,10 @@ class DeviceExecution {
     return program_.plan->peers[program_.tasks[id].lane];
   }
   [[nodiscard]] Route route_of(std::uint32_t id) const;
+  /// The same, but of a message whose memory the receiver could not map.
+  [[nodiscard]] Route way_of(std::uint32_t id) const {
+    return passages_[id].refused ? Route::Staged : route_of(id);
+  }
   [[nodiscard]] std::string words(std::uint32_t id) const;
 
   const Program& program_;

@@ -13,8 +13,9 @@ namespace multitree::runtime::device {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x6d756c7469747265;
-/// What a receiver answers to a notice when it has read the data.
+/// What a receiver answers to a notice: it has read the data, or wants it as a message.
 constexpr std::uint64_t kRead = 0x72656164;
+constexpr std::uint64_t kRefused = 0x6e6f6d6170;
 
 /// Kernels read kVector bytes at a time where all their pointers are equally far from a multiple of
 /// it.
@@ -54,7 +55,7 @@ void DeviceExecution::post_receives() {
 void DeviceExecution::on_arrived(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   Passage& passage = passages_[id];
-  switch (route_of(id)) {
+  switch (way_of(id)) {
     case Route::Staged:
       if (transfer_of(id).action == Action::Copy) {
         passage.where = passage.pinned.memory;
@@ -76,14 +77,48 @@ void DeviceExecution::on_arrived(std::uint32_t id) {
                                 "memory, while {}",
                                 words(id)));
       }
-      passage.where = w_.mappings.map(peer_of(id), static_cast<std::uint32_t>(passage.notice.arena),
-                                      passage.notice.handle) +
-                      passage.notice.offset;
+      passage.where = map(id);
+      if (passage.where == nullptr) return refuse(id);
       passage.open = 2;  // applied, and the answer sent
       lingering_.push_back(id);
       break;
   }
   runnable_.push_back(task.slot);
+}
+
+/// Null if the driver does not want to.
+const std::byte* DeviceExecution::map(std::uint32_t id) {
+  const Notice& notice = passages_[id].notice;
+  try {
+    return w_.mappings.map(peer_of(id), static_cast<std::uint32_t>(notice.arena), notice.handle) +
+           notice.offset;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+/// Asks the sender of a notice for the data itself. Rare, as routes are chosen by trying: the block
+/// for it is beyond what was counted.
+void DeviceExecution::refuse(std::uint32_t id) {
+  const Task& task = program_.tasks[id];
+  const std::uint64_t tag = context_.tag ^ task.message;
+  Passage& passage = passages_[id];
+  passage.refused = passage.answered = true;
+  passage.open = 2;  // applied, and the answer sent
+  passage.pinned = w_.pinned.take(task.bytes);
+  context_.transport.receive(peer_of(id), tag, passage.pinned.memory, task.bytes, completions_[id]);
+  context_.transport.send(peer_of(id), tag, &kRefused, sizeof kRefused, notices_[id]);
+}
+
+/// From the block that the receiver could not map.
+void DeviceExecution::send_refused(std::uint32_t id) {
+  const Task& task = program_.tasks[id];
+  Passage& passage = passages_[id];
+  passage.refused = true;
+  passage.pinned = w_.pinned.take(task.bytes);
+  w_.device->copy(passage.pinned.memory, aligned_as(passage.shared.memory, data_ + task.begin),
+                  task.bytes, w_.out.stream());
+  leaving_.push_back({w_.out.mark(), {id}});
 }
 
 void DeviceExecution::on_applied(std::uint32_t id) {
@@ -196,7 +231,7 @@ void DeviceExecution::post_send(std::uint32_t id) {
   Passage& passage = passages_[id];
   const std::uint64_t tag = context_.tag ^ task.message;
   passage.open = 1;
-  switch (route_of(id)) {
+  switch (way_of(id)) {
     case Route::Staged:
       context_.transport.send(peer_of(id), tag, passage.pinned.memory, task.bytes,
                               completions_[id]);
@@ -235,7 +270,9 @@ void DeviceExecution::on_finished(const Completion& completion) {
   const std::uint32_t id = completion.id;
   const LocalTransfer& transfer = transfer_of(id);
   if (transfer.action == Action::Send) {
-    if (--passages_[id].open == 0) send_over(id);
+    Passage& passage = passages_[id];
+    if (--passage.open != 0) return;
+    passage.answer == kRefused && !passage.refused ? send_refused(id) : send_over(id);
   } else if (&completion == &notices_[id]) {
     if (--passages_[id].open == 0) --unfinished_;
   } else if (route_of(id) == Route::Direct && !transfer.scratch) {

@@ -49,15 +49,18 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
   Workspace& w = *workspace_;
   if (w.walking != nullptr && w.walking->takes(program_->program)) {
     walking_ = w.walking.get();
-    needs_ = Walking::needs(program_->program);
+    list_ = walking_->list_of(program_, walk_shape());
+    needs_ = walking_->needs(*list_);
   } else {
     execution_ = std::make_unique<DeviceExecution>(
         program_->program,
         DeviceExecution::Context{engine_->transport(), w, tag_, call.type, call.op});
     needs_ = execution_->needs();
+    // Who receives nothing only sends what it has.
+    const bool writes = layout_.receives || program_->program.receives || !layout_.sends_whole();
+    needs_.work = layout_.works_in_recv() || !writes ? 0 : layout_.whole;
+    needs_.works = needs_.work == 0 ? 0 : 1;
   }
-  needs_.work = layout_.works_in_recv() ? 0 : layout_.whole;
-  needs_.works = needs_.work == 0 ? 0 : 1;
 }
 
 StreamOperation::~StreamOperation() {
@@ -87,7 +90,10 @@ Buffers StreamOperation::prepare(bool& copied) {
     work_ = w.work.take(needs_.work);
     data = work_.memory;
   }
-  if (layout_.sends_whole()) return {bytes_of(call_.send), data};
+  if (layout_.sends_whole()) {
+    const std::byte* const send = bytes_of(call_.send);
+    return {send, needs_.works == 0 && !layout_.receives ? const_cast<std::byte*>(send) : data};
+  }
   if (layout_.sends) {
     w.device->copy(data + layout_.own, bytes_of(call_.send), layout_.sent, w.compute.stream());
     copied = true;
@@ -96,22 +102,50 @@ Buffers StreamOperation::prepare(bool& copied) {
 }
 
 void StreamOperation::begin() {
+  if (walking_ != nullptr) return walk();
   bool copied = false;
   const Buffers buffers = prepare(copied);
-  if (walking_ != nullptr) return walk(buffers);
   Moment ready;
   if (copied) ready = {&workspace_->compute, workspace_->compute.mark()};
   state_.store(State::Running, std::memory_order_release);
   execution_->start(buffers.input, buffers.data, ready);
 }
 
-/// The stream's order is all that the copy before and what comes after need.
-void StreamOperation::walk(const Buffers& buffers) {
+WalkShape StreamOperation::walk_shape() const {
   const std::size_t begin = layout_.result();
-  const Extent result{begin, begin + (layout_.receives ? layout_.received : 0)};
-  launch_ = walking_->launch(*workspace_, program_->program,
-                             {buffers.input, buffers.data, result, call_.type, call_.op, tag_});
-  end();
+  WalkShape shape;
+  shape.result = {begin, begin + (layout_.receives ? layout_.received : 0)};
+  shape.input = layout_.sends_whole() ? 0 : layout_.own;
+  const bool averages = layout_.reduces && call_.op == ReduceOp::Avg && layout_.receives;
+  shape.divisor = averages ? engine_->bootstrap().size() : 1;
+  return shape;
+}
+
+Walking::Call StreamOperation::walk_call(std::byte* work) const {
+  return {bytes_of(call_.send), bytes_of(call_.recv), work, call_.type, call_.op, tag_};
+}
+
+void StreamOperation::walk() {
+  Workspace& w = *workspace_;
+  if (needs_.works != 0) work_ = w.work.take(needs_.work);
+  walking_->launch(w, *list_, walk_call(work_.memory));
+  launched_ = true;
+  mark_ = w.compute.mark();
+  state_.store(State::Ending, std::memory_order_release);
+}
+
+void StreamOperation::record(Stream stream, Deadline deadline) {
+  if (walking_ == nullptr) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: the stream is being captured into a graph; expected a collective "
+                            "that is one kernel, found one whose messages the host moves ({})",
+                            to_string(call_.collective),
+                            workspace_->walking == nullptr
+                                ? "not all ranks map each other's devices"
+                                : "its pieces are longer than the places for them"));
+  }
+  walking_->record(*workspace_, *list_, walk_call(nullptr), stream, deadline);
+  state_.store(State::Done, std::memory_order_release);
 }
 
 /// Once all that was sent has left this process, answers to what was received included.
@@ -130,7 +164,7 @@ void StreamOperation::end() {
     const std::uint32_t ranks = engine_->bootstrap().size();
     const std::size_t begin = layout_.result();
     std::byte* const recv = bytes_of(call_.recv);
-    if (execution_ != nullptr) execution_->copy_untouched(begin, begin + layout_.received);
+    execution_->copy_untouched(begin, begin + layout_.received);
     if (needs_.works != 0) w.device->copy(recv, work_.memory + begin, layout_.received, stream);
     if (layout_.reduces && call_.op == ReduceOp::Avg && ranks > 1) {
       w.device->divide(recv, call_.count, call_.type, ranks, stream);
@@ -171,7 +205,7 @@ void StreamOperation::finish(State outcome) {
   execution_.reset();
   if (work_.memory != nullptr) workspace_->work.give(work_);
   work_ = {};
-  Walking::give_back(*workspace_, launch_);
+  list_.reset();
   if (held_) workspace_->flags.release(flag_);
   held_ = false;
   {
@@ -183,7 +217,6 @@ void StreamOperation::finish(State outcome) {
 
 void StreamOperation::fail(ErrorCode code, const std::string& reason) {
   if (over()) return;
-  if (walking_ != nullptr) walking_->give_up();
   // The stream may go on only when nothing of ours writes its buffers any more. A device that does
   // not come to rest keeps our memory; its streams are of no use to anybody then.
   const bool quiet = quiesce(*workspace_);
@@ -205,7 +238,7 @@ std::string StreamOperation::waiting_for() const {
   if (const auto seat = stranger()) {
     return fmt::format("waiting for rank {}, which sends what belongs to another call", *seat);
   }
-  if (launch_.list.memory == nullptr) return "waiting for the device";
+  if (!launched_) return "waiting for the device";
   return fmt::format("waiting to finish with rank {}",
                      fmt::join(program_->source->plan.peers, ", rank "));
 }

@@ -39,13 +39,19 @@ class StreamOperation final : public Activity {
   /// nothing was put there that holds it.
   void enqueue(Stream stream, bool hold);
 
+  /// Instead of enqueue(), and then it is Done: records the collective into the graph that is
+  /// captured from the stream. \throws Error(Unsupported) if it is messages, Error(Cuda),
+  /// Error(Timeout)
+  void record(Stream stream, Deadline deadline);
+
   // Activity
   bool advance() override;
   [[nodiscard]] bool done() const override { return over(); }
   [[nodiscard]] bool awaits_caller() const override { return state() == State::Waiting; }
   [[nodiscard]] std::string waiting_for() const override;
 
-  /// Under the guard, once the engine has given up: ends everything and lets the stream go on.
+  /// Under the guard, once the engine and Walking have given up: ends everything and lets the
+  /// stream go on.
   void fail(ErrorCode code, const std::string& reason);
 
   /// Whether it is Done or Failed. \throws what it failed with.
@@ -64,7 +70,9 @@ class StreamOperation final : public Activity {
   enum class State : std::uint8_t { Waiting, Running, Ending, Done, Failed };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   void begin();
-  void walk(const Buffers& buffers);
+  void walk();
+  [[nodiscard]] WalkShape walk_shape() const;
+  [[nodiscard]] Walking::Call walk_call(std::byte* work) const;
   /// Whose message belonged to another call.
   [[nodiscard]] std::optional<Seat> stranger() const;
   bool end_if_left();
@@ -88,7 +96,8 @@ class StreamOperation final : public Activity {
   Needs needs_;
   std::unique_ptr<DeviceExecution> execution_;  ///< where the collective is messages
   Walking* walking_ = nullptr;                  ///< where it is one kernel
-  Walking::Launch launch_;
+  std::shared_ptr<WalkList> list_;
+  bool launched_ = false;
   std::uint64_t ticket_ = 0;
   Departure departure_;
   std::uint64_t mark_ = 0;  ///< of `compute`: when the ending is done

@@ -14,7 +14,7 @@
 namespace multitree::runtime::device {
 
 /// Raised whenever the table changes: a library of another version is refused.
-inline constexpr std::uint32_t kTableVersion = 2;
+inline constexpr std::uint32_t kTableVersion = 3;
 
 using Stream = void*;  ///< a cudaStream_t; null is the legacy default stream
 using Event = void*;
@@ -105,7 +105,8 @@ struct Table {
 
   /// Blocks that a walk has; all of them run at the same time. 0: the device cannot walk.
   std::uint32_t walk_blocks = 0;
-  /// A whole collective as one kernel. Pointers but `steps` and `lanes` may be mapped memory.
+  /// A whole collective as one kernel, also into a graph that is captured from the stream. Pointers
+  /// but `steps` and `lanes` may be mapped memory.
   Status (*walk)(void* self, const Walk* walk, DataType type, ReduceOp op, Stream stream) = nullptr;
 
   /// \pre `memory` is from allocate()

@@ -41,6 +41,87 @@ void check_groups(const Plan& plan) {
                           chunk, sent ? "sent to" : "received from", peer));
 }
 
+/// Where pieces lie while the list is made.
+class Spots {
+ public:
+  Spots(const Program& program, const WalkShape& shape, std::uint32_t blocks)
+      : program_(program),
+        shape_(shape),
+        written_(program.pieces.size()),
+        slot_(program.pieces.size(), kNone),
+        left_(program.pieces.size()) {
+    std::uint64_t longest = 0;
+    for (const Program::Piece& piece : program.pieces) longest = std::max(longest, piece.bytes);
+    slot_bytes_ = walk_slice_bytes(longest, blocks);
+    for (const Task& task : program.tasks) ++left_[task.slot];
+  }
+
+  [[nodiscard]] bool written(std::uint32_t piece) const { return written_[piece]; }
+  [[nodiscard]] bool in_result(std::uint32_t piece) const {
+    const std::uint64_t begin = program_.pieces[piece].begin;
+    return begin >= shape_.result.begin && begin < shape_.result.end;
+  }
+  /// Where it is read.
+  [[nodiscard]] WalkSpot now(std::uint32_t piece) const {
+    if (written_[piece]) return home(piece);
+    return {program_.pieces[piece].begin - shape_.input, WalkMemory::Input};
+  }
+  /// Where it is written, and lies from then on.
+  WalkSpot write(std::uint32_t piece) {
+    if (!written_[piece] && !in_result(piece)) take(piece);
+    written_[piece] = true;
+    return home(piece);
+  }
+  /// One of its tasks is over.
+  void used(std::uint32_t piece) {
+    if (--left_[piece] == 0 && slot_[piece] != kNone) free_.push_back(slot_[piece]);
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return slots_ * slot_bytes_; }
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
+  [[nodiscard]] WalkSpot home(std::uint32_t piece) const {
+    const std::uint64_t begin = program_.pieces[piece].begin;
+    if (in_result(piece)) return {begin - shape_.result.begin, WalkMemory::Output};
+    return {slot_[piece] * slot_bytes_ + begin % kWalkVector, WalkMemory::Work};
+  }
+  void take(std::uint32_t piece) {
+    if (free_.empty()) free_.push_back(slots_++);
+    slot_[piece] = free_.back();
+    free_.pop_back();
+  }
+
+  const Program& program_;
+  const WalkShape& shape_;
+  std::vector<bool> written_;
+  std::vector<std::uint32_t> slot_, left_, free_;  ///< left_: tasks to come
+  std::uint64_t slot_bytes_ = 0;
+  std::uint32_t slots_ = 0;
+};
+
+/// What no message does.
+void add_result(WalkSteps& walk, const Program& program, const WalkShape& shape, Spots& spots) {
+  for (std::uint32_t p = 0; p < program.pieces.size(); ++p) {
+    const Program::Piece& piece = program.pieces[p];
+    if (!spots.in_result(p)) continue;
+    WalkStep step;
+    step.bytes = piece.bytes;
+    step.skew = static_cast<std::uint32_t>(piece.begin % kWalkVector);
+    if (!spots.written(p)) {
+      step.action = WalkAction::Keep;
+      step.from = spots.now(p);
+      step.to = spots.write(p);
+      walk.steps.push_back(step);
+    }
+    if (shape.divisor > 1) {
+      step.action = WalkAction::Divide;
+      step.to = spots.now(p);
+      walk.steps.push_back(step);
+    }
+  }
+}
+
 }  // namespace
 
 bool fits_walk(const Program& program, std::uint64_t bytes) {
@@ -48,24 +129,29 @@ bool fits_walk(const Program& program, std::uint64_t bytes) {
                              [&](const Program::Piece& piece) { return piece.bytes <= bytes; });
 }
 
-WalkSteps walk_steps(const Program& program, bool fresh, Extent result) {
+WalkSteps walk_steps(const Program& program, const WalkShape& shape, std::uint32_t blocks) {
   check_groups(*program.plan);
   const std::size_t lanes = program.plan->peers.size();
-  WalkSteps walk{{}, std::vector<std::uint32_t>(lanes), std::vector<std::uint32_t>(lanes)};
-  std::vector<bool> untouched(program.pieces.size(), fresh);
+  WalkSteps walk;
+  walk.sent.resize(lanes);
+  walk.received.resize(lanes);
   walk.steps.reserve(program.tasks.size());
+  Spots spots(program, shape, blocks);
   for (const Task& task : program.tasks) {
-    const Action action = program.plan->transfers[task.transfer].action;
-    std::uint32_t& count = (action == Action::Send ? walk.sent : walk.received)[task.lane];
-    walk.steps.push_back({task.begin, task.bytes, task.lane, count++, action_of(action),
-                          untouched[task.slot] ? 1U : 0U});
-    if (action != Action::Send) untouched[task.slot] = false;
+    WalkStep step;
+    step.action = action_of(program.plan->transfers[task.transfer].action);
+    const bool send = step.action == WalkAction::Send;
+    if (step.action != WalkAction::Copy) step.from = spots.now(task.slot);
+    if (!send) step.to = spots.write(task.slot);
+    step.bytes = task.bytes;
+    step.skew = static_cast<std::uint32_t>(task.begin % kWalkVector);
+    step.lane = task.lane;
+    step.number = (send ? walk.sent : walk.received)[task.lane]++;
+    spots.used(task.slot);
+    walk.steps.push_back(step);
   }
-  for (std::size_t s = 0; s < program.pieces.size(); ++s) {
-    const Program::Piece& piece = program.pieces[s];
-    if (!untouched[s] || piece.begin < result.begin || piece.begin >= result.end) continue;
-    walk.steps.push_back({piece.begin, piece.bytes, 0, 0, WalkAction::Keep, 1});
-  }
+  add_result(walk, program, shape, spots);
+  walk.work_bytes = spots.bytes();
   return walk;
 }
 

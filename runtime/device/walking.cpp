@@ -3,8 +3,11 @@
 /// The memory that ranks map of each other for walking, and launches.
 #include "runtime/device/walking_internal.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <set>
 #include <string>
@@ -17,6 +20,8 @@ namespace {
 /// In words_.
 enum : std::size_t { kGivenUp = 0, kStranger = 1 };
 constexpr std::size_t kWordsBytes = 256;
+/// Lists that stay on the device; as many as Programs keeps.
+constexpr std::size_t kMostLists = 64;
 
 /// Kernels that wait for each other have to run at the same time, which those of one device may
 /// not: each rank needs one of its own.
@@ -94,8 +99,6 @@ Walking::Walking(std::shared_ptr<const Device> device, Seat self, std::uint32_t 
       message_bytes_(std::max(segment_bytes, sizeof(double))),
       place_bytes_(blocks_ == 0 ? 0 : walk_place_bytes(message_bytes_, blocks_)),
       arenas_(ranks),
-      sent_(ranks),
-      received_(ranks),
       mappings_(*device_) {}
 
 void Walking::open() {
@@ -105,7 +108,7 @@ void Walking::open() {
   arena_ = static_cast<std::byte*>(device_->allocate(arena_bytes()));
   // Counters begin at 0. The host cannot write them; what it copies is there when join() tells the
   // others.
-  const std::size_t counters = 2 * counters_bytes();
+  const std::size_t counters = 3 * counters_bytes();
   void* const zeros = device_->allocate_pinned(counters);
   std::memset(zeros, 0, counters);
   Timeline timeline(*device_);
@@ -123,7 +126,7 @@ Walking::~Walking() {
 
 std::size_t Walking::places_bytes() const { return kWalkPlaces * blocks_ * place_bytes_; }
 std::size_t Walking::counters_bytes() const { return ranks_ * blocks_ * kWalkCounterStride; }
-std::size_t Walking::arena_bytes() const { return ranks_ * places_bytes() + 2 * counters_bytes(); }
+std::size_t Walking::arena_bytes() const { return ranks_ * places_bytes() + 3 * counters_bytes(); }
 
 WalkLane Walking::lane_to(Seat peer) const {
   const auto arrived = [this](std::byte* arena, Seat from) {
@@ -138,58 +141,115 @@ WalkLane Walking::lane_to(Seat peer) const {
   lane.places = arena_ + index(peer) * places_bytes();
   lane.arrived = reinterpret_cast<std::uint64_t*>(arrived(arena_, peer));
   lane.consumed = reinterpret_cast<std::uint64_t*>(arrived(arena_, peer) + counters_bytes());
-  lane.sent_before = sent_[index(peer)];
-  lane.received_before = received_[index(peer)];
+  lane.passed = reinterpret_cast<std::uint64_t*>(arrived(arena_, peer) + 2 * counters_bytes());
   return lane;
 }
 
-Needs Walking::needs(const Program& program) {
+std::shared_ptr<WalkList> Walking::list_of(const std::shared_ptr<const LoadedProgram>& program,
+                                           const WalkShape& shape) {
+  const std::scoped_lock lock(mutex_);
+  for (const auto& list : lists_) {
+    if (list->program == program && list->shape == shape) return list;
+  }
+  auto made = std::make_shared<WalkList>();
+  made->program = program;
+  made->shape = shape;
+  made->list = walk_steps(program->program, shape, blocks_);
+  lists_.push_back(made);
+  return made;
+}
+
+Needs Walking::needs(const WalkList& list) const {
   Needs needs;
-  needs.bytes = (program.tasks.size() + program.pieces.size()) * sizeof(WalkStep) +
-                program.plan->peers.size() * sizeof(WalkLane);
-  needs.pinned = needs.scratch = 1;
+  needs.bytes = list.bytes();
+  needs.pinned = needs.scratch = list.uploaded ? 0 : 1;
+  needs.work = work_bytes(list);
+  needs.works = needs.work == 0 ? 0 : 1;
   return needs;
 }
 
-Walking::Launch Walking::launch(Workspace& workspace, const Program& program, const Call& call) {
-  const WalkSteps list = walk_steps(program, call.input != call.data, call.result);
-  const std::vector<Seat>& peers = program.plan->peers;
+void Walking::upload(Workspace& workspace, WalkList& list, Stream stream) {
+  if (list.uploaded || list.list.steps.empty()) return;
   std::vector<WalkLane> lanes;
-  for (std::size_t l = 0; l < peers.size(); ++l) {
-    lanes.push_back(lane_to(peers[l]));
-    lanes.back().sent = list.sent[l];
-    sent_[index(peers[l])] += list.sent[l];
-    received_[index(peers[l])] += list.received[l];
+  for (std::size_t l = 0; l < list.peers().size(); ++l) {
+    lanes.push_back(lane_to(list.peers()[l]));
+    lanes.back().sent = list.list.sent[l];
+    lanes.back().received = list.list.received[l];
   }
-  const std::size_t steps_bytes = list.steps.size() * sizeof(WalkStep);
-  const std::size_t lanes_bytes = lanes.size() * sizeof(WalkLane);
-  const std::size_t bytes = needs(program).bytes;
-  Launch launch{workspace.pinned.take(bytes), workspace.scratch.take(bytes)};
-  if (steps_bytes != 0) std::memcpy(launch.pinned.memory, list.steps.data(), steps_bytes);
-  if (lanes_bytes != 0) std::memcpy(launch.pinned.memory + steps_bytes, lanes.data(), lanes_bytes);
-  const Stream stream = workspace.compute.stream();
-  device_->copy(launch.list.memory, launch.pinned.memory, steps_bytes + lanes_bytes, stream);
-  Walk walk;
-  walk.steps = reinterpret_cast<const WalkStep*>(launch.list.memory);
-  walk.lanes = reinterpret_cast<const WalkLane*>(launch.list.memory + steps_bytes);
-  walk.step_count = static_cast<std::uint32_t>(list.steps.size());
-  walk.lane_count = static_cast<std::uint32_t>(lanes.size());
-  walk.blocks = blocks_;
-  walk.place_bytes = place_bytes_;
-  walk.tag = call.tag;
-  walk.input = call.input;
-  walk.data = call.data;
-  walk.given_up = words_ + kGivenUp;
-  walk.stranger = words_ + kStranger;
-  if (walk.step_count != 0) device_->walk(walk, call.type, call.op, stream);
-  ++turn_;
-  return launch;
+  list.pinned = workspace.pinned.take(list.bytes());
+  list.memory = workspace.scratch.take(list.bytes());
+  const std::size_t steps = list.steps_bytes();
+  std::memcpy(list.pinned.memory, list.list.steps.data(), steps);
+  if (!lanes.empty()) {
+    std::memcpy(list.pinned.memory + steps, lanes.data(), lanes.size() * sizeof(WalkLane));
+  }
+  device_->copy(list.memory.memory, list.pinned.memory, list.bytes(), stream);
+  list.uploaded = true;
 }
 
-void Walking::give_back(Workspace& workspace, Launch& launch) {
-  if (launch.pinned.memory != nullptr) workspace.pinned.give(launch.pinned);
-  if (launch.list.memory != nullptr) workspace.scratch.give(launch.list);
-  launch = {};
+/// Once there are many: those that nobody uses.
+void Walking::forget_lists(Workspace& workspace) {
+  const std::scoped_lock lock(mutex_);
+  if (lists_.size() <= kMostLists) return;
+  std::erase_if(lists_, [&](const std::shared_ptr<WalkList>& list) {
+    if (list.use_count() > 1 || list->recorded) return false;
+    if (list->uploaded) {
+      workspace.pinned.give(list->pinned);
+      workspace.scratch.give(list->memory);
+    }
+    return true;
+  });
+}
+
+void Walking::put(const WalkList& list, const Call& call, Stream stream) {
+  if (list.list.steps.empty()) return;
+  Walk walk;
+  walk.steps = reinterpret_cast<const WalkStep*>(list.memory.memory);
+  walk.lanes = reinterpret_cast<const WalkLane*>(list.memory.memory + list.steps_bytes());
+  walk.step_count = static_cast<std::uint32_t>(list.list.steps.size());
+  walk.lane_count = static_cast<std::uint32_t>(list.peers().size());
+  walk.blocks = blocks_;
+  walk.divisor = list.shape.divisor;
+  walk.place_bytes = place_bytes_;
+  walk.work_bytes = list.list.work_bytes;
+  walk.tag = call.tag;
+  walk.input = call.input;
+  walk.output = call.output;
+  walk.work = call.work;
+  walk.given_up = words_ + kGivenUp;
+  walk.stranger = words_ + kStranger;
+  device_->walk(walk, call.type, call.op, stream);
+}
+
+void Walking::launch(Workspace& workspace, WalkList& list, const Call& call) {
+  forget_lists(workspace);
+  const Stream stream = workspace.compute.stream();
+  upload(workspace, list, stream);
+  put(list, call, stream);
+  ++turn_;
+}
+
+void Walking::record(Workspace& workspace, WalkList& list, Call call, Stream stream,
+                     Deadline deadline) {
+  upload(workspace, list, workspace.in.stream());
+  const std::uint64_t mark = workspace.in.mark();
+  const auto until = std::chrono::steady_clock::now() + deadline;
+  while (!workspace.in.done(mark)) {
+    workspace.in.poll();
+    if (std::chrono::steady_clock::now() > until) {
+      throw Error(
+          ErrorCode::Timeout,
+          fmt::format("a collective is being recorded into a graph, and its list of {} steps "
+                      "is not on the device after {} ms",
+                      list.list.steps.size(), deadline.count()));
+    }
+  }
+  if (list.work.memory == nullptr && work_bytes(list) != 0) {
+    list.work = workspace.work.take(work_bytes(list));
+  }
+  list.recorded = true;
+  call.work = list.work.memory;
+  put(list, call, stream);
 }
 
 std::optional<Seat> Walking::stranger() const {

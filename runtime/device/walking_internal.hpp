@@ -3,25 +3,48 @@
 /// Collectives as one kernel: the memory that ranks map of each other for it, and its launches.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/device/walk_steps_internal.hpp"
 #include "runtime/device/workspace_internal.hpp"
+#include "runtime/execution/operation_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 
 namespace multitree::runtime::device {
 
+/// What the kernels of a program and a shape walk. Nothing in it belongs to one call, so it is put
+/// on the device once.
+struct WalkList {
+  std::shared_ptr<const LoadedProgram> program;
+  WalkShape shape;
+  WalkSteps list;
+  BlockPool::Block pinned, memory;  ///< steps, then lanes
+  std::atomic<bool> uploaded{false};
+  bool recorded = false;  ///< into a graph, which needs it for as long as it is there
+  BlockPool::Block work;  ///< of what was recorded
+
+  [[nodiscard]] const std::vector<Seat>& peers() const { return program->program.plan->peers; }
+  [[nodiscard]] std::size_t steps_bytes() const { return list.steps.size() * sizeof(WalkStep); }
+  [[nodiscard]] std::size_t bytes() const {
+    return steps_bytes() + peers().size() * sizeof(WalkLane);
+  }
+};
+
 /// Each rank has places for messages from every other, and counters, in one allocation that the
 /// others map:
 ///
-///     places from seat 0, 1, ... | arrived from seat 0, 1, ... | consumed by seat 0, 1, ...
+///     places from seat 0, 1, ... | arrived from ... | consumed by ... | passed to and from ...
 ///
-/// Calls follow each other in one order at all ranks, that of their tickets, on one stream.
+/// Calls follow each other in one order at all ranks, that of their tickets, on one stream. What is
+/// recorded into a graph has no ticket: whoever launches graphs sees to it that all ranks launch
+/// them, and make other calls, in one order, each behind the one before.
 class Walking {
  public:
   /// Collective. Null at all ranks unless each has a device of its own that can walk and that all
@@ -39,8 +62,11 @@ class Walking {
   [[nodiscard]] bool takes(const Program& program) const {
     return fits_walk(program, message_bytes_);
   }
-  /// Blocks of pinned and of device memory for the list of a program.
-  [[nodiscard]] static Needs needs(const Program& program);
+  /// Made when first asked for, and kept. From any thread.
+  std::shared_ptr<WalkList> list_of(const std::shared_ptr<const LoadedProgram>& program,
+                                    const WalkShape& shape);
+  /// Blocks of pinned and of device memory for a list, and for its work.
+  [[nodiscard]] Needs needs(const WalkList& list) const;
 
   /// Calls are numbered in the order in which they are made, and launched in that order.
   std::uint64_t ticket() { return tickets_++; }
@@ -48,19 +74,17 @@ class Walking {
 
   struct Call {
     const std::byte* input = nullptr;
-    std::byte* data = nullptr;
-    Extent result;
+    std::byte* output = nullptr;
+    std::byte* work = nullptr;
     DataType type{};
     ReduceOp op{};
     std::uint64_t tag = 0;
   };
-  /// What a launch needs until it is over.
-  struct Launch {
-    BlockPool::Block pinned, list;
-  };
   /// Puts the kernel on `compute` and gives the next ticket its turn.
-  Launch launch(Workspace& workspace, const Program& program, const Call& call);
-  static void give_back(Workspace& workspace, Launch& launch);
+  void launch(Workspace& workspace, WalkList& list, const Call& call);
+  /// Records the kernel, and nothing else, into the graph that is captured from `stream`; `work` is
+  /// taken care of. \throws Error(Timeout) if the list is not on the device by the deadline.
+  void record(Workspace& workspace, WalkList& list, Call call, Stream stream, Deadline deadline);
 
   /// The seat whose message belonged to another call, if a kernel has met one.
   [[nodiscard]] std::optional<Seat> stranger() const;
@@ -80,6 +104,12 @@ class Walking {
   [[nodiscard]] std::size_t counters_bytes() const;
   [[nodiscard]] std::size_t arena_bytes() const;
   [[nodiscard]] WalkLane lane_to(Seat peer) const;
+  void upload(Workspace& workspace, WalkList& list, Stream stream);
+  void forget_lists(Workspace& workspace);
+  void put(const WalkList& list, const Call& call, Stream stream);
+  [[nodiscard]] std::uint64_t work_bytes(const WalkList& list) const {
+    return list.list.work_bytes * blocks_;
+  }
 
   std::shared_ptr<const Device> device_;
   Seat self_;
@@ -88,7 +118,8 @@ class Walking {
   std::byte* arena_ = nullptr;
   std::uint32_t* words_ = nullptr;  ///< pinned: whether we have given up, and a stranger's seat
   std::vector<std::byte*> arenas_;  ///< by seat, as mapped here
-  std::vector<std::uint64_t> sent_, received_;  ///< by seat
+  std::mutex mutex_;                ///< of lists_
+  std::vector<std::shared_ptr<WalkList>> lists_;
   std::uint64_t tickets_ = 0, turn_ = 0;
   Mappings mappings_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Routes are agreed on by two exchanges: who everybody's device is, and whose memory I can map.
+/// Routes are agreed on by three exchanges: who everybody's device is, a piece of its memory, and
+/// whose I can map.
 #include "runtime/device/workspace_internal.hpp"
 
 #include <fmt/format.h>
@@ -13,6 +14,55 @@
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::device {
+namespace {
+
+/// What CUDA allocates at a time: nobody sees more by it than this.
+constexpr std::size_t kProbeBytes = 2U << 20;
+
+/// Memory that the others try to map: a container may keep them from it, or from its handle, though
+/// the devices could.
+class Probe {
+ public:
+  explicit Probe(const Device* device) : device_(device) {
+    if (device == nullptr) return;
+    try {
+      memory_ = device->allocate(kProbeBytes);
+      const Handle handle = device->share(memory_);
+      handle_.assign(reinterpret_cast<const char*>(&handle), sizeof handle);
+    } catch (const Error&) {  // nobody maps this one
+      handle_.clear();
+    }
+  }
+  ~Probe() {
+    if (memory_ != nullptr) device_->free(memory_);
+  }
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
+  /// Empty: there is none.
+  [[nodiscard]] const std::string& handle() const { return handle_; }
+
+ private:
+  const Device* device_;
+  void* memory_ = nullptr;
+  std::string handle_;
+};
+
+bool maps(const Device& device, const std::string& identity_bytes, const std::string& probe) {
+  Identity identity;
+  Handle handle;
+  if (identity_bytes.size() != sizeof identity || probe.size() != sizeof handle) return false;
+  std::memcpy(&identity, identity_bytes.data(), sizeof identity);
+  if (!device.table().can_map(device.table().self, &identity)) return false;
+  std::memcpy(&handle, probe.data(), sizeof handle);
+  try {
+    device.unmap(handle, device.map(handle));
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 Identities gather_identities(Bootstrap& bootstrap, const Device* device, Deadline deadline) {
   std::string mine;
@@ -30,15 +80,13 @@ Routes agree_on_routes(Bootstrap& bootstrap, const Device* device, const Identit
   Routes routes{std::vector(ranks, other), std::vector(ranks, other)};
   const auto have = std::ranges::count_if(identities, [](const auto& s) { return !s.empty(); });
   if (have < 2) return routes;  // all ranks see the same identities, so all return here
+  const Probe probe(device);    // until all have told that they have let go of it
+  const Gathered probes = bootstrap.all_gather(probe.handle(), deadline);
   std::string reach(ranks, '-');
   for (std::uint32_t r = 0; r < ranks; ++r) {
-    if (Seat{r} == self || device == nullptr || identities[r].size() != sizeof(Identity)) continue;
-    Identity identity;
-    std::memcpy(&identity, identities[r].data(), sizeof identity);
-    if (device->table().can_map(device->table().self, &identity)) {
-      reach[r] = 'm';
-      routes.receive[r] = Route::Mapped;
-    }
+    if (Seat{r} == self || device == nullptr || !maps(*device, identities[r], probes[r])) continue;
+    reach[r] = 'm';
+    routes.receive[r] = Route::Mapped;
   }
   const Gathered reaches = bootstrap.all_gather(reach, deadline);
   std::ptrdiff_t mapped = 0;

@@ -100,7 +100,7 @@ struct Workspace {
   BlockPool pinned{*device, BlockPool::Kind::Pinned};
   BlockPool scratch{*device, BlockPool::Kind::Device};
   BlockPool shared{*device, BlockPool::Kind::Shared};
-  BlockPool work{*device, BlockPool::Kind::Device};
+  BlockPool work{*device, BlockPool::Kind::Device, 1};
   FlagPool flags{*device};
   Mappings mappings{*device};
 };

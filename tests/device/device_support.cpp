@@ -51,6 +51,22 @@ FakeOptions fake_options(Reach reach, std::uint64_t seed, Seat seat) {
   return options;
 }
 
+std::shared_ptr<const device::Device> walking_fake(const Bootstrap& bootstrap, std::uint64_t seed,
+                                                   std::uint32_t blocks) {
+  FakeOptions options =
+      fake_options(Reach::Walked, seed * 100 + index(bootstrap.seat()), bootstrap.seat());
+  options.walk_blocks = blocks;
+  return make_fake_device(options);
+}
+
+CommunicatorOptions walking(std::shared_ptr<const device::Device> fake, std::size_t segment) {
+  CommunicatorOptions options{.transport = "loopback"};
+  options.segment_bytes = segment;
+  options.timeout = Deadline(20'000);
+  options.device = std::move(fake);
+  return options;
+}
+
 Request start_on(Communicator& c, Collective collective, const void* send, void* recv,
                  std::size_t count, DataType type, ReduceOp op, device::Stream stream) {
   return c.start({collective, send, recv, count, type, op}, Stream{stream});

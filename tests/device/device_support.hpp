@@ -25,6 +25,12 @@ constexpr const char* name_of(Reach reach) {
 /// Of the rank at `seat`.
 FakeOptions fake_options(Reach reach, std::uint64_t seed, Seat seat);
 
+/// Each rank has a fake of its own, which all others map.
+std::shared_ptr<const device::Device> walking_fake(const Bootstrap& bootstrap, std::uint64_t seed,
+                                                   std::uint32_t blocks = 2);
+/// Over messages in memory, with segments of so many bytes.
+CommunicatorOptions walking(std::shared_ptr<const device::Device> fake, std::size_t segment);
+
 /// Memory of a device, freed at the end.
 class DeviceBuffer {
  public:

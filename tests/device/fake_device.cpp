@@ -7,13 +7,10 @@
 
 #include <atomic>
 #include <cstring>
-#include <deque>
-#include <functional>
-#include <map>
 #include <mutex>
-#include <random>
 
 #include "fake_memory.hpp"
+#include "fake_state.hpp"
 #include "fake_walk.hpp"
 #include "reduction_model.hpp"
 #include "runtime/kernels/reduce.hpp"
@@ -24,92 +21,6 @@ namespace {
 using device::Event;
 using device::Status;
 using device::Stream;
-
-/// How often it was recorded, and which of these was reached.
-struct FakeEvent {
-  std::uint64_t recorded = 0, reached = 0;
-};
-
-/// One item of a stream: runs if it is ready.
-struct Item {
-  std::function<bool()> ready;  ///< empty: always
-  std::function<void()> run;    ///< may be empty
-};
-
-struct FakeStream {
-  std::deque<Item> items;
-};
-
-class Fake {
- public:
-  explicit Fake(const FakeOptions& options)
-      : options_(options), memory_(options.bytes), random_(options.seed) {}
-
-  std::mutex& mutex() { return mutex_; }
-  FakeMemory& memory() { return memory_; }
-  FakeCounts& counts() { return counts_; }
-  const FakeOptions& options() const { return options_; }
-
-  /// The words of the first failure, which all later calls return too.
-  Status failed() const { return failure_; }
-  Status fail(Status words) {
-    if (failure_ == nullptr) failure_ = words;
-    return failure_;
-  }
-
-  Status put(Stream stream, Item item) {
-    if (options_.fail_after != 0 && ++put_ > options_.fail_after) fail("injected failure");
-    if (failure_ == nullptr) stream_of(stream).items.push_back(std::move(item));
-    return failure_;
-  }
-
-  /// Runs something, or nothing.
-  void turn() {
-    std::uniform_int_distribution<int> how_many(0, 4);
-    for (int n = how_many(random_); n > 0 && failure_ == nullptr; --n) {
-      std::uniform_int_distribution<std::size_t> which(0, streams_.size() - 1);
-      auto it = streams_.begin();
-      std::advance(it, static_cast<std::ptrdiff_t>(which(random_)));
-      std::deque<Item>& items = it->second.items;
-      if (items.empty() || (items.front().ready && !items.front().ready())) continue;
-      const Item item = std::move(items.front());
-      items.pop_front();
-      if (item.run) item.run();
-    }
-  }
-
-  Stream add_stream() {
-    const auto stream = reinterpret_cast<Stream>(++last_stream_);
-    streams_[stream];
-    return stream;
-  }
-  void remove_stream(Stream stream) { streams_.erase(stream); }
-  bool has(Stream stream) const { return streams_.contains(stream); }
-  std::shared_ptr<FakeEvent>& event(Event event) { return events_.at(event); }
-  Event add_event() {
-    const auto event = reinterpret_cast<Event>(++last_event_);
-    events_[event] = std::make_shared<FakeEvent>();
-    return event;
-  }
-  void remove_event(Event event) { events_.erase(event); }
-
- private:
-  FakeStream& stream_of(Stream stream) {
-    if (!streams_.contains(stream)) fail("no such stream");
-    return streams_[stream];
-  }
-
-  FakeOptions options_;
-  std::mutex mutex_;
-  FakeMemory memory_;
-  std::mt19937_64 random_;
-  std::map<Stream, FakeStream> streams_{{nullptr, {}}};
-  std::map<Event, std::shared_ptr<FakeEvent>> events_;
-  std::uintptr_t last_stream_ = 0, last_event_ = 0;
-  std::uint64_t put_ = 0;
-  FakeCounts counts_;
-  Status failure_ = nullptr;
-};
 
 Fake& fake(void* self) { return *static_cast<Fake*>(self); }
 
@@ -124,6 +35,7 @@ Status locked(void* self, F f) {
 
 Status allocate(void* self, std::size_t bytes, void** memory) {
   return locked(self, [&](Fake& d) -> Status {
+    d.counts().allocated_bytes += bytes;
     *memory = d.memory().allocate(bytes);
     return *memory == nullptr ? "out of memory" : nullptr;
   });
@@ -264,11 +176,14 @@ Status divide(void* self, void* data, std::size_t count, DataType type, std::uin
 Status walk(void* self, const device::Walk* walk, DataType type, ReduceOp op, Stream stream) {
   return locked(self, [&](Fake& d) {
     ++d.counts().kernels;
-    auto running = std::make_shared<FakeWalk>(*walk, type, op);
-    d.put(stream, {{}, [&d, running] {
-                     if (!running->start()) d.fail("walk outside of allocated memory");
+    // Made when it runs, as a graph runs it again and again.
+    auto running = std::make_shared<std::unique_ptr<FakeWalk>>();
+    d.put(stream, {{}, [&d, running, call = *walk, type, op] {
+                     *running = std::make_unique<FakeWalk>(call, type, op);
+                     if (!(*running)->start()) d.fail("walk outside of allocated memory");
+                     d.counts().sent_bytes += (*running)->sent_bytes();
                    }});
-    return d.put(stream, {[running] { return running->over(); }, {}});
+    return d.put(stream, {[running] { return (*running)->over(); }, {}});
   });
 }
 
@@ -288,13 +203,15 @@ void set_memory(device::Table& t) {
     return nullptr;
   };
   t.locate = locate;
-  t.share = [](void*, void* memory, device::Handle* handle) -> Status {
+  t.share = [](void* self, void* memory, device::Handle* handle) -> Status {
+    if (fake(self).options().fails_to_share) return "injected failure of a handle";
     handle->address = reinterpret_cast<std::uint64_t>(memory);
     handle->process = static_cast<std::uint64_t>(::getpid());
     return nullptr;
   };
   t.can_map = can_map;
-  t.map = [](void*, const device::Handle* handle, void** memory) -> Status {
+  t.map = [](void* self, const device::Handle* handle, void** memory) -> Status {
+    if (!fake(self).may_map()) return "injected failure of a mapping";
     *memory = reinterpret_cast<void*>(handle->address);
     return allocated(*memory, 1) ? nullptr : "mapping of what is not allocated";
   };
@@ -332,9 +249,11 @@ void set_streams(device::Table& t) {
     *can = fake(self).options().waits_for_values;
     return nullptr;
   };
-  t.capturing = [](void*, Stream, bool* capturing) -> Status {
-    *capturing = false;
-    return nullptr;
+  t.capturing = [](void* self, Stream stream, bool* capturing) {
+    return locked(self, [&](Fake& d) {
+      *capturing = d.stream_of(stream).graph != nullptr;
+      return d.failed();
+    });
   };
   t.copy = copy;
   t.reduce = reduce_inputs;
@@ -362,6 +281,27 @@ std::shared_ptr<const device::Device> make_fake_device(const FakeOptions& option
   std::strncpy(table.identity.host.data(), "fake", table.identity.host.size() - 1);
   std::strncpy(table.identity.unit.data(), options.unit.c_str(), table.identity.unit.size() - 1);
   return std::make_shared<const device::Device>(table);
+}
+
+void begin_capture(const device::Device& device, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  d.stream_of(stream).graph = std::make_shared<FakeGraph>();
+}
+
+std::shared_ptr<FakeGraph> end_capture(const device::Device& device, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  std::shared_ptr<FakeGraph> graph = std::move(d.stream_of(stream).graph);
+  return graph;
+}
+
+std::size_t items_of(const FakeGraph& graph) { return graph.items.size(); }
+
+void launch(const device::Device& device, const FakeGraph& graph, Stream stream) {
+  Fake& d = fake(device.table().self);
+  const std::scoped_lock lock(d.mutex());
+  for (const FakeItem& item : graph.items) d.put(stream, item);
 }
 
 FakeCounts counts_of(const device::Device& device) {

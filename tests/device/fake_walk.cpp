@@ -38,6 +38,10 @@ class ThreadMachine {
   void reduce(std::byte* to, const std::byte* first, const std::byte* second, std::uint64_t bytes) {
     runtime::reduce(to, first, second, bytes / size_of(type_), type_, op_);
   }
+  void divide(std::byte* data, std::uint64_t bytes, std::uint32_t divisor) {
+    finish_reduction(data, bytes / size_of(type_), type_, ReduceOp::Avg, divisor);
+  }
+  void keep(std::uint64_t* counter, std::uint64_t value) { *counter = value; }
   void mark(std::byte* place, std::uint64_t tag) { std::memcpy(place, &tag, sizeof tag); }
   std::uint64_t marked(const std::byte* place) {
     std::uint64_t tag = 0;
@@ -76,6 +80,20 @@ bool FakeWalk::is_allocated(const std::byte* begin, std::uint64_t bytes) const {
   return bytes == 0 || allocated(begin, bytes) || is_pinned(begin, bytes);
 }
 
+/// Of Work only the slices are used, which lie where the list says that Work is.
+bool FakeWalk::is_inside(const device::WalkSpot& spot, std::uint64_t bytes) const {
+  switch (spot.memory) {
+    case device::WalkMemory::Input:
+      return is_allocated(walk_.input + spot.offset, bytes);
+    case device::WalkMemory::Output:
+      return is_allocated(walk_.output + spot.offset, bytes);
+    case device::WalkMemory::Work:
+      break;
+  }
+  return spot.offset + device::walk_slice_bytes(bytes, walk_.blocks) - device::kWalkVector <=
+         walk_.work_bytes;
+}
+
 bool FakeWalk::translate() {
   const auto* const steps = reinterpret_cast<const std::byte*>(walk_.steps);
   const auto* const lanes = reinterpret_cast<const std::byte*>(walk_.lanes);
@@ -85,12 +103,13 @@ bool FakeWalk::translate() {
   }
   steps_.assign(translated(walk_.steps), translated(walk_.steps) + walk_.step_count);
   lanes_.assign(translated(walk_.lanes), translated(walk_.lanes) + walk_.lane_count);
+  if (!is_allocated(walk_.work, walk_.blocks * walk_.work_bytes)) return false;
   for (const device::WalkStep& step : steps_) {
-    const bool reads_data = step.fresh == 0;
-    if (!is_allocated((reads_data ? walk_.data : walk_.input) + step.begin, step.bytes))
-      return false;
-    if (step.action != device::WalkAction::Send &&
-        !is_allocated(walk_.data + step.begin, step.bytes)) {
+    using enum device::WalkAction;
+    const bool reads = step.action != Copy && step.action != Divide;
+    const bool writes = step.action != Send;
+    if ((reads && !is_inside(step.from, step.bytes)) ||
+        (writes && !is_inside(step.to, step.bytes))) {
       return false;
     }
   }
@@ -102,7 +121,8 @@ bool FakeWalk::translate() {
     }
     for (const std::uint64_t* part :
          {static_cast<const std::uint64_t*>(lane.arrived_there), lane.consumed, lane.arrived,
-          static_cast<const std::uint64_t*>(lane.consumed_there)}) {
+          static_cast<const std::uint64_t*>(lane.consumed_there),
+          static_cast<const std::uint64_t*>(lane.passed)}) {
       if (!is_allocated(reinterpret_cast<const std::byte*>(part), counters)) return false;
     }
     lane.places_there = translated(lane.places_there);
@@ -111,10 +131,20 @@ bool FakeWalk::translate() {
     lane.places = translated(lane.places);
     lane.arrived = translated(lane.arrived);
     lane.consumed_there = translated(lane.consumed_there);
+    lane.passed = translated(lane.passed);
   }
   walk_.input = translated(walk_.input);
-  walk_.data = translated(walk_.data);
+  walk_.output = translated(walk_.output);
+  walk_.work = translated(walk_.work);
   return true;
+}
+
+std::uint64_t FakeWalk::sent_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const device::WalkStep& step : steps_) {
+    if (step.action == device::WalkAction::Send) bytes += step.bytes;
+  }
+  return bytes;
 }
 
 bool FakeWalk::start() {

@@ -25,11 +25,14 @@ class FakeWalk {
 
   /// False if something that it would touch is not allocated.
   bool start();
+  /// Once started: of all its messages.
+  [[nodiscard]] std::uint64_t sent_bytes() const;
   [[nodiscard]] bool over() const { return running_.load(std::memory_order_acquire) == 0; }
 
  private:
   bool translate();
   [[nodiscard]] bool is_allocated(const std::byte* begin, std::uint64_t bytes) const;
+  [[nodiscard]] bool is_inside(const device::WalkSpot& spot, std::uint64_t bytes) const;
 
   device::Walk walk_;
   DataType type_;

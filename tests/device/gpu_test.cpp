@@ -209,5 +209,48 @@ TEST_F(Gpu, CollectivesOfProcesses) {
   }
 }
 
+/// Of a host with several GPUs: one kernel a collective, where they map each other.
+TEST_F(Gpu, CollectivesOfProcessesOnGpusOfTheirOwn) {
+  std::uint32_t devices = 1;
+  for (std::string why;; ++devices) {
+    const auto next = device::open_cuda(static_cast<std::int32_t>(devices), why);
+    if (next == nullptr || next->table().identity.unit == device_->table().identity.unit) break;
+  }
+  if (devices == 1) return;  // the test before this one has shown all that one can
+  LaunchOptions options;
+  options.program = MULTITREE_DEVICE_RANK_PROGRAM;
+  options.grace = Deadline(10'000);
+  EXPECT_EQ(launch_local(devices, {"device_rank_program", "each"}, options), 0) << devices;
+}
+
+/// The same kernel, on one GPU: two ranks that say that each has a device of its own. A few blocks
+/// of each, so that they run at the same time.
+TEST_F(Gpu, OneKernelOnOneGpu) {
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    device::Table table = device_->table();
+    table.close = nullptr;  // device_ outlives it
+    table.walk_blocks = 4;
+    std::strncpy(table.identity.unit.data(), bootstrap->seat() == Seat{0} ? "first" : "second",
+                 table.identity.unit.size() - 1);
+    table.can_map = [](void*, const device::Identity*) { return true; };
+    const auto device = std::make_shared<const device::Device>(table);
+    CommunicatorOptions options = walking(device, 64 * 1024);
+    Communicator communicator(bootstrap, ring_schedules(2), options);
+    EXPECT_NE(communicator.describe().find("one kernel"), std::string::npos);
+    const OwnedStream stream(*device);
+    for (const Collective collective : all_collectives()) {
+      const auto ops = all_reduce_ops().first(reduces(collective) ? all_reduce_ops().size() : 1);
+      for (const DataType type : all_data_types().first(device::kTypes)) {
+        for (const ReduceOp op : ops) {
+          for (const std::size_t count : {1UL, 5003UL, 300'000UL}) {
+            check_on_device(communicator, *device, stream.get(), collective, Rank{0}, count, type,
+                            op, count == 5003);
+          }
+        }
+      }
+    }
+  });
+}
+
 }  // namespace
 }  // namespace multitree::runtime::test

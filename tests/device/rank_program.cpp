@@ -2,7 +2,7 @@
 /// \file
 /// One rank of the tests in which device memory is reduced by processes over UCX.
 ///
-///     device_rank_program fake|cuda
+///     device_rank_program fake|cuda|each     on the first GPU, or each rank on one of its own
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -15,10 +15,12 @@
 namespace multitree::runtime::test {
 namespace {
 
-void run(const std::shared_ptr<Bootstrap>& bootstrap, bool cuda) {
+void run(const std::shared_ptr<Bootstrap>& bootstrap, std::string_view kind) {
   std::string why;
   FakeOptions fake{.seed = index(bootstrap->seat()) + 1};
-  const auto device = cuda ? device::open_cuda(0, why) : make_fake_device(fake);
+  const auto own = static_cast<std::int32_t>(index(bootstrap->seat()));
+  const auto device =
+      kind == "fake" ? make_fake_device(fake) : device::open_cuda(kind == "each" ? own : 0, why);
   if (device == nullptr) throw Error(ErrorCode::Cuda, why);
   CommunicatorOptions options;
   options.timeout = Deadline(20'000);
@@ -47,7 +49,7 @@ int main(int argc, char** argv) {
   try {
     const auto bootstrap = make_bootstrap();
     try {
-      test::run(bootstrap, argc > 1 && std::string_view(argv[1]) == "cuda");
+      test::run(bootstrap, argc > 1 ? argv[1] : "fake");
     } catch (const std::exception& error) {
       bootstrap->report_failure(error.what());
       throw;

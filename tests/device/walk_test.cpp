@@ -23,23 +23,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// Each rank has a fake of its own, which all others map.
-std::shared_ptr<const device::Device> walking_fake(const Bootstrap& bootstrap, std::uint64_t seed,
-                                                   std::uint32_t blocks = 2) {
-  FakeOptions options =
-      fake_options(Reach::Walked, seed * 100 + index(bootstrap.seat()), bootstrap.seat());
-  options.walk_blocks = blocks;
-  return make_fake_device(options);
-}
-
-CommunicatorOptions walking(std::shared_ptr<const device::Device> fake, std::size_t segment) {
-  CommunicatorOptions options{.transport = "loopback"};
-  options.segment_bytes = segment;
-  options.timeout = Deadline(20'000);
-  options.device = std::move(fake);
-  return options;
-}
-
 /// Slices of no, one and several vectors, whichever the number of blocks.
 TEST(Walk, AnyNumberOfBlocks) {
   for (const std::uint32_t blocks : {1U, 3U, 7U}) {
@@ -55,37 +38,6 @@ TEST(Walk, AnyNumberOfBlocks) {
       }
     });
   }
-}
-
-/// What a call of any size puts on the device: the list of steps, the kernel, the ends.
-TEST(Walk, BudgetOfACall) {
-  constexpr std::uint32_t kRanks = 8;
-  const Schedule schedule = make_schedule("multitree", make_topology("full:8"));
-  run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto fake = walking_fake(*bootstrap, 9);
-    Communicator communicator(bootstrap, {schedule}, walking(fake, 4096));
-    const OwnedStream stream(*fake);
-    for (const std::size_t bytes : {64U, 4096U, 1U << 20}) {
-      const DeviceBuffer send(*fake, bytes), recv(*fake, bytes);
-      for (const ReduceOp op : {ReduceOp::Sum, ReduceOp::Avg}) {
-        const FakeCounts before = counts_of(*fake);
-        communicator
-            .start_all_reduce(send.data(), recv.data(), bytes / 4, DataType::Float32, op,
-                              Stream{stream.get()})
-            .wait();
-        const FakeCounts after = counts_of(*fake);
-        EXPECT_LE(after.kernels - before.kernels, op == ReduceOp::Avg ? 2U : 1U);
-        EXPECT_LE(after.copies - before.copies, 1U);
-        EXPECT_LE(after.records - before.records, 2U);
-        EXPECT_EQ(after.event_waits, before.event_waits);
-        // Nothing of the vector is copied, but the list of steps is.
-        if (bytes == 1U << 20) {
-          EXPECT_LT(after.copied_bytes - before.copied_bytes, bytes / 8);
-        }
-      }
-    }
-    communicator.barrier();
-  });
 }
 
 /// Collectives of several streams run in the order of their calls, whichever stream comes first.
@@ -166,26 +118,61 @@ TEST(Walk, DifferentCallsAreNoticed) {
 }
 
 TEST(WalkSteps, AreTheProgramInItsOrder) {
+  using device::WalkAction;
+  using device::WalkMemory;
   const Schedule schedule = ring_schedule(Collective::Broadcast, 3);
   const Plan plan = make_plan(schedule, Rank{1});
   const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {4, 200});
-  const device::WalkSteps walk = device::walk_steps(program, true, {0, 400});
+  const device::WalkSteps walk = device::walk_steps(program, {{0, 400}}, 2);
   ASSERT_EQ(walk.steps.size(), program.tasks.size());  // every piece is received: none is kept
-  std::vector<bool> written(program.pieces.size());
+  EXPECT_EQ(walk.work_bytes, 0U);
   for (std::size_t i = 0; i < walk.steps.size(); ++i) {
-    EXPECT_EQ(walk.steps[i].begin, program.tasks[i].begin);
-    EXPECT_EQ(walk.steps[i].fresh != 0, !written[program.tasks[i].slot]);
-    if (walk.steps[i].action != device::WalkAction::Send) written[program.tasks[i].slot] = true;
+    const device::WalkStep& step = walk.steps[i];
+    const device::WalkSpot& spot = step.action == WalkAction::Send ? step.from : step.to;
+    EXPECT_EQ(spot.offset, program.tasks[i].begin);
+    EXPECT_EQ(spot.memory, WalkMemory::Output);
   }
   EXPECT_TRUE(device::fits_walk(program, 200));
   EXPECT_FALSE(device::fits_walk(program, 8));
   // The root sends and receives nothing: all of its result is its input.
   const Plan root = make_plan(schedule, Rank{0});
   const Program roots = compile(root, schedule, chunk_ranges(schedule, 100), {4, 200});
-  const device::WalkSteps kept = device::walk_steps(roots, true, {0, 400});
+  const device::WalkSteps kept = device::walk_steps(roots, {{0, 400}}, 2);
   EXPECT_EQ(kept.steps.size(), roots.tasks.size() + roots.pieces.size());
-  EXPECT_EQ(kept.steps.back().action, device::WalkAction::Keep);
-  EXPECT_EQ(device::walk_steps(roots, false, {0, 400}).steps.size(), roots.tasks.size());
+  EXPECT_EQ(kept.steps.back().action, WalkAction::Keep);
+  EXPECT_EQ(kept.steps.front().from.memory, WalkMemory::Input);
+  EXPECT_EQ(device::walk_steps(roots, {{0, 0}}, 2).steps.size(), roots.tasks.size());
+}
+
+TEST(WalkSteps, AveragesAreMadeAtTheEnd) {
+  const Schedule schedule = ring_schedule(Collective::AllReduce, 4);
+  const Plan plan = make_plan(schedule, Rank{2});
+  const Program program = compile(plan, schedule, chunk_ranges(schedule, 100), {4, 64});
+  const device::WalkSteps walk = device::walk_steps(program, {{0, 400}, 0, 4}, 2);
+  ASSERT_EQ(walk.steps.size(), program.tasks.size() + program.pieces.size());
+  for (std::size_t i = program.tasks.size(); i < walk.steps.size(); ++i) {
+    EXPECT_EQ(walk.steps[i].action, device::WalkAction::Divide);
+  }
+}
+
+/// Not the whole vector but what is on its way.
+TEST(WalkSteps, AReduceScatterNeedsWorkForWhatIsUnderWay) {
+  constexpr std::uint32_t kRanks = 16;
+  constexpr std::uint64_t kShard = 1 << 16;
+  const Schedule schedule = ring_schedule(Collective::ReduceScatter, kRanks);
+  const Plan plan = make_plan(schedule, Rank{5});
+  const Program program =
+      compile(plan, schedule, chunk_ranges(schedule, kRanks * kShard / 4), {4, kShard});
+  const device::WalkSteps walk = device::walk_steps(program, {{5 * kShard, 6 * kShard}}, 4);
+  EXPECT_LE(4 * walk.work_bytes, 2 * kShard + 4096);
+  // Who only sends needs nothing.
+  const Schedule reduce = ring_schedule(Collective::Reduce, kRanks);
+  for (std::uint32_t r = 0; r < kRanks; ++r) {
+    const Plan own = make_plan(reduce, Rank{r});
+    const Program part = compile(own, reduce, chunk_ranges(reduce, kShard), {4, 4096});
+    if (part.receives) continue;
+    EXPECT_EQ(device::walk_steps(part, {}, 4).work_bytes, 0U);
+  }
 }
 
 TEST(WalkSteps, HaveOneMessageOfAChunkForAPeerInAStep) {
@@ -196,7 +183,7 @@ TEST(WalkSteps, HaveOneMessageOfAChunkForAPeerInAStep) {
     const auto steps = [&] {
       const Plan plan = make_plan(schedule, self);
       const Program program = compile(plan, schedule, chunk_ranges(schedule, 8), {4, 64});
-      device::walk_steps(program, false, {});
+      device::walk_steps(program, {}, 2);
     };
     EXPECT_NO_THROW(steps());
     schedule.transfers.push_back(first);

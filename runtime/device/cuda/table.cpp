@@ -44,9 +44,12 @@ Status words(cudaError_t error) {
 }
 
 /// Makes the device current in this thread for a while: the caller's choice is not ours to change.
+/// Nor does what we ask of it break the capture of a graph, in this thread or another's: nothing of
+/// it belongs to the graph but the kernels that are put on its stream.
 class Current {
  public:
   explicit Current(void* self) {
+    cudaThreadExchangeStreamCaptureMode(&mode_);
     if (cudaGetDevice(&before_) != cudaSuccess) before_ = -1;
     if (before_ == context(self).device) {
       before_ = -1;
@@ -56,12 +59,14 @@ class Current {
   }
   ~Current() {
     if (before_ >= 0) cudaSetDevice(before_);
+    cudaThreadExchangeStreamCaptureMode(&mode_);
   }
   Current(const Current&) = delete;
   Current& operator=(const Current&) = delete;
 
  private:
   int before_ = -1;
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
 };
 
 cudaStream_t stream_of(Stream stream) { return static_cast<cudaStream_t>(stream); }

@@ -63,6 +63,28 @@ class BlockMachine {
         second);
   }
 
+  /// As divide_kernel(). What a thread divides another may have written.
+  __device__ void divide(std::byte* data, std::uint64_t bytes, std::uint32_t divisor) {
+    __syncthreads();
+    using A = Arithmetic<T>;
+    using Value = typename A::Value;
+    using Wide = std::conditional_t<std::is_integral_v<Value>, std::int64_t, Value>;
+    const auto by = static_cast<Wide>(divisor);
+    move(
+        reinterpret_cast<T*>(data), bytes / sizeof(T), data,
+        [by](const Inputs2& in, std::uint64_t i) {
+          return A::store(static_cast<Value>(static_cast<Wide>(A::load(in.first[i])) / by));
+        },
+        data);
+  }
+
+  /// For the next kernel of the stream.
+  __device__ void keep(std::uint64_t* counter, std::uint64_t value) {
+    __syncthreads();
+    if (threadIdx.x == 0) *counter = value;
+    __syncthreads();
+  }
+
   __device__ void mark(std::byte* place, std::uint64_t tag) {
     if (threadIdx.x == 0) *reinterpret_cast<std::uint64_t*>(place) = tag;
   }
