@@ -24,7 +24,7 @@ void XmlText::fail(const pugi::xml_node& at, const std::string& what) const {
 }
 
 std::string XmlText::require(const pugi::xml_node& element, const char* attribute) const {
-  const std::string value = element.attribute(attribute).value();
+  std::string value = element.attribute(attribute).value();
   if (value.empty()) {
     fail(element, fmt::format("<{}> lacks the attribute '{}'", element.name(), attribute));
   }
