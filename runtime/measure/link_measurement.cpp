@@ -10,12 +10,11 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <memory>
 
 #include "runtime/execution/recorder.hpp"
-#include "runtime/host/mapping_internal.hpp"
 #include "runtime/measure/clock_offsets.hpp"
+#include "runtime/measure/hosts_internal.hpp"
 #include "runtime/messages/transport.hpp"
 #include "topologies/error.hpp"
 
@@ -68,6 +67,7 @@ class Exchange {
   }
 
   [[nodiscard]] const Neighbours& all() const { return all_; }
+  [[nodiscard]] std::size_t segment_bytes() const { return transport_->limits().segment_bytes; }
 
   /// Collective: `count` messages to each of `who` and from each, at the same time. \returns by
   /// source
@@ -194,6 +194,8 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
 
+constexpr std::size_t kLarge = 2;  // of these
+
 using ByKind = std::array<std::int64_t, std::size(kKinds)>;
 
 /// Rounds of each kind for all ranks, so that each takes about its part of the budget. `round_ns`:
@@ -216,30 +218,6 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
   return rounds;
 }
 
-/// Who shares this rank's host, and which of them measure alone: the same at every rank.
-struct Host {
-  std::vector<Rank> ranks;
-  std::vector<MeasuredPair> pairs;  ///< between them
-};
-
-/// Those with two ranks or more that measure each other.
-std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout) {
-  const Gathered names = job.all_gather(host::host_identity(), timeout);
-  const auto host_of = [&](Rank rank) -> const std::string& { return names[index(seat_of(rank))]; };
-  std::map<std::string, Host> by_name;
-  for (const Seat seat : Seats(job.size()))
-    by_name[names[index(seat)]].ranks.push_back(rank_at(seat));
-  for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-    if (host_of(pair.src) == host_of(pair.dst)) by_name[host_of(pair.src)].pairs.push_back(pair);
-  }
-  std::vector<Host> hosts;
-  for (auto& [name, host] : by_name) {
-    if (!host.pairs.empty()) hosts.push_back(std::move(host));
-  }
-  std::ranges::sort(hosts, {}, &Host::ranks);
-  return hosts;
-}
-
 /// One rank's measurements.
 struct Measured {
   std::vector<PairTimes> pairs;     ///< by source
@@ -248,8 +226,8 @@ struct Measured {
   ByKind rounds{};                  ///< as at every rank
 };
 
-PairTimes pair_times(MeasuredPair pair, const ByKind& times) {
-  return {pair, times[0], times[1], times[2], times[3]};
+PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
+  return {pair, times[0], times[1], times[2], times[3], rested};
 }
 
 HostTimes::Round round_of(const ByKind& times) { return {times[0], times[1], times[2], times[3]}; }
@@ -277,6 +255,7 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
   Measured mine;
   mine.rounds = rounds_for(job, round_ns, options);
   std::vector<ByKind> times(all.sources.size());
+  std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
     std::vector<std::int64_t> by_itself;
@@ -292,11 +271,14 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
       const std::vector<Span> round = exchange.round(alone, kKinds[k].count, kKinds[k].bytes);
       if (!round.empty()) by_itself.push_back(round.front().length());
     }
-    for (std::size_t s = 0; s < times.size(); ++s) times[s][k] = median(by_source[s]);
+    for (std::size_t s = 0; s < times.size(); ++s) {
+      times[s][k] = median(by_source[s]);
+      if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
+    }
     if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
-    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s]));
+    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
   }
   return mine;
 }
@@ -325,6 +307,7 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
       times.burst -= ahead;
       times.large -= ahead;
       times.two -= ahead;
+      times.rested -= ahead;
       all.push_back(times);
     }
   }
@@ -354,8 +337,8 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
       together[k] = median(std::move(lengths));
       first += static_cast<std::size_t>(mine.rounds[k]);
     }
-    all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), round_of(together),
-                   round_of(by_itself)});
+    all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), host.memory,
+                   round_of(together), round_of(by_itself)});
   }
   return all;
 }
@@ -375,9 +358,15 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
   try {
     const auto hosts = find_hosts(bootstrap, topology, options.timeout);
     const Measured mine = measure(exchange, bootstrap, hosts, options);
+    const std::uint64_t segment = std::min(options.segment_bytes, exchange.segment_bytes());
     exchange.close();
-    return table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
-                    gather_hosts(mine, hosts, bootstrap, options.timeout));
+    LinkTable table = table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
+                               gather_hosts(mine, hosts, bootstrap, options.timeout));
+    table.segment_bytes = segment;
+    for (const auto& theirs : exchange_all<std::uint64_t>({segment}, bootstrap, options.timeout)) {
+      table.segment_bytes = std::min(table.segment_bytes, theirs.at(0));
+    }
+    return table;
   } catch (const Error& error) {
     bootstrap.report_failure(error.what());
     throw;
