@@ -29,6 +29,15 @@ constexpr int kSpins = 16, kPatience = 200;
 /// Whom one sends to and receives from.
 struct Neighbours {
   std::vector<Seat> targets, sources;
+
+  /// Ascending, each once.
+  [[nodiscard]] std::vector<Seat> all() const {
+    std::vector<Seat> seats = targets;
+    seats.insert(seats.end(), sources.begin(), sources.end());
+    std::ranges::sort(seats);
+    seats.erase(std::unique(seats.begin(), seats.end()), seats.end());
+    return seats;
+  }
 };
 
 /// What one rank's messages to another took: from the first send, on its clock, to the last
@@ -45,6 +54,7 @@ struct Span {
 
 /// One message that is under way.
 struct Message {
+  Seat peer{};  ///< of a message to be received
   Completion completion;
   std::vector<std::byte> data;
   std::int64_t done_at = 0;
@@ -59,11 +69,7 @@ class Exchange {
       if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
       if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
     }
-    std::vector<Seat> peers = all_.targets;
-    peers.insert(peers.end(), all_.sources.begin(), all_.sources.end());
-    std::ranges::sort(peers);
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    transport_ = make_transport(options.transport, job, {peers, options.timeout});
+    transport_ = make_transport(options.transport, job, {all_.all(), options.timeout});
   }
 
   [[nodiscard]] const Neighbours& all() const { return all_; }
@@ -72,19 +78,19 @@ class Exchange {
   /// Collective: `count` messages to each of `who` and from each, at the same time. \returns by
   /// source
   std::vector<Span> round(const Neighbours& who, std::uint32_t count, std::size_t bytes) {
-    who_ = who;
     const std::size_t sources = who.sources.size();
+    const std::vector<Seat> peers = who.all();
     std::vector<Message> incoming(sources * count), outgoing(who.targets.size() * count);
-    std::vector<Message> ready(sources), go(who.targets.size());
+    std::vector<Message> ready(peers.size()), go(peers.size());
     try {
-      // All neighbours first say that they are ready and wait: a rank that came late would note the
-      // arrival of messages late.
-      receive(incoming, kMeasured, bytes);
-      receive(ready, kReady, kSmallBytes);
+      // Both ends of each first say that they are ready and wait: a rank that came late would note
+      // the arrival of messages late.
+      receive(who.sources, incoming, kMeasured, bytes);
+      receive(peers, ready, kReady, kSmallBytes);
       job_.barrier(timeout_);
-      send(go, kReady, kSmallBytes);
+      send(peers, go, kReady, kSmallBytes);
       await(ready, go, &incoming);
-      send(outgoing, kMeasured, bytes);
+      send(who.targets, outgoing, kMeasured, bytes);
       await(incoming, outgoing, nullptr);
     } catch (const Error&) {
       transport_->abort();  // while there are still messages that it may touch
@@ -107,22 +113,24 @@ class Exchange {
  private:
   static constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
 
-  void receive(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+  void receive(const std::vector<Seat>& from, std::vector<Message>& messages, std::uint64_t tag,
+               std::size_t bytes) {
     for (std::size_t i = 0; i < messages.size(); ++i) {
       messages[i].data.resize(bytes);
-      transport_->receive(who_.sources[i % who_.sources.size()], tag, messages[i].data.data(),
-                          bytes, messages[i].completion);
+      messages[i].peer = from[i % from.size()];
+      transport_->receive(messages[i].peer, tag, messages[i].data.data(), bytes,
+                          messages[i].completion);
     }
   }
 
-  /// Posts messages to all targets in turn. Each carries the time at which the first of them was
-  /// posted.
-  void send(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
+  /// Posts messages to all in turn. Each carries the time at which the first of them was posted.
+  void send(const std::vector<Seat>& to, std::vector<Message>& messages, std::uint64_t tag,
+            std::size_t bytes) {
     for (Message& message : messages) message.data.resize(bytes);
     const std::int64_t begin = Recorder::now();
     for (std::size_t i = 0; i < messages.size(); ++i) {
       std::memcpy(messages[i].data.data(), &begin, sizeof begin);
-      transport_->send(who_.targets[i % who_.targets.size()], tag, messages[i].data.data(), bytes,
+      transport_->send(to[i % to.size()], tag, messages[i].data.data(), bytes,
                        messages[i].completion);
     }
   }
@@ -167,7 +175,7 @@ class Exchange {
       throw Error(
           ErrorCode::Timeout,
           fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.seat(),
-                      who_.sources[i % who_.sources.size()], timeout_.count()));
+                      incoming[i].peer, timeout_.count()));
     }
     throw Error(ErrorCode::Timeout,
                 fmt::format("rank {}: measuring links: messages were not sent within {} ms",
@@ -176,7 +184,7 @@ class Exchange {
 
   Bootstrap& job_;
   Deadline timeout_;
-  Neighbours all_, who_;  // who_: of the round under way
+  Neighbours all_;
   std::unique_ptr<Transport> transport_;
 };
 
@@ -194,7 +202,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
 
-constexpr std::size_t kLarge = 2;  // of these
+constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
 
 using ByKind = std::array<std::int64_t, std::size(kKinds)>;
 
@@ -275,7 +283,9 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
       times[s][k] = median(by_source[s]);
       if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
     }
-    if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
+    if (by_itself.empty()) continue;
+    // A message that is alone waits for nobody: what took longer waited for others' work.
+    mine.alone.push_back(k == kSmall ? *std::ranges::min_element(by_itself) : median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
     mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
