@@ -61,9 +61,9 @@ struct Message {
 };
 
 /// One rank's part.
-class Exchange {
+class Rounds {
  public:
-  Exchange(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
+  Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
       : job_(job), timeout_(options.timeout) {
     for (const MeasuredPair& pair : pairs_to_measure(topology)) {
       if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
@@ -240,7 +240,7 @@ PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested
 
 HostTimes::Round round_of(const ByKind& times) { return {times[0], times[1], times[2], times[3]}; }
 
-Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& hosts,
+Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& hosts,
                  const MeasureOptions& options) {
   const Neighbours& all = exchange.all();
   Neighbours alone;
@@ -364,7 +364,7 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
   }
   if (bootstrap.size() == 1) return table_of(topology, {});
   const auto offsets = clock_offsets(bootstrap, options.timeout);
-  Exchange exchange(bootstrap, topology, options);
+  Rounds exchange(bootstrap, topology, options);
   try {
     const auto hosts = find_hosts(bootstrap, topology, options.timeout);
     const Measured mine = measure(exchange, bootstrap, hosts, options);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "algorithms/tuning/link_table.hpp"
+#include "runtime/communicator.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
@@ -20,6 +21,13 @@ struct MeasureOptions {
   std::chrono::milliseconds budget{20};    ///< to be spent about, where three rounds take no longer
   std::size_t segment_bytes = 256 * 1024;  ///< CommunicatorOptions::segment_bytes
 };
+
+/// As a communicator with these options would use the links.
+inline MeasureOptions measure_options(const CommunicatorOptions& options) {
+  return {.transport = options.transport,
+          .timeout = options.timeout,
+          .segment_bytes = options.segment_bytes};
+}
 
 /// Collective: all neighbours exchange messages at the same time, as a schedule that uses all links
 /// does, so that what they share (a processor, the memory of one host, an interface) is in the
