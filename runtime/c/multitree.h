@@ -138,9 +138,9 @@ typedef struct {
    */
   int devices;
   /** What links take, for algorithm "auto": "declared" (default), as the topology says; "measured",
-   * by messages between neighbours when the communicator is made (about 50 ms); "cached", as measured
-   * the first time on these hosts; or a file of `multitree run --save-tuning`. NULL: the environment variable MULTITREE_TUNING. Of no
-   * effect where the ranks go without messages. */
+   * by messages between neighbours when the communicator is made (about 50 ms); "cached", as
+   * measured the first time on these hosts; or a file of `multitree run --save-tuning`. NULL: the
+   * environment variable MULTITREE_TUNING. Of no effect where the ranks go without messages. */
   const char* tuning;
   /** Who moves non-blocking calls on host memory while the program does something else: "on"
    * (default), a thread of the communicator, started with the first of them; the number of a core

@@ -97,8 +97,8 @@ std::string cache_folder() {
 
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
                        const MeasureOptions& options) {
-  std::string key =
-      fmt::format("{}\n{}\n{}", write_topology_json(topology), options.transport, options.segment_bytes);
+  std::string key = fmt::format("{}\n{}\n{}", write_topology_json(topology), options.transport,
+                                options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
     key += '\n' + rank;
   }
@@ -107,8 +107,8 @@ LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
   const std::string path =
       fmt::format("{}/links-{:016x}.json", folder, XXH3_64bits(key.data(), key.size()));
   const auto known = folder.empty() ? std::nullopt : read(path, topology);
-  const Gathered told = bootstrap.all_gather(known ? write_link_table_json(*known) : "",
-                                             options.timeout);
+  const Gathered told =
+      bootstrap.all_gather(known ? write_link_table_json(*known) : "", options.timeout);
   const std::string& text = *told.begin();
   if (!text.empty()) return parse_link_table_json(text, "rank 0's cache");
   LinkTable table = measure_links(bootstrap, topology, options);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "runtime/execution/recorder.hpp"
 #include "runtime/measure/clock_offsets.hpp"
@@ -60,6 +61,22 @@ struct Message {
   std::int64_t done_at = 0;
 };
 
+/// The kinds of a round: what is sent to each neighbour, in so many steps, of which each begins
+/// when all of the one before has come.
+struct Kind {
+  std::uint32_t count;
+  std::size_t bytes;
+  std::uint32_t steps = 1;
+};
+constexpr Kind kKinds[] = {{1, kSmallBytes},
+                           {kBurst, kSmallBytes},
+                           {1, kLargeBytes},
+                           {2, kLargeBytes},
+                           {1, kSmallBytes, kChain}};
+
+constexpr std::size_t kSingles = 16;
+constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
+
 /// One rank's part.
 class Rounds {
  public:
@@ -75,34 +92,50 @@ class Rounds {
   [[nodiscard]] const Neighbours& all() const { return all_; }
   [[nodiscard]] std::size_t segment_bytes() const { return transport_->limits().segment_bytes; }
 
-  /// Collective: `count` messages to each of `who` and from each, at the same time. \returns by
-  /// source
-  std::vector<Span> round(const Neighbours& who, std::uint32_t count, std::size_t bytes) {
+  /// Collective: as many messages to each of `who` and from each as the kind says, at the same
+  /// time. \returns by source
+  std::vector<Span> round(const Neighbours& who, const Kind& kind) {
     const std::size_t sources = who.sources.size();
     const std::vector<Seat> peers = who.all();
-    std::vector<Message> incoming(sources * count), outgoing(who.targets.size() * count);
+    std::vector<std::vector<Message>> incoming(kind.steps), outgoing(kind.steps);
     std::vector<Message> ready(peers.size()), go(peers.size());
     try {
       // Both ends of each first say that they are ready and wait: a rank that came late would note
       // the arrival of messages late.
-      receive(who.sources, incoming, kMeasured, bytes);
+      for (std::vector<Message>& step : incoming) {
+        step.resize(sources * kind.count);
+        receive(who.sources, step, kMeasured, kind.bytes);
+      }
       receive(peers, ready, kReady, kSmallBytes);
       job_.barrier(timeout_);
       send(peers, go, kReady, kSmallBytes);
-      await(ready, go, &incoming);
-      send(who.targets, outgoing, kMeasured, bytes);
-      await(incoming, outgoing, nullptr);
+      await(ready, go, &incoming.front());
+      for (std::uint32_t step = 0; step < kind.steps; ++step) {
+        outgoing[step].resize(who.targets.size() * kind.count);
+        send(who.targets, outgoing[step], kMeasured, kind.bytes);
+        await(incoming[step], outgoing[step], nullptr);
+      }
     } catch (const Error&) {
       transport_->abort();  // while there are still messages that it may touch
       throw;
     }
     std::vector<Span> spans(sources);
-    for (std::size_t i = 0; i < incoming.size(); ++i) {
-      std::int64_t sent = 0;
-      std::memcpy(&sent, incoming[i].data.data(), sizeof sent);
-      spans[i % sources].add({sent, incoming[i].done_at});
+    for (const std::vector<Message>& step : incoming) {
+      for (std::size_t i = 0; i < step.size(); ++i) {
+        std::int64_t sent = 0;
+        std::memcpy(&sent, step[i].data.data(), sizeof sent);
+        spans[i % sources].add({sent, step[i].done_at});
+      }
     }
     return spans;
+  }
+
+  /// Collective, beside others' round(): looks for messages for so long, as a rank does that waits.
+  void watch(std::chrono::nanoseconds time) {
+    job_.barrier(timeout_);
+    for (const std::int64_t end = Recorder::now() + time.count(); Recorder::now() < end;) {
+      if (!transport_->progress()) ::sched_yield();
+    }
   }
 
   void close() {
@@ -172,10 +205,9 @@ class Rounds {
   [[noreturn]] void time_out(const std::vector<Message>& incoming) const {
     for (std::size_t i = 0; i < incoming.size(); ++i) {
       if (incoming[i].done_at != 0) continue;
-      throw Error(
-          ErrorCode::Timeout,
-          fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.seat(),
-                      incoming[i].peer, timeout_.count()));
+      throw Error(ErrorCode::Timeout,
+                  fmt::format("rank {}: measuring links: no message from rank {} within {} ms",
+                              job_.seat(), incoming[i].peer, timeout_.count()));
     }
     throw Error(ErrorCode::Timeout,
                 fmt::format("rank {}: measuring links: messages were not sent within {} ms",
@@ -194,21 +226,10 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-/// The kinds of a round: what is sent to each neighbour.
-struct Kind {
-  std::uint32_t count;
-  std::size_t bytes;
-};
-constexpr Kind kKinds[] = {
-    {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
-
-constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
-
 using ByKind = std::array<std::int64_t, std::size(kKinds)>;
 
-/// Rounds of each kind for all ranks, so that each takes about its part of the budget. `round_ns`:
-/// what one took here.
-ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
+/// The longest that any rank took for a round.
+ByKind longest_of(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
   ByKind longest{};
   const std::string blob(reinterpret_cast<const char*>(round_ns.data()), sizeof round_ns);
   for (const std::string& other : job.all_gather(blob, options.timeout)) {
@@ -216,6 +237,11 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
     std::memcpy(theirs.data(), other.data(), std::min(other.size(), sizeof theirs));
     for (std::size_t k = 0; k < longest.size(); ++k) longest[k] = std::max(longest[k], theirs[k]);
   }
+  return longest;
+}
+
+/// Rounds of each kind for all ranks, so that each takes about its part of the budget.
+ByKind rounds_for(const ByKind& longest, const MeasureOptions& options) {
   const std::int64_t budget =
       std::chrono::nanoseconds(options.budget).count() / static_cast<std::int64_t>(longest.size());
   ByKind rounds{};
@@ -228,17 +254,45 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
 
 /// One rank's measurements.
 struct Measured {
-  std::vector<PairTimes> pairs;     ///< by source
-  std::vector<Span> spans;          ///< of messages of its host; kind by kind, a round each
-  std::vector<std::int64_t> alone;  ///< by kind; empty if its pair is not the one of its host
-  ByKind rounds{};                  ///< as at every rank
+  std::vector<PairTimes> pairs;      ///< by source
+  std::vector<Span> spans;           ///< of messages of its host; kind by kind, a round each
+  std::vector<std::int64_t> alone;   ///< by kind; empty if its pair is not the one of its host
+  std::vector<std::int64_t> single;  ///< single_messages() that came here
+  ByKind rounds{};                   ///< as at every rank
 };
 
 PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
   return {pair, times[0], times[1], times[2], times[3], rested};
 }
 
-HostTimes::Round round_of(const ByKind& times) { return {times[0], times[1], times[2], times[3]}; }
+HostTimes::Round round_of(const ByKind& times) {
+  return {times[0], times[1], times[2], times[3], times[4]};
+}
+
+/// One message at a time, from pair to pair of a host, while its other ranks wait for messages:
+/// some are scheduled on the receiver's processor, some are not. Only where ranks have no other way
+/// to each other. \returns how long those took that came here
+std::vector<std::int64_t> single_messages(Rounds& exchange, Rank self,
+                                          const std::vector<Host>& hosts,
+                                          std::chrono::nanoseconds round) {
+  std::vector<std::int64_t> lengths;
+  if (std::ranges::all_of(hosts, &Host::memory)) return lengths;
+  for (std::size_t i = 0; i < kSingles; ++i) {
+    Neighbours who;
+    for (const Host& host : hosts) {
+      const MeasuredPair& pair = host.pairs[i * host.pairs.size() / kSingles];
+      if (pair.src == self) who.targets = {seat_of(pair.dst)};
+      if (pair.dst == self) who.sources = {seat_of(pair.src)};
+    }
+    if (who.all().empty()) {
+      exchange.watch(round);
+      continue;
+    }
+    const std::vector<Span> came = exchange.round(who, kKinds[kSmall]);
+    if (!came.empty()) lengths.push_back(came.front().length());
+  }
+  return lengths;
+}
 
 Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& hosts,
                  const MeasureOptions& options) {
@@ -253,22 +307,24 @@ Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& host
     if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
   // The first of each kind connects, the second shows how long one takes.
-  for (const Kind& kind : kKinds) exchange.round(all, kind.count, kind.bytes);
+  for (const Kind& kind : kKinds) exchange.round(all, kind);
   ByKind round_ns{};
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     const std::int64_t begin = Recorder::now();
-    exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+    exchange.round(all, kKinds[k]);
     round_ns[k] = Recorder::now() - begin;
   }
   Measured mine;
-  mine.rounds = rounds_for(job, round_ns, options);
+  const ByKind longest = longest_of(job, round_ns, options);
+  mine.rounds = rounds_for(longest, options);
+  mine.single = single_messages(exchange, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
   std::vector<ByKind> times(all.sources.size());
   std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
     std::vector<std::int64_t> by_itself;
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
-      const std::vector<Span> round = exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+      const std::vector<Span> round = exchange.round(all, kKinds[k]);
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
@@ -276,16 +332,14 @@ Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& host
       }
     }
     for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
-      const std::vector<Span> round = exchange.round(alone, kKinds[k].count, kKinds[k].bytes);
+      const std::vector<Span> round = exchange.round(alone, kKinds[k]);
       if (!round.empty()) by_itself.push_back(round.front().length());
     }
     for (std::size_t s = 0; s < times.size(); ++s) {
       times[s][k] = median(by_source[s]);
       if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
     }
-    if (by_itself.empty()) continue;
-    // A message that is alone waits for nobody: what took longer waited for others' work.
-    mine.alone.push_back(k == kSmall ? *std::ranges::min_element(by_itself) : median(by_itself));
+    if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
     mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
@@ -325,11 +379,22 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
   return all;
 }
 
+/// The mean of all but the longest quarter, which waited for others' work; 0 of none.
+std::int64_t usual(std::vector<std::int64_t> lengths) {
+  std::ranges::sort(lengths);
+  const std::size_t kept = lengths.size() - lengths.size() / 4;
+  if (kept == 0) return 0;
+  return std::accumulate(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(kept),
+                         std::int64_t{0}) /
+         static_cast<std::int64_t>(kept);
+}
+
 /// Ranks of one host have one clock.
 std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host>& hosts,
                                     Bootstrap& job, Deadline timeout) {
   const auto spans = exchange_all(mine.spans, job, timeout);
   const auto alone = exchange_all(mine.alone, job, timeout);
+  const auto single = exchange_all(mine.single, job, timeout);
   std::vector<HostTimes> all;
   for (const Host& host : hosts) {
     ByKind together{}, by_itself{};
@@ -347,8 +412,13 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
       together[k] = median(std::move(lengths));
       first += static_cast<std::size_t>(mine.rounds[k]);
     }
+    std::vector<std::int64_t> singles;
+    for (const Rank rank : host.ranks) {
+      const std::vector<std::int64_t>& came = single[index(seat_of(rank))];
+      singles.insert(singles.end(), came.begin(), came.end());
+    }
     all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), host.memory,
-                   round_of(together), round_of(by_itself)});
+                   round_of(together), round_of(by_itself), usual(std::move(singles))});
   }
   return all;
 }

@@ -58,7 +58,7 @@ struct PairTimes {
   std::int64_t two = 0;     ///< two of them: what shapers let through at once has passed by then
   std::int64_t rested = 0;  ///< the shortest of `large`: of a link that was idle before; 0: unknown
 };
-inline constexpr std::uint32_t kBurst = 8;
+inline constexpr std::uint32_t kBurst = 8, kChain = 9;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;
 
 /// Ranks of one host, two at least, and how long their messages to each other take, in ns.
@@ -66,12 +66,16 @@ struct HostTimes {
   /// By what is sent to each neighbour, as in PairTimes.
   struct Round {
     std::int64_t small = 0, burst = 0, large = 0, two = 0;
+    std::int64_t chain = 0;  ///< as small, kChain times, each after the one before; 0: unknown
   };
   std::vector<Rank> ranks;  ///< ascending
   std::uint32_t pairs = 0;  ///< of pairs_to_measure() between them; not 0
   bool memory = true;       ///< else they share processors only, and have links between them
   Round all;                ///< from the first message of any of them to the last arrival at any
   Round alone;              ///< the first such pair, from its first send to its last arrival
+  /// A small message between two of them, all others waiting for messages; 0: unknown, as with
+  /// memory.
+  std::int64_t single = 0;
 };
 
 /// What such times mean. A pair that is at most twice as fast or slow as the median is taken to be

@@ -122,12 +122,13 @@ double message_of(const HostTimes::Round& round, double pairs) {
   return std::clamp(ns, 0.0, kMostLatency);
 }
 
-/// The same where ranks share processors only: of messages that come one at a time and each wake
-/// their receiver up, as those of small collectives do.
+/// The same where ranks share processors only: of messages that come one at a time, as those of
+/// small collectives do. Each step of a chain takes its messages' time and that of one on its way.
 double message_of(const HostTimes& host) {
   const double several = message_of(host.all, host.pairs);
-  if (host.memory || host.pairs < 2) return several;
-  const double single = static_cast<double>(host.all.small - host.alone.small) / (host.pairs - 1.0);
+  if (host.memory || host.all.chain == 0) return several;
+  const double step = static_cast<double>(host.all.chain - host.all.small) / (kChain - 1);
+  const double single = (step - static_cast<double>(host.single)) / host.pairs;
   return std::clamp(single, several, kMostLatency);
 }
 
@@ -170,7 +171,7 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     double waits = overhead * (degrees[t.pair.src] + 1) / 2;
     const HostTimes* const host = shared.of(t.pair);
     if (host != nullptr && !host->memory) {
-      one_way[t.pair] = static_cast<double>(host->alone.small) - overhead;
+      one_way[t.pair] = static_cast<double>(host->single) - overhead;
       continue;
     }
     if (host != nullptr) waits = std::max(waits, message_of(*host) * (host->pairs + 1) / 2);

@@ -34,9 +34,8 @@ class CachedLinks : public ::testing::Test {
     std::mutex mutex;
     std::vector<LinkTable> tables;
     test::run_ranks(topology.num_ranks(), [&](const std::shared_ptr<Bootstrap>& job) {
-      const LinkTable table =
-          cached_links(*job, topology,
-                       {.transport = "loopback", .budget = std::chrono::milliseconds(1)});
+      const LinkTable table = cached_links(
+          *job, topology, {.transport = "loopback", .budget = std::chrono::milliseconds(1)});
       const std::lock_guard lock(mutex);
       tables.push_back(table);
     });

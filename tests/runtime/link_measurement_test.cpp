@@ -88,8 +88,8 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 2 * 6554};
   const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 2 * 32'768};
   const LinkTable table = table_of(
-      topology, times, {{{Rank{0}, Rank{1}}, 2, true, all, alone},
-                         {{Rank{2}, Rank{3}}, 2, true, all, alone}});
+      topology, times,
+      {{{Rank{0}, Rank{1}}, 2, true, all, alone}, {{Rank{2}, Rank{3}}, 2, true, all, alone}});
   EXPECT_EQ(table.message_overhead, Time{100'000});
   ASSERT_EQ(table.hosts.size(), 2U);
   EXPECT_EQ(table.hosts[1].nodes, (std::vector<std::string>{"n2", "n3"}));

@@ -23,9 +23,10 @@ void add_observe_flags(CLI::App& app, ObserveFlags& flags) {
                  "Write a timeline of the last timed iteration of each size for ui.perfetto.dev");
   app.add_flag("--measure-links", flags.measure_links,
                "Measure what links take before the first run, for predictions and for auto");
-  app.add_option("--tuning", flags.tuning,
-                 "Times of links from this file; 'declared': those of the topology; 'cached': as measured "
-                 "here before, else now");
+  app.add_option(
+      "--tuning", flags.tuning,
+      "Times of links from this file; 'declared': those of the topology; 'cached': as measured "
+      "here before, else now");
   app.add_option("--save-tuning", flags.save_tuning, "Write the measured times of links");
   app.add_flag("--predict", flags.predict, "Show the predicted times beside the measured ones");
   app.add_flag("-v,--verbose", flags.verbose,
