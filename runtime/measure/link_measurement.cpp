@@ -1,73 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Rounds of messages between all neighbours at once.
+/// What rounds of messages between all neighbours take.
 #include "runtime/measure/link_measurement.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <memory>
 #include <numeric>
 
 #include "runtime/execution/recorder.hpp"
 #include "runtime/measure/clock_offsets.hpp"
 #include "runtime/measure/hosts_internal.hpp"
-#include "runtime/messages/transport.hpp"
+#include "runtime/measure/rounds_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
-/// Polls without success before the processor is offered to others, and between two looks for
-/// failures.
-constexpr int kSpins = 16, kPatience = 200;
 
-/// Whom one sends to and receives from.
-struct Neighbours {
-  std::vector<Seat> targets, sources;
-
-  /// Ascending, each once.
-  [[nodiscard]] std::vector<Seat> all() const {
-    std::vector<Seat> seats = targets;
-    seats.insert(seats.end(), sources.begin(), sources.end());
-    std::ranges::sort(seats);
-    seats.erase(std::unique(seats.begin(), seats.end()), seats.end());
-    return seats;
-  }
-};
-
-/// What one rank's messages to another took: from the first send, on its clock, to the last
-/// arrival, on the other's.
-struct Span {
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  std::int64_t end = std::numeric_limits<std::int64_t>::min();
-  [[nodiscard]] std::int64_t length() const { return end - begin; }
-  void add(const Span& other) {
-    begin = std::min(begin, other.begin);
-    end = std::max(end, other.end);
-  }
-};
-
-/// One message that is under way.
-struct Message {
-  Seat peer{};  ///< of a message to be received
-  Completion completion;
-  std::vector<std::byte> data;
-  std::int64_t done_at = 0;
-};
-
-/// The kinds of a round: what is sent to each neighbour, in so many steps, of which each begins
-/// when all of the one before has come.
-struct Kind {
-  std::uint32_t count;
-  std::size_t bytes;
-  std::uint32_t steps = 1;
-};
 constexpr Kind kKinds[] = {{1, kSmallBytes},
                            {kBurst, kSmallBytes},
                            {1, kLargeBytes},
@@ -76,149 +29,6 @@ constexpr Kind kKinds[] = {{1, kSmallBytes},
 
 constexpr std::size_t kSingles = 16;
 constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
-
-/// One rank's part.
-class Rounds {
- public:
-  Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
-      : job_(job), timeout_(options.timeout) {
-    for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-      if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
-      if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
-    }
-    transport_ = make_transport(options.transport, job, {all_.all(), options.timeout});
-  }
-
-  [[nodiscard]] const Neighbours& all() const { return all_; }
-  [[nodiscard]] std::size_t segment_bytes() const { return transport_->limits().segment_bytes; }
-
-  /// Collective: as many messages to each of `who` and from each as the kind says, at the same
-  /// time. \returns by source
-  std::vector<Span> round(const Neighbours& who, const Kind& kind) {
-    const std::size_t sources = who.sources.size();
-    const std::vector<Seat> peers = who.all();
-    std::vector<std::vector<Message>> incoming(kind.steps), outgoing(kind.steps);
-    std::vector<Message> ready(peers.size()), go(peers.size());
-    try {
-      // Both ends of each first say that they are ready and wait: a rank that came late would note
-      // the arrival of messages late.
-      for (std::vector<Message>& step : incoming) {
-        step.resize(sources * kind.count);
-        receive(who.sources, step, kMeasured, kind.bytes);
-      }
-      receive(peers, ready, kReady, kSmallBytes);
-      job_.barrier(timeout_);
-      send(peers, go, kReady, kSmallBytes);
-      await(ready, go, &incoming.front());
-      for (std::uint32_t step = 0; step < kind.steps; ++step) {
-        outgoing[step].resize(who.targets.size() * kind.count);
-        send(who.targets, outgoing[step], kMeasured, kind.bytes);
-        await(incoming[step], outgoing[step], nullptr);
-      }
-    } catch (const Error&) {
-      transport_->abort();  // while there are still messages that it may touch
-      throw;
-    }
-    std::vector<Span> spans(sources);
-    for (const std::vector<Message>& step : incoming) {
-      for (std::size_t i = 0; i < step.size(); ++i) {
-        std::int64_t sent = 0;
-        std::memcpy(&sent, step[i].data.data(), sizeof sent);
-        spans[i % sources].add({sent, step[i].done_at});
-      }
-    }
-    return spans;
-  }
-
-  /// Collective, beside others' round(): looks for messages for so long, as a rank does that waits.
-  void watch(std::chrono::nanoseconds time) {
-    job_.barrier(timeout_);
-    for (const std::int64_t end = Recorder::now() + time.count(); Recorder::now() < end;) {
-      if (!transport_->progress()) ::sched_yield();
-    }
-  }
-
-  void close() {
-    transport_->drain(timeout_);
-    job_.barrier(timeout_);  // Nobody closes while a peer may still need this end.
-  }
-
- private:
-  static constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
-
-  void receive(const std::vector<Seat>& from, std::vector<Message>& messages, std::uint64_t tag,
-               std::size_t bytes) {
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      messages[i].data.resize(bytes);
-      messages[i].peer = from[i % from.size()];
-      transport_->receive(messages[i].peer, tag, messages[i].data.data(), bytes,
-                          messages[i].completion);
-    }
-  }
-
-  /// Posts messages to all in turn. Each carries the time at which the first of them was posted.
-  void send(const std::vector<Seat>& to, std::vector<Message>& messages, std::uint64_t tag,
-            std::size_t bytes) {
-    for (Message& message : messages) message.data.resize(bytes);
-    const std::int64_t begin = Recorder::now();
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      std::memcpy(messages[i].data.data(), &begin, sizeof begin);
-      transport_->send(to[i % to.size()], tag, messages[i].data.data(), bytes,
-                       messages[i].completion);
-    }
-  }
-
-  /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
-  void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
-             std::vector<Message>* others) {
-    std::int64_t moved_at = Recorder::now();
-    for (int idle = 0;; ++idle) {
-      if (transport_->progress()) idle = 0;
-      const std::int64_t now = Recorder::now();
-      if (others != nullptr) all_done(*others, now);
-      const bool received = all_done(incoming, now);
-      if (all_done(outgoing, now) && received) return;
-      if (idle == 0) moved_at = now;
-      if (idle > kSpins) ::sched_yield();
-      if (idle % kPatience != kPatience - 1) continue;
-      if (const auto failure = job_.failure()) {
-        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
-      }
-      if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
-    }
-  }
-
-  bool all_done(std::vector<Message>& messages, std::int64_t now) const {
-    bool all = true;
-    for (Message& message : messages) {
-      if (message.completion.state == Completion::State::Failed) {
-        throw Error(ErrorCode::Transport, fmt::format("rank {}: {} while measuring links",
-                                                      job_.seat(), message.completion.error));
-      }
-      const bool done = message.completion.state == Completion::State::Done;
-      if (done && message.done_at == 0) message.done_at = now;
-      all &= done;
-    }
-    return all;
-  }
-
-  [[noreturn]] void time_out(const std::vector<Message>& incoming) const {
-    for (std::size_t i = 0; i < incoming.size(); ++i) {
-      if (incoming[i].done_at != 0) continue;
-      throw Error(ErrorCode::Timeout,
-                  fmt::format("rank {}: measuring links: no message from rank {} within {} ms",
-                              job_.seat(), incoming[i].peer, timeout_.count()));
-    }
-    throw Error(ErrorCode::Timeout,
-                fmt::format("rank {}: measuring links: messages were not sent within {} ms",
-                            job_.seat(), timeout_.count()));
-  }
-
-  Bootstrap& job_;
-  Deadline timeout_;
-  Neighbours all_;
-  std::unique_ptr<Transport> transport_;
-};
 
 std::int64_t median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -272,7 +82,7 @@ HostTimes::Round round_of(const ByKind& times) {
 /// One message at a time, from pair to pair of a host, while its other ranks wait for messages:
 /// some are scheduled on the receiver's processor, some are not. Only where ranks have no other way
 /// to each other. \returns how long those took that came here
-std::vector<std::int64_t> single_messages(Rounds& exchange, Rank self,
+std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self,
                                           const std::vector<Host>& hosts,
                                           std::chrono::nanoseconds round) {
   std::vector<std::int64_t> lengths;
@@ -285,18 +95,18 @@ std::vector<std::int64_t> single_messages(Rounds& exchange, Rank self,
       if (pair.dst == self) who.sources = {seat_of(pair.src)};
     }
     if (who.all().empty()) {
-      exchange.watch(round);
+      rounds.watch(round);
       continue;
     }
-    const std::vector<Span> came = exchange.round(who, kKinds[kSmall]);
+    const std::vector<Span> came = rounds.round(who, kKinds[kSmall]);
     if (!came.empty()) lengths.push_back(came.front().length());
   }
   return lengths;
 }
 
-Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& hosts,
+Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
                  const MeasureOptions& options) {
-  const Neighbours& all = exchange.all();
+  const Neighbours& all = rounds.all();
   Neighbours alone;
   const Rank self = rank_at(job.seat());
   std::vector<Rank> mates;
@@ -307,24 +117,24 @@ Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& host
     if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
   // The first of each kind connects, the second shows how long one takes.
-  for (const Kind& kind : kKinds) exchange.round(all, kind);
+  for (const Kind& kind : kKinds) rounds.round(all, kind);
   ByKind round_ns{};
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     const std::int64_t begin = Recorder::now();
-    exchange.round(all, kKinds[k]);
+    rounds.round(all, kKinds[k]);
     round_ns[k] = Recorder::now() - begin;
   }
   Measured mine;
   const ByKind longest = longest_of(job, round_ns, options);
   mine.rounds = rounds_for(longest, options);
-  mine.single = single_messages(exchange, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
+  mine.single = single_messages(rounds, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
   std::vector<ByKind> times(all.sources.size());
   std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
     std::vector<std::int64_t> by_itself;
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
-      const std::vector<Span> round = exchange.round(all, kKinds[k]);
+      const std::vector<Span> round = rounds.round(all, kKinds[k]);
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
@@ -332,7 +142,7 @@ Measured measure(Rounds& exchange, Bootstrap& job, const std::vector<Host>& host
       }
     }
     for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
-      const std::vector<Span> round = exchange.round(alone, kKinds[k]);
+      const std::vector<Span> round = rounds.round(alone, kKinds[k]);
       if (!round.empty()) by_itself.push_back(round.front().length());
     }
     for (std::size_t s = 0; s < times.size(); ++s) {
@@ -434,12 +244,12 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
   }
   if (bootstrap.size() == 1) return table_of(topology, {});
   const auto offsets = clock_offsets(bootstrap, options.timeout);
-  Rounds exchange(bootstrap, topology, options);
+  Rounds rounds(bootstrap, topology, options);
   try {
     const auto hosts = find_hosts(bootstrap, topology, options.timeout);
-    const Measured mine = measure(exchange, bootstrap, hosts, options);
-    const std::uint64_t segment = std::min(options.segment_bytes, exchange.segment_bytes());
-    exchange.close();
+    const Measured mine = measure(rounds, bootstrap, hosts, options);
+    const std::uint64_t segment = std::min(options.segment_bytes, rounds.segment_bytes());
+    rounds.close();
     LinkTable table = table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
                                gather_hosts(mine, hosts, bootstrap, options.timeout));
     table.segment_bytes = segment;

@@ -102,6 +102,31 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   }
 }
 
+TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
+  const Topology topology = make_topology("ring:4");
+  std::vector<PairTimes> times = simulate(topology, 500, 30'000, 80);  // 12.5 MB/s
+  // A message alone takes 20 us, and four of all eight messages at a time 4 us each beyond that.
+  HostTimes host{{Rank{0}, Rank{1}, Rank{2}, Rank{3}}, 8, false, {}, {}, 20'000};
+  host.all.small = 70'000;  // ranks did not begin together
+  host.all.burst = host.all.small + (kBurst - 1) * 8 * 1000;
+  host.all.chain = host.all.small + (kChain - 1) * (20'000 + 8 * 4000);
+  host.alone = {20'000, 20'000 + 7 * 100, 0, 0, 0};
+  for (PairTimes& t : times) t.rested = t.small + (t.large - t.small) / 4;
+  const LinkTable table = table_of(topology, times, {host});
+  ASSERT_EQ(table.hosts.size(), 1U);
+  EXPECT_EQ(table.hosts[0].message, Time{4'000'000});
+  EXPECT_EQ(table.hosts[0].bandwidth, Bandwidth{});
+  EXPECT_EQ(table.message_overhead, Time{100'000});
+  EXPECT_EQ(table.burst_bytes, kLargeBytes * 3 / 4);
+  for (const auto& entry : table.links) {
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 12.5e6, 1e3);
+    EXPECT_EQ(entry.latency, Time{19'900'000});
+  }
+  // Bytes that took their time after a rest as well are no burst.
+  for (PairTimes& t : times) t.rested = t.large;
+  EXPECT_EQ(table_of(topology, times, {host}).burst_bytes, 0U);
+}
+
 TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
   const Topology topology = make_topology("torus:4x4");
   std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
