@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "topologies/error.hpp"
@@ -52,6 +54,7 @@ class Links {
   Links(const Topology& topology, const CostModel& model)
       : topology_(topology),
         burst_(static_cast<double>(model.burst_bytes)),
+        pipes_(pipes_of(topology, model.pooled)),
         busy_until_(topology.num_links(), 0),
         load_(burst_ > 0 ? topology.num_links() : 0, 0) {}
 
@@ -65,11 +68,11 @@ class Links {
     Picoseconds start = ready.first, slowest = 0;
     Departure departure{ready, 0};
     for (const LinkId id : route) {
-      const Bandwidth bandwidth = topology_.link(id).bandwidth;
+      const auto& [pipe, bandwidth] = pipes_[index(id)];
       const Picoseconds whole = serialisation(size.bytes, bandwidth);
       const Picoseconds piece = size.messages > 1 ? serialisation(size.piece(), bandwidth) : whole;
       const Picoseconds at_once = burst_ > 0 ? serialisation(burst_, bandwidth) : 0;
-      Picoseconds& busy = busy_until_[index(id)];
+      Picoseconds& busy = busy_until_[pipe];
       const Picoseconds begin = std::max(start, busy);
       busy = begin + whole;
       start = std::max(start, begin - at_once);
@@ -77,7 +80,7 @@ class Links {
       departure.sent.last = std::max({departure.sent.last, start, busy - at_once});
       departure.latency += static_cast<Picoseconds>(topology_.link(id).latency.picoseconds);
       slowest = std::max(slowest, piece - at_once);
-      if (burst_ > 0) load_[index(id)] += whole;
+      if (burst_ > 0) load_[pipe] += whole;
     }
     if (size.messages > 1) {
       departure.sent.last = std::max(departure.sent.last, ready.last + slowest);
@@ -91,8 +94,31 @@ class Links {
   }
 
  private:
+  /// What carries a link's bytes: itself, or the first of its parallel ones for all of them.
+  struct Pipe {
+    std::size_t link = 0;
+    Bandwidth bandwidth{};
+  };
+
+  static std::vector<Pipe> pipes_of(const Topology& topology, bool pooled) {
+    std::vector<Pipe> pipes(topology.num_links());
+    std::map<std::pair<NodeId, NodeId>, std::size_t> first;
+    for (std::size_t i = 0; i < pipes.size(); ++i) {
+      const Link& link = topology.links()[i];
+      pipes[i] = {i, link.bandwidth};
+      if (!pooled) continue;
+      pipes[i].link = first.try_emplace({link.src, link.dst}, i).first->second;
+      if (pipes[i].link != i) {
+        pipes[pipes[i].link].bandwidth.bytes_per_second += link.bandwidth.bytes_per_second;
+      }
+    }
+    for (Pipe& pipe : pipes) pipe.bandwidth = pipes[pipe.link].bandwidth;
+    return pipes;
+  }
+
   const Topology& topology_;
   double burst_;
+  std::vector<Pipe> pipes_;
   std::vector<Picoseconds> busy_until_, load_;
 };
 

@@ -40,6 +40,9 @@ struct CostModel {
   /// time, but the link is busy for them, so no collective takes less than its busiest link's
   /// bytes.
   std::uint64_t burst_bytes = 0;
+  /// Parallel links are one of their bandwidth together, as where a transport spreads messages over
+  /// them or an interface has several; else a transfer has the one that its route names.
+  bool pooled = false;
   /// Chunks of an all-reduce and the like that get none of the elements of this size are not sent.
   /// 0: elements have no size, and every chunk has its share.
   std::uint32_t element_bytes = 0;

@@ -104,6 +104,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
   CostModel model{table.message_overhead};
   model.segment_bytes = table.segment_bytes;
   model.burst_bytes = table.burst_bytes;
+  model.pooled = true;
   model.element_bytes = kElementBytes;
   for (const LinkTable::Host& host : table.hosts) {
     SharedHost shared{{}, host.message, host.bandwidth};

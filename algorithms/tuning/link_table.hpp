@@ -41,8 +41,8 @@ struct LinkTable {
 /// \throws Error(InvalidInput) naming a link that the table lacks, or a latency above 1s.
 Topology with_times(const Topology& topology, const LinkTable& table);
 
-/// What its messages cost beyond links, for elements of 4 bytes; nodes that the network lacks do
-/// not count.
+/// What its messages cost beyond links, for elements of 4 bytes and parallel links that are one;
+/// nodes that the network lacks do not count.
 CostModel cost_model(const Topology& topology, const LinkTable& table);
 
 /// Canonical, byte-stable; a link or host is one line.

@@ -24,7 +24,7 @@ constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
 constexpr Kind kKinds[] = {{1, kSmallBytes},
                            {kBurst, kSmallBytes},
                            {1, kLargeBytes},
-                           {2, kLargeBytes},
+                           {kMany, kLargeBytes},
                            {1, kSmallBytes, kChain}};
 
 constexpr std::size_t kSingles = 16;
@@ -82,8 +82,7 @@ HostTimes::Round round_of(const ByKind& times) {
 /// One message at a time, from pair to pair of a host, while its other ranks wait for messages:
 /// some are scheduled on the receiver's processor, some are not. Only where ranks have no other way
 /// to each other. \returns how long those took that came here
-std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self,
-                                          const std::vector<Host>& hosts,
+std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self, const std::vector<Host>& hosts,
                                           std::chrono::nanoseconds round) {
   std::vector<std::int64_t> lengths;
   if (std::ranges::all_of(hosts, &Host::memory)) return lengths;
@@ -180,7 +179,7 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
       times.small -= ahead;
       times.burst -= ahead;
       times.large -= ahead;
-      times.two -= ahead;
+      times.many -= ahead;
       times.rested -= ahead;
       all.push_back(times);
     }

@@ -104,10 +104,10 @@ double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
   return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
 }
 
-/// Bandwidth of a round in which each of `pairs` sends two large messages. Within a host no shaper
-/// lets a first message through at once, so both count.
+/// Bandwidth of a round in which each of `pairs` sends kMany large messages. Within a host no
+/// shaper lets a first message through at once, so both count.
 double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
-  return bandwidth_of(2 * pairs * static_cast<double>(kLargeBytes), round.two - round.small,
+  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes), round.many - round.small,
                       unseen);
 }
 
@@ -184,10 +184,10 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     const double there = one_way[t.pair];
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
     const HostTimes* host = shared.of(t.pair);
-    const double bandwidth =
-        host == nullptr || !host->memory
-            ? bandwidth_of(static_cast<double>(kLargeBytes), t.two - t.large, kMostBandwidth)
-            : bandwidth_of(host->alone, 1, bandwidth_of(*host));
+    const double bandwidth = host == nullptr || !host->memory
+                                 ? bandwidth_of((kMany - 1) * static_cast<double>(kLargeBytes),
+                                                t.many - t.large, kMostBandwidth)
+                                 : bandwidth_of(host->alone, 1, bandwidth_of(*host));
     costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
   }
   return costs;
@@ -201,7 +201,7 @@ std::uint64_t burst_of(const std::vector<PairTimes>& times, const std::vector<Ho
   for (const PairTimes& t : times) {
     const HostTimes* const host = shared.of(t.pair);
     if (host != nullptr && host->memory) continue;
-    const auto steady = static_cast<double>(t.two - t.large);
+    const double steady = static_cast<double>(t.many - t.large) / (kMany - 1);
     const bool known = t.rested != 0 && steady > 0;
     parts.push_back(known ? 1 - static_cast<double>(t.rested - t.small) / steady : 0);
   }

@@ -102,6 +102,22 @@ TEST(Cost, ABurstTakesNoTimeAndIsNoGift) {
   EXPECT_EQ(ns(twice, 6000, 1000), 6000);
 }
 
+TEST(Cost, PooledLinksCarryForEachOther) {
+  const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns&parallel=3");
+  Schedule schedule = chain(topology, 1);
+  const auto ns = [&](const CostModel& model) {
+    return predict_time(schedule, topology, 6000, model).picoseconds / 1000;
+  };
+  EXPECT_EQ(ns({}), 6000 + 500);
+  EXPECT_EQ(ns({.pooled = true}), 6000 / 3 + 500);
+  schedule.chunks.push_back(Chunk::rooted(Rank{0}, 0, 1));
+  const LinkId link = link_between(topology, 0, 1);
+  schedule.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&link, 1});
+  schedule.canonicalize();
+  EXPECT_EQ(ns({.pooled = true}), 6000 / 3 + 500);
+  EXPECT_EQ(ns({.burst_bytes = 1000, .pooled = true}), (6000 - 1000) / 3 + 500);
+}
+
 TEST(Cost, ChunksWithoutElementsAreNotSent) {
   const Topology topology = make_topology("torus:4x4?bw=1GB/s&lat=500ns");
   const Schedule schedule = make_schedule("allreduce-optimal?trees=4&segments=1", topology);
