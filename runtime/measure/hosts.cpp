@@ -8,7 +8,7 @@
 
 #include "runtime/host/mapping_internal.hpp"
 
-namespace multitree::runtime {
+namespace multitree::runtime::measuring {
 namespace {
 
 /// host_identity() begins with the boot of the machine.
@@ -38,4 +38,4 @@ std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline 
   return hosts;
 }
 
-}  // namespace multitree::runtime
+}  // namespace multitree::runtime::measuring

@@ -10,7 +10,7 @@
 #include "runtime/measure/link_measurement.hpp"
 #include "topologies/topology.hpp"
 
-namespace multitree::runtime {
+namespace multitree::runtime::measuring {
 
 /// Who shares a machine, and which of them measure each other: the same at every rank.
 struct Host {
@@ -25,4 +25,4 @@ struct Host {
 /// \throws Error(Transport), Error(Timeout) of the bootstrap
 std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout);
 
-}  // namespace multitree::runtime
+}  // namespace multitree::runtime::measuring

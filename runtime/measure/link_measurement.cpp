@@ -19,6 +19,13 @@
 namespace multitree::runtime {
 namespace {
 
+using measuring::find_hosts;
+using measuring::Host;
+using measuring::Kind;
+using measuring::Neighbours;
+using measuring::Rounds;
+using measuring::Span;
+
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
 
 constexpr Kind kKinds[] = {{1, kSmallBytes},

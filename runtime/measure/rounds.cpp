@@ -11,7 +11,7 @@
 #include "runtime/execution/recorder.hpp"
 #include "topologies/error.hpp"
 
-namespace multitree::runtime {
+namespace multitree::runtime::measuring {
 namespace {
 
 /// Polls without success before the processor is offered to others, and between two looks for
@@ -152,4 +152,4 @@ void Rounds::time_out(const std::vector<Message>& incoming) const {
                           job_.seat(), timeout_.count()));
 }
 
-}  // namespace multitree::runtime
+}  // namespace multitree::runtime::measuring

@@ -14,7 +14,7 @@
 #include "runtime/messages/transport.hpp"
 #include "topologies/topology.hpp"
 
-namespace multitree::runtime {
+namespace multitree::runtime::measuring {
 
 /// Whom one sends to and receives from.
 struct Neighbours {
@@ -86,4 +86,4 @@ class Rounds {
   std::unique_ptr<Transport> transport_;
 };
 
-}  // namespace multitree::runtime
+}  // namespace multitree::runtime::measuring
