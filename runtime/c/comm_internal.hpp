@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/c/household_internal.hpp"
+#include "runtime/c/registrations_internal.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
@@ -156,6 +157,10 @@ class Comm {
   void* allocate(std::size_t bytes);
   /// \throws Failure(mtInvalidArgument) if it is none of these.
   void free(void* memory);
+  /// Registers a buffer of this rank. \throws Failure
+  void* enroll(const void* buffer, std::size_t bytes);
+  /// Forgets it. \throws Failure(mtInvalidArgument) if it is none of these.
+  void strike(const void* handle);
   /// Waits for all that is outstanding. \throws Error, Failure
   void finish();
   /// Collective: waits for all ranks and lets go of the job. \throws Error, Failure
@@ -216,6 +221,8 @@ class Comm {
   Cause cause_;
   std::vector<DeadLink> dead_links_;
   Cancellation cancellation_;
+
+  Registrations registrations_;
 
   std::mutex background_mutex_;
   std::thread background_;

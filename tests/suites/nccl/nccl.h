@@ -8,7 +8,6 @@
 #include <cuda_runtime.h>
 #include <multitree.h>
 
-
 /* Before 2.19 these programs allocate nothing; later ones have windows and kernels of their own. */
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 19
@@ -55,6 +54,8 @@
 #define ncclCommFinalize mtCommFinalize
 #define ncclCommAbort mtCommAbort
 #define ncclCommDestroy mtCommDestroy
+#define ncclCommRegister mtCommRegister
+#define ncclCommDeregister mtCommDeregister
 #define ncclCommCount mtCommCount
 #define ncclCommUserRank mtCommUserRank
 #define ncclCommGetAsyncError mtCommGetAsyncError
@@ -75,11 +76,6 @@ inline mtResult_t ncclMemAlloc(void** memory, size_t bytes) {
   return mtMemAlloc(memory, bytes, nullptr);
 }
 inline mtResult_t ncclMemFree(void* memory) { return mtMemFree(memory, nullptr); }
-/* Nothing to register. */
-inline mtResult_t ncclCommRegister(mtComm_t, void*, size_t, void** handle) {
-  return *handle = nullptr, mtSuccess;
-}
-inline mtResult_t ncclCommDeregister(mtComm_t, void*) { return mtSuccess; }
 
 inline mtResult_t ncclGroupStart() {
   const mtResult_t result = mtGroupStart();
