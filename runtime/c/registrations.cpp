@@ -94,8 +94,7 @@ void Registrations::remove(std::uintptr_t handle) {
 void* Comm::enroll(const void* buffer, std::size_t bytes) {
   check_usable();
   const auto& device = settings_.options.device;
-  const bool on_host =
-      device == nullptr || device->locate(buffer).place == device::Place::Pageable;
+  const bool on_host = device == nullptr || device->locate(buffer).place == device::Place::Pageable;
   return reinterpret_cast<void*>(registrations_.add(buffer, bytes, on_host));
 }
 

@@ -72,8 +72,8 @@ TEST_F(RegisteringWrong, ArgumentsAreNamed) {
 
 TEST_F(RegisteringWrong, AHoleIsFound) {
   constexpr std::size_t kPages = 1000, kPage = 4096;
-  auto* const memory = static_cast<std::byte*>(::mmap(
-      nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* const memory = static_cast<std::byte*>(
+      ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(memory, MAP_FAILED);
   void* handle = nullptr;
   EXPECT_EQ(mtCommRegister(alone_.comm, memory + 7, kPages * kPage - 7, &handle), mtSuccess);
@@ -81,11 +81,11 @@ TEST_F(RegisteringWrong, AHoleIsFound) {
   for (const std::size_t hole : {0, 1, 617, 999}) {
     ASSERT_EQ(::munmap(memory + hole * kPage, kPage), 0);
     const std::size_t from = hole == 0 ? 7 : 0;
-    EXPECT_THAT(words(memory + from, kPages * kPage - from),
-                HasSubstr(fmt::format("found no memory at {}",
-                                      fmt::ptr(memory + hole * kPage + from))));
-    ASSERT_EQ(::mmap(memory + hole * kPage, kPage, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-                     -1, 0),
+    EXPECT_THAT(
+        words(memory + from, kPages * kPage - from),
+        HasSubstr(fmt::format("found no memory at {}", fmt::ptr(memory + hole * kPage + from))));
+    ASSERT_EQ(::mmap(memory + hole * kPage, kPage, PROT_READ,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
               memory + hole * kPage);
   }
   EXPECT_EQ(::munmap(memory, kPages * kPage), 0);
