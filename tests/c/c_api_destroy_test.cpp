@@ -14,7 +14,6 @@
 namespace multitree::c_api_test {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
 

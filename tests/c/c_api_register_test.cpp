@@ -17,7 +17,6 @@
 namespace multitree::c_api_test {
 namespace {
 
-using ::testing::Each;
 using ::testing::HasSubstr;
 
 class Registering : public OnEveryPath {};
