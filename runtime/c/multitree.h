@@ -191,9 +191,9 @@ MT_API mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* co
  * and closes the connections. Afterwards only mtCommDestroy(), mtCommCount() and mtCommUserRank().
  * Errors: as a collective. */
 MT_API mtResult_t mtCommFinalize(mtComm_t comm);
-/** Frees a communicator. Where it is neither finalized nor failed, finalizes it first: then
- * collective and blocking. The handle is freed in any case. Requests stay to be freed.
- * Errors: mtInvalidArgument, those of mtCommFinalize(). */
+/** Frees a communicator, failed or not. Completes what it has outstanding; the last rank of its job
+ * that this process destroys then finalizes all of them, so that one thread may destroy several.
+ * Requests stay to be freed. Errors: mtInvalidArgument, those of mtCommFinalize(), for all. */
 MT_API mtResult_t mtCommDestroy(mtComm_t comm);
 /** Thread-safe, meant for another thread than the one that is blocked. Frees a communicator without
  * waiting for anybody: calls that are blocked on it return mtAborted, as does every later call with
