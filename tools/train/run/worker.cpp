@@ -97,6 +97,11 @@ void Pace::sleep(double seconds) {
 }
 
 void Pupil::backward(std::size_t layer) {
+  const auto& late = teaching_.straggler;
+  if (layer + 1 == learner_.layers() && late && late->rank == rank_ &&
+      grades_.size() % late->every == 0) {
+    std::this_thread::sleep_for(Seconds(late->seconds));
+  }
   learner_.backward(layer);
   if (paced_ != nullptr) pace_.sleep(paced_->layers[layer].backward);
 }

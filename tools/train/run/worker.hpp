@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "training/learners/learner.hpp"
@@ -55,9 +56,17 @@ struct Steps {
 };
 
 /// How learners are taught.
+/// A rank that is late now and then.
+struct Straggler {
+  std::uint32_t rank = 0;
+  std::uint64_t every = 1;  ///< iterations
+  double seconds = 0;
+};
+
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
   Steps steps;
+  std::optional<Straggler> straggler = {};
 };
 
 /// A learner and the data of its rank; remembers the loss of every forward pass.
