@@ -121,7 +121,16 @@ LossCount CountedAllReduce::wait(std::size_t tensor, std::span<float> sum) {
     count.least_count = std::min(count.least_count, result.count);
   }
   ++one.fetched;
+  one.contributed = std::max(one.contributed, one.fetched);
   return count;
+}
+
+bool CountedAllReduce::behind() const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::all_of(tensors_, [](const Tensor& tensor) {
+    return std::ranges::all_of(tensor.lanes,
+                               [&](const auto& lane) { return lane->has(tensor.fetched); });
+  });
 }
 
 void CountedAllReduce::finish() {
@@ -164,8 +173,12 @@ void CountedAllReduce::serve() {
         if (stopping_) return;
         happened = step();
       }
-      if (happened) changed_.notify_all();
-      if (!happened) std::this_thread::sleep_for(kPause);
+      if (happened) {
+        changed_.notify_all();
+        std::this_thread::yield();  // others want the mutex
+      } else {
+        std::this_thread::sleep_for(kPause);
+      }
     }
   } catch (...) {
     const std::scoped_lock lock(mutex_);

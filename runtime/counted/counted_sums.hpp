@@ -47,7 +47,8 @@ struct LossCount {
 /// later follows by itself. The root alone decides: it makes the mean once all contributions have
 /// come, or once the deadline has passed and no more are missing than the budget allows. Its result
 /// is sent to all ranks reliably, so all have the same bits. What comes for a sum that has been
-/// made is discarded. A thread of its own carries the messages, so a rank that computes for long
+/// made is discarded. A rank that was late is waited for again once it is at most one sum behind.
+/// A thread of its own carries the messages, so a rank that computes for long
 /// holds up nobody's contributions but its own.
 ///
 /// Where nothing is missing a sum has the bits of the schedule's all-reduce; where something is, it
@@ -70,6 +71,9 @@ class CountedAllReduce {
   /// The tensor's next sum, in the order of contribute(). \throws Error(Timeout) saying what is
   /// missing, Error(Transport) naming a rank that died
   LossCount wait(std::size_t tensor, std::span<float> sum);
+  /// Whether the next sum of every tensor has been made: then wait() returns at once, also without
+  /// contribute(), which would come too late.
+  [[nodiscard]] bool behind() const;
   /// Collective, after all sums have been waited for: late messages are out of the way.
   void finish();
   /// Contributions and messages that came for sums that had been made.

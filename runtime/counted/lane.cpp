@@ -28,7 +28,9 @@ CountedLane::CountedLane(PlaceInTree place, std::uint32_t ranks, std::size_t num
       numbers_(numbers),
       tag_(2 * tag),
       bounds_(bounds),
-      transport_(transport) {
+      transport_(transport),
+      wanted_(1, 1) {
+  wanted_.insert(wanted_.end(), place_.of_child.begin(), place_.of_child.end());
   for (const Seat child : place_.children) sums_.push_back(expect(child, tag_));
   if (place_.source) result_ = expect(*place_.source, tag_ + 1);
 }
@@ -76,15 +78,20 @@ void CountedLane::contribute(std::uint64_t sum, std::span<const float> own) {
 
 void CountedLane::gather(std::uint64_t sum, std::size_t part, std::uint32_t count,
                          std::span<const float> values) {
+  // Who is late for one sum is waited for no longer, until it is nearly in time again.
+  const std::uint32_t all = part == 0 ? 1 : place_.of_child[part - 1];
   if (sum < made_) {
     ++late_;
+    if (sum + 1 == made_) wanted_[part] = all;
     return;
   }
   Gathered& gathered = gathered_[sum];
+  if (gathered.passed > 0) wanted_[part] = all;
   if (gathered.counts.empty()) {
     gathered.first = Clock::now();
     gathered.parts.resize(1 + place_.children.size());
     gathered.counts.resize(gathered.parts.size());
+    gathered.totals.resize(gathered.parts.size());
   }
   std::vector<float>& mine = gathered.parts[part];
   if (gathered.counts[part] == 0) {
@@ -93,6 +100,7 @@ void CountedLane::gather(std::uint64_t sum, std::size_t part, std::uint32_t coun
     std::ranges::transform(mine, values, mine.begin(), std::plus<>());
   }
   gathered.counts[part] += count;
+  gathered.totals[part] += count;
   gathered.fresh += count;
 }
 
@@ -110,11 +118,19 @@ std::vector<float> CountedLane::merged(Gathered& gathered) const {
   return values;
 }
 
+bool CountedLane::is_due(const Gathered& gathered, Clock::time_point now) const {
+  const auto patience = bounds_.deadline * place_.height / std::max(place_.root_height, 1U);
+  if (gathered.passed > 0 || now >= gathered.first + patience) return true;
+  for (std::size_t part = 0; part < wanted_.size(); ++part) {
+    if (gathered.totals[part] < wanted_[part]) return false;
+  }
+  return true;
+}
+
 bool CountedLane::pass_on(std::uint64_t sum, Gathered& gathered, Clock::time_point now) {
   if (gathered.fresh == 0) return false;
-  const auto patience = bounds_.deadline * place_.height / std::max(place_.root_height, 1U);
-  const bool whole = gathered.fresh + gathered.passed == place_.below;
-  if (!whole && now < gathered.first + patience) return false;
+  if (!is_due(gathered, now)) return false;
+  if (gathered.passed == 0) wanted_ = gathered.totals;
   send(*place_.parent, tag_, {.sum = sum, .count = gathered.fresh}, merged(gathered));
   gathered.passed += gathered.fresh;
   gathered.fresh = 0;
@@ -126,8 +142,8 @@ bool CountedLane::decide(Clock::time_point now) {
   if (next == gathered_.end() || held()) return false;
   Gathered& gathered = next->second;
   const bool whole = gathered.fresh == ranks_;
-  const bool enough = gathered.fresh + allowed_ >= ranks_;
-  if (!whole && (!enough || now < gathered.first + bounds_.deadline)) return false;
+  if (gathered.fresh + allowed_ < ranks_ || (!whole && !is_due(gathered, now))) return false;
+  wanted_ = gathered.totals;
   const std::uint32_t count = gathered.fresh;
   std::vector<float> values = merged(gathered);
   if (!whole) {

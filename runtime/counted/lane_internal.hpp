@@ -23,6 +23,7 @@ namespace multitree::runtime {
 struct PlaceInTree {
   std::optional<Seat> parent, source;   ///< whom it sends sums to, who sends it results
   std::vector<Seat> children, targets;  ///< the same the other way, in the schedule's order
+  std::vector<std::uint32_t> of_child;  ///< ranks in each child's subtree
   std::uint32_t below = 1;              ///< ranks in its subtree, with itself
   std::uint32_t height = 0, root_height = 0;
 };
@@ -72,9 +73,9 @@ class CountedLane {
   /// What has come for a sum and has not been passed on.
   struct Gathered {
     Clock::time_point first;
-    std::vector<std::vector<float>> parts;  // this rank's, then its children's
-    std::vector<std::uint32_t> counts;
-    std::uint32_t fresh = 0, passed = 0;  // contributions
+    std::vector<std::vector<float>> parts;      // this rank's, then its children's
+    std::vector<std::uint32_t> counts, totals;  // not passed on; with what was
+    std::uint32_t fresh = 0, passed = 0;        // contributions
   };
 
   std::unique_ptr<Incoming> expect(Seat from, std::uint64_t tag);
@@ -84,6 +85,8 @@ class CountedLane {
   void send(Seat to, std::uint64_t tag, const Header& header, std::span<const float> values);
   void gather(std::uint64_t sum, std::size_t part, std::uint32_t count,
               std::span<const float> values);
+  /// Nothing that is still missing came for the sum before, or it has been waited for.
+  [[nodiscard]] bool is_due(const Gathered& gathered, Clock::time_point now) const;
   /// The fresh parts together, in the schedule's order.
   std::vector<float> merged(Gathered& gathered) const;
   bool pass_on(std::uint64_t sum, Gathered& gathered, Clock::time_point now);
@@ -102,7 +105,8 @@ class CountedLane {
   std::list<Outgoing> outgoing_;
   std::map<std::uint64_t, Gathered> gathered_;
   std::map<std::uint64_t, Result> results_;
-  std::uint64_t made_ = 0;  // sums before it have been made
+  std::vector<std::uint32_t> wanted_;  // by part: contributions that are waited for
+  std::uint64_t made_ = 0;             // sums before it have been made
   std::uint64_t late_ = 0;
 };
 

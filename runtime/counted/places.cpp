@@ -73,7 +73,10 @@ std::vector<PlaceInTree> places_of(const Schedule& schedule, Rank rank) {
       if (sums) place.parent = dst;
       if (!sums) place.targets.push_back(dst);
     } else if (transfer.dst == rank) {
-      if (sums) place.children.push_back(src);
+      if (sums) {
+        place.children.push_back(src);
+        place.of_child.push_back(trees.below[transfer.chunk][index(transfer.src)]);
+      }
       if (!sums) place.source = src;
     }
   }

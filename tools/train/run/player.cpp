@@ -136,6 +136,18 @@ training::SimulatedPlan Player::iterate() {
     begin_ = Clock::now();
   }
   changed_.notify_all();
+  if (counted_ != nullptr && counted_->behind()) {
+    skip();
+  } else {
+    pass();
+  }
+  const std::scoped_lock lock(mutex_);
+  times_.seconds = now();
+  return times_;
+}
+
+void Player::pass() {
+  const std::size_t layers = plan_.model.layers.size();
   for (std::size_t l = layers; l-- > 0;) {
     const double begin = now();
     worker_.backward(l);
@@ -151,9 +163,18 @@ training::SimulatedPlan Player::iterate() {
     const std::scoped_lock lock(mutex_);
     times_.forward[l] = {begin, now()};
   }
-  const std::scoped_lock lock(mutex_);
-  times_.seconds = now();
-  return times_;
+}
+
+void Player::skip() {
+  {
+    const std::scoped_lock lock(mutex_);
+    backward_from_ = 0;  // nobody awaits these gradients
+  }
+  changed_.notify_all();
+  for (std::size_t l = 0; l < plan_.model.layers.size(); ++l) {
+    await(l);
+    worker_.skip(l);
+  }
 }
 
 bool Player::await(std::size_t layer) {

@@ -53,6 +53,9 @@ class Player {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// An iteration that the others have made without this rank: its sums, and no passes.
+  void skip();
+  void pass();
   void conduct();
   void conduct_serial();
   void conduct_preemptive();

@@ -106,6 +106,12 @@ void Pupil::backward(std::size_t layer) {
   if (paced_ != nullptr) pace_.sleep(paced_->layers[layer].backward);
 }
 
+void Pupil::skip(std::size_t layer) {
+  learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
+                1 / static_cast<float>(ranks_));
+  if (layer + 1 == learner_.layers()) grades_.push_back(grades_.back());
+}
+
 void Pupil::forward(std::size_t layer, bool sums) {
   if (sums) {
     learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,

@@ -29,6 +29,8 @@ class Worker {
   virtual void backward(std::size_t layer) = 0;
   /// \param sums whether there are sums to be used: not before the first backward pass
   virtual void forward(std::size_t layer, bool sums) = 0;
+  /// In place of both passes of a layer: sums are there that others have made without this rank's.
+  virtual void skip(std::size_t /*layer*/) {}
   /// It has waited for a transfer: the time until now is not its own.
   virtual void waited() {}
 };
@@ -86,6 +88,7 @@ class Pupil final : public Worker {
   std::span<float> gradients() override { return learner_.gradients(); }
   void backward(std::size_t layer) override;
   void forward(std::size_t layer, bool sums) override;
+  void skip(std::size_t layer) override;
   void waited() override { pace_.restart(); }
 
   struct Grade {
