@@ -34,6 +34,10 @@ struct LossBounds {
   std::uint32_t most_behind = 64;
 };
 
+/// \throws Error(Unsupported) unless the schedule is an all-reduce by trees, in which each rank
+/// sends its partial sum of a chunk once and gets the result once
+void check_trees(const Schedule& schedule);
+
 /// What a sum lacks, numbers times contributions.
 struct LossCount {
   std::uint64_t contributions = 0, lost = 0;
@@ -57,8 +61,7 @@ class CountedAllReduce {
  public:
   /// Collective, with the same arguments. \param tensors numbers in each
   /// \throws Error(InvalidArgument) for a budget outside 0 to 1 or a deadline below 0,
-  /// Error(Unsupported) unless the schedule is an all-reduce by trees, in which each rank sends its
-  /// partial sum of a chunk once and gets the result once; what make_transport() throws
+  /// what check_trees() and make_transport() throw
   CountedAllReduce(std::shared_ptr<Bootstrap> job, const Schedule& schedule,
                    std::span<const std::size_t> tensors, const LossBounds& bounds,
                    std::string_view transport = "ucx");

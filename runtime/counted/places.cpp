@@ -54,6 +54,8 @@ Trees trees_of(const Schedule& schedule) {
 
 }  // namespace
 
+void check_trees(const Schedule& schedule) { static_cast<void>(places_of(schedule, Rank{})); }
+
 std::vector<PlaceInTree> places_of(const Schedule& schedule, Rank rank) {
   if (schedule.collective != Collective::AllReduce) refuse(schedule, rank, "has a sum");
   const Trees trees = trees_of(schedule);

@@ -121,6 +121,10 @@ Lesson lesson_of(const RunTrainFlags& flags) {
                 "train run: expected either files of 'train plan' or --learner, got " +
                     std::string(learns ? "both" : "neither"));
   }
+  if (!learns && (flags.losses.budget || !flags.losses.straggler.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--loss-budget, --straggler: expected --learner, as sums of plans are checked");
+  }
   for (const std::string& file : flags.plans) {
     training::PlanFile read = training::parse_iteration_plan(read_file(file), file);
     static_cast<void>(stretches_of(read.plan));
@@ -133,10 +137,6 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     }
     lesson.plans.push_back(std::move(read.plan));
   }
-  if (!learns && (flags.losses.budget || !flags.losses.straggler.empty())) {
-    throw Error(ErrorCode::InvalidArgument,
-                "--loss-budget, --straggler: expected --learner, as sums of plans are checked");
-  }
   if (learns) {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -145,7 +145,12 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     lesson.network.push_back(load_network(network));
     lesson.data = for_flag("--data", [&] { return data_for(flags); });
     check_learning(flags, lesson);
-    static_cast<void>(loss_bounds(flags.losses, deadline_of(flags)));
+    if (loss_bounds(flags.losses, deadline_of(flags))) {
+      for_flag("--loss-budget", [&] {
+        runtime::check_trees(
+            make_schedule(flags.algorithm, lesson.network.front(), Collective::AllReduce));
+      });
+    }
     static_cast<void>(straggler_of(flags.losses, lesson.network.front().num_ranks()));
   }
   static_cast<void>(for_flag("--algorithm", [&] { return told(flags.algorithm, 1, Time{}); }));
