@@ -16,7 +16,7 @@ void add_loss_flags(CLI::App& app, LossFlags& flags) {
                  "Sums of a learner go on without late ranks: the part of contributions that each "
                  "may lack")
       ->check(CLI::Range(0.0, 0.999));
-  app.add_option("--deadline", flags.deadline, "How long they wait for them")
+  app.add_option("--deadline", flags.deadline, "How long they wait for them, in whole milliseconds")
       ->capture_default_str();
   app.add_option("--straggler", flags.straggler,
                  "RANK:TIME:EVERY: a rank that is late by TIME every so many iterations");
@@ -26,9 +26,10 @@ std::optional<runtime::LossBounds> loss_bounds(const LossFlags& flags, runtime::
   if (!flags.budget) return std::nullopt;
   constexpr std::int64_t kPicoseconds = 1'000'000'000;  // in a millisecond
   const Time deadline = for_flag("--deadline", [&] { return parse_time(flags.deadline); });
-  return runtime::LossBounds{.budget = *flags.budget,
-                             .deadline = runtime::Deadline(deadline.picoseconds / kPicoseconds),
-                             .timeout = timeout};
+  return runtime::LossBounds{
+      .budget = *flags.budget,
+      .deadline = runtime::Deadline((deadline.picoseconds + kPicoseconds - 1) / kPicoseconds),
+      .timeout = timeout};
 }
 
 std::optional<Straggler> straggler_of(const LossFlags& flags, std::uint32_t ranks) {
