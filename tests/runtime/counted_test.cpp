@@ -21,7 +21,6 @@ namespace multitree::runtime {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::ThrowsMessage;
 using Sums = std::vector<std::vector<float>>;  // by sum
 
 Schedule all_reduce(const std::string& network, const std::string& algorithm) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "tools/progress.hpp"
@@ -44,7 +45,7 @@ struct Cell {
 
 double percentile_of(std::vector<double> values, double part) {
   const auto last = static_cast<double>(values.size() - 1);
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(part * last + 0.5);
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::lround(part * last));
   std::ranges::nth_element(values, at);
   return *at;
 }
