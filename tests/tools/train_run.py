@@ -132,6 +132,21 @@ def wrong_plans(program, directory, file):
             lambda p: p["transfers"][0].update(layers=p["transfers"][-1]["layers"]))
 
 
+def losses(program):
+    """Sums that may lack late ranks: without a budget the bits of all others, with one a loss that falls, and the same
+    parameters on all ranks (or the program says that they differ)."""
+    arguments = ["--learner", "mlp?hidden=40", "-t", "mesh:2x2", "-a", "multitree", "--batch", "4", "--rate", "0.005", "-p",
+                 "bsp,priority", "-n", "40"]
+    reliable, _ = rows(program, *arguments)
+    none, result = rows(program, *arguments, "--loss-budget", "0", "--straggler", "2:20ms:30")
+    for row, same in zip(none[:1], reliable[:1]):
+        expect(row["parameters"] == same["parameters"] and row["lost"] == 0, "the reliable bits", result)
+    some, result = rows(program, *arguments, "--loss-budget", "0.3", "--deadline", "5ms", "--straggler", "2:100ms:20")
+    for row in some:
+        expect(row["least_count"] == 3 and 0 < row["lost"] <= 0.25, "one of four missing at times", result)
+        expect(row["loss"][-1] < 0.8 * row["loss"][0], "the loss to fall", result)
+
+
 def death(program):
     """All others end, and say who has died."""
     job = subprocess.Popen([program, "train", "run", "--learner", "mlp", "-t", "ring:4", "-n", "1000000", "-T", "10"],
@@ -160,6 +175,7 @@ def main():
         learners(program, directory)
         rounds(program)
         plans(program, directory)
+    losses(program)
     death(program)
 
 

@@ -11,6 +11,7 @@
 #include "runtime/job/launcher.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/processes.hpp"
+#include "tools/train/run/loss_flags.hpp"
 #include "tools/train/run/play.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/report.hpp"
@@ -36,6 +37,7 @@ struct RunTrainFlags : TrainFlags {
   std::uint64_t seed = 1;
   double timeout = 30;
   Teaching teaching;
+  LossFlags losses;
   bool host = false, sorted = false;
 };
 
@@ -97,9 +99,17 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   }
   const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
   for (const std::string& policy : split_list(flags.policies)) {
-    static_cast<void>(for_flag("--policy", [&] {
+    const Plan plan = for_flag("--policy", [&] {
       return plan_of(policy, untimed_model(*learner), costs, flags.algorithm);
-    }));
+    });
+    if (!flags.losses.budget) continue;
+    check_all_reduces(plan);
+    if (has_rounds(policy) || flags.host) {
+      throw Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("--loss-budget: expected a policy that has plans, and messages, got {}{}",
+                      policy, flags.host ? " with --host" : ""));
+    }
   }
 }
 
@@ -110,6 +120,10 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 "train run: expected either files of 'train plan' or --learner, got " +
                     std::string(learns ? "both" : "neither"));
+  }
+  if (!learns && (flags.losses.budget || !flags.losses.straggler.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--loss-budget, --straggler: expected --learner, as sums of plans are checked");
   }
   for (const std::string& file : flags.plans) {
     training::PlanFile read = training::parse_iteration_plan(read_file(file), file);
@@ -131,6 +145,13 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     lesson.network.push_back(load_network(network));
     lesson.data = for_flag("--data", [&] { return data_for(flags); });
     check_learning(flags, lesson);
+    if (loss_bounds(flags.losses, deadline_of(flags))) {
+      for_flag("--loss-budget", [&] {
+        runtime::check_trees(
+            make_schedule(flags.algorithm, lesson.network.front(), Collective::AllReduce));
+      });
+    }
+    static_cast<void>(straggler_of(flags.losses, lesson.network.front().num_ranks()));
   }
   static_cast<void>(for_flag("--algorithm", [&] { return told(flags.algorithm, 1, Time{}); }));
   return lesson;
@@ -174,12 +195,13 @@ PlayOptions play_options(const RunTrainFlags& flags) {
           .learner = flags.learner,
           .seed = flags.seed,
           .teaching = flags.teaching,
-          .paced = !flags.pace.empty()};
+          .paced = !flags.pace.empty(),
+          .losses = loss_bounds(flags.losses, deadline_of(flags))};
 }
 
-int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
-             const std::shared_ptr<Bootstrap>& job) {
+int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bootstrap>& job) {
   const runtime::Deadline deadline = deadline_of(flags);
+  flags.teaching.straggler = straggler_of(flags.losses, job->size());
   try {
     const std::vector<Plan> plans =
         lesson.plans.empty() ? plans_for_learner(flags, lesson, *job, 4 * deadline) : lesson.plans;
@@ -206,6 +228,7 @@ int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
                   .warmup = flags.warmup,
                   .host = flags.host,
                   .learns = !flags.learner.empty(),
+                  .loses = flags.losses.budget.has_value(),
                   .batch = flags.teaching.batch},
                  topology);
       return kOk;
@@ -280,6 +303,7 @@ Command add_train_run(CLI::App& train) {
       ->capture_default_str();
   app->add_option("--pace", flags->pace,
                   "What the passes of an iteration take at least: a learner's sleep until then");
+  add_loss_flags(*app, flags->losses);
   app->add_option("--data", flags->data,
                   "Samples, a line each: numbers and a label, with commas; by default made up");
   app->add_flag("--sorted", flags->sorted, "Each rank has samples of few labels");

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "algorithms/cost.hpp"
+#include "algorithms/registry.hpp"
 #include "tools/run/check.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/rounds.hpp"
@@ -97,20 +98,35 @@ std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
   return training::PlanSchedules(named, network_, kMessageOverhead).all();
 }
 
+std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) const {
+  if (!options_.losses) return nullptr;
+  std::vector<std::size_t> tensors;
+  for (const Stretch& stretch : stretches_of(plan)) tensors.push_back(stretch.count);
+  const Schedule schedule =
+      make_schedule(options_.algorithm.empty() ? plan.algorithm : options_.algorithm, network_,
+                    Collective::AllReduce);
+  return std::make_unique<runtime::CountedAllReduce>(job_, schedule, tensors, *options_.losses);
+}
+
 Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
   Result outcome;
   std::vector<double> own;
+  const auto counted = counted_for(plan);
   {
     // Longer than a transfer may be silent: what it says names the peer.
-    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1));
+    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1),
+                  counted.get());
     communicator.barrier();
     player.begin();
     for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
       outcome.last = player.iterate();
       if (i >= options_.warmup) own.push_back(outcome.last.seconds);
     }
+    outcome.losses = player.losses();
   }
+  if (counted) counted->finish();
   outcome.seconds = longest(own);
+  outcome.own_seconds = std::move(own);
   return outcome;
 }
 

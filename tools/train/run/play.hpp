@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "runtime/counted/counted_sums.hpp"
 #include "tools/train/run/report.hpp"
 #include "tools/train/run/worker.hpp"
 #include "topologies/topology.hpp"
@@ -24,6 +26,8 @@ struct PlayOptions {
   std::uint64_t seed = 1;
   Teaching teaching;
   bool paced = false;  ///< a learner's passes last as long as the plan says
+  /// Sums go on without late ranks; only plans of all-reduces.
+  std::optional<runtime::LossBounds> losses;
 };
 
 /// Collective in all that it does.
@@ -40,6 +44,9 @@ class Play {
  private:
   [[nodiscard]] std::vector<SizedSchedules> schedules_of(const training::Plan& plan) const;
   Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker);
+  /// Null without a budget.
+  [[nodiscard]] std::unique_ptr<runtime::CountedAllReduce> counted_for(
+      const training::Plan& plan) const;
   Result play_rounds(const training::Plan& plan, runtime::Communicator& communicator,
                      training::Learner& learner, Pupil& pupil);
   /// By iteration: the longest of any rank.

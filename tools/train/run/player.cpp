@@ -86,11 +86,13 @@ std::vector<Stretch> stretches_of(const Plan& plan) {
 }
 
 Player::Player(const Plan& plan, runtime::Communicator& communicator, Worker& worker,
-               std::chrono::milliseconds patience)
+               std::chrono::milliseconds patience, runtime::CountedAllReduce* counted)
     : plan_(plan),
       communicator_(communicator),
       worker_(worker),
       patience_(patience),
+      counted_(counted),
+      losses_{.least_count = communicator.size()},
       stretches_(stretches_of(plan)),
       padded_(plan.transfers.size()),
       shards_(plan.transfers.size()) {
@@ -134,6 +136,18 @@ training::SimulatedPlan Player::iterate() {
     begin_ = Clock::now();
   }
   changed_.notify_all();
+  if (counted_ != nullptr && counted_->behind()) {
+    skip();
+  } else {
+    pass();
+  }
+  const std::scoped_lock lock(mutex_);
+  times_.seconds = now();
+  return times_;
+}
+
+void Player::pass() {
+  const std::size_t layers = plan_.model.layers.size();
   for (std::size_t l = layers; l-- > 0;) {
     const double begin = now();
     worker_.backward(l);
@@ -149,9 +163,18 @@ training::SimulatedPlan Player::iterate() {
     const std::scoped_lock lock(mutex_);
     times_.forward[l] = {begin, now()};
   }
-  const std::scoped_lock lock(mutex_);
-  times_.seconds = now();
-  return times_;
+}
+
+void Player::skip() {
+  {
+    const std::scoped_lock lock(mutex_);
+    backward_from_ = 0;  // nobody awaits these gradients
+  }
+  changed_.notify_all();
+  for (std::size_t l = 0; l < plan_.model.layers.size(); ++l) {
+    await(l);
+    worker_.skip(l);
+  }
 }
 
 bool Player::await(std::size_t layer) {
@@ -232,8 +255,7 @@ void Player::conduct_preemptive() {
 
 runtime::Call Player::call_of(std::size_t transfer) {
   const PlannedTransfer& planned = plan_.transfers[transfer];
-  const std::span<float> own =
-      worker_.gradients().subspan(stretches_[transfer].begin, stretches_[transfer].count);
+  const std::span<float> own = stretch_of(transfer);
   std::vector<float>& padded = padded_[pair_[transfer]];
   std::vector<float>& shard = shards_[pair_[transfer]];
   runtime::Call call{.collective = planned.collective, .type = runtime::DataType::Float32};
@@ -262,10 +284,22 @@ runtime::Request Player::start(std::size_t transfer) {
     const std::scoped_lock lock(mutex_);
     times_.transfers[transfer].begin = now();
   }
-  return communicator_.start(call_of(transfer));
+  if (counted_ == nullptr) return communicator_.start(call_of(transfer));
+  counted_->contribute(transfer, stretch_of(transfer));
+  return {};  // finish() waits
+}
+
+std::span<float> Player::stretch_of(std::size_t transfer) {
+  return worker_.gradients().subspan(stretches_[transfer].begin, stretches_[transfer].count);
 }
 
 void Player::finish(std::size_t transfer) {
+  if (counted_ != nullptr) {
+    const runtime::LossCount count = counted_->wait(transfer, stretch_of(transfer));
+    losses_.contributions += count.contributions;
+    losses_.lost += count.lost;
+    losses_.least_count = std::min(losses_.least_count, count.least_count);
+  }
   if (plan_.transfers[transfer].collective == Collective::AllGather) {
     const Stretch& own = stretches_[transfer];
     std::copy_n(padded_[pair_[transfer]].begin(), own.count,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "runtime/counted/counted_sums.hpp"
 #include "tools/train/run/worker.hpp"
 #include "training/plan.hpp"
 
@@ -34,9 +35,10 @@ std::vector<Stretch> stretches_of(const training::Plan& plan);
 class Player {
  public:
   /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
-  /// for a transfer
+  /// for a transfer \param counted null, or what sums up instead of the communicator: a tensor for
+  /// each transfer, all of them all-reduces
   Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
-         std::chrono::milliseconds patience);
+         std::chrono::milliseconds patience, runtime::CountedAllReduce* counted = nullptr);
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
@@ -46,9 +48,14 @@ class Player {
   /// A backward pass and the forward pass behind it, with everything between them. \returns when
   /// what took place at this rank. \throws what transfers and passes throw
   training::SimulatedPlan iterate();
+  /// Of all iterations; nothing without counted sums.
+  [[nodiscard]] const runtime::LossCount& losses() const { return losses_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// An iteration that the others have made without this rank: its sums, and no passes.
+  void skip();
+  void pass();
   void conduct();
   void conduct_serial();
   void conduct_preemptive();
@@ -56,6 +63,7 @@ class Player {
   bool await_gradients(std::size_t transfer);
   runtime::Request start(std::size_t transfer);
   void finish(std::size_t transfer);
+  std::span<float> stretch_of(std::size_t transfer);
   runtime::Call call_of(std::size_t transfer);
   /// For a pass; true if it had to be waited for.
   bool await(std::size_t layer);
@@ -65,6 +73,8 @@ class Player {
   runtime::Communicator& communicator_;
   Worker& worker_;
   std::chrono::milliseconds patience_;
+  runtime::CountedAllReduce* counted_;
+  runtime::LossCount losses_;  ///< of the thread, while an iteration is under way
   std::vector<Stretch> stretches_;
   std::vector<std::vector<float>> padded_, shards_;  ///< by transfer; of a pair in the first's
   std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself

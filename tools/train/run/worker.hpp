@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "training/learners/learner.hpp"
@@ -28,6 +29,8 @@ class Worker {
   virtual void backward(std::size_t layer) = 0;
   /// \param sums whether there are sums to be used: not before the first backward pass
   virtual void forward(std::size_t layer, bool sums) = 0;
+  /// In place of both passes of a layer: sums are there that others have made without this rank's.
+  virtual void skip(std::size_t /*layer*/) {}
   /// It has waited for a transfer: the time until now is not its own.
   virtual void waited() {}
 };
@@ -55,9 +58,17 @@ struct Steps {
 };
 
 /// How learners are taught.
+/// A rank that is late now and then.
+struct Straggler {
+  std::uint32_t rank = 0;
+  std::uint64_t every = 1;  ///< iterations
+  double seconds = 0;
+};
+
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
   Steps steps;
+  std::optional<Straggler> straggler = {};
 };
 
 /// A learner and the data of its rank; remembers the loss of every forward pass.
@@ -77,6 +88,7 @@ class Pupil final : public Worker {
   std::span<float> gradients() override { return learner_.gradients(); }
   void backward(std::size_t layer) override;
   void forward(std::size_t layer, bool sums) override;
+  void skip(std::size_t layer) override;
   void waited() override { pace_.restart(); }
 
   struct Grade {
