@@ -14,11 +14,11 @@
 #include "tools/train/run/play.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/report.hpp"
-#include "tools/train/run/rounds.hpp"
 #include "tools/train/setting.hpp"
 #include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/network_costs.hpp"
 #include "training/policies.hpp"
 
@@ -76,7 +76,7 @@ void set_pace(training::Model& model, double seconds) {
 /// Of a policy without a plan: an all-reduce of everything, and how long its iterations take.
 Plan plan_of(const std::string& policy, const training::Model& model, const training::Costs& costs,
              const std::string& algorithm) {
-  if (!has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
+  if (!training::has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
   Plan plan = training::make_plan("bsp", model, costs, algorithm);
   plan.policy = policy;
   plan.seconds = training::simulate(policy, model, costs).seconds;
@@ -91,7 +91,7 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   if (!flags.pace.empty()) {
     static_cast<void>(for_flag("--pace", [&] { return parse_time(flags.pace); }));
   }
-  if (!flags.trace.empty() && has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
+  if (!flags.trace.empty() && training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
     throw Error(ErrorCode::InvalidArgument,
                 "--trace: expected a policy first that has plans, got " + flags.policies);
   }
@@ -192,7 +192,7 @@ int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
     std::vector<ResultRow> rows;
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const double bound = certify_iteration(plans[p].model, topology).bound.seconds;
-      rows.push_back({&plans[p], &outcomes[p], bound, !has_rounds(plans[p].policy)});
+      rows.push_back({&plans[p], &outcomes[p], bound, !training::has_rounds(plans[p].policy)});
     }
     if (!flags.trace.empty()) {
       write_file(flags.trace,

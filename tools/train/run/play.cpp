@@ -9,12 +9,13 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "algorithms/cost.hpp"
 #include "tools/run/check.hpp"
 #include "tools/train/run/player.hpp"
-#include "tools/train/run/rounds.hpp"
 #include "topologies/error.hpp"
+#include "training/learners/rounds.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -39,6 +40,28 @@ std::vector<double> combined(Bootstrap& job, const std::vector<double>& own,
   }
   return all;
 }
+
+/// All-reduces of the runtime, which move on by themselves.
+class RuntimeSums final : public training::Sums {
+ public:
+  explicit RuntimeSums(runtime::Communicator& communicator) : communicator_(communicator) {}
+  [[nodiscard]] std::uint32_t ranks() const override { return communicator_.size(); }
+  void start(std::span<float> values) override {
+    request_ = communicator_.start({.collective = Collective::AllReduce,
+                                    .send = values.data(),
+                                    .recv = values.data(),
+                                    .count = values.size(),
+                                    .type = runtime::DataType::Float32});
+  }
+  void wait() override {
+    request_->wait();
+    request_.reset();
+  }
+
+ private:
+  runtime::Communicator& communicator_;
+  std::optional<runtime::Request> request_;
+};
 
 void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
                    Result& outcome) {
@@ -83,7 +106,7 @@ Result Play::of(const Plan& plan) {
   const auto learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
   Pupil pupil(*learner, *data_, options_.teaching, options_.paced ? &plan.model : nullptr, rank,
               communicator.size());
-  Result outcome = has_rounds(plan.policy) ? play_rounds(plan, communicator, *learner, pupil)
+  Result outcome = training::has_rounds(plan.policy) ? play_rounds(plan, communicator, *learner, pupil)
                                            : play(plan, communicator, pupil);
   gather_grades(*job_, pupil, options_.timeout, outcome);
   outcome.digest = common_digest(*job_, learner->parameters(), options_.timeout);
@@ -118,7 +141,9 @@ Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker&
 Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
                          training::Learner& learner, Pupil& pupil) {
   using Clock = std::chrono::steady_clock;
-  const auto rounds = make_rounds(plan.policy, learner, options_.teaching.steps, communicator);
+  RuntimeSums sums(communicator);
+  const auto rounds =
+      training::make_rounds(plan.policy, learner, options_.teaching.steps, sums);
   const std::uint32_t every = rounds->every();
   const auto rounds_for = [&](std::uint32_t iterations) {
     return (iterations + every - 1) / every;

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "training/learners/learner.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/model.hpp"
 
 namespace multitree::tools {
@@ -49,15 +50,10 @@ class Pace {
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
 };
 
-/// Of a learner's steps.
-struct Steps {
-  float rate = 0.05F, momentum = 0.9F;
-};
-
 /// How learners are taught.
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
-  Steps steps;
+  training::Steps steps;
 };
 
 /// A learner and the data of its rank; remembers the loss of every forward pass.
