@@ -184,8 +184,8 @@ void step_with_sums(Learner& learner, std::size_t layer, const Steps& steps, std
 
 bool has_rounds(std::string_view policy) {
   const std::string name = Spec::parse(policy).name();
-  return name == kLate || std::ranges::find(kRoundsRows, name, &RoundsRow::name) !=
-                              kRoundsRows.end();
+  return name == kLate ||
+         std::ranges::find(kRoundsRows, name, &RoundsRow::name) != kRoundsRows.end();
 }
 
 std::unique_ptr<Rounds> make_rounds(std::string_view policy, Learner& learner, const Steps& steps,

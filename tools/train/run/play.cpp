@@ -106,8 +106,9 @@ Result Play::of(const Plan& plan) {
   const auto learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
   Pupil pupil(*learner, *data_, options_.teaching, options_.paced ? &plan.model : nullptr, rank,
               communicator.size());
-  Result outcome = training::has_rounds(plan.policy) ? play_rounds(plan, communicator, *learner, pupil)
-                                           : play(plan, communicator, pupil);
+  Result outcome = training::has_rounds(plan.policy)
+                       ? play_rounds(plan, communicator, *learner, pupil)
+                       : play(plan, communicator, pupil);
   gather_grades(*job_, pupil, options_.timeout, outcome);
   outcome.digest = common_digest(*job_, learner->parameters(), options_.timeout);
   return outcome;
@@ -142,8 +143,7 @@ Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
                          training::Learner& learner, Pupil& pupil) {
   using Clock = std::chrono::steady_clock;
   RuntimeSums sums(communicator);
-  const auto rounds =
-      training::make_rounds(plan.policy, learner, options_.teaching.steps, sums);
+  const auto rounds = training::make_rounds(plan.policy, learner, options_.teaching.steps, sums);
   const std::uint32_t every = rounds->every();
   const auto rounds_for = [&](std::uint32_t iterations) {
     return (iterations + every - 1) / every;
