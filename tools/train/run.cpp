@@ -36,7 +36,7 @@ struct RunTrainFlags : TrainFlags {
   std::uint64_t seed = 1;
   double timeout = 30;
   Teaching teaching;
-  bool host = false, sorted = false;
+  bool host = false, sorted = false, same_bits = false;
 };
 
 /// What all ranks know before they meet.
@@ -91,7 +91,8 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   if (!flags.pace.empty()) {
     static_cast<void>(for_flag("--pace", [&] { return parse_time(flags.pace); }));
   }
-  if (!flags.trace.empty() && training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
+  if (!flags.trace.empty() &&
+      training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
     throw Error(ErrorCode::InvalidArgument,
                 "--trace: expected a policy first that has plans, got " + flags.policies);
   }
@@ -168,6 +169,7 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
 PlayOptions play_options(const RunTrainFlags& flags) {
   return {.algorithm = flags.run_algorithm,
           .host = flags.host,
+          .same_bits = flags.same_bits,
           .iterations = flags.iterations,
           .warmup = flags.warmup,
           .timeout = deadline_of(flags),
@@ -263,6 +265,9 @@ Command add_train_run(CLI::App& train) {
                   "Of the collectives; by default the plan's, for a learner allreduce-optimal");
   app->add_flag("--host", flags->host,
                 "Collectives in the memory of one host, which all ranks share, without messages");
+  app->add_flag("--same-bits", flags->same_bits,
+                "Messages add each gradient on the tree that its place in the model says: the same "
+                "sums under all policies");
   app->add_option("-n,--iterations", flags->iterations, "Iterations that are timed")
       ->check(number_from(1, 1 << 20))
       ->capture_default_str();

@@ -25,11 +25,11 @@ using training::Shards;
 
 struct StudyFlags {
   std::vector<std::string> networks;
-  std::string learners = "mlp?hidden=32,lenet5,transformer?width=16&blocks=1&heads=2";
+  std::string learners = "logistic,mlp?hidden=32,transformer?width=16&blocks=1&heads=2";
   std::string policies =
       "bsp,wfbp,dear,priority,pipe-sgd,local-sgd,cocod?every=1,cocod?every=2,cocod,"
       "cocod?every=10,diloco?every=25";
-  std::string compress = "all", shards = "mixed,sorted", pace = "20ms", data, text, output;
+  std::string compress = "all", shards = "mixed,sorted", pace = "5ms", data, text, output;
   std::string algorithm = "allreduce-optimal";
   std::uint64_t seeds = 3;
   training::Trial trial;

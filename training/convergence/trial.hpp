@@ -20,9 +20,9 @@ struct Trial {
   std::string compression = "none";  ///< of what ranks sum up, layer by layer, with error feedback
   std::uint32_t ranks = 1;
   std::uint64_t seed = 1;
-  std::uint32_t iterations = 300, points = 30;  ///< points divide iterations
+  std::uint32_t iterations = 400, points = 20;  ///< points divide iterations
   std::size_t batch = 8;                        ///< samples a rank and iteration
-  Steps steps;
+  Steps steps{.rate = 0.05F, .momentum = 0};
 };
 
 struct Curve {

@@ -185,7 +185,7 @@ float Random::normal() {
 }
 
 std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, std::uint64_t seed,
-                                       Shards shards) {
+                                       Shards shards, float spots) {
   const std::size_t inputs = side * side;
   Random random(seed);
   std::vector<float> centres(classes * kSpots * kSpots);
@@ -197,7 +197,8 @@ std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, st
     labels.push_back(static_cast<std::uint32_t>(label));
     for (std::size_t i = 0; i < inputs; ++i) {
       const std::size_t row = i / side * kSpots / side, column = i % side * kSpots / side;
-      samples.push_back(0.5F * centres[(label * kSpots + row) * kSpots + column] + random.normal());
+      samples.push_back(spots * centres[(label * kSpots + row) * kSpots + column] +
+                        random.normal());
     }
   }
   return std::make_unique<Samples>(DataShape{inputs, classes, false}, std::move(samples),

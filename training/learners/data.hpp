@@ -57,10 +57,10 @@ class DataSet {
                                     std::size_t size) const = 0;
 };
 
-/// 4,096 images: 4 x 4 spots that are the same in all of a class, in noise that is larger.
-/// \param side of the square images
+/// 4,096 images: 4 x 4 spots that are the same in all of a class, in noise.
+/// \param side of the square images \param spots how strong they are, beside noise of 1
 std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, std::uint64_t seed,
-                                       Shards shards);
+                                       Shards shards, float spots = 0.5F);
 /// Sequences in which each token is followed by one of four, of which one comes most often: with
 /// sorted shards, not the same one at all ranks.
 std::unique_ptr<DataSet> make_sequences(std::size_t length, std::size_t tokens, std::uint64_t seed,

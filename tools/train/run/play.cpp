@@ -13,6 +13,7 @@
 
 #include "algorithms/cost.hpp"
 #include "tools/run/check.hpp"
+#include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/player.hpp"
 #include "topologies/error.hpp"
 #include "training/learners/rounds.hpp"
@@ -97,6 +98,7 @@ Result Play::of(const Plan& plan) {
   wanted.host_path = options_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
   std::vector<SizedSchedules> schedules;
   if (!options_.host) schedules = schedules_of(plan);
+  sums_ = options_.same_bits && !schedules.empty() ? sums_of(plan) : nullptr;
   runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), wanted);
   const auto rank = index(communicator.rank());
   if (options_.learner.empty()) {
@@ -118,7 +120,29 @@ std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
   Plan named = plan;
   if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
   if (job_->size() == 1) return {};
+  if (options_.same_bits) named.order = training::Order::Preemptive;  // one schedule for all sizes
   return training::PlanSchedules(named, network_, kMessageOverhead).all();
+}
+
+/// By what gradients are summed up. \throws Error(Unsupported) unless other plans that the
+/// algorithm serves, with or without scattering, sum them up alike.
+std::unique_ptr<const Schedule> Play::sums_of(const Plan& plan) const {
+  Plan named = plan;
+  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
+  named.order = training::Order::Preemptive;
+  training::PlanSchedules schedules(named, network_, kMessageOverhead);
+  const Schedule& whole = schedules.of(Collective::AllReduce, 0);
+  if (plan.transfers.front().collective == Collective::AllReduce) {
+    return std::make_unique<const Schedule>(whole);
+  }
+  const Schedule& scatter = schedules.of(Collective::ReduceScatter, 0);
+  if (sum_trees(whole) != sum_trees(scatter)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("--same-bits: expected an algorithm whose reduce-scatters add in the "
+                            "order of its all-reduces, as multitree, for {}, got {}",
+                            plan.policy, scatter.algorithm));
+  }
+  return std::make_unique<const Schedule>(scatter);
 }
 
 Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
@@ -126,7 +150,8 @@ Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker&
   std::vector<double> own;
   {
     // Longer than a transfer may be silent: what it says names the peer.
-    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1));
+    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1),
+                  sums_.get());
     communicator.barrier();
     player.begin();
     for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {

@@ -8,12 +8,14 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/worker.hpp"
 #include "training/plan.hpp"
 
@@ -34,9 +36,10 @@ std::vector<Stretch> stretches_of(const training::Plan& plan);
 class Player {
  public:
   /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
-  /// for a transfer
+  /// for a transfer \param sums null, or what sums gradients up, each on the tree that its place in
+  /// the model says
   Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
-         std::chrono::milliseconds patience);
+         std::chrono::milliseconds patience, const Schedule* sums = nullptr);
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
@@ -57,6 +60,8 @@ class Player {
   runtime::Request start(std::size_t transfer);
   void finish(std::size_t transfer);
   runtime::Call call_of(std::size_t transfer);
+  void pack(std::size_t transfer);
+  void unpack(std::size_t transfer);
   /// For a pass; true if it had to be waited for.
   bool await(std::size_t layer);
   [[nodiscard]] double now() const;
@@ -66,7 +71,8 @@ class Player {
   Worker& worker_;
   std::chrono::milliseconds patience_;
   std::vector<Stretch> stretches_;
-  std::vector<std::vector<float>> padded_, shards_;  ///< by transfer; of a pair in the first's
+  std::vector<std::unique_ptr<Arrangement>> arranged_;  ///< by transfer; of an all-gather null
+  std::vector<std::vector<float>> padded_, shards_;     ///< by transfer; of a pair in the first's
   std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself
 
   std::mutex mutex_;  ///< guards what follows

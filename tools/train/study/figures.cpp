@@ -41,9 +41,7 @@ std::string draw(const StudyPlan& plan, const Place& place, bool compressors,
     const Technique& technique = plan.techniques[t];
     if (t != 0 && (technique.compression != "none") != compressors) continue;
     // Other synchronous policies lie on the first one's curve unless there is time.
-    if (t != 0 && seconds.empty() && !compressors && !training::has_rounds(technique.policy)) {
-      continue;
-    }
+    if (t != 0 && seconds.empty() && technique.is_synchronous()) continue;
     Points points = mean_of(place.techniques[t], step);
     if (!seconds.empty()) {
       for (auto& point : points) point.first *= seconds[t];

@@ -23,6 +23,10 @@ struct Technique {
   [[nodiscard]] const std::string& name() const {
     return compression == "none" ? policy : compression;
   }
+  /// Its losses are those of all synchronous policies.
+  [[nodiscard]] bool is_synchronous() const {
+    return compression == "none" && !training::has_rounds(policy);
+  }
 };
 
 /// A network with what collectives cost on it.
