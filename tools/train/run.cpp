@@ -15,11 +15,11 @@
 #include "tools/train/run/play.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/report.hpp"
-#include "tools/train/run/rounds.hpp"
 #include "tools/train/setting.hpp"
 #include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/network_costs.hpp"
 #include "training/policies.hpp"
 
@@ -38,7 +38,7 @@ struct RunTrainFlags : TrainFlags {
   double timeout = 30;
   Teaching teaching;
   LossFlags losses;
-  bool host = false, sorted = false;
+  bool host = false, sorted = false, same_bits = false;
 };
 
 /// What all ranks know before they meet.
@@ -78,7 +78,7 @@ void set_pace(training::Model& model, double seconds) {
 /// Of a policy without a plan: an all-reduce of everything, and how long its iterations take.
 Plan plan_of(const std::string& policy, const training::Model& model, const training::Costs& costs,
              const std::string& algorithm) {
-  if (!has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
+  if (!training::has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
   Plan plan = training::make_plan("bsp", model, costs, algorithm);
   plan.policy = policy;
   plan.seconds = training::simulate(policy, model, costs).seconds;
@@ -93,9 +93,15 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   if (!flags.pace.empty()) {
     static_cast<void>(for_flag("--pace", [&] { return parse_time(flags.pace); }));
   }
-  if (!flags.trace.empty() && has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
+  if (!flags.trace.empty() &&
+      training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
     throw Error(ErrorCode::InvalidArgument,
                 "--trace: expected a policy first that has plans, got " + flags.policies);
+  }
+  if (flags.losses.budget && flags.same_bits) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--same-bits: expected it without --loss-budget, whose sums are on trees of their "
+                "own");
   }
   const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
   for (const std::string& policy : split_list(flags.policies)) {
@@ -189,6 +195,7 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
 PlayOptions play_options(const RunTrainFlags& flags) {
   return {.algorithm = flags.run_algorithm,
           .host = flags.host,
+          .same_bits = flags.same_bits,
           .iterations = flags.iterations,
           .warmup = flags.warmup,
           .timeout = deadline_of(flags),
@@ -214,7 +221,7 @@ int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bo
     std::vector<ResultRow> rows;
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const double bound = certify_iteration(plans[p].model, topology).bound.seconds;
-      rows.push_back({&plans[p], &outcomes[p], bound, !has_rounds(plans[p].policy)});
+      rows.push_back({&plans[p], &outcomes[p], bound, !training::has_rounds(plans[p].policy)});
     }
     if (!flags.trace.empty()) {
       write_file(flags.trace,
@@ -286,6 +293,9 @@ Command add_train_run(CLI::App& train) {
                   "Of the collectives; by default the plan's, for a learner allreduce-optimal");
   app->add_flag("--host", flags->host,
                 "Collectives in the memory of one host, which all ranks share, without messages");
+  app->add_flag("--same-bits", flags->same_bits,
+                "Messages add each gradient on the tree that its place in the model says: the same "
+                "sums under all policies");
   app->add_option("-n,--iterations", flags->iterations, "Iterations that are timed")
       ->check(number_from(1, 1 << 20))
       ->capture_default_str();

@@ -61,5 +61,6 @@ Command add_train_simulate(CLI::App& train);
 Command add_train_run(CLI::App& train);
 Command add_train_dlcp(CLI::App& train);
 Command add_train_lossy(CLI::App& train);
+Command add_train_study(CLI::App& train);
 
 }  // namespace multitree::tools

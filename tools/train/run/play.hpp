@@ -20,6 +20,8 @@ namespace multitree::tools {
 struct PlayOptions {
   std::string algorithm;  ///< of collectives; empty: the plan's
   bool host = false;      ///< collectives without messages
+  /// The tree of a gradient follows from its place in the model: all plans have the same sums.
+  bool same_bits = false;
   std::uint32_t iterations = 10, warmup = 2;
   runtime::Deadline timeout{30'000};
   std::string learner;  ///< empty: computing is sleeping
@@ -43,6 +45,7 @@ class Play {
 
  private:
   [[nodiscard]] std::vector<SizedSchedules> schedules_of(const training::Plan& plan) const;
+  [[nodiscard]] std::unique_ptr<const Schedule> sums_of(const training::Plan& plan) const;
   Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker);
   /// Null without a budget.
   [[nodiscard]] std::unique_ptr<runtime::CountedAllReduce> counted_for(
@@ -56,6 +59,7 @@ class Play {
   const Topology& network_;
   const training::DataSet* data_;
   std::shared_ptr<runtime::Bootstrap> job_;
+  std::unique_ptr<const Schedule> sums_;  ///< that says the tree of each gradient; or null
 };
 
 }  // namespace multitree::tools

@@ -86,7 +86,8 @@ std::vector<Stretch> stretches_of(const Plan& plan) {
 }
 
 Player::Player(const Plan& plan, runtime::Communicator& communicator, Worker& worker,
-               std::chrono::milliseconds patience, runtime::CountedAllReduce* counted)
+               std::chrono::milliseconds patience, runtime::CountedAllReduce* counted,
+               const Schedule* sums)
     : plan_(plan),
       communicator_(communicator),
       worker_(worker),
@@ -94,15 +95,21 @@ Player::Player(const Plan& plan, runtime::Communicator& communicator, Worker& wo
       counted_(counted),
       losses_{.least_count = communicator.size()},
       stretches_(stretches_of(plan)),
+      arranged_(plan.transfers.size()),
       padded_(plan.transfers.size()),
       shards_(plan.transfers.size()) {
   const std::size_t ranks = communicator.size();
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     const Collective collective = plan.transfers[t].collective;
     pair_.push_back(collective == Collective::AllGather ? find_scatter(plan, t) : t);
-    if (collective != Collective::ReduceScatter) continue;
-    shards_[t].resize((stretches_[t].count + ranks - 1) / ranks);
-    padded_[t].resize(shards_[t].size() * ranks);
+    if (sums != nullptr && collective != Collective::AllGather) {
+      arranged_[t] = std::make_unique<Arrangement>(*sums, stretches_[t].begin, stretches_[t].count);
+      padded_[t].resize(arranged_[t]->size());
+      shards_[t].resize(padded_[t].size() / ranks);
+    } else if (collective == Collective::ReduceScatter) {
+      shards_[t].resize((stretches_[t].count + ranks - 1) / ranks);
+      padded_[t].resize(shards_[t].size() * ranks);
+    }
   }
   conductor_ = std::thread([this] { conduct(); });
 }
@@ -262,7 +269,7 @@ runtime::Call Player::call_of(std::size_t transfer) {
   call.priority = planned.priority;
   switch (planned.collective) {
     case Collective::ReduceScatter:
-      std::ranges::copy(own, padded.begin());
+      pack(transfer);
       call.send = padded.data();
       call.recv = shard.data();
       call.count = shard.size();
@@ -273,10 +280,34 @@ runtime::Call Player::call_of(std::size_t transfer) {
       call.count = shard.size();
       break;
     default:
-      call.send = call.recv = own.data();
-      call.count = own.size();
+      pack(transfer);
+      call.send = call.recv = arranged_[transfer] ? padded.data() : own.data();
+      call.count = arranged_[transfer] ? padded.size() : own.size();
   }
   return call;
+}
+
+/// What does not travel where it lies.
+void Player::pack(std::size_t transfer) {
+  const std::span<const float> own = stretch_of(transfer);
+  std::vector<float>& padded = padded_[transfer];
+  if (arranged_[transfer]) {
+    arranged_[transfer]->pack(own, padded);
+  } else if (!padded.empty()) {
+    std::ranges::copy(own, padded.begin());
+  }
+}
+
+void Player::unpack(std::size_t transfer) {
+  const std::size_t packed = pair_[transfer];
+  if (plan_.transfers[transfer].collective == Collective::ReduceScatter) return;
+  const std::span<float> own = stretch_of(transfer);
+  const std::vector<float>& padded = padded_[packed];
+  if (arranged_[packed]) {
+    arranged_[packed]->unpack(padded, own);
+  } else if (!padded.empty()) {
+    std::copy_n(padded.begin(), own.size(), own.begin());
+  }
 }
 
 runtime::Request Player::start(std::size_t transfer) {
@@ -300,11 +331,7 @@ void Player::finish(std::size_t transfer) {
     losses_.lost += count.lost;
     losses_.least_count = std::min(losses_.least_count, count.least_count);
   }
-  if (plan_.transfers[transfer].collective == Collective::AllGather) {
-    const Stretch& own = stretches_[transfer];
-    std::copy_n(padded_[pair_[transfer]].begin(), own.count,
-                worker_.gradients().begin() + static_cast<std::ptrdiff_t>(own.begin));
-  }
+  unpack(transfer);
   const std::scoped_lock lock(mutex_);
   times_.transfers[transfer].end = now();
   done_[transfer] = true;

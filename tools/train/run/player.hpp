@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -15,6 +16,7 @@
 
 #include "runtime/communicator.hpp"
 #include "runtime/counted/counted_sums.hpp"
+#include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/worker.hpp"
 #include "training/plan.hpp"
 
@@ -36,9 +38,11 @@ class Player {
  public:
   /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
   /// for a transfer \param counted null, or what sums up instead of the communicator: a tensor for
-  /// each transfer, all of them all-reduces
+  /// each transfer, all of them all-reduces \param sums null, or what sums gradients up, each on the
+  /// tree that its place in the model says; not with `counted`
   Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
-         std::chrono::milliseconds patience, runtime::CountedAllReduce* counted = nullptr);
+         std::chrono::milliseconds patience, runtime::CountedAllReduce* counted = nullptr,
+         const Schedule* sums = nullptr);
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
@@ -65,6 +69,8 @@ class Player {
   void finish(std::size_t transfer);
   std::span<float> stretch_of(std::size_t transfer);
   runtime::Call call_of(std::size_t transfer);
+  void pack(std::size_t transfer);
+  void unpack(std::size_t transfer);
   /// For a pass; true if it had to be waited for.
   bool await(std::size_t layer);
   [[nodiscard]] double now() const;
@@ -76,7 +82,8 @@ class Player {
   runtime::CountedAllReduce* counted_;
   runtime::LossCount losses_;  ///< of the thread, while an iteration is under way
   std::vector<Stretch> stretches_;
-  std::vector<std::vector<float>> padded_, shards_;  ///< by transfer; of a pair in the first's
+  std::vector<std::unique_ptr<Arrangement>> arranged_;  ///< by transfer; of an all-gather null
+  std::vector<std::vector<float>> padded_, shards_;     ///< by transfer; of a pair in the first's
   std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself
 
   std::mutex mutex_;  ///< guards what follows

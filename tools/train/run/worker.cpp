@@ -113,10 +113,7 @@ void Pupil::skip(std::size_t layer) {
 }
 
 void Pupil::forward(std::size_t layer, bool sums) {
-  if (sums) {
-    learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
-                  1 / static_cast<float>(ranks_));
-  }
+  if (sums) training::step_with_sums(learner_, layer, teaching_.steps, ranks_);
   if (layer == 0) learner_.show(data_.batch(grades_.size(), rank_, ranks_, teaching_.batch));
   learner_.forward(layer);
   if (layer + 1 == learner_.layers()) grades_.push_back({learner_.loss(), learner_.accuracy()});

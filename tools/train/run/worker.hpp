@@ -11,6 +11,7 @@
 #include <span>
 
 #include "training/learners/learner.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/model.hpp"
 
 namespace multitree::tools {
@@ -52,12 +53,6 @@ class Pace {
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
 };
 
-/// Of a learner's steps.
-struct Steps {
-  float rate = 0.05F, momentum = 0.9F;
-};
-
-/// How learners are taught.
 /// A rank that is late now and then.
 struct Straggler {
   std::uint32_t rank = 0;
@@ -65,9 +60,10 @@ struct Straggler {
   double seconds = 0;
 };
 
+/// How learners are taught.
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
-  Steps steps;
+  training::Steps steps;
   std::optional<Straggler> straggler = {};
 };
 
