@@ -99,6 +99,11 @@ struct Call {
   /// collectives go before large ones whatever theirs is. Of this rank alone, and of messages
   /// alone: on one host calls go in their order.
   std::uint32_t priority = 0;
+  /// How floats travel in messages: sums are floats, which are rounded where they are sent on and,
+  /// at their root, once more, so that all ranks get the same bits. Of calls of type Float32 with
+  /// operators other than Custom, by schedules in which each chunk is summed at one rank
+  /// (Error(Unsupported) otherwise). On one host without messages nothing is rounded.
+  WireType wire = WireType::AsIs;
 
   [[nodiscard]] const ReduceFunction* function() const {
     return custom == nullptr ? nullptr : &custom->function;

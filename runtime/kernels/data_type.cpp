@@ -59,6 +59,18 @@ constexpr std::array kOps{
     OpRow{ReduceOp::PreMulSum, "pre-multiplied sum", {}},
     OpRow{ReduceOp::Custom, "operator of the user", {}},
 };
+struct WireRow {
+  WireType wire;
+  std::string_view name;
+};
+
+// Row i describes enumerator i.
+constexpr std::array kWires{
+    WireRow{WireType::AsIs, "as-is"},
+    WireRow{WireType::Float16, "half"},
+    WireRow{WireType::BFloat16, "bfloat16"},
+    WireRow{WireType::Int8, "int8"},
+};
 constexpr std::size_t kOfAllTypes = 5, kOfIntegers = 6;
 
 template <typename Value, typename Row, std::size_t rows>
@@ -110,6 +122,15 @@ ReduceOp parse_reduce_op(std::string_view text) {
     if (text == row.name) return row.op;
   }
   reject("reduction operator", text, rows);
+}
+
+std::string_view to_string(WireType wire) { return kWires[static_cast<std::size_t>(wire)].name; }
+
+WireType parse_wire(std::string_view text) {
+  for (const WireRow& row : kWires) {
+    if (text == row.name) return row.wire;
+  }
+  reject("form of travelling", text, kWires);
 }
 
 }  // namespace multitree::runtime

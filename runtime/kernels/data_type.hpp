@@ -49,6 +49,14 @@ std::span<const ReduceOp> logic_ops();
 [[nodiscard]] bool is_integer(DataType type);
 [[nodiscard]] std::size_t size_of(DataType type);
 
+/// How floats travel between ranks: as they are, or rounded to fewer bytes, while sums are floats.
+enum class WireType : std::uint8_t {
+  AsIs,
+  Float16,
+  BFloat16,
+  Int8,  ///< blocks of 64 with a power of two in common: 8.125 bits an element
+};
+
 /// inout[i] = in[i] op inout[i], `count` elements of `type` each, which overlap in nothing. Called
 /// by whatever thread moves the collective on; throws nothing, and calls nothing of the library.
 using ReduceFunction =
@@ -79,5 +87,8 @@ DataType parse_data_type(std::string_view text);
 /// "sum" "prod" "min" "max" "avg"; others have names too, but only these are parsed.
 std::string_view to_string(ReduceOp op);
 ReduceOp parse_reduce_op(std::string_view text);
+/// "as-is" "half" "bfloat16" "int8". \throws Error(InvalidArgument) listing the names.
+std::string_view to_string(WireType wire);
+WireType parse_wire(std::string_view text);
 
 }  // namespace multitree::runtime

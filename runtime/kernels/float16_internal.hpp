@@ -5,13 +5,16 @@
 
 #include <cstdint>
 
+/// Also in files that are compiled for other processors, of which nothing may be linked elsewhere.
+#define MULTITREE_FLOAT16 __attribute__((always_inline))
+
 namespace multitree::runtime {
 
 /// IEEE 754 binary16. Branch-free in effect, so that loops over it vectorise.
 struct Half {
   std::uint16_t bits;
 
-  [[nodiscard]] float to_float() const {
+  [[nodiscard]] MULTITREE_FLOAT16 float to_float() const {
     const std::uint32_t magnitude = bits & 0x7fffU;
     const std::uint32_t normal = (magnitude << 13) + ((127U - 15U) << 23);
     const std::uint32_t special = (magnitude << 13) | 0x7f800000U;  // infinity and NaN payloads
@@ -23,7 +26,7 @@ struct Half {
     return __builtin_bit_cast(float, result | (static_cast<std::uint32_t>(bits & 0x8000U) << 16));
   }
 
-  [[nodiscard]] static Half from_float(float value) {
+  [[nodiscard]] MULTITREE_FLOAT16 static Half from_float(float value) {
     const auto all = __builtin_bit_cast(std::uint32_t, value);
     const std::uint32_t sign = all & 0x80000000U;
     const std::uint32_t magnitude = all ^ sign;
@@ -43,11 +46,11 @@ struct Half {
 struct Bfloat {
   std::uint16_t bits;
 
-  [[nodiscard]] float to_float() const {
+  [[nodiscard]] MULTITREE_FLOAT16 float to_float() const {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
   }
 
-  [[nodiscard]] static Bfloat from_float(float value) {
+  [[nodiscard]] MULTITREE_FLOAT16 static Bfloat from_float(float value) {
     const auto all = __builtin_bit_cast(std::uint32_t, value);
     const std::uint32_t rounded = (all + 0x7fffU + ((all >> 16) & 1U)) >> 16;
     const std::uint32_t quiet = (all >> 16) | 0x40U;  // rounding could turn a NaN into infinity

@@ -21,6 +21,14 @@ using Divide = void (*)(void* data, std::size_t count, std::uint32_t divisor);
 /// Copies past the caches: for what this processor will not read soon.
 using Stream = void (*)(void* to, const void* from, std::size_t bytes);
 
+/// Elements of a block of WireType::Int8.
+inline constexpr std::size_t kInt8Block = 64;
+/// As encode() and decode() in wire.hpp.
+struct WireCodec {
+  void (*encode)(void* to, const float* from, std::size_t count);
+  void (*decode)(float* to, const void* from, std::size_t count);
+};
+
 /// By ReduceOp, but for Custom; null where the operator is not for the type.
 using CombineRow = std::array<Combine, 12>;
 
@@ -29,6 +37,7 @@ struct Set {
   const char* name;
   std::array<CombineRow, 12> combine;  ///< by DataType
   Stream stream;
+  std::array<WireCodec, 3> wire;  ///< by WireType, but for AsIs
 };
 
 /// The set for this processor.

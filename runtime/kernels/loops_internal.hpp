@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "runtime/kernels/kernels_internal.hpp"
+#include "runtime/kernels/wire_loops_internal.hpp"
 
 namespace multitree::runtime::kernels {
 namespace {
@@ -362,7 +363,8 @@ constexpr Set make_set(const char* name) {
        row<HalfElements>(), row<BfloatElements>(), row<Floats>(), row<Doubles>(),
        words<std::int16_t, std::uint16_t>(), words<std::uint16_t, std::uint16_t>(),
        words<std::uint32_t, std::uint32_t>(), words<std::uint64_t, std::uint64_t>()},
-      &stream};
+      &stream,
+      kWireCodecs};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/float16_internal.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
+#include "runtime/kernels/wire_loops_internal.hpp"
 
 namespace multitree::runtime::kernels {
 namespace {
@@ -176,7 +177,8 @@ constexpr Set kPortable{
     {row<std::int8_t>(), row<std::uint8_t>(), row<std::int32_t>(), row<std::int64_t>(), row<Half>(),
      row<Bfloat>(), row<float>(), row<double>(), row<std::int16_t>(), row<std::uint16_t>(),
      row<std::uint32_t>(), row<std::uint64_t>()},
-    &stream};
+    &stream,
+    kWireCodecs};
 
 constexpr std::array<Divide, 12> kDivide{
     &divide<std::int8_t>,  &divide<std::uint8_t>,  &divide<std::int32_t>,  &divide<std::int64_t>,

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The table of ways of compressing.
+#include "training/compression/compressor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "topologies/error.hpp"
+#include "training/compression/compressors_internal.hpp"
+
+namespace multitree::training {
+namespace {
+
+constexpr std::array kCompressions{
+    Compression{"none", "floats as they are", "", "", make_plain},
+    Compression{"bfloat16", "bfloat16 between ranks, sums in float", "", "", make_bfloat16},
+    Compression{"half", "half between ranks, sums in float", "", "", make_half},
+};
+
+}  // namespace
+
+std::span<const Compression> compressions() { return kCompressions; }
+
+std::unique_ptr<Compressor> make_compressor(std::string_view text, std::uint64_t seed) {
+  const Spec spec = Spec::parse(text);
+  const auto found =
+      std::ranges::find(kCompressions, std::string_view(spec.name()), &Compression::name);
+  if (found == kCompressions.end()) {
+    std::string names;
+    for (const Compression& row : kCompressions) names += fmt::format(" {}", row.name);
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("unknown compression '{}'; one of:{}", spec.name(), names));
+  }
+  auto compressor = found->make(spec, seed);
+  spec.check_all_used();
+  return compressor;
+}
+
+void add_error(std::span<float> numbers, std::span<const float> error) {
+  if (!error.empty() && error.size() != numbers.size()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("error feedback: expected {} numbers or none, got {}", numbers.size(),
+                            error.size()));
+  }
+  for (std::size_t i = 0; i < error.size(); ++i) numbers[i] += error[i];
+}
+
+}  // namespace multitree::training
