@@ -47,7 +47,7 @@ std::vector<std::vector<Transfer>> trees_of(const Schedule& schedule, std::uint3
       throw Error(ErrorCode::InvalidArgument,
                   fmt::format("order of sums: expected trees, found that rank {} tells chunk {} "
                               "twice, or is its root",
-                              transfer.src, transfer.chunk));
+                              index(transfer.src), transfer.chunk));
     }
     twice = true;
   }
