@@ -59,9 +59,19 @@ void Communicator::Impl::check_usable() const {
   engine->check_usable();
 }
 
+void Communicator::Impl::check_wire(const Call& call, bool on_device) {
+  if (call.wire == WireType::AsIs || (call.type == DataType::Float32 && !on_device)) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{} with {} on the wire: expected float in host memory, found {}{}",
+                          to_string(call.collective), to_string(call.wire), to_string(call.type),
+                          on_device ? " on a device" : ""));
+}
+
 Path& Communicator::Impl::path_of(const Call& call) {
   check_operator(call);
-  if (device != nullptr && device->takes(call)) return *device;
+  const bool on_device = device != nullptr && device->takes(call);
+  check_wire(call, on_device);
+  if (on_device) return *device;
   if (host->sends_messages() && engine->bootstrap().size() > 1) check_operator_by_messages(call);
   return *host;
 }

@@ -62,6 +62,7 @@ Request Communicator::start(const Call& call, Stream stream) {
                             to_string(call.collective)));
   }
   check_operator(call);
+  Impl::check_wire(call, true);
   impl_->device->check_streamed(call);
   auto program = impl_->device->prepare(call);
   Request request;

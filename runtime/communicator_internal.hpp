@@ -39,6 +39,8 @@ struct Communicator::Impl {
   void check_usable() const;
   /// What Exchanges::check() leaves. \throws Error(Unsupported) for memory of the device
   void check(const ExchangeCall& call) const;
+  /// \throws Error(Unsupported) unless it may travel as it asks to.
+  static void check_wire(const Call& call, bool on_device);
   /// The one that takes a call. \throws Error: none does
   Path& path_of(const Call& call);
   /// `program`: what the path has prepared.

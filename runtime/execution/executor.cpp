@@ -49,6 +49,9 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
     completions_[id].id = id;
     completions_[id].finished = &finished_;
   }
+  if (program.wire != WireType::AsIs) {
+    encodings_ = std::make_unique<Encodings>(program, context.pool);
+  }
   const std::size_t blocks =
       std::min<std::size_t>(program.scratch_blocks, program.scratch_tasks.size());
   for (std::uint32_t b = 0; b < blocks; ++b) {
@@ -118,6 +121,7 @@ void Execution::on_finished(std::uint32_t id) {
     --unfinished_;
   }
   run_slot(slot);
+  if (encodings_ && slot.next == slot.end && slot.sends == 0) encodings_->drop(task.slot);
 }
 
 void Execution::run_slot(Slot& slot) {
@@ -126,7 +130,7 @@ void Execution::run_slot(Slot& slot) {
     if (transfer_of(program_.tasks[id]).action == Action::Send) {
       ++slot.sends;
       const Task& task = program_.tasks[id];
-      lines_[task.lane].add(id, task.bytes);
+      lines_[task.lane].add(id, task.message_bytes);
     } else if (!run_receive(id, slot)) {
       return;
     }
@@ -146,7 +150,7 @@ bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
   }
   if (completion.state == Completion::State::Idle) {
     context_.transport.receive(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                               data_ + task.begin, task.bytes, completion);
+                               data_ + task.begin, task.message_bytes, completion);
   }
   return false;  // on_finished() passes it
 }
@@ -154,22 +158,33 @@ bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
 void Execution::apply_scratch(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   Slot& slot = slots_[task.slot];
-  const std::byte* received = blocks_[block_of_[id]].data.get();
-  std::byte* to = data_ + task.begin;
-  const std::size_t count = task.bytes / size_of(context_.type);
   if (recording_) recording_->begin_applying(id);
-  if (transfer_of(task).action == Action::Copy) {
-    std::copy_n(received, task.bytes, to);
-  } else if (slot.untouched) {
-    reduce(to, input_ + task.begin, received, count, context_.type, context_.op, context_.function);
-  } else {
-    reduce(to, received, count, context_.type, context_.op, context_.function);
-  }
+  take(id, blocks_[block_of_[id]]);
   if (recording_) recording_->finish_applying(id);
   slot.untouched = false;
   free_blocks_.push_back(block_of_[id]);
   --unfinished_;
   post_scratch();
+}
+
+void Execution::take(std::uint32_t id, ScratchPool::Block& block) {
+  const Task& task = program_.tasks[id];
+  const Slot& slot = slots_[task.slot];
+  const std::byte* received = block.data.get();
+  const std::byte* first = slot.untouched ? input_ : data_;
+  const bool copies = transfer_of(task).action == Action::Copy;
+  if (encodings_ && copies) {
+    encodings_->decode(task.slot, received, data_);
+    encodings_->keep(task.slot, block);
+  } else if (encodings_) {
+    encodings_->reduce(task.slot, received, first, data_, context_.op, context_.function);
+    encodings_->drop(task.slot);
+  } else if (copies) {
+    std::copy_n(received, task.bytes, data_ + task.begin);
+  } else {
+    reduce(data_ + task.begin, first + task.begin, received, task.bytes / size_of(context_.type),
+           context_.type, context_.op, context_.function);
+  }
 }
 
 void Execution::copy_untouched(std::uint64_t begin, std::uint64_t end) {
@@ -189,16 +204,30 @@ void Execution::post_scratch() {
     block_of_[id] = free_blocks_.back();
     free_blocks_.pop_back();
     context_.transport.receive(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                               blocks_[block_of_[id]].data.get(), task.bytes, completions_[id]);
+                               blocks_[block_of_[id]].data.get(), task.message_bytes,
+                               completions_[id]);
   }
 }
 
 void Execution::post(std::uint32_t id) {
   const Task& task = program_.tasks[id];
-  const std::byte* from = slots_[task.slot].untouched ? input_ : data_;
   if (recording_) recording_->begin_send(id);
   context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                          from + task.begin, task.bytes, completions_[id]);
+                          message_of(task), task.message_bytes, completions_[id]);
+}
+
+const std::byte* Execution::message_of(const Task& task) {
+  Slot& slot = slots_[task.slot];
+  const std::byte* value = (slot.untouched ? input_ : data_) + task.begin;
+  if (!encodings_) return value;
+  const bool passed_on = encodings_->has(task.slot);
+  const std::byte* message = encodings_->of(task.slot, value);
+  if (transfer_of(task).settles && !passed_on) {
+    // This is where the value is settled: what all others get is the value here as well.
+    encodings_->decode(task.slot, message, data_);
+    slot.untouched = false;
+  }
+  return message;
 }
 
 std::string Execution::words(std::uint32_t id) const {

@@ -13,28 +13,15 @@
 
 #include "runtime/execution/activity_internal.hpp"
 #include "runtime/execution/departure_internal.hpp"
+#include "runtime/execution/encodings_internal.hpp"
 #include "runtime/execution/outbox_internal.hpp"
 #include "runtime/execution/program_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
+#include "runtime/execution/scratch_pool_internal.hpp"
 #include "runtime/kernels/data_type.hpp"
 #include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime {
-
-/// Receive buffers, kept from one collective to the next.
-class ScratchPool {
- public:
-  struct Block {
-    std::unique_ptr<std::byte[]> data;
-    std::size_t bytes = 0;
-  };
-  /// A block of at least `bytes`, uninitialised.
-  Block take(std::size_t bytes);
-  void give(Block block);
-
- private:
-  std::vector<Block> free_;
-};
 
 /// A started collective. Order of the operations on one slot (segment of a chunk), as the schedule
 /// has it: a send waits for all earlier receives of its slot; a receive changes the buffer when the
@@ -93,6 +80,10 @@ class Execution final : public Activity, private Sender {
   void post(std::uint32_t id) override;
   void post_scratch();
   void apply_scratch(std::uint32_t id);
+  /// What was received, into the place of its slot.
+  void take(std::uint32_t id, ScratchPool::Block& received);
+  /// What a send puts on the wire.
+  const std::byte* message_of(const Task& task);
   void on_finished(std::uint32_t id);
   [[nodiscard]] const LocalTransfer& transfer_of(const Task& task) const {
     return program_.plan->transfers[task.transfer];
@@ -113,6 +104,7 @@ class Execution final : public Activity, private Sender {
   std::size_t unfinished_ = 0;
   Departure departure_;  ///< of all that was sent, once all tasks are finished
   std::vector<Completion*> finished_, batch_;
+  std::unique_ptr<Encodings> encodings_;      ///< null: values travel as they are
   std::unique_ptr<TaskRecording> recording_;  ///< null: nobody wants to know
 };
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <tuple>
 
+#include "runtime/kernels/wire.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -37,7 +38,7 @@ void check(const Schedule& schedule, const Transfer& transfer) {
 }
 
 /// Marks what needs scratch, a run of equal (step, chunk) at a time.
-void mark_scratch(Plan& plan) {
+void mark_scratch(Plan& plan, bool rounded) {
   auto& all = plan.transfers;
   for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
     const bool sends = all[begin].action == Action::Send;
@@ -46,8 +47,8 @@ void mark_scratch(Plan& plan) {
          end < all.size() && all[end].step == all[begin].step && all[end].chunk == all[begin].chunk;
          ++end) {
       LocalTransfer& transfer = all[end];
-      transfer.scratch =
-          transfer.action == Action::Reduce || (transfer.action == Action::Copy && sends);
+      transfer.scratch = transfer.action == Action::Reduce ||
+                         (transfer.action == Action::Copy && (sends || rounded));
       scratch += transfer.scratch ? 1 : 0;
     }
     plan.scratch_floor = std::max(plan.scratch_floor, scratch);
@@ -115,7 +116,9 @@ void add_tasks(Program& program, std::span<const std::uint32_t> first_slot,
       const std::uint32_t slot = first_slot[transfer.chunk] + s;
       const Program::Piece& piece = program.pieces[slot];
       program.tasks.push_back(
-          {t, s, slot, lane, transfer.index * most + s, piece.begin, piece.bytes});
+          {t, s, slot, lane, transfer.index * most + s, piece.begin, piece.bytes,
+           program.wire == WireType::AsIs ? piece.bytes
+                                          : wire_bytes(program.wire, piece.bytes / sizeof(float))});
     }
   }
 }
@@ -144,14 +147,14 @@ void group_by_slot(Program& program) {
 
 }  // namespace
 
-Plan make_plan(const Schedule& schedule, Rank self) {
+Plan make_plan(const Schedule& schedule, Rank self, bool rounded) {
   Plan plan;
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
     const Transfer& transfer = schedule.transfers[i];
     check(schedule, transfer);
     if (transfer.src == self) {
-      plan.transfers.push_back(
-          {transfer.step, Action::Send, i, transfer.chunk, seat_of(transfer.dst)});
+      plan.transfers.push_back({transfer.step, Action::Send, i, transfer.chunk,
+                                seat_of(transfer.dst), false, transfer.op == Op::Copy});
     } else if (transfer.dst == self) {
       const Action action = transfer.op == Op::Reduce ? Action::Reduce : Action::Copy;
       plan.transfers.push_back({transfer.step, action, i, transfer.chunk, seat_of(transfer.src)});
@@ -164,7 +167,7 @@ Plan make_plan(const Schedule& schedule, Rank self) {
   for (const LocalTransfer& transfer : plan.transfers) plan.peers.push_back(transfer.peer);
   std::sort(plan.peers.begin(), plan.peers.end());
   plan.peers.erase(std::unique(plan.peers.begin(), plan.peers.end()), plan.peers.end());
-  mark_scratch(plan);
+  mark_scratch(plan, rounded);
   return plan;
 }
 
@@ -172,6 +175,7 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
                 const ProgramShape& shape) {
   Program program;
   program.plan = &plan;
+  program.wire = shape.wire;
   const std::uint64_t limit = segment_elements(schedule, ranges, shape);
   const std::vector<std::uint32_t> segments = count_segments(ranges, limit);
   const std::vector<std::uint32_t> first_slot =
@@ -183,13 +187,13 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
   std::vector<bool> sent_to(plan.peers.size());
   for (std::uint32_t id = 0; id < program.tasks.size(); ++id) {
     const Task& task = program.tasks[id];
-    longest = std::max(longest, task.bytes);
+    longest = std::max(longest, task.message_bytes);
     const bool send = plan.transfers[task.transfer].action == Action::Send;
     if (send) sent_to[task.lane] = true;
     program.receives |= !send;
     if (plan.transfers[task.transfer].scratch) {
       program.scratch_tasks.push_back(id);
-      program.scratch_bytes = std::max(program.scratch_bytes, task.bytes);
+      program.scratch_bytes = std::max(program.scratch_bytes, task.message_bytes);
     }
   }
   program.scratch_blocks =

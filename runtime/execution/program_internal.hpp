@@ -10,6 +10,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "runtime/job/links.hpp"
+#include "runtime/kernels/data_type.hpp"
 
 namespace multitree::runtime {
 
@@ -26,6 +27,7 @@ struct LocalTransfer {
   /// The data waits in scratch memory for its turn: every Reduce, and a Copy whose step also sends
   /// the old value (that send could wait for the peer's, and the peer's for our receive).
   bool scratch = false;
+  bool settles = false;  ///< a send that is a Copy at its other end
 };
 
 /// The size-independent part, made once a schedule.
@@ -37,7 +39,8 @@ struct Plan {
 };
 
 /// \throws Error(InvalidArgument) if a transfer names a rank or chunk that does not exist.
-Plan make_plan(const Schedule& schedule, Rank self);
+/// \param rounded every message goes through scratch, as what travels is not what it stands for
+Plan make_plan(const Schedule& schedule, Rank self, bool rounded = false);
 
 /// A message: one segment of one transfer. Tasks are numbered in the order of issue.
 struct Task {
@@ -48,6 +51,7 @@ struct Task {
   std::uint32_t message = 0;  ///< number of the message in the whole collective, part of its tag
   std::uint64_t begin = 0;    ///< bytes
   std::uint64_t bytes = 0;
+  std::uint64_t message_bytes = 0;  ///< that travel
 };
 
 /// What Execution runs.
@@ -70,7 +74,8 @@ struct Program {
   };
 
   const Plan* plan = nullptr;
-  std::vector<Piece> pieces;  ///< by slot
+  WireType wire = WireType::AsIs;  ///< with another than AsIs all messages go through scratch
+  std::vector<Piece> pieces;       ///< by slot
   std::vector<Task> tasks;
   std::vector<std::uint32_t> slot_begin;  ///< tasks of slot s: slot_tasks[slot_begin[s] ..]
   std::vector<std::uint32_t> slot_tasks;
@@ -86,6 +91,7 @@ struct ProgramShape {
   std::size_t element_bytes = 0;
   std::size_t segment_bytes = 0;  ///< wanted; grows where the message numbers would not fit 32 bits
   std::size_t window_bytes = std::size_t{2} << 20;  ///< outstanding sends to one peer
+  WireType wire = WireType::AsIs;                   ///< of floats
 };
 
 /// `ranges`: elements of each chunk (chunk_ranges()). All ranks must pass the same shape.

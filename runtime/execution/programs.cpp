@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 
+#include "runtime/execution/encodings_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/merge_internal.hpp"
 #include "topologies/error.hpp"
@@ -57,8 +58,8 @@ Programs::Programs(PlansBySize plans, Rank self, std::uint32_t ranks)
   if (ranks == 1) fill_in_for_one_rank();
 }
 
-std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule) const {
-  Plan own = make_plan(schedule, self_);
+std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule, bool rounded) const {
+  Plan own = make_plan(schedule, self_, rounded);
   const std::uint64_t digest = digest_of(schedule);
   return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own), digest);
 }
@@ -139,7 +140,7 @@ std::string Programs::algorithm(Collective collective, std::uint64_t bytes) cons
 std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Rank root,
                                                            const Cut& cut) {
   const std::size_t element = size_of(call.type);
-  const std::tuple key{call.collective, root, call.count, element};
+  const std::tuple key{call.collective, root, call.count, element, call.wire};
   if (const auto it = programs_.find(key); it != programs_.end()) return it->second;
   const std::uint64_t count = elements_of(call, ranks_);
   auto made = std::make_shared<LoadedProgram>();
@@ -151,8 +152,12 @@ std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Ran
       ranges = chunk_ranges(made->source->schedule, count);
     }
   }
+  if (call.wire != WireType::AsIs) {
+    check_roundable(made->source->schedule, call.wire);
+    made->source = loaded(made->source->schedule, true);
+  }
   made->program = compile(made->source->plan, made->source->schedule, ranges,
-                          {element, cut.segment_bytes, cut.window_bytes});
+                          {element, cut.segment_bytes, cut.window_bytes, call.wire});
   made->digest = digest_of(made->source->digest, ranges, cut.segment_bytes);
   if (programs_.size() >= kMaxPrograms) programs_.clear();
   programs_.emplace(key, made);

@@ -60,16 +60,17 @@ class Programs {
   [[nodiscard]] auto first_of(Collective collective) const {
     return schedules_.lower_bound({collective, Rank{0}});
   }
-  [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule) const;
+  [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule,
+                                                             bool rounded = false) const;
 
   Rank self_;
   std::uint32_t ranks_;
   std::function<SizedSchedules(Collective, Rank)> on_demand_;  ///< may be null
   /// By collective and root (0 where there is none), ascending by size.
   std::map<std::pair<Collective, Rank>, std::vector<Sized>> schedules_;
-  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t>,
+  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t, WireType>,
            std::shared_ptr<const LoadedProgram>>
-      programs_;  ///< by collective, root, elements, element size
+      programs_;  ///< by collective, root, elements, element size, what travels
 };
 
 }  // namespace multitree::runtime

@@ -21,7 +21,7 @@ TaskRecording::TaskRecording(Recorder& recorder, const Program& program)
 
 void TaskRecording::begin_send(std::uint32_t id) {
   const Task& task = program_.tasks[id];
-  recorder_.count(program_.plan->transfers[task.transfer].index, task.bytes);
+  recorder_.count(program_.plan->transfers[task.transfer].index, task.message_bytes);
   if (!begun_.empty()) begun_[id] = Recorder::now();
 }
 
@@ -50,7 +50,7 @@ void TaskRecording::add(std::uint32_t id, Event::Kind kind, std::int64_t begin, 
   const Task& task = program_.tasks[id];
   const LocalTransfer& transfer = transfer_of(id);
   recorder_.add(
-      {kind, transfer.index, task.segment, rank_at(transfer.peer), task.bytes, begin, end});
+      {kind, transfer.index, task.segment, rank_at(transfer.peer), task.message_bytes, begin, end});
 }
 
 }  // namespace multitree::runtime

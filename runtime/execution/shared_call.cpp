@@ -26,6 +26,7 @@ std::string words_of(const SharedCall& call, bool with_schedule) {
   std::string words = fmt::format("{} of {} {}", to_string(call.collective),
                                   std::uint64_t{call.count}, to_string(call.type));
   if (reduces(call.collective)) words += fmt::format(", {}", to_string(call.op));
+  if (call.wire != WireType::AsIs) words += fmt::format(", {} on the wire", to_string(call.wire));
   if (has_root(call.collective)) words += fmt::format(", root {}", call.root);
   if (call.several != 0) {
     words += fmt::format(", several of a group as one (which: {:04x})",
@@ -42,7 +43,8 @@ CommonCall common_call(const Call& call, Rank root) {
                     .root = has_root(call.collective) ? root : Rank{0},
                     .collective = call.collective,
                     .type = call.type,
-                    .op = reduces(call.collective) ? call.op : ReduceOp::Sum};
+                    .op = reduces(call.collective) ? call.op : ReduceOp::Sum,
+                    .wire = call.wire};
   common.set_count(call.count);
   return common;
 }
@@ -54,7 +56,8 @@ std::string_view name_of(const CommonCall& call) {
 std::uint32_t digest_of(const SharedCall& call) {
   const std::array<std::uint64_t, 4> words{
       call.count, call.schedule, std::uint64_t{call.several} << 32 | index(call.root),
-      std::uint64_t{static_cast<std::uint8_t>(call.exchange)} << 24 |
+      std::uint64_t{static_cast<std::uint8_t>(call.wire)} << 32 |
+          std::uint64_t{static_cast<std::uint8_t>(call.exchange)} << 24 |
           std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |
           std::uint64_t{static_cast<std::uint8_t>(call.type)} << 8 |
           static_cast<std::uint8_t>(call.op)};

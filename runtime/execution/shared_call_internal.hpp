@@ -21,7 +21,8 @@ struct CommonCall {
   Collective collective{};
   DataType type{};
   ReduceOp op{};
-  Exchange exchange{};  ///< if it is one: instead of the collective
+  Exchange exchange : 4 {};  ///< if it is one: instead of the collective
+  WireType wire : 4 {};      ///< how it travels where there are messages
   bool operator==(const CommonCall&) const = default;
   /// As many as there can be where there are more.
   void set_count(std::uint64_t elements) {

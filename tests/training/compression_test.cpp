@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <string>
@@ -102,6 +103,175 @@ TEST(Compression, SixteenBitsOnTheWireRoundOnceAHop) {
   }
 }
 
+double relative_error(const std::vector<float>& got, const std::vector<double>& exact) {
+  double off = 0, all = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    off += (got[i] - exact[i]) * (got[i] - exact[i]);
+    all += exact[i] * exact[i];
+  }
+  return std::sqrt(off / all);
+}
+
+TEST(Compression, AgreedScalesAreOffByHalfAStepARank) {
+  for (const std::uint32_t ranks : {1U, 3U, 16U, 100U}) {
+    const Vectors vectors = random_vectors(ranks, 1000);
+    const auto exact = sums_of(vectors);
+    for (const std::uint32_t bits : {8U, 16U}) {
+      const Outcome outcome = compressed("int8?block=50&bits=" + std::to_string(bits), vectors);
+      const std::uint32_t steps = ((1U << (bits - 1)) - 1) / ranks;
+      for (std::size_t i = 0; i < exact.size(); ++i) {
+        double most = 0;
+        for (const auto& vector : vectors) {
+          for (std::size_t j = i / 50 * 50; j < i / 50 * 50 + 50; ++j) {
+            most = std::max(most, std::fabs(double{vector[j]}));
+          }
+        }
+        EXPECT_NEAR(outcome.sums[i], exact[i], ranks * (most / steps / 2) + 1e-4);
+      }
+      EXPECT_EQ(outcome.sent.reduced, 1000 * bits / 8 + 20 * sizeof(float));
+    }
+  }
+}
+
+TEST(Compression, AgreedScalesDoNotDependOnTheOrderOfSums) {
+  const Topology torus = make_topology("torus:4x4");
+  const Vectors vectors = random_vectors(16, 777);
+  const Outcome star = compressed("int8", vectors);
+  for (const char* algorithm : {"multitree", "ring"}) {
+    const Schedule order = make_schedule(algorithm, torus, Collective::AllReduce);
+    EXPECT_EQ(compressed("int8", vectors, 1, &order).sums, star.sums) << algorithm;
+  }
+}
+
+TEST(Compression, MoreRanksThanTheBitsServeAreRefused) {
+  EXPECT_THROW(compressed("int8", random_vectors(128, 3)), Error);
+  EXPECT_NO_THROW(compressed("int8?bits=16", random_vectors(128, 3)));
+}
+
+/// Quantised anew at each hop, what counts is how many hops there are.
+TEST(Compression, TreesLoseLessThanRingsWhereHopsRound) {
+  const Topology torus = make_topology("torus:8x8");
+  const Vectors vectors = random_vectors(64, 64 * 64 * 2);
+  const auto exact = sums_of(vectors);
+  const auto error_of = [&](const char* algorithm) {
+    const Schedule order = make_schedule(algorithm, torus, Collective::AllReduce);
+    std::vector<float> sums;
+    Vectors own = vectors;
+    run_together(
+        64,
+        [&](Exchange& exchange) {
+          make_compressor("int8?form=hop")->sum(own[exchange.rank()], {}, exchange);
+        },
+        &order);
+    return relative_error(own[5], exact);
+  };
+  const double ring = error_of("ring"), trees = error_of("multitree");
+  EXPECT_LT(trees, 0.4 * ring) << trees << " of " << ring;
+}
+
+TEST(Compression, SignsAreWhatMostRanksSay) {
+  const Outcome outcome = compressed("sign", {{1, -2, 3, 0}, {1, -2, -3, 0}, {-4, 2, -3, 0}});
+  const float magnitudes = 1.5F + 1.5F + 2.25F;
+  EXPECT_EQ(outcome.sums, (std::vector<float>{magnitudes, -magnitudes, -magnitudes, magnitudes}));
+  EXPECT_EQ(outcome.errors[0], (std::vector<float>{-0.5F, -0.5F, 1.5F, -1.5F}));
+  EXPECT_EQ(compressed("sign", {{1}, {-1}}).sums, (std::vector<float>{0}));
+  const Outcome sixteen = compressed("sign", random_vectors(16, 6000));
+  EXPECT_EQ(sixteen.sent.reduced, 6000 / 6 * 4 + 4U);  // 5 bits each, 6 in a word
+}
+
+TEST(Compression, TheLargestTravelWithTheirPlaces) {
+  const Outcome outcome =
+      compressed("top-k?share=0.25", {{1, -5, 2, 3, 0, 0, 0, 9}, {1, 1, 8, 1, 1, 1, 1, -8}});
+  EXPECT_EQ(outcome.sums, (std::vector<float>{0, -5, 8, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(outcome.errors[0], (std::vector<float>{1, 0, 2, 3, 0, 0, 0, 0}));
+  EXPECT_EQ(outcome.sent.gathered, 16U);
+}
+
+TEST(Compression, DrawnPlacesAreTheSameEverywhereAndRightInTheMean) {
+  Vectors vectors(3, std::vector<float>(100, 1));
+  std::vector<double> mean(100);
+  run_together(3, [&](Exchange& exchange) {
+    const auto compressor = make_compressor("random-k?share=0.1");
+    for (int round = 0; round < 2000; ++round) {
+      std::vector<float> numbers = vectors[exchange.rank()];
+      compressor->sum(numbers, {}, exchange);
+      EXPECT_EQ(std::ranges::count_if(numbers, [](float n) { return n != 0; }), 10);
+      if (exchange.rank() != 0) continue;
+      for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += numbers[i] / 2000.0;
+    }
+  });
+  for (const double number : mean) EXPECT_NEAR(number, 3, 1);
+}
+
+TEST(Compression, MatricesOfLowRankAreFoundExactly) {
+  Vectors vectors(4, std::vector<float>(50 * 50));
+  for (std::uint32_t r = 0; r < 4; ++r) {
+    for (std::size_t i = 0; i < 2500; ++i) {
+      const auto row = static_cast<float>(i / 50), column = static_cast<float>(i % 50);
+      vectors[r][i] = std::sin(row + 1) * column + static_cast<float>(r) * std::cos(row);
+    }
+  }
+  const Outcome outcome = compressed("powersgd?rank=2", vectors, 1);
+  EXPECT_LT(relative_error(outcome.sums, sums_of(vectors)), 1e-5);
+  EXPECT_EQ(outcome.sent.reduced, 2 * 100 * sizeof(float));
+}
+
+/// Whatever is not told is told later: after some rounds with the same vectors all that was told,
+/// and what is left, are all that there was.
+TEST(Compression, NothingIsLostForGood) {
+  constexpr std::uint32_t kRounds = 5;
+  for (const std::string spec : {"none", "int8", "int8?bits=16", "top-k?share=0.05",
+                                 "random-k?share=0.05", "powersgd?rank=1"}) {
+    for (const std::size_t count : {1U, 2U, 999U}) {
+      const Vectors vectors = random_vectors(4, count);
+      std::vector<double> told(count);
+      Vectors errors(4, std::vector<float>(count));
+      run_together(4, [&](Exchange& exchange) {
+        const auto compressor = make_compressor(spec);
+        for (std::uint32_t round = 0; round < kRounds; ++round) {
+          std::vector<float> numbers = vectors[exchange.rank()];
+          compressor->sum(numbers, errors[exchange.rank()], exchange);
+          if (exchange.rank() != 0) continue;
+          for (std::size_t i = 0; i < count; ++i) told[i] += numbers[i];
+        }
+      });
+      const auto exact = sums_of(vectors), left = sums_of(errors);
+      for (std::size_t i = 0; i < count; ++i) {
+        EXPECT_NEAR(told[i] + left[i], kRounds * exact[i], 2e-3) << spec << " " << count;
+      }
+    }
+  }
+}
+
+TEST(Compression, EveryWayTakesOddSizesZerosAndWhatIsNotANumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Compression& row : compressions()) {
+    const std::string spec(row.name);
+    for (const std::uint32_t ranks : {1U, 3U}) {
+      for (const std::size_t count : {0U, 1U, 65U, 257U}) {
+        const Outcome zeros = compressed(spec, Vectors(ranks, std::vector<float>(count)), 2);
+        EXPECT_EQ(zeros.sums, std::vector<float>(count)) << spec;
+        compressed(spec, random_vectors(ranks, count), 3);
+      }
+    }
+    // The largest always travel, others may be drawn; then nothing finite may come out.
+    Vectors odd(3, std::vector<float>(300, 1));
+    odd[1][7] = nan;
+    const Outcome outcome = compressed(spec, odd);
+    if (spec != "random-k") {
+      EXPECT_TRUE(std::isnan(outcome.sums[7])) << spec;
+    }
+  }
+}
+
+TEST(Compression, ErrorsOfAnotherLengthAreRefused) {
+  const auto wrong = [](Exchange& exchange) {
+    std::vector<float> numbers(4), error(3);
+    make_compressor("top-k")->sum(numbers, error, exchange);
+  };
+  EXPECT_THROW(run_together(2, wrong), Error);
+}
+
 TEST(Compression, RanksThatDoDifferentThingsAreTold) {
   const auto differ = [](Exchange& exchange) {
     std::vector<float> numbers(exchange.rank() == 1 ? 3 : 4);
@@ -128,7 +298,10 @@ TEST(Compression, RanksThatDoDifferentThingsAreTold) {
 
 TEST(Compression, UnknownNamesListTheOthers) {
   EXPECT_THROW(make_compressor("gzip"), Error);
-  EXPECT_THROW(make_compressor("none?level=3"), Error);
+  for (const char* spec : {"none?level=3", "int8?form=best", "int8?bits=12", "top-k?share=0",
+                           "top-k?share=2", "random-k?share=x", "powersgd?rank=0"}) {
+    EXPECT_THROW(make_compressor(spec), Error) << spec;
+  }
 }
 
 }  // namespace

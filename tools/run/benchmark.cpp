@@ -230,11 +230,12 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
-    const CheckCase check{{.collective = options.collective, .type = key.type, .op = key.op},
-                          job->size(),
-                          root,
-                          options.seed,
-                          options.data};
+    const CheckCase check{
+        {.collective = options.collective, .type = key.type, .op = key.op, .wire = options.wire},
+        job->size(),
+        root,
+        options.seed,
+        options.data};
     Case test(check, communicator, key.bytes, options.shared_buffers);
     const RowKey rounded{key.type, key.op, test.bytes()};
     if (!done.rows.empty() && done.rows.back().key == rounded) continue;

@@ -39,6 +39,7 @@ struct BenchmarkOptions {
   std::uint32_t iterations = 20;
   std::uint32_t warmup = 5;
   bool check = true;
+  runtime::WireType wire = runtime::WireType::AsIs;
   DataKind data = DataKind::Exact;
   std::uint64_t seed = 1;
   bool shared_buffers = false;  ///< of Communicator::allocate()

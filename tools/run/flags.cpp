@@ -127,6 +127,11 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
       ->capture_default_str();
   app.add_option("-o,--op", flags.ops, "Operators ('multitree list operators'), or all")
       ->capture_default_str();
+  app.add_option("--wire", flags.wire,
+                 "How floats travel in messages: as-is, half, bfloat16, or int8 in blocks of 64; "
+                 "sums are floats all the same")
+      ->check(one_of({"as-is", "half", "bfloat16", "int8"}))
+      ->capture_default_str();
   app.add_option("-c", flags.check_or_collective,
                  "0 or 1: whether to check results, as in nccl-tests; or a collective");
   app.add_option("--check", flags.check, "0 or 1: whether to check results")
@@ -196,6 +201,15 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.warmup = flags.warmup;
   options.root = Rank{flags.root};
   options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
+  options.wire = runtime::parse_wire(flags.wire);
+  if (options.wire != runtime::WireType::AsIs &&
+      (options.data == DataKind::Random ||
+       options.types != std::vector{runtime::DataType::Float32})) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--wire {}: expected -d float and --data exact, which rounding leaves "
+                            "as they are, got -d {} --data {}",
+                            flags.wire, flags.types, flags.data));
+  }
   options.seed = flags.seed;
   options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;

@@ -19,6 +19,23 @@ constexpr std::array kCompressions{
     Compression{"none", "floats as they are", "", "", make_plain},
     Compression{"bfloat16", "bfloat16 between ranks, sums in float", "", "", make_bfloat16},
     Compression{"half", "half between ranks, sums in float", "", "", make_half},
+    Compression{
+        "int8", "whole numbers of 8 bits, a scale a block",
+        "block scaling as in QSGD (Alistarh et al., NeurIPS 2017)",
+        "form=agreed: scales that all ranks agree on first, sums exact; hop: quantised anew "
+        "at each hop, blocks of 64; agreed: block=256: numbers of a scale; bits=8: of a "
+        "sum, or 16",
+        make_int8},
+    Compression{"sign", "signs, and what most ranks say",
+                "signSGD with majority vote (Bernstein et al., ICLR 2019)", "", make_sign},
+    Compression{"top-k", "each rank's largest, gathered",
+                "Deep Gradient Compression (Lin et al., ICLR 2018)",
+                "share=0.01: of the numbers that travel", make_top_k},
+    Compression{"random-k", "the same places at all ranks, drawn anew each time",
+                "Stich et al., NeurIPS 2018", "share=0.01: of the numbers that travel",
+                make_random_k},
+    Compression{"powersgd", "a matrix as a product of two narrow ones",
+                "PowerSGD (Vogels et al., NeurIPS 2019)", "rank=4: columns of each", make_powersgd},
 };
 
 }  // namespace

@@ -14,6 +14,14 @@ namespace multitree::training {
 std::unique_ptr<Compressor> make_plain(const Spec& options, std::uint64_t seed);
 std::unique_ptr<Compressor> make_bfloat16(const Spec& options, std::uint64_t seed);
 std::unique_ptr<Compressor> make_half(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_int8(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_sign(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_top_k(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_random_k(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_powersgd(const Spec& options, std::uint64_t seed);
+
+/// Everything travels, rounded to `wire`.
+std::unique_ptr<Compressor> make_wired(runtime::WireType wire);
 
 /// Adds what was left the last time. \throws Error(InvalidArgument) unless `error` is empty or as
 /// long as `numbers`.

@@ -36,16 +36,18 @@ class Wired final : public Compressor {
 
 }  // namespace
 
+std::unique_ptr<Compressor> make_wired(WireType wire) { return std::make_unique<Wired>(wire); }
+
 std::unique_ptr<Compressor> make_plain(const Spec&, std::uint64_t) {
-  return std::make_unique<Wired>(WireType::AsIs);
+  return make_wired(WireType::AsIs);
 }
 
 std::unique_ptr<Compressor> make_bfloat16(const Spec&, std::uint64_t) {
-  return std::make_unique<Wired>(WireType::BFloat16);
+  return make_wired(WireType::BFloat16);
 }
 
 std::unique_ptr<Compressor> make_half(const Spec&, std::uint64_t) {
-  return std::make_unique<Wired>(WireType::Float16);
+  return make_wired(WireType::Float16);
 }
 
 }  // namespace multitree::training
