@@ -110,7 +110,7 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
     });
     if (!flags.losses.budget) continue;
     check_all_reduces(plan);
-    if (has_rounds(policy) || flags.host) {
+    if (training::has_rounds(policy) || flags.host) {
       throw Error(
           ErrorCode::InvalidArgument,
           fmt::format("--loss-budget: expected a policy that has plans, and messages, got {}{}",

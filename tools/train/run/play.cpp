@@ -133,6 +133,7 @@ std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) c
       make_schedule(options_.algorithm.empty() ? plan.algorithm : options_.algorithm, network_,
                     Collective::AllReduce);
   return std::make_unique<runtime::CountedAllReduce>(job_, schedule, tensors, *options_.losses);
+}
 
 /// By what gradients are summed up. \throws Error(Unsupported) unless other plans that the
 /// algorithm serves, with or without scattering, sum them up alike.
