@@ -38,8 +38,8 @@ class Player {
  public:
   /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
   /// for a transfer \param counted null, or what sums up instead of the communicator: a tensor for
-  /// each transfer, all of them all-reduces \param sums null, or what sums gradients up, each on the
-  /// tree that its place in the model says; not with `counted`
+  /// each transfer, all of them all-reduces \param sums null, or what sums gradients up, each on
+  /// the tree that its place in the model says; not with `counted`
   Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
          std::chrono::milliseconds patience, runtime::CountedAllReduce* counted = nullptr,
          const Schedule* sums = nullptr);
