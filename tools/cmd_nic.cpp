@@ -73,16 +73,31 @@ std::string_view name_of(nic::Opcode op) {
 
 /// The entries of a rank.
 std::string entries_text(const nic::Tables& tables, Rank rank) {
-  std::string text = fmt::format(
-      "{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>5} {:>4} {:>4} {:>5} {:>10} {:>10}\n", "step", "flow",
-      "piece", "op", "peer", "port", "route", "wait", "turn", "after", "start", "size");
+  const bool has_groups = !tables.groups.empty();
+  std::string text = has_groups ? fmt::format("{:>6} {:>8} ", "group", "priority") : "";
+  text += fmt::format("{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>5} {:>4} {:>4} {:>5} {:>10} {:>10}\n",
+                      "step", "flow", "piece", "op", "peer", "port", "route", "wait", "turn",
+                      "after", "start", "size");
   for (const nic::Entry& e : tables.of_rank[index(rank)]) {
+    if (has_groups) text += fmt::format("{:>6} {:>8} ", e.group, e.priority);
     text += e.op == nic::Opcode::Nop
                 ? fmt::format("{:>6} {:>5} {:>5} nop\n", e.step, "-", "-")
                 : fmt::format(
                       "{:>6} {:>5} {:>5} {:<6} {:>5} {:>4} {:>5} {:>4} {:>4} {:>5} {:>10} {:>10}\n",
                       e.step, e.flow, e.piece, name_of(e.op), index(e.peer), e.port, e.route,
                       e.wait, e.turn, e.after, e.start, e.size);
+  }
+  return text;
+}
+
+/// The groups of an image; empty if there are none.
+std::string groups_text(const nic::Tables& tables) {
+  std::string text;
+  for (std::size_t g = 0; g < tables.groups.size(); ++g) {
+    const nic::TableGroup& group = tables.groups[g];
+    text += fmt::format("# group {}: {} of {} elements from {} on, {} steps, flows from {} on\n", g,
+                        to_string(group.collective), group.elements, group.first_element,
+                        group.steps, group.first_flow);
   }
   return text;
 }
@@ -179,6 +194,7 @@ int show(const NicFlags& flags) {
   print(fmt::format("# {} of {} elements, {} ranks, {} steps; {}\n", to_string(tables.collective),
                     tables.elements, tables.ranks, tables.steps,
                     tables.relative ? "any rank, relative" : fmt::format("rank {}", rank)));
+  print(groups_text(tables));
   print(entries_text(tables, Rank{rank}));
   print(routes_text(tables, Rank{rank}));
   return kOk;

@@ -38,7 +38,8 @@ std::uint32_t image_checksum(std::string_view bytes) {
 }
 
 std::string layout_fault(const Layout& layout) {
-  constexpr std::array<std::uint8_t, kFields> kMost = {2, 32, 32, 32, 32, 32, 32, 32, 64, 64, 1};
+  constexpr std::array<std::uint8_t, kFields> kMost = {2,  32, 32, 32, 32, 32, 32,
+                                                       32, 64, 64, 32, 32, 1};
   for (std::size_t f = 0; f < kFields; ++f) {
     const auto field = static_cast<Field>(f);
     const bool is_fixed = field == Field::Op || field == Field::Parity;

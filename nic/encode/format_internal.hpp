@@ -15,7 +15,7 @@
 namespace multitree::nic {
 
 inline constexpr std::string_view kImageMagic("MTTABLE\0", 8);
-inline constexpr std::uint16_t kImageVersion = 2;
+inline constexpr std::uint16_t kImageVersion = 3;
 inline constexpr std::uint8_t kRelativeFlag = 1, kUniformFlag = 2;
 
 std::uint32_t image_checksum(std::string_view bytes);

@@ -13,11 +13,11 @@
 
 namespace multitree::nic {
 
-/// Version 2, little endian, docs/nic-spec.md: magic, header, widths, routes and entries of each
-/// rank, CRC-32. Same tables, same bytes. The widths are those of layout_of().
-/// \throws Error(InvalidArgument) naming rank and entry if an entry's peer and port are not those
-/// of a route of its rank, as in tables that were compiled for simulation; Error(Unsupported) if
-/// entries have more than 128 bits.
+/// Version 3, little endian, docs/nic-spec.md: magic, header, widths, groups, routes and entries of
+/// each rank, CRC-32. Same tables, same bytes. The widths are those of layout_of(). \throws
+/// Error(InvalidArgument) naming rank and entry if an entry's peer and port are not those of a
+/// route of its rank, as in tables that were compiled for simulation; Error(Unsupported) if entries
+/// have more than 128 bits.
 std::string write_image(const Tables& tables);
 
 /// The same with widths that somebody else chose. With 0 bits for start and size the pieces have to

@@ -33,6 +33,8 @@ std::array<std::uint64_t, kFields> values_of(const Entry& e) {
           e.after,
           e.start,
           e.size,
+          e.group,
+          e.priority,
           0};
 }
 

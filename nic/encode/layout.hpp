@@ -24,15 +24,19 @@ enum class Field : std::uint8_t {
   After,
   Start,
   Size,
+  Group,
+  Priority,
   Parity
 };
-inline constexpr std::size_t kFields = 11;
+inline constexpr std::size_t kFields = 13;
 inline constexpr std::array<std::string_view, kFields> kFieldNames = {
-    "op", "step", "flow", "piece", "route", "wait", "turn", "after", "start", "size", "parity"};
+    "op",    "step",  "flow", "piece", "route",    "wait",  "turn",
+    "after", "start", "size", "group", "priority", "parity"};
 
 /// Bits of each field: op 2, step log2(steps), flow log2(trees), piece log2(chunks of a tree),
 /// route log2(routes of a rank), wait and turn log2(arrivals), after log2(messages sent), start and
-/// size log2(elements), parity 1. 0 where all values are 0, except for op and parity. At most 128.
+/// size log2(elements), group log2(groups), priority log2(priorities), parity 1. 0 where all values
+/// are 0, except for op and parity. At most 128.
 struct Layout {
   std::array<std::uint8_t, kFields> width{};
   [[nodiscard]] std::uint32_t of(Field field) const {

@@ -27,9 +27,11 @@ void check_version(BitReader& in, std::string_view image) {
   in.skip(kImageMagic.size());
   const auto version = in.number<std::uint16_t>("a version");
   if (version == kImageVersion) return;
-  in.fail(
-      fmt::format("expected an image of version {}, got version {}{}", kImageVersion, version,
-                  version == 1 ? ", which has no routes: write it again from its schedule" : ""));
+  std::string_view why;
+  if (version == 1) why = ", which has no routes: write it again from its schedule";
+  if (version == 2) why = ", which has no groups: write it again from its schedule";
+  in.fail(fmt::format("expected an image of version {}, got version {}{}", kImageVersion, version,
+                      why));
 }
 
 void check_checksum(BitReader& in, std::string_view image, const std::string& path) {
@@ -77,12 +79,77 @@ void read_meaning(BitReader& in, Tables& tables) {
   }
 }
 
-Header read_header(BitReader& in, Tables& tables) {
+Collective read_collective(BitReader& in) {
   const auto collective = in.number<std::uint8_t>("a collective");
   if (collective >= all_collectives().size()) {
     in.fail(fmt::format("expected a collective below {}", all_collectives().size()));
   }
-  tables.collective = static_cast<Collective>(collective);
+  return static_cast<Collective>(collective);
+}
+
+/// One behind the other, in flows and elements, up to the end of the buffer.
+void read_groups(BitReader& in, Tables& tables) {
+  constexpr std::uint64_t kGroupBytes = 29;
+  const auto number = in.number<std::uint32_t>("a number of groups");
+  in.need(kGroupBytes * number, "the groups");
+  if (number > 0 && tables.relative) in.fail("expected no groups in relative tables");
+  std::uint64_t elements = 0;
+  for (std::uint32_t g = 0; g < number; ++g) {
+    TableGroup group{.collective = read_collective(in)};
+    group.root = Rank{in.number<std::uint32_t>("a root")};
+    group.steps = in.number<std::uint32_t>("a number of steps");
+    group.first_flow = in.number<std::uint32_t>("a flow");
+    group.first_element = in.number<std::uint64_t>("an element");
+    group.elements = in.number<std::uint64_t>("a number of elements");
+    const std::uint32_t least = g == 0 ? 0 : tables.groups.back().first_flow;
+    if (index(group.root) >= tables.ranks || group.steps > tables.steps ||
+        group.first_flow < least || (g == 0 && group.first_flow > 0)) {
+      in.fail(fmt::format(
+          "group {}: expected a root below {}, at most {} steps and flows from {} "
+          "on, got {}, {} and {}",
+          g, tables.ranks, tables.steps, least, index(group.root), group.steps, group.first_flow));
+    }
+    if (group.first_element != elements || group.elements > tables.elements - elements) {
+      in.fail(fmt::format("group {}: expected elements from {} to {} at most, got {} from {} on", g,
+                          elements, tables.elements, group.elements, group.first_element));
+    }
+    elements += group.elements;
+    tables.groups.push_back(group);
+  }
+  if (number > 0 && elements != tables.elements) {
+    in.fail(
+        fmt::format("expected groups of {} elements together, got {}", tables.elements, elements));
+  }
+}
+
+/// Whether an entry keeps to its group's flows and elements, and to the steps.
+void check_group(BitReader& in, const Entry& entry, const Tables& tables, std::uint32_t least) {
+  if (tables.groups.empty()) {
+    if (entry.group + entry.priority > 0) in.fail("expected neither group nor priority, got some");
+    return;
+  }
+  if (entry.op == Opcode::Nop) in.fail("expected no nops in an image of groups, got one");
+  if (entry.group < least || entry.group >= tables.groups.size()) {
+    in.fail(fmt::format("expected a group from {} on and below {}, got {}", least,
+                        tables.groups.size(), entry.group));
+  }
+  const TableGroup& group = tables.groups[entry.group];
+  const bool is_last = entry.group + 1 == tables.groups.size();
+  const std::uint64_t flows =
+      is_last ? std::uint64_t{1} << 32 : tables.groups[entry.group + 1].first_flow;
+  const std::uint64_t end = group.first_element + group.elements;
+  if (entry.step >= group.steps || entry.flow < group.first_flow || entry.flow >= flows ||
+      entry.start < group.first_element || entry.start + entry.size > end) {
+    in.fail(
+        fmt::format("group {}: expected a step below {}, a flow from {} on and below {} and "
+                    "elements from {} to {}, got {}, {} and {} from {} on",
+                    entry.group, group.steps, group.first_flow, flows, group.first_element, end,
+                    entry.step, entry.flow, entry.size, entry.start));
+  }
+}
+
+Header read_header(BitReader& in, Tables& tables) {
+  tables.collective = read_collective(in);
   const auto flags = in.number<std::uint8_t>("flags");
   if (flags > (kRelativeFlag | kUniformFlag)) {
     in.fail(fmt::format("expected flags 1 (relative) and 2 (uniform), got {}", flags));
@@ -107,6 +174,7 @@ Header read_header(BitReader& in, Tables& tables) {
   }
   if (is_uniform) header.packing.uniform = pieces;
   header.routes = read_route_layout(in);
+  read_groups(in, tables);
   return header;
 }
 
@@ -173,6 +241,8 @@ Entry read_entry(BitReader& in, const Packing& packing, const Tables& tables, st
   entry.after = small(Field::After);
   entry.start = at(Field::Start);
   entry.size = at(Field::Size);
+  entry.group = small(Field::Group);
+  entry.priority = small(Field::Priority);
   const std::uint32_t of_others = in.take_ones();
   if (at(Field::Parity) != (of_op_and_step + of_others) % 2) {
     in.fail("an entry has the wrong parity");
@@ -229,7 +299,9 @@ Tables read_image(std::string_view image, const std::string& path) {
             fmt::format("the table of rank {}", r));
     tables.of_rank[r].reserve(entries[r]);
     for (std::uint32_t i = 0; i < entries[r]; ++i) {
-      tables.of_rank[r].push_back(read_entry(in, header.packing, tables, r));
+      const Entry entry = read_entry(in, header.packing, tables, r);
+      check_group(in, entry, tables, i == 0 ? 0 : tables.of_rank[r].back().group);
+      tables.of_rank[r].push_back(entry);
     }
   }
   if (in.left() != sizeof(std::uint32_t)) in.fail("expected the checksum, got more tables");

@@ -29,6 +29,15 @@ void put_header(BitWriter& out, const Tables& tables, const Packing& packing,
        {routes.peer, routes.ejection, routes.further, routes.port, routes.vc_class}) {
     out.number(width);
   }
+  out.number(static_cast<std::uint32_t>(tables.groups.size()));
+  for (const TableGroup& group : tables.groups) {
+    out.number(static_cast<std::uint8_t>(group.collective));
+    out.number(index(group.root));
+    out.number(group.steps);
+    out.number(group.first_flow);
+    out.number(group.first_element);
+    out.number(group.elements);
+  }
   for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
     // Entries without routes are refused when they are written.
     const std::size_t number = r < tables.routes.size() ? tables.routes[r].size() : 0;

@@ -48,6 +48,19 @@ void check_size(std::uint64_t states, const std::vector<std::uint64_t>& longest,
   }
 }
 
+void check(const Tables& tables, const Topology& topology) {
+  if (topology.has_switches()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: expected a network without switches", topology.name()));
+  }
+  if (!tables.groups.empty()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("cycles without simulation: expected tables of one collective, got {} "
+                            "groups, whose doorbells ring when they will",
+                            tables.groups.size()));
+  }
+}
+
 }  // namespace
 
 std::uint64_t flits_of(std::uint64_t elements, const MessageTiming& timing) {
@@ -60,10 +73,7 @@ std::uint64_t flits_of(std::uint64_t elements, const MessageTiming& timing) {
 
 MaxPlus::MaxPlus(const Tables& tables, const Topology& topology, const MessageTiming& timing)
     : latency_(timing.latency) {
-  if (topology.has_switches()) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: expected a network without switches", topology.name()));
-  }
+  check(tables, topology);
   const Pieces pieces(tables);
   const std::uint64_t states = pieces.size() * tables.ranks;
   std::vector<std::uint64_t> longest(tables.steps, 0);  // message of each step

@@ -38,7 +38,7 @@ class MaxPlus {
  public:
   /// \pre `tables` are absolute and compiled for this topology.
   /// \throws Error(Unsupported) if it has switches: their links are shared, and tables do not say
-  /// by whom; or if it takes more than 2^32 cycles or states.
+  /// by whom; for tables of groups; or if it takes more than 2^32 cycles or states.
   MaxPlus(const Tables& tables, const Topology& topology, const MessageTiming& timing);
   [[nodiscard]] MessageTimes evaluate() const;
 

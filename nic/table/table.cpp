@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <map>
-#include <span>
 #include <tuple>
 
-#include "nic/network/channel_classes.hpp"
 #include "nic/table/entries_internal.hpp"
-#include "nic/table/route_numbers_internal.hpp"
+#include "nic/table/routes_of_ports_internal.hpp"
 
 namespace multitree::nic {
 namespace {
@@ -48,45 +46,6 @@ std::vector<std::uint32_t> pieces_of(const Schedule& schedule) {
   for (const Chunk& chunk : schedule.chunks) pieces.push_back(next[chunk.tree]++);
   return pieces;
 }
-
-constexpr std::uint32_t kMostClasses = 255;
-
-/// Of each link: its place among those out of its node, or among those into its node.
-std::vector<std::uint32_t> places_of_links(const Topology& topology, bool out) {
-  std::vector<std::uint32_t> places(topology.num_links(), 0);
-  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    std::uint32_t place = 0;
-    for (const LinkId link : out ? topology.out_links(NodeId{n}) : topology.in_links(NodeId{n})) {
-      places[index(link)] = place++;
-    }
-  }
-  return places;
-}
-
-/// Routes of links as routes of ports.
-class RoutesOfPorts {
- public:
-  explicit RoutesOfPorts(const Topology& topology)
-      : topology_(topology),
-        out_(places_of_links(topology, true)),
-        in_(places_of_links(topology, false)) {}
-
-  [[nodiscard]] TableRoute operator()(std::span<const LinkId> links,
-                                      const RouteClasses& classes) const {
-    TableRoute route{.peer = *topology_.node(topology_.link(links.back()).dst).rank,
-                     .port = out_[index(links.front())],
-                     .hops = {},
-                     .ejection = in_[index(links.back())]};
-    for (std::size_t i = 0; i < links.size(); ++i) {
-      route.hops.push_back({.port = out_[index(links[i])], .vc_class = classes[i]});
-    }
-    return route;
-  }
-
- private:
-  const Topology& topology_;
-  std::vector<std::uint32_t> out_, in_;
-};
 
 auto order_of(const Entry& e) { return std::tuple(e.step, e.op, e.flow, e.piece, e.peer, e.port); }
 
@@ -143,34 +102,11 @@ std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
 
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options) {
-  Tables tables{.collective = schedule.collective,
-                .root = schedule.root,
-                .ranks = schedule.ranks,
-                .steps = schedule.num_steps(),
-                .elements = options.elements,
-                .of_rank = {},
-                .routes = std::vector<std::vector<TableRoute>>(schedule.ranks)};
-  // A route leaves one rank, so all routes in the order of their first use are each rank's in turn.
-  std::vector<std::vector<LinkId>> routes;
-  std::vector<std::uint32_t> first{0};  // [rank]: number of its first route
-  RouteNumbers number(routes, topology.num_links());
-  for (const auto& placed : place_entries(schedule, topology, options.elements)) {
-    std::vector<Entry>& entries = tables.of_rank.emplace_back();
-    for (const PlacedEntry& e : placed) {
-      Entry& entry = entries.emplace_back(e.entry);
-      entry.route = number(schedule.route(schedule.transfers[e.transfer])) - first.back();
-    }
-    if (options.nops) entries = with_nops(entries, tables.steps);
-    first.push_back(static_cast<std::uint32_t>(routes.size()));
-  }
-  const ChannelClasses classes =
-      assign_classes(routes, topology.num_links(), kMostClasses, topology.name());
-  tables.classes = classes.classes;
-  const RoutesOfPorts of_ports(topology);
-  for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
-    for (std::uint32_t i = first[r]; i < first[r + 1]; ++i) {
-      tables.routes[r].push_back(of_ports(routes[i], classes.of_route[i]));
-    }
+  const GroupSource alone{.schedule = &schedule, .elements = options.elements};
+  Tables tables = compile_groups({&alone, 1}, topology);
+  tables.groups.clear();
+  if (options.nops) {
+    for (auto& entries : tables.of_rank) entries = with_nops(entries, tables.steps);
   }
   return tables;
 }

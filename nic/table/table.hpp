@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
@@ -36,6 +37,10 @@ struct Entry {
   std::uint32_t after = 0;
   std::uint64_t start = 0;  ///< first element
   std::uint64_t size = 0;   ///< elements, may be 0
+  /// Which of the image's groups it is part of: it waits for that group's doorbell. 0 without
+  /// groups.
+  std::uint32_t group = 0;
+  std::uint32_t priority = 0;  ///< the message's class: where several could be sent, least first
   bool operator==(const Entry&) const = default;
 };
 
@@ -54,6 +59,19 @@ struct TableRoute {
   bool operator==(const TableRoute&) const = default;
 };
 
+/// A collective among several in one image. Each rank starts its part when it has been told to, by
+/// a doorbell, whatever the others do; the groups may be under way together. Each has flows and a
+/// part of the buffer of its own.
+struct TableGroup {
+  Collective collective = Collective::AllReduce;
+  Rank root{};                      ///< of broadcast and reduce; 0 otherwise
+  std::uint32_t steps = 0;          ///< of its schedule
+  std::uint32_t first_flow = 0;     ///< its flows are from here to the next group's
+  std::uint64_t first_element = 0;  ///< where its part of the buffer begins
+  std::uint64_t elements = 0;       ///< of its part
+  bool operator==(const TableGroup&) const = default;
+};
+
 /// The tables of all ranks for one size of buffer.
 struct Tables {
   Collective collective = Collective::AllReduce;
@@ -65,6 +83,9 @@ struct Tables {
   std::vector<std::vector<Entry>> of_rank;      ///< sorted by step, op, flow, piece, peer, port
   std::vector<std::vector<TableRoute>> routes;  ///< [rank]: distinct, in the order of first use
   std::uint32_t classes = 1;  ///< of virtual channels that the routes use, at least 1
+  /// Empty: one collective, which no doorbell starts. Otherwise `collective` and `root` are those
+  /// of the first, `steps` is the most of any, and entries are sorted by group first.
+  std::vector<TableGroup> groups = {};
   bool operator==(const Tables&) const = default;
 };
 
@@ -83,5 +104,25 @@ struct TableOptions {
 /// than 255 classes of virtual channels.
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options);
+
+/// One collective of several.
+struct GroupSource {
+  const Schedule* schedule = nullptr;
+  std::uint64_t elements = 0;  ///< of its part of the buffer, as TableOptions::elements
+  std::uint32_t priority = 0;  ///< of all its messages
+};
+
+/// Compiles several collectives, such as those of an iteration of training, to one image: groups in
+/// the order given, one behind the other in flows and in the buffer. The classes of the hops keep
+/// the routes of all groups together free of deadlock, so that any of them may be under way at
+/// once. \pre the schedules verify on the topology. \throws as compile_tables();
+/// Error(InvalidArgument) for no group, and naming the group if its schedule has another number of
+/// ranks than the topology; Error(Unsupported) if there are more than 2^32 flows or 2^63 elements.
+Tables compile_groups(std::span<const GroupSource> groups, const Topology& topology);
+
+/// The entries of one group as tables of their own, as if it were alone: flows and elements from 0,
+/// without group and priority. Routes stay as they are numbered, also those that others use.
+/// \throws Error(InvalidArgument) if there is no such group.
+Tables tables_of_group(const Tables& tables, std::uint32_t group);
 
 }  // namespace multitree::nic

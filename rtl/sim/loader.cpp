@@ -65,7 +65,8 @@ std::uint32_t bytes_of(HardwareType type) {
 nic::Layout verilated_layout() {
   // In the order of nic::Field.
   return {{2, mt_pkg::kStepW, mt_pkg::kFlowW, mt_pkg::kNetPieceOfFlowW, mt_pkg::kRouteW,
-           mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kStartW, mt_pkg::kSizeW, 1}};
+           mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kStartW, mt_pkg::kSizeW, 0, 0,
+           1}};
 }
 
 std::uint32_t pieces_per_flow(const nic::Tables& tables) {
@@ -91,6 +92,12 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
     throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected at most {} ranks, "
                                                     "got {}",
                                                     kMostRanks, tables.ranks));
+  }
+  if (!tables.groups.empty()) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected tables of one collective, got {} groups: the "
+                            "hardware has no doorbells and no priorities",
+                            tables.groups.size()));
   }
   const nic::Layout layout = verilated_layout();
   std::vector<std::uint32_t> arrivals(tables.ranks, 0);

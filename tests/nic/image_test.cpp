@@ -84,7 +84,7 @@ TEST(Image, IsReadBackAsItWasWritten) {
 // What 64 interfaces need: a header, 4 routes of 10 bits each and 126 entries of 23 bits.
 TEST(Image, IsSmall) {
   const std::string image = nic::write_image(small_tables("torus:8x8", "multitree", 4 << 20));
-  EXPECT_EQ(image.size(), 68U + 64 * (8 + 4 * 2 + 126 * 3) + 4);
+  EXPECT_EQ(image.size(), 74U + 64 * (8 + 4 * 2 + 126 * 3) + 4);
 }
 
 TEST(Image, EveryFlippedBitIsNoticed) {
@@ -135,14 +135,18 @@ TEST(Image, EveryCutIsNoticed) {
   }
 }
 
-TEST(Image, OfTheFirstVersionIsRefused) {
+TEST(Image, OfAnotherVersionIsRefused) {
   std::string image = nic::write_image(small_tables("mesh:2x2", "multitree", 32));
   set(image, 8, 1, 2);
   expect_refused(sealed(image),
-                 "expected an image of version 2, got version 1, which has no routes: write it "
+                 "expected an image of version 3, got version 1, which has no routes: write it "
                  "again from its schedule");
-  set(image, 8, 3, 2);
-  expect_refused(sealed(image), "expected an image of version 2, got version 3");
+  set(image, 8, 2, 2);
+  expect_refused(sealed(image),
+                 "expected an image of version 3, got version 2, which has no groups: write it "
+                 "again from its schedule");
+  set(image, 8, 4, 2);
+  expect_refused(sealed(image), "expected an image of version 3, got version 4");
 }
 
 TEST(Image, AWrongHeaderIsRefused) {
@@ -166,10 +170,10 @@ TEST(Image, AWrongHeaderIsRefused) {
   expect_refused(with(40, 0, 4), "expected either uniform pieces or widths");
   expect_refused(with(52, 1, 1), "expected 2 bits for op, got 1");
   expect_refused(with(53, 33, 1), "expected 0 to 32 bits for step, got 33");
-  expect_refused(with(63, 0, 1), "expected 1 to 32 bits for the peer of routes, got 0");
-  expect_refused(with(66, 0, 1), "expected 1 to 32 bits for the port of routes, got 0");
-  expect_refused(with(68, 0xffffffff, 4), "expected the routes of rank 0, got the end");
-  expect_refused(with(72, 0xffffffff, 4), "expected the table of rank 0, got the end");
+  expect_refused(with(65, 0, 1), "expected 1 to 32 bits for the peer of routes, got 0");
+  expect_refused(with(68, 0, 1), "expected 1 to 32 bits for the port of routes, got 0");
+  expect_refused(with(74, 0xffffffff, 4), "expected the routes of rank 0, got the end");
+  expect_refused(with(78, 0xffffffff, 4), "expected the table of rank 0, got the end");
 }
 
 TEST(Image, WrongRoutesAreRefused) {
@@ -201,7 +205,7 @@ TEST(Image, WrongRoutesAreRefused) {
 TEST(Image, WrongEntriesAreRefused) {
   const Tables tables = small_tables("torus:4x4", "multitree", 1001, true);
   // 92 bits an entry: op, step, flow, piece, route, ...; the last one ends before the checksum.
-  const nic::Layout layout{.width = {2, 12, 10, 4, 6, 5, 5, 3, 24, 20, 1}};
+  const nic::Layout layout{.width = {2, 12, 10, 4, 6, 5, 5, 3, 24, 20, 0, 0, 1}};
   const std::string image = nic::write_image(tables, layout);
   const std::size_t last = (image.size() - 4 - layout.bytes()) * 8;
   const auto flipped = [&](std::size_t one, std::size_t other) {

@@ -8,6 +8,7 @@
 #include <bit>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "algorithms/registry.hpp"
 #include "nic/encode/image.hpp"
@@ -37,7 +38,7 @@ Layout with(Layout layout, Field field, std::uint8_t width) {
 }
 
 /// As an interface might have them: room for all tables of this test, more than they need.
-Layout generous() { return {.width = {2, 12, 10, 4, 6, 5, 5, 3, 24, 20, 1}}; }
+Layout generous() { return {.width = {2, 12, 10, 4, 6, 5, 5, 3, 24, 20, 0, 0, 1}}; }
 
 void expect_error(const std::function<void()>& what, ErrorCode code, const std::string& message) {
   try {
@@ -129,8 +130,13 @@ TEST(GivenLayout, OfTheTablesIsTheDefault) {
 
 // One bit less than needed, in each field: the error names the first entry with such a value.
 TEST(GivenLayout, RefusesWhatDoesNotFit) {
-  const Tables tables =
-      tables_of("torus:4x4", "allreduce-optimal?form=trees&segments=3", 16 * 100 + 7);
+  const Topology topology = make_topology("torus:4x4");
+  const Schedule front = make_schedule("multitree", topology),
+                 back = make_schedule("allreduce-optimal?form=trees&segments=3", topology);
+  const std::vector<nic::GroupSource> groups = {
+      {.schedule = &front, .elements = 48, .priority = 1},
+      {.schedule = &back, .elements = 16 * 100 + 7, .priority = 5}};
+  const Tables tables = nic::compile_groups(groups, topology);
   const Layout least = nic::layout_of(tables);
   for (std::size_t f = 1; f + 1 < nic::kFields; ++f) {
     const auto field = static_cast<Field>(f);
@@ -198,7 +204,7 @@ TEST(MemoryFile, HasALineForEachEntry) {
   for (const bool wide : {false, true}) {
     const Tables tables = tables_of("mesh:2x2", "multitree", 32);
     const Layout layout =
-        wide ? Layout{.width = {2, 5, 5, 2, 3, 3, 3, 3, 8, 6, 1}} : nic::layout_of(tables);
+        wide ? Layout{.width = {2, 5, 5, 2, 3, 3, 3, 3, 8, 6, 0, 0, 1}} : nic::layout_of(tables);
     const std::string text = nic::memory_file(tables, Rank{2}, layout);
     const std::size_t digits = (layout.bits() + 3) / 4;
     const auto& entries = tables.of_rank[2];
@@ -219,8 +225,8 @@ TEST(MemoryFile, HasALineForEachEntry) {
 TEST(EntryWords, HaveEveryFieldWhereTheLayoutSays) {
   // Words that are full, and words that are not; fields that lie in two of them.
   const Tables tables = tables_of("mesh:2x2", "multitree", 36);
-  for (const Layout& layout : {Layout{.width = {2, 12, 10, 4, 6, 6, 5, 5, 7, 6, 1}},
-                               Layout{.width = {2, 12, 8, 8, 8, 6, 6, 6, 24, 24, 1}}}) {
+  for (const Layout& layout : {Layout{.width = {2, 12, 10, 4, 6, 6, 5, 5, 7, 6, 0, 0, 1}},
+                               Layout{.width = {2, 12, 8, 8, 8, 6, 6, 6, 24, 24, 0, 0, 1}}}) {
     const std::vector<std::uint32_t> words = nic::entry_words(tables, Rank{3}, layout);
     const auto& entries = tables.of_rank[3];
     const std::size_t each = (layout.bits() + 31) / 32;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Whether tables do what they say: collectives that verify, group by group.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "nic/table/table.hpp"
+
+namespace multitree::nic {
+
+enum class TableFault : std::uint8_t {
+  BadPlace,     ///< an entry of no group, out of order, or elsewhere in the buffer than its piece
+  BadRoute,     ///< a route that does not lead over links of the network to its peer
+  BadSchedule,  ///< what the entries send is not the collective, see verify()
+  BadCounts,    ///< wait, turn or after are not what keeps the order of the steps
+};
+std::string_view to_string(TableFault fault);
+
+/// One broken rule.
+struct TableViolation {
+  TableFault fault{};
+  std::uint32_t group = 0;  ///< 0 without groups
+  std::string message;      ///< with group, rank and entry where there are any
+};
+
+/// Makes of each group's entries a schedule again, proves it by verify(), and compares the counts
+/// with those that its steps ask for. Nops are left out, and so are pieces without elements where
+/// what arrives is proved. Groups share nothing but routes, so what holds of each holds of all
+/// under way together. Of each group what is found first, up to `most` of one fault; empty: all is
+/// right. \throws Error(InvalidArgument) if the tables are relative or for another number of ranks.
+std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
+                                         std::size_t most = 20);
+
+}  // namespace multitree::nic
