@@ -16,12 +16,13 @@ namespace multitree {
 /// `tune`, `run`. Interfaces in hardware (nic/) have no such cost.
 inline constexpr Time kMessageOverhead{1'000'000};
 
-/// Ranks that share processors and memory: what their messages to each other take of both, all
-/// ranks together. One message after the other takes its part.
+/// Ranks that share processors, and maybe memory: what their messages take of both, all ranks
+/// together. One message after the other takes its part.
 struct SharedHost {
   std::vector<Rank> ranks;
-  Time message{};         ///< of each message, whatever its size
-  Bandwidth bandwidth{};  ///< bytes of messages a second; 0: as many as there are
+  /// Of each message, whatever its size; half of that if only one of its ends is here.
+  Time message{};
+  Bandwidth bandwidth{};  ///< bytes a second of messages within; 0: as many as there are
   bool operator==(const SharedHost&) const = default;
 };
 
@@ -30,8 +31,21 @@ struct CostModel {
   /// Time that a message occupies its sender, whatever its size (LogP's o): sends of one rank
   /// follow each other at least so far apart. 0: links are all there is.
   Time message_overhead{};
-  /// A rank is in one at most; transfers between two of them, and of ranks in none, share nothing.
+  /// A rank is in one at most.
   std::vector<SharedHost> hosts{};
+  /// What is longer travels in several messages of about this size, each of which its receiver
+  /// passes on at once. 0: transfers are one message each.
+  std::uint64_t segment_bytes = 0;
+  /// What a link that was idle lets through at once, as those of shapers do: bytes of it take no
+  /// time, but the link is busy for them, so no collective takes less than its busiest link's
+  /// bytes.
+  std::uint64_t burst_bytes = 0;
+  /// Parallel links are one of their bandwidth together, as where a transport spreads messages over
+  /// them or an interface has several; else a transfer has the one that its route names.
+  bool pooled = false;
+  /// Chunks of an all-reduce and the like that get none of the elements of this size are not sent.
+  /// 0: elements have no size, and every chunk has its share.
+  std::uint32_t element_bytes = 0;
 };
 
 /// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer

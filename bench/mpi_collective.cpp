@@ -23,6 +23,7 @@ struct Buffers {
   int whole, shard;                 // elements
   std::vector<int> counts, begins;  // of shards
   int rank, calls = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
 };
 
 /// Ping and pong in turn, so that a call is one way.
@@ -108,6 +109,36 @@ constexpr Named kCollectives[] = {
        MPI_Scatterv(b.in.data(), b.counts.data(), b.begins.data(), MPI_FLOAT, b.out.data(), b.shard,
                     MPI_FLOAT, 0, MPI_COMM_WORLD);
      }},
+    {"ibcast",
+     [](Buffers& b) {
+       MPI_Ibcast(b.out.data(), b.whole, MPI_FLOAT, 0, MPI_COMM_WORLD, &b.request);
+       MPI_Wait(&b.request, MPI_STATUS_IGNORE);
+     }},
+    {"ireduce",
+     [](Buffers& b) {
+       MPI_Ireduce(b.in.data(), b.out.data(), b.whole, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD,
+                   &b.request);
+       MPI_Wait(&b.request, MPI_STATUS_IGNORE);
+     }},
+    {"iallgather",
+     [](Buffers& b) {
+       MPI_Iallgather(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.shard, MPI_FLOAT,
+                      MPI_COMM_WORLD, &b.request);
+       MPI_Wait(&b.request, MPI_STATUS_IGNORE);
+     }},
+    {"ireduce-scatter",
+     [](Buffers& b) {
+       MPI_Ireduce_scatter_block(b.in.data(), b.out.data(), b.shard, MPI_FLOAT, MPI_SUM,
+                                 MPI_COMM_WORLD, &b.request);
+       MPI_Wait(&b.request, MPI_STATUS_IGNORE);
+     }},
+    {"ialltoall",
+     [](Buffers& b) {
+       MPI_Ialltoall(b.in.data(), b.shard, MPI_FLOAT, b.out.data(), b.shard, MPI_FLOAT,
+                     MPI_COMM_WORLD, &b.request);
+       MPI_Wait(&b.request, MPI_STATUS_IGNORE);
+     },
+     true},
 };
 
 const Named* find(const char* name) {

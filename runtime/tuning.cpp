@@ -95,8 +95,7 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
   ChooseOptions choose = wanted.choose;
   LinkTable measured;
   if (choose.links == nullptr && wanted.measure && !goes_without_messages(*bootstrap, options)) {
-    measured = measure_links(*bootstrap, topology,
-                             {.transport = options.transport, .timeout = options.timeout});
+    measured = measure_links(*bootstrap, topology, measure_options(options));
     choose.links = &measured;
   }
   const RemainingNetwork network(topology);

@@ -15,18 +15,11 @@ namespace {
 constexpr std::uint64_t kSmall = std::uint64_t{4} << 10;
 constexpr std::uint64_t kLarge = std::uint64_t{64} << 20;
 
-double seconds_of(const Topology& topology, std::string_view algorithm, Collective collective,
-                  nic::Model model, std::uint64_t bytes) {
-  const Schedule schedule = make_schedule(told(algorithm, bytes, Time{}), topology, collective);
-  return nic::simulate(schedule, topology, bytes, interface_for(topology), {.model = model})
-      .seconds();
-}
-
 Affine cost_of(const Topology& topology, std::string_view algorithm, Collective collective,
                nic::Model model) {
   if (topology.num_ranks() == 1) return {};
-  return {seconds_of(topology, algorithm, collective, model, kSmall),
-          seconds_of(topology, algorithm, collective, model, kLarge) / kLarge};
+  return {collective_seconds(topology, algorithm, collective, model, kSmall),
+          collective_seconds(topology, algorithm, collective, model, kLarge) / kLarge};
 }
 
 /// Every rank serves a part of the parameters of its own: all pairs of ranks talk, each way of them
@@ -60,6 +53,14 @@ Affine push_pull_cost(const Topology& topology) {
 
 nic::Parameters interface_for(const Topology& topology) {
   return {.buffer_flits = nic::round_trip_flits(topology, {})};
+}
+
+double collective_seconds(const Topology& topology, std::string_view algorithm,
+                          Collective collective, nic::Model model, std::uint64_t bytes) {
+  if (topology.num_ranks() == 1 || bytes == 0) return 0;
+  const Schedule schedule = make_schedule(told(algorithm, bytes, Time{}), topology, collective);
+  return nic::simulate(schedule, topology, bytes, interface_for(topology), {.model = model})
+      .seconds();
 }
 
 Costs network_costs(const Topology& topology, std::string_view algorithm, nic::Model model,

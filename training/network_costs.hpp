@@ -14,6 +14,10 @@ namespace multitree::training {
 /// Interfaces and routers whose buffers hold what the links carry while credits are on the way.
 nic::Parameters interface_for(const Topology& topology);
 
+/// Seconds of an algorithm's schedule for so many bytes. \throws Error as network_costs()
+double collective_seconds(const Topology& topology, std::string_view algorithm,
+                          Collective collective, nic::Model model, std::uint64_t bytes);
+
 /// Of an algorithm's schedules for the three collectives, by a model of the network: what 4 KiB
 /// take, and for each byte what one of 64 MiB takes. So it is never less than the bound of
 /// `multitree bounds`, and a little too much where both count. \throws Error as make_schedule(),

@@ -40,8 +40,8 @@ constexpr std::array kPolicies{
     Policy{"dear",
            "reduce-scatters beside the backward pass, all-gathers beside the next forward one",
            "DeAR (Zhang et al., ICDCS 2023)",
-           "fusion=25MiB: most bytes of a group, none, or search: as a search finds them; "
-           "barrier=yes: all-gathers after the last "
+           "fusion=25MiB: most bytes of a group, none, tuner: the best of DeAR's ten trials, or "
+           "search: as a search finds them; barrier=yes: all-gathers after the last "
            "reduce-scatter; no: where they fit in; ahead=all: all-gathers issued, or 1",
            run_dear},
     Policy{"fsdp", "parameters in shards: gathered before each pass, gradients scattered",

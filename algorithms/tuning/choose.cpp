@@ -3,6 +3,8 @@
 /// From the name of an algorithm to what is run.
 #include "algorithms/tuning/choose.hpp"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <optional>
 #include <string>
@@ -53,6 +55,10 @@ std::vector<std::string> specs_worth_making(const Topology& topology, Collective
   if (at_once && !topology.has_switches() && topology.is_symmetric()) {
     specs.emplace_back("allreduce-optimal?form=trees");
     specs.emplace_back("allreduce-optimal?trees=1");
+    // Of whole vectors, or nearly: the fewest messages, and made in moments.
+    for (const int trees : {1, 2, 4}) {
+      specs.push_back(fmt::format("allreduce-optimal?trees={}&segments=1", trees));
+    }
   } else if (ranks > kRanksForAll) {
     specs.emplace_back("forest");
   }

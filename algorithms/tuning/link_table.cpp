@@ -13,11 +13,14 @@
 #include "algorithms/schemas.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/json_document.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree {
 namespace {
 
 constexpr Time kLongest{1'000'000'000'000};
+/// Of most calls; it matters only where a vector has fewer elements than there are chunks.
+constexpr std::uint32_t kElementBytes = 4;
 
 std::string quoted(const std::string& text) { return nlohmann::json(text).dump(); }
 
@@ -44,6 +47,10 @@ Bandwidth parse_rate(const JsonValue& value) {
   return quantity(value, [](const std::string& text) { return parse_bandwidth(text); });
 }
 
+std::uint64_t parse_size(const JsonValue& value) {
+  return quantity(value, [](const std::string& text) { return parse_bytes(text); });
+}
+
 /// A node is on one host.
 std::vector<LinkTable::Host> parse_hosts(const JsonValue& list) {
   std::vector<LinkTable::Host> hosts;
@@ -52,7 +59,8 @@ std::vector<LinkTable::Host> parse_hosts(const JsonValue& list) {
     const JsonValue entry = list.at(i);
     entry.check_keys({"nodes", "message", "bandwidth"});
     const JsonValue nodes = entry.at("nodes");
-    LinkTable::Host host{{}, parse_latency(entry.at("message")), parse_rate(entry.at("bandwidth"))};
+    LinkTable::Host host{{}, parse_latency(entry.at("message"))};
+    if (entry.has("bandwidth")) host.bandwidth = parse_rate(entry.at("bandwidth"));
     for (std::size_t n = 0; n < nodes.size(); ++n) {
       host.nodes.push_back(nodes.at(n).string());
       if (known.insert(host.nodes.back()).second) continue;
@@ -94,6 +102,10 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
     if (node.rank) ranks.emplace(node.name, *node.rank);
   }
   CostModel model{table.message_overhead};
+  model.segment_bytes = table.segment_bytes;
+  model.burst_bytes = table.burst_bytes;
+  model.pooled = true;
+  model.element_bytes = kElementBytes;
   for (const LinkTable::Host& host : table.hosts) {
     SharedHost shared{{}, host.message, host.bandwidth};
     for (const std::string& node : host.nodes) {
@@ -119,18 +131,26 @@ std::string write_link_table_json(const LinkTable& table) {
   fmt::format_to(to, "]");
   for (std::size_t i = 0; i < table.hosts.size(); ++i) {
     const LinkTable::Host& host = table.hosts[i];
-    fmt::format_to(to, "{}{{\"nodes\":{},\"message\":\"{}\",\"bandwidth\":\"{}\"}}",
-                   i == 0 ? ",\n\"hosts\":[\n" : ",\n", nlohmann::json(host.nodes).dump(),
-                   to_string(host.message), to_string(host.bandwidth));
+    fmt::format_to(to, "{}{{\"nodes\":{},\"message\":\"{}\"", i == 0 ? ",\n\"hosts\":[\n" : ",\n",
+                   nlohmann::json(host.nodes).dump(), to_string(host.message));
+    if (host.bandwidth.bytes_per_second != 0) {
+      fmt::format_to(to, ",\"bandwidth\":\"{}\"", to_string(host.bandwidth));
+    }
+    fmt::format_to(to, "}}");
   }
-  fmt::format_to(to, "{}\n}}\n", table.hosts.empty() ? "" : "]");
+  fmt::format_to(to, "{}", table.hosts.empty() ? "" : "]");
+  for (const auto& [key, bytes] :
+       {std::pair("segment", table.segment_bytes), std::pair("burst", table.burst_bytes)}) {
+    if (bytes != 0) fmt::format_to(to, ",\n\"{}\":\"{}\"", key, format_bytes(bytes));
+  }
+  fmt::format_to(to, "\n}}\n");
   return fmt::to_string(out);
 }
 
 LinkTable parse_link_table_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  root.check_keys({"schema", "topology", "message_overhead", "links", "hosts"});
+  root.check_keys({"schema", "topology", "message_overhead", "links", "hosts", "segment", "burst"});
   root.check_schema({kLinkTableSchema.name});
   LinkTable table;
   table.topology = root.at("topology").string();
@@ -143,6 +163,8 @@ LinkTable parse_link_table_json(std::string_view text, const std::string& file) 
                            parse_latency(link.at("latency")), parse_rate(link.at("bandwidth"))});
   }
   if (root.has("hosts")) table.hosts = parse_hosts(root.at("hosts"));
+  if (root.has("segment")) table.segment_bytes = parse_size(root.at("segment"));
+  if (root.has("burst")) table.burst_bytes = parse_size(root.at("burst"));
   return table;
 }
 

@@ -20,17 +20,19 @@ struct LinkTable {
     Bandwidth bandwidth;  ///< of each, where several are parallel
     bool operator==(const Entry&) const = default;
   };
-  /// Nodes whose ranks share processors and memory (SharedHost).
+  /// Nodes whose ranks share processors, and memory where there is a bandwidth (SharedHost).
   struct Host {
     std::vector<std::string> nodes;
     Time message;
-    Bandwidth bandwidth;
+    Bandwidth bandwidth{};
     bool operator==(const Host&) const = default;
   };
   std::string topology;   ///< that it was made for; for people
   Time message_overhead;  ///< CostModel::message_overhead
   std::vector<Entry> links;
   std::vector<Host> hosts = {};
+  std::uint64_t segment_bytes = 0;  ///< CostModel::segment_bytes
+  std::uint64_t burst_bytes = 0;    ///< CostModel::burst_bytes
   bool operator==(const LinkTable&) const = default;
 };
 
@@ -39,7 +41,8 @@ struct LinkTable {
 /// \throws Error(InvalidInput) naming a link that the table lacks, or a latency above 1s.
 Topology with_times(const Topology& topology, const LinkTable& table);
 
-/// What its messages cost beyond links; nodes that the network lacks do not count.
+/// What its messages cost beyond links, for elements of 4 bytes and parallel links that are one;
+/// nodes that the network lacks do not count.
 CostModel cost_model(const Topology& topology, const LinkTable& table);
 
 /// Canonical, byte-stable; a link or host is one line.

@@ -44,6 +44,7 @@ std::vector<Reason> reasons(const TuneResult& result, const Topology& topology,
   const Topology& priced = options.priced == nullptr ? topology : *options.priced;
   CostModel links_only = options.cost;
   links_only.message_overhead = {};
+  links_only.hosts.clear();
   std::vector<Reason> all;
   for (std::size_t i = 0; i < result.sizes.size(); ++i) {
     Reason reason;

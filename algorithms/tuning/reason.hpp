@@ -23,7 +23,8 @@ struct Reason {
   std::optional<std::size_t> next;
   Time next_time{};
   /// Parts of `time`, which add up to 1: what the busiest link takes for its bytes, what messages
-  /// cost their senders beyond that, and the rest: latencies, and waiting for each other.
+  /// cost their senders and the processors that ranks share beyond that, and the rest: latencies,
+  /// and waiting for each other.
   double bytes_part = 0, messages_part = 0, latency_part = 0;
 
   /// The largest part: "bytes", "messages" or "latency".

@@ -62,9 +62,15 @@ std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std:
 }
 
 /// What a message costs in the time of the network that generators see, where the one that counts
-/// has other bandwidths: how many pieces are best depends on what bytes cost beside messages.
+/// has other bandwidths: how many pieces are best depends on what bytes cost beside messages. Where
+/// ranks share processors, a message of each rank takes what all of them take.
 Time message_cost(const Topology& topology, const TuneOptions& options) {
-  if (options.priced == nullptr || topology.num_links() == 0) return options.cost.message_overhead;
+  Time message = options.cost.message_overhead;
+  for (const SharedHost& host : options.cost.hosts) {
+    const auto ranks = static_cast<std::int64_t>(host.ranks.size());
+    message = std::max(message, Time{host.message.picoseconds * ranks});
+  }
+  if (options.priced == nullptr || topology.num_links() == 0) return message;
   double declared = 0, priced = 0;
   for (const Link& link : topology.links()) {
     declared += static_cast<double>(link.bandwidth.bytes_per_second);
@@ -72,7 +78,7 @@ Time message_cost(const Topology& topology, const TuneOptions& options) {
   for (const Link& link : options.priced->links()) {
     priced += static_cast<double>(link.bandwidth.bytes_per_second);
   }
-  const double nanoseconds = options.cost.message_overhead.seconds() * 1e9 * priced / declared;
+  const double nanoseconds = message.seconds() * 1e9 * priced / declared;
   return {std::llround(nanoseconds) * 1000};
 }
 

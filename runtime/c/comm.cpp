@@ -134,6 +134,10 @@ void Comm::adopt(const Joined& joined, std::unique_ptr<Communicator> communicato
                  CommPlans plans) {
   const Turn turn(*this);
   bootstrap_ = joined.job;
+  if (!joined.name.empty()) {
+    household_ = Household::of(joined.name);
+    household_->enter();
+  }
   plans_ = std::move(plans);
   communicator_ = std::move(communicator);
   if (joined.arrived) joined.arrived();
@@ -304,7 +308,17 @@ void Comm::barrier() {
   run([&] { communicator_->barrier(); });
 }
 
+void Comm::finish() {
+  check_alive();
+  wait_for_all(Which::All);
+}
+
 void Comm::finalize() {
+  const auto household = part_from_household();
+  return household == nullptr ? close() : household->finalize(*this);
+}
+
+void Comm::close() {
   if (finalized_ && result_ == mtSuccess) return;
   barrier();
   const Turn turn(*this);
@@ -313,16 +327,31 @@ void Comm::finalize() {
   finalized_ = true;
 }
 
+std::shared_ptr<Household> Comm::part_from_household() {
+  const Turn turn(*this);
+  return std::exchange(household_, nullptr);
+}
+
+void Comm::leave(const std::shared_ptr<Comm>& self) {
+  settle();
+  if (const auto household = part_from_household()) return household->leave(self);
+  // A failed one is dropped as it is; its failure was reported when it happened.
+  if (stands()) close();
+}
+
 void Comm::abort(const std::string& reason) {
   // In this order: what the cancellation breaks must find the cause noted down.
   fail(mtAborted, reason);
   cancellation().request();
   settle();
-  const Turn turn(*this);
-  drop_jobs();
-  communicator_.reset();
-  if (bootstrap_ != nullptr) bootstrap_->report_failure(reason);
-  bootstrap_.reset();
+  {
+    const Turn turn(*this);
+    drop_jobs();
+    communicator_.reset();
+    if (bootstrap_ != nullptr) bootstrap_->report_failure(reason);
+    bootstrap_.reset();
+  }
+  if (const auto household = part_from_household()) household->vanish(reason);
 }
 
 }  // namespace multitree::runtime::c

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/c/household_internal.hpp"
+#include "runtime/c/registrations_internal.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
@@ -58,6 +60,8 @@ struct Job {
 /// The job that a communicator is to be made of.
 struct Joined {
   std::shared_ptr<Bootstrap> job;
+  /// What its ranks know it by; empty where this process has no other of them.
+  std::string name = {};
   std::optional<RemainingNetwork> network = {};  ///< of the one that it shrank from
   std::vector<DeadLink> dead_links = {};         ///< between its ranks
   std::function<void()> arrived = {};            ///< called once the communicator stands
@@ -108,6 +112,8 @@ class Comm {
     const mtResult_t result = result_;
     return result == mtSuccess && finalizing_ ? mtInProgress : result;
   }
+  /// It is neither failed nor finalized.
+  [[nodiscard]] bool stands() const { return result_ == mtSuccess && !finalized_; }
   /// The words of the failure.
   [[nodiscard]] std::string words() const;
   [[nodiscard]] Cause cause() const;
@@ -151,7 +157,19 @@ class Comm {
   void* allocate(std::size_t bytes);
   /// \throws Failure(mtInvalidArgument) if it is none of these.
   void free(void* memory);
+  /// Registers a buffer of this rank. \throws Failure
+  void* enroll(const void* buffer, std::size_t bytes);
+  /// Forgets it. \throws Failure(mtInvalidArgument) if it is none of these.
+  void strike(const void* handle);
+  /// Waits for all that is outstanding. \throws Error, Failure
+  void finish();
+  /// Collective: waits for all ranks and lets go of the job. \throws Error, Failure
   void finalize();
+  /// The same where it is neither failed nor finalized; while this process has others of the job,
+  /// these wait in its place. \throws Error, Failure; it is gone all the same.
+  void leave(const std::shared_ptr<Comm>& self);
+  /// finalize(), whatever becomes of others of this process.
+  void close();
   /// finalize(), in the background; result() is mtInProgress until it ends.
   void finalize_in_background();
   /// From any thread: tells the other ranks and drops everything. Never waits for them.
@@ -185,6 +203,8 @@ class Comm {
   /// Under the mutex: the first failure is kept, everything outstanding fails with it.
   void fail(mtResult_t result, const std::string& words);
   void drop_jobs();
+  /// That of its job, once: this rank is no longer to be counted there.
+  std::shared_ptr<Household> part_from_household();
   /// Runs what may fail for good, as that. \throws what it throws.
   template <typename Body>
   void run(const Body& body);
@@ -202,12 +222,15 @@ class Comm {
   std::vector<DeadLink> dead_links_;
   Cancellation cancellation_;
 
+  Registrations registrations_;
+
   std::mutex background_mutex_;
   std::thread background_;
 
   std::mutex mutex_;                     ///< guards what follows
   std::atomic<int> threads_waiting_{0};  ///< for the mutex
   std::shared_ptr<Bootstrap> bootstrap_;
+  std::shared_ptr<Household> household_;  ///< null: none, or it has been left
   std::optional<CommPlans> plans_;
   std::unique_ptr<Communicator> communicator_;
   std::vector<std::shared_ptr<Job>> outstanding_;

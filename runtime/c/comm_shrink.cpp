@@ -63,6 +63,8 @@ Joined Comm::shrink(const ShrinkWish& wish, Deadline deadline) {
   // Those that were dead when this communicator was made are known to its network.
   const auto known = wish.around_links ? numbered(dead_links()) : survivors_->dead_links();
   return {.job = bootstrap_,
+          // Of one job only one other is made; this process may have several of its ranks.
+          .name = household_ == nullptr ? std::string() : household_->job() + '/',
           .network = remaining_network(survivors_->without_links(known)),
           .dead_links = shrunk.dead_links,
           .arrived = [this] { hand_over(); }};

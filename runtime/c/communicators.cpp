@@ -47,6 +47,9 @@ mtResult_t make(mtComm_t* handle, const std::shared_ptr<Comm>& comm, const Comm:
   return mtSuccess;
 }
 
+/// What the ranks of the job of this id know it by.
+std::string name_of(const UniqueId& id) { return {id.begin(), id.end()}; }
+
 mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
                      const mtConfig_t* config) {
   return guarded([&] {
@@ -62,8 +65,9 @@ mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
     static_assert(sizeof bytes == sizeof id);
     std::memcpy(bytes.data(), id.internal, sizeof id);
     const auto join = [bytes, rank, nranks](const BootstrapOptions& options) {
-      return Joined{share(join_by_id(bytes, Seat{static_cast<std::uint32_t>(rank)},
-                                     static_cast<std::uint32_t>(nranks), options))};
+      return Joined{.job = share(join_by_id(bytes, Seat{static_cast<std::uint32_t>(rank)},
+                                            static_cast<std::uint32_t>(nranks), options)),
+                    .name = name_of(bytes)};
     };
     return make(comm, std::make_shared<Comm>(read_config(config)), join);
   });
@@ -92,12 +96,6 @@ Settings without_network(Settings settings) {
   if (!settings.plan_file.empty()) settings.algorithm = "auto";
   settings.plan_file.clear();
   return settings;
-}
-
-void destroy(const std::shared_ptr<Comm>& comm) {
-  comm->settle();
-  if (comm->result() == mtSuccess) comm->finalize();
-  // A failed one is dropped as it is; its failure was reported when it happened.
 }
 
 }  // namespace
@@ -131,7 +129,7 @@ mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* config) {
     require(comm, "comm");
     *comm = nullptr;
     const auto join = [](const multitree::runtime::BootstrapOptions& options) {
-      return Joined{share(multitree::runtime::make_bootstrap(options))};
+      return Joined{.job = share(multitree::runtime::make_bootstrap(options))};
     };
     return make(comm, std::make_shared<Comm>(read_config(config)), join);
   });
@@ -179,8 +177,9 @@ mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
       *part = old->split(color, key, deadline);
     };
     const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
-      return Joined{share(
-          multitree::runtime::join_by_id((*part)->id, (*part)->seat, (*part)->size, options))};
+      return Joined{.job = share(multitree::runtime::join_by_id((*part)->id, (*part)->seat,
+                                                                (*part)->size, options)),
+                    .name = name_of((*part)->id)};
     };
     const auto made = std::make_shared<Comm>(std::move(settings));
     const bool left_out = color == MT_SPLIT_NOCOLOR;
@@ -218,9 +217,9 @@ mtResult_t mtCommDestroy(mtComm_t comm) {
   return guarded([&] {
     const std::shared_ptr<Comm> found = delist(comm, false);
     if (Group::of_this_thread().open()) {
-      Group::of_this_thread().add(found.get(), [found] { destroy(found); });
+      Group::of_this_thread().add(found.get(), [found] { found->leave(found); });
     } else {
-      destroy(found);
+      found->leave(found);
     }
   });
 }

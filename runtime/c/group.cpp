@@ -11,10 +11,9 @@
 #include "runtime/c/together_internal.hpp"
 
 namespace multitree::runtime::c {
-namespace {
 
-/// Each in a thread of its own, as they may wait for each other.
 void run_together(const std::vector<std::function<void()>>& work, FirstError& error) {
+  if (work.empty()) return;
   if (work.size() == 1) return error.run(work.front());
   std::vector<std::exception_ptr> errors(work.size());
   std::vector<std::thread> threads;
@@ -32,6 +31,8 @@ void run_together(const std::vector<std::function<void()>>& work, FirstError& er
     if (one) error.keep(std::move(one));
   }
 }
+
+namespace {
 
 void start_one(const std::shared_ptr<Job>& job) {
   try {
@@ -126,7 +127,7 @@ void Group::end() {
       }
     });
   }
-  if (!error && !connecting.empty()) run_together(connecting, error);
+  if (!error) run_together(connecting, error);
   start(entries, comms, error);
   const auto running = [&](const Comm* comm) {
     return std::ranges::any_of(entries, [&](const Entry& entry) {
@@ -146,7 +147,7 @@ void Group::end() {
       return failed;
     });
   }
-  if (!work.empty()) run_together(by_communicator(work), error);
+  run_together(by_communicator(work), error);
   error.rethrow();
 }
 

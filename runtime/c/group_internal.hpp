@@ -35,6 +35,9 @@ class FirstError {
   std::exception_ptr error_;
 };
 
+/// Runs each in a thread of its own, as they may wait for each other.
+void run_together(const std::vector<std::function<void()>>& work, FirstError& error);
+
 /// Of one thread.
 class Group {
  public:

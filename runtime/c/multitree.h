@@ -138,9 +138,9 @@ typedef struct {
    */
   int devices;
   /** What links take, for algorithm "auto": "declared" (default), as the topology says; "measured",
-   * by messages between neighbours when the communicator is made (about 50 ms); or a file of
-   * `multitree run --save-tuning`. NULL: the environment variable MULTITREE_TUNING. Of no
-   * effect where the ranks go without messages. */
+   * by messages between neighbours when the communicator is made (about 50 ms); "cached", as
+   * measured the first time on these hosts; or a file of `multitree run --save-tuning`. NULL: the
+   * environment variable MULTITREE_TUNING. Of no effect where the ranks go without messages. */
   const char* tuning;
   /** Who moves non-blocking calls on host memory while the program does something else: "on"
    * (default), a thread of the communicator, started with the first of them; the number of a core
@@ -191,9 +191,9 @@ MT_API mtResult_t mtCommInitFromEnvironment(mtComm_t* comm, const mtConfig_t* co
  * and closes the connections. Afterwards only mtCommDestroy(), mtCommCount() and mtCommUserRank().
  * Errors: as a collective. */
 MT_API mtResult_t mtCommFinalize(mtComm_t comm);
-/** Frees a communicator. Where it is neither finalized nor failed, finalizes it first: then
- * collective and blocking. The handle is freed in any case. Requests stay to be freed.
- * Errors: mtInvalidArgument, those of mtCommFinalize(). */
+/** Frees a communicator, failed or not. Completes what it has outstanding; the last rank of its job
+ * that this process destroys then finalizes all of them, so that one thread may destroy several.
+ * Requests stay to be freed. Errors: mtInvalidArgument, those of mtCommFinalize(), for all. */
 MT_API mtResult_t mtCommDestroy(mtComm_t comm);
 /** Thread-safe, meant for another thread than the one that is blocked. Frees a communicator without
  * waiting for anybody: calls that are blocked on it return mtAborted, as does every later call with

@@ -26,6 +26,19 @@ MT_API mtResult_t mtMemAlloc(void** pointer, size_t bytes, mtComm_t comm);
  */
 MT_API mtResult_t mtMemFree(void* pointer, mtComm_t comm);
 
+/** Says that collectives of `comm` will use `size` bytes from `buffer` again and again. Not
+ * collective; ranks may register as they please, the same memory more than once, and any memory may
+ * be used without. Of host memory whole huge pages (2 MiB) are made where the kernel has them, as
+ * ranks of a host read large vectors where they lie; no byte changes. Memory of a device is
+ * accepted, and needs no preparation. *handle is for mtCommDeregister().
+ * Errors: mtInvalidArgument (NULL; size 0; not memory of this process from end to end), the failure
+ * of the communicator. */
+MT_API mtResult_t mtCommRegister(mtComm_t comm, void* buffer, size_t size, void** handle);
+/** Forgets a buffer, which may then be freed; also of a communicator that has failed.
+ * mtCommDestroy() and mtCommAbort() forget what is left. Errors: mtInvalidArgument (not a handle of
+ * this communicator, or given back already). */
+MT_API mtResult_t mtCommDeregister(mtComm_t comm, void* handle);
+
 #ifdef __cplusplus
 }
 #endif

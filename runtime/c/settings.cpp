@@ -15,6 +15,7 @@
 #include "algorithms/io/io.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
@@ -31,6 +32,7 @@ constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
 constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
 constexpr std::size_t kThirdSize = offsetof(mtConfig_t, progress);
 constexpr const char* kTuningVariable = "MULTITREE_TUNING";
+constexpr std::string_view kTunings[] = {kDeclared, kMeasured, kCached};
 
 /// In this thread, which has chosen its device; the set-up may run in another.
 void find_device(Settings& settings) {
@@ -142,8 +144,8 @@ CommPlans::CommPlans(Settings settings, std::uint32_t ranks,
                 fmt::format("{}: expected a network of {} ranks, as the communicator, found {}",
                             network.name(), ranks, network.num_ranks()));
   }
-  const bool from_file = settings_.tuning != kDeclared && settings_.tuning != kMeasured;
-  if (chooses() && from_file) read_times();
+  const bool named = std::ranges::count(kTunings, settings_.tuning) != 0;
+  if (chooses() && !named) read_times();
 }
 
 void CommPlans::load(std::uint32_t ranks) {
@@ -169,10 +171,10 @@ void CommPlans::read_times() {
 }
 
 void CommPlans::measure(Bootstrap& job) {
-  if (settings_.tuning != kMeasured || !network_ || !chooses()) return;
-  times_ = measure_links(
-      job, network_->network(),
-      {.transport = settings_.options.transport, .timeout = settings_.options.timeout});
+  const bool kept = settings_.tuning == kCached;
+  if ((!kept && settings_.tuning != kMeasured) || !network_ || !chooses()) return;
+  const auto find = kept ? cached_links : measure_links;
+  times_ = find(job, network_->network(), measure_options(settings_.options));
 }
 
 std::vector<SizedSpec> CommPlans::choice(Collective collective) const {

@@ -21,7 +21,8 @@
 
 namespace multitree::runtime::c {
 
-inline constexpr std::string_view kDeclared = "declared", kMeasured = "measured";
+inline constexpr std::string_view kDeclared = "declared", kMeasured = "measured",
+                                  kCached = "cached";
 
 struct Settings {
   bool blocking = true;
@@ -29,7 +30,7 @@ struct Settings {
   std::string topology;  ///< empty: full:N
   std::string algorithm = "auto";
   std::string plan_file;
-  std::string tuning;  ///< kDeclared, kMeasured or a file: the times that `auto` chooses by
+  std::string tuning;  ///< one of these, or a file: the times that `auto` chooses by
   CommunicatorOptions options;
 
   /// No schedule was asked for: on one host, shared memory may take the place of schedules.

@@ -96,6 +96,28 @@ bool reaches_neighbours(const Gathered& all, Seat self) {
       });
 }
 
+std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
+
+/// Cards, the beat, slips and the inbox of a rank, in whole pages.
+std::uint64_t desk_bytes(std::uint32_t ranks) {
+  const std::uint64_t bytes =
+      (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks)) + sizeof(Inbox);
+  return (bytes + 4095) / 4096 * 4096;
+}
+
+/// A rank's parts of an arena, by itself: on the memory of the socket that it runs on. \returns why
+/// not, if it could not
+std::string reserve_own(Mapping& arena, Seat self, std::uint32_t size) {
+  const std::uint64_t desk = desk_bytes(size), areas = 4 * piece_bytes(size);
+  try {
+    arena.reserve(index(self) * desk, desk);
+    arena.reserve(size * desk + index(self) * areas, areas);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
 /// Collective. Each rank compares itself with rank 0, and looks at its neighbours: nobody looks at
 /// everybody's description. Behind `bytes` of the arena are the processes, by seat.
 Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::string& why_not) {
@@ -106,7 +128,9 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   std::string mine = PeerMemory::describe() + kSeparator;
   if (first_seat) {
     try {
-      meeting.arena = Mapping::create(bytes + sizeof(std::atomic<pid_t>) * bootstrap.size());
+      const std::size_t processes = sizeof(std::atomic<pid_t>) * bootstrap.size();
+      meeting.arena = Mapping::create_unreserved(bytes + processes);
+      meeting.arena->reserve(bytes, processes);
       mine += host + kSeparator + meeting.arena->describe();
     } catch (const Error& error) {
       mine += host + kSeparator;
@@ -124,6 +148,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
     }
   }
   if (meeting.arena != nullptr) {
+    if (bytes != 0) complaint = reserve_own(*meeting.arena, bootstrap.seat(), bootstrap.size());
     auto* const processes = reinterpret_cast<std::atomic<pid_t>*>(meeting.arena->data() + bytes);
     processes[index(bootstrap.seat())] = ::getpid();
   }
@@ -141,7 +166,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   }
   why_not = first_complaint(answers, 1);
   if (!why_not.empty()) return {};
-  if (first_seat) meeting.arena->close_door();
+  meeting.arena->close_door();
   const auto all_say = [&](std::string_view either) {
     return std::ranges::all_of(answers, [&](const std::string& answer) {
       return either.find(answer.front()) != std::string_view::npos;
@@ -150,15 +175,6 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   meeting.reach = all_say("+~");
   meeting.lend = all_say("+");
   return meeting;
-}
-
-std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
-
-/// Cards, the beat, slips and the inbox of a rank, in whole pages.
-std::uint64_t desk_bytes(std::uint32_t ranks) {
-  const std::uint64_t bytes =
-      (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks)) + sizeof(Inbox);
-  return (bytes + 4095) / 4096 * 4096;
 }
 
 }  // namespace
@@ -245,7 +261,7 @@ void* Group::allocate(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline
   }
   const std::string failure = first_complaint(bootstrap.all_gather(complaint, deadline));
   if (!failure.empty()) throw Error(ErrorCode::Io, fmt::format("allocate: {}", failure));
-  allocation.part(self_)->close_door();
+  for (const Seat seat : Seats(size_)) allocation.part(seat)->close_door();
   allocations_.push_back(std::move(allocation));
   return allocations_.back().part(self_)->data();
 }

@@ -75,6 +75,10 @@ std::size_t whole_pages(std::size_t bytes) {
   return (std::clamp<std::size_t>(bytes, 1, most) + page - 1) / page * page;
 }
 
+std::string words_of(std::size_t bytes) {
+  return fmt::format("cannot reserve {} bytes of shared memory", bytes);
+}
+
 /// What the kernel could give now; it would rather kill a process than refuse a reservation.
 std::uint64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
@@ -88,8 +92,14 @@ std::uint64_t available_bytes() {
 }  // namespace
 
 std::shared_ptr<Mapping> Mapping::create(std::size_t bytes) {
+  std::shared_ptr<Mapping> mapping = create_unreserved(bytes);
+  mapping->reserve(0, mapping->bytes());
+  return mapping;
+}
+
+std::shared_ptr<Mapping> Mapping::create_unreserved(std::size_t bytes) {
   const std::size_t all = whole_pages(bytes) + kFrontBytes;
-  const std::string what = fmt::format("cannot reserve {} bytes of shared memory", all);
+  const std::string what = words_of(all);
   if (all > available_bytes()) {
     errno = ENOMEM;
     fail(what);
@@ -101,18 +111,24 @@ std::shared_ptr<Mapping> Mapping::create(std::size_t bytes) {
     ::close(fd);
     fail(what);
   }
-  // Reserved now: a page that is missing later is a signal, not an error.
-  if (const int error = ::posix_fallocate(fd, 0, static_cast<off_t>(all)); error != 0) {
-    ::close(fd);
-    errno = error;
-    fail(what);
-  }
   std::byte* const at = map(all, MAP_SHARED, fd, what);
   std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, all - kFrontBytes, fd));
+  mapping->reserve_file(0, kFrontBytes);
   mapping->token_ = make_token();
   std::memcpy(at, mapping->token_.data(), kTokenBytes);
   Shared::instance().add(mapping->token_, mapping);
   return mapping;
+}
+
+void Mapping::reserve(std::size_t offset, std::size_t bytes) {
+  reserve_file(kFrontBytes + offset, bytes);
+}
+
+void Mapping::reserve_file(std::size_t offset, std::size_t bytes) const {
+  const FileLimitIsAnError limit;
+  errno = ::posix_fallocate(fd_, static_cast<off_t>(offset),
+                            static_cast<off_t>(std::max<std::size_t>(bytes, 1)));
+  if (errno != 0) fail(words_of(bytes));
 }
 
 std::shared_ptr<Mapping> Mapping::create_private(std::size_t bytes) {
@@ -146,8 +162,7 @@ std::shared_ptr<Mapping> Mapping::open(std::string_view description) {
                 fmt::format("{}: expected {} bytes of shared memory there", what, all));
   }
   std::byte* const at = map(all, MAP_SHARED, fd, what);
-  ::close(fd);
-  std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, bytes, -1));
+  std::shared_ptr<Mapping> mapping(new Mapping(at + kFrontBytes, bytes, fd));
   if (std::memcmp(at, token.data(), kTokenBytes) != 0) {
     throw Error(ErrorCode::Io, fmt::format("{}: it is not the memory that was offered", what));
   }
@@ -160,12 +175,11 @@ Mapping::~Mapping() {
 }
 
 std::string Mapping::describe() const {
-  return fmt::format("{} {} {} {}", ::getpid(), fd_, bytes_, token_);
+  return fmt::format("{} {} {} {}", ::getpid(), fd_.load(), bytes_, token_);
 }
 
 void Mapping::close_door() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
+  if (const int fd = fd_.exchange(-1); fd >= 0) ::close(fd);
 }
 
 std::string host_identity() {

@@ -1,184 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Rounds of messages between all neighbours at once.
+/// What rounds of messages between all neighbours take.
 #include "runtime/measure/link_measurement.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <map>
-#include <memory>
+#include <numeric>
 
 #include "runtime/execution/recorder.hpp"
-#include "runtime/host/mapping_internal.hpp"
 #include "runtime/measure/clock_offsets.hpp"
-#include "runtime/messages/transport.hpp"
+#include "runtime/measure/hosts_internal.hpp"
+#include "runtime/measure/rounds_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
+using measuring::find_hosts;
+using measuring::Host;
+using measuring::Kind;
+using measuring::Neighbours;
+using measuring::Rounds;
+using measuring::Span;
+
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
-/// Polls without success before the processor is offered to others, and between two looks for
-/// failures.
-constexpr int kSpins = 16, kPatience = 200;
 
-/// Whom one sends to and receives from.
-struct Neighbours {
-  std::vector<Seat> targets, sources;
-};
+constexpr Kind kKinds[] = {{1, kSmallBytes},
+                           {kBurst, kSmallBytes},
+                           {1, kLargeBytes},
+                           {kMany, kLargeBytes},
+                           {1, kSmallBytes, kChain}};
 
-/// What one rank's messages to another took: from the first send, on its clock, to the last
-/// arrival, on the other's.
-struct Span {
-  std::int64_t begin = std::numeric_limits<std::int64_t>::max();
-  std::int64_t end = std::numeric_limits<std::int64_t>::min();
-  [[nodiscard]] std::int64_t length() const { return end - begin; }
-  void add(const Span& other) {
-    begin = std::min(begin, other.begin);
-    end = std::max(end, other.end);
-  }
-};
-
-/// One message that is under way.
-struct Message {
-  Completion completion;
-  std::vector<std::byte> data;
-  std::int64_t done_at = 0;
-};
-
-/// One rank's part.
-class Exchange {
- public:
-  Exchange(Bootstrap& job, const Topology& topology, const MeasureOptions& options)
-      : job_(job), timeout_(options.timeout) {
-    for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-      if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
-      if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
-    }
-    std::vector<Seat> peers = all_.targets;
-    peers.insert(peers.end(), all_.sources.begin(), all_.sources.end());
-    std::ranges::sort(peers);
-    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
-    transport_ = make_transport(options.transport, job, {peers, options.timeout});
-  }
-
-  [[nodiscard]] const Neighbours& all() const { return all_; }
-
-  /// Collective: `count` messages to each of `who` and from each, at the same time. \returns by
-  /// source
-  std::vector<Span> round(const Neighbours& who, std::uint32_t count, std::size_t bytes) {
-    who_ = who;
-    const std::size_t sources = who.sources.size();
-    std::vector<Message> incoming(sources * count), outgoing(who.targets.size() * count);
-    std::vector<Message> ready(sources), go(who.targets.size());
-    try {
-      // All neighbours first say that they are ready and wait: a rank that came late would note the
-      // arrival of messages late.
-      receive(incoming, kMeasured, bytes);
-      receive(ready, kReady, kSmallBytes);
-      job_.barrier(timeout_);
-      send(go, kReady, kSmallBytes);
-      await(ready, go, &incoming);
-      send(outgoing, kMeasured, bytes);
-      await(incoming, outgoing, nullptr);
-    } catch (const Error&) {
-      transport_->abort();  // while there are still messages that it may touch
-      throw;
-    }
-    std::vector<Span> spans(sources);
-    for (std::size_t i = 0; i < incoming.size(); ++i) {
-      std::int64_t sent = 0;
-      std::memcpy(&sent, incoming[i].data.data(), sizeof sent);
-      spans[i % sources].add({sent, incoming[i].done_at});
-    }
-    return spans;
-  }
-
-  void close() {
-    transport_->drain(timeout_);
-    job_.barrier(timeout_);  // Nobody closes while a peer may still need this end.
-  }
-
- private:
-  static constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
-
-  void receive(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      messages[i].data.resize(bytes);
-      transport_->receive(who_.sources[i % who_.sources.size()], tag, messages[i].data.data(),
-                          bytes, messages[i].completion);
-    }
-  }
-
-  /// Posts messages to all targets in turn. Each carries the time at which the first of them was
-  /// posted.
-  void send(std::vector<Message>& messages, std::uint64_t tag, std::size_t bytes) {
-    for (Message& message : messages) message.data.resize(bytes);
-    const std::int64_t begin = Recorder::now();
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      std::memcpy(messages[i].data.data(), &begin, sizeof begin);
-      transport_->send(who_.targets[i % who_.targets.size()], tag, messages[i].data.data(), bytes,
-                       messages[i].completion);
-    }
-  }
-
-  /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
-  void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
-             std::vector<Message>* others) {
-    std::int64_t moved_at = Recorder::now();
-    for (int idle = 0;; ++idle) {
-      if (transport_->progress()) idle = 0;
-      const std::int64_t now = Recorder::now();
-      if (others != nullptr) all_done(*others, now);
-      const bool received = all_done(incoming, now);
-      if (all_done(outgoing, now) && received) return;
-      if (idle == 0) moved_at = now;
-      if (idle > kSpins) ::sched_yield();
-      if (idle % kPatience != kPatience - 1) continue;
-      if (const auto failure = job_.failure()) {
-        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
-      }
-      if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
-    }
-  }
-
-  bool all_done(std::vector<Message>& messages, std::int64_t now) const {
-    bool all = true;
-    for (Message& message : messages) {
-      if (message.completion.state == Completion::State::Failed) {
-        throw Error(ErrorCode::Transport, fmt::format("rank {}: {} while measuring links",
-                                                      job_.seat(), message.completion.error));
-      }
-      const bool done = message.completion.state == Completion::State::Done;
-      if (done && message.done_at == 0) message.done_at = now;
-      all &= done;
-    }
-    return all;
-  }
-
-  [[noreturn]] void time_out(const std::vector<Message>& incoming) const {
-    for (std::size_t i = 0; i < incoming.size(); ++i) {
-      if (incoming[i].done_at != 0) continue;
-      throw Error(
-          ErrorCode::Timeout,
-          fmt::format("rank {}: measuring links: no message from rank {} within {} ms", job_.seat(),
-                      who_.sources[i % who_.sources.size()], timeout_.count()));
-    }
-    throw Error(ErrorCode::Timeout,
-                fmt::format("rank {}: measuring links: messages were not sent within {} ms",
-                            job_.seat(), timeout_.count()));
-  }
-
-  Bootstrap& job_;
-  Deadline timeout_;
-  Neighbours all_, who_;  // who_: of the round under way
-  std::unique_ptr<Transport> transport_;
-};
+constexpr std::size_t kSingles = 16;
+constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
 
 std::int64_t median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -186,19 +43,10 @@ std::int64_t median(std::vector<std::int64_t> values) {
   return *middle;
 }
 
-/// The kinds of a round: what is sent to each neighbour.
-struct Kind {
-  std::uint32_t count;
-  std::size_t bytes;
-};
-constexpr Kind kKinds[] = {
-    {1, kSmallBytes}, {kBurst, kSmallBytes}, {1, kLargeBytes}, {2, kLargeBytes}};
-
 using ByKind = std::array<std::int64_t, std::size(kKinds)>;
 
-/// Rounds of each kind for all ranks, so that each takes about its part of the budget. `round_ns`:
-/// what one took here.
-ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
+/// The longest that any rank took for a round.
+ByKind longest_of(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& options) {
   ByKind longest{};
   const std::string blob(reinterpret_cast<const char*>(round_ns.data()), sizeof round_ns);
   for (const std::string& other : job.all_gather(blob, options.timeout)) {
@@ -206,6 +54,11 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
     std::memcpy(theirs.data(), other.data(), std::min(other.size(), sizeof theirs));
     for (std::size_t k = 0; k < longest.size(); ++k) longest[k] = std::max(longest[k], theirs[k]);
   }
+  return longest;
+}
+
+/// Rounds of each kind for all ranks, so that each takes about its part of the budget.
+ByKind rounds_for(const ByKind& longest, const MeasureOptions& options) {
   const std::int64_t budget =
       std::chrono::nanoseconds(options.budget).count() / static_cast<std::int64_t>(longest.size());
   ByKind rounds{};
@@ -216,47 +69,50 @@ ByKind rounds_for(Bootstrap& job, const ByKind& round_ns, const MeasureOptions& 
   return rounds;
 }
 
-/// Who shares this rank's host, and which of them measure alone: the same at every rank.
-struct Host {
-  std::vector<Rank> ranks;
-  std::vector<MeasuredPair> pairs;  ///< between them
-};
-
-/// Those with two ranks or more that measure each other.
-std::vector<Host> find_hosts(Bootstrap& job, const Topology& topology, Deadline timeout) {
-  const Gathered names = job.all_gather(host::host_identity(), timeout);
-  const auto host_of = [&](Rank rank) -> const std::string& { return names[index(seat_of(rank))]; };
-  std::map<std::string, Host> by_name;
-  for (const Seat seat : Seats(job.size()))
-    by_name[names[index(seat)]].ranks.push_back(rank_at(seat));
-  for (const MeasuredPair& pair : pairs_to_measure(topology)) {
-    if (host_of(pair.src) == host_of(pair.dst)) by_name[host_of(pair.src)].pairs.push_back(pair);
-  }
-  std::vector<Host> hosts;
-  for (auto& [name, host] : by_name) {
-    if (!host.pairs.empty()) hosts.push_back(std::move(host));
-  }
-  std::ranges::sort(hosts, {}, &Host::ranks);
-  return hosts;
-}
-
 /// One rank's measurements.
 struct Measured {
-  std::vector<PairTimes> pairs;     ///< by source
-  std::vector<Span> spans;          ///< of messages of its host; kind by kind, a round each
-  std::vector<std::int64_t> alone;  ///< by kind; empty if its pair is not the one of its host
-  ByKind rounds{};                  ///< as at every rank
+  std::vector<PairTimes> pairs;      ///< by source
+  std::vector<Span> spans;           ///< of messages of its host; kind by kind, a round each
+  std::vector<std::int64_t> alone;   ///< by kind; empty if its pair is not the one of its host
+  std::vector<std::int64_t> single;  ///< single_messages() that came here
+  ByKind rounds{};                   ///< as at every rank
 };
 
-PairTimes pair_times(MeasuredPair pair, const ByKind& times) {
-  return {pair, times[0], times[1], times[2], times[3]};
+PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
+  return {pair, times[0], times[1], times[2], times[3], rested};
 }
 
-HostTimes::Round round_of(const ByKind& times) { return {times[0], times[1], times[2], times[3]}; }
+HostTimes::Round round_of(const ByKind& times) {
+  return {times[0], times[1], times[2], times[3], times[4]};
+}
 
-Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& hosts,
+/// One message at a time, from pair to pair of a host, while its other ranks wait for messages:
+/// some are scheduled on the receiver's processor, some are not. Only where ranks have no other way
+/// to each other. \returns how long those took that came here
+std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self, const std::vector<Host>& hosts,
+                                          std::chrono::nanoseconds round) {
+  std::vector<std::int64_t> lengths;
+  if (std::ranges::all_of(hosts, &Host::memory)) return lengths;
+  for (std::size_t i = 0; i < kSingles; ++i) {
+    Neighbours who;
+    for (const Host& host : hosts) {
+      const MeasuredPair& pair = host.pairs[i * host.pairs.size() / kSingles];
+      if (pair.src == self) who.targets = {seat_of(pair.dst)};
+      if (pair.dst == self) who.sources = {seat_of(pair.src)};
+    }
+    if (who.all().empty()) {
+      rounds.watch(round);
+      continue;
+    }
+    const std::vector<Span> came = rounds.round(who, kKinds[kSmall]);
+    if (!came.empty()) lengths.push_back(came.front().length());
+  }
+  return lengths;
+}
+
+Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
                  const MeasureOptions& options) {
-  const Neighbours& all = exchange.all();
+  const Neighbours& all = rounds.all();
   Neighbours alone;
   const Rank self = rank_at(job.seat());
   std::vector<Rank> mates;
@@ -267,21 +123,24 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
     if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
   // The first of each kind connects, the second shows how long one takes.
-  for (const Kind& kind : kKinds) exchange.round(all, kind.count, kind.bytes);
+  for (const Kind& kind : kKinds) rounds.round(all, kind);
   ByKind round_ns{};
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     const std::int64_t begin = Recorder::now();
-    exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+    rounds.round(all, kKinds[k]);
     round_ns[k] = Recorder::now() - begin;
   }
   Measured mine;
-  mine.rounds = rounds_for(job, round_ns, options);
+  const ByKind longest = longest_of(job, round_ns, options);
+  mine.rounds = rounds_for(longest, options);
+  mine.single = single_messages(rounds, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
   std::vector<ByKind> times(all.sources.size());
+  std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
     std::vector<std::int64_t> by_itself;
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
-      const std::vector<Span> round = exchange.round(all, kKinds[k].count, kKinds[k].bytes);
+      const std::vector<Span> round = rounds.round(all, kKinds[k]);
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
@@ -289,14 +148,17 @@ Measured measure(Exchange& exchange, Bootstrap& job, const std::vector<Host>& ho
       }
     }
     for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
-      const std::vector<Span> round = exchange.round(alone, kKinds[k].count, kKinds[k].bytes);
+      const std::vector<Span> round = rounds.round(alone, kKinds[k]);
       if (!round.empty()) by_itself.push_back(round.front().length());
     }
-    for (std::size_t s = 0; s < times.size(); ++s) times[s][k] = median(by_source[s]);
+    for (std::size_t s = 0; s < times.size(); ++s) {
+      times[s][k] = median(by_source[s]);
+      if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
+    }
     if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
-    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s]));
+    mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
   }
   return mine;
 }
@@ -324,7 +186,8 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
       times.small -= ahead;
       times.burst -= ahead;
       times.large -= ahead;
-      times.two -= ahead;
+      times.many -= ahead;
+      times.rested -= ahead;
       all.push_back(times);
     }
   }
@@ -332,11 +195,22 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
   return all;
 }
 
+/// The mean of all but the longest quarter, which waited for others' work; 0 of none.
+std::int64_t usual(std::vector<std::int64_t> lengths) {
+  std::ranges::sort(lengths);
+  const std::size_t kept = lengths.size() - lengths.size() / 4;
+  if (kept == 0) return 0;
+  return std::accumulate(lengths.begin(), lengths.begin() + static_cast<std::ptrdiff_t>(kept),
+                         std::int64_t{0}) /
+         static_cast<std::int64_t>(kept);
+}
+
 /// Ranks of one host have one clock.
 std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host>& hosts,
                                     Bootstrap& job, Deadline timeout) {
   const auto spans = exchange_all(mine.spans, job, timeout);
   const auto alone = exchange_all(mine.alone, job, timeout);
+  const auto single = exchange_all(mine.single, job, timeout);
   std::vector<HostTimes> all;
   for (const Host& host : hosts) {
     ByKind together{}, by_itself{};
@@ -354,8 +228,13 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
       together[k] = median(std::move(lengths));
       first += static_cast<std::size_t>(mine.rounds[k]);
     }
-    all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), round_of(together),
-                   round_of(by_itself)});
+    std::vector<std::int64_t> singles;
+    for (const Rank rank : host.ranks) {
+      const std::vector<std::int64_t>& came = single[index(seat_of(rank))];
+      singles.insert(singles.end(), came.begin(), came.end());
+    }
+    all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), host.memory,
+                   round_of(together), round_of(by_itself), usual(std::move(singles))});
   }
   return all;
 }
@@ -371,13 +250,19 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
   }
   if (bootstrap.size() == 1) return table_of(topology, {});
   const auto offsets = clock_offsets(bootstrap, options.timeout);
-  Exchange exchange(bootstrap, topology, options);
+  Rounds rounds(bootstrap, topology, options);
   try {
     const auto hosts = find_hosts(bootstrap, topology, options.timeout);
-    const Measured mine = measure(exchange, bootstrap, hosts, options);
-    exchange.close();
-    return table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
-                    gather_hosts(mine, hosts, bootstrap, options.timeout));
+    const Measured mine = measure(rounds, bootstrap, hosts, options);
+    const std::uint64_t segment = std::min(options.segment_bytes, rounds.segment_bytes());
+    rounds.close();
+    LinkTable table = table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
+                               gather_hosts(mine, hosts, bootstrap, options.timeout));
+    table.segment_bytes = segment;
+    for (const auto& theirs : exchange_all<std::uint64_t>({segment}, bootstrap, options.timeout)) {
+      table.segment_bytes = std::min(table.segment_bytes, theirs.at(0));
+    }
+    return table;
   } catch (const Error& error) {
     bootstrap.report_failure(error.what());
     throw;

@@ -9,24 +9,33 @@
 #include <vector>
 
 #include "algorithms/tuning/link_table.hpp"
+#include "runtime/communicator.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::runtime {
 
 struct MeasureOptions {
-  std::string transport = "ucx";         ///< a name of transports()
-  Deadline timeout{30'000};              ///< longest wait without any progress
-  std::chrono::milliseconds budget{20};  ///< to be spent about, where three rounds take no longer
+  std::string transport = "ucx";           ///< a name of transports()
+  Deadline timeout{30'000};                ///< longest wait without any progress
+  std::chrono::milliseconds budget{20};    ///< to be spent about, where three rounds take no longer
+  std::size_t segment_bytes = 256 * 1024;  ///< CommunicatorOptions::segment_bytes
 };
+
+/// As a communicator with these options would use the links.
+inline MeasureOptions measure_options(const CommunicatorOptions& options) {
+  return {.transport = options.transport,
+          .timeout = options.timeout,
+          .segment_bytes = options.segment_bytes};
+}
 
 /// Collective: all neighbours exchange messages at the same time, as a schedule that uses all links
 /// does, so that what they share (a processor, the memory of one host, an interface) is in the
-/// result. Of ranks that share a host, what all of them get done together, and what two of them do
-/// while the others wait. The same table at every rank. A switch's links are measured between ranks
-/// beside each other on it; links that no two ranks are the ends of are taken to be as much faster
-/// or slower than declared as the others. \throws Error(Transport), Error(Timeout), as
-/// make_transport().
+/// result. Of ranks that share a machine, what all of them get done together, and what two of them
+/// do while the others wait. How the transport cuts messages is in it as well. The same table at
+/// every rank. A switch's links are measured between ranks beside each other on it; links that no
+/// two ranks are the ends of are taken to be as much faster or slower than declared as the others.
+/// \throws Error(Transport), Error(Timeout), as make_transport().
 LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
                         const MeasureOptions& options = {});
 
@@ -43,30 +52,37 @@ std::vector<MeasuredPair> pairs_to_measure(const Topology& topology);
 /// has come, in ns; clocks compared.
 struct PairTimes {
   MeasuredPair pair;
-  std::int64_t small = 0;  ///< one small message to each neighbour
-  std::int64_t burst = 0;  ///< kBurst small ones to each
-  std::int64_t large = 0;  ///< one of kLargeBytes to each
-  std::int64_t two = 0;    ///< two of them: what shapers let through at once has passed by then
+  std::int64_t small = 0;   ///< one small message to each neighbour
+  std::int64_t burst = 0;   ///< kBurst small ones to each
+  std::int64_t large = 0;   ///< one of kLargeBytes to each
+  std::int64_t many = 0;    ///< kMany of them: what shapers let through at once has passed by then
+  std::int64_t rested = 0;  ///< the shortest of `large`: of a link that was idle before; 0: unknown
 };
-inline constexpr std::uint32_t kBurst = 8;
+inline constexpr std::uint32_t kBurst = 8, kMany = 4, kChain = 9;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;
 
 /// Ranks of one host, two at least, and how long their messages to each other take, in ns.
 struct HostTimes {
   /// By what is sent to each neighbour, as in PairTimes.
   struct Round {
-    std::int64_t small = 0, burst = 0, large = 0, two = 0;
+    std::int64_t small = 0, burst = 0, large = 0, many = 0;
+    std::int64_t chain = 0;  ///< as small, kChain times, each after the one before; 0: unknown
   };
   std::vector<Rank> ranks;  ///< ascending
   std::uint32_t pairs = 0;  ///< of pairs_to_measure() between them; not 0
+  bool memory = true;       ///< else they share processors only, and have links between them
   Round all;                ///< from the first message of any of them to the last arrival at any
   Round alone;              ///< the first such pair, from its first send to its last arrival
+  /// A small message between two of them, all others waiting for messages; 0: unknown, as with
+  /// memory.
+  std::int64_t single = 0;
 };
 
 /// What such times mean. A pair that is at most twice as fast or slow as the median is taken to be
 /// as that: schedules are not to be chosen by the noise of a measurement. Pairs within a host have
-/// the bandwidth of one that is alone, and the host has what all of them get together. \pre one for
-/// each of pairs_to_measure(), in that order
+/// the bandwidth of one that is alone, and the host has what all of them get together; where ranks
+/// share processors only, links have their own bandwidth, and the latency of a message that is
+/// alone. \pre one for each of pairs_to_measure(), in that order
 LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,
                    const std::vector<HostTimes>& hosts = {});
 

@@ -15,6 +15,7 @@ namespace {
 constexpr double kMostBandwidth = 1e15;  // bytes a second: no time could be seen
 constexpr double kMostLatency = 1e9;     // ns, the most that a network may have
 constexpr double kAlike = 2;             // times faster or slower
+constexpr double kLeastBurst = 0.25;     // of kLargeBytes
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -103,10 +104,10 @@ double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
   return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
 }
 
-/// Bandwidth of a round in which each of `pairs` sends two large messages. Within a host no shaper
-/// lets a first message through at once, so both count.
+/// Bandwidth of a round in which each of `pairs` sends kMany large messages. Within a host no
+/// shaper lets a first message through at once, so both count.
 double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
-  return bandwidth_of(2 * pairs * static_cast<double>(kLargeBytes), round.two - round.small,
+  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes), round.many - round.small,
                       unseen);
 }
 
@@ -119,6 +120,16 @@ double bandwidth_of(const HostTimes& host) {
 double message_of(const HostTimes::Round& round, double pairs) {
   const double ns = static_cast<double>(round.burst - round.small) / ((kBurst - 1) * pairs);
   return std::clamp(ns, 0.0, kMostLatency);
+}
+
+/// The same where ranks share processors only: of messages that come one at a time, as those of
+/// small collectives do. Each step of a chain takes its messages' time and that of one on its way.
+double message_of(const HostTimes& host) {
+  const double several = message_of(host.all, host.pairs);
+  if (host.memory || host.all.chain == 0) return several;
+  const double step = static_cast<double>(host.all.chain - host.all.small) / (kChain - 1);
+  const double single = (step - static_cast<double>(host.single)) / host.pairs;
+  return std::clamp(single, several, kMostLatency);
 }
 
 /// The host of both ends of a pair; null if there is none.
@@ -158,9 +169,12 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     // On average a message waits for half of those that its sender has for the others, and for half
     // of those that its host has.
     double waits = overhead * (degrees[t.pair.src] + 1) / 2;
-    if (const HostTimes* host = shared.of(t.pair)) {
-      waits = std::max(waits, message_of(host->all, host->pairs) * (host->pairs + 1) / 2);
+    const HostTimes* const host = shared.of(t.pair);
+    if (host != nullptr && !host->memory) {
+      one_way[t.pair] = static_cast<double>(host->single) - overhead;
+      continue;
     }
+    if (host != nullptr) waits = std::max(waits, message_of(*host) * (host->pairs + 1) / 2);
     one_way[t.pair] = static_cast<double>(t.small) - waits;
   }
   PairCosts costs;
@@ -170,12 +184,31 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     const double there = one_way[t.pair];
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
     const HostTimes* host = shared.of(t.pair);
-    const double bandwidth = host == nullptr ? bandwidth_of(static_cast<double>(kLargeBytes),
-                                                            t.two - t.large, kMostBandwidth)
-                                             : bandwidth_of(host->alone, 1, bandwidth_of(*host));
+    const double bandwidth = host == nullptr || !host->memory
+                                 ? bandwidth_of((kMany - 1) * static_cast<double>(kLargeBytes),
+                                                t.many - t.large, kMostBandwidth)
+                                 : bandwidth_of(host->alone, 1, bandwidth_of(*host));
     costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
   }
   return costs;
+}
+
+/// Bytes that links let through at once after a rest, up to kLargeBytes, as half of them do at
+/// least: the part of a large message that takes no time there.
+std::uint64_t burst_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts) {
+  const Hosts shared(hosts);
+  std::vector<double> parts;
+  for (const PairTimes& t : times) {
+    const HostTimes* const host = shared.of(t.pair);
+    if (host != nullptr && host->memory) continue;
+    const double steady = static_cast<double>(t.many - t.large) / (kMany - 1);
+    const bool known = t.rested != 0 && steady > 0;
+    parts.push_back(known ? 1 - static_cast<double>(t.rested - t.small) / steady : 0);
+  }
+  const double part = std::min(median(std::move(parts)), 1.0);
+  // Less may be noise.
+  return part < kLeastBurst ? 0
+                            : static_cast<std::uint64_t>(part * static_cast<double>(kLargeBytes));
 }
 
 Cost median_of(const std::vector<Cost>& costs) {
@@ -275,11 +308,12 @@ LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times
     for (const Rank rank : host.ranks) {
       entry.nodes.push_back(topology.node(topology.node_of(rank)).name);
     }
-    entry.message = {std::llround(message_of(host.all, host.pairs)) * 1000};
+    entry.message = {std::llround(message_of(host)) * 1000};
     const double rate = std::max(bandwidth_of(host), 1.0);
-    entry.bandwidth = {static_cast<std::uint64_t>(std::llround(rate))};
+    if (host.memory) entry.bandwidth = {static_cast<std::uint64_t>(std::llround(rate))};
     table.hosts.push_back(std::move(entry));
   }
+  table.burst_bytes = burst_of(times, hosts);
   return table;
 }
 

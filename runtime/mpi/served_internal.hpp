@@ -22,25 +22,26 @@ struct Function {
 
 /// Served where MULTITREE_MPI_MIN_BYTES is set alone: MPI may be faster.
 inline constexpr std::size_t kOnDemand = SIZE_MAX;
+inline constexpr std::size_t kMebibyte = 1 << 20;
 
 /// Bytes are those of a vector that is reduced or broadcast, else of a rank's shard.
 inline constexpr Function kAllreduce{"MPI_Allreduce", "allreduce", 65'536};
-inline constexpr Function kReduce{"MPI_Reduce", "reduce", kOnDemand};
+inline constexpr Function kReduce{"MPI_Reduce", "reduce", 8 * kMebibyte};
 inline constexpr Function kReduceScatter{"MPI_Reduce_scatter", "reduce_scatter", 65'536};
 /// With counts that differ.
-inline constexpr Function kReduceScatterv{"MPI_Reduce_scatter", "reduce_scatter", kOnDemand};
+inline constexpr Function kReduceScatterv{"MPI_Reduce_scatter", "reduce_scatter", 2 * kMebibyte};
 inline constexpr Function kReduceScatterBlock{"MPI_Reduce_scatter_block", "reduce_scatter", 65'536};
 inline constexpr Function kAllgather{"MPI_Allgather", "allgather", 65'536};
 inline constexpr Function kAllgatherv{"MPI_Allgatherv", "allgatherv", kOnDemand};
 inline constexpr Function kAlltoall{"MPI_Alltoall", "alltoall", kOnDemand};
 inline constexpr Function kIalltoall{"MPI_Ialltoall", "ialltoall", kOnDemand, false};
-inline constexpr Function kBcast{"MPI_Bcast", "bcast", kOnDemand};
+inline constexpr Function kBcast{"MPI_Bcast", "bcast", 8 * kMebibyte};
 inline constexpr Function kGather{"MPI_Gather", "gather", kOnDemand};
-inline constexpr Function kScatter{"MPI_Scatter", "scatter", kOnDemand};
+inline constexpr Function kScatter{"MPI_Scatter", "scatter", 8 * kMebibyte};
 inline constexpr Function kIallreduce{"MPI_Iallreduce", "iallreduce", 65'536, false};
-inline constexpr Function kIreduce{"MPI_Ireduce", "ireduce", kOnDemand, false};
+inline constexpr Function kIreduce{"MPI_Ireduce", "ireduce", 4 * kMebibyte, false};
 inline constexpr Function kIreduceScatterBlock{"MPI_Ireduce_scatter_block", "ireduce_scatter",
-                                               kOnDemand, false};
+                                               4 * kMebibyte, false};
 inline constexpr Function kIallgather{"MPI_Iallgather", "iallgather", kOnDemand, false};
 inline constexpr Function kIbcast{"MPI_Ibcast", "ibcast", kOnDemand, false};
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -46,6 +47,89 @@ TEST(Cost, OfARingIsItsStepsTimesAlphaPlusBeta) {
   EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 8000).picoseconds,
             7 * (1'000'000 + 500'000));
   EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 0).picoseconds, 7 * 500'000);
+}
+
+/// A vector of rank 0 along `hops` links of its own speed each.
+Schedule chain(const Topology& topology, std::uint32_t hops) {
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = topology.num_ranks();
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
+  for (std::uint32_t hop = 0; hop < hops; ++hop) {
+    const LinkId link = link_between(topology, hop, hop + 1);
+    schedule.add(hop, Op::Copy, 0, Rank{hop}, Rank{hop + 1}, {&link, 1});
+  }
+  schedule.canonicalize();
+  return schedule;
+}
+
+TEST(Cost, SegmentsArePassedOnAtOnce) {
+  const Topology topology = make_topology("ring:5?bw=1GB/s&lat=500ns");
+  const Schedule schedule = chain(topology, 4);
+  const auto ns = [&](std::uint64_t bytes, const CostModel& model) {
+    return predict_time(schedule, topology, bytes, model).picoseconds / 1000;
+  };
+  EXPECT_EQ(ns(8000, {}), 4 * (8000 + 500));
+  // Eight segments follow each other: the last is behind the first by seven.
+  EXPECT_EQ(ns(8000, {.segment_bytes = 1000}), (8 + 3) * 1000 + 4 * 500);
+  EXPECT_EQ(ns(1000, {.segment_bytes = 1000}), 4 * (1000 + 500));
+  EXPECT_EQ(ns(0, {.segment_bytes = 1000}), 4 * 500);
+  // Each of them is a message of its sender's.
+  EXPECT_EQ(ns(8000, {.message_overhead = Time{100'000}, .segment_bytes = 1000}),
+            4 * 100 + (8 + 3) * 1000 + 4 * 500);
+  // A slow link holds the others up, wherever it is.
+  const Topology slow = make_topology("ring:5?bw=1GB/s&lat=500ns&slow=1-2:0.5");
+  EXPECT_EQ(predict_time(chain(slow, 4), slow, 8000, {.segment_bytes = 1000}).picoseconds / 1000,
+            1000 + 8 * 2000 + 2 * 1000 + 4 * 500);
+}
+
+TEST(Cost, ABurstTakesNoTimeAndIsNoGift) {
+  const Topology topology = make_topology("ring:5?bw=1GB/s&lat=500ns");
+  const auto ns = [&](const Schedule& schedule, std::uint64_t bytes, std::uint64_t burst) {
+    return predict_time(schedule, topology, bytes, {.burst_bytes = burst}).picoseconds / 1000;
+  };
+  const Schedule four = chain(topology, 4);
+  EXPECT_EQ(ns(four, 3000, 1000), 4 * (2000 + 500));
+  EXPECT_EQ(ns(four, 1000, 1000), 4 * 500);
+  // What a link lets through at once it makes up for: nothing is done before all its bytes are.
+  EXPECT_EQ(ns(four, 10'000, 10'000), 10'000);
+  Schedule twice = chain(topology, 1);
+  twice.chunks.push_back(Chunk::rooted(Rank{0}, 0, 1));
+  const LinkId link = link_between(topology, 0, 1);
+  twice.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&link, 1});
+  twice.canonicalize();
+  EXPECT_EQ(ns(twice, 6000, 100), 6000 - 100 + 500);
+  EXPECT_EQ(ns(twice, 6000, 1000), 6000);
+}
+
+TEST(Cost, PooledLinksCarryForEachOther) {
+  const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns&parallel=3");
+  Schedule schedule = chain(topology, 1);
+  const auto ns = [&](const CostModel& model) {
+    return predict_time(schedule, topology, 6000, model).picoseconds / 1000;
+  };
+  EXPECT_EQ(ns({}), 6000 + 500);
+  EXPECT_EQ(ns({.pooled = true}), 6000 / 3 + 500);
+  schedule.chunks.push_back(Chunk::rooted(Rank{0}, 0, 1));
+  const LinkId link = link_between(topology, 0, 1);
+  schedule.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&link, 1});
+  schedule.canonicalize();
+  EXPECT_EQ(ns({.pooled = true}), 6000 / 3 + 500);
+  EXPECT_EQ(ns({.burst_bytes = 1000, .pooled = true}), (6000 - 1000) / 3 + 500);
+}
+
+TEST(Cost, ChunksWithoutElementsAreNotSent) {
+  const Topology topology = make_topology("torus:4x4?bw=1GB/s&lat=500ns");
+  const Schedule schedule = make_schedule("allreduce-optimal?trees=4&segments=1", topology);
+  const Schedule one = make_schedule("allreduce-optimal?trees=1&segments=1", topology);
+  const auto time = [&](const Schedule& which, std::uint64_t bytes, std::uint32_t element) {
+    const CostModel model{.message_overhead = Time{1'000'000}, .element_bytes = element};
+    return predict_time(which, topology, bytes, model);
+  };
+  // Two elements have two trees to go by, and not four.
+  EXPECT_LT(time(schedule, 8, 4), time(schedule, 8, 0));
+  EXPECT_EQ(time(schedule, 16, 4), time(schedule, 16, 0));
+  EXPECT_EQ(time(one, 8, 4), time(one, 8, 0));
 }
 
 TEST(Cost, TransfersThatShareALinkQueue) {

@@ -35,7 +35,7 @@ std::vector<PairTimes> simulate(const Topology& topology, double overhead, doubl
     const double small = overhead * (d + 1) / 2 + latency;
     times.push_back({pair, std::llround(small), std::llround(small + overhead * d * (kBurst - 1)),
                      std::llround(small + beta * kLargeBytes),
-                     std::llround(small + beta * 2 * kLargeBytes)});
+                     std::llround(small + beta * kMany * kLargeBytes)});
   }
   return times;
 }
@@ -85,10 +85,11 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   const Topology topology = make_topology("ring:4");  // 8 pairs; of those 0-1 and 2-3 share a host
   std::vector<PairTimes> times = simulate(topology, 500, 30'000, 2);
   // Alone a message takes 100 ns and 0.1 ns a byte, all together 250 ns and 0.25 ns a byte.
-  const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 2 * 6554};
-  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 2 * 32'768};
+  const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 4 * 6554};
+  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 4 * 32'768};
   const LinkTable table = table_of(
-      topology, times, {{{Rank{0}, Rank{1}}, 2, all, alone}, {{Rank{2}, Rank{3}}, 2, all, alone}});
+      topology, times,
+      {{{Rank{0}, Rank{1}}, 2, true, all, alone}, {{Rank{2}, Rank{3}}, 2, true, all, alone}});
   EXPECT_EQ(table.message_overhead, Time{100'000});
   ASSERT_EQ(table.hosts.size(), 2U);
   EXPECT_EQ(table.hosts[1].nodes, (std::vector<std::string>{"n2", "n3"}));
@@ -101,19 +102,44 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   }
 }
 
+TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
+  const Topology topology = make_topology("ring:4");
+  std::vector<PairTimes> times = simulate(topology, 500, 30'000, 80);  // 12.5 MB/s
+  // A message alone takes 20 us, and four of all eight messages at a time 4 us each beyond that.
+  HostTimes host{{Rank{0}, Rank{1}, Rank{2}, Rank{3}}, 8, false, {}, {}, 20'000};
+  host.all.small = 70'000;  // ranks did not begin together
+  host.all.burst = host.all.small + (kBurst - 1) * 8 * 1000;
+  host.all.chain = host.all.small + (kChain - 1) * (20'000 + 8 * 4000);
+  host.alone = {20'000, 20'000 + 7 * 100, 0, 0, 0};
+  for (PairTimes& t : times) t.rested = t.small + (t.large - t.small) / 4;
+  const LinkTable table = table_of(topology, times, {host});
+  ASSERT_EQ(table.hosts.size(), 1U);
+  EXPECT_EQ(table.hosts[0].message, Time{4'000'000});
+  EXPECT_EQ(table.hosts[0].bandwidth, Bandwidth{});
+  EXPECT_EQ(table.message_overhead, Time{100'000});
+  EXPECT_EQ(table.burst_bytes, kLargeBytes * 3 / 4);
+  for (const auto& entry : table.links) {
+    EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 12.5e6, 1e3);
+    EXPECT_EQ(entry.latency, Time{19'900'000});
+  }
+  // Bytes that took their time after a rest as well are no burst.
+  for (PairTimes& t : times) t.rested = t.large;
+  EXPECT_EQ(table_of(topology, times, {host}).burst_bytes, 0U);
+}
+
 TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
   const Topology topology = make_topology("torus:4x4");
   std::vector<PairTimes> times = simulate(topology, 0, 4000, 2);
   for (PairTimes& t : times) {
-    if (t.pair == pair(0, 1)) t.two += 60'000;  // 1.5 times as slow
-    if (t.pair == pair(1, 2)) t.two += 900'000;
+    if (t.pair == pair(0, 1)) t.many += 3 * 60'000;  // 1.5 times as slow
+    if (t.pair == pair(1, 2)) t.many += 3 * 900'000;
     // As if the clock of rank 5 were ahead.
     const std::int64_t ahead =
         100'000 * (t.pair.dst == Rank{5}) - 100'000 * (t.pair.src == Rank{5});
     t.small += ahead;
     t.burst += ahead;
     t.large += ahead;
-    t.two += ahead;
+    t.many += ahead;
   }
   for (const auto& entry : table_of(topology, times).links) {
     EXPECT_NEAR(static_cast<double>(entry.latency.picoseconds), 4000e3, 2e3);

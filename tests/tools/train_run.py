@@ -56,6 +56,12 @@ def same_parameters(program):
     tree = "allreduce-optimal?trees=1&segments=1"
     agree("messages", ALL_REDUCES, "-t", "mesh:2x2", "-a", tree, "-n", "60")
     agree("one rank", ALL_REDUCES, "--np", "1", "-n", "60")
+    # Several trees: the tree of a gradient follows from its place in the model if it is to, else from its message.
+    arguments = ["-t", "torus:2x2", "-a", "multitree", "-n", "60"]
+    agree("several trees", ALL_REDUCES + HALVES, *arguments, "--same-bits")
+    agree("an optimal packing", ALL_REDUCES, "-t", "mesh:2x2", "-n", "60", "--same-bits")
+    found, result = rows(program, "--learner", "mlp?hidden=40", "-p", "bsp,wfbp", *arguments)
+    expect(len({row["parameters"] for row in found}) == 2, "buckets to differ where they may", result)
 
 
 def rounds(program):
@@ -132,6 +138,21 @@ def wrong_plans(program, directory, file):
             lambda p: p["transfers"][0].update(layers=p["transfers"][-1]["layers"]))
 
 
+def losses(program):
+    """Sums that may lack late ranks: without a budget the bits of all others, with one a loss that falls, and the same
+    parameters on all ranks (or the program says that they differ)."""
+    arguments = ["--learner", "mlp?hidden=40", "-t", "mesh:2x2", "-a", "multitree", "--batch", "4", "--rate", "0.005", "-p",
+                 "bsp,priority", "-n", "40"]
+    reliable, _ = rows(program, *arguments)
+    none, result = rows(program, *arguments, "--loss-budget", "0", "--straggler", "2:20ms:30")
+    for row, same in zip(none[:1], reliable[:1]):
+        expect(row["parameters"] == same["parameters"] and row["lost"] == 0, "the reliable bits", result)
+    some, result = rows(program, *arguments, "--loss-budget", "0.3", "--deadline", "5ms", "--straggler", "2:100ms:20")
+    for row in some:
+        expect(row["least_count"] == 3 and 0 < row["lost"] <= 0.25, "one of four missing at times", result)
+        expect(row["loss"][-1] < 0.8 * row["loss"][0], "the loss to fall", result)
+
+
 def death(program):
     """All others end, and say who has died."""
     job = subprocess.Popen([program, "train", "run", "--learner", "mlp", "-t", "ring:4", "-n", "1000000", "-T", "10"],
@@ -153,13 +174,43 @@ def death(program):
         sys.exit(f"expected exit code 4 and who died, got {job.returncode}\n{out}{err}")
 
 
+def study(program, directory):
+    """Small studies: the same again, from a file that was cut off as well; bad files are told by line."""
+    out = os.path.join(directory, "study")
+    arguments = ["study", "-t", "ring:4", "--learners", "logistic", "-p", "bsp,wfbp,cocod", "--compress", "bfloat16",
+                 "--seeds", "2", "-n", "40", "--points", "4", "--json", "-o", out]
+    first = run(program, *arguments)
+    expect(first.returncode == 0, "a study", first)
+    results = json.loads(first.stdout)["results"]
+    expect([row["shards"] for row in results] == ["mixed"] * 4 + ["sorted"] * 4, "all shards", first)
+    expect(results[1]["curves"] == results[0]["curves"], "one curve of all synchronous policies", first)
+    expect(results[2]["bytes_over"] == 0.2 and results[3]["bytes_over"] == 0.5, "what travels", first)
+    expect(0.98 < results[3]["loss_over"] < 1.02, "bfloat16 to lose nothing", first)
+    for name in ("report.md", "curves.csv", "logistic-4-mixed-policies.svg", "logistic-4-mixed-compressors.svg"):
+        expect(os.path.exists(os.path.join(out, name)), name, first)
+    trials = os.path.join(out, "trials.jsonl")
+    with open(trials, encoding="utf-8") as file:
+        text = file.read()
+    expect(text.count("\n") == 12, "each trial once", first)
+    with open(trials, "w", encoding="utf-8") as file:
+        file.write(text[:-20])
+    again = run(program, *arguments)
+    expect(again.stdout == first.stdout, "the same after it was cut off", again)
+    with open(trials, "a", encoding="utf-8") as file:
+        file.write("{}\n")
+    bad = run(program, *arguments)
+    expect(bad.returncode == 3 and "trials.jsonl:13: expected a trial" in bad.stderr, "a bad line to be told", bad)
+
+
 def main():
     program, = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
         same_parameters(program)
         learners(program, directory)
         rounds(program)
+        study(program, directory)
         plans(program, directory)
+    losses(program)
     death(program)
 
 

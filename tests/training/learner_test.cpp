@@ -176,6 +176,23 @@ TEST_F(SamplesOfFile, AreScaled) {
   EXPECT_EQ(batch.inputs, (std::vector<float>{1, 0.25}));
 }
 
+TEST_F(SamplesOfFile, MayBeText) {
+  write("abcabcabc");
+  const auto data = read_text(file_, 3, 1, Shards::Mixed);
+  EXPECT_EQ(data->shape().classes, 3U);
+  const Batch batch = data->batch(0, 0, 2, 20);
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+    EXPECT_EQ(batch.labels[i], (static_cast<std::uint32_t>(batch.inputs[i]) + 1) % 3);
+  }
+  // Of two ranks the second one's sequences begin behind the first one's.
+  write("aaaaaabbbbbbb");
+  const auto halves = read_text(file_, 1, 1, Shards::Sorted);
+  EXPECT_EQ(std::ranges::max(halves->batch(0, 0, 2, 50).inputs), 0);
+  EXPECT_EQ(std::ranges::min(halves->batch(0, 1, 2, 50).inputs), 1);
+  EXPECT_THAT([&] { read_text(file_, 13, 1, Shards::Mixed); },
+              ThrowsMessage<Error>(HasSubstr("a text of more than 13 characters, found 13")));
+}
+
 TEST_F(SamplesOfFile, AreRefusedByLine) {
   const auto refuses = [&](const std::string& text, const std::string& words) {
     write(text);

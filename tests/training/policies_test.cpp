@@ -95,6 +95,24 @@ double dear_with(const Model& model, const Costs& costs, std::uint64_t cuts) {
   return end;
 }
 
+/// Where groups should be small and where they should be large, ten trials find it.
+TEST(DearTuner, IsNeverWorseThanItsFirstTrial) {
+  Model model{"deep", {}};
+  for (int l = 0; l < 300; ++l) model.layers.push_back({"layer", 1e-3, 2e-3, {4U << 20}});
+  for (const double start : {1e-5, 1e-3, 5e-3, 5e-2}) {
+    const Costs costs = Costs::symmetric({start, 1e-9});
+    const double tuned = seconds("dear?fusion=tuner", model, costs);
+    EXPECT_LE(tuned, seconds("dear?fusion=25MiB", model, costs)) << start;
+    EXPECT_EQ(tuned, seconds("dear?fusion=tuner", model, costs));
+    double least = HUGE_VAL;
+    for (int size = 1; size <= 256; ++size) {
+      least = std::min(least, seconds("dear?fusion=" + std::to_string(size) + "MiB", model, costs));
+    }
+    EXPECT_GE(tuned, least);
+    EXPECT_LE(tuned, 1.05 * least) << start;
+  }
+}
+
 /// Of a few layers every way to cut them is known.
 TEST(CutSearch, IsNeverWorseThanLimitsAndOftenTheBest) {
   std::mt19937_64 random(3);

@@ -42,6 +42,9 @@ TEST(LinkTable, FileHoldsIt) {
   EXPECT_EQ(parse_link_table_json(write_link_table_json(table), "t.json"), table);
   table.hosts = {{{"n0", "n1"}, parse_time("2us"), parse_bandwidth("7GB/s")},
                  {{"n2", "n3"}, parse_time("0ns"), parse_bandwidth("9GB/s")}};
+  table.hosts.push_back({{"n4", "n5"}, parse_time("3us")});
+  table.segment_bytes = 60 * 1024;
+  table.burst_bytes = 45'045;
   const std::string text = write_link_table_json(table);
   EXPECT_EQ(parse_link_table_json(text, "t.json"), table);
   EXPECT_EQ(write_link_table_json(parse_link_table_json(text, "t.json")), text);
@@ -168,7 +171,8 @@ TEST(LinkTable, AHostServesOneMessageAfterTheOther) {
   EXPECT_EQ(ns({}), 1000);
   EXPECT_EQ(ns({.hosts = {{all, parse_time("50ns"), {}}}}), 6 * 50 + 1000);
   EXPECT_EQ(ns({.hosts = {{all, {}, parse_bandwidth("2GB/s")}}}), 6 * 500 + 1000);
-  EXPECT_EQ(ns({.hosts = {{{Rank{0}, Rank{1}}, parse_time("50ns"), {}}}}), 2 * 50 + 1000);
+  // Two messages within the host, and four of which it has one end.
+  EXPECT_EQ(ns({.hosts = {{{Rank{0}, Rank{1}}, parse_time("50ns"), {}}}}), 2 * 50 + 4 * 25 + 1000);
   // A sender's own time of a message is part of its host's.
   EXPECT_EQ(ns({parse_time("50ns"), {{all, parse_time("50ns"), {}}}}), 6 * 50 + 1000);
 }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
@@ -13,7 +14,7 @@
 namespace multitree::tools {
 namespace {
 
-constexpr std::string_view kDeclared = "declared";
+constexpr std::string_view kDeclared = "declared", kCached = "cached";
 
 }  // namespace
 
@@ -22,8 +23,10 @@ void add_observe_flags(CLI::App& app, ObserveFlags& flags) {
                  "Write a timeline of the last timed iteration of each size for ui.perfetto.dev");
   app.add_flag("--measure-links", flags.measure_links,
                "Measure what links take before the first run, for predictions and for auto");
-  app.add_option("--tuning", flags.tuning,
-                 "Times of links from this file, or 'declared': those of the topology");
+  app.add_option(
+      "--tuning", flags.tuning,
+      "Times of links from this file; 'declared': those of the topology; 'cached': as measured "
+      "here before, else now");
   app.add_option("--save-tuning", flags.save_tuning, "Write the measured times of links");
   app.add_flag("--predict", flags.predict, "Show the predicted times beside the measured ones");
   app.add_flag("-v,--verbose", flags.verbose,
@@ -42,12 +45,13 @@ void check_files(const ObserveFlags& flags) {
 }
 
 std::string_view to_string(LinkTimes times) {
-  if (times == LinkTimes::File) return "file";
-  return times == LinkTimes::Measured ? "measured" : "declared";
+  static constexpr std::string_view kNames[] = {kDeclared, "measured", kCached, "file"};
+  return kNames[static_cast<std::size_t>(times)];
 }
 
 LinkTimes link_times(const ObserveFlags& flags, bool automatic) {
   if (flags.tuning == kDeclared) return LinkTimes::Declared;
+  if (flags.tuning == kCached) return LinkTimes::Cached;
   if (!flags.tuning.empty()) return LinkTimes::File;
   const bool measured = automatic || flags.measure_links || !flags.save_tuning.empty();
   return measured ? LinkTimes::Measured : LinkTimes::Declared;
@@ -70,8 +74,8 @@ std::optional<LinkTable> find_link_times(const ObserveFlags& flags, LinkTimes ti
   if (times == LinkTimes::File) {
     return parse_link_table_json(read_file(flags.tuning), flags.tuning);
   }
-  LinkTable table = runtime::measure_links(
-      job, topology, {.transport = options.transport, .timeout = options.timeout});
+  const auto find = times == LinkTimes::Cached ? runtime::cached_links : runtime::measure_links;
+  LinkTable table = find(job, topology, runtime::measure_options(options));
   if (job.seat() == runtime::Seat{0} && !flags.save_tuning.empty()) {
     write_file(flags.save_tuning, write_link_table_json(table));
   }

@@ -20,8 +20,8 @@ struct ObserveFlags {
 };
 
 /// Where the times of links are from.
-enum class LinkTimes : std::uint8_t { Declared, Measured, File };
-/// "declared", "measured", "file".
+enum class LinkTimes : std::uint8_t { Declared, Measured, Cached, File };
+/// "declared", "measured", "cached", "file".
 std::string_view to_string(LinkTimes times);
 /// `automatic`: a schedule is chosen by them, which asks for measured ones.
 LinkTimes link_times(const ObserveFlags& flags, bool automatic);

@@ -11,14 +11,15 @@
 #include "runtime/job/launcher.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/processes.hpp"
+#include "tools/train/run/loss_flags.hpp"
 #include "tools/train/run/play.hpp"
 #include "tools/train/run/player.hpp"
 #include "tools/train/run/report.hpp"
-#include "tools/train/run/rounds.hpp"
 #include "tools/train/setting.hpp"
 #include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/network_costs.hpp"
 #include "training/policies.hpp"
 
@@ -36,7 +37,8 @@ struct RunTrainFlags : TrainFlags {
   std::uint64_t seed = 1;
   double timeout = 30;
   Teaching teaching;
-  bool host = false, sorted = false;
+  LossFlags losses;
+  bool host = false, sorted = false, same_bits = false;
 };
 
 /// What all ranks know before they meet.
@@ -76,7 +78,7 @@ void set_pace(training::Model& model, double seconds) {
 /// Of a policy without a plan: an all-reduce of everything, and how long its iterations take.
 Plan plan_of(const std::string& policy, const training::Model& model, const training::Costs& costs,
              const std::string& algorithm) {
-  if (!has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
+  if (!training::has_rounds(policy)) return training::make_plan(policy, model, costs, algorithm);
   Plan plan = training::make_plan("bsp", model, costs, algorithm);
   plan.policy = policy;
   plan.seconds = training::simulate(policy, model, costs).seconds;
@@ -91,15 +93,29 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   if (!flags.pace.empty()) {
     static_cast<void>(for_flag("--pace", [&] { return parse_time(flags.pace); }));
   }
-  if (!flags.trace.empty() && has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
+  if (!flags.trace.empty() &&
+      training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
     throw Error(ErrorCode::InvalidArgument,
                 "--trace: expected a policy first that has plans, got " + flags.policies);
   }
+  if (flags.losses.budget && flags.same_bits) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--same-bits: expected it without --loss-budget, whose sums are on trees of their "
+                "own");
+  }
   const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
   for (const std::string& policy : split_list(flags.policies)) {
-    static_cast<void>(for_flag("--policy", [&] {
+    const Plan plan = for_flag("--policy", [&] {
       return plan_of(policy, untimed_model(*learner), costs, flags.algorithm);
-    }));
+    });
+    if (!flags.losses.budget) continue;
+    check_all_reduces(plan);
+    if (training::has_rounds(policy) || flags.host) {
+      throw Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("--loss-budget: expected a policy that has plans, and messages, got {}{}",
+                      policy, flags.host ? " with --host" : ""));
+    }
   }
 }
 
@@ -110,6 +126,10 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 "train run: expected either files of 'train plan' or --learner, got " +
                     std::string(learns ? "both" : "neither"));
+  }
+  if (!learns && (flags.losses.budget || !flags.losses.straggler.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--loss-budget, --straggler: expected --learner, as sums of plans are checked");
   }
   for (const std::string& file : flags.plans) {
     training::PlanFile read = training::parse_iteration_plan(read_file(file), file);
@@ -131,6 +151,13 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     lesson.network.push_back(load_network(network));
     lesson.data = for_flag("--data", [&] { return data_for(flags); });
     check_learning(flags, lesson);
+    if (loss_bounds(flags.losses, deadline_of(flags))) {
+      for_flag("--loss-budget", [&] {
+        runtime::check_trees(
+            make_schedule(flags.algorithm, lesson.network.front(), Collective::AllReduce));
+      });
+    }
+    static_cast<void>(straggler_of(flags.losses, lesson.network.front().num_ranks()));
   }
   static_cast<void>(for_flag("--algorithm", [&] { return told(flags.algorithm, 1, Time{}); }));
   return lesson;
@@ -168,18 +195,20 @@ std::vector<Plan> plans_for_learner(const RunTrainFlags& flags, const Lesson& le
 PlayOptions play_options(const RunTrainFlags& flags) {
   return {.algorithm = flags.run_algorithm,
           .host = flags.host,
+          .same_bits = flags.same_bits,
           .iterations = flags.iterations,
           .warmup = flags.warmup,
           .timeout = deadline_of(flags),
           .learner = flags.learner,
           .seed = flags.seed,
           .teaching = flags.teaching,
-          .paced = !flags.pace.empty()};
+          .paced = !flags.pace.empty(),
+          .losses = loss_bounds(flags.losses, deadline_of(flags))};
 }
 
-int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
-             const std::shared_ptr<Bootstrap>& job) {
+int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bootstrap>& job) {
   const runtime::Deadline deadline = deadline_of(flags);
+  flags.teaching.straggler = straggler_of(flags.losses, job->size());
   try {
     const std::vector<Plan> plans =
         lesson.plans.empty() ? plans_for_learner(flags, lesson, *job, 4 * deadline) : lesson.plans;
@@ -192,7 +221,7 @@ int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
     std::vector<ResultRow> rows;
     for (std::size_t p = 0; p < plans.size(); ++p) {
       const double bound = certify_iteration(plans[p].model, topology).bound.seconds;
-      rows.push_back({&plans[p], &outcomes[p], bound, !has_rounds(plans[p].policy)});
+      rows.push_back({&plans[p], &outcomes[p], bound, !training::has_rounds(plans[p].policy)});
     }
     if (!flags.trace.empty()) {
       write_file(flags.trace,
@@ -206,6 +235,7 @@ int run_rank(const RunTrainFlags& flags, const Lesson& lesson,
                   .warmup = flags.warmup,
                   .host = flags.host,
                   .learns = !flags.learner.empty(),
+                  .loses = flags.losses.budget.has_value(),
                   .batch = flags.teaching.batch},
                  topology);
       return kOk;
@@ -263,6 +293,9 @@ Command add_train_run(CLI::App& train) {
                   "Of the collectives; by default the plan's, for a learner allreduce-optimal");
   app->add_flag("--host", flags->host,
                 "Collectives in the memory of one host, which all ranks share, without messages");
+  app->add_flag("--same-bits", flags->same_bits,
+                "Messages add each gradient on the tree that its place in the model says: the same "
+                "sums under all policies");
   app->add_option("-n,--iterations", flags->iterations, "Iterations that are timed")
       ->check(number_from(1, 1 << 20))
       ->capture_default_str();
@@ -280,6 +313,7 @@ Command add_train_run(CLI::App& train) {
       ->capture_default_str();
   app->add_option("--pace", flags->pace,
                   "What the passes of an iteration take at least: a learner's sleep until then");
+  add_loss_flags(*app, flags->losses);
   app->add_option("--data", flags->data,
                   "Samples, a line each: numbers and a label, with commas; by default made up");
   app->add_flag("--sorted", flags->sorted, "Each rank has samples of few labels");

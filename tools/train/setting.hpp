@@ -59,5 +59,8 @@ Command add_train_compare(CLI::App& train);
 Command add_train_plan(CLI::App& train);
 Command add_train_simulate(CLI::App& train);
 Command add_train_run(CLI::App& train);
+Command add_train_dlcp(CLI::App& train);
+Command add_train_lossy(CLI::App& train);
+Command add_train_study(CLI::App& train);
 
 }  // namespace multitree::tools

@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
@@ -74,8 +76,8 @@ class Samples : public DataSet {
 /// Next tokens by a table of four for each.
 class Sequences : public DataSet {
  public:
-  Sequences(std::size_t length, std::size_t tokens, std::uint64_t seed)
-      : length_(length), tokens_(tokens), seed_(seed), next_(kWays * tokens) {
+  Sequences(std::size_t length, std::size_t tokens, std::uint64_t seed, Shards shards)
+      : length_(length), tokens_(tokens), seed_(seed), shards_(shards), next_(kWays * tokens) {
     Random random(seed);
     for (std::uint32_t& token : next_) token = static_cast<std::uint32_t>(random.below(tokens));
   }
@@ -86,13 +88,14 @@ class Sequences : public DataSet {
                             std::size_t size) const override {
     Random random = random_of(seed_, step, rank);
     Batch batch;
+    const std::size_t often = shards_ == Shards::Sorted ? rank % kWays : 0;
     for (std::size_t s = 0; s < size; ++s) {
       auto token = static_cast<std::uint32_t>(random.below(tokens_));
       for (std::size_t t = 0; t < length_; ++t) {
         batch.inputs.push_back(static_cast<float>(token));
-        // The first way more than half of the time.
+        // One way more than half of the time.
         const std::size_t drawn = random.below(2 * kWays);
-        token = next_[kWays * token + (drawn < kWays ? drawn : 0)];
+        token = next_[kWays * token + (drawn < kWays ? drawn : often)];
         batch.labels.push_back(token);
       }
     }
@@ -103,7 +106,46 @@ class Sequences : public DataSet {
   static constexpr std::size_t kWays = 4;
   std::size_t length_, tokens_;
   std::uint64_t seed_;
+  Shards shards_;
   std::vector<std::uint32_t> next_;
+};
+
+/// Next characters.
+class Text : public DataSet {
+ public:
+  Text(std::vector<std::uint32_t> text, std::size_t characters, std::size_t length,
+       std::uint64_t seed, Shards shards)
+      : text_(std::move(text)),
+        characters_(characters),
+        length_(length),
+        seed_(seed),
+        shards_(shards) {}
+
+  [[nodiscard]] DataShape shape() const override { return {length_, characters_, true}; }
+
+  [[nodiscard]] Batch batch(std::uint64_t step, std::uint32_t rank, std::uint32_t ranks,
+                            std::size_t size) const override {
+    Random random = random_of(seed_, step, rank);
+    const std::size_t places = text_.size() - length_;
+    const bool own = shards_ == Shards::Sorted;
+    const std::size_t first = own ? places * rank / ranks : 0;
+    const std::size_t end = own ? std::max(places * (rank + 1) / ranks, first + 1) : places;
+    Batch batch;
+    for (std::size_t s = 0; s < size; ++s) {
+      const std::size_t begin = std::min(first + random.below(end - first), places - 1);
+      for (std::size_t t = begin; t < begin + length_; ++t) {
+        batch.inputs.push_back(static_cast<float>(text_[t]));
+        batch.labels.push_back(text_[t + 1]);
+      }
+    }
+    return batch;
+  }
+
+ private:
+  std::vector<std::uint32_t> text_;  // tokens
+  std::size_t characters_, length_;
+  std::uint64_t seed_;
+  Shards shards_;
 };
 
 constexpr std::size_t kMadeUp = 4096;
@@ -143,7 +185,7 @@ float Random::normal() {
 }
 
 std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, std::uint64_t seed,
-                                       Shards shards) {
+                                       Shards shards, float spots) {
   const std::size_t inputs = side * side;
   Random random(seed);
   std::vector<float> centres(classes * kSpots * kSpots);
@@ -155,16 +197,33 @@ std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, st
     labels.push_back(static_cast<std::uint32_t>(label));
     for (std::size_t i = 0; i < inputs; ++i) {
       const std::size_t row = i / side * kSpots / side, column = i % side * kSpots / side;
-      samples.push_back(0.5F * centres[(label * kSpots + row) * kSpots + column] + random.normal());
+      samples.push_back(spots * centres[(label * kSpots + row) * kSpots + column] +
+                        random.normal());
     }
   }
   return std::make_unique<Samples>(DataShape{inputs, classes, false}, std::move(samples),
                                    std::move(labels), seed, shards);
 }
 
-std::unique_ptr<DataSet> make_sequences(std::size_t length, std::size_t tokens,
-                                        std::uint64_t seed) {
-  return std::make_unique<Sequences>(length, tokens, seed);
+std::unique_ptr<DataSet> make_sequences(std::size_t length, std::size_t tokens, std::uint64_t seed,
+                                        Shards shards) {
+  return std::make_unique<Sequences>(length, tokens, seed, shards);
+}
+
+std::unique_ptr<DataSet> read_text(const std::string& file, std::size_t length, std::uint64_t seed,
+                                   Shards shards) {
+  const std::string text = read_file(file);
+  if (text.size() <= length) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: expected a text of more than {} characters, found {}", file,
+                            length, text.size()));
+  }
+  const std::set<char> characters(text.begin(), text.end());
+  std::map<char, std::uint32_t> token;
+  for (const char one : characters) token.emplace(one, static_cast<std::uint32_t>(token.size()));
+  std::vector<std::uint32_t> tokens;
+  for (const char one : text) tokens.push_back(token[one]);
+  return std::make_unique<Text>(std::move(tokens), token.size(), length, seed, shards);
 }
 
 std::unique_ptr<DataSet> read_samples(const std::string& file, std::uint64_t seed, Shards shards) {

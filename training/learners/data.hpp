@@ -44,7 +44,7 @@ struct Batch {
 /// How samples are spread over ranks.
 enum class Shards : std::uint8_t {
   Mixed,   ///< each rank draws from all
-  Sorted,  ///< each has a stretch of those sorted by label
+  Sorted,  ///< each has a stretch of those sorted by label; of a text, a stretch of it
 };
 
 /// Samples that ranks draw from, the same ones on every machine for the same arguments.
@@ -57,12 +57,18 @@ class DataSet {
                                     std::size_t size) const = 0;
 };
 
-/// 4,096 images: 4 x 4 spots that are the same in all of a class, in noise that is larger.
-/// \param side of the square images
+/// 4,096 images: 4 x 4 spots that are the same in all of a class, in noise.
+/// \param side of the square images \param spots how strong they are, beside noise of 1
 std::unique_ptr<DataSet> make_clusters(std::size_t side, std::size_t classes, std::uint64_t seed,
-                                       Shards shards);
-/// Sequences in which each token is followed by one of four, of which one comes most often.
-std::unique_ptr<DataSet> make_sequences(std::size_t length, std::size_t tokens, std::uint64_t seed);
+                                       Shards shards, float spots = 0.5F);
+/// Sequences in which each token is followed by one of four, of which one comes most often: with
+/// sorted shards, not the same one at all ranks.
+std::unique_ptr<DataSet> make_sequences(std::size_t length, std::size_t tokens, std::uint64_t seed,
+                                        Shards shards = Shards::Mixed);
+/// Stretches of a text, a token for each different character. \throws Error(InvalidInput) "file:
+/// ..." unless it is longer than `length`, Error(Io).
+std::unique_ptr<DataSet> read_text(const std::string& file, std::size_t length, std::uint64_t seed,
+                                   Shards shards);
 /// A table: a sample a line, numbers with commas between them, the last one its label (a whole
 /// number from 0). Inputs are scaled to 0 to 1 by the largest. As the UCI's and scikit-learn's
 /// digits. \throws Error(InvalidInput) "file:line: what was expected and found", Error(Io).

@@ -10,6 +10,7 @@
 #include "training/cut_search_internal.hpp"
 #include "training/gradients_internal.hpp"
 #include "training/policies_internal.hpp"
+#include "training/tuner_internal.hpp"
 
 namespace multitree::training {
 namespace {
@@ -119,6 +120,11 @@ std::vector<Gradient> groups_of(const Model& model, const Costs& costs, const Op
     return search_cuts(layers, [&](const std::vector<Gradient>& groups) {
       return run_groups(model, costs, groups, options).seconds;
     });
+  }
+  if (fusion == "tuner") {
+    return fuse(layers, tuned_group_size([&](std::uint64_t most) {
+                  return run_groups(model, costs, fuse(layers, most), options).seconds;
+                }));
   }
   return fuse(layers, bytes_option(spec, "fusion", "25MiB"));
 }

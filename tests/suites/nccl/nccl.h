@@ -8,10 +8,6 @@
 #include <cuda_runtime.h>
 #include <multitree.h>
 
-#include <deque>
-#include <mutex>
-#include <thread>
-
 /* Before 2.19 these programs allocate nothing; later ones have windows and kernels of their own. */
 #define NCCL_MAJOR 2
 #define NCCL_MINOR 19
@@ -57,6 +53,9 @@
 #define ncclCommInitRankConfig mtCommInitRankConfig
 #define ncclCommFinalize mtCommFinalize
 #define ncclCommAbort mtCommAbort
+#define ncclCommDestroy mtCommDestroy
+#define ncclCommRegister mtCommRegister
+#define ncclCommDeregister mtCommDeregister
 #define ncclCommCount mtCommCount
 #define ncclCommUserRank mtCommUserRank
 #define ncclCommGetAsyncError mtCommGetAsyncError
@@ -73,37 +72,10 @@ inline mtConfig_t config_of_environment() {
 
 inline mtResult_t ncclGetVersion(int* version) { return *version = NCCL_VERSION_CODE, mtSuccess; }
 
-/* mtCommDestroy() waits for all ranks, and these programs end several one after the other in one
- * thread: each goes on in a thread of its own, and the process ends when all have. */
-struct Destroyed {
-  std::mutex mutex;
-  std::deque<std::thread> threads;
-  static Destroyed& all() {
-    static Destroyed destroyed;
-    return destroyed;
-  }
-  ~Destroyed() {
-    for (std::thread& thread : threads) thread.join();
-  }
-};
-inline mtResult_t ncclCommDestroy(mtComm_t comm) {
-  Destroyed& all = Destroyed::all();
-  const std::scoped_lock lock(all.mutex);
-  all.threads.emplace_back([comm] {
-    if (mtCommDestroy(comm) != mtSuccess) std::_Exit(3);
-  });
-  return mtSuccess;
-}
-
 inline mtResult_t ncclMemAlloc(void** memory, size_t bytes) {
   return mtMemAlloc(memory, bytes, nullptr);
 }
 inline mtResult_t ncclMemFree(void* memory) { return mtMemFree(memory, nullptr); }
-/* Nothing to register. */
-inline mtResult_t ncclCommRegister(mtComm_t, void*, size_t, void** handle) {
-  return *handle = nullptr, mtSuccess;
-}
-inline mtResult_t ncclCommDeregister(mtComm_t, void*) { return mtSuccess; }
 
 inline mtResult_t ncclGroupStart() {
   const mtResult_t result = mtGroupStart();

@@ -9,12 +9,15 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <optional>
 
 #include "algorithms/cost.hpp"
+#include "algorithms/registry.hpp"
 #include "tools/run/check.hpp"
+#include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/player.hpp"
-#include "tools/train/run/rounds.hpp"
 #include "topologies/error.hpp"
+#include "training/learners/rounds.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -39,6 +42,28 @@ std::vector<double> combined(Bootstrap& job, const std::vector<double>& own,
   }
   return all;
 }
+
+/// All-reduces of the runtime, which move on by themselves.
+class RuntimeSums final : public training::Sums {
+ public:
+  explicit RuntimeSums(runtime::Communicator& communicator) : communicator_(communicator) {}
+  [[nodiscard]] std::uint32_t ranks() const override { return communicator_.size(); }
+  void start(std::span<float> values) override {
+    request_ = communicator_.start({.collective = Collective::AllReduce,
+                                    .send = values.data(),
+                                    .recv = values.data(),
+                                    .count = values.size(),
+                                    .type = runtime::DataType::Float32});
+  }
+  void wait() override {
+    request_->wait();
+    request_.reset();
+  }
+
+ private:
+  runtime::Communicator& communicator_;
+  std::optional<runtime::Request> request_;
+};
 
 void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
                    Result& outcome) {
@@ -74,6 +99,7 @@ Result Play::of(const Plan& plan) {
   wanted.host_path = options_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
   std::vector<SizedSchedules> schedules;
   if (!options_.host) schedules = schedules_of(plan);
+  sums_ = options_.same_bits && !schedules.empty() ? sums_of(plan) : nullptr;
   runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), wanted);
   const auto rank = index(communicator.rank());
   if (options_.learner.empty()) {
@@ -83,8 +109,9 @@ Result Play::of(const Plan& plan) {
   const auto learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
   Pupil pupil(*learner, *data_, options_.teaching, options_.paced ? &plan.model : nullptr, rank,
               communicator.size());
-  Result outcome = has_rounds(plan.policy) ? play_rounds(plan, communicator, *learner, pupil)
-                                           : play(plan, communicator, pupil);
+  Result outcome = training::has_rounds(plan.policy)
+                       ? play_rounds(plan, communicator, *learner, pupil)
+                       : play(plan, communicator, pupil);
   gather_grades(*job_, pupil, options_.timeout, outcome);
   outcome.digest = common_digest(*job_, learner->parameters(), options_.timeout);
   return outcome;
@@ -94,23 +121,60 @@ std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
   Plan named = plan;
   if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
   if (job_->size() == 1) return {};
+  if (options_.same_bits) named.order = training::Order::Preemptive;  // one schedule for all sizes
   return training::PlanSchedules(named, network_, kMessageOverhead).all();
+}
+
+std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) const {
+  if (!options_.losses) return nullptr;
+  std::vector<std::size_t> tensors;
+  for (const Stretch& stretch : stretches_of(plan)) tensors.push_back(stretch.count);
+  const Schedule schedule =
+      make_schedule(options_.algorithm.empty() ? plan.algorithm : options_.algorithm, network_,
+                    Collective::AllReduce);
+  return std::make_unique<runtime::CountedAllReduce>(job_, schedule, tensors, *options_.losses);
+}
+
+/// By what gradients are summed up. \throws Error(Unsupported) unless other plans that the
+/// algorithm serves, with or without scattering, sum them up alike.
+std::unique_ptr<const Schedule> Play::sums_of(const Plan& plan) const {
+  Plan named = plan;
+  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
+  named.order = training::Order::Preemptive;
+  training::PlanSchedules schedules(named, network_, kMessageOverhead);
+  const Schedule& whole = schedules.of(Collective::AllReduce, 0);
+  if (plan.transfers.front().collective == Collective::AllReduce) {
+    return std::make_unique<const Schedule>(whole);
+  }
+  const Schedule& scatter = schedules.of(Collective::ReduceScatter, 0);
+  if (sum_trees(whole) != sum_trees(scatter)) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("--same-bits: expected an algorithm whose reduce-scatters add in the "
+                            "order of its all-reduces, as multitree, for {}, got {}",
+                            plan.policy, scatter.algorithm));
+  }
+  return std::make_unique<const Schedule>(scatter);
 }
 
 Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
   Result outcome;
   std::vector<double> own;
+  const auto counted = counted_for(plan);
   {
     // Longer than a transfer may be silent: what it says names the peer.
-    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1));
+    Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1),
+                  counted.get(), sums_.get());
     communicator.barrier();
     player.begin();
     for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
       outcome.last = player.iterate();
       if (i >= options_.warmup) own.push_back(outcome.last.seconds);
     }
+    outcome.losses = player.losses();
   }
+  if (counted) counted->finish();
   outcome.seconds = longest(own);
+  outcome.own_seconds = std::move(own);
   return outcome;
 }
 
@@ -118,7 +182,8 @@ Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker&
 Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
                          training::Learner& learner, Pupil& pupil) {
   using Clock = std::chrono::steady_clock;
-  const auto rounds = make_rounds(plan.policy, learner, options_.teaching.steps, communicator);
+  RuntimeSums sums(communicator);
+  const auto rounds = training::make_rounds(plan.policy, learner, options_.teaching.steps, sums);
   const std::uint32_t every = rounds->every();
   const auto rounds_for = [&](std::uint32_t iterations) {
     return (iterations + every - 1) / every;

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "runtime/counted/counted_sums.hpp"
 #include "tools/train/run/report.hpp"
 #include "tools/train/run/worker.hpp"
 #include "topologies/topology.hpp"
@@ -18,12 +20,16 @@ namespace multitree::tools {
 struct PlayOptions {
   std::string algorithm;  ///< of collectives; empty: the plan's
   bool host = false;      ///< collectives without messages
+  /// The tree of a gradient follows from its place in the model: all plans have the same sums.
+  bool same_bits = false;
   std::uint32_t iterations = 10, warmup = 2;
   runtime::Deadline timeout{30'000};
   std::string learner;  ///< empty: computing is sleeping
   std::uint64_t seed = 1;
   Teaching teaching;
   bool paced = false;  ///< a learner's passes last as long as the plan says
+  /// Sums go on without late ranks; only plans of all-reduces.
+  std::optional<runtime::LossBounds> losses;
 };
 
 /// Collective in all that it does.
@@ -39,7 +45,11 @@ class Play {
 
  private:
   [[nodiscard]] std::vector<SizedSchedules> schedules_of(const training::Plan& plan) const;
+  [[nodiscard]] std::unique_ptr<const Schedule> sums_of(const training::Plan& plan) const;
   Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker);
+  /// Null without a budget.
+  [[nodiscard]] std::unique_ptr<runtime::CountedAllReduce> counted_for(
+      const training::Plan& plan) const;
   Result play_rounds(const training::Plan& plan, runtime::Communicator& communicator,
                      training::Learner& learner, Pupil& pupil);
   /// By iteration: the longest of any rank.
@@ -49,6 +59,7 @@ class Play {
   const Topology& network_;
   const training::DataSet* data_;
   std::shared_ptr<runtime::Bootstrap> job_;
+  std::unique_ptr<const Schedule> sums_;  ///< that says the tree of each gradient; or null
 };
 
 }  // namespace multitree::tools

@@ -86,21 +86,30 @@ std::vector<Stretch> stretches_of(const Plan& plan) {
 }
 
 Player::Player(const Plan& plan, runtime::Communicator& communicator, Worker& worker,
-               std::chrono::milliseconds patience)
+               std::chrono::milliseconds patience, runtime::CountedAllReduce* counted,
+               const Schedule* sums)
     : plan_(plan),
       communicator_(communicator),
       worker_(worker),
       patience_(patience),
+      counted_(counted),
+      losses_{.least_count = communicator.size()},
       stretches_(stretches_of(plan)),
+      arranged_(plan.transfers.size()),
       padded_(plan.transfers.size()),
       shards_(plan.transfers.size()) {
   const std::size_t ranks = communicator.size();
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     const Collective collective = plan.transfers[t].collective;
     pair_.push_back(collective == Collective::AllGather ? find_scatter(plan, t) : t);
-    if (collective != Collective::ReduceScatter) continue;
-    shards_[t].resize((stretches_[t].count + ranks - 1) / ranks);
-    padded_[t].resize(shards_[t].size() * ranks);
+    if (sums != nullptr && collective != Collective::AllGather) {
+      arranged_[t] = std::make_unique<Arrangement>(*sums, stretches_[t].begin, stretches_[t].count);
+      padded_[t].resize(arranged_[t]->size());
+      shards_[t].resize(padded_[t].size() / ranks);
+    } else if (collective == Collective::ReduceScatter) {
+      shards_[t].resize((stretches_[t].count + ranks - 1) / ranks);
+      padded_[t].resize(shards_[t].size() * ranks);
+    }
   }
   conductor_ = std::thread([this] { conduct(); });
 }
@@ -134,6 +143,18 @@ training::SimulatedPlan Player::iterate() {
     begin_ = Clock::now();
   }
   changed_.notify_all();
+  if (counted_ != nullptr && counted_->behind()) {
+    skip();
+  } else {
+    pass();
+  }
+  const std::scoped_lock lock(mutex_);
+  times_.seconds = now();
+  return times_;
+}
+
+void Player::pass() {
+  const std::size_t layers = plan_.model.layers.size();
   for (std::size_t l = layers; l-- > 0;) {
     const double begin = now();
     worker_.backward(l);
@@ -149,9 +170,18 @@ training::SimulatedPlan Player::iterate() {
     const std::scoped_lock lock(mutex_);
     times_.forward[l] = {begin, now()};
   }
-  const std::scoped_lock lock(mutex_);
-  times_.seconds = now();
-  return times_;
+}
+
+void Player::skip() {
+  {
+    const std::scoped_lock lock(mutex_);
+    backward_from_ = 0;  // nobody awaits these gradients
+  }
+  changed_.notify_all();
+  for (std::size_t l = 0; l < plan_.model.layers.size(); ++l) {
+    await(l);
+    worker_.skip(l);
+  }
 }
 
 bool Player::await(std::size_t layer) {
@@ -232,15 +262,14 @@ void Player::conduct_preemptive() {
 
 runtime::Call Player::call_of(std::size_t transfer) {
   const PlannedTransfer& planned = plan_.transfers[transfer];
-  const std::span<float> own =
-      worker_.gradients().subspan(stretches_[transfer].begin, stretches_[transfer].count);
+  const std::span<float> own = stretch_of(transfer);
   std::vector<float>& padded = padded_[pair_[transfer]];
   std::vector<float>& shard = shards_[pair_[transfer]];
   runtime::Call call{.collective = planned.collective, .type = runtime::DataType::Float32};
   call.priority = planned.priority;
   switch (planned.collective) {
     case Collective::ReduceScatter:
-      std::ranges::copy(own, padded.begin());
+      pack(transfer);
       call.send = padded.data();
       call.recv = shard.data();
       call.count = shard.size();
@@ -251,10 +280,34 @@ runtime::Call Player::call_of(std::size_t transfer) {
       call.count = shard.size();
       break;
     default:
-      call.send = call.recv = own.data();
-      call.count = own.size();
+      pack(transfer);
+      call.send = call.recv = arranged_[transfer] ? padded.data() : own.data();
+      call.count = arranged_[transfer] ? padded.size() : own.size();
   }
   return call;
+}
+
+/// What does not travel where it lies.
+void Player::pack(std::size_t transfer) {
+  const std::span<const float> own = stretch_of(transfer);
+  std::vector<float>& padded = padded_[transfer];
+  if (arranged_[transfer]) {
+    arranged_[transfer]->pack(own, padded);
+  } else if (!padded.empty()) {
+    std::ranges::copy(own, padded.begin());
+  }
+}
+
+void Player::unpack(std::size_t transfer) {
+  const std::size_t packed = pair_[transfer];
+  if (plan_.transfers[transfer].collective == Collective::ReduceScatter) return;
+  const std::span<float> own = stretch_of(transfer);
+  const std::vector<float>& padded = padded_[packed];
+  if (arranged_[packed]) {
+    arranged_[packed]->unpack(padded, own);
+  } else if (!padded.empty()) {
+    std::copy_n(padded.begin(), own.size(), own.begin());
+  }
 }
 
 runtime::Request Player::start(std::size_t transfer) {
@@ -262,15 +315,23 @@ runtime::Request Player::start(std::size_t transfer) {
     const std::scoped_lock lock(mutex_);
     times_.transfers[transfer].begin = now();
   }
-  return communicator_.start(call_of(transfer));
+  if (counted_ == nullptr) return communicator_.start(call_of(transfer));
+  counted_->contribute(transfer, stretch_of(transfer));
+  return {};  // finish() waits
+}
+
+std::span<float> Player::stretch_of(std::size_t transfer) {
+  return worker_.gradients().subspan(stretches_[transfer].begin, stretches_[transfer].count);
 }
 
 void Player::finish(std::size_t transfer) {
-  if (plan_.transfers[transfer].collective == Collective::AllGather) {
-    const Stretch& own = stretches_[transfer];
-    std::copy_n(padded_[pair_[transfer]].begin(), own.count,
-                worker_.gradients().begin() + static_cast<std::ptrdiff_t>(own.begin));
+  if (counted_ != nullptr) {
+    const runtime::LossCount count = counted_->wait(transfer, stretch_of(transfer));
+    losses_.contributions += count.contributions;
+    losses_.lost += count.lost;
+    losses_.least_count = std::min(losses_.least_count, count.least_count);
   }
+  unpack(transfer);
   const std::scoped_lock lock(mutex_);
   times_.transfers[transfer].end = now();
   done_[transfer] = true;

@@ -8,12 +8,15 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "runtime/counted/counted_sums.hpp"
+#include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/worker.hpp"
 #include "training/plan.hpp"
 
@@ -34,9 +37,12 @@ std::vector<Stretch> stretches_of(const training::Plan& plan);
 class Player {
  public:
   /// All outlive this. The worker has the layers of the plan's model. \param patience longest wait
-  /// for a transfer
+  /// for a transfer \param counted null, or what sums up instead of the communicator: a tensor for
+  /// each transfer, all of them all-reduces \param sums null, or what sums gradients up, each on the
+  /// tree that its place in the model says; not with `counted`
   Player(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
-         std::chrono::milliseconds patience);
+         std::chrono::milliseconds patience, runtime::CountedAllReduce* counted = nullptr,
+         const Schedule* sums = nullptr);
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
@@ -46,9 +52,14 @@ class Player {
   /// A backward pass and the forward pass behind it, with everything between them. \returns when
   /// what took place at this rank. \throws what transfers and passes throw
   training::SimulatedPlan iterate();
+  /// Of all iterations; nothing without counted sums.
+  [[nodiscard]] const runtime::LossCount& losses() const { return losses_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// An iteration that the others have made without this rank: its sums, and no passes.
+  void skip();
+  void pass();
   void conduct();
   void conduct_serial();
   void conduct_preemptive();
@@ -56,7 +67,10 @@ class Player {
   bool await_gradients(std::size_t transfer);
   runtime::Request start(std::size_t transfer);
   void finish(std::size_t transfer);
+  std::span<float> stretch_of(std::size_t transfer);
   runtime::Call call_of(std::size_t transfer);
+  void pack(std::size_t transfer);
+  void unpack(std::size_t transfer);
   /// For a pass; true if it had to be waited for.
   bool await(std::size_t layer);
   [[nodiscard]] double now() const;
@@ -65,8 +79,11 @@ class Player {
   runtime::Communicator& communicator_;
   Worker& worker_;
   std::chrono::milliseconds patience_;
+  runtime::CountedAllReduce* counted_;
+  runtime::LossCount losses_;  ///< of the thread, while an iteration is under way
   std::vector<Stretch> stretches_;
-  std::vector<std::vector<float>> padded_, shards_;  ///< by transfer; of a pair in the first's
+  std::vector<std::unique_ptr<Arrangement>> arranged_;  ///< by transfer; of an all-gather null
+  std::vector<std::vector<float>> padded_, shards_;     ///< by transfer; of a pair in the first's
   std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself
 
   std::mutex mutex_;  ///< guards what follows

@@ -22,6 +22,11 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+double part_lost(const runtime::LossCount& losses) {
+  return static_cast<double>(losses.lost) /
+         static_cast<double>(std::max<std::uint64_t>(losses.contributions, 1));
+}
+
 }  // namespace
 
 ordered_json json_of(const ResultRow& row) {
@@ -35,6 +40,11 @@ ordered_json json_of(const ResultRow& row) {
                        {"over_expected", took / row.plan->seconds},
                        {"seconds", row.outcome->seconds}};
   if (row.bound_holds) json["over_bound"] = took / row.bound;
+  if (row.outcome->losses.contributions > 0) {
+    json["lost"] = part_lost(row.outcome->losses);
+    json["least_count"] = row.outcome->losses.least_count;
+    json["first_rank_seconds"] = row.outcome->own_seconds;
+  }
   if (row.outcome->grades.empty()) return json;
   for (const Pupil::Grade& grade : row.outcome->grades) {
     json["loss"].push_back(grade.loss);
@@ -57,6 +67,7 @@ void print_rows(const std::vector<ResultRow>& rows, const RunWords& run, const T
   std::vector<std::vector<std::string>> table = {
       {"policy", "expected", "median", "least", "most", "over expected", "over bound"}};
   if (run.learns) table[0].insert(table[0].end(), {"loss", "to", "right", "parameters"});
+  if (run.loses) table[0].insert(table[0].end(), {"lost", "least count"});
   for (const ResultRow& row : rows) {
     const double took = median(row.outcome->seconds);
     const auto [least, most] = std::ranges::minmax(row.outcome->seconds);
@@ -64,12 +75,18 @@ void print_rows(const std::vector<ResultRow>& rows, const RunWords& run, const T
                      milliseconds(least), milliseconds(most),
                      fmt::format("{:.3f}", took / row.plan->seconds),
                      row.bound_holds ? fmt::format("{:.3f}", took / row.bound) : "-"});
-    if (!run.learns) continue;
-    const Pupil::Grade& last = row.outcome->grades.back();
-    table.back().insert(
-        table.back().end(),
-        {fmt::format("{:.4f}", row.outcome->grades.front().loss), fmt::format("{:.4f}", last.loss),
-         fmt::format("{:.1f}%", 100 * last.accuracy), fmt::format("{:016x}", row.outcome->digest)});
+    std::vector<std::string>& words = table.back();
+    if (run.learns) {
+      const Pupil::Grade& last = row.outcome->grades.back();
+      words.insert(words.end(),
+                   {fmt::format("{:.4f}", row.outcome->grades.front().loss),
+                    fmt::format("{:.4f}", last.loss), fmt::format("{:.1f}%", 100 * last.accuracy),
+                    fmt::format("{:016x}", row.outcome->digest)});
+    }
+    if (run.loses) {
+      words.insert(words.end(), {fmt::format("{:.2f}%", 100 * part_lost(row.outcome->losses)),
+                                 std::to_string(row.outcome->losses.least_count)});
+    }
   }
   print(format_table(table));
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
+#include "runtime/counted/counted_sums.hpp"
 #include "tools/train/run/worker.hpp"
 #include "topologies/topology.hpp"
 #include "training/plan.hpp"
@@ -16,9 +17,11 @@ namespace multitree::tools {
 /// How iterations of a plan went, seen from one rank.
 struct Result {
   std::vector<double> seconds;       ///< by iteration: the longest of any rank
+  std::vector<double> own_seconds;   ///< the same of this rank
   std::vector<Pupil::Grade> grades;  ///< by forward pass: means over ranks
   std::uint64_t digest = 0;          ///< of the parameters of a learner
   training::SimulatedPlan last;      ///< iteration, of this rank
+  runtime::LossCount losses;         ///< of all iterations, with a budget
 };
 
 /// A plan beside it.
@@ -32,7 +35,7 @@ struct ResultRow {
 /// What the table is about.
 struct RunWords {
   std::uint32_t iterations = 0, warmup = 0;
-  bool host = false, learns = false;
+  bool host = false, learns = false, loses = false;
   std::size_t batch = 0;  ///< of a learner
 };
 

@@ -97,15 +97,23 @@ void Pace::sleep(double seconds) {
 }
 
 void Pupil::backward(std::size_t layer) {
+  const auto& late = teaching_.straggler;
+  if (layer + 1 == learner_.layers() && late && late->rank == rank_ &&
+      grades_.size() % late->every == 0) {
+    std::this_thread::sleep_for(Seconds(late->seconds));
+  }
   learner_.backward(layer);
   if (paced_ != nullptr) pace_.sleep(paced_->layers[layer].backward);
 }
 
+void Pupil::skip(std::size_t layer) {
+  learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
+                1 / static_cast<float>(ranks_));
+  if (layer + 1 == learner_.layers()) grades_.push_back(grades_.back());
+}
+
 void Pupil::forward(std::size_t layer, bool sums) {
-  if (sums) {
-    learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
-                  1 / static_cast<float>(ranks_));
-  }
+  if (sums) training::step_with_sums(learner_, layer, teaching_.steps, ranks_);
   if (layer == 0) learner_.show(data_.batch(grades_.size(), rank_, ranks_, teaching_.batch));
   learner_.forward(layer);
   if (layer + 1 == learner_.layers()) grades_.push_back({learner_.loss(), learner_.accuracy()});

@@ -7,9 +7,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "training/learners/learner.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/model.hpp"
 
 namespace multitree::tools {
@@ -28,6 +30,8 @@ class Worker {
   virtual void backward(std::size_t layer) = 0;
   /// \param sums whether there are sums to be used: not before the first backward pass
   virtual void forward(std::size_t layer, bool sums) = 0;
+  /// In place of both passes of a layer: sums are there that others have made without this rank's.
+  virtual void skip(std::size_t /*layer*/) {}
   /// It has waited for a transfer: the time until now is not its own.
   virtual void waited() {}
 };
@@ -49,15 +53,18 @@ class Pace {
   std::chrono::steady_clock::time_point clock_ = std::chrono::steady_clock::now();
 };
 
-/// Of a learner's steps.
-struct Steps {
-  float rate = 0.05F, momentum = 0.9F;
+/// A rank that is late now and then.
+struct Straggler {
+  std::uint32_t rank = 0;
+  std::uint64_t every = 1;  ///< iterations
+  double seconds = 0;
 };
 
 /// How learners are taught.
 struct Teaching {
   std::size_t batch = 32;  ///< samples a rank and iteration
-  Steps steps;
+  training::Steps steps;
+  std::optional<Straggler> straggler = {};
 };
 
 /// A learner and the data of its rank; remembers the loss of every forward pass.
@@ -77,6 +84,7 @@ class Pupil final : public Worker {
   std::span<float> gradients() override { return learner_.gradients(); }
   void backward(std::size_t layer) override;
   void forward(std::size_t layer, bool sums) override;
+  void skip(std::size_t layer) override;
   void waited() override { pace_.restart(); }
 
   struct Grade {

@@ -1,49 +1,44 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Gradients that come late, and parameters that are averaged once in several iterations.
-#include "tools/train/run/rounds.hpp"
+/// Gradients that come in time or late, and parameters that are averaged once in several
+/// iterations.
+#include "training/learners/rounds.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <optional>
+#include <vector>
 
 #include "topologies/spec.hpp"
 
-namespace multitree::tools {
+namespace multitree::training {
 namespace {
 
-using runtime::Communicator;
-using training::Learner;
-
-/// A vector whose sum over all ranks is made while they go on.
-class Sum {
+/// A vector whose mean over all ranks is made while they go on.
+class Mean {
  public:
-  explicit Sum(Communicator& communicator) : communicator_(communicator) {}
+  explicit Mean(Sums& sums) : sums_(sums) {}
 
-  [[nodiscard]] bool started() const { return request_.has_value(); }
-  /// What is to be summed up, before start().
+  [[nodiscard]] bool started() const { return started_; }
+  /// What it is to be the mean of, before start().
   std::vector<float>& values() { return values_; }
   void start() {
-    request_ = communicator_.start({.collective = Collective::AllReduce,
-                                    .send = values_.data(),
-                                    .recv = values_.data(),
-                                    .count = values_.size(),
-                                    .type = runtime::DataType::Float32});
+    sums_.start(values_);
+    started_ = true;
   }
-  /// The mean over ranks, after start().
-  const std::vector<float>& mean() {
-    request_->wait();
-    request_.reset();
-    const float part = 1 / static_cast<float>(communicator_.size());
+  /// After start().
+  const std::vector<float>& take() {
+    sums_.wait();
+    started_ = false;
+    const float part = 1 / static_cast<float>(sums_.ranks());
     for (float& value : values_) value *= part;
     return values_;
   }
 
  private:
-  Communicator& communicator_;
+  Sums& sums_;
   std::vector<float> values_;
-  std::optional<runtime::Request> request_;
+  bool started_ = false;
 };
 
 void step_all(Learner& learner, const Steps& steps) {
@@ -52,30 +47,52 @@ void step_all(Learner& learner, const Steps& steps) {
   }
 }
 
+/// Synchronous SGD.
+class InTime final : public Rounds {
+ public:
+  InTime(Learner& learner, const Steps& steps, Sums& sums)
+      : learner_(learner), steps_(steps), sums_(sums) {}
+
+  [[nodiscard]] std::uint32_t every() const override { return 1; }
+  void step() override {
+    sums_.start(learner_.gradients());
+    sums_.wait();
+    for (std::size_t l = 0; l < learner_.layers(); ++l) {
+      step_with_sums(learner_, l, steps_, sums_.ranks());
+    }
+  }
+  void finish() override {}
+
+ private:
+  Learner& learner_;
+  Steps steps_;
+  Sums& sums_;
+};
+
 /// Pipe-SGD: a step takes the gradients of the iteration before.
 class Late final : public Rounds {
  public:
-  Late(Learner& learner, const Steps& steps, Communicator& communicator)
-      : learner_(learner), steps_(steps), sum_(communicator) {}
+  Late(Learner& learner, const Steps& steps, Sums& sums)
+      : learner_(learner), steps_(steps), mean_(sums) {}
 
   [[nodiscard]] std::uint32_t every() const override { return 1; }
   void step() override {
     const std::span<float> gradients = learner_.gradients();
     std::vector<float> own(gradients.begin(), gradients.end());
     finish();
-    sum_.values() = std::move(own);
-    sum_.start();
+    mean_.values() = std::move(own);
+    mean_.start();
   }
   void finish() override {
-    if (!sum_.started()) return;
-    std::ranges::copy(sum_.mean(), learner_.gradients().begin());
+    if (!mean_.started()) return;
+    std::ranges::copy(mean_.take(), learner_.gradients().begin());
     step_all(learner_, steps_);
   }
 
  private:
   Learner& learner_;
   Steps steps_;
-  Sum sum_;
+  Mean mean_;
 };
 
 /// Each rank steps for itself. Once in a round all agree: from the parameters that they agreed on
@@ -88,8 +105,8 @@ class Averaged final : public Rounds {
   };
 
   /// \param beside the mean is made while the next round goes on, and what this one changes is kept
-  Averaged(Learner& learner, const Steps& steps, Communicator& communicator, std::uint32_t every,
-           bool beside, const Outer& outer)
+  Averaged(Learner& learner, const Steps& steps, Sums& sums, std::uint32_t every, bool beside,
+           const Outer& outer)
       : learner_(learner),
         steps_(steps),
         every_(every),
@@ -97,7 +114,7 @@ class Averaged final : public Rounds {
         outer_(outer),
         agreed_(learner.parameters().begin(), learner.parameters().end()),
         velocity_(agreed_.size()),
-        sum_(communicator) {}
+        mean_(sums) {}
 
   [[nodiscard]] std::uint32_t every() const override { return every_; }
 
@@ -119,14 +136,14 @@ class Averaged final : public Rounds {
   void offer() {
     const std::span<float> now = learner_.parameters();
     left_.assign(now.begin(), now.end());
-    sum_.values().resize(now.size());
-    for (std::size_t i = 0; i < now.size(); ++i) sum_.values()[i] = agreed_[i] - now[i];
-    sum_.start();
+    mean_.values().resize(now.size());
+    for (std::size_t i = 0; i < now.size(); ++i) mean_.values()[i] = agreed_[i] - now[i];
+    mean_.start();
   }
 
   void take() {
-    if (!sum_.started()) return;
-    const std::vector<float>& mean = sum_.mean();
+    if (!mean_.started()) return;
+    const std::vector<float>& mean = mean_.take();
     const std::span<float> now = learner_.parameters();
     for (std::size_t i = 0; i < now.size(); ++i) {
       velocity_[i] = outer_.momentum * velocity_[i] + mean[i];
@@ -143,38 +160,45 @@ class Averaged final : public Rounds {
   std::uint64_t iteration_ = 0;
   std::vector<float> agreed_, velocity_;
   std::vector<float> left_;  ///< parameters of this rank where the round began
-  Sum sum_;
+  Mean mean_;
 };
 
 /// What distinguishes the policies that average.
-struct Row {
+struct RoundsRow {
   std::string_view name;
   std::uint32_t every;
   bool beside;
   Averaged::Outer outer;
 };
-constexpr std::array kRows{
-    Row{"local-sgd", 5, false, {}}, Row{"cocod", 5, true, {}},
-    Row{"diloco", 500, false, {0.7F, 0.9F}},  // the rates of its authors
+constexpr std::array kRoundsRows{
+    RoundsRow{"local-sgd", 5, false, {}}, RoundsRow{"cocod", 5, true, {}},
+    RoundsRow{"diloco", 500, false, {0.7F, 0.9F}},  // the rates of its authors
 };
 constexpr std::string_view kLate = "pipe-sgd";
 
 }  // namespace
 
+void step_with_sums(Learner& learner, std::size_t layer, const Steps& steps, std::uint32_t ranks) {
+  learner.step(layer, steps.rate, steps.momentum, 1 / static_cast<float>(ranks));
+}
+
 bool has_rounds(std::string_view policy) {
   const std::string name = Spec::parse(policy).name();
-  return name == kLate || std::ranges::find(kRows, name, &Row::name) != kRows.end();
+  return name == kLate ||
+         std::ranges::find(kRoundsRows, name, &RoundsRow::name) != kRoundsRows.end();
 }
 
 std::unique_ptr<Rounds> make_rounds(std::string_view policy, Learner& learner, const Steps& steps,
-                                    Communicator& communicator) {
+                                    Sums& sums) {
+  if (!has_rounds(policy)) return std::make_unique<InTime>(learner, steps, sums);
   const Spec spec = Spec::parse(policy);
-  if (spec.name() == kLate) return std::make_unique<Late>(learner, steps, communicator);
-  const Row& row = *std::ranges::find(kRows, std::string_view(spec.name()), &Row::name);
+  if (spec.name() == kLate) return std::make_unique<Late>(learner, steps, sums);
+  const RoundsRow& row =
+      *std::ranges::find(kRoundsRows, std::string_view(spec.name()), &RoundsRow::name);
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::uint32_t every = spec.get_number("every", row.every, 1, kMost);
   const bool beside = row.beside || spec.get_number("fragments", 1, 1, kMost) > 1;
-  return std::make_unique<Averaged>(learner, steps, communicator, every, beside, row.outer);
+  return std::make_unique<Averaged>(learner, steps, sums, every, beside, row.outer);
 }
 
-}  // namespace multitree::tools
+}  // namespace multitree::training
