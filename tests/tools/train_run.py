@@ -80,6 +80,16 @@ def rounds(program):
         expect(row["median_seconds"] >= 0.9 * 0.004, "passes that last as long as they are to", result)
 
 
+def compressed(program):
+    """All ranks have the same parameters, whatever travels (or the program says that they differ), and learn."""
+    for compressor in ("bfloat16", "int8?form=hop", "int8", "sign", "top-k?share=0.1", "random-k?share=0.2", "powersgd"):
+        found, result = rows(program, "--learner", "mlp?hidden=40", "-p", "bsp,priority", "-t", "torus:2x2", "-a",
+                             "multitree", "-n", "30", "--batch", "8", "--rate", "0.02", "--momentum", "0", "--compress",
+                             compressor)
+        for row in found:
+            expect(row["loss"][-1] < 0.95 * row["loss"][0], f"the loss to fall with {compressor}", result)
+
+
 def learners(program, directory):
     for learner in ("logistic", "lenet5", "transformer?width=16&blocks=1"):
         found, result = rows(program, "--learner", learner, "-p", "priority,dear", "-t", "ring:3", "-n", "40", "--batch",
@@ -208,6 +218,7 @@ def main():
         same_parameters(program)
         learners(program, directory)
         rounds(program)
+        compressed(program)
         study(program, directory)
         plans(program, directory)
     losses(program)

@@ -166,6 +166,8 @@ TEST(Compression, TreesLoseLessThanRingsWhereHopsRound) {
     return relative_error(own[5], exact);
   };
   const double ring = error_of("ring"), trees = error_of("multitree");
+  RecordProperty("ring", std::to_string(ring));
+  RecordProperty("trees", std::to_string(trees));
   EXPECT_LT(trees, 0.4 * ring) << trees << " of " << ring;
 }
 

@@ -19,6 +19,7 @@
 #include "tools/train/timeline.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
+#include "training/compression/compressor.hpp"
 #include "training/learners/rounds.hpp"
 #include "training/network_costs.hpp"
 #include "training/policies.hpp"
@@ -32,7 +33,7 @@ using training::Plan;
 
 struct RunTrainFlags : TrainFlags {
   std::vector<std::string> plans;
-  std::string learner, policies = "priority", data, trace, run_algorithm, pace;
+  std::string learner, policies = "priority", data, trace, run_algorithm, pace, compressor;
   std::uint32_t iterations = 10, warmup = 2, processes = 0;
   std::uint64_t seed = 1;
   double timeout = 30;
@@ -103,13 +104,29 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
                 "--same-bits: expected it without --loss-budget, whose sums are on trees of their "
                 "own");
   }
+  if (!flags.compressor.empty()) {
+    static_cast<void>(
+        for_flag("--compress", [&] { return training::make_compressor(flags.compressor); }));
+    if (flags.losses.budget || flags.same_bits) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--compress: expected it without --loss-budget and --same-bits, which make sums "
+                  "in ways of their own");
+    }
+  }
   const training::Costs costs = training::Costs::symmetric({1e-6, 1e-9});
   for (const std::string& policy : split_list(flags.policies)) {
     const Plan plan = for_flag("--policy", [&] {
       return plan_of(policy, untimed_model(*learner), costs, flags.algorithm);
     });
+    if (!flags.compressor.empty()) {
+      for_flag("--compress", [&] { check_all_reduces(plan); });
+      if (training::has_rounds(policy)) {
+        throw Error(ErrorCode::InvalidArgument,
+                    fmt::format("--compress: expected policies that have plans, got {}", policy));
+      }
+    }
     if (!flags.losses.budget) continue;
-    check_all_reduces(plan);
+    for_flag("--loss-budget", [&] { check_all_reduces(plan); });
     if (training::has_rounds(policy) || flags.host) {
       throw Error(
           ErrorCode::InvalidArgument,
@@ -126,6 +143,10 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 "train run: expected either files of 'train plan' or --learner, got " +
                     std::string(learns ? "both" : "neither"));
+  }
+  if (!learns && !flags.compressor.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--compress: expected --learner, as sums of plans are checked");
   }
   if (!learns && (flags.losses.budget || !flags.losses.straggler.empty())) {
     throw Error(ErrorCode::InvalidArgument,
@@ -203,6 +224,7 @@ PlayOptions play_options(const RunTrainFlags& flags) {
           .seed = flags.seed,
           .teaching = flags.teaching,
           .paced = !flags.pace.empty(),
+          .compressor = flags.compressor,
           .losses = loss_bounds(flags.losses, deadline_of(flags))};
 }
 
@@ -313,6 +335,9 @@ Command add_train_run(CLI::App& train) {
       ->capture_default_str();
   app->add_option("--pace", flags->pace,
                   "What the passes of an iteration take at least: a learner's sleep until then");
+  app->add_option("--compress", flags->compressor,
+                  "How sums of a learner's gradients travel, with error feedback: bfloat16, half, "
+                  "int8?form=hop, int8, sign, top-k?share=0.01, random-k, powersgd?rank=4");
   add_loss_flags(*app, flags->losses);
   app->add_option("--data", flags->data,
                   "Samples, a line each: numbers and a label, with commas; by default made up");

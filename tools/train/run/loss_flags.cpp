@@ -59,7 +59,7 @@ void check_all_reduces(const training::Plan& plan) {
   });
   if (other == plan.transfers.end()) return;
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("--loss-budget: expected policies of all-reduces, got {}", plan.policy));
+              fmt::format("expected policies of all-reduces, got {}", plan.policy));
 }
 
 }  // namespace multitree::tools

@@ -24,7 +24,8 @@ void add_loss_flags(CLI::App& app, LossFlags& flags);
 std::optional<runtime::LossBounds> loss_bounds(const LossFlags& flags, runtime::Deadline timeout);
 /// Empty without one. \throws Error naming the flag
 std::optional<Straggler> straggler_of(const LossFlags& flags, std::uint32_t ranks);
-/// \throws Error(InvalidArgument) unless the plan has all-reduces only
+/// \throws Error(InvalidArgument), for a flag to be put before, unless the plan has all-reduces
+/// only
 void check_all_reduces(const training::Plan& plan);
 
 }  // namespace multitree::tools

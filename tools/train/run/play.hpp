@@ -27,7 +27,8 @@ struct PlayOptions {
   std::string learner;  ///< empty: computing is sleeping
   std::uint64_t seed = 1;
   Teaching teaching;
-  bool paced = false;  ///< a learner's passes last as long as the plan says
+  bool paced = false;      ///< a learner's passes last as long as the plan says
+  std::string compressor;  ///< of sums; empty: none. Only plans of all-reduces
   /// Sums go on without late ranks; only plans of all-reduces.
   std::optional<runtime::LossBounds> losses;
 };

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "tools/train/run/exchange.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::tools {
@@ -124,6 +125,14 @@ Player::~Player() {
 }
 
 double Player::now() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+void Player::compress(std::string_view compressor, std::uint64_t seed) {
+  exchange_ = std::make_unique<CommunicatorExchange>(communicator_);
+  for (const Stretch& stretch : stretches_) {
+    compressors_.push_back(training::make_compressor(compressor, seed));
+    errors_.emplace_back(stretch.count);
+  }
+}
 
 void Player::begin() {
   for (std::size_t l = 0; l < plan_.model.layers.size(); ++l) worker_.forward(l, false);
@@ -314,6 +323,10 @@ runtime::Request Player::start(std::size_t transfer) {
   {
     const std::scoped_lock lock(mutex_);
     times_.transfers[transfer].begin = now();
+  }
+  if (exchange_ != nullptr) {
+    compressors_[transfer]->sum(stretch_of(transfer), errors_[transfer], *exchange_);
+    return {};
   }
   if (counted_ == nullptr) return communicator_.start(call_of(transfer));
   counted_->contribute(transfer, stretch_of(transfer));

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "runtime/counted/counted_sums.hpp"
 #include "tools/train/run/arrangement.hpp"
 #include "tools/train/run/worker.hpp"
+#include "training/compression/compressor.hpp"
 #include "training/plan.hpp"
 
 namespace multitree::tools {
@@ -47,6 +49,10 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
+  /// Before the first iteration: sums are made by a compressor for each transfer, with error
+  /// feedback, one transfer after the other. \pre all transfers are all-reduces, and are added
+  /// where they lie
+  void compress(std::string_view compressor, std::uint64_t seed);
   /// Before the first iteration: a forward pass.
   void begin();
   /// A backward pass and the forward pass behind it, with everything between them. \returns when
@@ -82,6 +88,9 @@ class Player {
   runtime::CountedAllReduce* counted_;
   runtime::LossCount losses_;  ///< of the thread, while an iteration is under way
   std::vector<Stretch> stretches_;
+  std::unique_ptr<training::Exchange> exchange_;                    ///< of compressors; or null
+  std::vector<std::unique_ptr<training::Compressor>> compressors_;  ///< by transfer; or none
+  std::vector<std::vector<float>> errors_;                          ///< what they are fed
   std::vector<std::unique_ptr<Arrangement>> arranged_;  ///< by transfer; of an all-gather null
   std::vector<std::vector<float>> padded_, shards_;     ///< by transfer; of a pair in the first's
   std::vector<std::size_t> pair_;  ///< of an all-gather its reduce-scatter; else itself
