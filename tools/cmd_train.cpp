@@ -12,9 +12,10 @@ Command add_train_command(CLI::App& parent) {
   app->footer(
       "Example: printf 'name,params,forward,backward\\nfc,4000000,1ms,2ms\\n' | multitree train "
       "compare -t mesh:8x8 --model -");
-  const std::vector<Command> commands = {
-      add_train_bound(*app),   add_train_plan(*app), add_train_simulate(*app), add_train_run(*app),
-      add_train_compare(*app), add_train_study(*app), add_train_dlcp(*app),    add_train_lossy(*app)};
+  const std::vector<Command> commands = {add_train_bound(*app),    add_train_plan(*app),
+                                         add_train_simulate(*app), add_train_run(*app),
+                                         add_train_compare(*app),  add_train_study(*app),
+                                         add_train_dlcp(*app),     add_train_lossy(*app)};
   return {app, [commands] {
             for (const Command& command : commands) {
               if (command.app->parsed()) return command.run();
