@@ -227,7 +227,7 @@ TEST(Wire, EveryCollectiveMovesWhatItShould) {
       const bool everywhere = collective != Collective::Reduce;
       const float sum = collective == Collective::Broadcast || collective == Collective::AllGather
                             ? 0
-                            : static_cast<float>(ranks * (ranks - 1) / 2);
+                            : 0.5F * static_cast<float>(ranks * (ranks - 1));
       if (rank == 0 || everywhere) {
         EXPECT_EQ(recv[1], sum) << to_string(collective);
       }

@@ -209,7 +209,8 @@ TEST(Compression, MatricesOfLowRankAreFoundExactly) {
   Vectors vectors(4, std::vector<float>(50 * 50));
   for (std::uint32_t r = 0; r < 4; ++r) {
     for (std::size_t i = 0; i < 2500; ++i) {
-      const auto row = static_cast<float>(i / 50), column = static_cast<float>(i % 50);
+      const std::size_t line = i / 50;
+      const auto row = static_cast<float>(line), column = static_cast<float>(i % 50);
       vectors[r][i] = std::sin(row + 1) * column + static_cast<float>(r) * std::cos(row);
     }
   }
