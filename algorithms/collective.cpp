@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "topologies/error.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree {
 namespace {
@@ -20,6 +21,9 @@ constexpr auto kCollectives = [] {
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = kFacts[i].collective;
   return all;
 }();
+
+constexpr std::array kAliases = {Alias{"bcast", "broadcast"}, Alias{"rs", "reduce-scatter"},
+                                 Alias{"ag", "allgather"}};
 
 constexpr bool is_in_order() {
   for (std::size_t i = 0; i < std::size(kFacts); ++i) {
@@ -36,13 +40,13 @@ std::span<const Collective> all_collectives() { return kCollectives; }
 std::string_view to_string(Collective collective) { return facts(collective).name; }
 
 Collective parse_collective(std::string_view text) {
-  const auto found = std::ranges::find(kFacts, text, &CollectiveFacts::name);
-  if (found != std::end(kFacts)) return found->collective;
-  std::string names;
-  for (const CollectiveFacts& row : kFacts)
-    names += (names.empty() ? "" : ", ") + std::string(row.name);
+  const auto names = names_of(kFacts);
+  if (const auto known = meant(text, names, kAliases)) {
+    return std::ranges::find(kFacts, *known, &CollectiveFacts::name)->collective;
+  }
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected a collective ({}), got '{}'", names, text));
+              fmt::format("expected a collective ({}), got '{}'{}", fmt::join(names, ", "), text,
+                          did_you_mean(text, names)));
 }
 
 Collective time_reversed(Collective collective) {

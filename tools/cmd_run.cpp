@@ -137,8 +137,7 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
     plan.network.push_back(topology);
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);
-    for (const std::string& name :
-         for_flag("--algorithm", [&] { return split_list(flags.algorithms); })) {
+    for (const std::string& name : algorithm_list(flags.algorithms, topology, {kHost})) {
       const std::size_t run = add_run(plan, name);
       if (name == kAuto) plan.automatic.push_back(run);
       if (name == kHost || name == kAuto) continue;

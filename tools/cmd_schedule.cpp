@@ -97,8 +97,8 @@ ordered_json to_json(const Result& result, const Topology& topology, const Certi
 
 std::string to_table(const std::vector<Result>& results, const Topology& topology) {
   std::vector<std::vector<std::string>> rows = {{"algorithm", "steps", "bound", "total", "ratio",
-                                                 "chunks", "depth", "predicted", "bound", "ratio",
-                                                 "generated"}};
+                                                 "chunks", "depth", "predicted", "least",
+                                                 "over least", "generated"}};
   const auto microseconds = [](double seconds) { return fmt::format("{:.1f}us", seconds * 1e6); };
   for (const Result& result : results) {
     const ScheduleReport& r = result.report;
@@ -118,14 +118,13 @@ std::string to_table(const std::vector<Result>& results, const Topology& topolog
 }
 
 int run(const ScheduleFlags& flags) {
-  const std::vector<std::string> names =
-      for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+  const Topology topology = load_network(flags.network);
+  const std::vector<std::string> names = algorithm_list(flags.algorithms, topology);
   if (names.size() > 1 && !flags.output.empty()) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--output: expected one algorithm to write, got {}", names.size()));
   }
   if (!flags.output.empty()) check_writable(flags.output);
-  const Topology topology = load_network(flags.network);
   // Standard output carries the schedule, unless that goes elsewhere or the report is asked for.
   const bool to_stdout =
       flags.output == "-" || (flags.output.empty() && !flags.json && names.size() == 1);

@@ -114,7 +114,7 @@ ordered_json to_json(const TuneResult& result, const Topology& topology, Collect
           {"candidates", std::move(candidates)}};
 }
 
-TuneOptions tune_options(const TuneFlags& flags) {
+TuneOptions tune_options(const TuneFlags& flags, const Topology& topology) {
   TuneOptions options;
   options.first = for_flag("-b", [&] { return parse_bytes(flags.first); });
   options.last = for_flag("-e", [&] { return parse_bytes(flags.last); });
@@ -126,7 +126,7 @@ TuneOptions tune_options(const TuneFlags& flags) {
   options.cost.message_overhead =
       for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
   if (!flags.algorithms.empty()) {
-    options.algorithms = for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+    options.algorithms = algorithm_list(flags.algorithms, topology);
   }
   return options;
 }
@@ -137,7 +137,7 @@ int run(const TuneFlags& flags) {
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   const Rank root = check_root(flags.root, topology);
-  TuneOptions options = tune_options(flags);
+  TuneOptions options = tune_options(flags, topology);
   TuneResult result;
   {
     Progress progress("comparing algorithms on " + topology.name());

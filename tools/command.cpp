@@ -14,8 +14,10 @@
 #include <utility>
 
 #include "algorithms/collective.hpp"
+#include "algorithms/registry.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree::tools {
 
@@ -34,10 +36,11 @@ int exit_code_of(ErrorCode code) {
 
 CLI::Validator one_of(std::vector<std::string> names) {
   const std::string listed = fmt::format("{}", fmt::join(names, ","));
-  const auto check = [names = std::move(names)](const std::string& text) {
-    if (std::ranges::find(names, text) != names.end()) return std::string();
-    return fmt::format("expected {}{}, got '{}'", names.size() > 1 ? "one of " : "",
-                       fmt::join(names, ", "), text);
+  const auto check = [names = std::move(names)](std::string& text) {
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (const auto name = meant(text, known)) return text = *name, std::string();
+    return fmt::format("expected {}{}, got '{}'{}", names.size() > 1 ? "one of " : "",
+                       fmt::join(names, ", "), text, did_you_mean(text, known));
   };
   return {check, "{" + listed + "}", "one_of"};
 }
@@ -196,18 +199,42 @@ std::string to_text(Rational value) {
 double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 std::vector<std::string> split_list(std::string_view text) {
+  const auto trimmed = [](std::string_view item) {
+    while (item.starts_with(' ')) item.remove_prefix(1);
+    while (item.ends_with(' ')) item.remove_suffix(1);
+    return item;
+  };
   std::vector<std::string> items;
   std::size_t begin = 0;
   while (true) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end == begin) {
+    items.emplace_back(trimmed(text.substr(begin, end - begin)));
+    if (items.back().empty()) {
       throw Error(ErrorCode::InvalidArgument,
                   fmt::format("expected a comma-separated list, got '{}'", text));
     }
-    items.emplace_back(text.substr(begin, end - begin));
     if (end == text.size()) return items;
     begin = end + 1;
   }
+}
+
+std::vector<std::string> algorithm_list(std::string_view text, const Topology& topology,
+                                        const std::vector<std::string_view>& besides) {
+  std::vector<std::string> list;
+  if (text == "all") {
+    for (const Algorithm& algorithm : algorithms()) {
+      const bool chooses = algorithm.name == "auto";
+      if (!chooses && !algorithm.unsupported(topology)) list.emplace_back(algorithm.name);
+    }
+    return list;
+  }
+  std::vector<std::string_view> words = names_of(algorithms());
+  words.insert(words.end(), besides.begin(), besides.end());
+  list = for_flag("--algorithm", [&] { return split_list(text); });
+  for (std::string& name : list) {
+    if (const auto known = meant(name, words)) name = *known;
+  }
+  return list;
 }
 
 }  // namespace multitree::tools

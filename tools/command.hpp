@@ -125,7 +125,12 @@ std::string to_text(Rational value);
 /// Processor time of this process so far.
 double cpu_seconds();
 
-/// Splits "a,b,c"; \throws Error(InvalidArgument) on an empty item.
+/// Splits "a, b,c"; \throws Error(InvalidArgument) on an empty item.
 std::vector<std::string> split_list(std::string_view text);
+
+/// The algorithms of a flag -a: "ring, multitree?segments=4", or "all" that serve the network.
+/// `besides` are words that the command knows in addition. \throws as split_list().
+std::vector<std::string> algorithm_list(std::string_view text, const Topology& topology,
+                                        const std::vector<std::string_view>& besides = {});
 
 }  // namespace multitree::tools

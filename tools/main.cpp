@@ -9,6 +9,7 @@
 
 #include "tools/command.hpp"
 #include "tools/program.hpp"
+#include "topologies/words.hpp"
 
 namespace {
 
@@ -20,17 +21,31 @@ constexpr const char* kFooter =
     "3 input or I/O, 4 transport.\n\n"
     "Example: multitree schedule -t torus:4x4 -a multitree | multitree verify -\n";
 
+/// What was typed, in the words that the commands know: "help run" is "run --help", and mpirun's
+/// "-np 4" is "--np 4".
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  std::ranges::replace(words, "-np", "--np");
+  return words;
+}
+
 /// Says what CLI11 would not: which commands there are.
-void check_command(const CLI::App& app, int argc, char** argv) {
+void check_command(const CLI::App& app, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
-  const std::string word = argc > 1 ? argv[1] : "";
+  const std::string word = words.empty() ? "" : words.front();
   const bool known = std::ranges::find(names, word) != names.end();
   if (known || word == "-h" || word == "--help" || word == "--version") return;
-  throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected a command ({}), got {}; see '{} --help'",
-                          fmt::join(names, ", "), argc > 1 ? "'" + word + "'" : "none",
-                          word == "study" ? "multitree-study" : "multitree"));
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  throw Error(
+      ErrorCode::InvalidArgument,
+      fmt::format("expected a command ({}), got {}{}; see '{} --help'", fmt::join(names, ", "),
+                  words.empty() ? "none" : "'" + word + "'", did_you_mean(word, all),
+                  word == "study" ? "multitree-study" : "multitree"));
 }
 
 int run(int argc, char** argv) {
@@ -46,15 +61,15 @@ int run(int argc, char** argv) {
       tools::add_list_command(app),     tools::add_symmetric_command(app),
       tools::add_nic_command(app),      tools::add_simulate_command(app),
       tools::add_tune_command(app),     tools::add_train_command(app)};
-  check_command(app, argc, argv);
+  const std::vector<std::string> words = words_of(argc, argv);
+  check_command(app, words);
   try {
-    app.parse(argc, argv);
+    // CLI11 takes a list from its end.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    const auto parsed = app.get_subcommands();
-    const std::string name = parsed.empty() ? "" : " " + parsed.front()->get_name();
-    return tools::usage_error("multitree", "multitree" + name, error);
+    return tools::usage_error(app, error);
   }
   for (const tools::Command& command : commands) {
     if (command.app->parsed()) return command.run();

@@ -9,8 +9,11 @@
 
 #include <exception>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "tools/command.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -23,10 +26,49 @@ void occupy_standard_streams() {
   }
 }
 
+/// The flags that a command asks for and did not get.
+std::vector<std::string> missing_flags(const CLI::App& command) {
+  std::vector<std::string> missing;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_required() && option->count() == 0) missing.push_back(option->get_name());
+  }
+  return missing;
+}
+
+std::string unknown_flag(const CLI::App& command, const std::string& flag) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  return fmt::format("unknown flag '{}'{}", flag, did_you_mean(flag, known));
+}
+
+std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error) {
+  const std::vector<std::string> missing = missing_flags(command);
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && missing.size() > 1) {
+    return fmt::format("{} are required", fmt::join(missing, ", "));
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    for (const std::string& word : command.remaining()) {
+      if (word.starts_with("--")) return unknown_flag(command, word.substr(0, word.find('=')));
+    }
+  }
+  return error.what();
+}
+
 }  // namespace
 
-int usage_error(std::string_view program, std::string_view command, const CLI::ParseError& error) {
-  print_error(fmt::format("{}: {}; see '{} --help'\n", program, one_line(error.what()), command));
+int usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* command = &app;
+  std::string path = app.get_name();
+  for (auto called = command->get_subcommands(); !called.empty();
+       called = command->get_subcommands()) {
+    command = called.front();
+    path += " " + command->get_name();
+  }
+  print_error(fmt::format("{}: {}; see '{} --help'\n", app.get_name(),
+                          one_line(what_is_wrong(*command, error)), path));
   return kUsage;
 }
 

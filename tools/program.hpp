@@ -14,8 +14,8 @@ namespace multitree::tools {
 /// program's name, and an exit code.
 int run_program(std::string_view name, const std::function<int()>& body);
 
-/// Says what is wrong with the flags of `command`, "multitree verify" for example, and where to
-/// read about them.
-int usage_error(std::string_view program, std::string_view command, const CLI::ParseError& error);
+/// Says what is wrong with the flags of the command of `app` that was called, all that is missing
+/// and which name may have been meant, and where to read about them.
+int usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace multitree::tools

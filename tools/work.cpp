@@ -63,7 +63,7 @@ Work load_work(const WorkFlags& flags, std::string_view command) {
     return work;
   }
   Work work = begin_work(flags, command);
-  work.names = for_flag("--algorithm", [&] { return split_list(flags.algorithms); });
+  work.names = algorithm_list(flags.algorithms, work.topology);
   Progress progress("generating schedules");
   for (const std::string& name : work.names) {
     progress.update(fmt::format("generating {} on {}", name, work.topology.name()));

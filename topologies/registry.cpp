@@ -15,6 +15,7 @@
 #include "topologies/families.hpp"
 #include "topologies/spec.hpp"
 #include "topologies/structure.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree {
 
@@ -48,10 +49,15 @@ MULTITREE_FAMILIES(MULTITREE_DECLARE)
 
 namespace {
 
+constexpr std::array kAliases = {
+    Alias{"clos", "fattree"},   Alias{"leaf-spine", "fattree"}, Alias{"grid", "mesh"},
+    Alias{"full-mesh", "full"}, Alias{"complete", "full"},      Alias{"line", "mesh"},
+    Alias{"switch", "star"},    Alias{"a100", "dgx-a100"},      Alias{"h100", "dgx-h100"}};
+
 const TopologyFamily* find_family(std::string_view name) {
   const auto families = topology_families();
-  const auto found = std::ranges::find(families, name, &TopologyFamily::name);
-  return found == families.end() ? nullptr : &*found;
+  const auto known = meant(name, names_of(families), kAliases);
+  return known ? &*std::ranges::find(families, *known, &TopologyFamily::name) : nullptr;
 }
 
 /// What every family takes.
@@ -99,15 +105,14 @@ CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks) {
 }
 
 Topology make_topology(std::string_view text) {
-  const Spec spec = Spec::parse(text);
+  Spec spec = Spec::parse(text);
   const TopologyFamily* family = find_family(spec.name());
   if (family == nullptr) {
-    std::string known;
-    for (const TopologyFamily& each : topology_families()) {
-      known += fmt::format("{}{}", known.empty() ? "" : ", ", each.name);
-    }
-    spec.fail(fmt::format("unknown topology '{}'; known are {}", spec.name(), known));
+    const auto known = names_of(topology_families());
+    spec.fail(fmt::format("unknown topology '{}'; known are {}{}", spec.name(),
+                          fmt::join(known, ", "), did_you_mean(spec.name(), known)));
   }
+  spec.call(family->name, family->dims);
   try {
     const Topology whole = family->make(spec);
     const NetworkChanges changes = read_changes(spec);

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "topologies/error.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree {
 namespace {
@@ -31,15 +33,43 @@ std::optional<std::uint64_t> to_number(std::string_view text) {
   return value;
 }
 
+bool is_of_key(char c) { return (c >= 'a' && c <= 'z') || c == '-' || c == '_'; }
+
+/// Whether "key=" follows.
+bool starts_parameter(std::string_view text) {
+  const std::size_t end =
+      static_cast<std::size_t>(std::ranges::find_if_not(text, is_of_key) - text.begin());
+  return end > 0 && end < text.size() && text[end] == '=';
+}
+
+/// ":key=" is another way to write "?key=" or, further on, "&key=".
+std::string with_question_mark(std::string_view text) {
+  std::string result;
+  bool asked = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool parameter = text[i] == ':' && starts_parameter(text.substr(i + 1));
+    result += !parameter ? text[i] : asked ? '&' : '?';
+    asked = asked || parameter || text[i] == '?';
+  }
+  return result;
+}
+
 }  // namespace
+
+void Spec::call(std::string_view name, std::string_view form) {
+  text_.replace(0, name_.size(), name);
+  name_ = name;
+  form_ = form;
+}
 
 void Spec::fail(const std::string& what) const {
   throw Error(ErrorCode::InvalidArgument, text_ + ": " + what);
 }
 
-Spec Spec::parse(std::string_view text) {
+Spec Spec::parse(std::string_view given) {
   Spec spec;
-  spec.text_ = text;
+  spec.text_ = with_question_mark(given);
+  const std::string_view text = spec.text_;
   const std::size_t query = text.find('?');
   const std::string_view head = text.substr(0, query);
   const std::size_t colon = head.find(':');
@@ -72,7 +102,7 @@ std::vector<std::uint32_t> Spec::dims(std::size_t min_count, std::size_t max_cou
                                  : max_count == SIZE_MAX
                                      ? fmt::format("at least {}", min_count)
                                      : fmt::format("{} to {}", min_count, max_count);
-    fail(fmt::format("dims: expected {} size(s) as in {}:AxB, got {}", expected, name_,
+    fail(fmt::format("dims: expected {} size(s) as in {}:{}, got {}", expected, name_, form_,
                      parts.size()));
   }
   for (const std::string_view part : parts) {
@@ -142,9 +172,10 @@ std::vector<std::uint32_t> Spec::get_numbers(std::string_view key, std::string_v
 void Spec::check_all_used() const {
   for (const auto& [key, value] : parameters_) {
     if (used_.contains(key)) continue;
-    const std::string known = fmt::format("{}", fmt::join(used_, ", "));
-    fail(fmt::format("unknown parameter '{}'{}", key,
-                     known.empty() ? ", none is known here" : "; known here: " + known));
+    const std::vector<std::string_view> known(used_.begin(), used_.end());
+    fail(fmt::format("unknown parameter '{}'{}{}{}", key,
+                     known.empty() ? ", none is known here" : "; known here: ",
+                     fmt::join(known, ", "), did_you_mean(key, known)));
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The text form "name:dims?key=value&key=value" of topologies and algorithms, taken apart.
+/// The text form "name:dims?key=value&key=value" of topologies and algorithms, taken apart. As
+/// shells take '?' and '&' for themselves, "name:dims:key=value:key=value" is the same.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,7 @@ class Spec {
   /// \throws Error(InvalidArgument): empty name, empty or repeated key, missing '='.
   static Spec parse(std::string_view text);
 
+  /// Written with '?' and '&'.
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   /// The part between ':' and '?', unparsed.
@@ -29,6 +31,9 @@ class Spec {
   [[nodiscard]] std::vector<std::uint32_t> dims(std::size_t min_count, std::size_t max_count,
                                                 std::uint32_t least = 1,
                                                 std::uint64_t most = kMaxRanks) const;
+  /// Puts the name that is known in place of one that means it, and says what its dims look like
+  /// ("AxBx..."), for messages.
+  void call(std::string_view name, std::string_view form);
   [[nodiscard]] bool has(std::string_view key) const;
   /// The value of a parameter, or the fallback if absent.
   [[nodiscard]] std::string get(std::string_view key, std::string_view fallback) const;
@@ -51,7 +56,7 @@ class Spec {
   static constexpr std::uint64_t kMaxRanks = 1U << 20;
 
  private:
-  std::string text_, name_, dims_;
+  std::string text_, name_, dims_, form_ = "AxB";
   std::map<std::string, std::string, std::less<>> parameters_;
   mutable std::set<std::string, std::less<>> used_;
 };

@@ -34,20 +34,10 @@ constexpr std::uint64_t kKibi = 1ULL << 10, kMebi = 1ULL << 20, kGibi = 1ULL << 
 
 // The first entries of each table, in descending order, are the ones printed.
 constexpr std::array kByteUnits = std::to_array<Unit>({
-    {"TiB", kTebi},
-    {"GiB", kGibi},
-    {"MiB", kMebi},
-    {"KiB", kKibi},
-    {"TB", kTera},
-    {"GB", kGiga},
-    {"MB", kMega},
-    {"KB", kKilo},
-    {"B", 1},
-    {"", 1},
-    {"T", kTebi},
-    {"G", kGibi},
-    {"M", kMebi},
-    {"K", kKibi},
+    {"TiB", kTebi}, {"GiB", kGibi}, {"MiB", kMebi}, {"KiB", kKibi}, {"TB", kTera},
+    {"GB", kGiga},  {"MB", kMega},  {"KB", kKilo},  {"B", 1},       {"", 1},
+    {"T", kTebi},   {"G", kGibi},   {"M", kMebi},   {"K", kKibi},   {"t", kTebi},
+    {"g", kGibi},   {"m", kMebi},   {"k", kKibi},   {"kB", kKilo},
 });
 constexpr std::size_t kPrintedByteUnits = 9;
 
@@ -58,6 +48,7 @@ constexpr std::array kBandwidthUnits = std::to_array<Unit>({
     {"Kb/s", kKilo, 8},   {"b/s", 1, 8},        {"Tbit/s", kTera, 8}, {"Gbit/s", kGiga, 8},
     {"Mbit/s", kMega, 8}, {"Kbit/s", kKilo, 8}, {"bit/s", 1, 8},      {"Tbps", kTera, 8},
     {"Gbps", kGiga, 8},   {"Mbps", kMega, 8},   {"Kbps", kKilo, 8},   {"bps", 1, 8},
+    {"kB/s", kKilo},      {"kb/s", kKilo, 8},   {"kbit/s", kKilo, 8}, {"kbps", kKilo, 8},
 });
 constexpr std::size_t kPrintedBandwidthUnits = 5;
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <vector>
@@ -14,9 +15,18 @@
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree {
 namespace {
+
+constexpr std::array kAliases = {Alias{"optimal", "allreduce-optimal"},
+                                 Alias{"dbt", "double-binary-tree"},
+                                 Alias{"tree", "double-binary-tree"},
+                                 Alias{"rabenseifner", "halving-doubling"},
+                                 Alias{"forestcoll", "forest"},
+                                 Alias{"bfs", "breadth-first"},
+                                 Alias{"2d-ring", "ring2d"}};
 
 /// `make` gives a gathering for a network; this gives its mirror image, a reduction.
 template <class Make>
@@ -77,19 +87,20 @@ std::span<const Algorithm> algorithms() {
 }
 
 const Algorithm& find_algorithm(std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == name) return algorithm;
-    names.push_back(algorithm.name);
+  const auto names = names_of(algorithms());
+  if (const auto known = meant(name, names, kAliases)) {
+    return *std::ranges::find(algorithms(), *known, &Algorithm::name);
   }
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected an algorithm ({}), got '{}'", fmt::join(names, ", "), name));
+              fmt::format("expected an algorithm ({}), got '{}'{}", fmt::join(names, ", "), name,
+                          did_you_mean(name, names)));
 }
 
 Schedule generate_schedule(std::string_view spec, const Topology& topology, Collective collective,
                            Rank root) {
-  const Spec options = Spec::parse(spec);
+  Spec options = Spec::parse(spec);
   const Algorithm& algorithm = find_algorithm(options.name());
+  options.call(algorithm.name, {});
   if (!options.dims_text().empty()) {
     options.fail(fmt::format("an algorithm has no dims, got '{}'", options.dims_text()));
   }
@@ -111,10 +122,12 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
 }
 
 std::string told(std::string_view spec, std::uint64_t bytes, Time message) {
-  const Spec options = Spec::parse(spec);
-  std::string text(spec);
+  Spec options = Spec::parse(spec);
+  const Algorithm& algorithm = find_algorithm(options.name());
+  options.call(algorithm.name, {});
+  std::string text = options.text();
   // A number of pieces that is given leaves nothing to choose.
-  if (!find_algorithm(options.name()).asks_size || options.has("segments")) return text;
+  if (!algorithm.asks_size || options.has("segments")) return text;
   const auto add = [&](std::string_view key, const std::string& value) {
     if (options.has(key)) return;
     text += fmt::format("{}{}={}", text.find('?') == std::string::npos ? '?' : '&', key, value);

@@ -5,10 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <string>
 
 #include "topologies/error.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -17,25 +18,33 @@ struct TypeRow {
   DataType type;
   std::size_t size;
   std::string_view name;
-  std::string_view alias;  ///< also accepted by the parser; may be empty
   CName c;
 };
 
 // Row i describes enumerator i.
 constexpr std::array kTypes{
-    TypeRow{DataType::Int8, 1, "int8", "", {"mtInt8", 0}},
-    TypeRow{DataType::Uint8, 1, "uint8", "", {"mtUint8", 1}},
-    TypeRow{DataType::Int32, 4, "int32", "", {"mtInt32", 2}},
-    TypeRow{DataType::Int64, 8, "int64", "", {"mtInt64", 4}},
-    TypeRow{DataType::Float16, 2, "half", "float16", {"mtFloat16", 6}},
-    TypeRow{DataType::BFloat16, 2, "bfloat16", "", {"mtBfloat16", 9}},
-    TypeRow{DataType::Float32, 4, "float", "float32", {"mtFloat32", 7}},
-    TypeRow{DataType::Float64, 8, "double", "float64", {"mtFloat64", 8}},
-    TypeRow{DataType::Int16, 2, "int16", "", {"mtInt16", 32}},
-    TypeRow{DataType::Uint16, 2, "uint16", "", {"mtUint16", 33}},
-    TypeRow{DataType::Uint32, 4, "uint32", "", {"mtUint32", 3}},
-    TypeRow{DataType::Uint64, 8, "uint64", "", {"mtUint64", 5}},
+    TypeRow{DataType::Int8, 1, "int8", {"mtInt8", 0}},
+    TypeRow{DataType::Uint8, 1, "uint8", {"mtUint8", 1}},
+    TypeRow{DataType::Int32, 4, "int32", {"mtInt32", 2}},
+    TypeRow{DataType::Int64, 8, "int64", {"mtInt64", 4}},
+    TypeRow{DataType::Float16, 2, "half", {"mtFloat16", 6}},
+    TypeRow{DataType::BFloat16, 2, "bfloat16", {"mtBfloat16", 9}},
+    TypeRow{DataType::Float32, 4, "float", {"mtFloat32", 7}},
+    TypeRow{DataType::Float64, 8, "double", {"mtFloat64", 8}},
+    TypeRow{DataType::Int16, 2, "int16", {"mtInt16", 32}},
+    TypeRow{DataType::Uint16, 2, "uint16", {"mtUint16", 33}},
+    TypeRow{DataType::Uint32, 4, "uint32", {"mtUint32", 3}},
+    TypeRow{DataType::Uint64, 8, "uint64", {"mtUint64", 5}},
 };
+
+constexpr std::array kTypeAliases = {
+    Alias{"float16", "half"},  Alias{"fp16", "half"},      Alias{"f16", "half"},
+    Alias{"bf16", "bfloat16"}, Alias{"float32", "float"},  Alias{"fp32", "float"},
+    Alias{"f32", "float"},     Alias{"float64", "double"}, Alias{"fp64", "double"},
+    Alias{"f64", "double"},    Alias{"char", "int8"},      Alias{"byte", "uint8"},
+    Alias{"int", "int32"},     Alias{"i8", "int8"},        Alias{"i32", "int32"},
+    Alias{"i64", "int64"},     Alias{"u8", "uint8"},       Alias{"u32", "uint32"},
+    Alias{"u64", "uint64"}};
 
 struct OpRow {
   ReduceOp op;
@@ -59,6 +68,10 @@ constexpr std::array kOps{
     OpRow{ReduceOp::PreMulSum, "pre-multiplied sum", {}},
     OpRow{ReduceOp::Custom, "operator of the user", {}},
 };
+constexpr std::array kOpAliases = {Alias{"add", "sum"},     Alias{"product", "prod"},
+                                   Alias{"minimum", "min"}, Alias{"maximum", "max"},
+                                   Alias{"average", "avg"}, Alias{"mean", "avg"}};
+
 struct WireRow {
   WireType wire;
   std::string_view name;
@@ -84,9 +97,10 @@ constexpr std::array kOpValues = column(kOps, &OpRow::op);
 
 template <typename Rows>
 [[noreturn]] void reject(std::string_view what, std::string_view text, const Rows& rows) {
-  std::string message = fmt::format("unknown {} \"{}\"; one of:", what, text);
-  for (const auto& row : rows) message += fmt::format(" {}", row.name);
-  throw Error(ErrorCode::InvalidArgument, message);
+  const auto names = names_of(rows);
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("unknown {} \"{}\"; one of: {}{}", what, text, fmt::join(names, " "),
+                          did_you_mean(text, names)));
 }
 
 }  // namespace
@@ -110,16 +124,16 @@ CName c_name(DataType type) { return kTypes[static_cast<std::size_t>(type)].c; }
 CName c_name(ReduceOp op) { return kOps[static_cast<std::size_t>(op)].c; }
 
 DataType parse_data_type(std::string_view text) {
-  for (const TypeRow& row : kTypes) {
-    if (text == row.name || (!row.alias.empty() && text == row.alias)) return row.type;
+  if (const auto known = meant(text, names_of(kTypes), kTypeAliases)) {
+    return std::ranges::find(kTypes, *known, &TypeRow::name)->type;
   }
   reject("data type", text, kTypes);
 }
 
 ReduceOp parse_reduce_op(std::string_view text) {
   const auto rows = std::span(kOps).first(kOfAllTypes);
-  for (const OpRow& row : rows) {
-    if (text == row.name) return row.op;
+  if (const auto known = meant(text, names_of(rows), kOpAliases)) {
+    return std::ranges::find(rows, *known, &OpRow::name)->op;
   }
   reject("reduction operator", text, rows);
 }

@@ -56,14 +56,15 @@ INSTANTIATE_TEST_SUITE_P(
     Syntax, BadTopologySpec,
     testing::Values(BadSpec{"", "the name is empty"}, BadSpec{":4", "the name is empty"},
                     BadSpec{"?bw=3", "the name is empty"},
-                    BadSpec{"thorus:4x4", "unknown topology 'thorus'; known are bigraph,"},
+                    BadSpec{"thorus:4x4", "twisted-torus; did you mean 'torus'?"},
                     BadSpec{"ring:4?", "expected key=value"},
                     BadSpec{"ring:4?bw", "expected key=value after '?' and '&', got 'bw'"},
                     BadSpec{"ring:4?bw=", "expected key=value"},
                     BadSpec{"ring:4?=3", "expected key=value"},
                     BadSpec{"ring:4?bw=1GB/s&", "expected key=value"},
                     BadSpec{"ring:4?bw=1GB/s&bw=2GB/s", "parameter 'bw' is given twice"},
-                    BadSpec{"ring:4?bandwith=1GB/s", "unknown parameter 'bandwith'"}));
+                    BadSpec{"ring:4?bandwith=1GB/s", "unknown parameter 'bandwith'"},
+                    BadSpec{"ring:4?withot=0-1", "without; did you mean 'without'?"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Sizes, BadTopologySpec,
@@ -80,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadSpec{"bigraph:4x7", "number of switches must be even, got 7"},
         BadSpec{"bigraph:4", "expected 2 size"}, BadSpec{"dgx2:1", "dgx2 has none"},
         BadSpec{"dgx-a100:0", "got '0'"}, BadSpec{"dgx-h100:1000000", "at most 1048576 ranks"},
-        BadSpec{"dragonfly:4x2", "expected 3 size"},
+        BadSpec{"dragonfly:4x2", "expected 3 size(s) as in dragonfly:AxHxP, got 2"},
         BadSpec{"dragonfly:512x512x1", "at most 1048576 ranks"},
         BadSpec{"dragonfly:4x1x1?groups=6", "groups: expected a number from 1 to 5, got '6'"},
         BadSpec{"fattree:4", "expected 2 to 3 size"}, BadSpec{"fattree3:3", "must be even, got 3"},

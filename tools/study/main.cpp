@@ -156,7 +156,7 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& success) {
     return app.exit(success);
   } catch (const CLI::ParseError& error) {
-    return usage_error(kProgram, kProgram, error);
+    return usage_error(app, error);
   }
   return study(flags);
 }
