@@ -56,6 +56,7 @@ Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
 Command add_train_command(CLI::App& parent);
+Command add_view_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>

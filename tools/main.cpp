@@ -60,7 +60,8 @@ int run(int argc, char** argv) {
       tools::add_import_command(app),   tools::add_replan_command(app),
       tools::add_list_command(app),     tools::add_symmetric_command(app),
       tools::add_nic_command(app),      tools::add_simulate_command(app),
-      tools::add_tune_command(app),     tools::add_train_command(app)};
+      tools::add_tune_command(app),     tools::add_train_command(app),
+      tools::add_view_command(app)};
   const std::vector<std::string> words = words_of(argc, argv);
   check_command(app, words);
   try {

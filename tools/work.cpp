@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "algorithms/verify.hpp"
 #include "tools/progress.hpp"
@@ -32,9 +33,10 @@ Work begin_work(const WorkFlags& flags, std::string_view command) {
   return work;
 }
 
-Schedule make(const std::string& algorithm, const Work& work) {
+Schedule make(const std::string& algorithm, std::uint64_t bytes, const Work& work) {
   return for_flag("--algorithm", [&] {
-    return make_schedule(algorithm, work.topology, work.collective, work.root);
+    const std::string spec = bytes > 0 ? told(algorithm, bytes, kMessageOverhead) : algorithm;
+    return make_schedule(spec, work.topology, work.collective, work.root);
   });
 }
 
@@ -67,7 +69,7 @@ Work load_work(const WorkFlags& flags, std::string_view command) {
   Progress progress("generating schedules");
   for (const std::string& name : work.names) {
     progress.update(fmt::format("generating {} on {}", name, work.topology.name()));
-    work.schedules.push_back(for_all_sizes(make(name, work)));
+    work.schedules.push_back(for_all_sizes(make(name, flags.bytes, work)));
   }
   return work;
 }
@@ -79,7 +81,8 @@ SchedulePlan load_one(const WorkFlags& flags, std::string_view command) {
     return plan;
   }
   Work work = begin_work(flags, command);
-  Schedule schedule = make(flags.algorithms.empty() ? "multitree" : flags.algorithms, work);
+  Schedule schedule =
+      make(flags.algorithms.empty() ? "multitree" : flags.algorithms, flags.bytes, work);
   return {std::move(work.topology), std::move(schedule)};
 }
 

@@ -16,6 +16,7 @@ struct WorkFlags {
   std::string algorithms = "multitree";  ///< several by commas, where the command takes several
   std::string collective = "allreduce";
   std::uint32_t root = 0;
+  std::uint64_t bytes = 0;  ///< that algorithms choose for; 0: the size that each has by default
 };
 
 /// Adds -c and -r.

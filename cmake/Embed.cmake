@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Files as string constants of the program.
+
+# multitree_embed(result NAME=FILE...): a source that defines `extern const std::string_view NAME` in namespace
+# multitree::embedded for each file. Made again when a file changes.
+function(multitree_embed result)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp)
+  set(text "#include <string_view>\nnamespace multitree::embedded {\n")
+  foreach(item IN LISTS ARGN)
+    string(REGEX MATCH "^([a-z_]+)=(.+)$" matched "${item}")
+    set(name ${CMAKE_MATCH_1})
+    set(file ${CMAKE_MATCH_2})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} content)
+    string(APPEND text "extern const std::string_view ${name};\n"
+                       "const std::string_view ${name} = R\"--embed--(${content})--embed--\";\n")
+  endforeach()
+  string(APPEND text "}  // namespace multitree::embedded\n")
+  file(GENERATE OUTPUT ${source} CONTENT "${text}")
+  set(${result} ${source} PARENT_SCOPE)
+endfunction()
