@@ -41,6 +41,9 @@ def peers_of(build, ranks, collective="allreduce"):
     else:
         print("# no Gloo: needs libgloo-dev when the build is configured", file=sys.stderr)
     if shutil.which("mpirun") and (os.environ.get("UCC_PERFTEST") or shutil.which("ucc_perftest")):
+        library = os.path.abspath(f"{build}/bench/libbench_ucc_yield.so")
+        if os.path.exists(library):
+            os.environ.setdefault("UCC_YIELD", library)
         commands["UCC"] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "ucc_collective"), str(ranks), collective]
     else:
         print("# no UCC: needs ucc_perftest on the PATH or in UCC_PERFTEST, and its mpirun", file=sys.stderr)

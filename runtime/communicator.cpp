@@ -159,6 +159,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   if (index(options.root) >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
+  const std::shared_ptr<const Refining> refining = plans.refining;
   const bool free_to_choose = plans.plans.empty() || plans.replaceable;
   const auto programs =
       std::make_shared<Programs>(std::move(plans), rank_at(job.seat()), job.size());
@@ -188,7 +189,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     impl_->host =
         std::make_unique<host::HostPath>(impl_->engine, std::move(group), programs, impl_->options);
   } else {
-    impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder);
+    impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder, refining);
   }
   impl_->open_device(job, devices, planned);
   impl_->exchanges = std::make_unique<Exchanges>(impl_->engine, *impl_->host);
@@ -246,7 +247,7 @@ std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, D
   options.root = root_after(options.root, shrunk);
   auto communicator =
       std::make_unique<Communicator>(shrunk.job, replan(shrunk), std::move(options));
-  communicator->impl_->finished_before = finished;
+  communicator->impl_->finished_before = finished - impl_->host->own_calls_before(finished);
   return communicator;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/plan.hpp"
 #include "runtime/exchange/exchange.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -60,6 +61,32 @@ struct CommunicatorOptions {
   std::shared_ptr<Recorder> recorder = nullptr;
 };
 
+/// What is tried while it is used: of each collective, schedules by size with those that prediction
+/// cannot tell apart (ChooseOptions::rivals).
+struct Refining {
+  std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates;
+  std::string comparing;  ///< the spec of the all-reduces by which ranks compare times
+  /// Makes a schedule, verified; the same at every rank, not collective.
+  std::function<Schedule(const std::string& spec, Collective collective, Rank root)> make;
+};
+
+/// What came of it for calls of one size.
+struct Refined {
+  Collective collective{};
+  std::uint64_t bytes = 0;
+  std::uint64_t calls = 0;
+  std::string used;       ///< the spec
+  double seconds = 0;     ///< of a call with it; 0 before anything was compared
+  double lost_share = 0;  ///< of the time of all calls: what finding out has taken
+  struct Rival {
+    std::string spec;
+    double ratio = 0;  ///< its time over that of the one in use; 0: not tried yet
+    std::size_t looks = 0;
+  };
+  std::vector<Rival> rivals;
+  [[nodiscard]] std::string words() const;  ///< why it is used, in a line
+};
+
 /// Schedules by size, at most one list a collective.
 struct PlansBySize {
   explicit PlansBySize(std::vector<SizedSchedules> lists, bool chosen = false)
@@ -70,6 +97,10 @@ struct PlansBySize {
   /// Makes those of a collective, with a root or Rank{0}, that no list is for, when it is first
   /// called; the same at every rank, not collective. All share the connections. May be null.
   std::function<SizedSchedules(Collective collective, Rank root)> on_demand = nullptr;
+  /// Where messages are sent, Communicator::run() tries what this names, for at most a twentieth of
+  /// the time, and goes on with the fastest: sums of floats change with the schedule. May be null;
+  /// the same at every rank, all of which then make the same calls by run().
+  std::shared_ptr<const Refining> refining = nullptr;
 };
 
 /// What the survivors of a communicator run, made at every one of them alike. `survivors`: by new
@@ -339,6 +370,9 @@ class Communicator {
   /// What runs a vector of `bytes` (count times ranks for reduce-scatter's input and all-gather's
   /// output): the spec of its schedule, "host" without messages, "" if nothing does.
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
+  /// What PlansBySize::refining has led to, in the order of the first calls; the same at every rank
+  /// but for `calls` since the last comparison.
+  [[nodiscard]] std::vector<Refined> refined() const;
   /// Whether collectives go without messages.
   [[nodiscard]] bool on_one_host() const;
 

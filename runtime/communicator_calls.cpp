@@ -49,8 +49,7 @@ void Communicator::abort(const std::string& reason) {
 void Communicator::run(const Call& call) {
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr) return start(call).wait();
-  auto program = path.prepare(call);
-  path.run(call, std::move(program), impl_->sequence++);
+  path.call(call, impl_->sequence);
 }
 
 Request Communicator::start(const Call& call) { return start(prepare(call)); }
@@ -126,6 +125,8 @@ bool Communicator::on_one_host() const { return !impl_->host->sends_messages(); 
 std::string Communicator::algorithm(Collective collective, std::uint64_t bytes) const {
   return impl_->host->algorithm(collective, bytes);
 }
+
+std::vector<Refined> Communicator::refined() const { return impl_->host->refined(); }
 
 void Communicator::barrier() { impl_->host->barrier(impl_->sequence); }
 

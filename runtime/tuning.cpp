@@ -3,10 +3,13 @@
 /// One rank chooses, all make the same.
 #include "runtime/tuning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <string>
 
+#include "algorithms/registry.hpp"
 #include "algorithms/tuning/planner.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/host/group_internal.hpp"
@@ -24,6 +27,10 @@ std::string pack(const std::vector<SizedSpec>& specs) {
   writer.text("");
   for (const SizedSpec& sized : specs) {
     writer.text(std::to_string(sized.max_bytes)).text(sized.spec);
+    writer.number(static_cast<std::uint32_t>(sized.rivals.size()));
+    for (const PricedSpec& rival : sized.rivals) {
+      writer.text(rival.spec).text(fmt::format("{}", rival.seconds));
+    }
   }
   return writer.bytes();
 }
@@ -45,6 +52,12 @@ std::vector<SizedSpec> unpack(const std::string& text) {
     SizedSpec& sized = specs.emplace_back();
     std::from_chars(bytes->data(), bytes->data() + bytes->size(), sized.max_bytes);
     sized.spec = reader.text().value_or("");
+    for (std::uint32_t left = reader.number().value_or(0); left > 0; --left) {
+      PricedSpec& rival = sized.rivals.emplace_back();
+      rival.spec = reader.text().value_or("");
+      const std::string seconds = reader.text().value_or("0");
+      std::from_chars(seconds.data(), seconds.data() + seconds.size(), rival.seconds);
+    }
   }
   return specs;
 }
@@ -88,6 +101,21 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
   return schedules_of(chosen.front(), topology, collective, root);
 }
 
+std::shared_ptr<const Refining> refining_of(
+    std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates, Topology topology) {
+  Refining refining{.candidates = std::move(candidates), .comparing = "multitree", .make = nullptr};
+  for (const auto& [collective, sized] : refining.candidates) {
+    if (collective == Collective::AllReduce) refining.comparing = sized.front().spec;
+  }
+  refining.make = [topology = std::move(topology)](const std::string& spec, Collective collective,
+                                                   Rank root) {
+    SizedSchedules one = for_all_sizes(generate_schedule(spec, topology, collective, root));
+    check_verified(one, topology);
+    return std::move(one.front().schedule);
+  };
+  return std::make_shared<const Refining>(std::move(refining));
+}
+
 std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
                                                      const Topology& topology,
                                                      const AutoOptions& wanted,
@@ -98,14 +126,22 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
     measured = measure_links(*bootstrap, topology, measure_options(options));
     choose.links = &measured;
   }
+  choose.rivals = wanted.refine;
+  std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates;
   const RemainingNetwork network(topology);
   const Planner planner(network, {}, [&](const Topology& on, Collective collective, Rank root) {
-    return choose_together(*bootstrap, on, collective, root, choose, options.timeout);
+    auto chosen = choose_specs_together(
+        *bootstrap, {&collective, 1},
+        [&](Collective of) { return choose_specs(on, of, root, choose); }, options.timeout);
+    SizedSchedules schedules = schedules_of(chosen.front(), on, collective, root);
+    candidates.emplace_back(collective, std::move(chosen.front()));
+    return schedules;
   });
   std::vector<SizedSchedules> plans = planner.schedules(wanted.collectives, wanted.root);
   check_agreement(plans, *bootstrap, options.timeout);
-  return std::make_unique<Communicator>(std::move(bootstrap), PlansBySize(std::move(plans), true),
-                                        options);
+  PlansBySize all(std::move(plans), true);
+  if (wanted.refine) all.refining = refining_of(std::move(candidates), topology);
+  return std::make_unique<Communicator>(std::move(bootstrap), std::move(all), options);
 }
 
 }  // namespace multitree::runtime

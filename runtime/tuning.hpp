@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "algorithms/tuning/choose.hpp"
@@ -40,12 +41,18 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
                                Collective collective, Rank root, const ChooseOptions& options,
                                Deadline deadline);
 
+/// What is tried while running, for PlansBySize::refining: `candidates` of choose_specs_together()
+/// with rivals.
+std::shared_ptr<const Refining> refining_of(
+    std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates, Topology topology);
+
 /// What make_auto_communicator() is to choose for.
 struct AutoOptions {
   std::vector<Collective> collectives = {Collective::AllReduce};
   Rank root{};                ///< of broadcast and reduce
   ChooseOptions choose = {};  ///< choose.links null: measured now, if measure
   bool measure = true;
+  bool refine = false;  ///< try what prediction cannot tell apart: PlansBySize::refining
 };
 
 /// Collective: a communicator that picks, for every size, the schedule that takes the shortest time

@@ -112,9 +112,10 @@ std::size_t add_run(Plan& plan, const std::string& name) {
 
 /// What is to be tried or saved is a choice. \throws Error(InvalidArgument) if there is none
 void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expected) {
-  if (!plan.automatic.empty() || (flags.tries == 0 && flags.save_plan.empty())) return;
-  throw Error(ErrorCode::InvalidArgument,
-              fmt::format("--{}: expected {}", flags.tries > 0 ? "try" : "save-plan", expected));
+  const bool asks = flags.tries > 0 || flags.refine || !flags.save_plan.empty();
+  if (!plan.automatic.empty() || !asks) return;
+  const std::string_view flag = flags.tries > 0 ? "try" : flags.refine ? "refine" : "save-plan";
+  throw Error(ErrorCode::InvalidArgument, fmt::format("--{}: expected {}", flag, expected));
 }
 
 Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
@@ -175,12 +176,22 @@ void choose_automatic(Plan& plan, Crew& crew, const LinkTable* times, const RunF
   Bootstrap& job = *crew.job();
   const Topology& topology = plan.network.front();
   const BenchmarkOptions& options = plan.options;
-  SizedSchedules chosen = for_flag("--algorithm", [&] {
-    return runtime::choose_together(
-        job, topology, options.collective, options.root,
-        {.first = options.sizes.front(), .last = options.sizes.back(), .links = times},
-        options.communicator.timeout);
+  const ChooseOptions how{.first = options.sizes.front(),
+                          .last = options.sizes.back(),
+                          .links = times,
+                          .rivals = flags.refine};
+  const std::vector<SizedSpec> specs = for_flag("--algorithm", [&] {
+    const auto choose = [&](Collective of) {
+      return choose_specs(topology, of, options.root, how);
+    };
+    return runtime::choose_specs_together(job, {&options.collective, 1}, choose,
+                                          options.communicator.timeout)
+        .front();
   });
+  SizedSchedules chosen = schedules_of(specs, topology, options.collective, options.root);
+  if (flags.refine) {
+    plan.options.refining = runtime::refining_of({{options.collective, specs}}, topology);
+  }
   if (flags.tries > 0) chosen = tried(chosen, plan, crew, flags);
   if (!flags.save_plan.empty() && crew.job()->seat() == runtime::Seat{0}) {
     write_file(flags.save_plan, write_plan_json(chosen, topology, nullptr));
@@ -219,7 +230,14 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
       run.details.push_back(details);
       if (!flags.json) print(table_row(row, details, plan.options, columns));
     };
-    run.rows = run_benchmark(plan.schedules[i], crew, plan.options, observer, on_row, on_loss);
+    BenchmarkOptions options = plan.options;
+    if (std::ranges::find(plan.automatic, i) == plan.automatic.end()) options.refining = nullptr;
+    options.on_refined = [&](const std::vector<runtime::Refined>& refined) {
+      for (const runtime::Refined& one : refined) {
+        if (prints()) print_note("# " + one.words() + "\n", flags.json);
+      }
+    };
+    run.rows = run_benchmark(plan.schedules[i], crew, options, observer, on_row, on_loss);
     if (prints() && !flags.json) print(table_footer(run));
     wrong += run.wrong();
   }

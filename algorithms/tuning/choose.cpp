@@ -5,7 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,13 +26,21 @@ constexpr std::uint32_t kRanksForOptimal = 16;
 /// Beyond, trees in pieces take longer to make than a job may take to start.
 constexpr std::uint32_t kRanksForTrees = 64;
 
+/// Up to so many others beside the fastest.
+constexpr std::size_t kMostRivals = 3;
+
+/// Whether every candidate is priced at every size.
+bool compares_all(const Topology& topology, const ChooseOptions& options) {
+  return options.rivals && topology.num_ranks() <= kRanksForAll;
+}
+
 TuneResult choose(const Topology& topology, Collective collective, Rank root,
                   const ChooseOptions& options) {
   TuneOptions wanted;
   wanted.first = options.first;
   wanted.last = options.last;
   wanted.cost.message_overhead = kMessageOverhead;
-  wanted.winners_only = true;
+  wanted.winners_only = !compares_all(topology, options);
   wanted.algorithms = specs_worth_making(topology, collective);
   std::optional<Topology> priced;
   if (options.links != nullptr) {
@@ -38,6 +49,51 @@ TuneResult choose(const Topology& topology, Collective collective, Rank root,
     wanted.cost = cost_model(topology, *options.links);
   }
   return tune(topology, collective, root, wanted);
+}
+
+/// Whether two take the same time at all sizes, as one schedule under two names does.
+bool take_the_same(const TuneCandidate& a, const TuneCandidate& b) {
+  return a.times == b.times && a.schedule.transfers.size() == b.schedule.transfers.size();
+}
+
+/// The winner and those near it, at the size number `i`.
+std::vector<PricedSpec> rivals_at(const TuneResult& result, std::size_t winner, std::size_t i) {
+  const auto& all = result.candidates;
+  std::vector<std::size_t> near{winner};
+  std::vector<std::size_t> order(all.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::erase_if(order, [&](std::size_t c) {
+    return !all[c].unsupported.empty() || all[c].times.size() <= i;
+  });
+  std::ranges::stable_sort(order, {}, [&](std::size_t c) { return all[c].times[i]; });
+  const double most = kWithinDoubt * all[order.front()].times[i].seconds();
+  for (const std::size_t c : order) {
+    if (near.size() > kMostRivals || all[c].times[i].seconds() > most) break;
+    const auto is_like = [&](std::size_t other) { return take_the_same(all[c], all[other]); };
+    if (std::ranges::none_of(near, is_like)) near.push_back(c);
+  }
+  std::vector<PricedSpec> rivals;
+  for (const std::size_t c : near) rivals.push_back({all[c].spec, all[c].times[i].seconds()});
+  return rivals;
+}
+
+/// The ranges, cut between each two of the sizes that were compared.
+std::vector<SizedSpec> with_rivals(const TuneResult& result) {
+  std::vector<SizedSpec> specs;
+  for (const TunedRange& range : result.ranges) {
+    for (std::size_t i = 0; i < result.sizes.size(); ++i) {
+      const bool last = i + 1 == result.sizes.size();
+      const std::uint64_t end =
+          last ? range.to
+               : std::min(range.to, result.sizes[i] + (result.sizes[i + 1] - result.sizes[i]) / 3);
+      const std::uint64_t begin =
+          specs.empty() ? range.from : std::max(range.from, specs.back().max_bytes + 1);
+      if (end < begin) continue;
+      specs.push_back(
+          {result.candidates[range.candidate].spec, end, rivals_at(result, range.candidate, i)});
+    }
+  }
+  return specs;
 }
 
 }  // namespace
@@ -69,8 +125,12 @@ std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collect
                                     const ChooseOptions& options) {
   const TuneResult result = choose(topology, collective, root, options);
   std::vector<SizedSpec> specs;
-  for (const TunedRange& range : result.ranges) {
-    specs.push_back({result.candidates[range.candidate].spec, range.to});
+  if (compares_all(topology, options)) {
+    specs = with_rivals(result);
+  } else {
+    for (const TunedRange& range : result.ranges) {
+      specs.push_back({result.candidates[range.candidate].spec, range.to});
+    }
   }
   specs.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
   return specs;

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 
 #include "runtime/execution/layout_internal.hpp"
 #include "topologies/error.hpp"
@@ -21,27 +23,43 @@ Planned::Planned(std::shared_ptr<Engine> engine, std::shared_ptr<Programs> progr
           .merge_bytes = limits.merge_bytes};
 }
 
-std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call) {
+Rank Planned::root_of(const Call& call) const {
+  const Rank usual = programs_->root_of(call.collective, root_);
+  return has_root(call.collective) ? call.root.value_or(usual) : usual;
+}
+
+std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call,
+                                                      const Programs::Variant* variant) {
   const auto guard = engine_->guard();
   engine_->check_usable();
-  if (!programs_->serves(call.collective)) {
+  // What is tried needs no schedule of the communicator.
+  if (variant == nullptr && !programs_->serves(call.collective)) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("the communicator has no {} schedule", to_string(call.collective)));
   }
   const Rank usual = programs_->root_of(call.collective, root_);
-  const Rank root = has_root(call.collective) ? call.root.value_or(usual) : usual;
+  const Rank root = root_of(call);
   if (index(root) >= engine_->bootstrap().size()) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{}: expected a root below {}, found {}", to_string(call.collective),
                             engine_->bootstrap().size(), root));
   }
-  if (!programs_->serves(call.collective, root)) {
+  if (variant == nullptr && !programs_->serves(call.collective, root)) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{} from root {}: the communicator's schedule has root {}",
                             to_string(call.collective), root, usual));
   }
   check_buffers(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(), root);
-  return programs_->program_for(call, root, cut_);
+  return programs_->program_for(call, root, cut_, variant);
+}
+
+MessagePath::MessagePath(Planned planned, std::shared_ptr<Recorder> recorder,
+                         std::shared_ptr<const Refining> refining)
+    : planned_(std::move(planned)), recorder_(std::move(recorder)) {
+  if (refining != nullptr && planned_.engine()->bootstrap().size() > 1) {
+    refiner_ =
+        std::make_unique<Refiner>(planned_.engine()->bootstrap().size(), std::move(refining));
+  }
 }
 
 std::unique_ptr<Operation> MessagePath::start(const Call& call,
@@ -64,6 +82,38 @@ void MessagePath::run(const Call& call, std::shared_ptr<const LoadedProgram> pro
                                                  sequence, recorder_.get());
   operation->start();
   operation->finish();
+}
+
+RoundTimes MessagePath::sum_of(const RoundTimes& mine, std::uint64_t& sequence) {
+  const std::array<std::uint64_t, 5> in{mine.all, mine.usual, mine.trial, mine.trial_all,
+                                        mine.exchange};
+  std::array<std::uint64_t, 5> out{};
+  const Call call{Collective::AllReduce, in.data(), out.data(), in.size(), DataType::Uint64};
+  const Programs::Variant variant = refiner_->to_compare();
+  own_calls_.push_back(sequence);
+  run(call, planned_.prepare(call, &variant), sequence++);
+  return {out[0], out[1], out[2], out[3], out[4]};
+}
+
+void MessagePath::call(const Call& call, std::uint64_t& sequence) {
+  if (refiner_ == nullptr) return Path::call(call, sequence);
+  const Refiner::Sum sum = [&](const RoundTimes& mine) { return sum_of(mine, sequence); };
+  Refiner::Kind* const kind = refiner_->kind_of(call, planned_.root_of(call), sum);
+  if (kind == nullptr) return Path::call(call, sequence);
+  const Programs::Variant variant = refiner_->next(*kind, sum);
+  const auto begin = std::chrono::steady_clock::now();
+  auto program = planned_.prepare(call, &variant);
+  run(call, std::move(program), sequence++);
+  refiner_->took(*kind, std::chrono::steady_clock::now() - begin);
+}
+
+std::uint64_t MessagePath::own_calls_before(std::uint64_t sequence) const {
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(own_calls_, sequence) -
+                                    own_calls_.begin());
+}
+
+std::vector<Refined> MessagePath::refined() const {
+  return refiner_ == nullptr ? std::vector<Refined>() : refiner_->refined();
 }
 
 void MessagePath::barrier(std::uint64_t&) {

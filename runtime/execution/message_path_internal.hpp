@@ -9,6 +9,7 @@
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
 #include "runtime/execution/programs_internal.hpp"
+#include "runtime/execution/refiner_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
 
 namespace multitree::runtime {
@@ -22,7 +23,11 @@ class Planned {
 
   /// \throws Error(InvalidArgument): no schedule for it or none with its root, as check_buffers();
   /// and if the communicator has failed.
-  std::shared_ptr<const LoadedProgram> prepare(const Call& call);
+  std::shared_ptr<const LoadedProgram> prepare(const Call& call) { return prepare(call, nullptr); }
+  /// The same by another schedule than the predicted one, if that is not null.
+  std::shared_ptr<const LoadedProgram> prepare(const Call& call, const Programs::Variant* variant);
+  /// The root that a call has, or would have.
+  [[nodiscard]] Rank root_of(const Call& call) const;
   [[nodiscard]] const Programs& programs() const { return *programs_; }
   [[nodiscard]] const std::shared_ptr<Engine>& engine() const { return engine_; }
 
@@ -35,8 +40,8 @@ class Planned {
 
 class MessagePath final : public HostMemoryPath {
  public:
-  MessagePath(Planned planned, std::shared_ptr<Recorder> recorder)
-      : planned_(std::move(planned)), recorder_(std::move(recorder)) {}
+  MessagePath(Planned planned, std::shared_ptr<Recorder> recorder,
+              std::shared_ptr<const Refining> refining);
 
   std::shared_ptr<const LoadedProgram> prepare(const Call& call) override {
     return planned_.prepare(call);
@@ -46,6 +51,10 @@ class MessagePath final : public HostMemoryPath {
   /// Under one guard.
   void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
            std::uint64_t sequence) override;
+  /// With what is being refined, if anything is.
+  void call(const Call& call, std::uint64_t& sequence) override;
+  [[nodiscard]] std::vector<Refined> refined() const override;
+  [[nodiscard]] std::uint64_t own_calls_before(std::uint64_t sequence) const override;
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }
@@ -57,8 +66,13 @@ class MessagePath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return true; }
 
  private:
+  /// Collective, a call of its own.
+  RoundTimes sum_of(const RoundTimes& mine, std::uint64_t& sequence);
+
   Planned planned_;
   std::shared_ptr<Recorder> recorder_;
+  std::unique_ptr<Refiner> refiner_;      ///< null: nothing is refined
+  std::vector<std::uint64_t> own_calls_;  ///< numbers, ascending
   std::vector<std::shared_ptr<host::Mapping>> memory_;
 };
 

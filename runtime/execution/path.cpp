@@ -10,4 +10,9 @@ void Path::run(const Call& call, std::shared_ptr<const LoadedProgram> program,
   start(call, std::move(program), sequence)->wait();
 }
 
+void Path::call(const Call& call, std::uint64_t& sequence) {
+  auto program = prepare(call);
+  run(call, std::move(program), sequence++);
+}
+
 }  // namespace multitree::runtime

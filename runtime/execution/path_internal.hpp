@@ -34,6 +34,10 @@ class Path {
   virtual void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
                    std::uint64_t sequence);
 
+  /// prepare() and run(), of a call that nobody has prepared before: what is made of it may change
+  /// from call to call.
+  virtual void call(const Call& call, std::uint64_t& sequence);
+
   /// "ring", or what else runs a vector of `bytes`; empty if nothing does.
   [[nodiscard]] virtual std::string algorithm(Collective collective, std::uint64_t bytes) const = 0;
 };
@@ -60,6 +64,10 @@ class HostMemoryPath : public Path {
   virtual std::unique_ptr<Operation> all_to_all(const ExchangeCall&, std::uint64_t /*sequence*/) {
     return nullptr;
   }
+  /// How many calls with lower numbers than this are the path's own, and nobody's collectives.
+  [[nodiscard]] virtual std::uint64_t own_calls_before(std::uint64_t) const { return 0; }
+  /// What was tried, and what came of it.
+  [[nodiscard]] virtual std::vector<Refined> refined() const { return {}; }
   /// Whether messages are sent; then the path has peers.
   [[nodiscard]] virtual bool sends_messages() const = 0;
 };

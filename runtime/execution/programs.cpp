@@ -137,14 +137,24 @@ std::string Programs::algorithm(Collective collective, std::uint64_t bytes) cons
   return found == nullptr ? std::string() : found->loaded->schedule.algorithm;
 }
 
+std::shared_ptr<const LoadedSchedule> Programs::source_for(Collective collective, Rank root,
+                                                           std::uint64_t bytes,
+                                                           const Variant* variant) {
+  if (variant == nullptr) return find(collective, root, bytes)->loaded;
+  auto& known = variants_[{collective, root, std::string(variant->spec)}];
+  if (known == nullptr) known = loaded(variant->make());
+  return known;
+}
+
 std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Rank root,
-                                                           const Cut& cut) {
+                                                           const Cut& cut, const Variant* variant) {
   const std::size_t element = size_of(call.type);
-  const std::tuple key{call.collective, root, call.count, element, call.wire};
+  const std::tuple key{call.collective, root,      call.count,
+                       element,         call.wire, std::string(variant ? variant->spec : "")};
   if (const auto it = programs_.find(key); it != programs_.end()) return it->second;
   const std::uint64_t count = elements_of(call, ranks_);
   auto made = std::make_shared<LoadedProgram>();
-  made->source = find(call.collective, root, count * element)->loaded;
+  made->source = source_for(call.collective, root, count * element, variant);
   std::vector<ElementRange> ranges = chunk_ranges(made->source->schedule, count);
   if (cut.merge_bytes != 0) {
     if (auto merged = merge_chunks(made->source->schedule, ranges, element, cut.merge_bytes)) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -44,8 +45,16 @@ class Programs {
     std::size_t window_bytes = 0;
     std::size_t merge_bytes = 0;  ///< chunks are merged up to this size; 0: they are not
   };
-  /// \pre serves(call.collective, root).
-  std::shared_ptr<const LoadedProgram> program_for(const Call& call, Rank root, const Cut& cut);
+  /// A schedule that runs instead of the one for the size.
+  struct Variant {
+    std::string_view spec;
+    /// Makes it, the first time.
+    std::function<Schedule()> make;
+  };
+  /// \pre serves(call.collective, root). `variant`: null for the one for the size. \throws Error
+  /// as Variant::make
+  std::shared_ptr<const LoadedProgram> program_for(const Call& call, Rank root, const Cut& cut,
+                                                   const Variant* variant = nullptr);
 
  private:
   struct Sized {
@@ -60,6 +69,9 @@ class Programs {
   [[nodiscard]] auto first_of(Collective collective) const {
     return schedules_.lower_bound({collective, Rank{0}});
   }
+  /// The schedule that runs a call of `bytes`.
+  std::shared_ptr<const LoadedSchedule> source_for(Collective collective, Rank root,
+                                                   std::uint64_t bytes, const Variant* variant);
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule,
                                                              bool rounded = false) const;
 
@@ -68,9 +80,11 @@ class Programs {
   std::function<SizedSchedules(Collective, Rank)> on_demand_;  ///< may be null
   /// By collective and root (0 where there is none), ascending by size.
   std::map<std::pair<Collective, Rank>, std::vector<Sized>> schedules_;
-  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t, WireType>,
+  std::map<std::tuple<Collective, Rank, std::string>, std::shared_ptr<const LoadedSchedule>>
+      variants_;  ///< by collective, root, spec
+  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t, WireType, std::string>,
            std::shared_ptr<const LoadedProgram>>
-      programs_;  ///< by collective, root, elements, element size, what travels
+      programs_;  ///< by collective, root, elements, element size, what travels, variant
 };
 
 }  // namespace multitree::runtime

@@ -16,6 +16,7 @@ RANKS=$2 && export RANKS && shift 2 && exec "$@"
 """
 PERFTEST = """#!/bin/sh
 echo "$RANKS ranks: $*" >> calls
+echo "$RANKS $LD_PRELOAD" >> loaded
 while [ "$1" != -b ]; do shift; done
 [ "$2" = 13 ] && exit 1
 cat <<ROWS
@@ -72,6 +73,16 @@ def main():
         with open(f"{work}/calls") as file:
             last = file.read().splitlines()[-1]
         expect("-c allgather" in last and "-b 256 -e 256" in last, last)
+        # With more ranks than processors they let each other run, and else are left alone.
+        os.environ["UCC_YIELD"] = ""
+        run("4096")
+        os.environ["UCC_YIELD"] = "/absent/yield.so"
+        subprocess.run([f"{bench}/ucc_collective", "4096", "allreduce", "4096"], cwd=work, check=True, stdout=subprocess.PIPE,
+                       stderr=subprocess.PIPE)
+        subprocess.run([f"{bench}/ucc_collective", "1", "allreduce", "4096"], cwd=work, check=True, stdout=subprocess.PIPE)
+        with open(f"{work}/loaded") as file:
+            loaded = file.read().splitlines()[-3:]
+        expect(loaded == ["4 ", "4096 /absent/yield.so", "1 "], loaded)
         # What fails, or answers something else, is not taken for a time.
         done = run("8", "52")
         expect(done.returncode == 1 and done.stdout == "8 0.000012340\n", done)

@@ -4,6 +4,9 @@
 /// schedules at hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
+
 #include "algorithms/registry.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
@@ -88,6 +91,37 @@ TEST(ChooseSpecs, SaysTheSameEachTime) {
   const Topology topology = make_topology("torus:8x4");
   EXPECT_EQ(choose_specs(topology, Collective::AllReduce, Rank{0}),
             choose_specs(topology, Collective::AllReduce, Rank{0}));
+}
+
+/// Rivals: the chosen first, then others within what predictions can tell, for every size.
+TEST(ChooseSpecs, NamesThoseThatPredictionCannotTellApart) {
+  const Topology topology = make_topology("torus:3x3");
+  const std::vector<SizedSpec> alone =
+      choose_specs(topology, Collective::AllReduce, Rank{0}, {.first = 8, .last = 1 << 20});
+  const std::vector<SizedSpec> all = choose_specs(topology, Collective::AllReduce, Rank{0},
+                                                  {.first = 8, .last = 1 << 20, .rivals = true});
+  std::uint64_t before = 0;
+  std::size_t rivals = 0;
+  for (const SizedSpec& sized : all) {
+    EXPECT_GT(sized.max_bytes, before);
+    before = sized.max_bytes;
+    ASSERT_FALSE(sized.rivals.empty());
+    EXPECT_EQ(sized.rivals.front().spec, sized.spec);
+    EXPECT_LE(sized.rivals.size(), 4U);
+    double least = sized.rivals.front().seconds;
+    for (const PricedSpec& rival : sized.rivals) least = std::min(least, rival.seconds);
+    for (std::size_t i = 1; i < sized.rivals.size(); ++i) {
+      EXPECT_LE(sized.rivals[i].seconds, kWithinDoubt * least);
+      if (i > 1) {
+        EXPECT_GE(sized.rivals[i].seconds, sized.rivals[i - 1].seconds);
+      }
+      EXPECT_NE(sized.rivals[i].spec, sized.spec);
+    }
+    rivals += sized.rivals.size() - 1;
+  }
+  EXPECT_EQ(before, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_GT(rivals, 0U);
+  for (const SizedSpec& sized : alone) EXPECT_TRUE(sized.rivals.empty());
 }
 
 }  // namespace

@@ -227,7 +227,9 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   wanted.root = root;
   wanted.recorder = observer.recorder();
   observer.join(*job, crew.network().network(), fitting, wanted.timeout);
-  Communicator communicator(job, runtime::PlansBySize(std::move(plans)), wanted);
+  runtime::PlansBySize by_size(std::move(plans));
+  if (crew.survivors().is_all()) by_size.refining = options.refining;
+  Communicator communicator(job, std::move(by_size), wanted);
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
     const CheckCase check{
@@ -245,6 +247,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
     done.rows.push_back(row);
     if (job->seat() == runtime::Seat{0}) on_row(row, details);
   }
+  if (options.on_refined) options.on_refined(communicator.refined());
 }
 
 /// Ranks that were told of the failure earlier than others may lack the last row.

@@ -43,6 +43,10 @@ struct BenchmarkOptions {
   DataKind data = DataKind::Exact;
   std::uint64_t seed = 1;
   bool shared_buffers = false;  ///< of Communicator::allocate()
+  /// What is tried while it runs, until ranks or links are lost; may be null.
+  std::shared_ptr<const runtime::Refining> refining = nullptr;
+  /// Told what came of it, at every rank.
+  std::function<void(const std::vector<runtime::Refined>&)> on_refined = nullptr;
   runtime::CommunicatorOptions communicator;
 };
 

@@ -72,6 +72,9 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
          "--try", flags.tries,
          "-a auto: run all algorithms at every size, in so many rounds, and take the fastest")
       ->check(number_from(1));
+  app.add_flag("--refine", flags.refine,
+               "-a auto: try what predictions cannot tell apart while running, and say what came "
+               "of it; iterations are then of several algorithms");
   app.add_option("--save-plan", flags.save_plan,
                  "Write the schedules that -a auto has chosen, for -s and for the C API");
   app.add_option("--np", flags.processes,

@@ -27,6 +27,7 @@ struct RunFlags {
   ObserveFlags observe;
   double timeout = 30, link_timeout = 5, check_links = 0;
   std::uint32_t tries = 0;  ///< rounds in which -a auto tries all; 0: it predicts
+  bool refine = false;      ///< -a auto tries while it runs
   std::string save_plan;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
   bool no_host_path = false;  ///< -a auto sends messages even on one host
