@@ -80,11 +80,10 @@ struct ShrinkWish {
   bool around_links = false;  ///< the network loses dead links as well
 };
 
-/// A part that a communicator is split into: where its ranks meet, and which of them this one is.
+/// How this rank gets to a part of a communicator, and what the part's ranks know it by.
 struct Part {
-  UniqueId id{};
-  Seat seat{};
-  std::uint32_t size = 0;
+  NewPart job;
+  std::string name;  ///< empty where this process has no other of them
 };
 
 /// One rank's communicator. Thread-safe: a mutex is held for a round of progress at a time, so that
@@ -149,9 +148,11 @@ class Comm {
   void check_shrinkable(const std::vector<Rank>& without);
   [[nodiscard]] Cancellation cancellation() const;
 
-  /// Collective: the ranks of the same color agree where to meet. None with MT_SPLIT_NOCOLOR.
-  /// \throws Error, Failure
+  /// Collective: the ranks of the same color find each other. None with MT_SPLIT_NOCOLOR. \throws
+  /// Error, Failure
   std::optional<Part> split(int color, int key, Deadline deadline);
+  /// Collective over `members`, in their order, all of which name the same `tag`. \throws Failure
+  Part part(std::uint64_t tag, const std::vector<Rank>& members);
 
   /// Collective where ranks go without messages. \throws Error, Failure.
   void* allocate(std::size_t bytes);
@@ -185,6 +186,7 @@ class Comm {
   enum class Which : std::uint8_t { WithoutStream, All };
   void wait_for_all(Which which);
   std::shared_ptr<Job> first_outstanding(Which which);
+  Part make_part(std::uint64_t which, const std::vector<Seat>& members);
   void start_on_stream(Job& job);
   void check_streamed(const Call& call) const;
   /// Lets go of collectives on streams that are over. \throws Error what one failed with

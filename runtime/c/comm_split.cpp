@@ -11,6 +11,9 @@
 namespace multitree::runtime::c {
 namespace {
 
+/// Numbers of parts by color, apart from tags.
+constexpr std::uint64_t kSplit = std::uint64_t{1} << 32;
+
 /// What a rank tells the others.
 struct Choice {
   int color = 0, key = 0;
@@ -30,18 +33,13 @@ std::vector<Choice> read_choices(const Gathered& blobs) {
 }
 
 /// The ranks of one color, by key and then by rank.
-std::vector<std::uint32_t> members_of(const std::vector<Choice>& choices, int color) {
-  std::vector<std::uint32_t> members;
+std::vector<Seat> members_of(const std::vector<Choice>& choices, int color) {
+  std::vector<Seat> members;
   for (std::uint32_t i = 0; i < choices.size(); ++i) {
-    if (choices[i].color == color) members.push_back(i);
+    if (choices[i].color == color) members.push_back(Seat{i});
   }
-  std::ranges::stable_sort(members, {}, [&](std::uint32_t i) { return choices[i].key; });
+  std::ranges::stable_sort(members, {}, [&](Seat one) { return choices[index(one)].key; });
   return members;
-}
-
-template <typename Value>
-std::string as_text(const Value& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 }  // namespace
@@ -54,34 +52,27 @@ std::optional<Part> Comm::split(int color, int key, Deadline deadline) {
   check_alive();
   std::optional<Part> part;
   run([&] {
-    const std::uint32_t self = index(rank());
-    const std::vector<Choice> choices =
-        read_choices(bootstrap_->all_gather(as_text(Choice{color, key}), deadline));
-    std::vector<std::uint32_t> members;
-    if (color != MT_SPLIT_NOCOLOR) members = members_of(choices, color);
-    const bool first = !members.empty() && members.front() == self;
-    std::string id, why;
-    if (first) {
-      try {
-        id = as_text(make_unique_id());
-      } catch (const Error& error) {  // of this host; the others are told
-        why = error.what();
-      }
-    }
-    const Gathered ids = bootstrap_->all_gather(id, deadline);
-    if (members.empty()) return;
-    const std::string& met_at = ids[members.front()];
-    if (!why.empty()) throw Failure(mtSystemError, why);
-    if (met_at.size() != sizeof(UniqueId)) {
-      throw Failure(mtRemoteError, fmt::format("rank {} has no port where the ranks of color {} "
-                                               "could meet",
-                                               members.front(), color));
-    }
-    const auto place = std::ranges::find(members, self) - members.begin();
-    part = Part{.seat = Seat{static_cast<std::uint32_t>(place)},
-                .size = static_cast<std::uint32_t>(members.size())};
-    std::memcpy(part->id.data(), met_at.data(), sizeof part->id);
+    const Choice own{color, key};
+    const std::string blob(reinterpret_cast<const char*>(&own), sizeof own);
+    const std::vector<Choice> choices = read_choices(bootstrap_->all_gather(blob, deadline));
+    if (color == MT_SPLIT_NOCOLOR) return;
+    part = make_part(kSplit | static_cast<std::uint32_t>(color), members_of(choices, color));
   });
+  return part;
+}
+
+Part Comm::part(std::uint64_t tag, const std::vector<Rank>& members) {
+  const Turn turn(*this);
+  check_usable();
+  std::vector<Seat> seats;
+  for (const Rank member : members) seats.push_back(seat_of(member));
+  return make_part(tag, seats);
+}
+
+/// \pre locked
+Part Comm::make_part(std::uint64_t which, const std::vector<Seat>& members) {
+  Part part{bootstrap_->part(which, members), {}};
+  if (household_ != nullptr) part.name = fmt::format("{}/{:x}", household_->job(), part.job.name);
   return part;
 }
 

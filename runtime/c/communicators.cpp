@@ -73,21 +73,37 @@ mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
   });
 }
 
-std::vector<Rank> read_ranks(const int* list, int count) {
+std::vector<Rank> read_ranks(const char* name, const int* list, int count) {
   if (count < 0) {
     throw Failure(mtInvalidArgument,
-                  fmt::format("excludeRanksCount: expected 0 or more, found {}", count));
+                  fmt::format("{}: expected a count of 0 or more, found {}", name, count));
   }
-  if (count > 0) require(list, "excludeRanksList");
+  if (count > 0) require(list, name);
   std::vector<Rank> ranks;
   for (int i = 0; i < count; ++i) {
     if (list[i] < 0) {
-      throw Failure(mtInvalidArgument,
-                    fmt::format("excludeRanksList: expected ranks, found {}", list[i]));
+      throw Failure(mtInvalidArgument, fmt::format("{}: expected ranks, found {}", name, list[i]));
     }
     ranks.push_back(Rank{static_cast<std::uint32_t>(list[i])});
   }
   return ranks;
+}
+
+/// Ranks of `comm`, this one among them, each once.
+void check_members(const std::vector<Rank>& members, const Comm& comm) {
+  std::vector<bool> seen(comm.size());
+  for (const Rank member : members) {
+    const bool known = index(member) < comm.size();
+    if (known && !seen[index(member)]) {
+      seen[index(member)] = true;
+      continue;
+    }
+    throw Failure(mtInvalidArgument, fmt::format("ranks: expected each below {} once, found {}{}",
+                                                 comm.size(), member, known ? " twice" : ""));
+  }
+  if (seen[index(comm.rank())]) return;
+  throw Failure(mtInvalidArgument,
+                fmt::format("ranks: expected this rank, {}, among them", comm.rank()));
 }
 
 /// Of which a part of the ranks has other nodes.
@@ -148,9 +164,10 @@ mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeR
                                 "MT_SHRINK_AROUND_LINKS, found {}",
                                 shrinkFlags));
     }
-    const ShrinkWish wish{.without = read_ranks(excludeRanksList, excludeRanksCount),
-                          .give_up = (shrinkFlags & MT_SHRINK_ABORT) != 0,
-                          .around_links = (shrinkFlags & MT_SHRINK_AROUND_LINKS) != 0};
+    const ShrinkWish wish{
+        .without = read_ranks("excludeRanksList", excludeRanksList, excludeRanksCount),
+        .give_up = (shrinkFlags & MT_SHRINK_ABORT) != 0,
+        .around_links = (shrinkFlags & MT_SHRINK_AROUND_LINKS) != 0};
     old->check_shrinkable(wish.without);
     const auto join = [old, wish](const multitree::runtime::BootstrapOptions& options) {
       return old->shrink(wish, options.deadline);
@@ -177,9 +194,7 @@ mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
       *part = old->split(color, key, deadline);
     };
     const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
-      return Joined{.job = share(multitree::runtime::join_by_id((*part)->id, (*part)->seat,
-                                                                (*part)->size, options)),
-                    .name = name_of((*part)->id)};
+      return Joined{.job = (*part)->job.join(options), .name = (*part)->name};
     };
     const auto made = std::make_shared<Comm>(std::move(settings));
     const bool left_out = color == MT_SPLIT_NOCOLOR;
@@ -193,6 +208,27 @@ mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
       add_to_group(newcomm, old.get(), made, agree, join);
     }
     return mtSuccess;
+  });
+}
+
+mtResult_t mtCommCreateGroup(mtComm_t comm, const int* ranks, int count, int tag, mtComm_t* newcomm,
+                             const mtConfig_t* config) {
+  return guarded([&] {
+    require(newcomm, "newcomm");
+    *newcomm = nullptr;
+    const std::shared_ptr<Comm> old = find(comm);
+    old->check_usable();
+    if (tag < 0) {
+      throw Failure(mtInvalidArgument, fmt::format("tag: expected 0 or more, found {}", tag));
+    }
+    const auto members = read_ranks("ranks", ranks, count);
+    check_members(members, *old);
+    const Part part = old->part(static_cast<std::uint32_t>(tag), members);
+    const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
+      return Joined{.job = part.job.join(options), .name = part.name};
+    };
+    Settings settings = config == nullptr ? without_network(old->settings()) : read_config(config);
+    return make(newcomm, std::make_shared<Comm>(std::move(settings)), join);
   });
 }
 

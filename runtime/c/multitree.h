@@ -226,18 +226,6 @@ MT_API mtResult_t mtCommAbort(mtComm_t comm);
  * already; an excluded rank called), those of mtCommInitRank(). */
 MT_API mtResult_t mtCommShrink(mtComm_t comm, const int* excludeRanksList, int excludeRanksCount,
                                mtComm_t* newcomm, const mtConfig_t* config, int shrinkFlags);
-/** Color of a rank that is in no part. */
-#define MT_SPLIT_NOCOLOR (-1)
-/** Collective, blocking: a communicator of the ranks that give the same color (0 or more), in the
- * order of their keys, and of their ranks where these are equal. With MT_SPLIT_NOCOLOR *newcomm is
- * NULL; such a rank waits for the others all the same. `comm` stays as it is, with what is
- * outstanding on it finished first; the two have connections of their own. config: NULL for that of
- * `comm` without its topology and plan file, which are of all its ranks. Where config->blocking is
- * 0 the ranks agree before the call returns, and connect in the background. In a group:
- * mtGroupEnd() waits. Errors: mtInvalidArgument (color), those of mtCommInitRank(); those of a
- * collective, and a rank that calls something else, end `comm` as well. */
-MT_API mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
-                              const mtConfig_t* config);
 /** Thread-safe, never waits: mtSuccess, mtInProgress, or why the communicator cannot be used any
  * more, also when a peer has died while no call was under way, or a collective on a stream has
  * failed: mtRemoteError, mtTimeout, mtCudaError, mtInvalidUsage (shrunk to another).
@@ -394,5 +382,6 @@ MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 #include "multitree_exchange.h"  /* messages between ranks, and collectives with a count for each */
 #include "multitree_memory.h"    /* memory that the ranks of a host share */
 #include "multitree_operators.h" /* operators that are made at run time */
+#include "multitree_parts.h"     /* communicators of some ranks of another */
 
 #endif /* MULTITREE_H_ */

@@ -38,7 +38,16 @@ typedef enum {
  * type. Errors: mtInvalidArgument (NULL, type, residence). */
 MT_API mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type,
                                          mtScalarResidence_t residence, mtComm_t comm);
-/** Thread-safe. Frees one of the two above; what was started with it goes on, persistent requests
+/** Thread-safe. `base` (mtSum, mtProd, mtMax, mtMin or mtAvg) of floats that travel between ranks
+ * as `wire`: mtFloat16, mtBfloat16, or mtInt8 in blocks of 64 with a power of two in common. Sums
+ * stay floats, which are rounded where they are sent on and once at their root, so that all ranks
+ * get the same bits. For calls with mtFloat32 on host memory; all ranks name the same `wire`
+ * (otherwise the usual error names two of them). Schedules in which ranks sum the same chunk twice
+ * are mtUnsupported, such as "recursive-doubling"; where the ranks go without messages nothing
+ * travels and nothing is rounded. Errors: mtInvalidArgument (NULL, base, wire). */
+MT_API mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_t wire,
+                                      mtComm_t comm);
+/** Thread-safe. Frees one of the three above; what was started with it goes on, persistent requests
  * included. Errors: mtInvalidArgument (built in, freed, or of another communicator). */
 MT_API mtResult_t mtRedOpDestroy(mtRedOp_t op, mtComm_t comm);
 

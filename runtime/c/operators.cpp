@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// mtRedOpCreate(), mtRedOpCreatePreMulSum(), mtRedOpDestroy().
+/// Operators by number, those that are made at run time among them.
 #include "runtime/c/operators_internal.hpp"
 
 #include <fmt/format.h>
@@ -37,6 +37,7 @@ struct Made {
   ReduceOp op{};
   std::shared_ptr<const CustomOp> custom;
   std::optional<DataType> type;  ///< the only one that it is for
+  WireType wire = WireType::AsIs;
 };
 
 /// Numbers are never used twice, so one that was freed is told from a good one.
@@ -83,6 +84,22 @@ Operators& operators() {
   return *all;
 }
 
+/// \throws Failure(mtInvalidArgument)
+WireType wire_of(mtDataType_t type) {
+  switch (static_cast<int>(type)) {
+    case mtFloat16:
+      return WireType::Float16;
+    case mtBfloat16:
+      return WireType::BFloat16;
+    case mtInt8:
+      return WireType::Int8;
+    default:
+      throw Failure(mtInvalidArgument,
+                    fmt::format("wire: expected mtFloat16, mtBfloat16 or mtInt8, found {}",
+                                static_cast<int>(type)));
+  }
+}
+
 }  // namespace
 
 DataType type_of(mtDataType_t type) {
@@ -111,11 +128,13 @@ void set_operator(Call& call, mtRedOp_t op, const std::shared_ptr<Comm>& comm) {
   }
   call.op = made.op;
   call.custom = made.custom;
+  call.wire = made.wire;
 }
 
 }  // namespace multitree::runtime::c
 
 using namespace multitree::runtime::c;
+using multitree::runtime::all_reduce_ops;
 using multitree::runtime::CustomOp;
 using multitree::runtime::DataType;
 using multitree::runtime::ReduceOp;
@@ -156,6 +175,19 @@ mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type
       custom->scalar = custom->value.data();
     }
     *op = operators().add({find(comm), ReduceOp::PreMulSum, std::move(custom), of});
+  });
+}
+
+mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_t wire, mtComm_t comm) {
+  return guarded([&] {
+    require(op, "op");
+    const auto built_in = of_number(all_reduce_ops(), static_cast<int>(base));
+    if (!built_in) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("base: expected mtSum, mtProd, mtMax, mtMin or mtAvg, found {}",
+                                static_cast<int>(base)));
+    }
+    *op = operators().add({find(comm), *built_in, nullptr, DataType::Float32, wire_of(wire)});
   });
 }
 

@@ -49,6 +49,14 @@ class SharedBootstrap final : public Bootstrap {
     shrunk.job = share(std::move(shrunk.job));
     return shrunk;
   }
+  NewPart part(std::uint64_t which, std::span<const Seat> members) override {
+    const std::scoped_lock lock(mutex_);
+    NewPart part = job_->part(which, members);
+    part.join = [join = std::move(part.join)](const BootstrapOptions& options) {
+      return share(join(options));
+    };
+    return part;
+  }
 
  private:
   std::shared_ptr<Bootstrap> job_;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,6 +51,14 @@ class Gathered {
 };
 
 class Bootstrap;
+struct BootstrapOptions;
+
+/// Some ranks of a job, as one of them gets to their own.
+struct NewPart {
+  std::uint64_t name = 0;  ///< the same at all of them, and of no other part of the job
+  /// Collective over its ranks. \throws as make_bootstrap()
+  std::function<std::shared_ptr<Bootstrap>(const BootstrapOptions&)> join;
+};
 
 /// A job made of what is left of another.
 struct Shrunk {
@@ -98,6 +107,11 @@ class Bootstrap {
   /// gone, Error(Timeout).
   virtual Shrunk shrink(Deadline deadline, std::span<const Seat> without) = 0;
   Shrunk shrink(Deadline deadline) { return shrink(deadline, {}); }
+  /// Not collective, never waits: how `members`, this rank among them, become a job of their own,
+  /// with seats in this order. It shares connections with this one and may outlive it; each fails
+  /// and shrinks for itself. All of them name the same `which`, and make parts of the same members
+  /// in the same order.
+  [[nodiscard]] virtual NewPart part(std::uint64_t which, std::span<const Seat> members) = 0;
   /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "Slurm
   /// (PMIx)", "Slurm (PMI-1)", "in-process".
   [[nodiscard]] virtual std::string describe() const = 0;

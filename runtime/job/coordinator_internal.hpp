@@ -32,6 +32,9 @@ std::optional<Standing> unpack_standing(const std::string& text);
 /// stand by: when the one in charge is lost, the survivors meet at the lowest rank that they can
 /// reach, and its coordinator is in charge of those that are left. docs/runtime.md has the rule by
 /// which two halves of a job never both go on.
+///
+/// Jobs that were parted from the first meet here as well, each by its number: their ranks share
+/// connections, and whoever knows the token of the first may begin one.
 class Coordinator {
  public:
   Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge = true);
@@ -48,11 +51,16 @@ class Coordinator {
   /// tells as much; of one that had not, the others would wait in vain.
   void died(Origin rank, const std::string& how);
 
-  /// From the rank that hosts it: who is in the job by now. `doors`: by origin; from here on ranks
-  /// may come again, and a job goes on only where no other part of it can.
-  void stand_by(Standing standing, std::vector<Door> doors);
+  // From the rank that hosts it:
+  /// It is in a part of the job, which meets here or stands by.
+  void open_part(JobNumber job, std::uint32_t ranks, bool in_charge);
+  /// Who is in the job by now. `doors`: by origin; from here on ranks may come again, and a job
+  /// goes on only where no other part of it can.
+  void stand_by(Standing standing, std::vector<Door> doors, JobNumber job = kFirstJob);
   /// The rank that hosts it was left out: unless it is in charge, nobody is to meet here.
-  void retire();
+  void retire(JobNumber job = kFirstJob);
+  /// The rank that hosts it has left the job: says goodbye to those who are there.
+  void leave(JobNumber job);
 
  private:
   class Server;

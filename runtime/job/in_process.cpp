@@ -3,9 +3,11 @@
 /// The bootstrap between threads of one process.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -38,6 +40,8 @@ struct Meeting {
   std::vector<DeadLink> dead_links_left;  ///< between survivors, as the next meeting numbers them
   LinksLeft left;                         ///< of ranks that have told of a dead one
   std::optional<DeadLink> dead_link;      ///< that `failure` is about
+  /// By `which` and members, with how often the part was made.
+  std::map<std::vector<std::uint64_t>, std::shared_ptr<Meeting>> parts;
 
   [[nodiscard]] bool all_shrink() const {
     for (std::size_t r = 0; r < present.size(); ++r) {
@@ -170,6 +174,23 @@ class InProcess final : public Bootstrap {
     return told ? std::optional(meeting_->reporter) : std::nullopt;
   }
 
+  NewPart part(std::uint64_t which, std::span<const Seat> members) override {
+    const auto self = std::ranges::find(members, seat_);
+    const Seat seat{static_cast<std::uint32_t>(self - members.begin())};
+    std::vector<std::uint64_t> name{which};
+    for (const Seat one : members) name.push_back(index(one));
+    name.push_back(parts_[name]++);
+    const std::scoped_lock lock(meeting_->mutex);
+    auto& meeting = meeting_->parts[name];
+    if (meeting == nullptr) {
+      meeting = std::make_shared<Meeting>(static_cast<std::uint32_t>(members.size()));
+    }
+    return {XXH3_64bits(name.data(), name.size() * sizeof name[0]),
+            [meeting, seat](const BootstrapOptions&) {
+              return std::make_shared<InProcess>(meeting, seat);
+            }};
+  }
+
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:
@@ -183,6 +204,7 @@ class InProcess final : public Bootstrap {
 
   std::shared_ptr<Meeting> meeting_;
   Seat seat_;
+  std::map<std::vector<std::uint64_t>, std::uint64_t> parts_;  ///< how often each was made
 };
 
 }  // namespace

@@ -18,16 +18,18 @@ constexpr std::chrono::seconds kPatience{10};
 
 }  // namespace
 
-Tcp::Tcp(TcpOptions options) : options_(std::move(options)), channel_(Socket()) {
+Tcp::Tcp(TcpOptions options) : options_(std::move(options)) {
   const auto end = Clock::now() + options_.deadline;
   join(end);
   exchange_doors(end);
 }
 
 Tcp::~Tcp() {
-  if (!channel_.open()) return;
-  channel_.send(FrameType::Bye, {});
-  channel_.close();
+  if (channel_.open()) {
+    channel_.send(FrameType::Bye, {});
+    channel_.close();
+  }
+  if (options_.coordinator != nullptr) options_.coordinator->leave(options_.job);
 }
 
 Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
@@ -65,6 +67,7 @@ void Tcp::report_failure(const std::string& reason) {
 void Tcp::join(Clock::time_point end) {
   std::string error = "no address";
   while (true) {
+    if (join_by_known_connection(end)) return;
     for (const Address& address : options_.addresses) {
       check_cancelled();
       const auto patience =
@@ -74,7 +77,7 @@ void Tcp::join(Clock::time_point end) {
         error = fmt::format("{}:{}: {}", address.host, address.port, connected.error);
         continue;
       }
-      channel_ = Channel(std::move(connected.socket));
+      channel_ = Line(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
       if (say_hello(end)) return;
       channel_.close();
       error = fmt::format("{}:{}: {}", address.host, address.port,
@@ -104,8 +107,21 @@ bool Tcp::say_hello(Clock::time_point end) {
   // Something else may listen there and never answer: try again rather than wait to the end.
   const bool welcome =
       introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
-  if (!welcome) failure_.clear();
+  if (!welcome) {
+    failure_.clear();
+    lost_seat_.reset();
+    coordinator_left_ = false;
+  }
   return welcome;
+}
+
+bool Tcp::join_by_known_connection(Clock::time_point end) {
+  const auto trunk = options_.trunks->find(meeting_place());
+  if (trunk == nullptr) return false;
+  channel_ = Line(trunk, options_.job);
+  if (say_hello(end)) return true;
+  channel_.close();  // it may just have ended
+  return false;
 }
 
 bool Tcp::introduce(FrameType type, const std::string& words, Clock::time_point end) {
@@ -139,7 +155,7 @@ void Tcp::receive() {
         if (!welcome_) break;
         fail_with(frame->payload);
         if (options_.coordinator != nullptr && frame->type == FrameType::LeftOut) {
-          options_.coordinator->retire();
+          options_.coordinator->retire(options_.job);
         }
         break;
       case FrameType::Elsewhere:

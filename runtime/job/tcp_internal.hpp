@@ -10,12 +10,13 @@
 
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/coordinator_internal.hpp"
+#include "runtime/job/line_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 
 namespace multitree::runtime {
 
 /// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 5";
+inline constexpr std::string_view kMagic = "multitree rendezvous 6";
 
 struct TcpOptions {
   Seat seat{};
@@ -30,10 +31,13 @@ struct TcpOptions {
   bool hosted_by_rank = false;
   /// The rendezvous is for this host alone, and so is every door.
   bool on_this_host = false;
-  /// Of the rank that is the host; ends with the bootstrap.
-  std::unique_ptr<Coordinator> coordinator;
+  // What a job shares with those that were parted from it:
+  /// Of the rank that is the host; ends with the last bootstrap.
+  std::shared_ptr<Coordinator> coordinator = nullptr;
   /// Kept as long as the bootstrap: the session with the process manager.
-  std::shared_ptr<void> session;
+  std::shared_ptr<void> session = nullptr;
+  std::shared_ptr<Trunks> trunks = std::make_shared<Trunks>();
+  JobNumber job = kFirstJob;
 };
 
 /// Connects, and waits for all ranks. \throws Error(Timeout), Error(Transport),

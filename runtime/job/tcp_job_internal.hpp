@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,9 +17,18 @@
 
 namespace multitree::runtime {
 
+/// Where a rank stands in a job, and where to meet again.
+struct Place {
+  Standing standing;
+  std::vector<Door> doors;  ///< by origin; none: at the launcher only
+  Origin host{};            ///< whose coordinator is in charge
+};
+
 class Tcp final : public Bootstrap {
  public:
   explicit Tcp(TcpOptions options);
+  /// A part of another, whose members know all of `place`.
+  Tcp(TcpOptions options, Place place);
   ~Tcp() override;
 
   [[nodiscard]] Seat seat() const override { return options_.seat; }
@@ -39,6 +49,7 @@ class Tcp final : public Bootstrap {
     return lost_seat_;
   }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
+  NewPart part(std::uint64_t which, std::span<const Seat> members) override;
   /// Where the others of the job can come to this rank: the address to listen at.
   [[nodiscard]] std::string reached_at() const;
   /// Whether all of the job is on this host, as its rendezvous says.
@@ -49,13 +60,6 @@ class Tcp final : public Bootstrap {
   /// How often a wait looks whether it was cancelled.
   static constexpr std::chrono::milliseconds kLook{20};
 
-  /// Where this rank stands in the job, and where to meet again.
-  struct Place {
-    Standing standing;
-    std::vector<Door> doors;  ///< by origin; none: at the launcher only
-    Origin host{};            ///< whose coordinator is in charge
-  };
-
   /// The same job with fewer ranks. `from` keeps its words.
   Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch);
 
@@ -65,6 +69,10 @@ class Tcp final : public Bootstrap {
   }
   void join(Clock::time_point end);
   bool say_hello(Clock::time_point end);
+  /// The same over a connection that another job has.
+  bool join_by_known_connection(Clock::time_point end);
+  /// What jobs that meet at the same coordinator have in common.
+  [[nodiscard]] std::string meeting_place() const;
   /// Sends what it starts with and awaits the answer. False if there is none, or not Welcome.
   bool introduce(FrameType type, const std::string& words, Clock::time_point end);
   void exchange_doors(Clock::time_point end);
@@ -95,8 +103,9 @@ class Tcp final : public Bootstrap {
   bool await_survivors(Clock::time_point end, Deadline deadline);
 
   TcpOptions options_;
-  Channel channel_;
+  Line channel_;
   Place place_;
+  std::map<std::uint64_t, std::uint64_t> parts_;  ///< how often a part was made
   std::optional<std::string> gathered_, missing_, refused_, shrunk_;
   bool stranger_ = false;  ///< refused_ is of another job's rendezvous
   bool welcome_ = false;

@@ -24,7 +24,10 @@ constexpr std::chrono::seconds kGrace{3};
 void Tcp::exchange_doors(Clock::time_point end) {
   place_.standing.self = origin_of(options_.seat);
   place_.standing.members = all_members(options_.size);
-  if (!options_.hosted_by_rank) return barrier(until(end));
+  if (!options_.hosted_by_rank) {
+    options_.trunks->add(meeting_place(), channel_.trunk());
+    return barrier(until(end));
+  }
   Door own{this_host(), 0, {}, options_.coordinator != nullptr};
   if (options_.coordinator == nullptr) {
     options_.coordinator = std::make_unique<Coordinator>(listen_at(0, reached_at()), options_.size,
@@ -39,8 +42,15 @@ void Tcp::exchange_doors(Clock::time_point end) {
     place_.doors.push_back(unpack_door(all[index(one)]).value_or(Door{}));
     if (place_.doors.back().meeting) place_.host = one;
   }
+  options_.trunks->add(meeting_place(), channel_.trunk());
   options_.coordinator->stand_by(place_.standing, place_.doors);
   name_host();
+}
+
+std::string Tcp::meeting_place() const {
+  if (place_.doors.empty()) return "the launcher";
+  const Door& door = place_.doors.at(index(place_.host));
+  return fmt::format("{} {}", door.host, door.port);
 }
 
 /// Of many addresses the one that the coordinator is reached from is one that works. Loopback is
@@ -61,7 +71,7 @@ void Tcp::name_host() {
 
 Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
     : options_(std::move(from.options_)),
-      channel_(std::exchange(from.channel_, Channel(Socket()))),
+      channel_(std::exchange(from.channel_, Line())),
       place_(from.place_),
       welcome_(true),
       failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
@@ -87,7 +97,7 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
   from.place_.doors.clear();  // nobody is to be met again for it
   name_host();
   if (options_.coordinator != nullptr && !place_.doors.empty()) {
-    options_.coordinator->stand_by(standing, place_.doors);
+    options_.coordinator->stand_by(standing, place_.doors, options_.job);
   }
 }
 
@@ -197,7 +207,7 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
   for (const Address& address : ways_to(place_.doors.at(index(host)))) {
     Connected connected = connect_to(address, std::min(until(enough), kRankPatience));
     if (!connected.socket.open()) continue;
-    channel_ = Channel(std::move(connected.socket));
+    channel_ = Line(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
     coordinator_left_ = false;
     if (introduce(FrameType::Rejoin, words.bytes(), enough)) {
       place_.host = host;

@@ -28,6 +28,9 @@
 namespace multitree::runtime {
 namespace {
 
+/// Of a frame: the length of its payload, its job, its type.
+constexpr std::size_t kHeader = 13;
+
 std::string words_of_errno(int error) { return std::generic_category().message(error); }
 
 [[noreturn]] void fail(std::string_view what) {
@@ -218,9 +221,11 @@ std::optional<std::string> Reader::text() {
   return value;
 }
 
-void Channel::send(FrameType type, std::string_view payload) {
+void Channel::send(FrameType type, std::string_view payload, JobNumber job) {
+  const auto number = static_cast<std::uint64_t>(job);
   Writer frame;
   frame.number(static_cast<std::uint32_t>(payload.size()));
+  frame.number(static_cast<std::uint32_t>(number >> 32)).number(static_cast<std::uint32_t>(number));
   output_ += frame.bytes();
   output_ += static_cast<char>(type);
   output_ += payload;
@@ -249,7 +254,7 @@ Channel::Status Channel::fill() {
     const ssize_t n = ::recv(socket_.fd(), buffer.data(), buffer.size(), 0);
     if (n > 0) {
       input_.append(buffer.data(), static_cast<std::size_t>(n));
-      if (input_.size() > limit_ + 5) return Status::Garbage;
+      if (input_.size() > limit_ + kHeader) return Status::Garbage;
     } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       break;
     } else if (n == 0 || errno != EINTR) {
@@ -261,10 +266,13 @@ Channel::Status Channel::fill() {
 }
 
 std::optional<Frame> Channel::next() {
-  const auto length = Reader(input_).number();
-  if (!length || input_.size() < 5 + std::size_t{*length}) return std::nullopt;
-  Frame frame{static_cast<FrameType>(input_[4]), input_.substr(5, *length)};
-  input_.erase(0, 5 + std::size_t{*length});
+  Reader header(input_);
+  const auto length = header.number();
+  if (!length || input_.size() < kHeader + std::size_t{*length}) return std::nullopt;
+  const std::uint64_t high = header.number().value_or(0), low = header.number().value_or(0);
+  Frame frame{static_cast<FrameType>(input_[kHeader - 1]), input_.substr(kHeader, *length),
+              JobNumber{high << 32 | low}};
+  input_.erase(0, kHeader + std::size_t{*length});
   return frame;
 }
 

@@ -91,11 +91,18 @@ enum class FrameType : std::uint8_t {
   Elsewhere,   ///< <- this is no place to meet again
   Stranger,    ///< <- why; the token is not this job's, so that it may be another's
   LeftOut,     ///< <- why; the others have gone on without this rank
+  HangUp,      ///< both ways: this job's share of the connection is closed
 };
+
+/// Tells the jobs that share a connection apart.
+enum class JobNumber : std::uint64_t {};
+/// The one that a meeting point was opened for.
+inline constexpr JobNumber kFirstJob{0};
 
 struct Frame {
   FrameType type{};
   std::string payload;
+  JobNumber job = kFirstJob;
 };
 
 /// Values in network byte order, one after the other.
@@ -133,7 +140,7 @@ class Channel {
   void set_limit(std::size_t bytes) { limit_ = bytes; }
 
   /// Queues a frame and sends what the socket takes. A broken connection shows when reading.
-  void send(FrameType type, std::string_view payload);
+  void send(FrameType type, std::string_view payload, JobNumber job = kFirstJob);
   void flush();
   [[nodiscard]] bool flushed() const { return output_.empty(); }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -98,11 +99,14 @@ mtConfig_t config_for(MPI_Comm comm) {
   return config;
 }
 
-/// What ranks say before they connect: combined bit by bit, all get the id of rank 0, the only one
-/// that has one, and whether any cannot go on.
+/// What ranks say before they connect: combined bit by bit, all get the id and the tag of rank 0,
+/// the only one that has them, and whether any cannot go on.
 struct Greeting {
   mtUniqueId id{};
+  std::int32_t tag = 0;
   unsigned char refused = 0;
+  /// Some have no communicator of MPI_COMM_WORLD to share connections with.
+  unsigned char apart = 0;
 };
 
 /// Waits asleep: ranks that share processors would keep those away that they wait for.
@@ -124,26 +128,73 @@ bool all_have(mtComm_t comm, int ranks) {
   return mtAllReduce(&one, &all, 1, mtInt32, mtSum, comm, nullptr) == mtSuccess && all == ranks;
 }
 
-/// Collective, and the same outcome at all ranks. One call of MPI: the more, the longer MPI_Init
-/// takes where ranks share processors.
+/// A communicator and the ranks of a part of it, if it is good for that.
+struct Whole {
+  mtComm_t comm = nullptr;
+  std::vector<int> ranks = {};
+};
+/// Empty if some are of another MPI_COMM_WORLD.
+std::vector<int> ranks_in_world(MPI_Comm comm, int size) {
+  MPI_Group part = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  std::vector<int> own(size), ranks(size);
+  std::iota(own.begin(), own.end(), 0);
+  PMPI_Comm_group(comm, &part);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_translate_ranks(part, size, own.data(), world, ranks.data());
+  PMPI_Group_free(&part);
+  PMPI_Group_free(&world);
+  if (std::ranges::find(ranks, MPI_UNDEFINED) != ranks.end()) return {};
+  return ranks;
+}
+
+Whole whole_of(MPI_Comm comm, int size) {
+  if (comm == MPI_COMM_WORLD) return {};
+  const Peer* const peer = known_peer_of(MPI_COMM_WORLD);
+  mtResult_t state = mtInternalError;
+  if (peer == nullptr || peer->comm == nullptr) return {};
+  if (mtCommGetAsyncError(peer->comm, &state) != mtSuccess || state != mtSuccess) return {};
+  return {peer->comm, ranks_in_world(comm, size)};
+}
+
+/// As a part of the communicator of MPI_COMM_WORLD where all ranks have that, else by an id.
+mtResult_t make_communicator(Peer& peer, MPI_Comm comm, const Whole& whole, Greeting& greeting) {
+  const mtConfig_t config = config_for(comm);
+  if (greeting.apart == 0) {
+    return mtCommCreateGroup(whole.comm, whole.ranks.data(), peer.size, greeting.tag, &peer.comm,
+                             &config);
+  }
+  if (comm != MPI_COMM_WORLD) {
+    greeting = {};
+    if (peer.rank == 0) static_cast<void>(mtGetUniqueId(&greeting.id));  // else no id, for all
+    if (!greet(greeting, comm)) return mtRemoteError;
+  }
+  return mtCommInitRankConfig(&peer.comm, peer.size, greeting.id, peer.rank, &config);
+}
+
+/// Collective, and the same outcome at all ranks. One call of MPI for the first communicator: the
+/// more, the longer MPI_Init takes where ranks share processors.
 void connect(Peer& peer, MPI_Comm comm) {
+  static std::atomic<std::int32_t> next_tag = 0;
   Greeting greeting;
+  const Whole whole = whole_of(comm, peer.size);
   {
     const std::scoped_lock lock(mutex);
     if (live >= settings().max_communicators) peer.why_not = "more than MULTITREE_MPI_MAX_COMMS";
     if (ended) peer.why_not = "MPI is finalized";
   }
-  if (peer.rank == 0 && peer.why_not.empty() && mtGetUniqueId(&greeting.id) != mtSuccess) {
+  const bool first = comm == MPI_COMM_WORLD;
+  if (first && peer.rank == 0 && peer.why_not.empty() && mtGetUniqueId(&greeting.id) != mtSuccess) {
     peer.why_not = mtGetLastError(nullptr);
   }
+  if (peer.rank == 0) greeting.tag = next_tag++;
+  greeting.apart = whole.ranks.empty() ? 1 : 0;
   greeting.refused = peer.why_not.empty() ? 0 : 1;
   // Also a barrier: from here on nobody waits for a message of a rank that is here.
   if (!greet(greeting, comm) || greeting.refused != 0) {
     if (peer.why_not.empty()) peer.why_not = "another rank could not";
     return;
   }
-  const mtConfig_t config = config_for(comm);
-  if (mtCommInitRankConfig(&peer.comm, peer.size, greeting.id, peer.rank, &config) != mtSuccess) {
+  if (make_communicator(peer, comm, whole, greeting) != mtSuccess) {
     peer.why_not = mtGetLastError(nullptr);
   } else if (!all_have(peer.comm, peer.size)) {
     peer.why_not = std::string("another rank could not: ") + mtGetLastError(nullptr);

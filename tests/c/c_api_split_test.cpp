@@ -119,6 +119,83 @@ TEST(Split, InAGroupAndInTheBackground) {
   });
 }
 
+TEST(Split, GroupsAreMadeByTheirMembersAlone) {
+  split_in_threads(loopback(), 4, [](int rank, mtComm_t comm) {
+    const std::vector<int> members{3, 0, 2};
+    for (int round = 0; round < 3; ++round) {
+      if (rank == 1) break;
+      mtComm_t part = nullptr;
+      ASSERT_EQ(mtCommCreateGroup(comm, members.data(), 3, 5, &part, nullptr), mtSuccess)
+          << mtGetLastError(nullptr);
+      int self = -1, sum = 0;
+      EXPECT_EQ(mtCommUserRank(part, &self), mtSuccess);
+      EXPECT_EQ(members[self], rank);
+      EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, part, nullptr), mtSuccess);
+      EXPECT_EQ(sum, 5);
+      EXPECT_EQ(mtCommDestroy(part), mtSuccess);
+    }
+    mtComm_t none = comm;
+    const std::vector<int> others{(rank + 1) % 4}, twice{rank, rank}, beyond{rank, 4};
+    EXPECT_EQ(mtCommCreateGroup(comm, others.data(), 1, 0, &none, nullptr), mtInvalidArgument);
+    EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("expected this rank"));
+    EXPECT_EQ(none, nullptr);
+    EXPECT_EQ(mtCommCreateGroup(comm, twice.data(), 2, 0, &none, nullptr), mtInvalidArgument);
+    EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("twice"));
+    EXPECT_EQ(mtCommCreateGroup(comm, beyond.data(), 2, 0, &none, nullptr), mtInvalidArgument);
+    EXPECT_EQ(mtGetLastError(nullptr), std::string("ranks: expected each below 4 once, found 4"));
+    EXPECT_EQ(mtCommCreateGroup(comm, twice.data(), 1, -1, &none, nullptr), mtInvalidArgument);
+    EXPECT_EQ(mtCommCreateGroup(comm, nullptr, 1, 0, &none, nullptr), mtInvalidArgument);
+  });
+}
+
+/// The whole goes first, and of the parts some earlier than others; also parts of parts.
+TEST(Split, AreDestroyedInAnyOrder) {
+  const mtUniqueId id = new_id();
+  const mtConfig_t config = loopback();
+  in_threads(4, [&](int rank) {
+    mtComm_t whole = nullptr, pair = nullptr, others = nullptr, again = nullptr;
+    ASSERT_EQ(mtCommInitRankConfig(&whole, 4, id, rank, &config), mtSuccess);
+    ASSERT_EQ(mtCommSplit(whole, rank / 2, 0, &pair, nullptr), mtSuccess);
+    ASSERT_EQ(mtCommSplit(whole, rank == 0 ? MT_SPLIT_NOCOLOR : 0, -rank, &others, nullptr),
+              mtSuccess);
+    ASSERT_EQ(mtCommDestroy(whole), mtSuccess);
+    ASSERT_EQ(mtCommSplit(pair, 0, -rank, &again, nullptr), mtSuccess);
+    ASSERT_EQ(mtCommDestroy(pair), mtSuccess);
+    int sum = 0;
+    EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, again, nullptr), mtSuccess);
+    EXPECT_EQ(sum, rank / 2 == 0 ? 1 : 5);
+    EXPECT_EQ(mtCommDestroy(again), mtSuccess);
+    if (rank == 0) return;
+    EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, others, nullptr), mtSuccess);
+    EXPECT_EQ(sum, 6);
+    EXPECT_EQ(mtCommDestroy(others), mtSuccess);
+  });
+}
+
+TEST(Split, APartFailsAndShrinksAlone) {
+  split_in_threads(loopback(), 4, [](int rank, mtComm_t comm) {
+    mtComm_t part = nullptr, left = nullptr;
+    ASSERT_EQ(mtCommSplit(comm, rank == 3 ? 1 : 0, 0, &part, nullptr), mtSuccess);
+    int sum = 0;
+    if (rank == 0) {  // where the others of the part meet
+      EXPECT_EQ(mtCommAbort(part), mtSuccess);
+    } else if (rank != 3) {
+      EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, part, nullptr), mtRemoteError);
+      EXPECT_THAT(mtGetLastError(part), HasSubstr("rank 0"));
+      ASSERT_EQ(mtCommShrink(part, nullptr, 0, &left, nullptr, MT_SHRINK_DEFAULT), mtSuccess)
+          << mtGetLastError(nullptr);
+      EXPECT_EQ(mtCommDestroy(part), mtSuccess);
+      EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, left, nullptr), mtSuccess);
+      EXPECT_EQ(sum, 3);
+      EXPECT_EQ(mtCommDestroy(left), mtSuccess);
+    } else {
+      EXPECT_EQ(mtCommDestroy(part), mtSuccess);
+    }
+    EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, comm, nullptr), mtSuccess);
+    EXPECT_EQ(sum, 6);
+  });
+}
+
 TEST(Split, WrongArgumentsChangeNothing) {
   const Alone one;
   mtComm_t part = one.comm;

@@ -213,6 +213,74 @@ TEST_P(Operators, ThatDoNotCommuteKeepTheOrderOfRanks) {
   });
 }
 
+/// A sum that bfloat16 has, and inputs that it has not: rounded where something travels, the same
+/// bits at all ranks; also persistent, in a group and at a root.
+TEST_P(Operators, TravelAsFewerBytes) {
+  const Together all(kRanks, config());
+  std::vector<std::vector<float>> sums(kRanks), rounded(kRanks);
+  in_threads(kRanks, [&](int rank) {
+    mtComm_t comm = all.comms[rank];
+    mtRedOp_t op = mtSum, least = mtMin;
+    ASSERT_EQ(mtRedOpCreateOnWire(&op, mtSum, mtBfloat16, comm), mtSuccess);
+    ASSERT_EQ(mtRedOpCreateOnWire(&least, mtMin, mtFloat16, comm), mtSuccess);
+    for (const std::size_t count : kCounts) {
+      std::vector<float> whole(count), got(count), other(count);
+      for (std::size_t i = 0; i < count; ++i) whole[i] = static_cast<float>(i % 40) - 7;
+      ASSERT_EQ(mtAllReduce(whole.data(), got.data(), count, mtFloat32, op, comm, nullptr),
+                mtSuccess)
+          << words();
+      for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], kRanks * whole[i]);
+      ASSERT_EQ(mtReduce(whole.data(), got.data(), count, mtFloat32, least, 1, comm, nullptr),
+                mtSuccess);
+      if (rank == 1) {
+        ASSERT_EQ(got, whole);
+      }
+      for (float& value : whole) value += 1 / 512.0F;
+      ASSERT_EQ(mtGroupStart(), mtSuccess);
+      ASSERT_EQ(mtAllReduce(whole.data(), got.data(), count, mtFloat32, op, comm, nullptr),
+                mtSuccess);
+      ASSERT_EQ(mtAllReduce(whole.data(), other.data(), count, mtFloat32, mtSum, comm, nullptr),
+                mtSuccess);
+      ASSERT_EQ(mtGroupEnd(), mtSuccess) << words();
+      rounded[rank] = got;
+      sums[rank] = other;
+    }
+    double wide = 1;
+    EXPECT_EQ(mtAllReduce(&wide, &wide, 1, mtFloat64, op, comm, nullptr), mtInvalidArgument);
+    EXPECT_THAT(words(), ::testing::HasSubstr("was made for float, the call is of double"));
+    EXPECT_EQ(mtRedOpDestroy(op, comm), mtSuccess);
+  });
+  EXPECT_EQ(sums[0][9], 3 * (2 + 1 / 512.0F));
+  EXPECT_EQ(rounded[0][9], by_messages() ? 6 : sums[0][9]);
+  for (int rank = 1; rank < kRanks; ++rank) EXPECT_EQ(rounded[rank], rounded[0]);
+}
+
+TEST(CApiOperators, OnTheWireAreRefusedWhereTheyCannotBe) {
+  mtConfig_t config = loopback();
+  config.algorithm = "recursive-doubling";
+  const Together all(4, config);
+  in_threads(4, [&](int rank) {
+    mtRedOp_t op = mtSum;
+    mtComm_t comm = all.comms[rank];
+    EXPECT_EQ(mtRedOpCreateOnWire(&op, mtSum, mtFloat64, comm), mtInvalidArgument);
+    EXPECT_EQ(words(), "wire: expected mtFloat16, mtBfloat16 or mtInt8, found 8");
+    EXPECT_EQ(mtRedOpCreateOnWire(&op, mtBitAnd, mtInt8, comm), mtInvalidArgument);
+    EXPECT_EQ(words(), "base: expected mtSum, mtProd, mtMax, mtMin or mtAvg, found 32");
+    EXPECT_EQ(mtRedOpCreateOnWire(nullptr, mtSum, mtInt8, comm), mtInvalidArgument);
+    ASSERT_EQ(mtRedOpCreateOnWire(&op, mtSum, mtInt8, comm), mtSuccess);
+    float value = 1;
+    EXPECT_EQ(mtAllReduce(&value, &value, 1, mtFloat32, op, comm, nullptr), mtUnsupported);
+    EXPECT_THAT(words(), ::testing::HasSubstr("sums each chunk at one rank"));
+    const std::vector<size_t> counts(4, 1);
+    std::vector<float> shares(4, 1);
+    EXPECT_EQ(mtReduceScatterv(shares.data(), &value, counts.data(), mtFloat32, op, comm, nullptr),
+              mtInvalidArgument);
+    EXPECT_THAT(words(), ::testing::HasSubstr("expected a built-in mtRedOp_t"));
+    EXPECT_EQ(mtAllReduce(&value, &value, 1, mtFloat32, mtSum, comm, nullptr), mtSuccess);
+    EXPECT_EQ(value, 4);  // nothing was harmed
+  });
+}
+
 TEST(CApiOperators, WrongArgumentsAreNamed) {
   const Alone one, other;
   mtRedOp_t op = mtSum;

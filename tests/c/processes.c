@@ -8,11 +8,14 @@
  *     processes abort-init RANKS    the same while rank 0 is awaited
  *     processes killed RANKS        rank 1 dies; the others see it without a call under way
  *     processes mismatch RANKS      the last rank asks for another algorithm
+ *     processes many RANKS          500 parts at a time, with 1,024 descriptors
  *     processes forked-id RANKS     rank 0 makes the id, and forks the others then
  */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "ranks.h"
 
@@ -247,6 +250,43 @@ static void killed(mtComm_t comm) {
   CHECK(seconds() - start < 10);
 }
 
+/* How many descriptors, or threads, this process has. */
+static int entries_of(const char* folder) {
+  DIR* const open = opendir(folder);
+  int count = 0;
+  CHECK(open != NULL);
+  while (readdir(open) != NULL) ++count;
+  closedir(open);
+  return count - 2;
+}
+
+/* Parts of parts, of which each second one is destroyed before the whole. */
+static void many(mtComm_t comm, int ranks) {
+  enum { kMany = 500, kLimit = 1024 };
+  static mtComm_t parts[kMany];
+  const struct rlimit limit = {kLimit, kLimit};
+  const int descriptors = entries_of("/proc/self/fd"), threads = entries_of("/proc/self/task");
+  mtConfig_t config = MT_CONFIG_INITIALIZER;
+  int i;
+  CHECK(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+  for (i = 0; i < kMany; ++i) {
+    OK(mtCommSplit(i % 3 == 2 ? parts[i - 1] : comm, 0, i % 2 ? -my_rank : 0, &parts[i], &config));
+  }
+  for (i = 0; i < kMany; i += 50) {
+    const int64_t one = 1;
+    int64_t all = 0;
+    mtRequest_t request = NULL;
+    OK(mtIAllReduce(&one, &all, 1, mtInt64, mtSum, parts[i], NULL, &request));
+    OK(mtRequestFree(&request));
+    CHECK(all == ranks);
+  }
+  CHECK(entries_of("/proc/self/fd") < descriptors + 30);
+  CHECK(entries_of("/proc/self/task") < threads + 30);
+  for (i = 0; i < kMany; i += 2) OK(mtCommDestroy(parts[i]));
+  OK(mtCommDestroy(comm));
+  for (i = 1; i < kMany; i += 2) OK(mtCommDestroy(parts[i]));
+}
+
 /* Rank 0 does not come; the others are set up in the background, and give up. */
 static void abort_init(mtUniqueId id, int ranks) {
   mtConfig_t config = MT_CONFIG_INITIALIZER;
@@ -309,6 +349,7 @@ static int run(const char* mode, mtUniqueId id, int ranks) {
     OK(mtBarrier(comm));
     collectives(comm, ranks);
   }
+  if (strcmp(mode, "many") == 0) many(comm, ranks);
   if (strcmp(mode, "abort") == 0) aborted(comm, ranks);
   if (strcmp(mode, "killed") == 0) killed(comm);
   return 0;

@@ -189,6 +189,59 @@ TEST_F(Meeting, RefusesWhoDoesNotBelongAndGoesOn) {
   two.get();
 }
 
+/// Again and again of the same members, which fail and shrink without the whole.
+void part_again(Bootstrap& whole) {
+  const std::array members{2_seat, 0_seat};
+  for (int round = 0; round < 20; ++round) {
+    if (whole.seat() != 1_seat) {
+      auto part = whole.part(7, members).join({.deadline = Deadline(5000)});
+      const std::string own = std::to_string(index(whole.seat()));
+      const Gathered all = part->all_gather(own, Deadline(5000));
+      ASSERT_EQ(std::vector(all.begin(), all.end()), (std::vector<std::string>{"2", "0"}));
+      if (round % 8 == 3) {
+        if (part->seat() == 0_seat) {
+          part->report_failure("no more");
+        } else {
+          for (int i = 0; i < 5000 && !part->failure(); ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          }
+          EXPECT_EQ(part->failure(), "rank 0 gave up: no more");
+        }
+        const Shrunk left = part->shrink(Deadline(5000));
+        ASSERT_EQ(left.survivors.size(), 2U);
+        part = left.job;
+      }
+      part->barrier(Deadline(5000));
+    }
+    EXPECT_EQ(whole.failure(), std::nullopt);
+    whole.barrier(Deadline(5000));
+  }
+}
+
+TEST_F(Meeting, PartsShareItsConnections) {
+  const auto all = join();
+  std::vector<std::thread> threads;
+  for (const auto& one : all) threads.emplace_back([&one] { part_again(*one); });
+  for (auto& thread : threads) thread.join();
+}
+
+TEST(InProcess, HasParts) {
+  const auto all = make_in_process_bootstraps(3);
+  std::vector<std::thread> threads;
+  for (const auto& one : all) {
+    threads.emplace_back([&one] {
+      const std::array members{2_seat, 0_seat};
+      for (int round = 0; round < 3 && one->seat() != 1_seat; ++round) {
+        const auto part = one->part(7, members).join({});
+        const Gathered seats = part->all_gather(std::to_string(round), Deadline(5000));
+        EXPECT_EQ(seats.size(), 2U);
+        EXPECT_EQ(seats[0], seats[1]);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+}
+
 TEST(Tcp, WaitsForALateCoordinatorAndGivesUpOnNone) {
   TcpOptions options;
   options.size = 1;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "runtime/job/coordinator_server_internal.hpp"
+#include "runtime/job/assembly_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 
 namespace multitree::runtime {
@@ -47,15 +47,15 @@ std::optional<Standing> unpack_standing(const std::string& text) {
 }
 
 /// In charge of a job that has lost nobody and that nobody wants to shrink.
-bool Coordinator::Server::is_well() const { return in_charge_ && failure_.empty() && !shrink_by_; }
+bool Assembly::is_well() const { return in_charge_ && failure_.empty() && !shrink_by_; }
 
 /// A rank that was not told of the last shrinks has the numbers of before.
-const Members& Coordinator::Server::members_for(const Guest& guest) const {
+const Members& Assembly::members_for(const Guest& guest) const {
   return guest.members.empty() ? members_ : guest.members;
 }
 
 /// Whoever was shrunk last knows best; and then somebody else was in charge.
-void Coordinator::Server::adopt(const Standing& standing) {
+void Assembly::adopt(const Standing& standing) {
   if (standing.epoch <= epoch_) return;
   for (Guest& guest : guests_) {
     if (guest.origin && guest.members.empty()) guest.members = members_;
@@ -66,7 +66,7 @@ void Coordinator::Server::adopt(const Standing& standing) {
 }
 
 /// A rank that has lost the coordinator in charge, or its connection to this one.
-void Coordinator::Server::readmit(Guest& guest, const Frame& frame) {
+void Assembly::readmit(Guest& guest, const Frame& frame) {
   Reader reader(frame.payload);
   const auto magic = reader.text(), token = reader.text(), words = reader.text();
   const auto standing = words ? unpack_standing(*words) : std::nullopt;
@@ -92,11 +92,11 @@ void Coordinator::Server::readmit(Guest& guest, const Frame& frame) {
   guest.origin = standing->self;
   guest.members = standing->members;
   for (const auto& [a, b] : standing->dead_links) dead_links_.add(a, b);
-  guest.channel.set_limit(std::size_t{1} << 30);
+  guest.channel.trust();
   guest.channel.send(FrameType::Welcome, {});
 }
 
-void Coordinator::Server::ask_to_shrink(Guest& guest, const Frame& frame) {
+void Assembly::ask_to_shrink(Guest& guest, const Frame& frame) {
   Reader reader(frame.payload);
   const auto milliseconds = reader.number();
   if (!milliseconds) return lost(guest, "sent an invalid message");
@@ -113,7 +113,7 @@ void Coordinator::Server::ask_to_shrink(Guest& guest, const Frame& frame) {
   try_shrink();
 }
 
-Members Coordinator::Server::askers() const {
+Members Assembly::askers() const {
   Members all;
   for (const Guest& guest : guests_) {
     const bool stays = guest.channel.open() && guest.origin && !guest.leaving;
@@ -124,7 +124,7 @@ Members Coordinator::Server::askers() const {
 }
 
 /// Once everybody who is there has asked, or time is up.
-void Coordinator::Server::try_shrink() {
+void Assembly::try_shrink() {
   if (!shrink_by_) return;
   const bool late = Clock::now() >= *shrink_by_;
   for (const Guest& guest : guests_) {
@@ -147,8 +147,7 @@ void Coordinator::Server::try_shrink() {
 /// Two halves that cannot see each other must not both go on. Those that ask may if they are more
 /// than the others of which nobody knows that they are gone; or as many, with the lowest rank of
 /// all among them. Each half counts the other in full, so that not both can find that.
-Coordinator::Server::Verdict Coordinator::Server::judge(const Members& askers, bool late,
-                                                        std::string& why) {
+Assembly::Verdict Assembly::judge(const Members& askers, bool late, std::string& why) {
   if (doors_.empty()) return Verdict::GoOn;  // there is one place to meet
   Members others;
   for (const Origin one : members_) {
@@ -179,7 +178,7 @@ Coordinator::Server::Verdict Coordinator::Server::judge(const Members& askers, b
 
 /// What a rank said before it asked was about the old job, and what it is told from here on is
 /// about the new one: no frame can be mistaken.
-void Coordinator::Server::go_on_with(Members survivors) {
+void Assembly::go_on_with(Members survivors) {
   LinksLeft left;
   for (const Guest& guest : guests_) {
     if (guest.shrinks && guest.left) left[*guest.origin] = *guest.left;
@@ -213,19 +212,19 @@ void Coordinator::Server::go_on_with(Members survivors) {
   end_shrinking();
 }
 
-void Coordinator::Server::stop(const std::string& why) {
+void Assembly::stop(const std::string& why) {
   for (Guest& guest : guests_) {
     if (guest.origin && !guest.leaving && std::exchange(guest.shrinks, false)) refuse(guest, why);
   }
   end_shrinking();
 }
 
-void Coordinator::Server::end_shrinking() {
+void Assembly::end_shrinking() {
   shrink_by_.reset();
   dropped_.clear();
 }
 
-void Coordinator::Server::links_died(Guest& guest, const Frame& frame) {
+void Assembly::links_died(Guest& guest, const Frame& frame) {
   Reader reader(frame.payload);
   const auto why = reader.text();
   const auto dead = reader.number();

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Gathering from ranks, and telling them of each other's ends.
+#include "runtime/job/assembly_internal.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "runtime/job/log_internal.hpp"
+#include "runtime/job/tcp_internal.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// How long a line may take to say who it is, and how long the goodbye may take.
+constexpr std::chrono::seconds kIntroduction{10};
+constexpr std::chrono::seconds kGoodbye{1};
+
+}  // namespace
+
+std::optional<Hello> read_hello(const std::string& text) {
+  Reader reader(text);
+  const auto magic = reader.text(), token = reader.text();
+  const auto rank = reader.number(), size = reader.number();
+  if (magic != kMagic || !token || !rank || !size) return std::nullopt;
+  return Hello{*token, *rank, *size};
+}
+
+void Assembly::died(Origin rank, const std::string& how) {
+  // Of one that has come its connection says so, or has said so.
+  if (states_.at(index(rank)) != State::Empty || !is_member(rank)) return;
+  state_of(rank) = State::Dead;
+  broadcast_failure(fmt::format("rank {} died before it joined ({})", seat_of(rank), how), nullptr,
+                    seat_of(rank));
+}
+
+void Assembly::stand_by(const Standing& standing, const std::vector<Door>& doors) {
+  doors_ = doors;
+  adopt(standing);
+}
+
+void Assembly::serve() {
+  if (leaves_by_) return serve_goodbye();
+  for (Guest& guest : guests_) {
+    if (guest.channel.open()) serve(guest);
+    if (!guest.channel.open()) continue;
+    const bool late = !guest.origin && Clock::now() - guest.since > kIntroduction;
+    const bool refused = guest.leaving && guest.channel.flushed() && !guest.origin;
+    if (late || refused) guest.channel.close();
+  }
+  drop_closed();
+  try_shrink();
+}
+
+void Assembly::drop_closed() {
+  guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
+}
+
+int Assembly::patience() const {
+  if (leaves_by_) return 5;
+  const bool strangers = std::ranges::any_of(guests_, [](const Guest& g) { return !g.origin; });
+  int wait = strangers ? 500 : -1;
+  if (shrink_by_) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
+    const int due = static_cast<int>(
+        std::clamp<std::int64_t>(left.count(), 0, doors_.empty() ? 500 : knock_interval_.count()));
+    wait = wait < 0 ? due : std::min(wait, due);
+  }
+  return wait;
+}
+
+void Assembly::leave() {
+  if (leaves_by_) return;
+  // The host may leave because it has failed: the others are to hear why.
+  for (Guest& guest : guests_) {
+    if (guest.channel.open()) serve(guest);
+  }
+  drop_closed();
+  for (Guest& guest : guests_) guest.channel.send(FrameType::Bye, {});
+  leaves_by_ = Clock::now() + kGoodbye;
+}
+
+void Assembly::serve_goodbye() {
+  const bool late = Clock::now() >= *leaves_by_;
+  for (Guest& guest : guests_) {
+    guest.channel.flush();
+    const Channel::Status status = guest.channel.fill();
+    while (guest.channel.next()) {
+    }
+    if (late || status != Channel::Status::Open || !guest.origin) guest.channel.close();
+  }
+  drop_closed();
+}
+
+bool Assembly::over() const {
+  if (!guests_.empty()) return false;
+  if (leaves_by_ || !doors_.empty()) return leaves_by_.has_value();
+  // The launcher's, which nobody leaves in its place.
+  return std::ranges::all_of(
+      states_, [](State state) { return state == State::Left || state == State::Dead; });
+}
+
+void Assembly::serve(Guest& guest) {
+  const Channel::Status status = guest.channel.fill();
+  if (status != Channel::Status::Garbage) {
+    while (const auto frame = guest.channel.next()) handle(guest, *frame);
+  }
+  guest.channel.flush();
+  if (status == Channel::Status::Closed) lost(guest, "connection closed");
+  if (status == Channel::Status::Garbage) lost(guest, "sent an invalid message");
+}
+
+void Assembly::handle(Guest& guest, const Frame& frame) {
+  if (guest.leaving) return;
+  if (!guest.origin) {
+    if (frame.type == FrameType::Hello) return admit(guest, frame);
+    if (frame.type == FrameType::Rejoin) return readmit(guest, frame);
+    return refuse(guest, "not a rank of a multitree job");
+  }
+  switch (frame.type) {
+    case FrameType::Gather:
+      guest.blob = frame.payload;
+      return try_gather();
+    case FrameType::WhoIsMissing:
+      return guest.channel.send(FrameType::Missing, missing());
+    case FrameType::Failure:
+      return broadcast_failure(
+          fmt::format("rank {} gave up: {}", seat_of(*guest.origin), frame.payload), &guest,
+          seat_of(*guest.origin));
+    case FrameType::Bye:
+      state_of(*guest.origin) = State::Left;
+      guest.leaving = true;
+      return try_gather();
+    case FrameType::Shrink:
+      return ask_to_shrink(guest, frame);
+    case FrameType::DeadLinks:
+      return links_died(guest, frame);
+    default:
+      return lost(guest, "sent an invalid message");
+  }
+}
+
+void Assembly::admit(Guest& guest, const Frame& frame) {
+  const auto hello = read_hello(frame.payload);
+  if (!hello || hello->token != token_) return refuse(guest, kWrongToken, FrameType::Stranger);
+  if (hello->size != states_.size() || hello->rank >= states_.size()) {
+    return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", states_.size(),
+                                     hello->rank, hello->size));
+  }
+  if (!in_charge_) {
+    guest.leaving = true;
+    return guest.channel.send(FrameType::Elsewhere, {});
+  }
+  const Origin origin{hello->rank};
+  if (!is_member(origin)) {
+    return refuse(guest, fmt::format("the job has gone on without rank {}", origin));
+  }
+  if (state_of(origin) != State::Empty) {
+    return refuse(guest, fmt::format("another process is or was rank {} already", origin));
+  }
+  state_of(origin) = State::Present;
+  guest.origin = origin;
+  guest.channel.trust();
+  guest.channel.send(FrameType::Welcome, {});
+  if (!failure_.empty()) guest.channel.send(FrameType::Failure, failure_);
+}
+
+void Assembly::refuse(Guest& guest, const std::string& why, FrameType how) {
+  logger().info("a process that came to the rendezvous was refused: {}", why);
+  guest.leaving = true;
+  guest.channel.send(how, why);
+}
+
+void Assembly::try_gather() {
+  std::vector<const std::string*> blobs(members_.size());
+  std::size_t waiting = 0;
+  for (const Guest& guest : guests_) {
+    if (!guest.origin || !guest.blob) continue;
+    blobs[index(seat_of(*guest.origin))] = &*guest.blob;
+    ++waiting;
+  }
+  if (waiting == 0) return;
+  const auto gone = std::find_if(members_.begin(), members_.end(),
+                                 [&](Origin one) { return state_of(one) == State::Left; });
+  if (gone != members_.end()) {
+    // Not a failure unless somebody still counts on that rank, as here.
+    for (Guest& guest : guests_) {
+      if (guest.blob) {
+        guest.channel.send(FrameType::Failure,
+                           fmt::format("rank {} has left the job", gone - members_.begin()));
+      }
+    }
+    return;
+  }
+  if (waiting < members_.size()) return;
+  Writer all;
+  for (const std::string* blob : blobs) all.text(*blob);
+  for (Guest& guest : guests_) {
+    if (!guest.blob) continue;
+    guest.blob.reset();
+    guest.channel.send(FrameType::Gathered, all.bytes());
+  }
+}
+
+void Assembly::broadcast_failure(const std::string& what, const Guest* except, Seat lost) {
+  broadcast_failure(what, except, FrameType::RankFailed, Writer().number(index(lost)).text(what));
+}
+
+void Assembly::broadcast_failure(const std::string& what, const Guest* except,
+                                 const DeadLink& link) {
+  broadcast_failure(what, except, FrameType::LinkDied,
+                    Writer().number(index(link.a)).number(index(link.b)).text(what));
+}
+
+void Assembly::broadcast_failure(const std::string& what, const Guest* except, FrameType type,
+                                 const Writer& words) {
+  if (!failure_.empty()) return;  // the first is the cause, the others its consequences
+  failure_ = what;
+  for (Guest& guest : guests_) {
+    if (guest.origin && !guest.leaving && &guest != except) guest.channel.send(type, words.bytes());
+  }
+}
+
+void Assembly::lost(Guest& guest, const std::string& how) {
+  guest.channel.close();
+  guest.blob.reset();
+  if (!guest.origin || guest.leaving) return;
+  state_of(*guest.origin) = State::Dead;
+  const Seat rank = seat_of(*guest.origin);
+  broadcast_failure(fmt::format("rank {} died ({})", rank, how), &guest, rank);
+}
+
+std::string Assembly::missing() const {
+  std::vector<bool> here(members_.size());
+  for (const Guest& guest : guests_) {
+    if (guest.origin && guest.blob) here[index(seat_of(*guest.origin))] = true;
+  }
+  std::vector<Seat> ranks;
+  for (std::uint32_t r = 0; r < here.size(); ++r) {
+    if (!here[r]) ranks.push_back(Seat{r});
+  }
+  return fmt::format("{}", fmt::join(ranks, ", "));
+}
+
+}  // namespace multitree::runtime

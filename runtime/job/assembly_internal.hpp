@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a coordinator knows of the ranks of one job.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "runtime/job/coordinator_internal.hpp"
+#include "runtime/job/dead_links_internal.hpp"
+#include "runtime/job/line_internal.hpp"
+
+namespace multitree::runtime {
+
+inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
+
+/// What a rank begins with.
+struct Hello {
+  std::string token;
+  std::uint32_t rank = 0, size = 0;
+};
+/// Empty if `text` is none of this version.
+std::optional<Hello> read_hello(const std::string& text);
+
+/// A line; a stranger until it is known who it is.
+struct Guest {
+  Line channel;
+  std::optional<Origin> origin = {};
+  std::optional<std::string> blob = {};          ///< of the gathering under way
+  bool shrinks = false;                          ///< wants to go on without those who do not
+  bool leaving = false;                          ///< has said goodbye or was refused
+  std::optional<std::vector<Origin>> left = {};  ///< whom it has links to, once some have died
+  Members members = {};  ///< of one that came by Rejoin: those that it knows of
+  std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+};
+
+/// Two states. In charge, as the one that all ranks met at or the one that has shrunk the job last:
+/// gathers and tells of failures. Otherwise it stands by: ranks that have lost the one in charge
+/// come by Rejoin, and the first thing that it does is to shrink the job to them. Of one thread.
+class Assembly {
+ public:
+  Assembly(std::uint32_t ranks, std::string token, bool in_charge)
+      : token_(std::move(token)),
+        in_charge_(in_charge),
+        states_(ranks),
+        members_(all_members(ranks)) {}
+
+  void add(Line line) { guests_.push_back({.channel = std::move(line)}); }
+  /// One whose first words have been read.
+  void add(Line line, const Frame& first) {
+    add(std::move(line));
+    handle(guests_.back(), first);
+  }
+  void died(Origin rank, const std::string& how);
+  void stand_by(const Standing& standing, const std::vector<Door>& doors);
+  void retire() { retired_ = true; }
+  /// A round for all that guests have said.
+  void serve();
+  /// Milliseconds until something is due without anybody saying anything; -1: nothing is.
+  [[nodiscard]] int patience() const;
+  /// Says goodbye, after what guests have said; serve() then waits a moment for theirs, as closing
+  /// at once could reset connections with replies still on the way.
+  void leave();
+  /// Nobody needs it any more.
+  [[nodiscard]] bool over() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class State : std::uint8_t { Empty, Present, Left, Dead };
+  /// What is to become of the wish to shrink.
+  enum class Verdict : std::uint8_t { Wait, GoOn, Stop };
+
+  void serve(Guest& guest);
+  void serve_goodbye();
+  void handle(Guest& guest, const Frame& frame);
+  void admit(Guest& guest, const Frame& frame);
+  void readmit(Guest& guest, const Frame& frame);
+  static void refuse(Guest& guest, const std::string& why, FrameType how = FrameType::Refused);
+  void drop_closed();
+  void try_gather();
+  void ask_to_shrink(Guest& guest, const Frame& frame);
+  void try_shrink();
+  [[nodiscard]] Members askers() const;
+  Verdict judge(const Members& askers, bool late, std::string& why);
+  void go_on_with(Members survivors);
+  void stop(const std::string& why);
+  void end_shrinking();
+  [[nodiscard]] State& state_of(Origin origin) { return states_[index(origin)]; }
+  /// The seat that it has now.
+  [[nodiscard]] Seat seat_of(Origin origin) const { return seat_in(members_, origin); }
+  [[nodiscard]] const Members& members_for(const Guest& guest) const;
+  [[nodiscard]] bool is_member(Origin origin) const { return has(members_, origin); }
+  [[nodiscard]] bool is_well() const;
+  void adopt(const Standing& standing);
+  void broadcast_failure(const std::string& what, const Guest* except, Seat lost);
+  void broadcast_failure(const std::string& what, const Guest* except, const DeadLink& link);
+  void broadcast_failure(const std::string& what, const Guest* except, FrameType type,
+                         const Writer& words);
+  void links_died(Guest& guest, const Frame& frame);
+  void lost(Guest& guest, const std::string& how);
+  [[nodiscard]] std::string missing() const;
+
+  std::string token_;
+  bool in_charge_;
+  bool retired_ = false;
+  std::vector<State> states_;  ///< by origin
+  Members members_;
+  std::uint32_t epoch_ = 0;  ///< how often the job was shrunk
+  std::vector<Door> doors_;  ///< by origin; none where there is one place to meet only
+  std::list<Guest> guests_;
+  std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
+  Clock::time_point next_knock_;
+  std::chrono::milliseconds knock_interval_{};
+  std::set<Origin> dropped_;  ///< that a shrink does not wait for
+  std::string failure_;
+  DeadLinks dead_links_;
+  std::optional<Clock::time_point> leaves_by_;  ///< it has said goodbye
+};
+
+}  // namespace multitree::runtime

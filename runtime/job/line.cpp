@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Handing out the frames of a connection to the jobs that share it.
+#include "runtime/job/line_internal.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace multitree::runtime {
+namespace {
+
+constexpr std::size_t kTrusted = std::size_t{1} << 30;
+
+}  // namespace
+
+bool Trunk::ended() const {
+  const std::scoped_lock lock(mutex_);
+  return status_ != Status::Open;
+}
+
+bool Trunk::has_lines() const {
+  const std::scoped_lock lock(mutex_);
+  return any_lines();
+}
+
+bool Trunk::any_lines() const {
+  return std::ranges::any_of(arrived_, [](const auto& entry) { return entry.second.has_line; });
+}
+
+bool Trunk::flushed() const {
+  const std::scoped_lock lock(mutex_);
+  return status_ != Status::Open || channel_.flushed();
+}
+
+void Trunk::flush() {
+  const std::scoped_lock lock(mutex_);
+  channel_.flush();
+}
+
+void Trunk::set_limit(std::size_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  channel_.set_limit(bytes);
+}
+
+void Trunk::trust() {
+  const std::scoped_lock lock(mutex_);
+  trusted_ = true;
+  channel_.set_limit(kTrusted);
+}
+
+bool Trunk::trusted() const {
+  const std::scoped_lock lock(mutex_);
+  return trusted_;
+}
+
+void Trunk::fill() {
+  const std::scoped_lock lock(mutex_);
+  take_in();
+}
+
+std::vector<std::pair<JobNumber, FrameType>> Trunk::beginnings() const {
+  const std::scoped_lock lock(mutex_);
+  std::vector<std::pair<JobNumber, FrameType>> all;
+  for (const auto& [job, arrived] : arrived_) {
+    if (arrived.has_line || arrived.frames.empty()) continue;
+    all.emplace_back(job, arrived.frames.front().type);
+  }
+  return all;
+}
+
+void Trunk::drop(JobNumber job) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = arrived_.find(job);
+  if (it != arrived_.end() && !it->second.has_line) arrived_.erase(it);
+}
+
+void Trunk::open(JobNumber job) {
+  const std::scoped_lock lock(mutex_);
+  Arrived& arrived = arrived_[job];
+  arrived.has_line = true;
+}
+
+/// With the last line the connection ends, which says as much.
+void Trunk::close(JobNumber job) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = arrived_.find(job);
+  const bool hung_up = it != arrived_.end() && it->second.hung_up;
+  if (it != arrived_.end()) arrived_.erase(it);
+  if (status_ == Status::Open && !hung_up && any_lines()) {
+    channel_.send(FrameType::HangUp, {}, job);
+  }
+}
+
+void Trunk::send(JobNumber job, FrameType type, std::string_view payload) {
+  const std::scoped_lock lock(mutex_);
+  channel_.send(type, payload, job);
+}
+
+void Trunk::take_in() {
+  if (status_ != Status::Open) return;
+  channel_.flush();
+  const Status status = channel_.fill();
+  if (status != Status::Garbage) {
+    while (auto frame = channel_.next()) {
+      const JobNumber job = frame->job;
+      if (welcomes_ == Welcomes::Nothing && !arrived_.contains(job)) continue;
+      Arrived& arrived = arrived_[job];
+      if (frame->type != FrameType::HangUp) {
+        arrived.frames.push_back(std::move(*frame));
+      } else if (arrived.has_line || !arrived.frames.empty()) {
+        arrived.hung_up = true;
+      } else {
+        arrived_.erase(job);
+      }
+    }
+  }
+  status_ = status;
+  changed_.notify_all();
+}
+
+/// Where jobs may begin, only who looks for beginnings takes in: a frame that somebody else took in
+/// would wake nobody.
+Channel::Status Trunk::fill(JobNumber job) {
+  const std::scoped_lock lock(mutex_);
+  if (!reading_ && welcomes_ == Welcomes::Nothing) take_in();
+  if (status_ != Status::Open) return status_;
+  const auto it = arrived_.find(job);
+  return it != arrived_.end() && !it->second.hung_up ? Status::Open : Status::Closed;
+}
+
+std::optional<Frame> Trunk::next(JobNumber job) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = arrived_.find(job);
+  if (it == arrived_.end() || it->second.frames.empty()) return std::nullopt;
+  Frame frame = std::move(it->second.frames.front());
+  it->second.frames.pop_front();
+  return frame;
+}
+
+/// One thread waits for the socket, for all.
+void Trunk::wait(JobNumber job, std::chrono::milliseconds deadline) {
+  std::unique_lock lock(mutex_);
+  const auto it = arrived_.find(job);
+  const bool told = it == arrived_.end() || !it->second.frames.empty() || it->second.hung_up;
+  if (told || status_ != Status::Open || deadline.count() <= 0) return;
+  if (reading_) {
+    // A system-clock deadline: thread sanitizers know pthread_cond_timedwait, not the clocked one.
+    changed_.wait_until(lock, std::chrono::system_clock::now() + deadline);
+    return;
+  }
+  reading_ = true;
+  pollfd event{channel_.fd(), POLLIN, 0};
+  if (!channel_.flushed()) event.events |= POLLOUT;
+  lock.unlock();
+  ::poll(&event, 1, static_cast<int>(deadline.count()));
+  lock.lock();
+  reading_ = false;
+  take_in();
+}
+
+Line::Line(std::shared_ptr<Trunk> trunk, JobNumber job) : trunk_(std::move(trunk)), job_(job) {
+  trunk_->open(job_);
+}
+
+Line& Line::operator=(Line&& other) noexcept {
+  std::swap(trunk_, other.trunk_);
+  std::swap(job_, other.job_);
+  return *this;
+}
+
+void Line::close() {
+  if (trunk_ == nullptr) return;
+  trunk_->close(job_);
+  trunk_.reset();
+}
+
+std::shared_ptr<Trunk> Trunks::find(const std::string& place) {
+  const std::scoped_lock lock(mutex_);
+  const auto it = trunks_.find(place);
+  if (it == trunks_.end()) return nullptr;
+  std::shared_ptr<Trunk> trunk = it->second.lock();
+  return trunk == nullptr || trunk->ended() ? nullptr : trunk;
+}
+
+void Trunks::add(const std::string& place, const std::shared_ptr<Trunk>& trunk) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(trunks_, [](const auto& entry) { return entry.second.expired(); });
+  trunks_[place] = trunk;
+}
+
+}  // namespace multitree::runtime

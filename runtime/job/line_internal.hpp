@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Control connections that several jobs share.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "runtime/job/wire_internal.hpp"
+
+namespace multitree::runtime {
+
+/// A connection that jobs share, each by a Line. Closed with the last of these. Thread-safe.
+class Trunk {
+ public:
+  /// What the other end may begin: nothing, and what is for a job without a line is dropped; or
+  /// jobs, which beginnings() tells of.
+  enum class Welcomes : std::uint8_t { Nothing, Jobs };
+
+  explicit Trunk(Socket socket, Welcomes welcomes = Welcomes::Nothing)
+      : welcomes_(welcomes), channel_(std::move(socket)) {}
+
+  [[nodiscard]] int fd() const { return channel_.fd(); }
+  [[nodiscard]] std::string local_address() const { return channel_.local_address(); }
+  [[nodiscard]] bool ended() const;
+  [[nodiscard]] bool has_lines() const;
+  [[nodiscard]] bool flushed() const;
+  void flush();
+  void set_limit(std::size_t bytes);
+  /// From a stranger to somebody who belongs here.
+  void trust();
+  [[nodiscard]] bool trusted() const;
+  /// Takes in what has arrived.
+  void fill();
+  /// Jobs that frames came for and that have no line, with the type of the first.
+  [[nodiscard]] std::vector<std::pair<JobNumber, FrameType>> beginnings() const;
+  /// Forgets what came for a job that has no line.
+  void drop(JobNumber job);
+
+ private:
+  friend class Line;
+  using Status = Channel::Status;
+  struct Arrived {
+    std::deque<Frame> frames;
+    bool has_line = false;
+    bool hung_up = false;
+  };
+
+  void open(JobNumber job);
+  void close(JobNumber job);
+  void send(JobNumber job, FrameType type, std::string_view payload);
+  Status fill(JobNumber job);
+  std::optional<Frame> next(JobNumber job);
+  void wait(JobNumber job, std::chrono::milliseconds deadline);
+  // \pre locked
+  void take_in();
+  [[nodiscard]] bool any_lines() const;
+
+  const Welcomes welcomes_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reading_ = false;  ///< a thread waits for the socket, and hands out what comes
+  bool trusted_ = false;
+  Channel channel_;
+  Status status_ = Status::Open;
+  std::map<JobNumber, Arrived> arrived_;
+};
+
+/// A job's share of a connection; its interface is that of a Channel. Closing it is told to the
+/// other end, as if the connection had been closed.
+class Line {
+ public:
+  Line() = default;  ///< not open
+  Line(std::shared_ptr<Trunk> trunk, JobNumber job);
+  Line(Line&& other) noexcept = default;
+  Line& operator=(Line&& other) noexcept;
+  ~Line() { close(); }
+
+  [[nodiscard]] bool open() const { return trunk_ != nullptr; }
+  void close();
+  [[nodiscard]] const std::shared_ptr<Trunk>& trunk() const { return trunk_; }
+  // \pre open()
+  [[nodiscard]] std::string local_address() const { return trunk_->local_address(); }
+  void trust() { trunk_->trust(); }
+  void send(FrameType type, std::string_view payload) {
+    if (open()) trunk_->send(job_, type, payload);
+  }
+  void flush() { trunk_->flush(); }
+  [[nodiscard]] bool flushed() const { return trunk_->flushed(); }
+  Channel::Status fill() { return trunk_->fill(job_); }
+  std::optional<Frame> next() { return trunk_->next(job_); }
+  void wait(std::chrono::milliseconds deadline) const { trunk_->wait(job_, deadline); }
+
+ private:
+  std::shared_ptr<Trunk> trunk_;
+  JobNumber job_{};
+};
+
+/// The connections of a rank, by the meeting point that they lead to. Thread-safe.
+class Trunks {
+ public:
+  /// None if there is none, or it has ended.
+  std::shared_ptr<Trunk> find(const std::string& place);
+  void add(const std::string& place, const std::shared_ptr<Trunk>& trunk);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<Trunk>> trunks_;
+};
+
+}  // namespace multitree::runtime
