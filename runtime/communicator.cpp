@@ -60,11 +60,14 @@ void Communicator::Impl::check_usable() const {
 }
 
 void Communicator::Impl::check_wire(const Call& call, bool on_device) {
-  if (call.wire == WireType::AsIs || (call.type == DataType::Float32 && !on_device)) return;
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("{} with {} on the wire: expected float in host memory, found {}{}",
-                          to_string(call.collective), to_string(call.wire), to_string(call.type),
-                          on_device ? " on a device" : ""));
+  const bool any_float = call.wire == WireType::Lossless;
+  const bool fits = any_float ? !is_integer(call.type) : call.type == DataType::Float32;
+  if (call.wire == WireType::AsIs || (fits && !on_device)) return;
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("{} with {} on the wire: expected {} in host memory, found {}{}",
+                  to_string(call.collective), to_string(call.wire), any_float ? "floats" : "float",
+                  to_string(call.type), on_device ? " on a device" : ""));
 }
 
 Path& Communicator::Impl::path_of(const Call& call) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Blocks of rounded values.
+/// Blocks of rounded and packed values.
 #include "runtime/execution/encodings_internal.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/wire.hpp"
 #include "topologies/error.hpp"
 
@@ -22,26 +23,35 @@ Encodings::~Encodings() {
   for (std::uint32_t slot = 0; slot < blocks_.size(); ++slot) drop(slot);
 }
 
-const std::byte* Encodings::of(std::uint32_t slot, const std::byte* value) {
+Encodings::Message Encodings::of(std::uint32_t slot, const std::byte* value) {
   ScratchPool::Block& block = blocks_[slot];
   if (block.data == nullptr) {
     block = take(slot);
-    encode(program_.wire, block.data.get(), floats(value), count_of(slot));
+    const std::size_t count = count_of(slot);
+    if (program_.wire == WireType::Lossless) {
+      bytes_[slot] = lossless_.encode(block.data.get(), value, count, size_of(type_));
+    } else {
+      encode(program_.wire, block.data.get(), floats(value), count);
+      bytes_[slot] = wire_bytes(program_.wire, count);
+    }
   }
-  return block.data.get();
+  return {block.data.get(), bytes_[slot]};
 }
 
 /// For any message of the program: a block may become that of another receive. A rank that receives
 /// nothing has only its own.
 ScratchPool::Block Encodings::take(std::uint32_t slot) {
-  return pool_.take(
-      std::max<std::size_t>(program_.scratch_bytes, wire_bytes(program_.wire, count_of(slot))));
+  const std::size_t most = program_.wire == WireType::Lossless
+                               ? program_.pieces[slot].bytes
+                               : wire_bytes(program_.wire, count_of(slot));
+  return pool_.take(std::max<std::size_t>(program_.scratch_bytes, most));
 }
 
-void Encodings::keep(std::uint32_t slot, ScratchPool::Block& received) {
+void Encodings::keep(std::uint32_t slot, ScratchPool::Block& received, std::size_t bytes) {
   ScratchPool::Block& block = blocks_[slot];
   if (block.data == nullptr) block = take(slot);
   std::swap(block, received);
+  bytes_[slot] = bytes;
 }
 
 void Encodings::drop(std::uint32_t slot) {
@@ -50,16 +60,29 @@ void Encodings::drop(std::uint32_t slot) {
   blocks_[slot] = {};
 }
 
-void Encodings::decode(std::uint32_t slot, const std::byte* message, std::byte* data) const {
-  runtime::decode(program_.wire, floats(data + program_.pieces[slot].begin), message,
-                  count_of(slot));
+void Encodings::decode(std::uint32_t slot, const Message& message, std::byte* data) {
+  std::byte* const to = data + program_.pieces[slot].begin;
+  if (program_.wire == WireType::Lossless) {
+    lossless_.decode(to, count_of(slot), size_of(type_), message.data, message.bytes);
+  } else {
+    runtime::decode(program_.wire, floats(to), message.data, count_of(slot));
+  }
 }
 
-void Encodings::reduce(std::uint32_t slot, const std::byte* message, const std::byte* first,
-                       std::byte* data, ReduceOp op, const ReduceFunction* function) const {
-  const std::uint64_t begin = program_.pieces[slot].begin;
-  decode_and_reduce(program_.wire, floats(data + begin), floats(first + begin), message,
-                    count_of(slot), op, function);
+void Encodings::reduce(std::uint32_t slot, const Message& message, const std::byte* first,
+                       std::byte* data, ReduceOp op, const ReduceFunction* function) {
+  const auto [begin, bytes] = program_.pieces[slot];
+  if (program_.wire != WireType::Lossless) {
+    return decode_and_reduce(program_.wire, floats(data + begin), floats(first + begin),
+                             message.data, count_of(slot), op, function);
+  }
+  const std::byte* second = message.data;
+  if (message.bytes != bytes) {
+    unpacked_.resize(std::max<std::size_t>(unpacked_.size(), bytes));
+    lossless_.decode(unpacked_.data(), count_of(slot), size_of(type_), message.data, message.bytes);
+    second = unpacked_.data();
+  }
+  runtime::reduce(data + begin, first + begin, second, count_of(slot), type_, op, function);
 }
 
 void check_roundable(const Schedule& schedule, WireType wire) {

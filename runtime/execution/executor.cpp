@@ -48,9 +48,10 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
   for (std::uint32_t id = 0; id < completions_.size(); ++id) {
     completions_[id].id = id;
     completions_[id].finished = &finished_;
+    completions_[id].or_less = program.wire == WireType::Lossless;
   }
   if (program.wire != WireType::AsIs) {
-    encodings_ = std::make_unique<Encodings>(program, context.pool);
+    encodings_ = std::make_unique<Encodings>(program, context.type, context.pool);
   }
   const std::size_t blocks =
       std::min<std::size_t>(program.scratch_blocks, program.scratch_tasks.size());
@@ -173,17 +174,30 @@ void Execution::take(std::uint32_t id, ScratchPool::Block& block) {
   const std::byte* received = block.data.get();
   const std::byte* first = slot.untouched ? input_ : data_;
   const bool copies = transfer_of(task).action == Action::Copy;
-  if (encodings_ && copies) {
-    encodings_->decode(task.slot, received, data_);
-    encodings_->keep(task.slot, block);
-  } else if (encodings_) {
-    encodings_->reduce(task.slot, received, first, data_, context_.op, context_.function);
-    encodings_->drop(task.slot);
+  if (encodings_) {
+    unpack(id, block, first);
   } else if (copies) {
     std::copy_n(received, task.bytes, data_ + task.begin);
   } else {
     reduce(data_ + task.begin, first + task.begin, received, task.bytes / size_of(context_.type),
            context_.type, context_.op, context_.function);
+  }
+}
+
+/// \throws Error(Transport) naming the message, if that is none
+void Execution::unpack(std::uint32_t id, ScratchPool::Block& block, const std::byte* first) {
+  const Task& task = program_.tasks[id];
+  const Encodings::Message message{block.data.get(), completions_[id].came};
+  try {
+    if (transfer_of(task).action == Action::Copy) {
+      encodings_->decode(task.slot, message, data_);
+      encodings_->keep(task.slot, block, message.bytes);
+    } else {
+      encodings_->reduce(task.slot, message, first, data_, context_.op, context_.function);
+      encodings_->drop(task.slot);
+    }
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} while {}", error.what(), words(id)));
   }
 }
 
@@ -212,17 +226,18 @@ void Execution::post_scratch() {
 void Execution::post(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   if (recording_) recording_->begin_send(id);
+  const Encodings::Message message = message_of(task);
   context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                          message_of(task), task.message_bytes, completions_[id]);
+                          message.data, message.bytes, completions_[id]);
 }
 
-const std::byte* Execution::message_of(const Task& task) {
+Encodings::Message Execution::message_of(const Task& task) {
   Slot& slot = slots_[task.slot];
   const std::byte* value = (slot.untouched ? input_ : data_) + task.begin;
-  if (!encodings_) return value;
+  if (!encodings_) return {value, task.message_bytes};
   const bool passed_on = encodings_->has(task.slot);
-  const std::byte* message = encodings_->of(task.slot, value);
-  if (transfer_of(task).settles && !passed_on) {
+  const Encodings::Message message = encodings_->of(task.slot, value);
+  if (transfer_of(task).settles && !passed_on && rounds(program_.wire)) {
     // This is where the value is settled: what all others get is the value here as well.
     encodings_->decode(task.slot, message, data_);
     slot.untouched = false;

@@ -82,8 +82,10 @@ class Execution final : public Activity, private Sender {
   void apply_scratch(std::uint32_t id);
   /// What was received, into the place of its slot.
   void take(std::uint32_t id, ScratchPool::Block& received);
+  /// The same of what does not travel as it is; `first`: as Encodings::reduce().
+  void unpack(std::uint32_t id, ScratchPool::Block& received, const std::byte* first);
   /// What a send puts on the wire.
-  const std::byte* message_of(const Task& task);
+  Encodings::Message message_of(const Task& task);
   void on_finished(std::uint32_t id);
   [[nodiscard]] const LocalTransfer& transfer_of(const Task& task) const {
     return program_.plan->transfers[task.transfer];

@@ -117,8 +117,8 @@ void add_tasks(Program& program, std::span<const std::uint32_t> first_slot,
       const Program::Piece& piece = program.pieces[slot];
       program.tasks.push_back(
           {t, s, slot, lane, transfer.index * most + s, piece.begin, piece.bytes,
-           program.wire == WireType::AsIs ? piece.bytes
-                                          : wire_bytes(program.wire, piece.bytes / sizeof(float))});
+           rounds(program.wire) ? wire_bytes(program.wire, piece.bytes / sizeof(float))
+                                : piece.bytes});
     }
   }
 }

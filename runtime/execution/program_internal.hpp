@@ -51,7 +51,7 @@ struct Task {
   std::uint32_t message = 0;  ///< number of the message in the whole collective, part of its tag
   std::uint64_t begin = 0;    ///< bytes
   std::uint64_t bytes = 0;
-  std::uint64_t message_bytes = 0;  ///< that travel
+  std::uint64_t message_bytes = 0;  ///< that travel, at most
 };
 
 /// What Execution runs.

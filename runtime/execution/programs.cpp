@@ -163,7 +163,7 @@ std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Ran
     }
   }
   if (call.wire != WireType::AsIs) {
-    check_roundable(made->source->schedule, call.wire);
+    if (rounds(call.wire)) check_roundable(made->source->schedule, call.wire);
     made->source = loaded(made->source->schedule, true);
   }
   made->program = compile(made->source->plan, made->source->schedule, ranges,

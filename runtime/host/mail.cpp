@@ -148,7 +148,7 @@ class Mail final : public Transport {
   };
   struct Arriving {
     Posted posted;
-    std::uint64_t come = 0;
+    std::uint64_t bytes = 0, come = 0;
   };
 
   /// Messages of one tag are rare, but for one.
@@ -261,13 +261,13 @@ class Mail final : public Transport {
     }
     const std::size_t bytes = std::min<std::size_t>(letter.bytes, posted.bytes);
     if (whole && bytes != 0) std::memcpy(posted.data, data, bytes);
-    if (letter.bytes != posted.bytes) {
+    if (!posted.completion->takes(letter.bytes, posted.bytes)) {
       posted.completion->fail_length(
           letter.bytes, fmt::format("message from rank {} of {} bytes where {} were expected",
                                     letter.from, letter.bytes, posted.bytes));
       return;
     }
-    if (whole) return posted.completion->complete();
+    if (whole) return posted.completion->complete(letter.bytes);
     take_offer(letter, posted);
   }
 
@@ -276,7 +276,7 @@ class Mail final : public Transport {
     try {
       const Lent lent = group_->at(from, {letter.allocation, letter.offset}, letter.bytes);
       if (!lent.is_lent()) {
-        arriving_[{letter.from, letter.number}] = {posted};
+        arriving_[{letter.from, letter.number}] = {posted, letter.bytes};
         return write(from, {.number = letter.number, .kind = Letter::Kind::Want}, nullptr, 0);
       }
       if (lent.mapped != nullptr) {
@@ -288,7 +288,7 @@ class Mail final : public Transport {
       return posted.completion->fail(error.what());
     }
     write(from, {.number = letter.number, .kind = Letter::Kind::Taken}, nullptr, 0);
-    posted.completion->complete();
+    posted.completion->complete(letter.bytes);
   }
 
   void put_part(const Letter& letter, const std::byte* data) {
@@ -297,10 +297,9 @@ class Mail final : public Transport {
     Arriving& arriving = found->second;
     std::memcpy(arriving.posted.data + letter.offset, data, letter.bytes);
     arriving.come += letter.bytes;
-    if (arriving.come < arriving.posted.bytes) return;
-    Completion& completion = *arriving.posted.completion;
+    if (arriving.come < arriving.bytes) return;
+    arriving.posted.completion->complete(arriving.bytes);
     arriving_.erase(found);
-    completion.complete();
   }
 
   std::shared_ptr<Group> group_;

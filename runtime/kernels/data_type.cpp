@@ -79,10 +79,10 @@ struct WireRow {
 
 // Row i describes enumerator i.
 constexpr std::array kWires{
-    WireRow{WireType::AsIs, "as-is"},
-    WireRow{WireType::Float16, "half"},
-    WireRow{WireType::BFloat16, "bfloat16"},
-    WireRow{WireType::Int8, "int8"},
+    WireRow{WireType::AsIs, "as-is"},        WireRow{WireType::Float16, "half"},
+    WireRow{WireType::BFloat16, "bfloat16"}, WireRow{WireType::Int8, "int8"},
+    WireRow{WireType::Float8E4M3, "e4m3"},   WireRow{WireType::Float8E5M2, "e5m2"},
+    WireRow{WireType::Lossless, "lossless"},
 };
 constexpr std::size_t kOfAllTypes = 5, kOfIntegers = 6;
 
@@ -94,6 +94,7 @@ constexpr std::array<Value, rows> column(const std::array<Row, rows>& table, Val
 }
 constexpr std::array kTypeValues = column(kTypes, &TypeRow::type);
 constexpr std::array kOpValues = column(kOps, &OpRow::op);
+constexpr std::array kWireValues = column(kWires, &WireRow::wire);
 
 template <typename Rows>
 [[noreturn]] void reject(std::string_view what, std::string_view text, const Rows& rows) {
@@ -138,6 +139,8 @@ ReduceOp parse_reduce_op(std::string_view text) {
   reject("reduction operator", text, rows);
 }
 
+bool rounds(WireType wire) { return wire != WireType::AsIs && wire != WireType::Lossless; }
+std::span<const WireType> all_wire_types() { return kWireValues; }
 std::string_view to_string(WireType wire) { return kWires[static_cast<std::size_t>(wire)].name; }
 
 WireType parse_wire(std::string_view text) {

@@ -49,12 +49,16 @@ std::span<const ReduceOp> logic_ops();
 [[nodiscard]] bool is_integer(DataType type);
 [[nodiscard]] std::size_t size_of(DataType type);
 
-/// How floats travel between ranks: as they are, or rounded to fewer bytes, while sums are floats.
+/// How floats travel between ranks: as they are, rounded to fewer bytes while sums are floats, or
+/// as fewer bits with nothing lost.
 enum class WireType : std::uint8_t {
   AsIs,
   Float16,
   BFloat16,
-  Int8,  ///< blocks of 64 with a power of two in common: 8.125 bits an element
+  Int8,        ///< blocks of 64 with a power of two in common: 8.125 bits an element
+  Float8E4M3,  ///< such blocks of floats of 8 bits, 4 of them exponent
+  Float8E5M2,
+  Lossless,  ///< exponents as Huffman codes; also of other floats than those of 32 bits
 };
 
 /// inout[i] = in[i] op inout[i], `count` elements of `type` each, which overlap in nothing. Called
@@ -87,7 +91,11 @@ DataType parse_data_type(std::string_view text);
 /// "sum" "prod" "min" "max" "avg"; others have names too, but only these are parsed.
 std::string_view to_string(ReduceOp op);
 ReduceOp parse_reduce_op(std::string_view text);
-/// "as-is" "half" "bfloat16" "int8". \throws Error(InvalidArgument) listing the names.
+/// Whether what arrives may be another number than what was sent.
+[[nodiscard]] bool rounds(WireType wire);
+std::span<const WireType> all_wire_types();
+/// "as-is" "half" "bfloat16" "int8" "e4m3" "e5m2" "lossless". \throws Error(InvalidArgument)
+/// listing the names.
 std::string_view to_string(WireType wire);
 WireType parse_wire(std::string_view text);
 

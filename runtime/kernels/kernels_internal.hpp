@@ -21,8 +21,8 @@ using Divide = void (*)(void* data, std::size_t count, std::uint32_t divisor);
 /// Copies past the caches: for what this processor will not read soon.
 using Stream = void (*)(void* to, const void* from, std::size_t bytes);
 
-/// Elements of a block of WireType::Int8.
-inline constexpr std::size_t kInt8Block = 64;
+/// Elements of a block with a scale in common: of WireType::Int8 and the floats of 8 bits.
+inline constexpr std::size_t kScaledBlock = 64;
 /// As encode() and decode() in wire.hpp.
 struct WireCodec {
   void (*encode)(void* to, const float* from, std::size_t count);
@@ -37,7 +37,7 @@ struct Set {
   const char* name;
   std::array<CombineRow, 12> combine;  ///< by DataType
   Stream stream;
-  std::array<WireCodec, 3> wire;  ///< by WireType, but for AsIs
+  std::array<WireCodec, 5> wire;  ///< by WireType, those that round
 };
 
 /// The set for this processor.

@@ -13,9 +13,9 @@ namespace multitree::runtime {
 namespace {
 
 /// Floats at a time, whole blocks that stay in the first cache.
-constexpr std::size_t kPiece = 16 * kernels::kInt8Block;
+constexpr std::size_t kPiece = 16 * kernels::kScaledBlock;
 
-/// Those that are not as they are.
+/// \pre rounds(wire)
 const kernels::WireCodec& codec_of(WireType wire) {
   return kernels::best().wire[static_cast<std::size_t>(wire) - 1];
 }
@@ -28,8 +28,11 @@ std::size_t wire_bytes(WireType wire, std::size_t count) {
     case WireType::BFloat16:
       return 2 * count;
     case WireType::Int8:
-      return count + (count + kernels::kInt8Block - 1) / kernels::kInt8Block;
+    case WireType::Float8E4M3:
+    case WireType::Float8E5M2:
+      return count + (count + kernels::kScaledBlock - 1) / kernels::kScaledBlock;
     case WireType::AsIs:
+    case WireType::Lossless:
       break;
   }
   return sizeof(float) * count;
@@ -55,7 +58,7 @@ void decode_and_reduce(WireType wire, float* result, const float* first, const v
 }
 
 void round_to(WireType wire, float* numbers, std::size_t count) {
-  if (wire == WireType::AsIs) return;
+  if (!rounds(wire)) return;
   std::array<std::byte, kPiece * sizeof(float)> bytes{};
   for (std::size_t at = 0; at < count; at += kPiece) {
     const std::size_t length = std::min(kPiece, count - at);

@@ -40,6 +40,7 @@ class Checksummed final : public Transport {
                Completion& completion) override {
     Pair& pair = open(peer, tag, data, bytes, completion);
     pair.receive = true;
+    pair.data.or_less = completion.or_less;
     inner_->receive(peer, tag, data, bytes, pair.data);
     inner_->receive(peer, tag | kChecksumTag, &pair.sum, sizeof pair.sum, pair.checksum);
   }
@@ -128,12 +129,12 @@ class Checksummed final : public Transport {
   static void tell(Pair& pair) {
     Completion& user = *std::exchange(pair.user, nullptr);
     if (!pair.receive) return user.complete();
-    const std::uint64_t found = XXH3_64bits_withSeed(pair.contents, pair.bytes, pair.tag);
-    if (found == pair.sum) return user.complete();
+    const std::uint64_t found = XXH3_64bits_withSeed(pair.contents, pair.data.came, pair.tag);
+    if (found == pair.sum) return user.complete(pair.data.came);
     user.fail(
         fmt::format("message from rank {} is corrupted: checksum of its {} bytes expected "
                     "{:016x}, found {:016x}",
-                    pair.peer, pair.bytes, pair.sum, found));
+                    pair.peer, pair.data.came, pair.sum, found));
   }
 
   std::unique_ptr<Transport> inner_;

@@ -28,7 +28,16 @@ struct Completion {
   std::vector<Completion*>* finished = nullptr;
   std::string error;     ///< set when Failed
   std::size_t came = 0;  ///< bytes of the message, set when it has Failed for its length
+  bool or_less = false;  ///< a shorter message will do as well, and `came` says how long it was
 
+  /// A message of so many bytes will do where one of `expected` was awaited.
+  [[nodiscard]] bool takes(std::size_t bytes, std::size_t expected) const {
+    return bytes == expected || (or_less && bytes < expected);
+  }
+  void complete(std::size_t bytes) {
+    came = bytes;
+    finish(State::Done);
+  }
   /// A message came that is not as long as the one that was awaited.
   void fail_length(std::size_t bytes, std::string reason) {
     came = bytes;
@@ -101,8 +110,8 @@ class Transport {
   /// `data` must stay valid and unchanged until the completion is Done. `tag` < 2^kTagBits.
   virtual void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
                     Completion& completion) = 0;
-  /// The message must have exactly `bytes` bytes, else the completion fails; where it is shorter,
-  /// it is in `data` all the same.
+  /// The message must have exactly `bytes` bytes, or at most so many where the completion says so,
+  /// else that fails; where it is shorter, it is in `data` all the same.
   virtual void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                        Completion& completion) = 0;
   /// send() and receive() with a note, of up to limits().noted_bytes, which are not 0. `note` is

@@ -21,7 +21,16 @@ namespace multitree::runtime::test {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr WireType kRounding[] = {WireType::Float16, WireType::BFloat16, WireType::Int8};
+constexpr WireType kRounding[] = {WireType::Float16, WireType::BFloat16, WireType::Int8,
+                                  WireType::Float8E4M3, WireType::Float8E5M2};
+
+bool is_scaled(WireType wire) { return wire != WireType::Float16 && wire != WireType::BFloat16; }
+
+/// Half of the last place, of a number or of the largest of a block.
+double unit_of(WireType wire) {
+  constexpr double kUnits[] = {0, 0x1p-11, 0x1p-8, 0x1p-6, 0x1p-4, 0x1p-3};
+  return kUnits[static_cast<std::size_t>(wire)];
+}
 
 std::vector<float> random_floats(std::uint64_t seed, std::size_t count) {
   std::mt19937_64 random(seed);
@@ -46,6 +55,8 @@ TEST(WireTypes, HaveTheSizesThatAreSaid) {
   EXPECT_EQ(wire_bytes(WireType::Int8, 0), 0U);
   EXPECT_EQ(wire_bytes(WireType::Int8, 64), 65U);
   EXPECT_EQ(wire_bytes(WireType::Int8, 65), 67U);
+  EXPECT_EQ(wire_bytes(WireType::Float8E4M3, 65), 67U);
+  EXPECT_EQ(wire_bytes(WireType::Lossless, 65), 260U);
 }
 
 TEST(WireTypes, LoseNoMoreThanTheirLastPlace) {
@@ -58,10 +69,11 @@ TEST(WireTypes, LoseNoMoreThanTheirLastPlace) {
       for (std::size_t j = begin; j < std::min(begin + 64, numbers.size()); ++j) {
         most = std::max(most, std::fabs(numbers[j]));
       }
-      const float bound = wire == WireType::Int8 ? most / 127
-                          : wire == WireType::BFloat16
-                              ? std::fabs(numbers[i]) * 0x1p-8F
-                              : std::fabs(numbers[i]) * 0x1p-11F + 0x1p-25F;
+      // What is too small for an exponent of its own, relative to the largest of its block.
+      constexpr double kSmall[] = {0, 0x1p-25, 0, 1.0 / 127, 0x1p-16, 0x1p-30};
+      const double small = kSmall[static_cast<std::size_t>(wire)] * (is_scaled(wire) ? most : 1);
+      const double bound =
+          small + (wire == WireType::Int8 ? 0 : std::fabs(numbers[i]) * unit_of(wire));
       EXPECT_LE(std::fabs(got[i] - numbers[i]), bound) << to_string(wire) << " " << i;
     }
   }
@@ -85,7 +97,7 @@ TEST(WireTypes, KeepWhatIsNotANumberFromPassingForOne) {
     for (const WireType wire : kRounding) {
       const std::vector<float> got = rounded(wire, {1, odd, 2});
       EXPECT_FALSE(std::isfinite(got[1])) << to_string(wire);
-      if (wire == WireType::Int8) {
+      if (is_scaled(wire)) {
         EXPECT_TRUE(std::isnan(got[0]));
       } else {
         EXPECT_EQ(got[0], 1);
@@ -192,11 +204,8 @@ TEST(Wire, AllReduceHasTheSameBitsAtEveryRank) {
                           .wire = wire};
           const auto results = results_of(schedule, call, in_place, inputs, count);
           for (const auto& result : results) EXPECT_TRUE(same_bits(result, results[0]));
-          const double unit = wire == WireType::Int8       ? 1.0 / 64
-                              : wire == WireType::BFloat16 ? 1.0 / 256
-                                                           : 1.0 / 2048;
           if (count > 64) {
-            EXPECT_LT(relative_error(results[0], inputs), 3 * unit)
+            EXPECT_LT(relative_error(results[0], inputs), 3 * unit_of(wire))
                 << one.network << " " << one.algorithm << " " << to_string(wire);
           }
         }

@@ -17,6 +17,18 @@ namespace {
 
 constexpr std::uint32_t kDefaultIterations = 20;
 
+std::vector<std::string> wire_names() {
+  std::vector<std::string> names;
+  for (const runtime::WireType wire : runtime::all_wire_types())
+    names.emplace_back(to_string(wire));
+  return names;
+}
+
+/// Whether sums of DataKind::Exact are numbers of this form.
+bool holds_exact(runtime::WireType wire) {
+  return wire != runtime::WireType::Float8E4M3 && wire != runtime::WireType::Float8E5M2;
+}
+
 template <typename T, typename Parse>
 std::vector<T> parse_list(std::string_view flag, const std::string& text, std::span<const T> all,
                           const Parse& parse) {
@@ -130,10 +142,11 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
       ->capture_default_str();
   app.add_option("-o,--op", flags.ops, "Operators ('multitree list operators'), or all")
       ->capture_default_str();
-  app.add_option("--wire", flags.wire,
-                 "How floats travel in messages: as-is, half, bfloat16, or int8 in blocks of 64; "
-                 "sums are floats all the same")
-      ->check(one_of({"as-is", "half", "bfloat16", "int8"}))
+  app.add_option(
+         "--wire", flags.wire,
+         "How floats travel in messages: as-is; half, bfloat16, or in blocks of 64 int8, e4m3 "
+         "or e5m2, while sums are floats; or lossless, with exponents as Huffman codes")
+      ->check(one_of(wire_names()))
       ->capture_default_str();
   app.add_option("-c", flags.check_or_collective,
                  "0 or 1: whether to check results, as in nccl-tests; or a collective");
@@ -205,13 +218,17 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.root = Rank{flags.root};
   options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
   options.wire = runtime::parse_wire(flags.wire);
-  if (options.wire != runtime::WireType::AsIs &&
-      (options.data == DataKind::Random ||
-       options.types != std::vector{runtime::DataType::Float32})) {
+  if (runtime::rounds(options.wire) && (options.data == DataKind::Random ||
+                                        options.types != std::vector{runtime::DataType::Float32})) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--wire {}: expected -d float and --data exact, which rounding leaves "
                             "as they are, got -d {} --data {}",
                             flags.wire, flags.types, flags.data));
+  }
+  if (!holds_exact(options.wire) && options.check) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--wire {}: expected --check 0, as sums are not exact in so few bits",
+                            flags.wire));
   }
   options.seed = flags.seed;
   options.shared_buffers = flags.shared_buffers;

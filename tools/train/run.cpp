@@ -107,7 +107,7 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
   if (!flags.compressor.empty()) {
     static_cast<void>(
         for_flag("--compress", [&] { return training::make_compressor(flags.compressor); }));
-    if (flags.losses.budget || flags.same_bits) {
+    if (flags.losses.budget || (flags.same_bits && flags.compressor != kLossless)) {
       throw Error(ErrorCode::InvalidArgument,
                   "--compress: expected it without --loss-budget and --same-bits, which make sums "
                   "in ways of their own");
@@ -119,7 +119,9 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
       return plan_of(policy, untimed_model(*learner), costs, flags.algorithm);
     });
     if (!flags.compressor.empty()) {
-      for_flag("--compress", [&] { check_all_reduces(plan); });
+      if (flags.compressor != kLossless) {
+        for_flag("--compress", [&] { check_all_reduces(plan); });
+      }
       if (training::has_rounds(policy)) {
         throw Error(ErrorCode::InvalidArgument,
                     fmt::format("--compress: expected policies that have plans, got {}", policy));
@@ -336,8 +338,9 @@ Command add_train_run(CLI::App& train) {
   app->add_option("--pace", flags->pace,
                   "What the passes of an iteration take at least: a learner's sleep until then");
   app->add_option("--compress", flags->compressor,
-                  "How sums of a learner's gradients travel, with error feedback: bfloat16, half, "
-                  "int8?form=hop, int8, sign, top-k?share=0.01, random-k, powersgd?rank=4");
+                  "How sums of a learner's gradients travel: lossless, or with error feedback "
+                  "bfloat16, half, fp8?format=e4m3, int8?form=hop, int8, sign, top-k?share=0.01, "
+                  "random-k, powersgd?rank=4");
   add_loss_flags(*app, flags->losses);
   app->add_option("--data", flags->data,
                   "Samples, a line each: numbers and a label, with commas; by default made up");

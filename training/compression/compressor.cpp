@@ -18,7 +18,12 @@ namespace {
 constexpr std::array kCompressions{
     Compression{"none", "floats as they are", "", "", make_plain},
     Compression{"bfloat16", "bfloat16 between ranks, sums in float", "", "", make_bfloat16},
+    Compression{"lossless", "floats with Huffman codes for their exponents; nothing is lost", "",
+                "", make_lossless},
     Compression{"half", "half between ranks, sums in float", "", "", make_half},
+    Compression{"fp8", "floats of 8 bits between ranks, blocks of 64 with a scale, sums in float",
+                "Micikevicius et al., FP8 Formats for Deep Learning, 2022",
+                "format=e4m3: or e5m2, which has more range and a bit less", make_fp8},
     Compression{
         "int8", "whole numbers of 8 bits, a scale a block",
         "block scaling as in QSGD (Alistarh et al., NeurIPS 2017)",

@@ -12,6 +12,8 @@
 namespace multitree::training {
 
 std::unique_ptr<Compressor> make_plain(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_lossless(const Spec& options, std::uint64_t seed);
+std::unique_ptr<Compressor> make_fp8(const Spec& options, std::uint64_t seed);
 std::unique_ptr<Compressor> make_bfloat16(const Spec& options, std::uint64_t seed);
 std::unique_ptr<Compressor> make_half(const Spec& options, std::uint64_t seed);
 std::unique_ptr<Compressor> make_int8(const Spec& options, std::uint64_t seed);

@@ -3,6 +3,7 @@
 /// From typed vectors to one way of reducing them, counted.
 #include "training/compression/exchange.hpp"
 
+#include "runtime/kernels/lossless.hpp"
 #include "runtime/kernels/wire.hpp"
 
 namespace multitree::training {
@@ -11,9 +12,16 @@ using runtime::DataType;
 using runtime::ReduceOp;
 using runtime::WireType;
 
+/// Where it depends on the numbers, those of this rank stand for the sums that travel too.
+std::uint64_t Exchange::bytes_of(const Vector& vector) {
+  if (vector.type != DataType::Float32) return vector.count * runtime::size_of(vector.type);
+  if (vector.wire != WireType::Lossless) return runtime::wire_bytes(vector.wire, vector.count);
+  std::vector<std::byte> packed(vector.count * sizeof(float));
+  return runtime::LosslessCodec().encode(packed.data(), vector.data, vector.count, sizeof(float));
+}
+
 void Exchange::reduce(const Vector& vector) {
-  sent_.reduced += vector.type == DataType::Float32 ? runtime::wire_bytes(vector.wire, vector.count)
-                                                    : vector.count * runtime::size_of(vector.type);
+  sent_.reduced += bytes_of(vector);
   all_reduce(vector);
 }
 

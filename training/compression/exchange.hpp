@@ -63,6 +63,7 @@ class Exchange {
   virtual void all_reduce(const Vector& vector) = 0;
   virtual std::vector<std::vector<std::byte>> all_gather(std::span<const std::byte> own) = 0;
   void reduce(const Vector& vector);
+  static std::uint64_t bytes_of(const Vector& vector);
 
   Sent sent_;
 };

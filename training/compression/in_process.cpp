@@ -148,7 +148,7 @@ class Meeting {
   }
 
   void round(std::byte* data, std::size_t count) const {
-    if (offers_[0].wire == WireType::AsIs) return;
+    if (!runtime::rounds(offers_[0].wire)) return;
     runtime::round_to(offers_[0].wire, reinterpret_cast<float*>(data), count);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// All numbers, rounded where they travel.
+/// All numbers, rounded or packed where they travel.
 #include <vector>
 
 #include "runtime/kernels/wire.hpp"
@@ -40,6 +40,18 @@ std::unique_ptr<Compressor> make_wired(WireType wire) { return std::make_unique<
 
 std::unique_ptr<Compressor> make_plain(const Spec&, std::uint64_t) {
   return make_wired(WireType::AsIs);
+}
+
+std::unique_ptr<Compressor> make_lossless(const Spec&, std::uint64_t) {
+  return make_wired(WireType::Lossless);
+}
+
+std::unique_ptr<Compressor> make_fp8(const Spec& options, std::uint64_t) {
+  const std::string format = options.get("format", "e4m3");
+  if (format != "e4m3" && format != "e5m2") {
+    options.fail("format: expected e4m3 or e5m2, got '" + format + "'");
+  }
+  return make_wired(runtime::parse_wire(format));
 }
 
 std::unique_ptr<Compressor> make_bfloat16(const Spec&, std::uint64_t) {

@@ -135,7 +135,7 @@ void Ucx::settle(Posted& posted) {
   const ucs_status_t broken = peer.status;
   if (posted.receive && peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (posted.status == UCS_ERR_MESSAGE_TRUNCATED ||
-      (posted.status == UCS_OK && posted.received != posted.expected)) {
+      (posted.status == UCS_OK && !completion->takes(posted.received, posted.expected))) {
     completion->fail_length(
         posted.received,
         fmt::format("message from rank {} is not of the {} bytes that were expected", posted.peer,
@@ -145,7 +145,7 @@ void Ucx::settle(Posted& posted) {
                                  words_of(broken != UCS_OK ? broken : posted.status)));
   } else {
     if (!posted.receive) peer.count_left(posted.number, posted.expected);
-    completion->complete();
+    completion->complete(posted.received);
   }
 }
 

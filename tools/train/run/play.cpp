@@ -164,7 +164,11 @@ Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker&
     // Longer than a transfer may be silent: what it says names the peer.
     Player player(plan, communicator, worker, 2 * options_.timeout + std::chrono::seconds(1),
                   counted.get(), sums_.get());
-    if (!options_.compressor.empty()) player.compress(options_.compressor, options_.seed);
+    if (options_.compressor == kLossless) {
+      player.send_as(runtime::WireType::Lossless);
+    } else if (!options_.compressor.empty()) {
+      player.compress(options_.compressor, options_.seed);
+    }
     communicator.barrier();
     player.begin();
     for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {

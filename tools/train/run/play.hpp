@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/communicator.hpp"
@@ -16,6 +17,9 @@
 #include "training/plan.hpp"
 
 namespace multitree::tools {
+
+/// A compressor that changes no sum: calls are as they are without it.
+inline constexpr std::string_view kLossless = "lossless";
 
 struct PlayOptions {
   std::string algorithm;  ///< of collectives; empty: the plan's
@@ -28,7 +32,7 @@ struct PlayOptions {
   std::uint64_t seed = 1;
   Teaching teaching;
   bool paced = false;      ///< a learner's passes last as long as the plan says
-  std::string compressor;  ///< of sums; empty: none. Only plans of all-reduces
+  std::string compressor;  ///< of sums; empty: none. Only plans of all-reduces, but for kLossless
   /// Sums go on without late ranks; only plans of all-reduces.
   std::optional<runtime::LossBounds> losses;
 };

@@ -274,7 +274,8 @@ runtime::Call Player::call_of(std::size_t transfer) {
   const std::span<float> own = stretch_of(transfer);
   std::vector<float>& padded = padded_[pair_[transfer]];
   std::vector<float>& shard = shards_[pair_[transfer]];
-  runtime::Call call{.collective = planned.collective, .type = runtime::DataType::Float32};
+  runtime::Call call{
+      .collective = planned.collective, .type = runtime::DataType::Float32, .wire = wire_};
   call.priority = planned.priority;
   switch (planned.collective) {
     case Collective::ReduceScatter:

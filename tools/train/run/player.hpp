@@ -49,6 +49,8 @@ class Player {
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
+  /// Before the first iteration: how messages travel, with calls as they are.
+  void send_as(runtime::WireType wire) { wire_ = wire; }
   /// Before the first iteration: sums are made by a compressor for each transfer, with error
   /// feedback, one transfer after the other. \pre all transfers are all-reduces, and are added
   /// where they lie
@@ -86,6 +88,7 @@ class Player {
   Worker& worker_;
   std::chrono::milliseconds patience_;
   runtime::CountedAllReduce* counted_;
+  runtime::WireType wire_ = runtime::WireType::AsIs;
   runtime::LossCount losses_;  ///< of the thread, while an iteration is under way
   std::vector<Stretch> stretches_;
   std::unique_ptr<training::Exchange> exchange_;                    ///< of compressors; or null
