@@ -29,8 +29,24 @@ program_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-d
                 nlohmann-json3-dev libfmt-dev libspdlog-dev libpugixml-dev libhwloc-dev libpmix-dev libxxhash-dev libyaml-cpp-dev
                 coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox libjs-chart.js)
 build_packages=("${program_packages[@]}" verilator make zlib1g-dev)
-test_packages=(libgtest-dev libgmock-dev clang-format-14 clang-tidy-14 git openmpi-bin mpich libopenmpi-dev libmpich-dev python3 graphviz iproute2 libsimgrid-dev gfortran
+test_packages=(libgtest-dev libgmock-dev clang-format-14 clang-tidy-14 git openmpi-bin mpich libopenmpi-dev libmpich-dev python3 python3-dev python3-venv graphviz iproute2 libsimgrid-dev gfortran
                yosys z3 libgloo-dev slurmctld slurmd slurm-client munge chromium)
+
+# python_tools: what the Python package is built and tested with, in an environment of its own; its Python is then in
+# python_options, for configure. Where it cannot be had, the package and its tests are left out, and say so.
+python_options=()
+python_tools() {
+  local tools=build/python-tools packages=(nanobind numpy scikit-build-core wheel)
+  if ! "$tools/bin/python" -c 'import nanobind, numpy, scikit_build_core, wheel' 2>/dev/null; then
+    say "installing ${packages[*]} into $tools"
+    if ! { python3 -m venv --clear "$tools" &&
+           "$tools/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"; } >&2; then
+      say "no ${packages[*]}: the Python package is left out"
+      return 0
+    fi
+  fi
+  python_options=("-DPython_EXECUTABLE=$PWD/$tools/bin/python")
+}
 
 # configure PRESET [cmake option...]
 configure() {

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Topology-aware collectives: generate schedules, prove them, predict and simulate them.
+
+    >>> import multitree
+    >>> torus = multitree.topology("torus:5x5")
+    >>> schedule = multitree.schedule(torus, "symmetric", "allgather")
+    >>> schedule.verify()
+    VerifyReport(ok)
+    >>> schedule.check_certificate()
+    ProofReport(holds: bound 6, load 6, ratio 1.000, optimal)
+"""
+from ._core import (Bound, ProofReport, Simulation, Tables, Tuning, VerifyReport, Violation, algorithms, families,
+                    format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time)
+from .errors import (Aborted, DeviceError, Error, FileError, InternalError, InvalidArgument, InvalidInput, InvalidUsage,
+                     SystemFailure, Timeout, TransportError, Unsupported)
+from .networks import LINK, Topology, topology
+from .schedules import (CHUNK, ENTRY, SPAN, TRANSFER, Plan, Schedule, bound, load, parse_msccl, schedule,
+                        schedule_from_arrays, tune)
+from .results import Candidate, Sized, TunedRange
+from . import drawing as _drawing  # gives Topology its picture
+
+__version__ = "0.1.0"
+__all__ = [name for name in dir() if not name.startswith("_") and name not in (
+    "drawing", "errors", "networks", "results", "schedules")]

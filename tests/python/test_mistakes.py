@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Natural mistakes, each with its message: what was expected, what was found, what to do."""
+import pytest
+
+import multitree
+from multitree import FileError, InvalidArgument, InvalidInput, Unsupported
+
+PLAIN = [
+    (lambda: multitree.topology("tours:4x4"), InvalidArgument, "unknown topology 'tours'; known are .*torus"),
+    (lambda: multitree.topology("torus:4xfour"), InvalidArgument, "torus:4xfour"),
+    (lambda: multitree.topology(42), InvalidArgument, "expected a spec, a path, a networkx graph or a Topology, got int"),
+    (lambda: multitree.topology("missing.json"), FileError, "missing.json"),
+    (lambda: multitree.schedule("torus:4x4", "multi-tree"), InvalidArgument, r"expected an algorithm \(.*multitree"),
+    (lambda: multitree.schedule("torus:4x4", collective="all-reduce"), InvalidArgument, "allreduce"),
+    (lambda: multitree.schedule("mesh:3x5", "symmetric"), Unsupported, "looks the same from every rank"),
+    (lambda: multitree.schedule("ring:4", "ring", "broadcast", root=9), InvalidArgument, "9"),
+    (lambda: multitree.schedule("ring:4", "ring").predict("64 MiBs"), InvalidArgument, "64 MiBs"),
+    (lambda: multitree.schedule("ring:4", "ring").predict(-1), InvalidArgument, "got -1"),
+    (lambda: multitree.schedule("ring:4", "ring").simulate(1024, buffers=3), InvalidInput, "buffers"),
+    (lambda: multitree.schedule("ring:4", "ring").simulate(1024, model="rtl"), Unsupported, "use 'flit'"),
+    (lambda: multitree.schedule("ring:4", "ring").tables(3).entries(7), IndexError, "no such rank"),
+]
+
+
+@pytest.mark.parametrize("mistake, kind, words", PLAIN, ids=[row[2] for row in PLAIN])
+def test_without_ranks(mistake, kind, words):
+    with pytest.raises(kind, match=words) as caught:
+        mistake()
+    if issubclass(kind, multitree.Error):
+        assert caught.value.code and caught.value.exit_code in (2, 3, 4)
