@@ -177,16 +177,16 @@ TEST(Split, APartFailsAndShrinksAlone) {
     mtComm_t part = nullptr, left = nullptr;
     ASSERT_EQ(mtCommSplit(comm, rank == 3 ? 1 : 0, 0, &part, nullptr), mtSuccess);
     int sum = 0;
-    if (rank == 0) {  // where the others of the part meet
+    if (rank == 1) {  // not where the others of the part meet
       EXPECT_EQ(mtCommAbort(part), mtSuccess);
     } else if (rank != 3) {
       EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, part, nullptr), mtRemoteError);
-      EXPECT_THAT(mtGetLastError(part), HasSubstr("rank 0"));
+      EXPECT_THAT(mtGetLastError(part), HasSubstr("rank 1"));
       ASSERT_EQ(mtCommShrink(part, nullptr, 0, &left, nullptr, MT_SHRINK_DEFAULT), mtSuccess)
           << mtGetLastError(nullptr);
       EXPECT_EQ(mtCommDestroy(part), mtSuccess);
       EXPECT_EQ(mtAllReduce(&rank, &sum, 1, mtInt32, mtSum, left, nullptr), mtSuccess);
-      EXPECT_EQ(sum, 3);
+      EXPECT_EQ(sum, 2);
       EXPECT_EQ(mtCommDestroy(left), mtSuccess);
     } else {
       EXPECT_EQ(mtCommDestroy(part), mtSuccess);
