@@ -33,6 +33,9 @@ class GroupCheck {
     if (found_.size() == before) check_counts();
     if (found_.size() == before) check_schedule();
   }
+  /// Without pieces that are empty; with chunks for elements that no entry sends, so that verify()
+  /// says whether somebody lacks them. \pre run() found nothing before it came to that
+  [[nodiscard]] Schedule proved_schedule() const;
 
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // flow and piece
@@ -68,7 +71,6 @@ class GroupCheck {
   [[nodiscard]] std::optional<std::vector<LinkId>> links_of(std::uint32_t rank,
                                                             const Entry& entry) const;
   [[nodiscard]] Chunk chunk_of(std::uint64_t start, std::uint64_t size, std::uint32_t tree) const;
-  [[nodiscard]] Schedule proved_schedule() const;
 
   const Tables& tables_;
   const Topology& topology_;
@@ -201,8 +203,6 @@ void GroupCheck::check_counts() {
   }
 }
 
-/// Without pieces that are empty; with chunks for elements that no entry sends, so that verify()
-/// says whether somebody lacks them.
 Schedule GroupCheck::proved_schedule() const {
   Schedule proved;
   proved.collective = schedule_.collective;
@@ -249,6 +249,16 @@ void GroupCheck::check_schedule() {
   }
 }
 
+void expect_tables_of(const Tables& tables, const Topology& topology) {
+  if (tables.relative || tables.ranks != topology.num_ranks() ||
+      tables.of_rank.size() != tables.ranks) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("tables: expected those of each of the {} ranks of {}, got {}{}",
+                            topology.num_ranks(), topology.name(),
+                            tables.relative ? "a relative one for " : "", tables.ranks));
+  }
+}
+
 }  // namespace
 
 std::string_view to_string(TableFault fault) {
@@ -259,13 +269,7 @@ std::string_view to_string(TableFault fault) {
 
 std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
                                          std::size_t most) {
-  if (tables.relative || tables.ranks != topology.num_ranks() ||
-      tables.of_rank.size() != tables.ranks) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("tables: expected those of each of the {} ranks of {}, got {}{}",
-                            topology.num_ranks(), topology.name(),
-                            tables.relative ? "a relative one for " : "", tables.ranks));
-  }
+  expect_tables_of(tables, topology);
   std::vector<TableViolation> found;
   if (tables.groups.empty()) {
     GroupCheck(tables, topology, 0, most, found).run();
@@ -292,6 +296,20 @@ std::vector<TableViolation> check_tables(const Tables& tables, const Topology& t
     GroupCheck(alone, topology, g, most, found).run();
   }
   return found;
+}
+
+Schedule schedule_of(const Tables& tables, const Topology& topology) {
+  expect_tables_of(tables, topology);
+  if (!tables.groups.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("tables: expected those of one collective, got {} groups",
+                            tables.groups.size()));
+  }
+  std::vector<TableViolation> found;
+  GroupCheck check(tables, topology, 0, 1, found);
+  check.run();
+  if (!found.empty()) throw Error(ErrorCode::InvalidArgument, "tables: " + found.front().message);
+  return check.proved_schedule();
 }
 
 }  // namespace multitree::nic

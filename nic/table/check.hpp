@@ -35,4 +35,12 @@ struct TableViolation {
 std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
                                          std::size_t most = 20);
 
+/// The schedule that the tables of one collective are, for whoever runs schedules: of the rooms of
+/// the runtime, hosts and devices. Its chunks are the pieces in the order of the buffer, without
+/// those that have no elements, and each weighs as much as it has of them, so that a buffer of as
+/// many elements is cut as the tables say. Steps, senders, routes and the order of sums are the
+/// tables'. \throws Error(InvalidArgument) as check_tables(), with groups (tables_of_group() is for
+/// them), and in the words of check_tables() if the tables are wrong.
+Schedule schedule_of(const Tables& tables, const Topology& topology);
+
 }  // namespace multitree::nic

@@ -9,11 +9,10 @@
 #include <cstring>
 #include <mutex>
 
+#include "cpu_cuda/kernels.hpp"
 #include "fake_memory.hpp"
 #include "fake_state.hpp"
 #include "fake_walk.hpp"
-#include "reduction_model.hpp"
-#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::test {
 namespace {
@@ -140,7 +139,7 @@ void reduce_part(Fake& d, device::Reduction r, std::size_t begin, std::size_t co
   }
   r.count = count;
   if (good) {
-    reduce_model(r);
+    cpu_reduce(r);
   } else {
     d.fail("reduction outside of allocated memory");
   }
@@ -167,7 +166,7 @@ Status divide(void* self, void* data, std::size_t count, DataType type, std::uin
                               d.fail("division outside of allocated memory");
                               return;
                             }
-                            finish_reduction(memory, count, type, ReduceOp::Avg, ranks);
+                            cpu_divide(memory, count, type, ranks);
                           }});
   });
 }

@@ -3,66 +3,12 @@
 /// A collective's kernel on the fake device.
 #include "fake_walk.hpp"
 
-#include <sched.h>
-
-#include <algorithm>
-#include <cstring>
-
+#include "cpu_cuda/kernels.hpp"
 #include "fake_device.hpp"
 #include "fake_memory.hpp"
-#include "runtime/kernels/reduce.hpp"
 
 namespace multitree::runtime::test {
 namespace {
-
-/// A block of one thread.
-class ThreadMachine {
- public:
-  ThreadMachine(std::uint32_t block, DataType type, ReduceOp op, const std::uint32_t* given_up)
-      : block_(block), type_(type), op_(op), given_up_(given_up) {}
-
-  [[nodiscard]] std::uint32_t block() const { return block_; }
-  bool wait(const std::uint64_t* counter, std::uint64_t value) {
-    while (load(counter) < value) {
-      if (load(given_up_) != 0) return false;
-      ::sched_yield();
-    }
-    return true;
-  }
-  void publish(std::uint64_t* counter, std::uint64_t value) {
-    std::atomic_ref(*counter).store(value, std::memory_order_release);
-  }
-  void copy(std::byte* to, const std::byte* from, std::uint64_t bytes) {
-    if (bytes != 0) std::memmove(to, from, bytes);
-  }
-  void reduce(std::byte* to, const std::byte* first, const std::byte* second, std::uint64_t bytes) {
-    runtime::reduce(to, first, second, bytes / size_of(type_), type_, op_);
-  }
-  void divide(std::byte* data, std::uint64_t bytes, std::uint32_t divisor) {
-    finish_reduction(data, bytes / size_of(type_), type_, ReduceOp::Avg, divisor);
-  }
-  void keep(std::uint64_t* counter, std::uint64_t value) { *counter = value; }
-  void mark(std::byte* place, std::uint64_t tag) { std::memcpy(place, &tag, sizeof tag); }
-  std::uint64_t marked(const std::byte* place) {
-    std::uint64_t tag = 0;
-    std::memcpy(&tag, place, sizeof tag);
-    return tag;
-  }
-  void report(std::uint32_t* word, std::uint32_t value) {
-    std::atomic_ref(*word).store(value, std::memory_order_release);
-  }
-
- private:
-  template <typename Word>
-  static Word load(const Word* word) {
-    return std::atomic_ref(*const_cast<Word*>(word)).load(std::memory_order_acquire);
-  }
-
-  std::uint32_t block_;
-  DataType type_;
-  ReduceOp op_;
-  const std::uint32_t* given_up_;
-};
 
 template <typename Pointer>
 Pointer translated(Pointer pointer) {
@@ -154,8 +100,7 @@ bool FakeWalk::start() {
   running_ = walk_.blocks;
   for (std::uint32_t block = 0; block < walk_.blocks; ++block) {
     blocks_.emplace_back([this, block] {
-      ThreadMachine machine(block, type_, op_, walk_.given_up);
-      device::Walker<ThreadMachine>(machine, walk_).run();
+      cpu_walk(walk_, type_, op_, block);
       running_.fetch_sub(1, std::memory_order_acq_rel);
     });
   }

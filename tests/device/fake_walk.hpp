@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A collective's kernel on the fake device: the source that CUDA compiles, a thread for each
+/// A collective's kernel on the fake device: the source of CUDA's, a thread of the host for each
 /// block.
 #pragma once
 

@@ -10,6 +10,7 @@
 
 #include "runtime/device/cuda/arithmetic.cuh"
 #include "runtime/device/cuda/kernels_internal.hpp"
+#include "runtime/device/cuda/launch.cuh"
 #include "runtime/device/cuda/walk.cuh"
 
 namespace multitree::runtime::device::cuda {
@@ -151,9 +152,8 @@ cudaError_t launch_inputs(const Reduction& r, const Launch& launch) {
   const Shape<T> shape = shape_of<T>(r);
   const std::size_t loose = r.count - shape.vectors * (kVectorBytes / sizeof(T));
   const unsigned blocks = blocks_for(std::max(shape.vectors, loose), launch);
-  reduce_kernel<T, F, kInputs><<<blocks, kThreads, 0, launch.stream>>>(
-      static_cast<T*>(r.result), shape.inputs, shape.head, shape.vectors, r.count);
-  return cudaGetLastError();
+  return cuda::launch(reduce_kernel<T, F, kInputs>, blocks, kThreads, launch.stream,
+                      static_cast<T*>(r.result), shape.inputs, shape.head, shape.vectors, r.count);
 }
 
 template <typename T, typename F, unsigned... kMore>
@@ -185,9 +185,8 @@ __global__ void __launch_bounds__(kThreads)
 template <typename T>
 cudaError_t launch_divide(void* data, std::size_t count, std::uint32_t ranks,
                           const Launch& launch) {
-  divide_kernel<T><<<blocks_for(count, launch), kThreads, 0, launch.stream>>>(static_cast<T*>(data),
-                                                                              count, ranks);
-  return cudaGetLastError();
+  return cuda::launch(divide_kernel<T>, blocks_for(count, launch), kThreads, launch.stream,
+                      static_cast<T*>(data), count, ranks);
 }
 
 template <typename T, typename F, unsigned... kMore>

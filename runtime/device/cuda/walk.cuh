@@ -5,25 +5,16 @@
 
 #include "runtime/device/cuda/arithmetic.cuh"
 #include "runtime/device/cuda/kernels_internal.hpp"
+#include "runtime/device/cuda/launch.cuh"
+#include "runtime/device/cuda/order.cuh"
 #include "runtime/device/walk.hpp"
 
 namespace multitree::runtime::device::cuda {
 
-constexpr unsigned kWalkThreads = 512;
-/// Looks at a counter between two at the host's word, which is far away.
-constexpr unsigned kWalkPatience = 4096;
-
-/// Counters are read and written by other devices: at the scope of the system, and only they order
-/// what is read and written besides. In PTX, as it has the same words from compute capability 7.0
-/// on.
-__device__ inline std::uint64_t load_acquire(const std::uint64_t* counter) {
-  std::uint64_t value;
-  asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(value) : "l"(counter) : "memory");
-  return value;
-}
-__device__ inline void store_release(std::uint64_t* counter, std::uint64_t value) {
-  asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(counter), "l"(value) : "memory");
-}
+#ifndef MULTITREE_WALK_THREADS
+#define MULTITREE_WALK_THREADS 512
+#endif
+constexpr unsigned kWalkThreads = MULTITREE_WALK_THREADS;
 
 /// The Machine of a Walker. Thread 0 waits and publishes; barriers of the block carry the order to
 /// and from the others.
@@ -92,7 +83,7 @@ class BlockMachine {
     return *reinterpret_cast<const volatile std::uint64_t*>(place);
   }
   __device__ void report(std::uint32_t* word, std::uint32_t value) {
-    if (threadIdx.x == 0) *static_cast<volatile std::uint32_t*>(word) = value;
+    if (threadIdx.x == 0) tell(word, value);
   }
 
  private:
@@ -106,8 +97,8 @@ class BlockMachine {
 
   __device__ bool spin(const std::uint64_t* counter, std::uint64_t value) {
     for (unsigned round = 1; load_acquire(counter) < value; ++round) {
-      if (round % kWalkPatience != 0) continue;
-      if (*static_cast<const volatile std::uint32_t*>(given_up_) != 0) return false;
+      breathe();
+      if (round % kPatience == 0 && look_at(given_up_) != 0) return false;
     }
     return true;
   }
@@ -155,8 +146,7 @@ __global__ void __launch_bounds__(kWalkThreads) walk_kernel(const __grid_constan
 
 template <typename T, typename F>
 cudaError_t launch_walk(const Walk& walk, cudaStream_t stream) {
-  walk_kernel<T, F><<<walk.blocks, kWalkThreads, 0, stream>>>(walk);
-  return cudaGetLastError();
+  return launch(walk_kernel<T, F>, walk.blocks, kWalkThreads, stream, walk);
 }
 
 }  // namespace multitree::runtime::device::cuda
