@@ -34,6 +34,13 @@ class GroupCheck {
     if (found_.size() == before) check_schedule();
   }
 
+  /// What the entries make. \pre run() finds nothing.
+  [[nodiscard]] Schedule schedule() {
+    check_places();
+    add_transfers();
+    return proved_schedule();
+  }
+
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // flow and piece
   /// Where a piece lies, and its chunk.
@@ -255,6 +262,12 @@ std::string_view to_string(TableFault fault) {
   constexpr std::array<std::string_view, 4> kNames = {"BadPlace", "BadRoute", "BadSchedule",
                                                       "BadCounts"};
   return kNames[static_cast<std::size_t>(fault)];
+}
+
+Schedule schedule_of_group(const Tables& tables, const Topology& topology, std::uint32_t group) {
+  std::vector<TableViolation> found;
+  const Tables alone = tables_of_group(tables, group);
+  return GroupCheck(alone, topology, group, 1, found).schedule();
 }
 
 std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,

@@ -35,4 +35,8 @@ struct TableViolation {
 std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
                                          std::size_t most = 20);
 
+/// The schedule that the entries of a group make, with a chunk for each piece of its part of the
+/// buffer that has elements. \pre check_tables() finds nothing. \throws as tables_of_group()
+Schedule schedule_of_group(const Tables& tables, const Topology& topology, std::uint32_t group);
+
 }  // namespace multitree::nic
