@@ -8,11 +8,13 @@
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
+#include "nic/program/program.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/registry.hpp"
 #include "topologies/units.hpp"
+#include "training/plan.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -28,6 +30,7 @@ struct NicFlags {
   std::string size = "1MiB";
   bool nops = false, relative = false, json = false;
   std::string output, memory;  // tables
+  std::string plan;            // tables
   std::string image;           // show
   std::optional<std::uint32_t> rank;
 };
@@ -60,7 +63,34 @@ nic::Tables compile_relative(const NicFlags& flags) {
   });
 }
 
+/// A group for each transfer of an iteration, as it plans them.
+nic::Tables compile_plan(const NicFlags& flags) {
+  const WorkFlags& work = flags.work;
+  if (!work.schedule.empty() || !work.algorithms.empty() || flags.relative || flags.nops) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        "--plan: expected no --schedule, --algorithm, --relative or --nops, for a plan says "
+        "what its schedules are");
+  }
+  training::PlanFile file = training::parse_iteration_plan(read_file(flags.plan), flags.plan);
+  if (!work.network.topology.empty()) file.topology = load_network(work.network);
+  training::PlanSchedules schedules(file.plan, file.topology, Time{});
+  std::vector<nic::GroupSource> groups;
+  for (const training::PlannedTransfer& transfer : file.plan.transfers) {
+    groups.push_back(
+        {.schedule = &schedules.of(transfer.collective, transfer.bytes),
+         .elements = nic::padded_elements(transfer.bytes, kElementBytes, file.topology.num_ranks()),
+         .priority = transfer.priority});
+  }
+  if (groups.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--plan: expected one transfer at least, got {} without", flags.plan));
+  }
+  return nic::compile_groups(groups, file.topology);
+}
+
 nic::Tables compile(const NicFlags& flags) {
+  if (!flags.plan.empty()) return compile_plan(flags);
   if (flags.relative) return compile_relative(flags);
   const SchedulePlan plan = load_one(flags.work, "nic");
   return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
@@ -234,6 +264,8 @@ Command add_nic_command(CLI::App& parent) {
   tables->add_option("-o,--output", flags->output, "Image file")->required();
   tables->add_option("--memory", flags->memory,
                      "Also write PREFIX<rank>.memh for $readmemh, and PREFIXpkg.sv");
+  tables->add_option("--plan", flags->plan,
+                     "Plan of 'train plan': a group for each of its transfers, with its priority");
   CLI::App* shown = app->add_subcommand("show", "Print a rank's table of an image");
   shown->add_option("image", flags->image, "Image file")->required();
   shown->add_option("-r,--rank", flags->rank, "Rank (default: 0)")->check(number_from(0));
@@ -242,10 +274,14 @@ Command add_nic_command(CLI::App& parent) {
   sized->add_flag("--json", flags->json, "Print JSON");
   Command cosim = add_nic_cosim_command(*app);
   Command top = add_nic_top_command(*app);
+  Command verified = add_nic_verify_command(*app);
+  Command simulated = add_nic_run_command(*app);
   app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
-  return {app, [flags, tables, shown, cosim, top] {
+  return {app, [flags, tables, shown, cosim, top, verified, simulated] {
             if (cosim.app->parsed()) return cosim.run();
             if (top.app->parsed()) return top.run();
+            if (verified.app->parsed()) return verified.run();
+            if (simulated.app->parsed()) return simulated.run();
             if (tables->parsed()) return write_tables(*flags);
             return shown->parsed() ? show(*flags) : size(*flags);
           }};

@@ -312,4 +312,8 @@ Schedule schedule_of(const Tables& tables, const Topology& topology) {
   return check.proved_schedule();
 }
 
+Schedule schedule_of_group(const Tables& tables, const Topology& topology, std::uint32_t group) {
+  return schedule_of(tables_of_group(tables, group), topology);
+}
+
 }  // namespace multitree::nic

@@ -43,4 +43,7 @@ std::vector<TableViolation> check_tables(const Tables& tables, const Topology& t
 /// them), and in the words of check_tables() if the tables are wrong.
 Schedule schedule_of(const Tables& tables, const Topology& topology);
 
+/// The same of one of several groups. \throws as schedule_of() and tables_of_group().
+Schedule schedule_of_group(const Tables& tables, const Topology& topology, std::uint32_t group);
+
 }  // namespace multitree::nic

@@ -5,12 +5,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 #include "nic/encode/image.hpp"
+#include "nic/jobs.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -123,6 +126,64 @@ TEST(Check, MissesNoMessage) {
       check_tables(nic::compile_tables(half, good.topology, {.elements = 18}), good.topology);
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().fault, TableFault::BadSchedule) << words(found);
+}
+
+/// Collectives with random sizes, priorities and doorbells, as an image and as jobs.
+void expect_the_same_cycles(const Topology& topology, std::mt19937& random) {
+  constexpr std::array<const char*, 3> kAlgorithms = {"multitree", "ring",
+                                                      "allreduce-optimal?form=trees&segments=2"};
+  std::vector<Schedule> schedules;
+  for (const char* algorithm : kAlgorithms) {
+    schedules.push_back(make_schedule(algorithm, topology));
+  }
+  schedules.push_back(make_schedule("multitree", topology, Collective::ReduceScatter));
+  schedules.push_back(make_schedule("multitree", topology, Collective::AllGather));
+  std::vector<nic::GroupSource> groups;
+  std::vector<nic::Job> jobs;
+  for (std::uint32_t g = 0; g < 1 + random() % 5; ++g) {
+    const Schedule& schedule = schedules[random() % schedules.size()];
+    // Some without elements; of the others no piece is empty, for those are left out.
+    const std::uint64_t shard = random() % 8 == 0 ? 0 : 64 + random() % 500;
+    const std::uint64_t elements = shard * topology.num_ranks();
+    groups.push_back({&schedule, elements, static_cast<std::uint32_t>(random() % 3)});
+    jobs.push_back({.schedule = &schedule,
+                    .bytes = elements * 4,
+                    .ready = Time{static_cast<std::int64_t>(random() % 3'000'000)},
+                    .priority = groups.back().priority});
+  }
+  const Tables tables =
+      nic::read_image(nic::write_image(nic::compile_groups(groups, topology)), "x");
+  ASSERT_EQ(words(check_tables(tables, topology)), "");
+  for (const nic::Model model : {nic::Model::Message, nic::Model::Flit}) {
+    const nic::SimulationOptions options{.model = model, .data = model == nic::Model::Flit};
+    const nic::Simulation expected = nic::simulate(jobs, topology, {}, options);
+    std::vector<Schedule> made;
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+      made.push_back(nic::schedule_of_group(tables, topology, g));
+    }
+    std::vector<nic::Job> from_image = jobs;
+    for (std::uint32_t g = 0; g < groups.size(); ++g) from_image[g].schedule = &made[g];
+    const nic::Simulation got = nic::simulate(from_image, topology, {}, options);
+    EXPECT_THAT(got.errors, testing::IsEmpty());
+    EXPECT_EQ(got.checked, model == nic::Model::Flit);
+    for (std::uint32_t g = 0; g < groups.size(); ++g) {
+      if (groups[g].elements == 0) continue;
+      EXPECT_EQ(got.jobs[g].begin, expected.jobs[g].begin) << "group " << g;
+      EXPECT_EQ(got.jobs[g].end, expected.jobs[g].end) << "group " << g;
+    }
+  }
+}
+
+// What an image says is what it was made of: each group begins and ends in the same cycle.
+TEST(Check, GroupsTakeTheCyclesOfTheirSchedules) {
+  std::mt19937 random(16);  // NOLINT(cert-msc51-cpp): the same points every time
+  for (const char* spec : {"ring:3", "mesh:2x3", "torus:4x4", "fattree:2x4"}) {
+    const Topology topology = make_topology(spec);
+    for (int round = 0; round < 15; ++round) {
+      SCOPED_TRACE(std::string(spec) + ", round " + std::to_string(round));
+      expect_the_same_cycles(topology, random);
+    }
+  }
 }
 
 TEST(Check, RefusesTablesOfAnotherNetwork) {
