@@ -11,6 +11,7 @@
 
 #include "nic/encode/image.hpp"
 #include "nic/jobs.hpp"
+#include "nic/program/program.hpp"
 #include "nic/table/check.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
@@ -40,6 +41,28 @@ struct Loaded {
   std::optional<training::Plan> plan;
 };
 
+/// \throws Error(InvalidArgument) if the image's groups are not those of the plan's transfers.
+void check_plan(const training::Plan& plan, const nic::Tables& tables, const std::string& image) {
+  if (plan.transfers.size() != tables.groups.size()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--plan: expected a plan of {} transfers, a group of {} each, got one "
+                            "of {}",
+                            tables.groups.size(), image, plan.transfers.size()));
+  }
+  for (std::size_t g = 0; g < plan.transfers.size(); ++g) {
+    const training::PlannedTransfer& transfer = plan.transfers[g];
+    const nic::TableGroup& group = tables.groups[g];
+    const std::uint64_t elements =
+        nic::padded_elements(transfer.bytes, nic::Parameters{}.element_bytes, tables.ranks);
+    if (transfer.collective == group.collective && elements == group.elements) continue;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--plan: expected the plan that {} was made of: its group {} is {} of "
+                            "{} elements, got a plan with {} of {}",
+                            image, g, to_string(group.collective), group.elements,
+                            to_string(transfer.collective), elements));
+  }
+}
+
 Loaded load(const ImageFlags& flags) {
   nic::Tables tables = nic::read_image(read_file(flags.image), flags.image);
   if (flags.plan.empty()) {
@@ -50,12 +73,7 @@ Loaded load(const ImageFlags& flags) {
     return {std::move(tables), load_network(flags.network), {}};
   }
   training::PlanFile file = training::parse_iteration_plan(read_file(flags.plan), flags.plan);
-  if (file.plan.transfers.size() != tables.groups.size()) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--plan: expected a plan of {} transfers, a group of {} each, got one "
-                            "of {}",
-                            tables.groups.size(), flags.image, file.plan.transfers.size()));
-  }
+  check_plan(file.plan, tables, flags.image);
   if (!flags.network.topology.empty()) file.topology = load_network(flags.network);
   return {std::move(tables), std::move(file.topology), std::move(file.plan)};
 }

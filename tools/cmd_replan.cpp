@@ -55,7 +55,7 @@ ordered_json to_json(const Replan& replan, const Topology& topology) {
   return json;
 }
 
-std::string to_text(const Replan& replan, const Topology& topology) {
+std::string replan_text(const Replan& replan, const Topology& topology) {
   const ReplanReport& report = replan.report;
   const auto shards = [](const Exact& load) {
     return fmt::format("{:.6g}", static_cast<double>(load));
@@ -88,7 +88,7 @@ int run(const ReplanFlags& flags) {
     write_file(to_stdout ? "-" : flags.output, write_schedule_json(result.schedule, topology));
   }
   const std::string report =
-      flags.json ? to_json(result, topology).dump(2) + "\n" : to_text(result, topology);
+      flags.json ? to_json(result, topology).dump(2) + "\n" : replan_text(result, topology);
   to_stdout ? print_error(report) : print(report);
   return kOk;
 }
