@@ -14,7 +14,7 @@ set(multitree_public_headers
   certificate.hpp  algorithms/io/proof.hpp
   cost.hpp         algorithms/cost.hpp
   plan.hpp         algorithms/tuning/plan.hpp
-  tune.hpp         algorithms/tuning/tune.hpp
+  tune.hpp         algorithms/tuning/link_table.hpp algorithms/tuning/choose.hpp algorithms/tuning/tune.hpp
   files.hpp        algorithms/io/files.hpp
   interchange.hpp  algorithms/interchange/interchange.hpp
   # Who executes it.
@@ -23,8 +23,7 @@ set(multitree_public_headers
   recorder.hpp     runtime/execution/recorder.hpp
   communicator.hpp runtime/kernels/data_type.hpp runtime/exchange/exchange.hpp
                    runtime/communicator.hpp
-  auto.hpp         algorithms/tuning/link_table.hpp algorithms/tuning/choose.hpp
-                   runtime/measure/link_measurement.hpp runtime/tuning.hpp
+  auto.hpp         runtime/measure/link_measurement.hpp runtime/tuning.hpp
   # What network interfaces make of it.
   simulate.hpp     nic/parameters.hpp nic/simulate.hpp nic/jobs.hpp
   tables.hpp       nic/table/table.hpp nic/encode/layout.hpp nic/encode/image.hpp)
