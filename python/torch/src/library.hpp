@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What the C library takes and says, in torch's types and exceptions.
+#pragma once
+
+#include <ATen/ATen.h>
+#include <multitree.h>
+
+#include <chrono>
+#include <string>
+#include <torch/csrc/distributed/c10d/Types.hpp>
+
+namespace multitree_torch {
+
+/// \throws the exception that fits the result, with the library's words, unless it is mtSuccess.
+/// With a communicator, the words of its failure are taken where it has failed.
+void check(mtResult_t result, const std::string& what, mtComm_t comm = nullptr);
+/// The same as an exception to keep.
+std::exception_ptr failure(mtResult_t result, const std::string& what, mtComm_t comm);
+
+/// Elements of a tensor as the library counts them: complex numbers are two reals.
+struct Elements {
+  mtDataType_t type;
+  std::size_t per_element;
+};
+/// \throws TypeError for what the library does not compute with.
+Elements elements_of(const at::Tensor& tensor, const std::string& what);
+
+/// An operator of the library, made for one call where it has to be.
+class Operator {
+ public:
+  /// \throws ValueError, TypeError: what the library does not compute.
+  Operator(const c10d::ReduceOp& op, const at::Tensor& tensor, const std::string& what,
+           mtComm_t comm);
+  ~Operator();
+  Operator(const Operator&) = delete;
+  Operator& operator=(const Operator&) = delete;
+
+  [[nodiscard]] mtRedOp_t get() const { return op_; }
+
+ private:
+  void multiply(const c10d::ReduceOp& op, const at::Tensor& tensor, const std::string& what);
+
+  mtComm_t comm_;
+  mtRedOp_t op_ = mtSum;
+  bool made_ = false;
+};
+
+/// \throws ValueError for what is sparse, quantized or on a device that is not served.
+void check_tensor(const at::Tensor& tensor, const std::string& what);
+/// Bytes of the elements.
+std::size_t bytes_of(const at::Tensor& tensor);
+
+}  // namespace multitree_torch
