@@ -28,7 +28,7 @@ std::optional<Hello> read_hello(const std::string& text);
 
 /// A line; a stranger until it is known who it is.
 struct Guest {
-  Line channel;
+  JobLine channel;
   std::optional<Origin> origin = {};
   std::optional<std::string> blob = {};          ///< of the gathering under way
   bool shrinks = false;                          ///< wants to go on without those who do not
@@ -49,9 +49,9 @@ class Assembly {
         states_(ranks),
         members_(all_members(ranks)) {}
 
-  void add(Line line) { guests_.push_back({.channel = std::move(line)}); }
+  void add(JobLine line) { guests_.push_back({.channel = std::move(line)}); }
   /// One whose first words have been read.
-  void add(Line line, const Frame& first) {
+  void add(JobLine line, const Frame& first) {
     add(std::move(line));
     handle(guests_.back(), first);
   }

@@ -105,6 +105,9 @@ bool Coordinator::Server::take_orders() {
     stops = stops_;
     orders.swap(orders_);
   }
+  // What the ranks of this process sent before they gave an order comes first: one that fails and
+  // then leaves is to be heard by the others in that order.
+  for (Caller& caller : callers_) receive(caller);
   for (const auto& work : orders) work();
   return !stops;
 }
@@ -144,7 +147,7 @@ void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber j
   auto it = assemblies_.find(job);
   const bool begins = first == FrameType::Hello || first == FrameType::Rejoin;
   if (it == assemblies_.end() && first == FrameType::Hello) {
-    Line line(trunk, job);
+    JobLine line(trunk, job);
     const auto frame = line.next();
     const auto hello = read_hello(frame->payload);
     if (hello && hello->token == token_ && hello->size <= kMostRanks) {
@@ -154,13 +157,13 @@ void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber j
     return assemblies_.at(kFirstJob).add(std::move(line), *frame);
   }
   if (it == assemblies_.end() && first == FrameType::Rejoin) {
-    Line line(trunk, job);
+    JobLine line(trunk, job);
     return line.send(FrameType::Elsewhere, {});
   }
   // What is left of a line that was closed here.
   if (!begins && trunk->trusted()) return trunk->drop(job);
   if (it == assemblies_.end()) it = assemblies_.find(kFirstJob);
-  it->second.add(Line(trunk, job));
+  it->second.add(JobLine(trunk, job));
 }
 
 bool Coordinator::Server::is_over(const Caller& caller) const {

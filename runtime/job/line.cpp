@@ -159,17 +159,18 @@ void Trunk::wait(JobNumber job, std::chrono::milliseconds deadline) {
   take_in();
 }
 
-Line::Line(std::shared_ptr<Trunk> trunk, JobNumber job) : trunk_(std::move(trunk)), job_(job) {
+JobLine::JobLine(std::shared_ptr<Trunk> trunk, JobNumber job)
+    : trunk_(std::move(trunk)), job_(job) {
   trunk_->open(job_);
 }
 
-Line& Line::operator=(Line&& other) noexcept {
+JobLine& JobLine::operator=(JobLine&& other) noexcept {
   std::swap(trunk_, other.trunk_);
   std::swap(job_, other.job_);
   return *this;
 }
 
-void Line::close() {
+void JobLine::close() {
   if (trunk_ == nullptr) return;
   trunk_->close(job_);
   trunk_.reset();

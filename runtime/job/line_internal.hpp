@@ -20,7 +20,7 @@
 
 namespace multitree::runtime {
 
-/// A connection that jobs share, each by a Line. Closed with the last of these. Thread-safe.
+/// A connection that jobs share, each by a JobLine. Closed with the last of these. Thread-safe.
 class Trunk {
  public:
   /// What the other end may begin: nothing, and what is for a job without a line is dropped; or
@@ -48,7 +48,7 @@ class Trunk {
   void drop(JobNumber job);
 
  private:
-  friend class Line;
+  friend class JobLine;
   using Status = Channel::Status;
   struct Arrived {
     std::deque<Frame> frames;
@@ -78,13 +78,13 @@ class Trunk {
 
 /// A job's share of a connection; its interface is that of a Channel. Closing it is told to the
 /// other end, as if the connection had been closed.
-class Line {
+class JobLine {
  public:
-  Line() = default;  ///< not open
-  Line(std::shared_ptr<Trunk> trunk, JobNumber job);
-  Line(Line&& other) noexcept = default;
-  Line& operator=(Line&& other) noexcept;
-  ~Line() { close(); }
+  JobLine() = default;  ///< not open
+  JobLine(std::shared_ptr<Trunk> trunk, JobNumber job);
+  JobLine(JobLine&& other) noexcept = default;
+  JobLine& operator=(JobLine&& other) noexcept;
+  ~JobLine() { close(); }
 
   [[nodiscard]] bool open() const { return trunk_ != nullptr; }
   void close();

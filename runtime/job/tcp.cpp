@@ -77,7 +77,7 @@ void Tcp::join(Clock::time_point end) {
         error = fmt::format("{}:{}: {}", address.host, address.port, connected.error);
         continue;
       }
-      channel_ = Line(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
+      channel_ = JobLine(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
       if (say_hello(end)) return;
       channel_.close();
       error = fmt::format("{}:{}: {}", address.host, address.port,
@@ -118,7 +118,7 @@ bool Tcp::say_hello(Clock::time_point end) {
 bool Tcp::join_by_known_connection(Clock::time_point end) {
   const auto trunk = options_.trunks->find(meeting_place());
   if (trunk == nullptr) return false;
-  channel_ = Line(trunk, options_.job);
+  channel_ = JobLine(trunk, options_.job);
   if (say_hello(end)) return true;
   channel_.close();  // it may just have ended
   return false;

@@ -103,7 +103,7 @@ class Tcp final : public Bootstrap {
   bool await_survivors(Clock::time_point end, Deadline deadline);
 
   TcpOptions options_;
-  Line channel_;
+  JobLine channel_;
   Place place_;
   std::map<std::uint64_t, std::uint64_t> parts_;  ///< how often a part was made
   std::optional<std::string> gathered_, missing_, refused_, shrunk_;

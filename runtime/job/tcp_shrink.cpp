@@ -71,7 +71,7 @@ void Tcp::name_host() {
 
 Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
     : options_(std::move(from.options_)),
-      channel_(std::exchange(from.channel_, Line())),
+      channel_(std::exchange(from.channel_, JobLine())),
       place_(from.place_),
       welcome_(true),
       failure_(std::exchange(from.failure_, "the job has been shrunk to another")),
@@ -207,7 +207,7 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
   for (const Address& address : ways_to(place_.doors.at(index(host)))) {
     Connected connected = connect_to(address, std::min(until(enough), kRankPatience));
     if (!connected.socket.open()) continue;
-    channel_ = Line(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
+    channel_ = JobLine(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
     coordinator_left_ = false;
     if (introduce(FrameType::Rejoin, words.bytes(), enough)) {
       place_.host = host;

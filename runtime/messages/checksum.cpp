@@ -129,12 +129,13 @@ class Checksummed final : public Transport {
   static void tell(Pair& pair) {
     Completion& user = *std::exchange(pair.user, nullptr);
     if (!pair.receive) return user.complete();
-    const std::uint64_t found = XXH3_64bits_withSeed(pair.contents, pair.data.came, pair.tag);
-    if (found == pair.sum) return user.complete(pair.data.came);
+    const std::size_t bytes = pair.data.or_less ? pair.data.came : pair.bytes;
+    const std::uint64_t found = XXH3_64bits_withSeed(pair.contents, bytes, pair.tag);
+    if (found == pair.sum) return user.complete(bytes);
     user.fail(
         fmt::format("message from rank {} is corrupted: checksum of its {} bytes expected "
                     "{:016x}, found {:016x}",
-                    pair.peer, pair.data.came, pair.sum, found));
+                    pair.peer, bytes, pair.sum, found));
   }
 
   std::unique_ptr<Transport> inner_;

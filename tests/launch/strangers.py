@@ -64,7 +64,7 @@ def listening(pid):
 
 def stranger_is_refused(host, port):
     """One who knows all but the token."""
-    magic, token = b"multitree rendezvous 5", b""
+    magic, token = b"multitree rendezvous 6", b""
     payload = struct.pack(">I", len(magic)) + magic + struct.pack(">I", len(token)) + token + struct.pack(">II", 1, 2)
     with socket.create_connection((host, port), timeout=10) as connection:
         connection.sendall(struct.pack(">IB", len(payload), 1) + payload)
