@@ -67,7 +67,7 @@ def stranger_is_refused(host, port):
     magic, token = b"multitree rendezvous 6", b""
     payload = struct.pack(">I", len(magic)) + magic + struct.pack(">I", len(token)) + token + struct.pack(">II", 1, 2)
     with socket.create_connection((host, port), timeout=10) as connection:
-        connection.sendall(struct.pack(">IB", len(payload), 1) + payload)
+        connection.sendall(struct.pack(">IQB", len(payload), 0, 1) + payload)
         return b"wrong token" in connection.recv(4096)
 
 
