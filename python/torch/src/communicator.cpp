@@ -51,14 +51,20 @@ class Leaving {
 
 constexpr const char* kIdKey = "multitree/id";
 
+/// A launcher that starts the ranks again may keep the store, with what they said before in it.
+std::string key_of_this_start() {
+  const char* const restart = std::getenv("TORCHELASTIC_RESTART_COUNT");
+  return std::string(kIdKey) + "/" + (restart == nullptr ? "0" : restart);
+}
+
 mtUniqueId meet(const c10::intrusive_ptr<c10d::Store>& store, int rank) {
   mtUniqueId id{};
   if (rank == 0) {
     check(mtGetUniqueId(&id), "init_process_group");
-    store->set(kIdKey, std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
+    store->set(key_of_this_start(), std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
     return id;
   }
-  const std::vector<std::uint8_t> bytes = store->get(kIdKey);
+  const std::vector<std::uint8_t> bytes = store->get(key_of_this_start());
   if (bytes.size() != MT_UNIQUE_ID_BYTES) {
     C10_THROW_ERROR(DistBackendError,
                     "init_process_group: expected an id of " + std::to_string(MT_UNIQUE_ID_BYTES) +
