@@ -61,7 +61,8 @@ mtUniqueId meet(const c10::intrusive_ptr<c10d::Store>& store, int rank) {
   mtUniqueId id{};
   if (rank == 0) {
     check(mtGetUniqueId(&id), "init_process_group");
-    store->set(key_of_this_start(), std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
+    store->set(key_of_this_start(),
+               std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
     return id;
   }
   const std::vector<std::uint8_t> bytes = store->get(key_of_this_start());
