@@ -6,12 +6,12 @@ import multitree
 from multitree import FileError, InvalidArgument, InvalidInput, Unsupported
 
 PLAIN = [
-    (lambda: multitree.topology("tours:4x4"), InvalidArgument, "unknown topology 'tours'; known are .*torus"),
+    (lambda: multitree.topology("tours:4x4"), InvalidArgument, "unknown topology .tours.; known are .*did you mean .torus."),
     (lambda: multitree.topology("torus:4xfour"), InvalidArgument, "torus:4xfour"),
     (lambda: multitree.topology(42), InvalidArgument, "expected a spec, a path, a networkx graph or a Topology, got int"),
     (lambda: multitree.topology("missing.json"), FileError, "missing.json"),
-    (lambda: multitree.schedule("torus:4x4", "multi-tree"), InvalidArgument, r"expected an algorithm \(.*multitree"),
-    (lambda: multitree.schedule("torus:4x4", collective="all-reduce"), InvalidArgument, "allreduce"),
+    (lambda: multitree.schedule("torus:4x4", "multitre"), InvalidArgument, "did you mean .multitree."),
+    (lambda: multitree.schedule("torus:4x4", collective="allredduce"), InvalidArgument, "did you mean .allreduce."),
     (lambda: multitree.schedule("mesh:3x5", "symmetric"), Unsupported, "looks the same from every rank"),
     (lambda: multitree.schedule("ring:4", "ring", "broadcast", root=9), InvalidArgument, "9"),
     (lambda: multitree.schedule("ring:4", "ring").predict("64 MiBs"), InvalidArgument, "64 MiBs"),
