@@ -18,6 +18,22 @@ install(CODE "
   include(${PROJECT_SOURCE_DIR}/cmake/PublicHeaders.cmake)")
 install(DIRECTORY ${face}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree)
 
+# What the program says of itself, for shells and for man.
+set(words ${PROJECT_BINARY_DIR}/words)
+install(CODE "
+  execute_process(COMMAND $<TARGET_FILE:multitree> manual -o ${words}/man1 COMMAND_ERROR_IS_FATAL ANY)
+  foreach(shell bash zsh fish)
+    execute_process(COMMAND $<TARGET_FILE:multitree> completion \${shell}
+                    OUTPUT_FILE ${words}/\${shell} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+install(DIRECTORY ${words}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(FILES ${words}/bash RENAME multitree
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${words}/zsh RENAME _multitree
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+install(FILES ${words}/fish RENAME multitree.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
 # The study is a program with its data, and no part of the package.
 install(TARGETS multitree-study RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY study/workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)

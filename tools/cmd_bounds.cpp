@@ -2,10 +2,8 @@
 /// \file
 /// `multitree bounds`: what no schedule can beat on a network, with proofs.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "algorithms/certificate/all_reduce_lp.hpp"
@@ -15,6 +13,7 @@
 #include "algorithms/report.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
+#include "tools/proof.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 
@@ -32,42 +31,6 @@ struct BoundsFlags {
   std::string check;
   bool exact = false, json = false;
 };
-
-std::uint32_t rank_count(const std::vector<NodeId>& nodes, const Topology& topology) {
-  return static_cast<std::uint32_t>(
-      std::ranges::count_if(nodes, [&](NodeId n) { return !topology.node(n).is_switch(); }));
-}
-
-/// "a, b, c, ... (12 nodes)".
-std::string names(const std::vector<NodeId>& nodes, const Topology& topology) {
-  constexpr std::size_t kShown = 4;
-  std::vector<std::string> shown;
-  for (const NodeId node : nodes) {
-    if (shown.size() == kShown) break;
-    shown.push_back(topology.node(node).name);
-  }
-  return fmt::format("{}{}", fmt::join(shown, ", "),
-                     nodes.size() > kShown ? fmt::format(", ... ({} nodes)", nodes.size()) : "");
-}
-
-/// How many cuts have how many ranks on their far side: "16 x 1", "1 x 4, 2 x 8".
-std::string far_sizes(const Certificate& certificate, const Topology& topology) {
-  std::map<std::uint32_t, std::uint32_t> count;
-  for (const WeightedCut& cut : certificate.cuts) ++count[rank_count(cut.far, topology)];
-  std::vector<std::string> parts;
-  for (const auto& [ranks, cuts] : count) parts.push_back(fmt::format("{} x {}", cuts, ranks));
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-/// The cuts in words: what surrounds the bottleneck, or how a partition divides the ranks.
-std::string proof_text(const Certificate& certificate, const Topology& topology) {
-  if (certificate.cuts.empty()) return "nothing to move";
-  if (certificate.cuts.size() > 1) {
-    return fmt::format("cuts x ranks: {}", far_sizes(certificate, topology));
-  }
-  const WeightedCut& cut = certificate.cuts.front();
-  return fmt::format("{} {}", cut.gather > 0 ? "into" : "out of", names(cut.far, topology));
-}
 
 ordered_json to_json(const Certified& certified, const Bounds& bounds, const Topology& topology,
                      std::uint64_t bytes) {

@@ -59,6 +59,9 @@ Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);
 Command add_train_command(CLI::App& parent);
 Command add_view_command(CLI::App& parent);
+Command add_explain_command(CLI::App& parent);
+Command add_completion_command(CLI::App& parent);
+Command add_manual_command(CLI::App& parent);
 
 /// Calls `parse` and prefixes what it throws about its argument with the flag.
 template <typename Parse>
