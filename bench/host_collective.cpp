@@ -46,13 +46,13 @@ void message(Communicator& communicator, Buffers& b) {
                                    .send = b.in,
                                    .type = kFloat,
                                    .peer = Rank{1 - from},
-                                   .sent = runtime::Shares::one(b.whole)});
+                                   .count = b.whole});
   }
   exchange(communicator, {.exchange = runtime::Exchange::Receive,
                           .recv = b.out,
                           .type = kFloat,
                           .peer = Rank{from},
-                          .received = runtime::Shares::one(b.whole)});
+                          .count = b.whole});
 }
 
 /// \pre `exchange` is a collective, of shares that are all alike

@@ -38,13 +38,14 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
 /// `what` lacks type and operator, which are checked here.
 mtResult_t call(Call what, mtDataType_t type, mtRedOp_t op, int root, mtComm_t comm,
                 mtStream_t stream, Mode mode, mtRequest_t* request) {
-  return submit(comm, mode, request, [&](const std::shared_ptr<Comm>& found) {
+  const auto make_spec = [&](const std::shared_ptr<Comm>& found) {
     what.type = type_of(type);
     set_operator(what, op, found);
     what.root = root_of(what.collective, root);
     if (stream != nullptr) found->check_has_device();
     return CallSpec{.call = what, .stream = stream};
-  });
+  };
+  return submit(comm, mode, request, std::cref(make_spec));
 }
 
 Job& job_of(mtRequest_t request) {
@@ -76,9 +77,10 @@ mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
       const std::shared_ptr<Comm> found = find(comm);
       found->check_usable();
       const auto job = std::make_shared<Job>(found, make_spec(found), mode == Mode::Persistent);
+      if (mode == Mode::Blocking) return run(job, mode);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);
-      if (mode != Mode::Blocking) *request = handle.release();
+      *request = handle.release();
     } catch (...) {
       if (Group::of_this_thread().open()) Group::of_this_thread().note_in_flight();
       throw;

@@ -209,9 +209,9 @@ mtResult_t Comm::look() {
 }
 
 bool Comm::must_choose(const CallSpec& spec) {
+  if (spec.exchange || !spec.call.root) return false;
   const Turn turn(*this);
-  if (spec.exchange || !spec.call.root || communicator_->on_one_host()) return false;
-  return plans_->must_choose(true);
+  return !communicator_->on_one_host() && plans_->must_choose(true);
 }
 
 void Comm::choose_rooted() {

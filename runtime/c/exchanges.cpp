@@ -3,6 +3,8 @@
 /// What goes from rank to rank: messages of pairs, and collectives with a count for each rank.
 #include <fmt/format.h>
 
+#include <functional>
+
 #include "runtime/c/calls_internal.hpp"
 #include "runtime/c/operators_internal.hpp"
 
@@ -25,7 +27,7 @@ Shares read_shares(const char* name, const size_t* counts, const size_t* begins,
 
 mtResult_t exchange(mtComm_t comm, mtStream_t stream, Mode mode, mtRequest_t* request,
                     mtDataType_t type, const std::function<ExchangeCall(const Comm&)>& read) {
-  return submit(comm, mode, request, [&](const std::shared_ptr<Comm>& found) {
+  const auto make_spec = [&](const std::shared_ptr<Comm>& found) {
     if (stream != nullptr) {
       found->check_has_device();
       throw Failure(mtUnsupported, "stream: expected NULL, as messages take host memory only");
@@ -34,7 +36,8 @@ mtResult_t exchange(mtComm_t comm, mtStream_t stream, Mode mode, mtRequest_t* re
     spec.exchange = read(*found);
     spec.exchange->type = type_of(type);
     return spec;
-  });
+  };
+  return submit(comm, mode, request, std::cref(make_spec));
 }
 
 bool is_root(const Comm& comm, int root) { return comm.rank() == rank_of("root", root); }
@@ -50,30 +53,25 @@ using multitree::runtime::Shares;
 /// The two functions of an exchange: its own parameters, then how they are read into a call.
 #define MULTITREE_EXCHANGE(name, parameters, ...)                                      \
   mtResult_t mt##name(MULTITREE_UNPACK parameters, mtComm_t comm, mtStream_t stream) { \
-    return exchange(comm, stream, Mode::Blocking, nullptr, type,                       \
-                    [&](const Comm& found) -> ExchangeCall { __VA_ARGS__ });           \
+    const auto read = [&](const Comm& found) -> ExchangeCall { __VA_ARGS__ };          \
+    return exchange(comm, stream, Mode::Blocking, nullptr, type, std::cref(read));     \
   }                                                                                    \
   mtResult_t mtI##name(MULTITREE_UNPACK parameters, mtComm_t comm, mtStream_t stream,  \
                        mtRequest_t* request) {                                         \
-    return exchange(comm, stream, Mode::NonBlocking, request, type,                    \
-                    [&](const Comm& found) -> ExchangeCall { __VA_ARGS__ });           \
+    const auto read = [&](const Comm& found) -> ExchangeCall { __VA_ARGS__ };          \
+    return exchange(comm, stream, Mode::NonBlocking, request, type, std::cref(read));  \
   }
 #define MULTITREE_UNPACK(...) __VA_ARGS__
 
 MULTITREE_EXCHANGE(Send, (const void* send, size_t count, mtDataType_t type, int peer), {
   static_cast<void>(found);
-  return {.exchange = Exchange::Send,
-          .send = send,
-          .peer = rank_of("peer", peer),
-          .sent = Shares::one(count)};
+  return {.exchange = Exchange::Send, .send = send, .peer = rank_of("peer", peer), .count = count};
 })
 
 MULTITREE_EXCHANGE(Recv, (void* recv, size_t count, mtDataType_t type, int peer), {
   static_cast<void>(found);
-  return {.exchange = Exchange::Receive,
-          .recv = recv,
-          .peer = rank_of("peer", peer),
-          .received = Shares::one(count)};
+  return {
+      .exchange = Exchange::Receive, .recv = recv, .peer = rank_of("peer", peer), .count = count};
 })
 
 MULTITREE_EXCHANGE(AllToAll, (const void* send, void* recv, size_t count, mtDataType_t type), {

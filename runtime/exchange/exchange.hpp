@@ -45,13 +45,13 @@ struct Shares {
 ///
 /// | exchange       | sent                     | received                               | peer |
 /// |----------------|--------------------------|----------------------------------------|----------|
-/// | Send           | one                      |                                        | receiver
-/// | | Receive        |                          | one                                    | sender
+/// | Send           | `count`                  |                                        | receiver
+/// | | Receive        |                          | `count`                                | sender
 /// | | AllToAll(v)    | one for each rank        | one of each rank                       | | |
 /// AllGatherv     | one                      | one of each rank, everywhere the same  |          |
-/// | ReduceScatterv | one for each rank, everywhere the same | one: the sum of this rank's | | |
-/// Gatherv        | one                      | root: one of each rank                 | root     |
-/// | Scatterv       | root: one for each rank  | one                                    | root |
+/// | ReduceScatterv | one for each rank, everywhere the same | one: the sum of this rank's |      |
+/// | Gatherv        | one                      | root: one of each rank                 | root | |
+/// Scatterv       | root: one for each rank  | one                                    | root     |
 ///
 /// In place: for AllGatherv, and Gatherv at the root, `send` is the own share in `recv`; for
 /// ReduceScatterv, and Scatterv at the root, `recv` is that in `send`.
@@ -63,6 +63,7 @@ struct ExchangeCall {
   ReduceOp op = ReduceOp::Sum;  ///< of ReduceScatterv
   Rank peer{};
   Shares sent = {}, received = {};
+  std::size_t count = 0;  ///< elements of Send and Receive
 };
 
 }  // namespace multitree::runtime

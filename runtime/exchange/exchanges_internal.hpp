@@ -13,6 +13,9 @@
 
 namespace multitree::runtime {
 
+/// What the ends of a message compare.
+[[nodiscard]] Header header_of(const ExchangeCall& call, std::size_t bytes);
+
 /// Messages of a rank to itself. A pair is matched in order, whichever end comes first.
 class OwnMessages {
  public:
@@ -50,9 +53,18 @@ class Exchanges {
     std::uint32_t sent = 0, received = 0;
   };
 
-  bool send_at_once(const ExchangeCall& call, const Moves& moves);
-  std::unique_ptr<Operation> start_own(const ExchangeCall& call, const Moves& moves,
+  /// Numbers of messages below this are of pairs, from it on of collectives.
+  static constexpr std::uint32_t kOfCollectives = 1U << 29;
+  static std::uint32_t next(std::uint32_t& counter) { return counter++ & (kOfCollectives - 1); }
+
+  std::unique_ptr<Operation> start_message(const ExchangeCall& call, std::uint64_t& sequence);
+  bool send_at_once(const ExchangeCall& call, std::size_t bytes);
+  std::unique_ptr<Operation> start_receive(const ExchangeCall& call, std::size_t bytes,
+                                           std::uint64_t sequence);
+  std::unique_ptr<Operation> start_own(const ExchangeCall& call, std::size_t bytes,
                                        std::uint64_t sequence);
+  std::unique_ptr<Operation> start_traffic(const ExchangeCall& call, const Moves& moves,
+                                           std::uint64_t& sequence);
 
   std::shared_ptr<Engine> engine_;
   HostMemoryPath& path_;

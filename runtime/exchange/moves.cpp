@@ -177,23 +177,14 @@ void check_overlap(const ExchangeCall& call, const Side& sent, const Side& recei
   }
 }
 
-/// One share to the peer or from it.
-Moves moves_of_pair(const ExchangeCall& call) {
+/// To the peer or from it.
+Moves moves_of_pair(const ExchangeCall& call, std::size_t bytes) {
   Moves moves;
-  const auto check = [&](const void* data, const Side& side, const char* name) {
-    if (data == nullptr && !side.empty()) reject_exchange(call, fmt::format("{} is null", name));
-  };
   const Seat peer = seat_of(call.peer);
   if (call.exchange == Exchange::Send) {
-    const Side sent(call, call.sent, 1, "send");
-    check(call.send, sent, "send");
-    moves.out.push_back(
-        {peer, at(static_cast<const std::byte*>(call.send), sent, peer), sent.bytes(0)});
+    moves.out.push_back({peer, static_cast<const std::byte*>(call.send), bytes});
   } else {
-    const Side received(call, call.received, 1, "recv");
-    check(call.recv, received, "recv");
-    moves.in.push_back(
-        {peer, at(static_cast<std::byte*>(call.recv), received, peer), received.bytes(0)});
+    moves.in.push_back({peer, static_cast<std::byte*>(call.recv), bytes});
   }
   return moves;
 }
@@ -228,10 +219,24 @@ CommonCall common_call(const ExchangeCall& call) {
   return common;
 }
 
+std::size_t pair_bytes(const ExchangeCall& call, std::uint32_t ranks) {
+  check_peer(call, ranks);
+  const bool sends = call.exchange == Exchange::Send;
+  const std::size_t width = size_of(call.type);
+  if (call.count > std::numeric_limits<std::ptrdiff_t>::max() / width) {
+    reject_exchange(call, fmt::format("{}: {} elements do not fit the address space",
+                                      sends ? "send" : "recv", call.count));
+  }
+  if ((sends ? call.send : call.recv) == nullptr && call.count != 0) {
+    reject_exchange(call, fmt::format("{} is null", sends ? "send" : "recv"));
+  }
+  return call.count * width;
+}
+
 Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks) {
+  if (!is_collective(call.exchange)) return moves_of_pair(call, pair_bytes(call, ranks));
   const ExchangeFacts& facts = exchange_facts(call.exchange);
   check_peer(call, ranks);
-  if (!is_collective(call.exchange)) return moves_of_pair(call);
   const Rank me = rank_at(self);
   const bool sends = sends_any(call, me), receives = receives_any(call, me);
   const Shares nothing = Shares::one(0);

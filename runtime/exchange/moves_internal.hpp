@@ -30,6 +30,9 @@ struct Moves {
   std::byte* own_to = nullptr;  ///< to here; null: nothing does
 };
 
+/// Bytes of Send and Receive. \throws Error(InvalidArgument) as moves_of()
+std::size_t pair_bytes(const ExchangeCall& call, std::uint32_t ranks);
+
 /// \throws Error(InvalidArgument): sizes do not fit the address space, a buffer that is needed is
 /// null, shares overlap, a peer that there is not, the own share's two counts differ.
 Moves moves_of(const ExchangeCall& call, Seat self, std::uint32_t ranks);

@@ -57,10 +57,21 @@ bool goes_whole(const Line& line, std::uint64_t bytes) {
   return bytes <= (line.noted != 0 ? line.noted : kEagerBytes);
 }
 
-/// As transports carry it.
-Note note_of(const Header& header) { return std::bit_cast<Note>(header); }
-
 }  // namespace
+
+Note note_of(const Header& header) { return std::bit_cast<Note>(header); }
+Header header_of(const Note& note) { return std::bit_cast<Header>(note); }
+
+bool takes_whole(const Transport& transport, std::size_t bytes) {
+  const TransportLimits limits = transport.limits();
+  return limits.noted_bytes != 0 && bytes <= limits.noted_bytes;
+}
+
+void receive_whole(Transport& transport, const Move<std::byte>& move, std::uint32_t number,
+                   Note& note, Completion& completion) {
+  transport.receive_noted(move.peer, exchange_tag(Kind::Head, number), note, move.data, move.bytes,
+                          completion);
+}
 
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
                     std::uint32_t number) {
@@ -195,8 +206,7 @@ bool Incoming::has_header() const {
 /// A header that came with more data than there is room for is not known, but for the length.
 void Incoming::check_header() const {
   if (line_.noted != 0) {
-    return runtime::check_header(expected_, std::bit_cast<Header>(note_), true, line_.self,
-                                 move_.peer);
+    return runtime::check_header(expected_, header_of(note_), true, line_.self, move_.peer);
   }
   Header found{.bytes = head_.came > sizeof found ? head_.came - sizeof found : 0};
   const bool whole = head_.state == Completion::State::Done || head_.came < message_.size();

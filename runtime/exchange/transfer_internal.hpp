@@ -145,6 +145,17 @@ class Incoming {
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
                     std::uint32_t number);
 
+/// Whether a message of so many bytes comes in one, with its header as a note.
+[[nodiscard]] bool takes_whole(const Transport& transport, std::size_t bytes);
+/// Receives such a message. `note`: of the header that is expected, then of the one that came.
+/// \pre takes_whole(transport, move.bytes)
+void receive_whole(Transport& transport, const Move<std::byte>& move, std::uint32_t number,
+                   Note& note, Completion& completion);
+
+/// Headers as transports carry them.
+[[nodiscard]] Note note_of(const Header& header);
+[[nodiscard]] Header header_of(const Note& note);
+
 /// \throws Error(InvalidArgument) naming both ranks, unless equal. `found.bytes` is known in any
 /// case; the rest of it if `whole`.
 void check_header(const Header& expected, const Header& found, bool whole, Seat self, Seat peer);
