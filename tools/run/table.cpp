@@ -34,12 +34,16 @@ std::string mode_columns(const Measurement& m, bool checked) {
                      checked ? fmt::format("{}", m.wrong) : "N/A");
 }
 
+std::string counted(std::size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 /// What the table says of a run above its rows.
 std::string run_words(const AlgorithmRun& run) {
   if (!run.report) return "the memory of one host, no messages, no schedule";
-  return fmt::format("{} ranks, {} steps, at least {}, ratio {:.3f}, verified", run.report->ranks,
-                     run.report->total_steps, run.report->bound_total_steps,
-                     run.report->bound_ratio);
+  return fmt::format("{}, {}, at least {}, ratio {:.3f}, verified",
+                     counted(run.report->ranks, "rank"), counted(run.report->total_steps, "step"),
+                     run.report->bound_total_steps, run.report->bound_ratio);
 }
 
 ordered_json mode_json(const Measurement& m, bool checked) {
