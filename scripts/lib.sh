@@ -45,6 +45,8 @@ python_tools() {
       return 0
     fi
   fi
+  "$tools/bin/python" -c 'import pyslang' 2>/dev/null || "$tools/bin/pip" install --quiet --disable-pip-version-check pyslang >&2 ||
+    say "no pyslang: slang does not read the hardware"
   python_options=("-DPython_EXECUTABLE=$PWD/$tools/bin/python")
 }
 
