@@ -15,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -36,18 +35,6 @@ constexpr int kRuns = 7;
 constexpr int kRepeats = 10;
 constexpr std::array kCollectives{Collective::AllReduce, Collective::ReduceScatter,
                                   Collective::AllGather, Collective::Broadcast, Collective::Reduce};
-
-/// Different ones, in the order of their numbers; why there is none, or no other.
-std::vector<std::string> devices_of_host(std::string& why) {
-  std::vector<std::string> found;
-  std::set<std::string> units;
-  for (std::int32_t number = 0;; ++number) {
-    const auto device = device::open_cuda(number, why);
-    if (device == nullptr || !units.insert(device->table().identity.unit.data()).second) break;
-    found.emplace_back(device->table().description);
-  }
-  return found;
-}
 
 /// Device memory and pinned memory of the same size.
 class Memory {
@@ -160,7 +147,7 @@ void run_rank(std::size_t most_bytes) {
   const auto bootstrap = make_bootstrap();
   const std::uint32_t ranks = bootstrap->size();
   std::string why;
-  const auto devices = static_cast<std::uint32_t>(devices_of_host(why).size());
+  const auto devices = static_cast<std::uint32_t>(device::cuda_devices(why).size());
   if (devices == 0) throw std::runtime_error(why);
   CommunicatorOptions options;
   options.device =
@@ -190,7 +177,7 @@ void run_rank(std::size_t most_bytes) {
 
 int launch(std::uint32_t ranks, std::size_t most_bytes) {
   std::string why;
-  const std::vector<std::string> devices = devices_of_host(why);
+  const std::vector<std::string> devices = device::cuda_devices(why);
   if (devices.empty()) {
     fmt::print("no GPU: skipped ({})\n", why);
     return 0;

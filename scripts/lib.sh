@@ -45,7 +45,28 @@ python_tools() {
       return 0
     fi
   fi
+  "$tools/bin/python" -c 'import pyslang' 2>/dev/null || "$tools/bin/pip" install --quiet --disable-pip-version-check pyslang >&2 ||
+    say "no pyslang: slang does not read the hardware"
   python_options=("-DPython_EXECUTABLE=$PWD/$tools/bin/python")
+}
+
+# assembler: an nvcc that knows all GPUs that the kernels are for, in an environment of its own (Debian's knows no sm_100);
+# its path is then in assembler_options, for the test that assembles them. Left out where it cannot be had.
+assembler_options=()
+assembler() {
+  local tools=build/cuda-tools packages=(nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl) nvcc
+  find_nvcc() { find "$PWD/$tools" -path '*/bin/nvcc' -type f -print -quit 2>/dev/null || true; }
+  nvcc=$(find_nvcc)
+  if [ -z "$nvcc" ]; then
+    say "installing ${packages[*]} into $tools"
+    if ! { python3 -m venv --clear "$tools" &&
+           "$tools/bin/pip" install --quiet --disable-pip-version-check "${packages[@]}"; } >&2; then
+      say "no ${packages[*]}: kernels are not assembled"
+      return 0
+    fi
+    nvcc=$(find_nvcc)
+  fi
+  assembler_options=("-DMULTITREE_ASSEMBLER=$nvcc")
 }
 
 # configure PRESET [cmake option...]

@@ -17,6 +17,9 @@
 #include "algorithms/report.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/planner.hpp"
+#include "nic/encode/image.hpp"
+#include "nic/table/check.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/job/launcher.hpp"
 #include "runtime/tuning.hpp"
 #include "tools/command.hpp"
@@ -118,17 +121,40 @@ void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expe
   throw Error(ErrorCode::InvalidArgument, fmt::format("--{}: expected {}", flag, expected));
 }
 
+/// The only run: these, as a file says.
+void plan_given(Plan& plan, Topology topology, SizedSchedules schedules) {
+  const Schedule& first = schedules.front().schedule;
+  plan.options.collective = first.collective;
+  plan.options.root = first.root;
+  plan.network.push_back(std::move(topology));
+  plan.ranks = first.ranks;
+  set_run(plan, add_run(plan, {}), std::move(schedules));
+}
+
+/// What the entries of an image say, and nothing of the program that they were made of.
+void plan_tables(Plan& plan, const RunFlags& flags) {
+  if (flags.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--tables: expected --topology, the network that the image is for, got none");
+  }
+  Topology topology = load_network(flags.network);
+  const nic::Tables tables = nic::read_image(read_file(flags.tables), flags.tables);
+  Schedule schedule = for_flag("--tables", [&] { return nic::schedule_of(tables, topology); });
+  schedule.algorithm = "tables";
+  if (!flags.has_sizes) {
+    plan.options.sizes = {tables.elements * runtime::size_of(plan.options.types.front())};
+  }
+  plan_given(plan, std::move(topology), for_all_sizes(std::move(schedule)));
+}
+
 Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
   Plan plan;
   plan.options = benchmark_options(flags);
-  if (!flags.schedule.empty()) {
+  if (!flags.tables.empty()) {
+    plan_tables(plan, flags);
+  } else if (!flags.schedule.empty()) {
     PlanFile file = load_plan(flags.schedule);
-    const Schedule& first = file.schedules.front().schedule;
-    plan.options.collective = first.collective;
-    plan.options.root = first.root;
-    plan.network.push_back(file.topology);
-    plan.ranks = first.ranks;
-    set_run(plan, add_run(plan, {}), std::move(file.schedules));
+    plan_given(plan, std::move(file.topology), std::move(file.schedules));
   } else {
     NetworkFlags network = flags.network;
     if (network.topology.empty()) {
@@ -207,6 +233,18 @@ void find_host(Plan& plan, Bootstrap& job, const RunFlags& flags) {
   plan.automatic.clear();
 }
 
+/// That of a rank. \throws Error(Cuda) if its host has none
+std::shared_ptr<const runtime::device::Device> device_of(std::uint32_t rank) {
+  std::string why;
+  const std::size_t devices = runtime::device::cuda_devices(why).size();
+  const auto number = static_cast<std::int32_t>(devices > 0 ? rank % devices : 0);
+  auto device = runtime::device::open_cuda(number, why);
+  if (device == nullptr) {
+    throw Error(ErrorCode::Cuda, fmt::format("--device: expected a GPU of this host: {}", why));
+  }
+  return device;
+}
+
 /// One rank's part. Rank 0 prints. Returns the exit code.
 int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   find_host(plan, *crew.job(), flags);
@@ -232,6 +270,9 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
     };
     BenchmarkOptions options = plan.options;
     if (std::ranges::find(plan.automatic, i) == plan.automatic.end()) options.refining = nullptr;
+    options.on_device = [&](const std::string& path) {
+      if (prints()) print_note(fmt::format("# on {}\n", path), flags.json);
+    };
     options.on_refined = [&](const std::vector<runtime::Refined>& refined) {
       for (const runtime::Refined& one : refined) {
         if (prints()) print_note("# " + one.words() + "\n", flags.json);
@@ -268,6 +309,7 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
   if (flags.check_links > 0) {
     return report_links(job, plan.network.front(), plan.options.communicator, flags.check_links);
   }
+  if (flags.device) plan.options.communicator.device = device_of(index(job->seat()));
   Crew crew(job, plan.network.front(), on_failure_of(flags));
   try {
     return run_crew(plan, crew, flags);
@@ -344,7 +386,10 @@ Command add_run_command(CLI::App& parent) {
   app->footer(
       "Starts its processes by itself; under mpirun, srun or torchrun it joins the job instead.\n"
       "Example: multitree run -t torus:2x2 -a multitree,ring -b 1K -e 1M -f 4");
-  return {app, [flags] { return run(*flags); }};
+  return {app, [flags, app] {
+            note_given_flags(*app, *flags);
+            return run(*flags);
+          }};
 }
 
 }  // namespace multitree::tools

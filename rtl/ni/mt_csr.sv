@@ -178,8 +178,8 @@ module mt_csr #(
   assign clear_o = commands && wdata[1] && !running_i;
   assign arm_o = commands && wdata[2] && !running_i;
   assign load_o = write && waddr == RegPlaces && !config_error;
-  assign places_o = load_o ? wdata[CreditW-1:0] : places_q;
   logic [CreditW-1:0] places_q;
+  assign places_o = load_o ? wdata[CreditW-1:0] : places_q;
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni || clear_o) words_q <= '0;

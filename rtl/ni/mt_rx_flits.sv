@@ -51,13 +51,13 @@ module mt_rx_flits #(
 
   logic flit_valid, unused_ready;
   mt_pkg::flit_t flit;
+  logic [mt_pkg::FlitBits-1:0] bits;
   logic [2:0] level;
   mt_fifo #(.Width(mt_pkg::FlitBits), .Depth(4), .Bypass(1)) u_flits (
     .clk_i, .rst_ni,
     .in_valid_i(valid_i), .in_ready_o(unused_ready), .in_data_i(flit_i[mt_pkg::FlitBits-1:0]),
     .out_valid_o(flit_valid), .out_ready_i(taken_i), .out_data_o(bits), .level_o(level));
   assign ready_o = level <= 3'd1;  // one is on the way, one may leave the router now
-  logic [mt_pkg::FlitBits-1:0] bits;
   logic unused_lane;
   assign unused_lane = &{1'b0, flit_i[mt_pkg::FlitW-1:mt_pkg::FlitBits]};
   assign flit = mt_pkg::FlitW'(bits);

@@ -124,7 +124,7 @@ module mt_rx_port #(
   logic is_header, is_payload, tail, flit_taken, in_worm;
   logic [DataW-1:0] data;
   worm_t arriving;
-  logic last;
+  logic last, wrong_length;
   logic [LenW-1:0] offset;
   mt_rx_flits #(.PieceW(PieceW), .CntW(CntW)) u_flits (
     .clk_i, .rst_ni, .clear_i, .wide_i, .valid_i, .flit_i, .ready_o,
@@ -134,7 +134,6 @@ module mt_rx_port #(
     .after_o(arriving.after), .len_o(arriving.len), .offset_o(offset),
     .addr_o(arriving.addr), .in_worm_o(in_worm), .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
   // Without packets, a worm is a message.
-  logic wrong_length;
   assign arriving.last = EnPackets == 0 || last;
   assign arriving.offset = EnPackets != 0 ? offset : '0;
   assign length_error_o = wrong_length
@@ -151,6 +150,7 @@ module mt_rx_port #(
   logic [PieceW-1:0] cur_piece_q;
   logic [CntW-1:0] cur_turn_q, cur_after_q;
   logic [LenW-1:0] pos_q;         // of the next word in the message
+  logic [LenW-1:0] next_pos;      // of the one after it
   logic [LenW-1:0] end_q;         // words of the message up to the end of the worm
   logic [AddrW-1:0] addr_q;       // of the next word
 
@@ -161,8 +161,10 @@ module mt_rx_port #(
   logic [mt_pkg::LanesW-1:0] live_lanes_q;
 
   // ---- What is looked at: the current worm, one that arrives, or a parked one.
-  logic looks_at_slot, for_slot, parks;
+  logic looks_at_slot, for_slot, parks, starts;
   worm_t in_slot;
+  logic cuts;              // a worm from a slot starts in part
+  logic [LenW-1:0] reach;  // of it, if so
   mt_rx_slots #(
     .ParkSlots(ParkSlots), .PieceW(PieceW), .CntW(CntW), .EnPackets(EnPackets)
   ) u_slots (
@@ -189,6 +191,8 @@ module mt_rx_port #(
 
   // May word seen_pos be added now?
   logic in_turn, follows, order_ok, read_ok, may_add;
+  // What the other port has written of the message before: it may write others' words meanwhile.
+  logic [LenW-1:0] written_before;
   assign in_turn = taken_i == turn;
   assign not_in_turn_o = !in_turn;
   assign not_read_o = EnExchange != 0 && sent_i < after;
@@ -198,8 +202,6 @@ module mt_rx_port #(
                                    && reading_count_i > seen_pos);
   assign may_add = order_ok && read_ok;
 
-  // What the other port has written of the message before: it may write others' words meanwhile.
-  logic [LenW-1:0] written_before;
   if (EnPackets != 0) begin : gen_written
     logic [LenW-1:0] known_q, now;
     assign now = before_valid_i ? before_count_i : '0;
@@ -212,8 +214,6 @@ module mt_rx_port #(
   // A worm that follows another goes no further than that: what has started never waits for what
   // has not. The rest stays in its slot. (All messages of a piece are cut alike, so a worm that is
   // still arriving is never cut.)
-  logic cuts;
-  logic [LenW-1:0] reach;
   always_comb begin
     reach = '0;
     cuts = 1'b0;
@@ -224,8 +224,8 @@ module mt_rx_port #(
   end
 
   // May it start? Worms of a message in their order; each message once.
-  logic [LenW-1:0] claimed_words;
-  logic starts, may_start, is_claimed;
+  logic [LenW-1:0] claimed_words, claimed_or_one;
+  logic may_start, is_claimed;
   always_comb begin
     {is_claimed, may_start, starts, claim_o, duplicate_o} = '0;
     if (`MT_WORK(!cur_valid_q && (is_header || looks_at_slot))) begin
@@ -239,7 +239,8 @@ module mt_rx_port #(
                                                 && seen.offset < claimed_or_one));
     end
   end
-  logic [LenW-1:0] claimed_or_one;
+  logic [LenW-1:0] started_len;
+  assign started_len = cuts ? reach : seen.len;
   if (EnPackets != 0) begin : gen_claims
     logic [LenW-1:0] claims [1 << PieceW];
     assign claimed_words = claims[seen.piece];
@@ -254,9 +255,6 @@ module mt_rx_port #(
     logic unused_clear;
     assign unused_clear = &{1'b0, clear_piece_i};
   end
-
-  logic [LenW-1:0] started_len;
-  assign started_len = cuts ? reach : seen.len;
 
   // 1. Issue: a word beside the buffer, or the one that arrives.
   // While its flits arrive, words of the worm are beside the buffer if the next flit is not for the
@@ -322,7 +320,6 @@ module mt_rx_port #(
   end
 
   logic ends;  // the last word of the current worm is issued
-  logic [LenW-1:0] next_pos;
   assign next_pos = pos_q + LenW'(1);
   assign ends = issues && (cur_empty_q || next_pos == end_q);
 

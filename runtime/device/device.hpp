@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/device/table.hpp"
 
@@ -61,6 +62,10 @@ class Device {
 /// ../lib from there, and where the loader looks.
 /// \returns null, and says in `why` what is missing.
 std::shared_ptr<const Device> open_cuda(std::int32_t ordinal, std::string& why);
+
+/// Descriptions of the devices of this host, in the order of their numbers, each once; none: `why`
+/// says what is missing.
+std::vector<std::string> cuda_devices(std::string& why);
 
 /// Whether this process has the CUDA driver loaded, without which no pointer is a device pointer;
 /// or whoever started it named a library, and so wants it to be used.

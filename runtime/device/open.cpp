@@ -6,6 +6,8 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "runtime/device/device.hpp"
@@ -84,6 +86,18 @@ std::shared_ptr<const Device> open_cuda(std::int32_t ordinal, std::string& why) 
     return nullptr;
   }
   return std::make_shared<const Device>(table);
+}
+
+std::vector<std::string> cuda_devices(std::string& why) {
+  std::vector<std::string> found;
+  std::set<std::string> units;
+  for (std::int32_t number = 0;; ++number) {
+    const auto device = open_cuda(number, why);
+    // A library may take every number for its one device.
+    if (device == nullptr || !units.insert(device->table().identity.unit.data()).second) break;
+    found.emplace_back(device->table().description);
+  }
+  return found;
 }
 
 }  // namespace multitree::runtime::device

@@ -13,6 +13,7 @@
 #include "algorithms/bounds.hpp"
 #include "runtime/job/agreement.hpp"
 #include "tools/progress.hpp"
+#include "tools/run/buffer.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
 
@@ -22,45 +23,14 @@ namespace {
 using runtime::Communicator;
 using Clock = std::chrono::steady_clock;
 
-/// `bytes` of the communicator's memory, or of our own.
-class Buffer {
- public:
-  Buffer(Communicator& communicator, bool shared, std::size_t bytes) : bytes_(bytes) {
-    if (shared) {
-      communicator_ = &communicator;
-      data_ = static_cast<std::byte*>(communicator.allocate(bytes));
-    } else {
-      own_.resize(bytes);
-      data_ = own_.data();
-    }
-  }
-  ~Buffer() {
-    if (communicator_ == nullptr) return;
-    try {
-      communicator_->deallocate(data_);
-    } catch (const Error&) {  // it has failed; its memory goes with it
-    }
-  }
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
-
-  [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return bytes_; }
-
- private:
-  Communicator* communicator_ = nullptr;
-  std::vector<std::byte> own_;
-  std::byte* data_ = nullptr;
-  std::size_t bytes_;
-};
-
 /// Lays the buffers of one collective out for one rank and one size.
 ///
 /// Each rank has an input part and an output part; in place, one lies inside the other or both are
 /// the same, as NCCL defines it. `shard` is 1/n of the vector.
 class Case {
  public:
-  Case(const CheckCase& check, Communicator& communicator, std::uint64_t bytes, bool shared)
+  Case(const CheckCase& check, Communicator& communicator, std::uint64_t bytes,
+       const BufferPlace& place)
       : check_(check),
         collective_(check.call.collective),
         rank_(communicator.rank()),
@@ -69,30 +39,36 @@ class Case {
         count_(bytes / width_ / shards_),
         whole_(count_ * shards_),
         // One spare byte keeps data() of an empty case from being null.
-        input_(communicator, shared, whole_ * width_ + 1),
-        output_(communicator, shared, whole_ * width_ + 1) {}
+        input_(communicator, place, whole_ * width_ + 1),
+        output_(communicator, place, whole_ * width_ + 1) {}
 
   std::uint64_t count() const { return count_; }
   std::uint64_t bytes() const { return whole_ * width_; }
 
   /// Inputs where this mode expects them.
   void fill(bool in_place) {
-    if (in_place || !sends()) std::memset(output_.data(), 0x5a, output_.size());
-    fill_input(check_, rank_, 0, count_ * shards_sent(collective_, check_.ranks), input(in_place));
+    if (in_place || !sends()) std::memset(output_.host(), 0x5a, output_.size());
+    fill_input(check_, rank_, 0, count_ * shards_sent(collective_, check_.ranks),
+               input(in_place, input_.host(), output_.host()));
+    input_.upload();
+    output_.upload();
   }
 
   void run(Communicator& communicator, bool in_place) {
     runtime::Call call = check_.call;
-    call.send = input(in_place);
-    call.recv = result(in_place);
+    call.send = input(in_place, input_.data(), output_.data());
+    call.recv = result(in_place, output_.data());
     call.count = count_;
     communicator.run(call);
   }
 
+  /// What came out, for the two below.
+  void fetch() const { output_.download(); }
+
   /// Wrong elements of this rank's result.
   std::uint64_t wrong(bool in_place) const {
     if (!receives()) return 0;
-    const std::byte* const got = result(in_place);
+    const std::byte* const got = result(in_place, output_.host());
     const std::uint64_t first = receives_shard(collective_) ? index(rank_) * count_ : 0;
     if (reduces(collective_)) return count_wrong(check_, first, count_, got);
     if (!sends_shard(collective_)) {
@@ -107,7 +83,7 @@ class Case {
 
   std::uint64_t result_digest(bool in_place) const {
     if (!receives()) return kDigestStart;
-    return digest(kDigestStart, result(in_place),
+    return digest(kDigestStart, result(in_place, output_.host()),
                   count_ * shards_received(collective_, check_.ranks) * width_);
   }
 
@@ -116,13 +92,13 @@ class Case {
   bool receives() const { return multitree::receives(collective_, rank_, check_.root); }
   std::size_t shard_offset() const { return index(rank_) * count_ * width_; }
   /// In place, a shard lies where it belongs in the whole.
-  std::byte* input(bool in_place) {
-    if (!in_place) return input_.data();
-    return output_.data() + (sends_shard(collective_) ? shard_offset() : 0);
+  std::byte* input(bool in_place, std::byte* apart, std::byte* output) const {
+    if (!in_place) return apart;
+    return output + (sends_shard(collective_) ? shard_offset() : 0);
   }
-  std::byte* result(bool in_place) const {
+  std::byte* result(bool in_place, std::byte* output) const {
     const bool inside = in_place && receives_shard(collective_);
-    return output_.data() + (inside ? shard_offset() : 0);
+    return output + (inside ? shard_offset() : 0);
   }
 
   CheckCase check_;
@@ -174,6 +150,7 @@ Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& 
     test.fill(in_place);
     communicator.barrier();
     test.run(communicator, in_place);
+    test.fetch();
     mine.wrong = test.wrong(in_place);
     mine.digest = test.result_digest(in_place);
   }
@@ -230,6 +207,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   runtime::PlansBySize by_size(std::move(plans));
   if (crew.survivors().is_all()) by_size.refining = options.refining;
   Communicator communicator(job, std::move(by_size), wanted);
+  if (options.on_device && wanted.device != nullptr) options.on_device(communicator.describe());
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
     const CheckCase check{
@@ -238,7 +216,7 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
         root,
         options.seed,
         options.data};
-    Case test(check, communicator, key.bytes, options.shared_buffers);
+    Case test(check, communicator, key.bytes, {options.shared_buffers, wanted.device});
     const RowKey rounded{key.type, key.op, test.bytes()};
     if (!done.rows.empty() && done.rows.back().key == rounded) continue;
     observer.prepare(rounded);

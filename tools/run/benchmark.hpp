@@ -47,6 +47,8 @@ struct BenchmarkOptions {
   std::shared_ptr<const runtime::Refining> refining = nullptr;
   /// Told what came of it, at every rank.
   std::function<void(const std::vector<runtime::Refined>&)> on_refined = nullptr;
+  /// Told how calls go, at every rank, where communicators have a device. Buffers then lie there.
+  std::function<void(const std::string&)> on_device = nullptr;
   runtime::CommunicatorOptions communicator;
 };
 

@@ -69,15 +69,29 @@ std::string check_seconds_or_0(const std::string& text) {
   return error.empty() || text == "0" ? std::string() : "expected 0 or" + error.substr(8);
 }
 
-void add_job_flags(CLI::App& app, RunFlags& flags) {
+/// What is run, and on which network.
+void add_source_flags(CLI::App& app, RunFlags& flags) {
   auto* schedule = app.add_option("-s,--schedule", flags.schedule,
                                   "Run this schedule or plan file ('-': standard input)")
                        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_network_flags(app, flags.network)->excludes(schedule);
-  app.add_option("-a,--algorithm", flags.algorithms,
-                 "One or several, separated by commas; host: no messages, the memory of one host")
-      ->capture_default_str()
-      ->excludes(schedule);
+  auto* algorithm =
+      app.add_option(
+             "-a,--algorithm", flags.algorithms,
+             "One or several, separated by commas; host: no messages, the memory of one host")
+          ->capture_default_str()
+          ->excludes(schedule);
+  app.add_option("--tables", flags.tables,
+                 "Run what this image of 'nic tables' says, on the network -t that it is for; "
+                 "without -b and -e at its own size")
+      ->excludes(schedule)
+      ->excludes(algorithm);
+  app.add_flag("--device", flags.device,
+               "Buffers on GPUs: rank R takes the device R modulo as many as its host has");
+}
+
+void add_job_flags(CLI::App& app, RunFlags& flags) {
+  add_source_flags(app, flags);
   app.add_flag("--no-host-path", flags.no_host_path,
                "-a auto: messages even where all ranks share a host (and its memory is faster)");
   app.add_option(
@@ -178,6 +192,10 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
   add_observe_flags(app, flags.observe);
 }
 
+void note_given_flags(const CLI::App& app, RunFlags& flags) {
+  flags.has_sizes = app.count("--minbytes") + app.count("--maxbytes") > 0;
+}
+
 void resolve_check_or_collective(RunFlags& flags) {
   const std::string& value = flags.check_or_collective;
   if (value.empty()) return;
@@ -229,6 +247,10 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--wire {}: expected --check 0, as sums are not exact in so few bits",
                             flags.wire));
+  }
+  if (flags.device && flags.shared_buffers) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--device: expected no --shared-buffers, which are memory of the host");
   }
   options.seed = flags.seed;
   options.shared_buffers = flags.shared_buffers;

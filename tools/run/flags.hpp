@@ -16,7 +16,7 @@ namespace multitree::tools {
 
 struct RunFlags {
   NetworkFlags network;
-  std::string algorithms = "multitree", schedule;
+  std::string algorithms = "multitree", schedule, tables;
   std::string first = "1K", last = "64M", increment = "0", factor = "4";
   std::string types = "float", ops = "sum";
   std::string check_or_collective, collective = "allreduce", check = "1";
@@ -31,9 +31,13 @@ struct RunFlags {
   std::string save_plan;
   bool json = false, digest = false, checksums = false, shared_buffers = false;
   bool no_host_path = false;  ///< -a auto sends messages even on one host
+  bool device = false;        ///< buffers lie on devices
+  bool has_sizes = false;     ///< whether sizes were asked for
 };
 
 void add_run_flags(CLI::App& app, RunFlags& flags);
+/// After parsing: which of those with a default were given.
+void note_given_flags(const CLI::App& app, RunFlags& flags);
 
 /// -c is nccl-tests' check (0 or 1) or, as in the other commands, a collective.
 void resolve_check_or_collective(RunFlags& flags);
