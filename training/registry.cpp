@@ -66,7 +66,10 @@ constexpr std::array kPolicies{
            "beside the iterations",
            run_diloco},
     Policy{"priority", "front layers first, preempted at chunks, all on one packing of trees",
-           "ours", "chunk=1MiB: sent at least before another layer is", run_priority},
+           "ours",
+           "chunk=1MiB: sent at least before another layer is; part=32MiB: most bytes of a "
+           "transfer",
+           run_priority},
 };
 
 }  // namespace
