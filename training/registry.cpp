@@ -29,9 +29,12 @@ constexpr std::array kPolicies{
     Policy{"horovod", "at every tick, what is ready, fused",
            "Horovod (Sergeev, Del Balso, 2018), its fusion buffer and cycle",
            "threshold=64MiB: most bytes that are fused; cycle=1ms: between two ticks", run_horovod},
-    Policy{"mg-wfbp", "tensors merged where that is predicted to be faster",
-           "MG-WFBP (Shi, Chu, Li, INFOCOM 2019)", "small=32KiB: less is always merged",
-           run_mg_wfbp},
+    Policy{
+        "mg-wfbp", "tensors merged where that is predicted to be faster",
+        "MG-WFBP (Shi, Chu, Li, INFOCOM 2019)",
+        "small=32KiB: less is always merged; costs=1: merging is decided as if collectives cost so "
+        "many times what they do",
+        run_mg_wfbp},
     Policy{
         "bytescheduler", "partitions of tensors, front layers first, next iteration overlapped",
         "ByteScheduler (Peng et al., SOSP 2019)",
