@@ -14,6 +14,7 @@
 
 #include "topologies/error.hpp"
 #include "training/policies.hpp"
+#include "training/pricer.hpp"
 
 namespace {
 
@@ -39,22 +40,29 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds of one evaluation, the median of 5 batches of at least 20 ms.
-double price(const std::string& policy, const Model& model, const Costs& costs) {
+/// Seconds of one evaluation at other costs each time, the median of 5 batches of at least 20 ms.
+template <typename Evaluate>
+double price(const Evaluate& evaluate) {
+  constexpr int kAtOnce = 16;  // between looks at the clock
   std::vector<double> batches;
   for (int batch = 0; batch < 5; ++batch) {
     const double begin = seconds_now();
     int count = 0;
     double sum = 0;
     while (seconds_now() - begin < 0.02) {
-      sum += multitree::training::simulate(policy, model, costs).seconds;
-      ++count;
+      for (int i = 0; i < kAtOnce; ++i) {
+        sum += evaluate(Costs::symmetric({1e-3 + 1e-9 * ++count, 1e-9}));
+      }
     }
     if (!(sum > 0)) std::abort();
     batches.push_back((seconds_now() - begin) / count);
   }
   std::ranges::nth_element(batches, batches.begin() + 2);
   return batches[2];
+}
+
+void print(const std::string& what, double seconds) {
+  fmt::print("{:<32}{:>12.2f}{:>16.0f}\n", what, seconds * 1e6, 1 / seconds);
 }
 
 }  // namespace
@@ -73,8 +81,13 @@ int main(int argc, char** argv) try {
   policies.insert(policies.end(),
                   {"ddp?bucket=search", "dear?fusion=search", "dear?fusion=search&barrier=no"});
   for (const std::string& policy : policies) {
-    const double seconds = price(policy, model, Costs::symmetric({1e-3, 1e-9}));
-    fmt::print("{:<32}{:>12.1f}{:>16.0f}\n", policy, seconds * 1e6, 1 / seconds);
+    print(policy, price([&](const Costs& costs) {
+            return multitree::training::simulate(policy, model, costs).seconds;
+          }));
+  }
+  for (const std::string policy : {"bsp", "wfbp", "ddp", "dear", "dear?fusion=none"}) {
+    const multitree::training::Pricer pricer(policy, model);
+    print(policy + ", priced", price([&](const Costs& costs) { return pricer.seconds(costs); }));
   }
 } catch (const multitree::Error& error) {
   fmt::print(stderr, "bench_training: {}\n", error.what());

@@ -44,7 +44,8 @@ struct Iteration {
   std::vector<Transfer> transfers;  ///< in the order in which they begin
   std::vector<double> runs;         ///< by layer: when its next forward pass begins
   Order order = Order::Serial;
-  bool together = false;  ///< no forward pass begins before all transfers are over
+  std::uint64_t part = 0;  ///< of a preemptive order: most bytes that a layer sends as one
+  bool together = false;   ///< no forward pass begins before all transfers are over
   /// A forward pass needs the sums of the backward pass before it: what the bound is for.
   bool synchronous = true;
   /// A plan (plan.hpp) can say all of it.

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <numeric>
 
+#include "algorithms/interchange/chakra_internal.hpp"
 #include "study/systolic.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
@@ -105,8 +106,13 @@ std::uint64_t Model::bytes() const {
 }
 
 Model parse_model(std::string_view text, const std::string& file, const Machine& machine) {
-  check_text(text, file);
-  Model model = parse_form(text, file, machine);
+  Model model;
+  if (is_chakra_trace(text)) {
+    model = parse_chakra(text, file, machine);
+  } else {
+    check_text(text, file);
+    model = parse_form(text, file, machine);
+  }
   model.name = std::filesystem::path(file).stem().string();
   return model;
 }

@@ -59,8 +59,11 @@ struct Machine {
 ///    array a sample.
 ///  - "DATA": ASTRA-sim's text workloads of data parallelism: the number of layers, then a line of
 ///    12 words a layer; times in cycles of the machine.
+/// Or from one rank's Chakra execution trace of data parallelism, in binary form: computing before
+/// the first all-reduces are waited for, split into layers by the all-reduces that it leads to.
 /// \param file is only used in messages, and for the name of the model.
-/// \throws Error(InvalidInput) "file:line: column 'name': what was expected and found";
+/// \throws Error(InvalidInput) "file:line: column 'name': what was expected and found", for traces
+/// "file: node N ('name'): ...";
 /// Error(InvalidArgument) if the table needs more of the machine.
 Model parse_model(std::string_view text, const std::string& file, const Machine& machine = {});
 

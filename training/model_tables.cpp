@@ -36,13 +36,6 @@ constexpr std::array<std::string_view, 4> kTimes{"name", "params", "forward", "b
 constexpr std::array<std::string_view, 6> kWork{"name",         "kind",     "params",
                                                 "tensor_elems", "fwd_macs", "out_elems"};
 
-/// The larger of what the machine's arithmetic and its memory take: a roofline (Williams et al.,
-/// CACM 2009).
-double roofline(const Machine& machine, double operations, double bytes) {
-  const double moving = machine.memory > 0 ? bytes / machine.memory : 0;
-  return std::max(operations / machine.flops, moving);
-}
-
 /// A multiplication is two operations. A layer reads and writes its parameters and what it makes of
 /// each sample once; the backward pass does twice what the forward pass does.
 Layer layer_of_work(const Row& row, const Machine& machine) {
@@ -92,6 +85,11 @@ Layer layer_of_astra_sim(const Row& row, const Machine& machine) {
 }
 
 }  // namespace
+
+double roofline(const Machine& machine, double operations, double bytes) {
+  const double moving = machine.memory > 0 ? bytes / machine.memory : 0;
+  return std::max(operations / machine.flops, moving);
+}
 
 Model parse_times(std::span<const Line> lines, const std::string& file, const Machine& machine) {
   return layers_of(lines, file, kTimes, [&](const Row& row) {

@@ -27,18 +27,18 @@ PlannedTransfer planned(const Transfer& transfer, Order order) {
           .end = transfer.end};
 }
 
-/// What a preemptive policy sends of a layer in several parts, as one.
-void join_parts(std::vector<PlannedTransfer>& transfers) {
+/// What a preemptive policy sends of a layer one by one, as one transfer of at most `most` bytes.
+void join_parts(std::vector<PlannedTransfer>& transfers, std::uint64_t most) {
   std::vector<PlannedTransfer> joined;
   for (const PlannedTransfer& part : transfers) {
-    const auto same = std::ranges::find_if(joined, [&](const PlannedTransfer& other) {
+    const auto last = std::find_if(joined.rbegin(), joined.rend(), [&](const auto& other) {
       return other.first == part.first && other.last == part.last;
     });
-    if (same == joined.end()) {
+    if (last == joined.rend() || last->bytes > most || part.bytes > most - last->bytes) {
       joined.push_back(part);
     } else {
-      same->bytes += part.bytes;
-      same->end = part.end;
+      last->bytes += part.bytes;
+      last->end = part.end;
     }
   }
   transfers = std::move(joined);
@@ -96,7 +96,7 @@ Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
   for (const Transfer& transfer : iteration.transfers) {
     plan.transfers.push_back(planned(transfer, iteration.order));
   }
-  if (iteration.order == Order::Preemptive) join_parts(plan.transfers);
+  if (iteration.order == Order::Preemptive) join_parts(plan.transfers, iteration.part);
   return plan;
 }
 

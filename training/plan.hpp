@@ -43,7 +43,7 @@ struct Plan {
 };
 
 /// What a policy does, at these costs. Parts of a layer that a preemptive policy sends one by one
-/// are one transfer, which others overtake.
+/// are one transfer, or few if they are many bytes, which others overtake.
 /// \throws Error as simulate() of policies; Error(Unsupported) if a plan cannot say what it does.
 Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
                std::string_view algorithm);

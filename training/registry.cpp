@@ -29,9 +29,12 @@ constexpr std::array kPolicies{
     Policy{"horovod", "at every tick, what is ready, fused",
            "Horovod (Sergeev, Del Balso, 2018), its fusion buffer and cycle",
            "threshold=64MiB: most bytes that are fused; cycle=1ms: between two ticks", run_horovod},
-    Policy{"mg-wfbp", "tensors merged where that is predicted to be faster",
-           "MG-WFBP (Shi, Chu, Li, INFOCOM 2019)", "small=32KiB: less is always merged",
-           run_mg_wfbp},
+    Policy{
+        "mg-wfbp", "tensors merged where that is predicted to be faster",
+        "MG-WFBP (Shi, Chu, Li, INFOCOM 2019)",
+        "small=32KiB: less is always merged; costs=1: merging is decided as if collectives cost so "
+        "many times what they do",
+        run_mg_wfbp},
     Policy{
         "bytescheduler", "partitions of tensors, front layers first, next iteration overlapped",
         "ByteScheduler (Peng et al., SOSP 2019)",
@@ -66,7 +69,10 @@ constexpr std::array kPolicies{
            "beside the iterations",
            run_diloco},
     Policy{"priority", "front layers first, preempted at chunks, all on one packing of trees",
-           "ours", "chunk=1MiB: sent at least before another layer is", run_priority},
+           "ours",
+           "chunk=1MiB: sent at least before another layer is; part=32MiB: most bytes of a "
+           "transfer",
+           run_priority},
 };
 
 }  // namespace

@@ -55,4 +55,11 @@ Model parse_multiplications(std::span<const Line> lines, const std::string& file
 Model parse_astra_sim(std::span<const Line> lines, const std::string& file, const Machine& machine);
 /// \}
 
+/// Of a Chakra trace (algorithms/interchange/chakra_internal.hpp).
+Model parse_chakra(std::string_view text, const std::string& file, const Machine& machine);
+
+/// The larger of what the machine's arithmetic and its memory take: a roofline (Williams et al.,
+/// CACM 2009). Seconds. \pre machine.flops > 0
+double roofline(const Machine& machine, double operations, double bytes);
+
 }  // namespace multitree::training

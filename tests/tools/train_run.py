@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""`multitree train run`: the same parameters under every policy, plans carried out, wrong plans refused, deaths told.
+"""`multitree train run`: the same parameters under every policy, plans carried out, wrong plans refused, deaths told and survived.
 
 usage: train_run.py MULTITREE
 """
 import json
 import os
+import random
+import re
 import signal
 import subprocess
 import sys
@@ -163,25 +165,62 @@ def losses(program):
         expect(row["loss"][-1] < 0.8 * row["loss"][0], "the loss to fall", result)
 
 
-def death(program):
-    """All others end, and say who has died."""
-    job = subprocess.Popen([program, "train", "run", "--learner", "mlp", "-t", "ring:4", "-n", "1000000", "-T", "10"],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def started(program, ranks, *arguments):
+    """A job, and its ranks' processes."""
+    job = subprocess.Popen([program, "train", "run", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     children = []
     end = time.monotonic() + DEADLINE
-    while len(children) < 4 and time.monotonic() < end:
+    while len(children) < ranks and time.monotonic() < end:
         time.sleep(0.1)
         with open(f"/proc/{job.pid}/task/{job.pid}/children", encoding="ascii") as file:
             children = [int(word) for word in file.read().split()]
-    time.sleep(2)
-    os.kill(max(children), signal.SIGKILL)
+    return job, sorted(children)
+
+
+def ended(job, what):
     try:
-        out, err = job.communicate(timeout=60)
+        return job.communicate(timeout=60)
     except subprocess.TimeoutExpired:
         job.kill()
-        sys.exit("a job with a dead rank did not end")
-    if job.returncode != 4 or "died" not in err:
+        sys.exit(f"{what} did not end")
+
+
+def death(program):
+    """All others end within the deadline, and each says who has died."""
+    job, children = started(program, 4, "--learner", "mlp", "-t", "ring:4", "-n", "1000000", "-T", "10")
+    time.sleep(2)
+    os.kill(children[3], signal.SIGKILL)
+    out, err = ended(job, "a job with a dead rank")
+    if job.returncode != 4 or not all(re.search(f"rank {rank}: .*rank 3 died", err) for rank in range(3)):
         sys.exit(f"expected exit code 4 and who died, got {job.returncode}\n{out}{err}")
+
+
+def shrinking(program):
+    """Whoever dies whenever: the others say so and train on, with equal parameters (or the program says that they differ)."""
+    chance = random.Random(16)
+    for network, ranks, deaths, policy in (("mesh:2x2", 4, 1, "priority"), ("ring:5", 5, 1, "cocod"),
+                                           ("torus:3x2", 6, 2, "dear?fusion=16KiB"), ("torus:4x2", 8, 2, "wfbp")):
+        lead = 0.7
+        for _ in range(8):
+            job, children = started(program, ranks, "--learner", "mlp?hidden=40", "-t", network, "-p", policy, "-n", "200",
+                                    "--batch", "4", "--rate", "0.005", "--pace", "8ms", "-T", "10", "--json",
+                                    "--on-failure", "shrink")
+            time.sleep(lead + chance.random())
+            victims = chance.sample(range(ranks), deaths)
+            for victim in victims:
+                try:
+                    os.kill(children[victim], signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            out, err = ended(job, f"{policy} on {network} without ranks {victims}")
+            lost = json.loads(out)["lost"] if job.returncode == 0 else None
+            if lost == sorted(victims):
+                break
+            # It had not begun, or was over.
+            lead = lead / 2 if lost is not None else lead + 1.5
+        row = json.loads(out)["policies"][0] if job.returncode == 0 else {}
+        if lost != sorted(victims) or "lost (" not in err or not row["loss"][-1] < 0.7 * row["loss"][0]:
+            sys.exit(f"{policy} on {network}: expected it to go on without ranks {victims}, got {job.returncode}\n{out}{err}")
 
 
 def study(program, directory):
@@ -223,6 +262,7 @@ def main():
         plans(program, directory)
     losses(program)
     death(program)
+    shrinking(program)
 
 
 if __name__ == "__main__":

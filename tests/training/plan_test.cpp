@@ -43,6 +43,19 @@ TEST(Plan, OfAPreemptivePolicyHasALayerOnce) {
   }
 }
 
+TEST(Plan, OfAPreemptivePolicyHasLargeLayersInParts) {
+  const Plan plan = make_plan("priority?chunk=64KiB&part=1MB", kModel,
+                              Costs::symmetric({1e-5, 1e-9}), kAlgorithm);
+  std::vector<std::uint64_t> sent(kModel.layers.size(), 0);
+  for (const PlannedTransfer& transfer : plan.transfers) {
+    EXPECT_LE(transfer.bytes, 1'000'000U);
+    EXPECT_LE(transfer.begin, transfer.end);
+    sent[transfer.first] += transfer.bytes;
+  }
+  for (std::size_t l = 0; l < sent.size(); ++l) EXPECT_EQ(sent[l], kModel.layers[l].bytes());
+  EXPECT_LT(plan.transfers.size(), 16U);
+}
+
 TEST(Plan, HoldsNoServersAndNoRounds) {
   for (const char* policy : {"wfbp-ps", "cocod", "fsdp"}) {
     try {

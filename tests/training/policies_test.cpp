@@ -8,6 +8,7 @@
 
 #include "topologies/error.hpp"
 #include "training/bound.hpp"
+#include "training/pricer.hpp"
 
 namespace multitree::training {
 namespace {
@@ -35,6 +36,41 @@ TEST(Policies, ByHand) {
   EXPECT_DOUBLE_EQ(seconds("horovod?cycle=5s"), 10 + (2 + 42 * 0.5) + 6);
   // Scattering 4..7, 7..15.5, 15.5..19.5; gathering to 23.5, 32, 34; forward 23.5, 32, 34..37.
   EXPECT_DOUBLE_EQ(seconds("dear?fusion=none"), 37.5 - 0.5);
+}
+
+/// The same times at all costs as those of transfers one by one.
+TEST(Pricers, SayWhatPoliciesTake) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> some(0, 1);
+  for (int round = 0; round < 50; ++round) {
+    Model model{.name = "random", .layers = {}};
+    for (int l = 0; l < 1 + round; ++l) {
+      Layer layer{"l", some(random), some(random), {}};
+      for (int t = 0; t < l % 3; ++t) layer.tensors.push_back(1 + random() % 1000);
+      model.layers.push_back(layer);
+    }
+    for (const char* policy : {"bsp", "wfbp", "ddp", "ddp?bucket=1500&first=200", "dear",
+                               "dear?fusion=none", "dear?fusion=900"}) {
+      const Pricer pricer(policy, model);
+      for (int cost = 0; cost < 3; ++cost) {
+        const Costs costs{.all_reduce = {some(random), 0.002 * some(random)},
+                          .reduce_scatter = {some(random), 0.002 * some(random)},
+                          .all_gather = {some(random), 0.002 * some(random)},
+                          .push_pull = {},
+                          .call = some(random) / 10};
+        EXPECT_NEAR(pricer.seconds(costs), seconds(policy, model, costs), 1e-9) << policy;
+      }
+    }
+  }
+  for (const char* policy :
+       {"priority", "ddp?bucket=search", "dear?fusion=tuner", "dear?barrier=no"}) {
+    try {
+      (void)Pricer(policy, kThree);
+      ADD_FAILURE() << policy;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    }
+  }
 }
 
 // 46 bytes take 25 s as one, 15 s are computing.

@@ -89,14 +89,18 @@ def horovod(layers, alpha, beta, call, threshold=64 * MIB, cycle=1e-3):
     return layers.run_after(now)
 
 
-def mg_wfbp(layers, alpha, beta, call, small=32768):
-    """As published: all starts again after every merge."""
+def mg_wfbp(layers, alpha, beta, call, small=32768, times=1):
+    """As published: all starts again after every merge. `times`: merging takes costs to be so many times what they are."""
     tensors = layers.backwards()
     if not tensors:
         return layers.run_after(0)
     ready = [r for r, _, _ in tensors]
     size = [m for _, m, _ in tensors]
-    time = [call + alpha + beta * m for m in size]
+
+    def cost(bytes_):
+        return times * (call + alpha + beta * bytes_)
+
+    time = [cost(m) for m in size]
 
     def starts():
         begin = [ready[0]]
@@ -106,10 +110,10 @@ def mg_wfbp(layers, alpha, beta, call, small=32768):
 
     groups, begin = [], starts()
     for i in range(len(size) - 1):
-        merge = ready[i + 1] < begin[i] + time[i] and (ready[i + 1] < begin[i] or ready[i + 1] - begin[i] < call + alpha)
+        merge = ready[i + 1] < begin[i] + time[i] and (ready[i + 1] < begin[i] or ready[i + 1] - begin[i] < cost(0))
         if merge or size[i] < small:
             size[i + 1] += size[i]
-            time[i], time[i + 1] = 0, call + alpha + beta * size[i + 1]
+            time[i], time[i + 1] = 0, cost(size[i + 1])
             begin = starts()
         else:
             groups.append((ready[i], size[i]))
@@ -248,7 +252,7 @@ POLICIES = {
     "dear?fusion=8MiB&barrier=no": dear_without_barrier,
     "ddp?bucket=3MiB&first=100KB": lambda *a: ddp(*a, 3 * MIB, 100_000),
     "horovod?threshold=2MiB&cycle=5ms": lambda *a: horovod(*a, 2 * MIB, 5e-3),
-    "mg-wfbp?small=1": lambda *a: mg_wfbp(*a, 1),
+    "mg-wfbp?small=1": lambda *a: mg_wfbp(*a, 1), "mg-wfbp?costs=3": lambda *a: mg_wfbp(*a, times=3),
     "bytescheduler?partition=1MB&credit=2500KB": lambda *a: bytescheduler(*a, 1_000_000, 2_500_000),
 }
 

@@ -40,6 +40,7 @@ struct RunTrainFlags : TrainFlags {
   Teaching teaching;
   LossFlags losses;
   bool host = false, sorted = false, same_bits = false;
+  std::string on_failure = "stop";
 };
 
 /// What all ranks know before they meet.
@@ -98,6 +99,11 @@ void check_learning(const RunTrainFlags& flags, const Lesson& lesson) {
       training::has_rounds(flags.policies.substr(0, flags.policies.find(',')))) {
     throw Error(ErrorCode::InvalidArgument,
                 "--trace: expected a policy first that has plans, got " + flags.policies);
+  }
+  if (flags.losses.budget && flags.on_failure == "shrink") {
+    throw Error(ErrorCode::InvalidArgument,
+                "--on-failure shrink: expected it without --loss-budget, whose sums count on all "
+                "ranks");
   }
   if (flags.losses.budget && flags.same_bits) {
     throw Error(ErrorCode::InvalidArgument,
@@ -227,20 +233,21 @@ PlayOptions play_options(const RunTrainFlags& flags) {
           .teaching = flags.teaching,
           .paced = !flags.pace.empty(),
           .compressor = flags.compressor,
-          .losses = loss_bounds(flags.losses, deadline_of(flags))};
+          .losses = loss_bounds(flags.losses, deadline_of(flags)),
+          .shrinks = flags.on_failure == "shrink"};
 }
 
 int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bootstrap>& job) {
   const runtime::Deadline deadline = deadline_of(flags);
   flags.teaching.straggler = straggler_of(flags.losses, job->size());
+  const PlayOptions options = play_options(flags);
+  Play play(options, lesson.network.front(), lesson.data.get(), job);
   try {
     const std::vector<Plan> plans =
         lesson.plans.empty() ? plans_for_learner(flags, lesson, *job, 4 * deadline) : lesson.plans;
     std::vector<Result> outcomes;
-    const PlayOptions options = play_options(flags);
-    Play play(options, lesson.network.front(), lesson.data.get(), job);
     for (const Plan& plan : plans) outcomes.push_back(play.of(plan));
-    if (job->seat() != runtime::Seat{0}) return kOk;
+    if (play.crew().job()->seat() != runtime::Seat{0}) return kOk;
     const Topology& topology = lesson.network.front();
     std::vector<ResultRow> rows;
     for (std::size_t p = 0; p < plans.size(); ++p) {
@@ -265,11 +272,12 @@ int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bo
       return kOk;
     }
     ordered_json json = {{"network", topology.name()}, {"ranks", topology.num_ranks()}};
+    if (flags.on_failure == "shrink") json["lost"] = play.crew().survivors().lost();
     for (const ResultRow& row : rows) json["policies"].push_back(json_of(row));
     print_json(json);
     return kOk;
   } catch (const std::exception& error) {
-    job->report_failure(error.what());  // the others are not to wait for this one
+    play.crew().job()->report_failure(error.what());  // the others are not to wait for this one
     throw;
   }
 }
@@ -296,7 +304,31 @@ int run(RunTrainFlags flags) {
   const std::uint32_t ranks = lesson.network.front().num_ranks();
   if (ranks == 1) return run_rank(flags, lesson, runtime::make_bootstrap());
   const runtime::Deadline grace = deadline_of(flags) + std::chrono::seconds(5);
-  return runtime::launch_local(ranks, arguments(), {.grace = grace, .program = {}});
+  return runtime::launch_local(
+      ranks, arguments(),
+      {.grace = grace, .program = {}, .survive_deaths = flags.on_failure == "shrink"});
+}
+
+/// What only a learner is asked for.
+void add_learning_flags(CLI::App& app, RunTrainFlags& flags) {
+  app.add_option("--batch", flags.teaching.batch, "Samples of a learner, a rank and iteration")
+      ->check(number_from(1, 1 << 16))
+      ->capture_default_str();
+  app.add_option("--rate", flags.teaching.steps.rate, "Of learning")->capture_default_str();
+  app.add_option("--momentum", flags.teaching.steps.momentum, "Of its steps")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--pace", flags.pace,
+                 "What the passes of an iteration take at least: a learner's sleep until then");
+  app.add_option("--compress", flags.compressor,
+                 "How sums of a learner's gradients travel: lossless, or with error feedback "
+                 "bfloat16, half, fp8?format=e4m3, int8?form=hop, int8, sign, top-k?share=0.01, "
+                 "random-k, powersgd?rank=4");
+  add_loss_flags(app, flags.losses);
+  app.add_option("--data", flags.data,
+                 "Samples, a line each: numbers and a label, with commas; by default made up");
+  app.add_flag("--sorted", flags.sorted, "Each rank has samples of few labels");
+  app.add_option("--seed", flags.seed, "Of data and parameters")->capture_default_str();
 }
 
 }  // namespace
@@ -328,26 +360,14 @@ Command add_train_run(CLI::App& train) {
       ->capture_default_str();
   app->add_option("--np", flags->processes, "Processes, where no network says how many")
       ->check(number_from(1, 1 << 16));
-  app->add_option("--batch", flags->teaching.batch, "Samples of a learner, a rank and iteration")
-      ->check(number_from(1, 1 << 16))
-      ->capture_default_str();
-  app->add_option("--rate", flags->teaching.steps.rate, "Of learning")->capture_default_str();
-  app->add_option("--momentum", flags->teaching.steps.momentum, "Of its steps")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  app->add_option("--pace", flags->pace,
-                  "What the passes of an iteration take at least: a learner's sleep until then");
-  app->add_option("--compress", flags->compressor,
-                  "How sums of a learner's gradients travel: lossless, or with error feedback "
-                  "bfloat16, half, fp8?format=e4m3, int8?form=hop, int8, sign, top-k?share=0.01, "
-                  "random-k, powersgd?rank=4");
-  add_loss_flags(*app, flags->losses);
-  app->add_option("--data", flags->data,
-                  "Samples, a line each: numbers and a label, with commas; by default made up");
-  app->add_flag("--sorted", flags->sorted, "Each rank has samples of few labels");
-  app->add_option("--seed", flags->seed, "Of data and parameters")->capture_default_str();
+  add_learning_flags(*app, *flags);
   app->add_option("-T,--timeout", flags->timeout, "Longest wait without any progress, in seconds")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app->add_option("--on-failure", flags->on_failure,
+                  "When a rank dies: stop, or shrink: the others go on from the last iteration "
+                  "that any of them has ended")
+      ->check(one_of({"stop", "shrink"}))
       ->capture_default_str();
   app->add_option("--trace", flags->trace,
                   "Write the last iteration of the first policy beside its plan, for Perfetto");

@@ -101,8 +101,8 @@ Setting setting_of(const TrainFlags& flags, const training::Model& model) {
 void add_model_flags(CLI::App& app, TrainFlags& flags) {
   add_network_flags(app, flags.network)->required(false);
   app.add_option("-m,--model", flags.model_file,
-                 "Layer table with times, multiplications or shapes, or ASTRA-sim text ('-': "
-                 "standard input)")
+                 "Layer table with times, multiplications or shapes, ASTRA-sim text, or a rank's "
+                 "Chakra trace ('-': standard input)")
       ->required();
   app.add_option("--parameter-bytes", flags.machine.parameter_bytes, "Bytes of a gradient")
       ->check(number_from(1, 16))

@@ -89,6 +89,22 @@ void Learner::backward(std::size_t l) {
                  slopes_[l + 1], std::span(gradients_).subspan(begin, size), dx, samples_);
 }
 
+void Learner::save(std::vector<float>& state) const {
+  state.assign(parameters_.begin(), parameters_.end());
+  state.insert(state.end(), velocity_.begin(), velocity_.end());
+}
+
+void Learner::restore(std::span<const float> state) {
+  if (state.size() != 2 * parameters_.size()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected a state of {} numbers, got {}", name_,
+                            2 * parameters_.size(), state.size()));
+  }
+  std::copy_n(state.begin(), parameters_.size(), parameters_.begin());
+  std::copy_n(state.begin() + static_cast<std::ptrdiff_t>(parameters_.size()), velocity_.size(),
+              velocity_.begin());
+}
+
 void Learner::step(std::size_t l, float rate, float momentum, float scale) {
   for (std::size_t i = begins_[l]; i < begins_[l + 1]; ++i) {
     velocity_[i] = momentum * velocity_[i] + scale * gradients_[i];

@@ -82,6 +82,12 @@ class Learner {
   /// A layer's step: its gradients times `scale`, with momentum (Polyak): v = momentum v + g,
   /// p = p - rate v.
   void step(std::size_t l, float rate, float momentum, float scale);
+  /// Parameters and what their steps remember, to go on from with the same steps.
+  /// \{
+  void save(std::vector<float>& state) const;
+  /// \throws Error(InvalidArgument) unless it is of a learner like this
+  void restore(std::span<const float> state);
+  /// \}
 
  private:
   void compare();

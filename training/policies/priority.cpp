@@ -5,6 +5,9 @@
 /// Trees are free of sizes, so whatever is next follows at once on what was before: only the last
 /// bytes of a layer wait for the start of a collective, which the next bytes hide. In the limit of
 /// small chunks and no latency an iteration takes its bound (bound.hpp).
+///
+/// A network overtakes between messages only, and messages of a transfer grow with it. So large
+/// layers go in parts, which keep each other's trees busy as well.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -20,17 +23,18 @@ namespace {
 /// that the one to send is always the last that came.
 class Preemptive {
  public:
-  Preemptive(const Costs& costs, std::uint64_t chunk) : costs_(costs), chunk_(chunk) {}
+  Preemptive(const Costs& costs, std::uint64_t chunk, std::uint64_t part)
+      : costs_(costs), chunk_(chunk), part_(part) {}
 
   void arrive(const Gradient& gradient) {
     now_ = std::max(now_, gradient.ready);
     left_.push_back(gradient);
   }
-  /// Sends until `time`, but whole chunks and whole layers.
+  /// Sends until `time`, but whole chunks, or what is left of a layer.
   void send_until(double time) {
     while (!left_.empty() && now_ < time) {
       Gradient& layer = left_.back();
-      const std::uint64_t bytes = std::min(layer.bytes, whole_chunks(time - now_));
+      const std::uint64_t bytes = std::min({layer.bytes, part_, whole_chunks(time - now_)});
       Transfer transfer = transfer_of(layer);
       transfer.bytes = bytes;
       transfer.begin = now_;
@@ -54,7 +58,7 @@ class Preemptive {
   }
 
   const Costs& costs_;
-  std::uint64_t chunk_;
+  std::uint64_t chunk_, part_;
   double now_ = 0;
   std::vector<Gradient> left_;
   std::vector<Transfer> transfers_;
@@ -63,7 +67,8 @@ class Preemptive {
 }  // namespace
 
 Iteration run_priority(const Model& model, const Costs& costs, const Spec& options) {
-  Preemptive network(costs, bytes_option(options, "chunk", "1MiB"));
+  const std::uint64_t part = bytes_option(options, "part", "32MiB");
+  Preemptive network(costs, bytes_option(options, "chunk", "1MiB"), part);
   for (const Gradient& gradient : layers_of(model)) {
     network.send_until(gradient.ready);
     network.arrive(gradient);
@@ -75,6 +80,7 @@ Iteration run_priority(const Model& model, const Costs& costs, const Spec& optio
   }
   Iteration iteration = finish(model, done, network.transfers());
   iteration.order = Order::Preemptive;
+  iteration.part = part;
   return iteration;
 }
 

@@ -65,10 +65,10 @@ class RuntimeSums final : public training::Sums {
   std::optional<runtime::Request> request_;
 };
 
-void gather_grades(Bootstrap& job, const Pupil& pupil, runtime::Deadline deadline,
+void gather_grades(Bootstrap& job, std::span<const Pupil::Grade> grades, runtime::Deadline deadline,
                    Result& outcome) {
   std::vector<double> own;
-  for (const Pupil::Grade& grade : pupil.grades()) {
+  for (const Pupil::Grade& grade : grades) {
     own.insert(own.end(), {grade.loss, grade.accuracy});
   }
   const std::vector<double> sums = combined(job, own, deadline, std::plus<>());
@@ -94,35 +94,91 @@ std::uint64_t common_digest(Bootstrap& job, std::span<const float> parameters,
 }  // namespace
 
 Result Play::of(const Plan& plan) {
+  Course course{.plan = plans_++, .state = {}, .seconds = {}, .grades = {}};
+  std::unique_ptr<training::Learner> learner;
+  if (!options_.learner.empty()) {
+    learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
+  }
+  course.keep(0, learner.get());
+  while (true) {
+    try {
+      Result outcome = go_on(plan, learner.get(), course);
+      outcome.seconds = longest(course.seconds);
+      if (learner) gather_grades(job(), course.grades, options_.timeout, outcome);
+      if (learner) outcome.digest = common_digest(job(), learner->parameters(), options_.timeout);
+      outcome.own_seconds = std::move(course.seconds);
+      return outcome;
+    } catch (const Error& error) {
+      if (recover(error, course)) continue;
+    }
+    // The others have been through with it, and so has this rank but for what they told each other.
+    Result outcome;
+    outcome.seconds = course.seconds;
+    outcome.grades = course.grades;
+    if (learner) {
+      const auto parameters = learner->parameters();
+      outcome.digest = digest(kDigestStart, parameters.data(), parameters.size_bytes());
+    }
+    return outcome;
+  }
+}
+
+/// The next rank may be lost while the crew gets over the last one. False: the others have ended
+/// the plan. \throws Error if going on is not wanted, or of no use
+bool Play::recover(Error error, Course& course) {
+  while (true) {
+    crew_.go_on_after(error, options_.timeout);
+    try {
+      const bool same = course.agree(job(), options_.timeout);
+      if (job().seat() == runtime::Seat{0}) fmt::print(stderr, "{}", crew_.words());
+      return same;
+    } catch (const Error& next) {
+      error = next;
+    }
+  }
+}
+
+/// From where `course` is.
+Result Play::go_on(const Plan& plan, training::Learner* learner, Course& course) {
   runtime::CommunicatorOptions wanted;
   wanted.timeout = options_.timeout;
   wanted.host_path = options_.host ? runtime::HostPath::Required : runtime::HostPath::Off;
   std::vector<SizedSchedules> schedules;
   if (!options_.host) schedules = schedules_of(plan);
   sums_ = options_.same_bits && !schedules.empty() ? sums_of(plan) : nullptr;
-  runtime::Communicator communicator(job_, runtime::PlansBySize(std::move(schedules)), wanted);
+  runtime::Communicator communicator(crew_.job(), runtime::PlansBySize(std::move(schedules)),
+                                     wanted);
   const auto rank = index(communicator.rank());
-  if (options_.learner.empty()) {
+  if (learner == nullptr) {
     const auto worker = emulated_worker(plan.model, rank, communicator.size());
-    return play(plan, communicator, *worker);
+    return play(plan, communicator, *worker, nullptr, course);
   }
-  const auto learner = training::make_learner(options_.learner, data_->shape(), options_.seed);
+  learner->restore(course.state);
   Pupil pupil(*learner, *data_, options_.teaching, options_.paced ? &plan.model : nullptr, rank,
-              communicator.size());
-  Result outcome = training::has_rounds(plan.policy)
-                       ? play_rounds(plan, communicator, *learner, pupil)
-                       : play(plan, communicator, pupil);
-  gather_grades(*job_, pupil, options_.timeout, outcome);
-  outcome.digest = common_digest(*job_, learner->parameters(), options_.timeout);
-  return outcome;
+              communicator.size(), course.grades);
+  return training::has_rounds(plan.policy)
+             ? play_rounds(plan, communicator, *learner, pupil, course)
+             : play(plan, communicator, pupil, learner, course);
+}
+
+/// With the algorithm that runs it: what does not serve a network that has lost ranks is replaced.
+Plan Play::named(const Plan& plan) const {
+  Plan named = plan;
+  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
+  if (crew_.network().is_whole()) return named;
+  try {
+    static_cast<void>(training::PlanSchedules(named, network(), kMessageOverhead).all());
+  } catch (const Error&) {
+    named.algorithm = "multitree";
+  }
+  return named;
 }
 
 std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
-  Plan named = plan;
-  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
-  if (job_->size() == 1) return {};
+  if (job().size() == 1) return {};
+  Plan named = this->named(plan);
   if (options_.same_bits) named.order = training::Order::Preemptive;  // one schedule for all sizes
-  return training::PlanSchedules(named, network_, kMessageOverhead).all();
+  return training::PlanSchedules(named, network(), kMessageOverhead).all();
 }
 
 std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) const {
@@ -130,18 +186,18 @@ std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) c
   std::vector<std::size_t> tensors;
   for (const Stretch& stretch : stretches_of(plan)) tensors.push_back(stretch.count);
   const Schedule schedule =
-      make_schedule(options_.algorithm.empty() ? plan.algorithm : options_.algorithm, network_,
+      make_schedule(options_.algorithm.empty() ? plan.algorithm : options_.algorithm, network(),
                     Collective::AllReduce);
-  return std::make_unique<runtime::CountedAllReduce>(job_, schedule, tensors, *options_.losses);
+  return std::make_unique<runtime::CountedAllReduce>(crew_.job(), schedule, tensors,
+                                                     *options_.losses);
 }
 
 /// By what gradients are summed up. \throws Error(Unsupported) unless other plans that the
 /// algorithm serves, with or without scattering, sum them up alike.
 std::unique_ptr<const Schedule> Play::sums_of(const Plan& plan) const {
-  Plan named = plan;
-  if (!options_.algorithm.empty()) named.algorithm = options_.algorithm;
+  Plan named = this->named(plan);
   named.order = training::Order::Preemptive;
-  training::PlanSchedules schedules(named, network_, kMessageOverhead);
+  training::PlanSchedules schedules(named, network(), kMessageOverhead);
   const Schedule& whole = schedules.of(Collective::AllReduce, 0);
   if (plan.transfers.front().collective == Collective::AllReduce) {
     return std::make_unique<const Schedule>(whole);
@@ -156,9 +212,10 @@ std::unique_ptr<const Schedule> Play::sums_of(const Plan& plan) const {
   return std::make_unique<const Schedule>(scatter);
 }
 
-Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker) {
+Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker& worker,
+                  const training::Learner* learner, Course& course) {
   Result outcome;
-  std::vector<double> own;
+  course.untimed = options_.warmup;
   const auto counted = counted_for(plan);
   {
     // Longer than a transfer may be silent: what it says names the peer.
@@ -171,21 +228,20 @@ Result Play::play(const Plan& plan, runtime::Communicator& communicator, Worker&
     }
     communicator.barrier();
     player.begin();
-    for (std::uint32_t i = 0; i < options_.warmup + options_.iterations; ++i) {
+    for (std::uint32_t i = course.done; i < options_.warmup + options_.iterations; ++i) {
       outcome.last = player.iterate();
-      if (i >= options_.warmup) own.push_back(outcome.last.seconds);
+      if (i >= options_.warmup) course.seconds.push_back(outcome.last.seconds);
+      course.keep(i + 1, options_.shrinks ? learner : nullptr);
     }
     outcome.losses = player.losses();
   }
   if (counted) counted->finish();
-  outcome.seconds = longest(own);
-  outcome.own_seconds = std::move(own);
   return outcome;
 }
 
 /// Rounds that are timed have all the iterations that were asked for, and maybe some more.
 Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
-                         training::Learner& learner, Pupil& pupil) {
+                         training::Learner& learner, Pupil& pupil, Course& course) {
   using Clock = std::chrono::steady_clock;
   RuntimeSums sums(communicator);
   const auto rounds = training::make_rounds(plan.policy, learner, options_.teaching.steps, sums);
@@ -193,11 +249,12 @@ Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
   const auto rounds_for = [&](std::uint32_t iterations) {
     return (iterations + every - 1) / every;
   };
-  const std::uint32_t untimed = rounds_for(options_.warmup);
-  std::vector<double> own;
+  const std::uint32_t untimed = course.untimed = rounds_for(options_.warmup);
+  course.passes = every;
   communicator.barrier();
   for (std::size_t l = 0; l < learner.layers(); ++l) pupil.forward(l, false);
-  for (std::uint32_t round = 0; round < untimed + rounds_for(options_.iterations); ++round) {
+  const std::uint32_t all = untimed + rounds_for(options_.iterations);
+  for (std::uint32_t round = course.done; round < all; ++round) {
     const auto begin = Clock::now();
     for (std::uint32_t i = 0; i < every; ++i) {
       for (std::size_t l = learner.layers(); l-- > 0;) pupil.backward(l);
@@ -207,16 +264,15 @@ Result Play::play_rounds(const Plan& plan, runtime::Communicator& communicator,
       for (std::size_t l = 0; l < learner.layers(); ++l) pupil.forward(l, false);
     }
     const std::chrono::duration<double> took = Clock::now() - begin;
-    if (round >= untimed) own.push_back(took.count() / every);
+    if (round >= untimed) course.seconds.push_back(took.count() / every);
+    course.keep(round + 1, options_.shrinks ? &learner : nullptr);
   }
   rounds->finish();
-  Result outcome;
-  outcome.seconds = longest(own);
-  return outcome;
+  return {};
 }
 
 std::vector<double> Play::longest(const std::vector<double>& own) {
-  return combined(*job_, own, options_.timeout, [](double a, double b) { return std::max(a, b); });
+  return combined(job(), own, options_.timeout, [](double a, double b) { return std::max(a, b); });
 }
 
 }  // namespace multitree::tools

@@ -11,6 +11,8 @@
 
 #include "runtime/communicator.hpp"
 #include "runtime/counted/counted_sums.hpp"
+#include "tools/run/crew.hpp"
+#include "tools/train/run/course.hpp"
 #include "tools/train/run/report.hpp"
 #include "tools/train/run/worker.hpp"
 #include "topologies/topology.hpp"
@@ -35,6 +37,7 @@ struct PlayOptions {
   std::string compressor;  ///< of sums; empty: none. Only plans of all-reduces, but for kLossless
   /// Sums go on without late ranks; only plans of all-reduces.
   std::optional<runtime::LossBounds> losses;
+  bool shrinks = false;  ///< goes on without ranks that are lost
 };
 
 /// Collective in all that it does.
@@ -43,27 +46,39 @@ class Play {
   /// All outlive this. \param data of a learner; else null
   Play(const PlayOptions& options, const Topology& network, const training::DataSet* data,
        std::shared_ptr<runtime::Bootstrap> job)
-      : options_(options), network_(network), data_(data), job_(std::move(job)) {}
+      : options_(options),
+        data_(data),
+        crew_(std::move(job), network, {.shrink = options.shrinks}) {}
 
+  /// Of the next plan. With options.shrinks those who are left after a loss go on from the last
+  /// iteration that any of them has ended, with its parameters, and say so on stderr.
   /// \throws what transfers and passes throw, Error(Transport) if parameters differ
   Result of(const training::Plan& plan);
+  /// Who is left.
+  [[nodiscard]] const Crew& crew() const { return crew_; }
 
  private:
+  [[nodiscard]] runtime::Bootstrap& job() const { return *crew_.job(); }
+  [[nodiscard]] const Topology& network() const { return crew_.network().network(); }
+  [[nodiscard]] training::Plan named(const training::Plan& plan) const;
+  Result go_on(const training::Plan& plan, training::Learner* learner, Course& course);
+  bool recover(Error error, Course& course);
   [[nodiscard]] std::vector<SizedSchedules> schedules_of(const training::Plan& plan) const;
   [[nodiscard]] std::unique_ptr<const Schedule> sums_of(const training::Plan& plan) const;
-  Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker);
+  Result play(const training::Plan& plan, runtime::Communicator& communicator, Worker& worker,
+              const training::Learner* learner, Course& course);
   /// Null without a budget.
   [[nodiscard]] std::unique_ptr<runtime::CountedAllReduce> counted_for(
       const training::Plan& plan) const;
   Result play_rounds(const training::Plan& plan, runtime::Communicator& communicator,
-                     training::Learner& learner, Pupil& pupil);
+                     training::Learner& learner, Pupil& pupil, Course& course);
   /// By iteration: the longest of any rank.
   std::vector<double> longest(const std::vector<double>& own);
 
   const PlayOptions& options_;
-  const Topology& network_;
   const training::DataSet* data_;
-  std::shared_ptr<runtime::Bootstrap> job_;
+  Crew crew_;
+  std::uint32_t plans_ = 0;               ///< so far
   std::unique_ptr<const Schedule> sums_;  ///< that says the tree of each gradient; or null
 };
 

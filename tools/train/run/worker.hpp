@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "training/learners/learner.hpp"
 #include "training/learners/rounds.hpp"
@@ -70,27 +71,27 @@ struct Teaching {
 /// A learner and the data of its rank; remembers the loss of every forward pass.
 class Pupil final : public Worker {
  public:
+  struct Grade {
+    double loss = 0, accuracy = 0;
+  };
   /// All outlive this. \param paced null, or a model that says how long passes are to last if they
-  /// would be over sooner
+  /// would be over sooner \param grades of the forward passes before; takes those that follow
   Pupil(training::Learner& learner, const training::DataSet& data, const Teaching& teaching,
-        const training::Model* paced, std::uint32_t rank, std::uint32_t ranks)
+        const training::Model* paced, std::uint32_t rank, std::uint32_t ranks,
+        std::vector<Grade>& grades)
       : learner_(learner),
         data_(data),
         teaching_(teaching),
         paced_(paced),
         rank_(rank),
-        ranks_(ranks) {}
+        ranks_(ranks),
+        grades_(grades) {}
 
   std::span<float> gradients() override { return learner_.gradients(); }
   void backward(std::size_t layer) override;
   void forward(std::size_t layer, bool sums) override;
   void skip(std::size_t layer) override;
   void waited() override { pace_.restart(); }
-
-  struct Grade {
-    double loss = 0, accuracy = 0;
-  };
-  [[nodiscard]] std::span<const Grade> grades() const { return grades_; }
 
  private:
   training::Learner& learner_;
@@ -99,7 +100,7 @@ class Pupil final : public Worker {
   const training::Model* paced_;
   std::uint32_t rank_, ranks_;
   Pace pace_;
-  std::vector<Grade> grades_;
+  std::vector<Grade>& grades_;
 };
 
 /// A learner as policies see it, with layers that take no time.
