@@ -22,14 +22,15 @@ struct Affine {
 /// (Horovod's ranks agree on what is ready), while the network is idle.
 struct Costs {
   Affine all_reduce, reduce_scatter, all_gather;
-  Affine push_pull;  ///< through parameter servers at all ranks: gradients there, sums back
-  double call = 0;   ///< seconds
+  Affine push_pull;       ///< through parameter servers at all ranks: gradients there, sums back
+  double call = 0;        ///< seconds
+  bool switched = false;  ///< messages of collectives under way at once meet at ports of switches
 
   /// Where scattering and gathering each take half of an all-reduce, as with rings and wherever all
   /// trees are used both ways.
   static Costs symmetric(Affine all_reduce, double call = 0) {
     const Affine half{all_reduce.start / 2, all_reduce.per_byte / 2};
-    return {all_reduce, half, half, all_reduce, call};
+    return {all_reduce, half, half, all_reduce, call, false};
   }
 };
 

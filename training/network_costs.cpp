@@ -67,8 +67,10 @@ Costs network_costs(const Topology& topology, std::string_view algorithm, nic::M
                     double call) {
   return {cost_of(topology, algorithm, Collective::AllReduce, model),
           cost_of(topology, algorithm, Collective::ReduceScatter, model),
-          cost_of(topology, algorithm, Collective::AllGather, model), push_pull_cost(topology),
-          call};
+          cost_of(topology, algorithm, Collective::AllGather, model),
+          push_pull_cost(topology),
+          call,
+          topology.has_switches()};
 }
 
 }  // namespace multitree::training

@@ -68,11 +68,12 @@ constexpr std::array kPolicies{
            "every=500: iterations; fragments=1: parts of the model, of which others are averaged "
            "beside the iterations",
            run_diloco},
-    Policy{"priority", "front layers first, preempted at chunks, all on one packing of trees",
-           "ours",
-           "chunk=1MiB: sent at least before another layer is; part=32MiB: most bytes of a "
-           "transfer",
-           run_priority},
+    Policy{
+        "priority", "front layers first, preempted at chunks, all on one packing of trees", "ours",
+        "order=preemptive, serial, or either, the default where there are switches: serial unless "
+        "its starts cost over 1 %; chunk=1MiB (serial: search): sent at least before another "
+        "layer is; part=32MiB: most bytes of a preemptive transfer",
+        run_priority},
 };
 
 }  // namespace

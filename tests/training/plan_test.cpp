@@ -91,6 +91,20 @@ TEST(SimulatedPlan, TakesWhatIsExpected) {
   }
 }
 
+/// At ports of switches collectives under way at once hold each other up: alone they do not.
+TEST(SimulatedPlan, OfPrioritiesIsNearTheBoundOnSwitches) {
+  const Topology fat_tree = make_topology("fattree:4x4");
+  Model model = kModel;
+  for (Layer& layer : model.layers) {
+    for (std::uint64_t& bytes : layer.tensors) bytes *= 16;
+  }
+  const Costs costs = network_costs(fat_tree, kAlgorithm, nic::Model::Message);
+  const double bound = certify_iteration(model, fat_tree).bound.seconds;
+  const Plan plan = make_plan("priority", model, costs, kAlgorithm);
+  EXPECT_EQ(plan.order, Order::Serial);
+  EXPECT_LE(simulate_plan(plan, fat_tree, nic::Model::Message).seconds, 1.03 * bound);
+}
+
 TEST(SimulatedPlan, OfTheFlitModelAgrees) {
   Model small = kModel;
   for (Layer& layer : small.layers) {

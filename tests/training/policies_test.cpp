@@ -38,6 +38,33 @@ TEST(Policies, ByHand) {
   EXPECT_DOUBLE_EQ(seconds("dear?fusion=none"), 37.5 - 0.5);
 }
 
+// {last} 4..8, then 2 s and half a second a byte for each chunk.
+TEST(Policies, PriorityInTurnByHand) {
+  // {middle} 8..25, {front} 25..33; forward of front 33, middle 34, last 36..39.
+  EXPECT_DOUBLE_EQ(seconds("priority?order=serial&chunk=30"), 33 + 6);
+  // {20 of middle} 8..20, {front} 20..28, {10 of middle} 28..35; forward 28, 35, 37..40.
+  const Iteration parts = simulate("priority?order=serial&chunk=20", kThree, kCosts);
+  EXPECT_DOUBLE_EQ(parts.seconds, 40);
+  EXPECT_EQ(parts.transfers.size(), 4U);
+  EXPECT_EQ(parts.order, Order::Serial);
+  // Neighbours that are there go together: at 9 the front and the middle, as the last is not over.
+  const Iteration fused =
+      simulate("priority?order=serial&chunk=64", kThree, Costs::symmetric({4, 0.5}));
+  EXPECT_EQ(fused.transfers.size(), 2U);
+  EXPECT_DOUBLE_EQ(fused.seconds, 10 + (4 + 21) + 6);
+  EXPECT_DOUBLE_EQ(seconds("priority?order=serial"), 39);  // the best of all chunks: one of all
+}
+
+TEST(Policies, PriorityTakesTurnsWhereSwitchesAreAndStartsAreCheap) {
+  Costs costs = Costs::symmetric({1e-3, 0.5});
+  EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
+  costs.switched = true;
+  EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Serial);
+  costs = Costs::symmetric({20, 0.5});
+  costs.switched = true;
+  EXPECT_EQ(simulate("priority", kThree, costs).order, Order::Preemptive);
+}
+
 /// The same times at all costs as those of transfers one by one.
 TEST(Pricers, SayWhatPoliciesTake) {
   std::mt19937 random(7);
@@ -210,6 +237,7 @@ TEST(Policies, OptionsAreChecked) {
       {"dear?barrier=maybe", "barrier: expected yes or no, got 'maybe'"},
       {"dear?fusion=some", "fusion: expected a size"},
       {"priority?chunk=-1", "chunk: expected a size"},
+      {"priority?order=fifo", "order: expected preemptive, serial or either, got 'fifo'"},
       {"cocod?every=0", "every: expected a whole number from 1 on, got '0'"},
       {"fsdp?unit=some", "unit: expected a size"},
   };
