@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How long ranks take to meet: threads of this process that join, all-reduce 64 KiB without
-/// messages, check the sum and leave.
+/// messages, check the sum and leave. With --tcp what they do before: they come to a coordinator,
+/// each over a connection of its own, as processes do, and tell each other what messages need.
 ///
-/// usage: bench_starting [RANKS...]
+/// usage: bench_starting [--tcp] [RANKS...]
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -11,14 +12,18 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/communicator.hpp"
+#include "runtime/job/tcp_internal.hpp"
 
 namespace {
 
@@ -118,17 +123,88 @@ void measure(std::uint32_t ranks) {
   }
 }
 
+/// What joining over TCP is made of, in turn; the address is as long as one of UCX.
+struct Part {
+  const char* name;
+  std::function<void(Bootstrap&)> work;
+};
+const std::vector<Part>& parts_of_joining() {
+  static const std::string address(400, 'a');
+  static const std::vector<Part> parts{
+      {"barrier", [](Bootstrap& job) { job.barrier(kDeadline); }},
+      {"book",
+       [](Bootstrap& job) {
+         const std::uint32_t size = job.size(), self = index(job.seat());
+         std::vector<Seat> neighbours;
+         for (const std::uint32_t step : {1U, size - 1, size / 2, size / 2 + 1}) {
+           neighbours.push_back(Seat{(self + step) % size});
+         }
+         job.open_book(address, neighbours, kDeadline);
+       }},
+      {"gather", [](Bootstrap& job) {
+         job.all_gather(address + std::to_string(index(job.seat())), kDeadline);
+       }}};
+  return parts;
+}
+
+/// Ranks that do each part together: seconds of the clock and of processors for each.
+void measure_tcp(std::uint32_t ranks) {
+  Coordinator coordinator(listen_at(0, kLoopback), ranks, "bench");
+  const auto& parts = parts_of_joining();
+  std::vector<std::pair<double, double>> at(parts.size() + 1);
+  const double processor = processor_seconds(), memory = resident_mebibytes();
+  const Clock::time_point begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      TcpOptions options;
+      options.seat = Seat{rank};
+      options.size = ranks;
+      options.addresses = {{kLoopback, coordinator.port()}};
+      options.token = "bench";
+      options.deadline = kDeadline;
+      const auto job = join_over_tcp(std::move(options));
+      const auto note = [&](std::size_t part) {
+        job->barrier(kDeadline);
+        if (rank == 0) at[part] = {seconds_since(begin), processor_seconds() - processor};
+      };
+      note(0);
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        parts[part].work(*job);
+        note(part + 1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::string line = fmt::format("{:>6} {:>8.3f}/{:<8.3f}", ranks, at[0].first, at[0].second);
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    line += fmt::format(" {:>8.3f}/{:<8.3f}", at[part + 1].first - at[part].first,
+                        at[part + 1].second - at[part].second);
+  }
+  fmt::print("{} {:>8.3f}/{:<8.3f} {:>8.1f}\n", line, seconds_since(begin),
+             processor_seconds() - processor, resident_mebibytes() - memory);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  fmt::print("# ranks as threads: join, all-reduce of 64 KiB without messages, leave; seconds\n");
-  fmt::print("{:>6} {:>8} {:>9} {:>8} {:>10} {:>12} {:>6}\n", "ranks", "joined", "reduced", "left",
-             "processor", "MiB a rank", "wrong");
+  const bool tcp = argc > 1 && std::strcmp(argv[1], "--tcp") == 0;
   std::vector<std::uint32_t> counts;
-  for (int i = 1; i < argc; ++i) counts.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
+  for (int i = tcp ? 2 : 1; i < argc; ++i) {
+    counts.push_back(static_cast<std::uint32_t>(std::stoul(argv[i])));
+  }
   if (counts.empty()) counts = {16, 64, 256, 1024, 4096};
+  if (tcp) {
+    fmt::print("# ranks as threads, over TCP; seconds and those of processors, MiB at the end\n");
+    fmt::print("{:>6} {:>17} {:>17} {:>17} {:>17} {:>17} {:>8}\n", "ranks", "join", "barrier",
+               "book", "gather", "all", "MiB");
+  } else {
+    fmt::print("# ranks as threads: join, all-reduce of 64 KiB without messages, leave; seconds\n");
+    fmt::print("{:>6} {:>8} {:>9} {:>8} {:>10} {:>12} {:>6}\n", "ranks", "joined", "reduced",
+               "left", "processor", "MiB a rank", "wrong");
+  }
   for (const std::uint32_t ranks : counts) {
-    measure(ranks);
+    tcp ? measure_tcp(ranks) : measure(ranks);
     std::fflush(stdout);
   }
   return 0;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "runtime/job/log_internal.hpp"
+#include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 
 namespace multitree::runtime {
@@ -43,39 +44,51 @@ void Assembly::stand_by(const Standing& standing, const std::vector<Door>& doors
 
 void Assembly::serve() {
   if (leaves_by_) return serve_goodbye();
-  for (Guest& guest : guests_) {
-    if (guest.channel.open()) serve(guest);
-    if (!guest.channel.open()) continue;
-    const bool late = !guest.origin && Clock::now() - guest.since > kIntroduction;
-    const bool refused = guest.leaving && guest.channel.flushed() && !guest.origin;
-    if (late || refused) guest.channel.close();
-  }
+  for (Guest& guest : guests_) serve(guest);
   drop_closed();
   try_shrink();
 }
 
+void Assembly::serve(const Trunk& trunk, JobNumber job) {
+  const auto at = by_line_.find({&trunk, job});
+  if (at == by_line_.end()) return;
+  if (leaves_by_) return serve_goodbye();
+  serve(*at->second);
+  if (somebody_closed_ || !at->second->channel.open()) drop_closed();
+  try_shrink();
+}
+
+void Assembly::serve(Guest& guest) {
+  if (guest.channel.open()) hear(guest);
+  if (!guest.channel.open()) return;
+  const bool late = !guest.origin && Clock::now() - guest.since > kIntroduction;
+  const bool refused = guest.leaving && guest.channel.flushed() && !guest.origin;
+  if (late || refused) guest.channel.close();
+}
+
 void Assembly::drop_closed() {
+  somebody_closed_ = false;
+  std::erase_if(by_line_, [](const auto& entry) { return !entry.second->channel.open(); });
   guests_.remove_if([](const Guest& guest) { return !guest.channel.open(); });
 }
 
 int Assembly::patience() const {
   if (leaves_by_) return 5;
-  const bool strangers = std::ranges::any_of(guests_, [](const Guest& g) { return !g.origin; });
-  int wait = strangers ? 500 : -1;
-  if (shrink_by_) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
-    const int due = static_cast<int>(
-        std::clamp<std::int64_t>(left.count(), 0, doors_.empty() ? 500 : knock_interval_.count()));
-    wait = wait < 0 ? due : std::min(wait, due);
-  }
-  return wait;
+  if (!shrink_by_) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
+  return static_cast<int>(
+      std::clamp<std::int64_t>(left.count(), 0, doors_.empty() ? 500 : knock_interval_.count()));
+}
+
+bool Assembly::has_strangers() const {
+  return std::ranges::any_of(guests_, [](const Guest& guest) { return !guest.origin; });
 }
 
 void Assembly::leave() {
   if (leaves_by_) return;
   // The host may leave because it has failed: the others are to hear why.
   for (Guest& guest : guests_) {
-    if (guest.channel.open()) serve(guest);
+    if (guest.channel.open()) hear(guest);
   }
   drop_closed();
   for (Guest& guest : guests_) guest.channel.send(FrameType::Bye, {});
@@ -102,7 +115,7 @@ bool Assembly::over() const {
       states_, [](State state) { return state == State::Left || state == State::Dead; });
 }
 
-void Assembly::serve(Guest& guest) {
+void Assembly::hear(Guest& guest) {
   const Channel::Status status = guest.channel.fill();
   if (status != Channel::Status::Garbage) {
     while (const auto frame = guest.channel.next()) handle(guest, *frame);
@@ -122,6 +135,7 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
   switch (frame.type) {
     case FrameType::Gather:
       guest.blob = frame.payload;
+      ++gathers_;
       return try_gather();
     case FrameType::WhoIsMissing:
       return guest.channel.send(FrameType::Missing, missing());
@@ -131,6 +145,7 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
           seat_of(*guest.origin));
     case FrameType::Bye:
       state_of(*guest.origin) = State::Left;
+      somebody_left_ = true;
       guest.leaving = true;
       return try_gather();
     case FrameType::Shrink:
@@ -174,6 +189,7 @@ void Assembly::refuse(Guest& guest, const std::string& why, FrameType how) {
 }
 
 void Assembly::try_gather() {
+  if (gathers_ == 0 || (gathers_ < members_.size() && !somebody_left_)) return;
   std::vector<const std::string*> blobs(members_.size());
   std::size_t waiting = 0;
   for (const Guest& guest : guests_) {
@@ -195,12 +211,14 @@ void Assembly::try_gather() {
     return;
   }
   if (waiting < members_.size()) return;
-  Writer all;
-  for (const std::string* blob : blobs) all.text(*blob);
+  gathers_ = 0;
+  const std::string all = pack_runs(blobs);
+  Packed answer;
   for (Guest& guest : guests_) {
     if (!guest.blob) continue;
     guest.blob.reset();
-    guest.channel.send(FrameType::Gathered, all.bytes());
+    if (answer == nullptr) answer = guest.channel.packed(FrameType::Gathered, all);
+    guest.channel.send(answer);
   }
 }
 

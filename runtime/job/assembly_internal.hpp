@@ -5,9 +5,11 @@
 
 #include <chrono>
 #include <list>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/job/coordinator_internal.hpp"
@@ -49,7 +51,11 @@ class Assembly {
         states_(ranks),
         members_(all_members(ranks)) {}
 
-  void add(JobLine line) { guests_.push_back({.channel = std::move(line)}); }
+  void add(JobLine line) {
+    const By by{line.trunk().get(), line.job()};
+    guests_.push_back({.channel = std::move(line)});
+    by_line_[by] = &guests_.back();
+  }
   /// One whose first words have been read.
   void add(JobLine line, const Frame& first) {
     add(std::move(line));
@@ -58,10 +64,13 @@ class Assembly {
   void died(Origin rank, const std::string& how);
   void stand_by(const Standing& standing, const std::vector<Door>& doors);
   void retire() { retired_ = true; }
-  /// A round for all that guests have said.
+  /// A round for what one line has brought, and one for all, which also ends those that are late.
+  void serve(const Trunk& trunk, JobNumber job);
   void serve();
-  /// Milliseconds until something is due without anybody saying anything; -1: nothing is.
+  /// Milliseconds until serve() is due without anybody saying anything; -1: it is not.
   [[nodiscard]] int patience() const;
+  /// Whether there are lines of which it is not known who they are: then it is due now and then.
+  [[nodiscard]] bool has_strangers() const;
   /// Says goodbye, after what guests have said; serve() then waits a moment for theirs, as closing
   /// at once could reset connections with replies still on the way.
   void leave();
@@ -70,11 +79,13 @@ class Assembly {
 
  private:
   using Clock = std::chrono::steady_clock;
+  using By = std::pair<const Trunk*, JobNumber>;
   enum class State : std::uint8_t { Empty, Present, Left, Dead };
   /// What is to become of the wish to shrink.
   enum class Verdict : std::uint8_t { Wait, GoOn, Stop };
 
   void serve(Guest& guest);
+  void hear(Guest& guest);
   void serve_goodbye();
   void handle(Guest& guest, const Frame& frame);
   void admit(Guest& guest, const Frame& frame);
@@ -112,6 +123,10 @@ class Assembly {
   std::uint32_t epoch_ = 0;  ///< how often the job was shrunk
   std::vector<Door> doors_;  ///< by origin; none where there is one place to meet only
   std::list<Guest> guests_;
+  std::map<By, Guest*> by_line_;
+  bool somebody_closed_ = false;  ///< of the others, while one was heard
+  std::size_t gathers_ = 0;       ///< frames since the last gathering: no more can be waiting
+  bool somebody_left_ = false;    ///< of the members
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   Clock::time_point next_knock_;
   std::chrono::milliseconds knock_interval_{};

@@ -85,8 +85,10 @@ void Assembly::readmit(Guest& guest, const Frame& frame) {
   if (!is_member(standing->self)) {
     return refuse(guest, fmt::format("the job has gone on without this rank, {}", standing->self));
   }
-  for (Guest& before : guests_) {
-    if (before.origin == standing->self) before.channel.close();  // what it came by before
+  for (Guest& before : guests_) {  // what it came by before
+    if (before.origin != standing->self) continue;
+    before.channel.close();
+    somebody_closed_ = true;
   }
   state_of(standing->self) = State::Present;
   guest.origin = standing->self;
@@ -207,6 +209,8 @@ void Assembly::go_on_with(Members survivors) {
   }
   for (Guest& guest : guests_) guest.members.clear();
   members_ = std::move(survivors);
+  gathers_ = 0;
+  somebody_left_ = false;
   in_charge_ = true;
   failure_.clear();
   end_shrinking();

@@ -50,6 +50,21 @@ class Gathered {
       std::make_shared<const std::vector<std::string>>();
 };
 
+/// What every rank has written about itself, for those that need it: an entry is fetched when it is
+/// first asked for, so that nobody holds what all have written. Of one thread, which may be another
+/// than that of the bootstrap.
+class AddressBook {
+ public:
+  AddressBook() = default;
+  virtual ~AddressBook() = default;
+  AddressBook(const AddressBook&) = delete;
+  AddressBook& operator=(const AddressBook&) = delete;
+
+  /// Not collective: what the rank at this seat has written. \throws Error(Transport) if it cannot
+  /// be had any more, as after a death, Error(Timeout).
+  virtual const std::string& of(Seat seat) = 0;
+};
+
 class Bootstrap;
 struct BootstrapOptions;
 
@@ -83,6 +98,10 @@ class Bootstrap {
   /// Error(Transport) naming a rank that died.
   virtual Gathered all_gather(const std::string& blob, Deadline deadline) = 0;
   void barrier(Deadline deadline) { all_gather({}, deadline); }
+  /// Collective, and waits for all: everybody writes `entry`. Those of `wanted` are there at once,
+  /// others when asked for. \throws as all_gather()
+  virtual std::unique_ptr<AddressBook> open_book(const std::string& entry,
+                                                 std::span<const Seat> wanted, Deadline deadline);
   /// Not collective, never blocks: what is known of a failure elsewhere in the job, in words that
   /// name the rank ("rank 3 died"); empty while all is well.
   virtual std::optional<std::string> failure() = 0;

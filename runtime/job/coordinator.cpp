@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// The coordinator's event loop.
-#include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 
 #include "runtime/job/coordinator_server_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
@@ -17,15 +18,19 @@ constexpr std::size_t kStrangerBytes = std::size_t{1} << 20;
 /// How long a connection may take to begin something.
 constexpr std::chrono::seconds kBeginning{10};
 constexpr std::size_t kMaxStrangers = 256;
-constexpr std::uint32_t kMostRanks = 1U << 20;
+/// Between two looks at those who have to say who they are.
+constexpr std::chrono::milliseconds kSweep{500};
 
 }  // namespace
 
 Coordinator::Server::Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
     : listener_(std::move(listener)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       token_(std::move(token)) {
   assembly(kFirstJob, ranks, in_charge);
+  watch(wake_.fd(), EPOLLIN);
+  watch(listener_.fd(), EPOLLIN);
   thread_ = std::thread([this] { run(); });
 }
 
@@ -66,32 +71,41 @@ void Coordinator::Server::open_part(JobNumber job, std::uint32_t ranks, bool in_
   order([this, job, ranks, in_charge] { assembly(job, ranks, in_charge); });
 }
 
+void Coordinator::Server::watch(int fd, std::uint32_t events) const {
+  epoll_event event{};
+  event.events = events;
+  event.data.fd = fd;
+  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, fd, &event);
+}
+
 void Coordinator::Server::run() {
-  while (wait()) {
-    accept_all();
-    for (Caller& caller : callers_) receive(caller);
-    serve_all();
-    callers_.remove_if([this](const Caller& caller) { return is_over(caller); });
+  while (true) {
+    const int due = patience();
+    const Ready ready = wait(due);
+    if (ready.orders && !take_orders()) break;
+    if (ready.listener) accept_all();
+    for (const int caller : ready.callers) receive(callers_.at(caller));
+    for (const int caller : ready.callers) remove_if_over(caller);
+    const bool late = due >= 0 && Clock::now() - swept_ >= std::chrono::milliseconds(due);
+    if (ready.orders || late) sweep();
   }
   say_goodbye();
 }
 
-void Coordinator::Server::serve_all() {
-  for (auto& [job, assembly] : assemblies_) assembly.serve();
-  std::erase_if(assemblies_,
-                [](const auto& entry) { return entry.first != kFirstJob && entry.second.over(); });
-}
-
-/// False when it is time to stop.
-bool Coordinator::Server::wait() {
-  std::vector<pollfd> events{{wake_.fd(), POLLIN, 0}, {listener_.fd(), POLLIN, 0}};
-  for (const Caller& caller : callers_) {
-    const bool output = !caller.trunk->flushed();
-    events.push_back(
-        {caller.trunk->fd(), static_cast<short>(output ? POLLIN | POLLOUT : POLLIN), 0});
+/// Callers are told of by edges: each is asked for all that it has said, and given all that it
+/// takes.
+Coordinator::Server::Ready Coordinator::Server::wait(int milliseconds) {
+  std::array<epoll_event, 256> events;
+  const int count =
+      ::epoll_wait(epoll_.fd(), events.data(), static_cast<int>(events.size()), milliseconds);
+  Ready ready;
+  for (int i = 0; i < count; ++i) {
+    const int fd = events[static_cast<std::size_t>(i)].data.fd;
+    ready.orders = ready.orders || fd == wake_.fd();
+    ready.listener = ready.listener || fd == listener_.fd();
+    if (fd != wake_.fd() && fd != listener_.fd()) ready.callers.push_back(fd);
   }
-  ::poll(events.data(), events.size(), patience());
-  return (events[0].revents & POLLIN) == 0 || take_orders();
+  return ready;
 }
 
 /// What other threads want. False: to stop.
@@ -107,15 +121,13 @@ bool Coordinator::Server::take_orders() {
   }
   // What the ranks of this process sent before they gave an order comes first: one that fails and
   // then leaves is to be heard by the others in that order.
-  for (Caller& caller : callers_) receive(caller);
+  receive_all();
   for (const auto& work : orders) work();
   return !stops;
 }
 
 int Coordinator::Server::patience() const {
-  const bool strangers =
-      std::ranges::any_of(callers_, [](const Caller& caller) { return !caller.trunk->trusted(); });
-  int wait = strangers ? 500 : -1;
+  int wait = unsettled_ ? static_cast<int>(kSweep.count()) : -1;
   for (const auto& [job, assembly] : assemblies_) {
     const int due = assembly.patience();
     if (due >= 0) wait = wait < 0 ? due : std::min(wait, due);
@@ -127,18 +139,57 @@ void Coordinator::Server::accept_all() {
   while (true) {
     Socket socket = accept_from(listener_);
     if (!socket.open()) return;
-    const auto strangers = static_cast<std::size_t>(std::ranges::count_if(
-        callers_, [](const Caller& caller) { return !caller.trunk->trusted(); }));
-    if (strangers >= kMaxStrangers) continue;  // closes it
-    callers_.push_back({std::make_shared<Trunk>(std::move(socket), Trunk::Welcomes::Jobs)});
-    callers_.back().trunk->set_limit(kStrangerBytes);
+    if (strangers_ >= kMaxStrangers) receive_all();  // most have said meanwhile who they are
+    if (strangers_ >= kMaxStrangers) continue;       // closes it
+    const int fd = socket.fd();
+    auto trunk = std::make_shared<Trunk>(std::move(socket), Trunk::Welcomes::Jobs);
+    trunk->set_limit(kStrangerBytes);
+    callers_.insert_or_assign(fd, Caller{std::move(trunk)});
+    ++strangers_;
+    unsettled_ = true;
+    watch(fd, EPOLLIN | EPOLLOUT | EPOLLET);
   }
 }
 
+void Coordinator::Server::receive_all() {
+  for (auto& [fd, caller] : callers_) receive(caller);
+}
+
 void Coordinator::Server::receive(Caller& caller) {
-  caller.trunk->fill();
-  for (const auto& [job, first] : caller.trunk->beginnings()) begin(caller.trunk, job, first);
-  caller.had_lines = caller.had_lines || caller.trunk->has_lines();
+  Trunk& trunk = *caller.trunk;
+  trunk.fill();
+  for (const auto& [job, has_line, first] : trunk.news()) {
+    if (!has_line) begin(caller.trunk, job, first);
+    serve(trunk, job);
+  }
+  caller.had_lines = caller.had_lines || trunk.has_lines();
+  if (!caller.is_stranger || !trunk.trusted()) return;
+  caller.is_stranger = false;
+  --strangers_;
+}
+
+void Coordinator::Server::serve(const Trunk& trunk, JobNumber job) {
+  if (const auto ledger = ledgers_.find(job); ledger != ledgers_.end()) {
+    ledger->second.serve(trunk);
+    if (ledger->second.over()) ledgers_.erase(ledger);
+    return;
+  }
+  const auto it = assemblies_.find(job);
+  if (it == assemblies_.end()) return assemblies_.at(kFirstJob).serve(trunk, job);
+  it->second.serve(trunk, job);
+  if (job != kFirstJob && it->second.over()) assemblies_.erase(it);
+}
+
+void Coordinator::Server::sweep() {
+  swept_ = Clock::now();
+  unsettled_ = strangers_ != 0;
+  for (auto& [job, assembly] : assemblies_) {
+    assembly.serve();
+    unsettled_ = unsettled_ || assembly.has_strangers();
+  }
+  std::erase_if(assemblies_,
+                [](const auto& entry) { return entry.first != kFirstJob && entry.second.over(); });
+  for (auto it = callers_.begin(); it != callers_.end();) remove_if_over((it++)->first);
 }
 
 /// Whoever may begin a part knows the token of the whole, and says how large it is.
@@ -156,14 +207,27 @@ void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber j
     }
     return assemblies_.at(kFirstJob).add(std::move(line), *frame);
   }
+  if (first == FrameType::OpenBook && it == assemblies_.end() && trunk->trusted()) {
+    return ledgers_[job].add(JobLine(trunk, job));
+  }
   if (it == assemblies_.end() && first == FrameType::Rejoin) {
     JobLine line(trunk, job);
     return line.send(FrameType::Elsewhere, {});
   }
+  unsettled_ = true;
   // What is left of a line that was closed here.
   if (!begins && trunk->trusted()) return trunk->drop(job);
   if (it == assemblies_.end()) it = assemblies_.find(kFirstJob);
   it->second.add(JobLine(trunk, job));
+}
+
+/// No more is to be heard of it, even where another process has the socket as well, by a fork.
+void Coordinator::Server::remove_if_over(int fd) {
+  const Caller& caller = callers_.at(fd);
+  if (!is_over(caller)) return;
+  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, fd, nullptr);
+  if (caller.is_stranger) --strangers_;
+  callers_.erase(fd);
 }
 
 bool Coordinator::Server::is_over(const Caller& caller) const {
@@ -174,16 +238,12 @@ bool Coordinator::Server::is_over(const Caller& caller) const {
 }
 
 void Coordinator::Server::say_goodbye() {
-  for (Caller& caller : callers_) receive(caller);
+  receive_all();
+  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
   listener_.close();
   for (auto& [job, assembly] : assemblies_) assembly.leave();
   while (!std::ranges::all_of(assemblies_, [](const auto& entry) { return entry.second.over(); })) {
-    std::vector<pollfd> events;
-    for (const Caller& caller : callers_) {
-      if (!caller.trunk->ended()) events.push_back({caller.trunk->fd(), POLLIN, 0});
-    }
-    ::poll(events.data(), events.size(), 5);
-    for (Caller& caller : callers_) caller.trunk->fill();
+    for (const int caller : wait(5).callers) callers_.at(caller).trunk->fill();
     for (auto& [job, assembly] : assemblies_) assembly.serve();
   }
 }

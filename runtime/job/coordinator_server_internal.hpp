@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <functional>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,10 +13,12 @@
 #include <vector>
 
 #include "runtime/job/assembly_internal.hpp"
+#include "runtime/job/ledger_internal.hpp"
 
 namespace multitree::runtime {
 
-/// The job that it was opened for, and those parted from it.
+/// The job that it was opened for, those parted from it, and their address books. What it does for
+/// what one rank says does not grow with the ranks that say nothing.
 class Coordinator::Server {
  public:
   Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge);
@@ -33,28 +34,44 @@ class Coordinator::Server {
   struct Caller {
     std::shared_ptr<Trunk> trunk;
     bool had_lines = false;
+    bool is_stranger = true;
     Clock::time_point since = Clock::now();
+  };
+  /// What wait() has found.
+  struct Ready {
+    bool orders = false, listener = false;
+    std::vector<int> callers;  ///< by descriptor
   };
 
   void wake() const;
   void order(std::function<void()> work);
+  void watch(int fd, std::uint32_t events) const;
   void run();
-  bool wait();
+  Ready wait(int milliseconds);
   bool take_orders();
   [[nodiscard]] int patience() const;
   void accept_all();
-  /// Gives lines to what callers have begun.
   void receive(Caller& caller);
+  void receive_all();
+  /// Gives a line to what a caller has begun.
   void begin(const std::shared_ptr<Trunk>& trunk, JobNumber job, FrameType first);
-  void serve_all();
+  /// Has a line heard by whom it leads to.
+  void serve(const Trunk& trunk, JobNumber job);
+  /// Looks after everybody, also those who say nothing.
+  void sweep();
+  void remove_if_over(int fd);
   [[nodiscard]] bool is_over(const Caller& caller) const;
   void say_goodbye();
   Assembly& assembly(JobNumber job, std::uint32_t ranks, bool in_charge);
 
-  Socket listener_, wake_;
+  Socket listener_, wake_, epoll_;
   const std::string token_;
-  std::list<Caller> callers_;
+  std::map<int, Caller> callers_;  ///< by descriptor
+  std::size_t strangers_ = 0;      ///< of these
+  bool unsettled_ = false;         ///< somebody may have to say still who it is
+  Clock::time_point swept_;        ///< when sweep() was last called
   std::map<JobNumber, Assembly> assemblies_;
+  std::map<JobNumber, Ledger> ledgers_;
   std::mutex mutex_;  ///< of the two below
   bool stops_ = false;
   std::vector<std::function<void()>> orders_;

@@ -95,17 +95,17 @@ void collect(std::vector<Knock>& knocks, Answers& answers, std::chrono::millisec
 
 std::string pack(const Door& door) {
   Writer writer;
-  writer.text(door.host).number(door.port).number(door.meeting ? 1 : 0);
+  writer.text(door.host).number(door.meeting ? 1 : 0);
   for (const std::string& number : door.numbers) writer.text(number);
   return writer.bytes();
 }
 
-std::optional<Door> unpack_door(const std::string& text) {
+std::optional<Door> unpack_door(const std::string& text, std::uint32_t port) {
   Reader reader(text);
   const auto host = reader.text();
-  const auto port = reader.number(), meeting = reader.number();
-  if (!host || !port || !meeting || *port == 0 || *port > 65535) return std::nullopt;
-  Door door{*host, static_cast<std::uint16_t>(*port), {}, *meeting != 0};
+  const auto meeting = reader.number();
+  if (!host || !meeting || port == 0 || port > 65535) return std::nullopt;
+  Door door{*host, static_cast<std::uint16_t>(port), {}, *meeting != 0};
   while (const auto number = reader.text()) door.numbers.push_back(*number);
   return door;
 }

@@ -20,9 +20,10 @@ struct Door {
   std::vector<std::string> numbers;  ///< IPv4 addresses of its host; those of the host alone last
   bool meeting = false;              ///< all ranks are connected to it
 };
+/// All but its port: what the ranks of a host say alike.
 std::string pack(const Door& door);
-/// Empty if `text` is none.
-std::optional<Door> unpack_door(const std::string& text);
+/// Empty if they are none.
+std::optional<Door> unpack_door(const std::string& text, std::uint32_t port);
 
 /// This host: what tells it from others where addresses do not, as those of a network of containers
 /// that every host has.

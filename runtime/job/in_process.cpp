@@ -14,6 +14,7 @@
 
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/dead_links_internal.hpp"
+#include "runtime/job/patience_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -96,7 +97,10 @@ class InProcess final : public Bootstrap {
     }
     const auto over = [&] { return m.generation != mine || m.failure.has_value(); };
     // A system-clock deadline: thread sanitizers know pthread_cond_timedwait, not the clocked one.
-    m.changed.wait_until(lock, std::chrono::system_clock::now() + deadline, over);
+    for (Patience patience(deadline); !over() && !patience.is_over();) {
+      const auto look = std::min(patience.left(), Patience::kLongestLook);
+      m.changed.wait_until(lock, std::chrono::system_clock::now() + look, over);
+    }
     // Nobody can end the next gathering before this rank has left this one: result is still ours.
     if (m.generation != mine) return m.result;
     const std::vector<Seat> missing = missing_ranks();

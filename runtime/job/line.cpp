@@ -59,12 +59,14 @@ void Trunk::fill() {
   take_in();
 }
 
-std::vector<std::pair<JobNumber, FrameType>> Trunk::beginnings() const {
+std::vector<Trunk::News> Trunk::news() const {
   const std::scoped_lock lock(mutex_);
-  std::vector<std::pair<JobNumber, FrameType>> all;
+  std::vector<News> all;
   for (const auto& [job, arrived] : arrived_) {
-    if (arrived.has_line || arrived.frames.empty()) continue;
-    all.emplace_back(job, arrived.frames.front().type);
+    const bool ended = arrived.has_line && (arrived.hung_up || status_ != Status::Open);
+    if (arrived.frames.empty() && !ended) continue;
+    const FrameType first = arrived.frames.empty() ? FrameType{} : arrived.frames.front().type;
+    all.push_back({job, arrived.has_line, first});
   }
   return all;
 }
@@ -92,9 +94,9 @@ void Trunk::close(JobNumber job) {
   }
 }
 
-void Trunk::send(JobNumber job, FrameType type, std::string_view payload) {
+void Trunk::send(Packed frame) {
   const std::scoped_lock lock(mutex_);
-  channel_.send(type, payload, job);
+  channel_.send(std::move(frame));
 }
 
 void Trunk::take_in() {
@@ -119,7 +121,7 @@ void Trunk::take_in() {
   changed_.notify_all();
 }
 
-/// Where jobs may begin, only who looks for beginnings takes in: a frame that somebody else took in
+/// Where jobs may begin, only who looks for news takes in: a frame that somebody else took in
 /// would wake nobody.
 Channel::Status Trunk::fill(JobNumber job) {
   const std::scoped_lock lock(mutex_);

@@ -24,7 +24,7 @@ namespace multitree::runtime {
 class Trunk {
  public:
   /// What the other end may begin: nothing, and what is for a job without a line is dropped; or
-  /// jobs, which beginnings() tells of.
+  /// jobs, which news() tells of.
   enum class Welcomes : std::uint8_t { Nothing, Jobs };
 
   explicit Trunk(Socket socket, Welcomes welcomes = Welcomes::Nothing)
@@ -42,8 +42,13 @@ class Trunk {
   [[nodiscard]] bool trusted() const;
   /// Takes in what has arrived.
   void fill();
-  /// Jobs that frames came for and that have no line, with the type of the first.
-  [[nodiscard]] std::vector<std::pair<JobNumber, FrameType>> beginnings() const;
+  /// A job that frames have come for; or one with a line, where the other end has closed that.
+  struct News {
+    JobNumber job{};
+    bool has_line = false;
+    FrameType first{};  ///< of the frames; of one without a line
+  };
+  [[nodiscard]] std::vector<News> news() const;
   /// Forgets what came for a job that has no line.
   void drop(JobNumber job);
 
@@ -58,7 +63,7 @@ class Trunk {
 
   void open(JobNumber job);
   void close(JobNumber job);
-  void send(JobNumber job, FrameType type, std::string_view payload);
+  void send(Packed frame);
   Status fill(JobNumber job);
   std::optional<Frame> next(JobNumber job);
   void wait(JobNumber job, std::chrono::milliseconds deadline);
@@ -89,11 +94,19 @@ class JobLine {
   [[nodiscard]] bool open() const { return trunk_ != nullptr; }
   void close();
   [[nodiscard]] const std::shared_ptr<Trunk>& trunk() const { return trunk_; }
+  [[nodiscard]] JobNumber job() const { return job_; }
   // \pre open()
   [[nodiscard]] std::string local_address() const { return trunk_->local_address(); }
   void trust() { trunk_->trust(); }
   void send(FrameType type, std::string_view payload) {
-    if (open()) trunk_->send(job_, type, payload);
+    if (open()) trunk_->send(packed(type, payload));
+  }
+  /// What send() would send, for this line and those of the same job.
+  [[nodiscard]] Packed packed(FrameType type, std::string_view payload) const {
+    return runtime::packed(type, payload, job_);
+  }
+  void send(Packed frame) {
+    if (open()) trunk_->send(std::move(frame));
   }
   void flush() { trunk_->flush(); }
   [[nodiscard]] bool flushed() const { return trunk_->flushed(); }

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/job/patience_internal.hpp"
+#include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -34,20 +36,17 @@ Tcp::~Tcp() {
 
 Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
   check_failure();
-  const auto end = Clock::now() + deadline;
+  Patience patience(deadline);
   gathered_.reset();
   channel_.send(FrameType::Gather, blob);
   while (!gathered_) {
     receive();
     if (gathered_) break;
     check_failure();
-    if (Clock::now() >= end) time_out(deadline);
-    channel_.wait(std::min(until(end), kLook));
+    if (patience.is_over()) time_out(deadline);
+    channel_.wait(std::min(patience.left(), kLook));
   }
-  Reader reader(*gathered_);
-  std::vector<std::string> all(options_.size);
-  for (std::string& one : all) one = reader.text().value_or("");
-  return Gathered(std::move(all));
+  return Gathered(unpack_runs(*gathered_, options_.size));
 }
 
 std::optional<std::string> Tcp::failure() {
@@ -265,11 +264,15 @@ void Tcp::time_out(Deadline deadline) {
     check_failure();
     if (!missing_ && !gathered_) channel_.wait(until(end));
   }
+  time_out(deadline, missing_);
+}
+
+void Tcp::time_out(Deadline deadline, const std::optional<std::string>& missing) const {
   throw Error(ErrorCode::Timeout,
-              missing_ ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.seat,
-                                     deadline.count(), *missing_)
-                       : fmt::format("rank {}: {} did not answer for {} ms", options_.seat,
-                                     options_.coordinator_name, deadline.count()));
+              missing ? fmt::format("rank {}: waited {} ms in vain for rank {}", options_.seat,
+                                    deadline.count(), *missing)
+                      : fmt::format("rank {}: {} did not answer for {} ms", options_.seat,
+                                    options_.coordinator_name, deadline.count()));
 }
 
 std::shared_ptr<Bootstrap> join_over_tcp(TcpOptions options) {

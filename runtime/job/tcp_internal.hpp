@@ -16,7 +16,7 @@
 namespace multitree::runtime {
 
 /// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 6";
+inline constexpr std::string_view kMagic = "multitree rendezvous 7";
 
 struct TcpOptions {
   Seat seat{};

@@ -36,6 +36,8 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return options_.description; }
 
   Gathered all_gather(const std::string& blob, Deadline deadline) override;
+  std::unique_ptr<AddressBook> open_book(const std::string& entry, std::span<const Seat> wanted,
+                                         Deadline deadline) override;
   std::optional<std::string> failure() override;
   void report_failure(const std::string& reason) override;
   void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
@@ -88,6 +90,9 @@ class Tcp final : public Bootstrap {
   void check_cancelled() const;
   [[noreturn]] void refuse(const std::string& why) const;
   [[noreturn]] void time_out(Deadline deadline);
+  [[noreturn]] void time_out(Deadline deadline, const std::optional<std::string>& missing) const;
+  /// For what shares connections with this job; of a job that has been shrunk, another.
+  [[nodiscard]] JobNumber number_of(std::vector<std::uint64_t> name) const;
   void fail_with(std::string what) {
     if (failure_.empty()) failure_ = std::move(what);
   }
@@ -105,7 +110,8 @@ class Tcp final : public Bootstrap {
   TcpOptions options_;
   JobLine channel_;
   Place place_;
-  std::map<std::uint64_t, std::uint64_t> parts_;  ///< how often a part was made
+  std::map<JobNumber, std::uint64_t> parts_;  ///< how often a part was made
+  std::uint64_t books_ = 0;                   ///< that were opened
   std::optional<std::string> gathered_, missing_, refused_, shrunk_;
   bool stranger_ = false;  ///< refused_ is of another job's rendezvous
   bool welcome_ = false;

@@ -8,27 +8,25 @@
 #include "runtime/job/tcp_job_internal.hpp"
 
 namespace multitree::runtime {
-namespace {
-
-std::uint64_t digest(const std::vector<std::uint64_t>& words) {
-  return XXH3_64bits(words.data(), words.size() * sizeof words[0]);
+JobNumber Tcp::number_of(std::vector<std::uint64_t> name) const {
+  name.push_back(place_.standing.epoch);
+  name.push_back(static_cast<std::uint64_t>(options_.job));
+  const std::uint64_t digest = XXH3_64bits(name.data(), name.size() * sizeof name[0]);
+  return JobNumber{std::max<std::uint64_t>(digest, 1)};
 }
-
-}  // namespace
 
 /// The members meet at the first of them, who cannot leave before the part does; each is connected
 /// to it by one connection, however many parts meet there.
 NewPart Tcp::part(std::uint64_t which, std::span<const Seat> members) {
-  std::vector<std::uint64_t> name{static_cast<std::uint64_t>(options_.job), place_.standing.epoch,
-                                  which};
+  std::vector<std::uint64_t> name{which};
   for (const Seat one : members) name.push_back(index(one));
-  name.push_back(parts_[digest(name)]++);
-  const std::uint64_t number = std::max<std::uint64_t>(digest(name), 1);
+  name.push_back(parts_[number_of(name)]++);
+  TcpOptions options = options_;
+  options.job = number_of(name);
+  const auto number = static_cast<std::uint64_t>(options.job);
   if (members.size() == 1) {
     return {number, [](const BootstrapOptions&) { return make_in_process_bootstraps(1)[0]; }};
   }
-  TcpOptions options = options_;
-  options.job = JobNumber{number};
   options.size = static_cast<std::uint32_t>(members.size());
   const auto self = std::ranges::find(members, options_.seat);
   options.seat = Seat{static_cast<std::uint32_t>(self - members.begin())};

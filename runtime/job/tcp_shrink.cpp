@@ -38,8 +38,10 @@ void Tcp::exchange_doors(Clock::time_point end) {
   own.numbers = at == kAnyAddress ? host_addresses() : std::vector<std::string>{at};
   own.port = options_.coordinator->port();
   const Gathered all = all_gather(pack(own), until(end));
+  const Gathered ports = all_gather(Writer().number(own.port).bytes(), until(end));
   for (const Origin one : place_.standing.members) {
-    place_.doors.push_back(unpack_door(all[index(one)]).value_or(Door{}));
+    const std::uint32_t port = Reader(ports[index(one)]).number().value_or(0);
+    place_.doors.push_back(unpack_door(all[index(one)], port).value_or(Door{}));
     if (place_.doors.back().meeting) place_.host = one;
   }
   options_.trunks->add(meeting_place(), channel_.trunk());

@@ -221,31 +221,40 @@ std::optional<std::string> Reader::text() {
   return value;
 }
 
-void Channel::send(FrameType type, std::string_view payload, JobNumber job) {
+Packed packed(FrameType type, std::string_view payload, JobNumber job) {
   const auto number = static_cast<std::uint64_t>(job);
   Writer frame;
   frame.number(static_cast<std::uint32_t>(payload.size()));
   frame.number(static_cast<std::uint32_t>(number >> 32)).number(static_cast<std::uint32_t>(number));
-  output_ += frame.bytes();
-  output_ += static_cast<char>(type);
-  output_ += payload;
+  std::string bytes = frame.bytes();
+  bytes.reserve(kHeader + payload.size());
+  bytes += static_cast<char>(type);
+  bytes += payload;
+  return std::make_shared<const std::string>(std::move(bytes));
+}
+
+void Channel::send(Packed frame) {
+  output_.push_back(std::move(frame));
   flush();
 }
 
 void Channel::flush() {
-  std::size_t sent = 0;
-  while (sent < output_.size()) {
+  while (!output_.empty()) {
+    const std::string& frame = *output_.front();
     const ssize_t n =
-        ::send(socket_.fd(), output_.data() + sent, output_.size() - sent, MSG_NOSIGNAL);
+        ::send(socket_.fd(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL);
     if (n > 0) {
-      sent += static_cast<std::size_t>(n);
+      sent_ += static_cast<std::size_t>(n);
+      if (sent_ < frame.size()) continue;
+      output_.pop_front();
+      sent_ = 0;
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      break;
+      return;
     } else if (errno != EINTR) {
-      sent = output_.size();  // broken: nobody will read the rest
+      sent_ = 0;  // broken: nobody will read the rest
+      return output_.clear();
     }
   }
-  output_.erase(0, sent);
 }
 
 Channel::Status Channel::fill() {

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -92,7 +94,15 @@ enum class FrameType : std::uint8_t {
   Stranger,    ///< <- why; the token is not this job's, so that it may be another's
   LeftOut,     ///< <- why; the others have gone on without this rank
   HangUp,      ///< both ways: this job's share of the connection is closed
+  // Of an address book, whose number is not that of a job:
+  OpenBook,  ///< -> how many ranks; which one writes; its entry; whose it wants
+  Book,      ///< <- the entries that it wanted, once all have written
+  LookUp,    ///< -> a rank
+  Entry,     ///< <- which, its entry
 };
+
+/// Of a job; whoever says that there are more is not believed.
+inline constexpr std::uint32_t kMostRanks = 1U << 20;
 
 /// Tells the jobs that share a connection apart.
 enum class JobNumber : std::uint64_t {};
@@ -127,6 +137,10 @@ class Reader {
   std::string_view rest_;
 };
 
+/// A frame as it is sent. Channels that send the same hold it once.
+using Packed = std::shared_ptr<const std::string>;
+Packed packed(FrameType type, std::string_view payload, JobNumber job = kFirstJob);
+
 /// A non-blocking socket that carries frames.
 class Channel {
  public:
@@ -140,7 +154,10 @@ class Channel {
   void set_limit(std::size_t bytes) { limit_ = bytes; }
 
   /// Queues a frame and sends what the socket takes. A broken connection shows when reading.
-  void send(FrameType type, std::string_view payload, JobNumber job = kFirstJob);
+  void send(Packed frame);
+  void send(FrameType type, std::string_view payload, JobNumber job = kFirstJob) {
+    send(packed(type, payload, job));
+  }
   void flush();
   [[nodiscard]] bool flushed() const { return output_.empty(); }
 
@@ -154,7 +171,9 @@ class Channel {
 
  private:
   Socket socket_;
-  std::string input_, output_;
+  std::string input_;
+  std::deque<Packed> output_;
+  std::size_t sent_ = 0;  ///< of the first of these
   std::size_t limit_ = std::size_t{1} << 30;
 };
 

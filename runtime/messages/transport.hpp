@@ -3,8 +3,10 @@
 /// What the executor needs of a network: tagged point-to-point messages between ranks.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -157,6 +159,10 @@ class Transport {
     Awaited,  ///< one of the descriptors is readable as soon as there is
   };
   virtual Arrivals await_arrivals(std::vector<int>& /*descriptors*/) { return Arrivals::Unknown; }
+  /// A sleep, called with its longest time under no lock, that ends when something arrives, or has
+  /// since arm(): between the two goes a last look. Null where there is none.
+  using Nap = std::function<void(std::chrono::microseconds)>;
+  virtual Nap arm() { return nullptr; }
   [[nodiscard]] virtual TransportLimits limits() const { return {}; }
   [[nodiscard]] virtual std::string describe() const = 0;
 };

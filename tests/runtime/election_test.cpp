@@ -29,14 +29,15 @@ Door silent_door() { return {"another host", 7, {}, false}; }
 
 TEST(Doors, AreTextAndBack) {
   const Door door{"a host", 4242, {"10.0.0.1", "192.168.7.7"}, true};
-  const auto same = unpack_door(pack(door));
+  const auto same = unpack_door(pack(door), door.port);
   ASSERT_TRUE(same.has_value());
   EXPECT_EQ(same->host, door.host);
   EXPECT_EQ(same->port, door.port);
   EXPECT_EQ(same->numbers, door.numbers);
   EXPECT_TRUE(same->meeting);
-  EXPECT_FALSE(unpack_door("").has_value());
-  EXPECT_FALSE(unpack_door("nonsense").has_value());
+  EXPECT_FALSE(unpack_door(pack(door), 0).has_value());
+  EXPECT_FALSE(unpack_door("", 4242).has_value());
+  EXPECT_FALSE(unpack_door("nonsense", 4242).has_value());
 }
 
 TEST(Doors, AreOpenClosedOrSilent) {

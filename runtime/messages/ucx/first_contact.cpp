@@ -129,14 +129,13 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
     if (address.empty()) address = address_of(*peer.rail);
   }
   mine.emplace(kForAll, address_of(*rail_for_all_));
-  const Gathered all = bootstrap.all_gather(pack(mine), deadline);
-  for (const std::string& one : all) {
-    addresses_.push_back(find_address(one, kForAll).value_or(std::string()));
-  }
-  answer_links(all);
+  std::vector<Seat> neighbours;
+  for (const Peer& peer : ucx_->peers) neighbours.push_back(peer.seat);
+  book_ = bootstrap.open_book(pack(mine), neighbours, deadline);
+  answer_links();
   for (Peer& peer : ucx_->peers) {
     const std::string address =
-        address_for(all[index(peer.seat)], name_of(ways_.wire_to(peer.seat)), peer.seat);
+        address_for(book_->of(peer.seat), name_of(ways_.wire_to(peer.seat)), peer.seat);
     try {
       connect(peer, address);
     } catch (const Error&) {
@@ -147,11 +146,15 @@ void Ucx::connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline) {
   if (heartbeats_ != nullptr) heartbeats_->start();
 }
 
+std::string Ucx::address_of_stranger(Seat seat) {
+  return find_address(book_->of(seat), kForAll).value_or(std::string());
+}
+
 /// Before connections are made, which may take some ranks longer than others.
-void Ucx::answer_links(const Gathered& all) {
+void Ucx::answer_links() {
   if (heartbeats_ == nullptr) return;
   for (Peer& peer : ucx_->peers) {
-    const auto there = find_address(all[index(peer.seat)], heartbeat_name(self_));
+    const auto there = find_address(book_->of(peer.seat), heartbeat_name(self_));
     const auto end = there ? unpack_heartbeat(*there) : std::nullopt;
     if (!end) continue;
     heartbeats_->connect(peer.seat, *end);

@@ -72,7 +72,7 @@ void Ucx::send_device(Seat peer, std::uint64_t tag, const void* data, std::size_
 void Ucx::send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
                     std::size_t bytes, Completion& completion) {
   Peer& to = met(peer);
-  if (to.endpoint == nullptr) connect(to, addresses_[index(peer)]);
+  if (to.endpoint == nullptr) connect(to, address_of_stranger(peer));
   Posted& posted = post(peer, false, bytes, completion);
   posted.number = to.count_sent(bytes);
   ucp_request_param_t param{};

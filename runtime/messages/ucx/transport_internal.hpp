@@ -57,7 +57,9 @@ class Ucx final : public Transport {
   void open_rails(const Host& own);
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
   void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
-  void answer_links(const Gathered& all);
+  void answer_links();
+  /// Of one that is no neighbour. \throws Error
+  [[nodiscard]] std::string address_of_stranger(Seat seat);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   /// Whoever is no neighbour is met when something is first sent or awaited. \throws
   /// Error(Transport)
@@ -85,8 +87,8 @@ class Ucx final : public Transport {
   std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
   std::unique_ptr<Heartbeats> heartbeats_;  ///< null if links are not watched; as long as ucx_
   std::vector<Posted*> free_, batch_;
-  Rail* rail_for_all_ = nullptr;        ///< to those who are no neighbours
-  std::vector<std::string> addresses_;  ///< by seat: of its rail_for_all_
+  Rail* rail_for_all_ = nullptr;  ///< to those who are no neighbours
+  std::unique_ptr<AddressBook> book_;
 };
 
 }  // namespace multitree::runtime
