@@ -67,7 +67,15 @@ struct Machine {
 /// Error(InvalidArgument) if the table needs more of the machine.
 Model parse_model(std::string_view text, const std::string& file, const Machine& machine = {});
 
-/// The same from a file, or from standard input ("-"). \throws Error(Io) if it cannot be read.
+/// Networks whose tables of multiplications the program has in it, by name.
+/// \{
+std::vector<std::string_view> built_in_models();
+/// Empty if there is none of that name.
+std::string_view built_in_table(std::string_view name);
+/// \}
+
+/// The same from a file, from standard input ("-"), or, where no file has that path, of a network
+/// that is built in. \throws Error(Io) if it cannot be read.
 Model read_model(const std::string& path, const Machine& machine = {});
 
 }  // namespace multitree::training

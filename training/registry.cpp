@@ -66,7 +66,7 @@ constexpr std::array kPolicies{
     Policy{"diloco", "many iterations, then an outer step on the mean of what they changed",
            "DiLoCo (Douillard et al., 2023), Streaming DiLoCo (2025)",
            "every=500: iterations; fragments=1: parts of the model, of which others are averaged "
-           "beside the iterations",
+           "beside the iterations; rate=0.7, momentum=0.9: of the outer step",
            run_diloco},
     Policy{
         "priority", "front layers first, preempted at chunks, all on one packing of trees", "ours",

@@ -20,6 +20,7 @@
 #include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
 #include "algorithms/packing/steps/time_trees.hpp"
+#include "algorithms/packing/trees/boxes.hpp"
 #include "algorithms/packing/trees/combs.hpp"
 #include "algorithms/packing/trees/spanning_trees.hpp"
 #include "algorithms/packing/trees/switched_all_reduce.hpp"
@@ -30,6 +31,8 @@ namespace {
 
 /// To fill and to drain the pipeline; more transfers cost more to store than they gain.
 constexpr Pipeline kPipeline{.fill = 0.015, .most_transfers = 1U << 21};
+/// Of chains: shorter chunks wait for the latency between boxes.
+constexpr Pipeline kChains{.fill = 0.005, .most_transfers = 1U << 21, .least_bytes = 128 << 10};
 /// Beyond this many ranks RS + AG, with its square of transfers, is not compared.
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many ranks it is not compared in all the ways there are.
@@ -58,6 +61,15 @@ OptimalOptions parse_options(const Spec& spec) {
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
 bool has_undirected_trees(const Topology& topology) {
   return !topology.has_switches() && topology.is_symmetric();
+}
+
+/// Chains of boxes in as many pieces as there is room for.
+Schedule over_chains(const TreePacking& chains, const Topology& topology,
+                     const OptimalOptions& options) {
+  TimingOptions timing{.segments = options.segments, .lag = 1, .lag_parts = 8};
+  if (options.segments != 0) return time_trees(chains, topology, timing);
+  timing.segments = pipeline_segments(chains, topology, 2 * depth(chains), options.bytes, kChains);
+  return time_trees_in_pieces(chains, topology, timing, options.bytes, options.message);
 }
 
 /// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
@@ -166,6 +178,9 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
     one_tree.trees = 1;
     fastest.consider(over_trees(topology, one_tree));
     if (ranks > kMaxCompared) return fastest.take();
+  }
+  if (const auto chains = pack_boxes(topology)) {
+    fastest.consider(over_chains(*chains, topology, options));
   }
   for (const std::string_view name : two_phase_algorithms(topology)) {
     fastest.try_to_consider([&] { return borrow(name, topology, Collective::AllReduce, Rank{0}); });

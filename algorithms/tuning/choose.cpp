@@ -11,10 +11,12 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 #include "algorithms/tuning/tune.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
@@ -96,6 +98,40 @@ std::vector<SizedSpec> with_rivals(const TuneResult& result) {
   return specs;
 }
 
+/// The same where a size has another one, which comes before its rivals.
+void use_for(std::vector<SizedSpec>& specs, std::uint64_t bytes, const std::string& spec) {
+  auto range = std::ranges::lower_bound(specs, bytes, {}, &SizedSpec::max_bytes);
+  if (range == specs.end() || range->spec == spec) return;
+  SizedSpec found{spec, bytes, range->rivals};
+  std::vector<PricedSpec>& rivals = found.rivals;
+  if (!rivals.empty()) {
+    const double seconds = rivals.front().seconds;
+    std::erase_if(rivals, [&](const PricedSpec& one) { return one.spec == spec; });
+    rivals.insert(rivals.begin(), {spec, seconds});
+  }
+  const std::uint64_t begin = range == specs.begin() ? 0 : std::prev(range)->max_bytes + 1;
+  SizedSpec before{range->spec, bytes - 1, range->rivals};
+  if (range->max_bytes == bytes) range = specs.erase(range);
+  range = specs.insert(range, std::move(found));
+  if (bytes != begin) specs.insert(range, std::move(before));
+}
+
+/// What was found while it was used goes before what is predicted. A file may name what this
+/// network cannot have.
+void use_choices(std::vector<SizedSpec>& specs, const LinkTable& table, const Topology& topology,
+                 Collective collective, Rank root) {
+  for (const LinkTable::Choice& choice : table.choices) {
+    if (choice.collective != collective) continue;
+    try {
+      expect_verified(generate_schedule(choice.spec, topology, collective, root), topology);
+      use_for(specs, choice.bytes, choice.spec);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported && error.code() != ErrorCode::InvalidArgument)
+        throw;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> specs_worth_making(const Topology& topology, Collective collective) {
@@ -133,13 +169,20 @@ std::vector<SizedSpec> choose_specs(const Topology& topology, Collective collect
     }
   }
   specs.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
+  if (options.links != nullptr) use_choices(specs, *options.links, topology, collective, root);
   return specs;
 }
 
 SizedSchedules schedules_of(const std::vector<SizedSpec>& specs, const Topology& topology,
                             Collective collective, Rank root) {
   SizedSchedules schedules;
+  std::string before;
   for (const SizedSpec& sized : specs) {
+    const std::string& spec = sized.spec;
+    if (spec == std::exchange(before, spec)) {
+      schedules.back().max_bytes = sized.max_bytes;
+      continue;
+    }
     schedules.push_back(
         {generate_schedule(sized.spec, topology, collective, root), sized.max_bytes});
   }

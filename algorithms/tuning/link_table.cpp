@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -49,6 +50,26 @@ Bandwidth parse_rate(const JsonValue& value) {
 
 std::uint64_t parse_size(const JsonValue& value) {
   return quantity(value, [](const std::string& text) { return parse_bytes(text); });
+}
+
+/// One for each collective and size.
+std::vector<LinkTable::Choice> parse_choices(const JsonValue& list) {
+  std::vector<LinkTable::Choice> choices;
+  std::set<std::pair<Collective, std::uint64_t>> known;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const JsonValue entry = list.at(i);
+    entry.check_keys({"collective", "bytes", "algorithm"});
+    const Collective collective = quantity(
+        entry.at("collective"), [](const std::string& name) { return parse_collective(name); });
+    const std::uint64_t bytes =
+        entry.at("bytes").integer(0, std::numeric_limits<std::uint64_t>::max());
+    if (!known.insert({collective, bytes}).second) {
+      entry.fail(fmt::format("expected each collective and size once, got {} of {} bytes again",
+                             to_string(collective), bytes));
+    }
+    choices.push_back({collective, bytes, entry.at("algorithm").string()});
+  }
+  return choices;
 }
 
 /// A node is on one host.
@@ -143,14 +164,21 @@ std::string write_link_table_json(const LinkTable& table) {
        {std::pair("segment", table.segment_bytes), std::pair("burst", table.burst_bytes)}) {
     if (bytes != 0) fmt::format_to(to, ",\n\"{}\":\"{}\"", key, format_bytes(bytes));
   }
-  fmt::format_to(to, "\n}}\n");
+  for (std::size_t i = 0; i < table.choices.size(); ++i) {
+    const LinkTable::Choice& choice = table.choices[i];
+    fmt::format_to(to, "{}{{\"collective\":\"{}\",\"bytes\":{},\"algorithm\":{}}}",
+                   i == 0 ? ",\n\"choices\":[\n" : ",\n", to_string(choice.collective),
+                   choice.bytes, quoted(choice.spec));
+  }
+  fmt::format_to(to, "{}\n}}\n", table.choices.empty() ? "" : "]");
   return fmt::to_string(out);
 }
 
 LinkTable parse_link_table_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  root.check_keys({"schema", "topology", "message_overhead", "links", "hosts", "segment", "burst"});
+  root.check_keys(
+      {"schema", "topology", "message_overhead", "links", "hosts", "segment", "burst", "choices"});
   root.check_schema({kLinkTableSchema.name});
   LinkTable table;
   table.topology = root.at("topology").string();
@@ -165,6 +193,7 @@ LinkTable parse_link_table_json(std::string_view text, const std::string& file) 
   if (root.has("hosts")) table.hosts = parse_hosts(root.at("hosts"));
   if (root.has("segment")) table.segment_bytes = parse_size(root.at("segment"));
   if (root.has("burst")) table.burst_bytes = parse_size(root.at("burst"));
+  if (root.has("choices")) table.choices = parse_choices(root.at("choices"));
   return table;
 }
 

@@ -27,12 +27,20 @@ struct LinkTable {
     Bandwidth bandwidth{};
     bool operator==(const Host&) const = default;
   };
+  /// What was found to be the fastest for calls of one size, while it was used.
+  struct Choice {
+    Collective collective{};
+    std::uint64_t bytes = 0;  ///< of the whole vector
+    std::string spec;         ///< an algorithm with its options
+    bool operator==(const Choice&) const = default;
+  };
   std::string topology;   ///< that it was made for; for people
   Time message_overhead;  ///< CostModel::message_overhead
   std::vector<Entry> links;
   std::vector<Host> hosts = {};
-  std::uint64_t segment_bytes = 0;  ///< CostModel::segment_bytes
-  std::uint64_t burst_bytes = 0;    ///< CostModel::burst_bytes
+  std::uint64_t segment_bytes = 0;   ///< CostModel::segment_bytes
+  std::uint64_t burst_bytes = 0;     ///< CostModel::burst_bytes
+  std::vector<Choice> choices = {};  ///< at most one for each collective and size
   bool operator==(const LinkTable&) const = default;
 };
 

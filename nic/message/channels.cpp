@@ -38,6 +38,7 @@ void Channels::add_routes(const Program& program, const Topology& topology,
       hops_.push_back({index(route[i]), classes.of_route[r][i]});
     }
     hops_.push_back({first_ejection_ + ports_.in[index(route.back())], 0});
+    most_hops_ = std::max(most_hops_, static_cast<std::uint32_t>(route.size()) + 2);
     std::uint64_t delay = 0;
     for (std::size_t h = first_hop_.back(); h < hops_.size(); ++h) {
       delay += channels_[hops_[h].channel].delay;

@@ -40,6 +40,8 @@ class Channels {
   [[nodiscard]] std::span<const Hop> route(std::uint32_t route) const {
     return std::span(hops_).subspan(first_hop_[route], first_hop_[route + 1] - first_hop_[route]);
   }
+  /// Of the longest route.
+  [[nodiscard]] std::uint32_t most_hops() const { return most_hops_; }
   /// Cycles from a flit's start at the interface to its arrival at the other, if nothing delays it.
   [[nodiscard]] std::uint64_t delay(std::uint32_t route) const { return delays_[route]; }
   /// Whether an injection port's messages never meet those of another, nor wait for credits: each
@@ -57,7 +59,7 @@ class Channels {
   void add_routes(const Program& program, const Topology& topology, const Parameters& parameters);
   void find_private(const Program& program, const Parameters& parameters);
 
-  std::uint32_t links_ = 0, first_ejection_ = 0, classes_ = 1;
+  std::uint32_t links_ = 0, first_ejection_ = 0, classes_ = 1, most_hops_ = 0;
   std::vector<Channel> channels_;
   Ports ports_;
   std::vector<Hop> hops_;

@@ -19,6 +19,7 @@ Worms::Worms(const Channels& channels, const Parameters& parameters, Client& cli
       client_(client),
       servers_(channels.all().size()),
       lanes_of_channel_(parameters.virtual_channels),
+      most_hops_(channels.most_hops()),
       lanes_(channels.all().size() * parameters.virtual_channels),
       of_class_(channels.classes()) {
   for (std::uint32_t v = 0; v < parameters.virtual_channels; ++v) {
@@ -44,11 +45,27 @@ std::uint64_t Worms::occupy(Server& server, std::uint64_t time, std::uint64_t fl
   return last;
 }
 
+/// Into segments.
+void Worms::cut(Worm& worm) const {
+  // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
+  const std::uint64_t buffer = parameters_.buffer_flits;
+  const std::uint64_t wanted = std::clamp(worm.flits / 256, kFineGrain, kCoarseGrain);
+  // Short ones have segments enough to be on several links at once; those of packets are as fine
+  // as it takes to be as near to the flit model as messages are.
+  const std::uint64_t few = parameters_.flow_control == FlowControl::Packet ? 4 : 8;
+  const std::uint64_t most =
+      std::max<std::uint64_t>(1, std::min({wanted, buffer / 4, worm.flits / few}));
+  worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
+  worm.segments = static_cast<std::uint32_t>((worm.flits + worm.grain - 1) / worm.grain);
+}
+
 void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits,
                   std::span<const Hop> route) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(worms_.size()));
     worms_.emplace_back();
+    legs_.resize(legs_.size() + most_hops_);
+    passages_.resize(legs_.size());
   }
   const std::uint32_t number = free_.back();
   free_.pop_back();
@@ -56,21 +73,17 @@ void Worms::start(std::uint64_t time, std::uint32_t message, std::uint64_t flits
   worm.message = message;
   worm.time = time;
   worm.flits = flits;
-  // A whole number of segments fills a buffer, so that coarse grains do not waste any of it.
-  const std::uint64_t buffer = parameters_.buffer_flits;
-  const std::uint64_t wanted = std::clamp(flits / 256, kFineGrain, kCoarseGrain);
-  // Short ones have segments enough to be on several links at once; those of packets are as fine
-  // as it takes to be as near to the flit model as messages are.
-  const std::uint64_t few = parameters_.flow_control == FlowControl::Packet ? 4 : 8;
-  const std::uint64_t most =
-      std::max<std::uint64_t>(1, std::min({wanted, buffer / 4, flits / few}));
-  worm.grain = static_cast<std::uint32_t>(buffer / (buffer / most));
-  worm.segments = static_cast<std::uint32_t>((flits + worm.grain - 1) / worm.grain);
-  worm.route = route;
-  worm.next.assign(route.size(), 0);
-  worm.lane.resize(route.size());
-  worm.passages.resize(route.size() * worm.segments);
-  servers_[route[0].channel].places.push_back({.worm = number});
+  cut(worm);
+  const std::uint32_t first = number * most_hops_;
+  for (std::uint32_t hop = 0; hop < route.size(); ++hop) {
+    legs_[first + hop] = {.worm = number,
+                          .hop = hop,
+                          .channel = route[hop].channel,
+                          .channel_class = route[hop].channel_class,
+                          .is_ejection = hop + 1 == route.size()};
+  }
+  legs_[first].data = time;
+  servers_[route[0].channel].places.push_back({.leg = first});
   call(route[0].channel, time);
 }
 
@@ -92,7 +105,8 @@ std::uint64_t Worms::room_at(std::uint32_t channel, Lane& lane, std::uint64_t fl
   }
   const std::uint64_t buffer = parameters_.buffer_flits;
   if (lane.sent + flits <= lane.credited + buffer) return time;
-  for (const Departure& departure : lane.departures) {
+  for (std::size_t d = 0; d < lane.departures.size(); ++d) {
+    const Departure& departure = lane.departures[d];
     if (lane.sent + flits <= departure.flits + buffer) return departure.time + latency;
   }
   return kNever;
@@ -100,56 +114,51 @@ std::uint64_t Worms::room_at(std::uint32_t channel, Lane& lane, std::uint64_t fl
 
 /// A virtual channel for a worm's first segment: one that no worm holds, an empty one if there is
 /// one. \returns when there is one, and if that is now, which.
-std::uint64_t Worms::choose_lane(std::uint64_t time, const Place& place, std::uint32_t& chosen) {
-  const Worm& worm = worms_[place.worm];
-  const Hop hop = worm.route[place.hop];
-  const bool is_ejection = place.hop + 1 == worm.route.size();
-  const bool is_link = hop.channel < channels_.num_links();
+std::uint64_t Worms::choose_lane(std::uint64_t time, const Leg& leg, std::uint32_t& chosen) {
+  const bool is_link = leg.channel < channels_.num_links();
+  const std::uint64_t flits = flits_of(worms_[leg.worm], 0);
   std::uint64_t best = kNever;
-  for (const std::uint32_t v : is_link ? of_class_[hop.channel_class] : all_) {
-    Lane& candidate = lane(hop.channel, v);
+  for (const std::uint32_t v : is_link ? of_class_[leg.channel_class] : all_) {
+    const std::uint32_t number = lane_of(leg.channel, v);
+    Lane& candidate = lanes_[number];
     if (candidate.taken) continue;
-    const std::uint64_t at =
-        is_ejection ? time : room_at(hop.channel, candidate, flits_of(worm, 0), time);
-    if (at < best) chosen = v;
+    const std::uint64_t at = leg.is_ejection ? time : room_at(leg.channel, candidate, flits, time);
+    if (at < best) chosen = number;
     best = std::min(best, at);
     if (at == time && candidate.sent == candidate.credited) {
-      chosen = v;
+      chosen = number;
       break;
     }
   }
   return best;
 }
 
-/// When the worm's next segment is at the hop.
-std::uint64_t Worms::data_at(const Place& place) {
-  Worm& worm = worms_[place.worm];
-  const std::uint32_t segment = worm.next[place.hop], hop = place.hop;
-  if (segment == worm.segments) return kNever;
-  if (hop == 0) return worm.time;
-  const std::uint32_t input = worm.route[hop - 1].channel;
-  if (worm.next[hop - 1] <= segment) return kNever;
-  if (lane(input, worm.lane[hop - 1]).worms.front() != place.worm) return kNever;
-  const Passage& before = passage(worm, hop - 1, segment);
+/// When the leg's next segment is there. To be called when the leg or the one before it has sent,
+/// and when it has come to the end of its buffer.
+void Worms::find_data(std::uint32_t number) {
+  Leg& leg = legs_[number];
+  const Worm& worm = worms_[leg.worm];
+  if (leg.hop == 0) return;  // all is there from the beginning
+  leg.data = kNever;
+  const Leg& before = legs_[number - 1];
+  if (leg.next == worm.segments || before.next <= leg.next) return;
+  if (lanes_[before.lane].legs.front() != number) return;
+  const Passage& passed = passages_[number - 1].front();
   // Onto a faster link: its last flit cannot leave before it has come.
-  const std::uint64_t slow = before.last - before.first;
-  const std::uint64_t interval = channels_.all()[worm.route[hop].channel].interval;
-  const std::uint64_t fast = (flits_of(worm, segment) - 1) * interval / kWholeCycle;
-  return before.first + channels_.all()[input].delay + (slow > fast ? slow - fast : 0);
+  const std::uint64_t slow = passed.last - passed.first;
+  const std::uint64_t interval = channels_.all()[leg.channel].interval;
+  const std::uint64_t fast = (flits_of(worm, leg.next) - 1) * interval / kWholeCycle;
+  leg.data = passed.first + channels_.all()[before.channel].delay + (slow > fast ? slow - fast : 0);
 }
 
-/// When a worm's next segment can start, as far as anyone knows now; kNever: not before something
+/// When a leg's next segment can start, as far as anyone knows now; kNever: not before something
 /// else starts. If now, `chosen` is its virtual channel.
-std::uint64_t Worms::earliest(std::uint64_t time, const Place& place, std::uint32_t& chosen) {
-  const std::uint64_t data = data_at(place);
-  if (data > time) return data;
-  const Worm& worm = worms_[place.worm];
-  const std::uint32_t segment = worm.next[place.hop];
-  if (segment == 0) return choose_lane(time, place, chosen);
-  chosen = worm.lane[place.hop];
-  if (place.hop + 1 == worm.route.size()) return time;
-  const std::uint32_t channel = worm.route[place.hop].channel;
-  return room_at(channel, lane(channel, chosen), flits_of(worm, segment), time);
+std::uint64_t Worms::earliest(std::uint64_t time, const Leg& leg, std::uint32_t& chosen) {
+  if (leg.data > time) return leg.data;
+  if (leg.next == 0) return choose_lane(time, leg, chosen);
+  chosen = leg.lane;
+  if (leg.is_ejection) return time;
+  return room_at(leg.channel, lanes_[chosen], flits_of(worms_[leg.worm], leg.next), time);
 }
 
 void Worms::serve(std::uint64_t time, std::uint32_t channel) {
@@ -171,7 +180,7 @@ void Worms::serve(std::uint64_t time, std::uint32_t channel) {
   for (std::size_t i = 0; i < server.places.size(); ++i) {
     const Place& place = server.places[i];
     std::uint32_t chosen = 0;
-    const std::uint64_t ready = earliest(time, place, chosen);
+    const std::uint64_t ready = earliest(time, legs_[place.leg], chosen);
     next = std::min(next, ready);
     if (ready > time) continue;
     if (best == kNobody || order(place) < order(server.places[best])) {
@@ -186,62 +195,71 @@ void Worms::serve(std::uint64_t time, std::uint32_t channel) {
   }
 }
 
-/// A segment leaves the buffer before a hop: credits go back, and the next worm in it may move up.
-void Worms::leave_buffer(std::uint64_t time, const Place& place, std::uint64_t flits,
-                         bool is_last) {
-  const Worm& worm = worms_[place.worm];
-  const std::uint32_t channel = worm.route[place.hop - 1].channel;
-  Lane& from = lane(channel, worm.lane[place.hop - 1]);
+/// A segment leaves the buffer before a leg: credits go back, and the next worm in it may move up.
+void Worms::leave_buffer(std::uint64_t time, std::uint32_t leg, std::uint64_t flits, bool is_last) {
+  const Leg& before = legs_[leg - 1];
+  Lane& from = lanes_[before.lane];
   from.left += flits;
   from.departures.push_back({time, from.left});
-  call(channel, time + channels_.all()[channel].latency);
+  call(before.channel, time + channels_.all()[before.channel].latency);
   if (!is_last) return;
-  from.worms.pop_front();
-  if (from.worms.empty()) return;
-  const Worm& next = worms_[from.worms.front()];
-  const auto hop = std::ranges::find(next.route, channel, &Hop::channel) - next.route.begin();
-  call(next.route[static_cast<std::size_t>(hop) + 1].channel, time);
+  from.legs.pop_front();
+  if (from.legs.empty()) return;
+  find_data(from.legs.front());
+  call(legs_[from.legs.front()].channel, time);
+}
+
+/// A segment goes into the buffer behind a leg.
+void Worms::enter_buffer(std::uint64_t time, std::uint32_t leg, std::uint64_t flits,
+                         bool is_first) {
+  const std::uint32_t channel = legs_[leg].channel, following = leg + 1;
+  Lane& to = lanes_[legs_[leg].lane];
+  to.sent += flits;
+  if (is_first) {
+    to.legs.push_back(following);
+    servers_[legs_[following].channel].places.push_back({.leg = following, .input = channel});
+  }
+  find_data(following);
+  call(legs_[following].channel, time + channels_.all()[channel].delay);
+}
+
+/// The last flit of a worm has started on a leg. By value, as clients start other worms.
+void Worms::end(Leg leg, std::uint64_t last) {
+  const std::uint32_t message = worms_[leg.worm].message;
+  if (leg.channel < channels_.num_links()) {
+    client_.passed(leg.channel, message, leg.began, last + 1);
+  }
+  if (leg.hop == 0) client_.left(last + 1, message);
+  if (leg.is_ejection) {
+    client_.arrived(last + channels_.all()[leg.channel].delay, message);
+    free_.push_back(leg.worm);
+  }
 }
 
 void Worms::send(std::uint64_t time, std::uint32_t channel, std::size_t number,
                  std::uint32_t chosen) {
   Server& server = servers_[channel];
   Place& place = server.places[number];
-  Worm& worm = worms_[place.worm];
-  const std::uint32_t hop = place.hop, segment = worm.next[hop]++;
+  const std::uint32_t at = place.leg;
+  Leg& leg = legs_[at];
+  const Worm& worm = worms_[leg.worm];
+  const std::uint32_t segment = leg.next++;
   const std::uint64_t flits = flits_of(worm, segment);
-  const bool is_ejection = hop + 1 == worm.route.size();
   const bool is_last = segment + 1 == worm.segments;
-  worm.lane[hop] = chosen;
+  leg.lane = chosen;
   const std::uint64_t last = occupy(server, time, flits, channels_.all()[channel].interval);
-  passage(worm, hop, segment) = {time, last};
+  if (leg.hop > 0) passages_[at - 1].pop_front();
+  if (!leg.is_ejection) passages_[at].push_back({time, last});
+  if (segment == 0) leg.began = time;
   server.last_input = place.input;
   place.served = time + 1;
-  if (hop > 0) {
-    leave_buffer(time, place, flits, is_last);
-  }
-  Lane& to = lane(channel, chosen);
-  to.taken = !is_last;
-  if (!is_ejection) {
-    to.sent += flits;
-    const std::uint32_t following = worm.route[hop + 1].channel;
-    if (segment == 0) {
-      to.worms.push_back(place.worm);
-      servers_[following].places.push_back({.worm = place.worm, .hop = hop + 1, .input = channel});
-    }
-    call(following, time + channels_.all()[channel].delay);
-  }
-  const Place done = place;
+  find_data(at);
+  if (leg.hop > 0) leave_buffer(time, at, flits, is_last);
+  lanes_[chosen].taken = !is_last;
+  if (!leg.is_ejection) enter_buffer(time, at, flits, segment == 0);
   if (is_last) {
-    if (channel < channels_.num_links()) {
-      client_.passed(channel, worm.message, passage(worm, hop, 0).first, last + 1);
-    }
     server.places.erase(server.places.begin() + static_cast<std::ptrdiff_t>(number));
-    if (hop == 0) client_.left(last + 1, worm.message);
-    if (is_ejection) {
-      client_.arrived(last + channels_.all()[channel].delay, worm.message);
-      free_.push_back(done.worm);
-    }
+    end(leg, last);
   }
   if (!server.places.empty()) call(channel, server.free_at);
 }

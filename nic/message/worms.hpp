@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 #include "nic/message/channels.hpp"
+#include "nic/message/ring.hpp"
 
 namespace multitree::nic {
 
@@ -55,14 +55,21 @@ class Worms {
     std::uint64_t flits = 0;
     std::uint32_t grain = 1;  // flits of a segment, but for the last
     std::uint32_t segments = 1;
-    std::span<const Hop> route;
-    std::vector<std::uint32_t> next;  // [hop]: segment to send
-    std::vector<std::uint32_t> lane;  // [hop]: virtual channel that it takes
-    std::vector<Passage> passages;    // [hop][segment]
   };
-  /// A worm at a channel that it wants to send on.
-  struct Place {
+  /// A worm at one hop of its route. Legs of a worm lie one behind the other.
+  struct Leg {
+    std::uint64_t data = kNever;  // when its next segment is there; kNever: nobody knows yet
+    std::uint64_t began = 0;      // its first segment's start on the channel
     std::uint32_t worm = 0, hop = 0;
+    std::uint32_t channel = 0;
+    std::uint32_t next = 0;  // segment to send
+    std::uint32_t lane = 0;  // that it takes, of all lanes
+    std::uint8_t channel_class = 0;
+    bool is_ejection = false;
+  };
+  /// A leg at the channel that it wants to send on.
+  struct Place {
+    std::uint32_t leg = 0;
     std::uint32_t input = 0;   // channel that it comes from
     std::uint64_t served = 0;  // when last
   };
@@ -73,10 +80,10 @@ class Worms {
   /// A virtual channel and the buffer at its end: worms queue in it.
   struct Lane {
     bool taken = false;                // a worm has not sent its tail into it
-    std::deque<std::uint32_t> worms;   // in it, the first is at its end
     std::uint64_t sent = 0, left = 0;  // flits in all, into it and out of it
     std::uint64_t credited = 0;        // flits whose credits are back
-    std::deque<Departure> departures;  // whose credits are on the way
+    Ring<Departure> departures;        // whose credits are on the way
+    Ring<std::uint32_t> legs;          // in it, of worms on their next hop; the first is at its end
   };
   struct Server {
     std::uint64_t free_at = 0;  // as an output
@@ -86,22 +93,22 @@ class Worms {
     std::uint32_t last_input = 0;  // round robin
   };
 
-  [[nodiscard]] Passage& passage(Worm& worm, std::uint32_t hop, std::uint32_t segment) {
-    return worm.passages[std::size_t{hop} * worm.segments + segment];
-  }
-  [[nodiscard]] Lane& lane(std::uint32_t channel, std::uint32_t number) {
-    return lanes_[std::size_t{channel} * lanes_of_channel_ + number];
+  [[nodiscard]] std::uint32_t lane_of(std::uint32_t channel, std::uint32_t number) const {
+    return channel * lanes_of_channel_ + number;
   }
   [[nodiscard]] std::uint64_t flits_of(const Worm& worm, std::uint32_t segment) const;
+  void cut(Worm& worm) const;
   /// Sends flits from `time` on: the last one's start.
   std::uint64_t occupy(Server& server, std::uint64_t time, std::uint64_t flits,
                        std::uint32_t interval);
   std::uint64_t room_at(std::uint32_t channel, Lane& lane, std::uint64_t flits, std::uint64_t time);
-  std::uint64_t choose_lane(std::uint64_t time, const Place& place, std::uint32_t& chosen);
-  std::uint64_t data_at(const Place& place);
-  std::uint64_t earliest(std::uint64_t time, const Place& place, std::uint32_t& chosen);
+  std::uint64_t choose_lane(std::uint64_t time, const Leg& leg, std::uint32_t& chosen);
+  void find_data(std::uint32_t leg);
+  std::uint64_t earliest(std::uint64_t time, const Leg& leg, std::uint32_t& chosen);
   void call(std::uint32_t channel, std::uint64_t time);
-  void leave_buffer(std::uint64_t time, const Place& place, std::uint64_t flits, bool is_last);
+  void leave_buffer(std::uint64_t time, std::uint32_t leg, std::uint64_t flits, bool is_last);
+  void enter_buffer(std::uint64_t time, std::uint32_t leg, std::uint64_t flits, bool is_first);
+  void end(Leg leg, std::uint64_t last);
   void send(std::uint64_t time, std::uint32_t channel, std::size_t number, std::uint32_t chosen);
 
   const Channels& channels_;
@@ -109,8 +116,10 @@ class Worms {
   Client& client_;
   std::vector<Server> servers_;  // [channel]
   std::vector<Worm> worms_;
+  std::vector<Leg> legs_;                // [worm][hop]
+  std::vector<Ring<Passage>> passages_;  // [leg]: of segments that are in the buffer behind it
   std::vector<std::uint32_t> free_;
-  std::uint32_t lanes_of_channel_;
+  std::uint32_t lanes_of_channel_, most_hops_;
   std::vector<Lane> lanes_;                           // [channel][virtual channel]
   std::vector<std::vector<std::uint32_t>> of_class_;  // [class]: virtual channels
   std::vector<std::uint32_t> all_;                    // virtual channels

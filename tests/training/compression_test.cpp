@@ -315,7 +315,7 @@ TEST(Compression, LosslessPacksGradientsOfTraining) {
       halves += packed_bytes(*learner, upper);
       floats += packed_bytes(*learner, gradients);
       numbers += static_cast<double>(gradients.size());
-      for (std::size_t l = 0; l < learner->layers(); ++l) learner->step(l, 0.05F, 0.9F, 1);
+      for (std::size_t l = 0; l < learner->layers(); ++l) learner->step(l, {}, 1);
     }
     EXPECT_LT(halves / (2 * numbers), 0.75) << one.name;
     EXPECT_LT(floats / (4 * numbers), 0.87) << one.name;

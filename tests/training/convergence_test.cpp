@@ -60,6 +60,12 @@ TEST(Convergence, OfAveragingEachTimeIsSynchronous) {
   }
 }
 
+/// An outer step by the mean itself is local SGD.
+TEST(Convergence, OfDiLoCoIsLocalSgdWithoutItsOuterStep) {
+  EXPECT_EQ(curve_of("diloco?every=5&rate=1&momentum=0").losses, curve_of("local-sgd").losses);
+  EXPECT_NE(curve_of("diloco?every=5").losses, curve_of("local-sgd").losses);
+}
+
 TEST(Convergence, SendsWhatThePolicySends) {
   const std::uint64_t all = curve_of("bsp").sent.reduced;
   EXPECT_EQ(all, 200U * 4 * (64 * 10 + 10));

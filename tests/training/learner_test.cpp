@@ -81,7 +81,9 @@ TEST_P(Learners, Learn) {
     learner->show(data->batch(step, 0, 1, 16));
     losses.push_back(loss_of(*learner));
     back(*learner);
-    for (std::size_t l = 0; l < learner->layers(); ++l) learner->step(l, 0.05F, 0.5F, 1);
+    for (std::size_t l = 0; l < learner->layers(); ++l) {
+      learner->step(l, {.rate = 0.05F, .momentum = 0.5F}, 1);
+    }
   }
   EXPECT_LT(losses.back(), 0.8 * losses.front());
 }
@@ -115,6 +117,59 @@ TEST(Learners, AreAsLargeAsPublished) {
   EXPECT_EQ(lenet->parameters().size(), 61'706U);
   const auto mlp = make_learner("mlp", {28 * 28, 10, false}, 1);
   EXPECT_EQ(mlp->parameters().size(), 784U * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10);
+}
+
+/// Steps of one parameter as the paper has them, in double precision (Kingma, Ba, 2015, algorithm
+/// 1; Loshchilov, Hutter, 2019, algorithm 2).
+TEST(AdamW, StepsAsInItsPaper) {
+  const auto learner = make_learner("logistic", {2, 2, false}, 1);
+  const Steps steps{
+      .rate = 0.01F, .momentum = 0.9F, .adamw = AdamW{.squares = 0.99F, .decay = 0.1F}};
+  double parameter = learner->parameters()[0], mean = 0, square = 0;
+  for (int step = 1; step <= 5; ++step) {
+    const double gradient = 0.5 * step - 1.2;
+    std::ranges::fill(learner->gradients(), static_cast<float>(gradient));
+    learner->step(0, steps, 2);
+    mean = 0.9 * mean + 0.1 * 2 * gradient;
+    square = 0.99 * square + 0.01 * 4 * gradient * gradient;
+    const double corrected = mean / (1 - std::pow(0.9, step));
+    const double root = std::sqrt(square / (1 - std::pow(0.99, step)));
+    parameter -= 0.01 * (corrected / (root + 1e-8) + 0.1 * parameter);
+    EXPECT_NEAR(learner->parameters()[0], parameter, 1e-6) << step;
+  }
+}
+
+TEST(AdamW, GoesOnFromItsState) {
+  const Steps steps{.rate = 0.01F, .momentum = 0.9F, .adamw = AdamW{}};
+  const auto one = make_learner("logistic", {2, 2, false}, 1);
+  const auto other = make_learner("logistic", {2, 2, false}, 2);
+  const auto step = [&](Learner& learner, float gradient) {
+    std::ranges::fill(learner.gradients(), gradient);
+    learner.step(0, steps, 1);
+  };
+  step(*one, 0.5F);
+  std::vector<float> state;
+  one->save(state);
+  other->restore(state);
+  step(*one, -0.25F);
+  step(*other, -0.25F);
+  EXPECT_TRUE(std::ranges::equal(one->parameters(), other->parameters()));
+  EXPECT_THAT([&] { other->restore(std::span(state).first(3)); },
+              ThrowsMessage<Error>(HasSubstr("expected a state of")));
+}
+
+TEST(AdamW, IsReadFromText) {
+  EXPECT_FALSE(parse_optimizer("sgd").has_value());
+  const auto read = parse_optimizer("adamw?squares=0.95&decay=0.5");
+  EXPECT_EQ(read, (AdamW{.squares = 0.95F, .decay = 0.5F}));
+  EXPECT_EQ(parse_optimizer(to_string(read)), read);
+  const auto refuses = [](const char* text, const char* words) {
+    EXPECT_THAT([&] { parse_optimizer(text); }, ThrowsMessage<Error>(HasSubstr(words)));
+  };
+  refuses("adam", "one of: sgd adamw");
+  refuses("adamw?squares=1", "squares: expected a number from 0 on and below 1, got '1'");
+  refuses("adamw?decay=-1", "decay: expected a number from 0 on, got '-1'");
+  refuses("sgd?rate=1", "rate");
 }
 
 TEST(Learners, RefuseWhatDoesNotFit) {

@@ -118,5 +118,23 @@ TEST(ModelTables, OfAstraSim) {
   expect("DATA\n1\na -1 0 NONE 0 0 NONE 0 5 ALLGATHER 0 1\n", "expected ALLREDUCE or NONE");
 }
 
+/// Totals as counted elsewhere: torchvision's documentation, BERT's and NeuMF's papers.
+TEST(BuiltInModels, HaveTheParametersOfTheirNetworks) {
+  const Machine machine{.parameter_bytes = 1, .batch = 1, .flops = 1e12};
+  EXPECT_EQ(built_in_models().size(), 20U);
+  for (const std::string_view name : built_in_models()) {
+    const Model model = read_model(std::string(name), machine);
+    EXPECT_EQ(model.name, name);
+    EXPECT_GT(model.forward(), 0) << name;
+  }
+  EXPECT_EQ(read_model("alexnet", machine).bytes(), 61'100'840U);
+  EXPECT_EQ(read_model("resnet50", machine).bytes(), 25'557'032U);
+  EXPECT_EQ(read_model("vgg16", machine).bytes(), 138'357'544U);
+  EXPECT_EQ(read_model("densenet201", machine).bytes(), 20'013'928U);
+  EXPECT_EQ(read_model("bert_large", machine).bytes(), 336'232'258U);
+  EXPECT_TRUE(built_in_table("alexnet2").empty());
+  EXPECT_THROW(read_model("alexnet2", machine), Error);
+}
+
 }  // namespace
 }  // namespace multitree::training

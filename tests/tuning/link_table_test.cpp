@@ -45,6 +45,7 @@ TEST(LinkTable, FileHoldsIt) {
   table.hosts.push_back({{"n4", "n5"}, parse_time("3us")});
   table.segment_bytes = 60 * 1024;
   table.burst_bytes = 45'045;
+  table.choices = {{Collective::AllReduce, 4096, "ring?order=1,0"}, {Collective::Gather, 8, "x"}};
   const std::string text = write_link_table_json(table);
   EXPECT_EQ(parse_link_table_json(text, "t.json"), table);
   EXPECT_EQ(write_link_table_json(parse_link_table_json(text, "t.json")), text);
@@ -65,6 +66,55 @@ TEST(LinkTable, WrongFilesNameTheLine) {
                               "\"message\":\"1us\",\"bandwidth\":\"1GB/s\"},\n{\"nodes\":["
                               "\"n1\"],\"message\":\"1us\",\"bandwidth\":\"1GB/s\"}]}"),
             "t.json:4: expected each node on one host, got 'n1' again");
+}
+
+TEST(LinkTable, AChoiceIsOfOneCollectiveAndSize) {
+  const std::string choice = "{\"collective\":\"allreduce\",\"bytes\":8,\"algorithm\":\"ring\"}";
+  const std::string head =
+      "{\"schema\":\"multitree/link-table/1\",\"topology\":\"t\",\"message_overhead\":\"5ns\","
+      "\"links\":[],\"choices\":[\n";
+  EXPECT_EQ(message_of(head + choice + "]}"), "");
+  EXPECT_EQ(message_of(head + choice + ",\n" + choice + "]}"),
+            "t.json:3: expected each collective and size once, got allreduce of 8 bytes again");
+  EXPECT_TRUE(message_of(head + "{\"collective\":\"none\",\"bytes\":8,\"algorithm\":\"ring\"}]}")
+                  .starts_with("t.json:2: "));
+}
+
+/// What a file says of each size, and what is predicted for it.
+TEST(LinkTable, WhatWasFoundGoesBeforeWhatIsPredicted) {
+  const Topology topology = make_topology("torus:4x2");
+  LinkTable table = uniform(topology, "10GB/s", "1us", "100ns");
+  for (const bool rivals : {false, true}) {
+    const ChooseOptions options{.links = &table, .rivals = rivals};
+    table.choices.clear();
+    const auto spec_at = [](const std::vector<SizedSpec>& specs, std::uint64_t bytes) {
+      return *std::ranges::lower_bound(specs, bytes, {}, &SizedSpec::max_bytes);
+    };
+    const auto before = choose_specs(topology, Collective::AllReduce, Rank{0}, options);
+    const std::vector<std::uint64_t> sizes{
+        8, 9, 100, 4096, 1 << 20, before.front().max_bytes, before.front().max_bytes + 1};
+    for (const std::uint64_t bytes : sizes) {
+      table.choices = {{Collective::AllReduce, bytes, "ring"},
+                       {Collective::AllReduce, bytes + 1000, "no such algorithm"},
+                       {Collective::Broadcast, bytes + 10, "ring"}};
+      const auto after = choose_specs(topology, Collective::AllReduce, Rank{0}, options);
+      EXPECT_EQ(spec_at(after, bytes).spec, "ring") << bytes;
+      EXPECT_TRUE(std::ranges::is_sorted(after, std::less{}, &SizedSpec::max_bytes)) << bytes;
+      EXPECT_EQ(after.back().max_bytes, before.back().max_bytes);
+      for (const std::uint64_t other : sizes) {
+        for (const std::uint64_t near : {other - 1, other, other + 1}) {
+          if (near != bytes) {
+            EXPECT_EQ(spec_at(after, near).spec, spec_at(before, near).spec) << near;
+          }
+        }
+      }
+      if (!rivals) continue;
+      const auto& of_size = spec_at(after, bytes).rivals;
+      ASSERT_FALSE(of_size.empty());
+      EXPECT_EQ(of_size.front().spec, "ring");
+      EXPECT_EQ(std::ranges::count(of_size, "ring", &PricedSpec::spec), 1);
+    }
+  }
 }
 
 TEST(LinkTable, TimesReplaceTheDeclared) {

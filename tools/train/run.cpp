@@ -40,7 +40,7 @@ struct RunTrainFlags : TrainFlags {
   Teaching teaching;
   LossFlags losses;
   bool host = false, sorted = false, same_bits = false;
-  std::string on_failure = "stop";
+  std::string on_failure = "stop", optimizer = "sgd";
 };
 
 /// What all ranks know before they meet.
@@ -283,6 +283,8 @@ int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bo
 }
 
 int run(RunTrainFlags flags) {
+  flags.teaching.steps.adamw =
+      for_flag("--optimizer", [&] { return training::parse_optimizer(flags.optimizer); });
   if (!flags.trace.empty()) check_writable(flags.trace);
   const auto check_ranks = [&](const Lesson& lesson, std::uint32_t processes) {
     const std::uint32_t ranks = lesson.network.front().num_ranks();
@@ -314,8 +316,12 @@ void add_learning_flags(CLI::App& app, RunTrainFlags& flags) {
   app.add_option("--batch", flags.teaching.batch, "Samples of a learner, a rank and iteration")
       ->check(number_from(1, 1 << 16))
       ->capture_default_str();
+  app.add_option("--optimizer", flags.optimizer,
+                 "Of a learner: sgd, or adamw?squares=0.999&decay=0.01&least=1e-8")
+      ->capture_default_str();
   app.add_option("--rate", flags.teaching.steps.rate, "Of learning")->capture_default_str();
-  app.add_option("--momentum", flags.teaching.steps.momentum, "Of its steps")
+  app.add_option("--momentum", flags.teaching.steps.momentum,
+                 "Of its steps; adamw: of its mean gradient")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app.add_option("--pace", flags.pace,

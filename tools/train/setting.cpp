@@ -57,6 +57,14 @@ Setting network_setting(const TrainFlags& flags, const training::Model& model, d
           costs, certify_iteration(model, topology).bound};
 }
 
+std::string built_in_names() {
+  std::string names;
+  for (const std::string_view name : training::built_in_models()) {
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
 }  // namespace
 
 training::Model load_model(const TrainFlags& flags) {
@@ -102,7 +110,8 @@ void add_model_flags(CLI::App& app, TrainFlags& flags) {
   add_network_flags(app, flags.network)->required(false);
   app.add_option("-m,--model", flags.model_file,
                  "Layer table with times, multiplications or shapes, ASTRA-sim text, or a rank's "
-                 "Chakra trace ('-': standard input)")
+                 "Chakra trace ('-': standard input); or a network that is built in: " +
+                     built_in_names())
       ->required();
   app.add_option("--parameter-bytes", flags.machine.parameter_bytes, "Bytes of a gradient")
       ->check(number_from(1, 16))

@@ -29,7 +29,8 @@ struct StudyFlags {
   std::string policies =
       "bsp,wfbp,dear,priority,pipe-sgd,local-sgd,cocod?every=1,cocod?every=2,cocod,"
       "cocod?every=10,diloco?every=25";
-  std::string compress = "all", shards = "mixed,sorted", pace = "5ms", data, text, output;
+  std::string compress = "all", shards = "mixed,sorted", pace = "5ms", data, text, output,
+              optimizer = "sgd";
   std::string algorithm = "allreduce-optimal";
   std::uint64_t seeds = 3;
   training::Trial trial;
@@ -121,6 +122,8 @@ StudyPlan plan_of(const StudyFlags& flags, const std::vector<StudyNetwork>& netw
                  .data = flags.data,
                  .text = flags.text,
                  .algorithm = flags.algorithm};
+  plan.trial.steps.adamw =
+      for_flag("--optimizer", [&] { return training::parse_optimizer(flags.optimizer); });
   for (const StudyNetwork& network : networks) {
     const std::uint32_t ranks = network.topology.num_ranks();
     if (std::ranges::find(plan.ranks, ranks) == plan.ranks.end()) plan.ranks.push_back(ranks);
@@ -227,8 +230,12 @@ Command add_train_study(CLI::App& train) {
   app->add_option("--batch", flags->trial.batch, "Samples a rank and iteration")
       ->check(number_from(1, 1 << 16))
       ->capture_default_str();
+  app->add_option("--optimizer", flags->optimizer,
+                  "Of learners: sgd, or adamw?squares=0.999&decay=0.01&least=1e-8")
+      ->capture_default_str();
   app->add_option("--rate", flags->trial.steps.rate, "Of learning")->capture_default_str();
-  app->add_option("--momentum", flags->trial.steps.momentum, "Of its steps")
+  app->add_option("--momentum", flags->trial.steps.momentum,
+                  "Of its steps; adamw: of its mean gradient")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_option("--pace", flags->pace, "What computing takes in an iteration")

@@ -24,6 +24,8 @@ Learner::Learner(std::string name, std::vector<std::unique_ptr<LayerKind>> layer
   parameters_.resize(begins_.back());
   gradients_.resize(begins_.back());
   velocity_.resize(begins_.back());
+  squares_.resize(begins_.back());
+  steps_.resize(layers_.size());
   values_.resize(layers_.size() + 1);
   slopes_.resize(layers_.size() + 1);
   Random random(seed);
@@ -90,25 +92,47 @@ void Learner::backward(std::size_t l) {
 }
 
 void Learner::save(std::vector<float>& state) const {
-  state.assign(parameters_.begin(), parameters_.end());
-  state.insert(state.end(), velocity_.begin(), velocity_.end());
+  state.clear();
+  for (const auto* part : {&parameters_, &velocity_, &squares_, &steps_}) {
+    state.insert(state.end(), part->begin(), part->end());
+  }
 }
 
 void Learner::restore(std::span<const float> state) {
-  if (state.size() != 2 * parameters_.size()) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: expected a state of {} numbers, got {}", name_,
-                            2 * parameters_.size(), state.size()));
+  const std::size_t expected = 3 * parameters_.size() + steps_.size();
+  if (state.size() != expected) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: expected a state of {} numbers, got {}", name_, expected, state.size()));
   }
-  std::copy_n(state.begin(), parameters_.size(), parameters_.begin());
-  std::copy_n(state.begin() + static_cast<std::ptrdiff_t>(parameters_.size()), velocity_.size(),
-              velocity_.begin());
+  auto from = state.begin();
+  for (auto* part : {&parameters_, &velocity_, &squares_, &steps_}) {
+    std::copy_n(from, part->size(), part->begin());
+    from += static_cast<std::ptrdiff_t>(part->size());
+  }
 }
 
-void Learner::step(std::size_t l, float rate, float momentum, float scale) {
+void Learner::step(std::size_t l, const Steps& steps, float scale) {
+  if (steps.adamw) return step_adamw(l, steps, scale);
   for (std::size_t i = begins_[l]; i < begins_[l + 1]; ++i) {
-    velocity_[i] = momentum * velocity_[i] + scale * gradients_[i];
-    parameters_[i] -= rate * velocity_[i];
+    velocity_[i] = steps.momentum * velocity_[i] + scale * gradients_[i];
+    parameters_[i] -= steps.rate * velocity_[i];
+  }
+}
+
+/// The means begin at 0, which is made up for (Kingma, Ba, ICLR 2015, section 3).
+void Learner::step_adamw(std::size_t l, const Steps& steps, float scale) {
+  const AdamW& adamw = *steps.adamw;
+  const float count = ++steps_[l];
+  const float mean = 1 / (1 - std::pow(steps.momentum, count));
+  const float square = 1 / (1 - std::pow(adamw.squares, count));
+  for (std::size_t i = begins_[l]; i < begins_[l + 1]; ++i) {
+    const float gradient = scale * gradients_[i];
+    velocity_[i] = steps.momentum * velocity_[i] + (1 - steps.momentum) * gradient;
+    squares_[i] = adamw.squares * squares_[i] + (1 - adamw.squares) * gradient * gradient;
+    parameters_[i] -=
+        steps.rate * (mean * velocity_[i] / (std::sqrt(square * squares_[i]) + adamw.least) +
+                      adamw.decay * parameters_[i]);
   }
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "training/learners/data.hpp"
+#include "training/learners/steps.hpp"
 
 namespace multitree::training {
 
@@ -51,8 +52,8 @@ class LayerKind {
   std::vector<std::size_t> tensors_;
 };
 
-/// A sequence of layers and the cross entropy of its outputs, with stochastic gradient descent that
-/// can be done layer by layer. The same seed makes the same parameters on every rank.
+/// A sequence of layers and the cross entropy of its outputs, with steps that can be done layer by
+/// layer. The same seed makes the same parameters on every rank.
 class Learner {
  public:
   Learner(std::string name, std::vector<std::unique_ptr<LayerKind>> layers, std::uint64_t seed);
@@ -79,9 +80,9 @@ class Learner {
   [[nodiscard]] double loss() const { return loss_; }
   [[nodiscard]] double accuracy() const { return accuracy_; }
   /// \}
-  /// A layer's step: its gradients times `scale`, with momentum (Polyak): v = momentum v + g,
-  /// p = p - rate v.
-  void step(std::size_t l, float rate, float momentum, float scale);
+  /// A layer's step with its gradients times `scale`. With momentum (Polyak): v = momentum v + g,
+  /// p = p - rate v; or AdamW with the same steps each time.
+  void step(std::size_t l, const Steps& steps, float scale);
   /// Parameters and what their steps remember, to go on from with the same steps.
   /// \{
   void save(std::vector<float>& state) const;
@@ -91,11 +92,15 @@ class Learner {
 
  private:
   void compare();
+  void step_adamw(std::size_t l, const Steps& steps, float scale);
 
   std::string name_;
   std::vector<std::unique_ptr<LayerKind>> layers_;
   std::vector<std::size_t> begins_;  // and the end
   std::vector<float> parameters_, gradients_, velocity_;
+  // Of AdamW: mean squares of gradients, and how many steps each layer has made; as numbers, since
+  // they are kept with the others.
+  std::vector<float> squares_, steps_;
   Batch batch_;
   std::size_t samples_ = 0;
   std::vector<std::vector<float>> values_, slopes_;  // by layer: what comes in; behind it what

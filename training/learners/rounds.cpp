@@ -43,7 +43,7 @@ class Mean {
 
 void step_all(Learner& learner, const Steps& steps) {
   for (std::size_t l = 0; l < learner.layers(); ++l) {
-    learner.step(l, steps.rate, steps.momentum, 1);
+    learner.step(l, steps, 1);
   }
 }
 
@@ -100,13 +100,9 @@ class Late final : public Rounds {
 /// parameters, or an outer step with Nesterov's momentum.
 class Averaged final : public Rounds {
  public:
-  struct Outer {
-    float rate = 1, momentum = 0;
-  };
-
   /// \param beside the mean is made while the next round goes on, and what this one changes is kept
   Averaged(Learner& learner, const Steps& steps, Sums& sums, std::uint32_t every, bool beside,
-           const Outer& outer)
+           const OuterStep& outer)
       : learner_(learner),
         steps_(steps),
         every_(every),
@@ -156,7 +152,7 @@ class Averaged final : public Rounds {
   Steps steps_;
   std::uint32_t every_;
   bool beside_;
-  Outer outer_;
+  OuterStep outer_;
   std::uint64_t iteration_ = 0;
   std::vector<float> agreed_, velocity_;
   std::vector<float> left_;  ///< parameters of this rank where the round began
@@ -168,18 +164,23 @@ struct RoundsRow {
   std::string_view name;
   std::uint32_t every;
   bool beside;
-  Averaged::Outer outer;
+  OuterStep (*outer)(const Spec& options);
 };
-constexpr std::array kRoundsRows{
-    RoundsRow{"local-sgd", 5, false, {}}, RoundsRow{"cocod", 5, true, {}},
-    RoundsRow{"diloco", 500, false, {0.7F, 0.9F}},  // the rates of its authors
-};
+OuterStep plain_mean(const Spec& /*options*/) { return {}; }
+constexpr std::array kRoundsRows{RoundsRow{"local-sgd", 5, false, plain_mean},
+                                 RoundsRow{"cocod", 5, true, plain_mean},
+                                 RoundsRow{"diloco", 500, false, outer_step_of}};
 constexpr std::string_view kLate = "pipe-sgd";
 
 }  // namespace
 
 void step_with_sums(Learner& learner, std::size_t layer, const Steps& steps, std::uint32_t ranks) {
-  learner.step(layer, steps.rate, steps.momentum, 1 / static_cast<float>(ranks));
+  learner.step(layer, steps, 1 / static_cast<float>(ranks));
+}
+
+OuterStep outer_step_of(const Spec& diloco) {
+  return {number_option(diloco, "rate", 0.7F, false),
+          number_option(diloco, "momentum", 0.9F, true)};
 }
 
 bool has_rounds(std::string_view policy) {
@@ -198,7 +199,7 @@ std::unique_ptr<Rounds> make_rounds(std::string_view policy, Learner& learner, c
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
   const std::uint32_t every = spec.get_number("every", row.every, 1, kMost);
   const bool beside = row.beside || spec.get_number("fragments", 1, 1, kMost) > 1;
-  return std::make_unique<Averaged>(learner, steps, sums, every, beside, row.outer);
+  return std::make_unique<Averaged>(learner, steps, sums, every, beside, row.outer(spec));
 }
 
 }  // namespace multitree::training

@@ -12,11 +12,6 @@
 
 namespace multitree::training {
 
-/// Of a learner's steps.
-struct Steps {
-  float rate = 0.05F, momentum = 0.9F;
-};
-
 /// One rank's end of sums over all ranks, which may be made while they go on.
 class Sums {
  public:
@@ -52,6 +47,15 @@ class Rounds {
   /// Collective: all ranks have the same parameters.
   virtual void finish() = 0;
 };
+
+/// What averaging policies do with the mean of what ranks have changed: a step with Nesterov's
+/// momentum. The defaults go by the mean itself.
+struct OuterStep {
+  float rate = 1, momentum = 0;
+};
+/// Options rate and momentum of diloco; by default those of its authors, 0.7 and 0.9.
+/// \throws Error(InvalidArgument)
+OuterStep outer_step_of(const Spec& diloco);
 
 /// Whether a policy, "cocod?every=5", does not wait for each iteration's sums.
 bool has_rounds(std::string_view policy);

@@ -51,7 +51,8 @@ LossyRun train_with_losses(const LossyLesson& lesson, const DataSet& data, const
     run.report.lost += report.lost;
     run.report.least_count = std::min(run.report.least_count, report.least_count);
     for (std::size_t l = 0; l < learner->layers(); ++l) {
-      learner->step(l, lesson.rate, lesson.momentum, 1 / static_cast<float>(schedule.ranks));
+      learner->step(l, {.rate = lesson.rate, .momentum = lesson.momentum},
+                    1 / static_cast<float>(schedule.ranks));
     }
   }
   return run;

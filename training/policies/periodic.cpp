@@ -10,6 +10,7 @@
 
 #include "training/channel_internal.hpp"
 #include "training/gradients_internal.hpp"
+#include "training/learners/rounds.hpp"
 #include "training/policies_internal.hpp"
 
 namespace multitree::training {
@@ -87,6 +88,7 @@ Iteration run_cocod(const Model& model, const Costs& costs, const Spec& options)
 Iteration run_diloco(const Model& model, const Costs& costs, const Spec& options) {
   const std::uint32_t every = count_option(options, "every", "500");
   const std::uint32_t fragments = count_option(options, "fragments", "1");
+  static_cast<void>(outer_step_of(options));  // is of learners, and takes no time
   return fragments == 1 ? averaged_after(model, costs, every)
                         : averaged_beside(model, costs, every, fragments);
 }

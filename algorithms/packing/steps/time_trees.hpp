@@ -16,6 +16,7 @@ struct TimingOptions {
   std::uint32_t segments = 1;
   /// Chunks that pass over the slowest link between receiving and passing on: time for latency.
   std::uint32_t lag = 0;
+  std::uint32_t lag_parts = 1;  ///< `lag` counts parts of a chunk, of so many equal ones
   /// All chunks of a tree are summed in the same order at every rank, so that an executor may merge
   /// them where messages are expensive. Takes up to 0.3 % longer.
   bool same_order = false;

@@ -139,7 +139,8 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
   const TickClock clock(chunking, topology);
   PackingPlan plan{packing, topology, std::move(chunking), clock, 0, {}};
   if (options.lag > 0 && topology.num_links() > 0) {
-    plan.lag = options.lag * clock.time(plan.chunking.chunks[0].weight, slowest_link(topology));
+    plan.lag = options.lag * clock.time(plan.chunking.chunks[0].weight, slowest_link(topology)) /
+               options.lag_parts;
   }
   for (std::uint32_t t = 0; t < packing.trees.size(); ++t) {
     const PackedTree& tree = packing.trees[t];

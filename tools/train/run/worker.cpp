@@ -107,8 +107,7 @@ void Pupil::backward(std::size_t layer) {
 }
 
 void Pupil::skip(std::size_t layer) {
-  learner_.step(layer, teaching_.steps.rate, teaching_.steps.momentum,
-                1 / static_cast<float>(ranks_));
+  learner_.step(layer, teaching_.steps, 1 / static_cast<float>(ranks_));
   if (layer + 1 == learner_.layers()) grades_.push_back(grades_.back());
 }
 

@@ -24,10 +24,11 @@ using training::Trial;
 
 /// All that a curve follows from.
 std::string key_of(const Trial& trial, Shards shards, const std::string& data) {
-  return fmt::format("{} {} {} {} ranks {} seed {} iterations {}/{} batch {} steps {:.9g} {:.9g}{}",
-                     trial.learner, trial.policy, trial.compression, to_string(shards), trial.ranks,
-                     trial.seed, trial.iterations, trial.points, trial.batch, trial.steps.rate,
-                     trial.steps.momentum, data.empty() ? "" : " " + data);
+  return fmt::format(
+      "{} {} {} {} ranks {} seed {} iterations {}/{} batch {} steps {:.9g} {:.9g}{}{}",
+      trial.learner, trial.policy, trial.compression, to_string(shards), trial.ranks, trial.seed,
+      trial.iterations, trial.points, trial.batch, trial.steps.rate, trial.steps.momentum,
+      trial.steps.adamw ? " " + to_string(trial.steps.adamw) : "", data.empty() ? "" : " " + data);
 }
 
 /// All trials of a plan, each with its place.
