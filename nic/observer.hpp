@@ -42,6 +42,10 @@ class Observer {
   /// Lockstep: from this cycle on the rank is in that step. Not called for step 0, nor after the
   /// last.
   virtual void step(std::uint64_t cycle, std::uint32_t rank, std::uint32_t step) = 0;
+  /// Jobs: a rank starts one (its doorbell is rung); from this cycle on it is over there, if it has
+  /// messages at that rank.
+  virtual void started(std::uint64_t /*cycle*/, std::uint32_t /*rank*/, std::uint32_t /*job*/) {}
+  virtual void over(std::uint64_t /*cycle*/, std::uint32_t /*rank*/, std::uint32_t /*job*/) {}
 };
 
 }  // namespace multitree::nic

@@ -9,6 +9,7 @@
 #include "nic/parameters.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
+#include "tools/image_jobs.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
@@ -23,6 +24,7 @@ struct CosimFlags {
   std::string sizes = "64KiB";
   InterfaceFlags interface;
   std::uint32_t ports_per_unit = 0;  // 0: as the configuration says
+  ImageFlags image;                  // instead of work
   CosimRequest request;
   bool json = false;
 };
@@ -54,14 +56,14 @@ ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
           {"errors", row.errors}};
 }
 
-std::string header_of(const CosimFlags& flags, const Work& work) {
+/// \param what is run
+std::string header_of(const CosimFlags& flags, const std::string& what, const Topology& topology) {
   return fmt::format(
       "# {} on {}, {} ranks: C++ model and hardware, every cycle; {}\n"
       "# link: share of the cycles in which the busiest link carries a flit\n"
       "{:>12} {:<24} {:>9} {:>12} {:>12} {:>12} {:>7} {:>11} {:>7}\n",
-      to_string(work.collective), work.topology.name(), work.topology.num_ranks(),
-      flags.request.data_type, "size", "algorithm", "messages", "model", "hardware", "events",
-      "link", "cycles/s", "cycles");
+      what, topology.name(), topology.num_ranks(), flags.request.data_type, "size", "algorithm",
+      "messages", "model", "hardware", "events", "link", "cycles/s", "cycles");
 }
 
 void check_wave(const CosimFlags& flags, std::size_t runs) {
@@ -73,7 +75,46 @@ void check_wave(const CosimFlags& flags, std::size_t runs) {
   }
 }
 
+void print_problems(const CosimRow& row) {
+  if (!row.difference.empty()) print_error("multitree: " + row.difference + "\n");
+  for (const std::string& error : row.errors) print_error("multitree: " + error + "\n");
+}
+
+int print_results(const CosimFlags& flags, const Topology& topology, ordered_json results,
+                  bool all_equal) {
+  if (flags.json) {
+    print_json({{"topology", topology.name()},
+                {"ranks", topology.num_ranks()},
+                {"datatype", flags.request.data_type},
+                {"results", std::move(results)}});
+  }
+  return all_equal ? kOk : kNegativeAnswer;
+}
+
+/// The groups of an image.
+int run_image(const CosimFlags& flags) {
+  if (!flags.work.schedule.empty()) {
+    throw Error(ErrorCode::InvalidArgument, "--image: expected no --schedule, for it has its own");
+  }
+  ImageFlags image = flags.image;
+  image.network = flags.work.network;
+  const LoadedImage loaded = load_image(image);
+  if (!is_right(loaded)) return kNegativeAnswer;
+  check_wave(flags, 1);
+  const auto type = flags.request.data_type;
+  const std::uint32_t element = type == "float" || type == "int32" ? 4 : 2;
+  const GroupJobs groups = jobs_of_groups(loaded, image.doorbells, element, "nic cosim");
+  const CosimRow row =
+      cosimulate(loaded.tables, groups.jobs, loaded.topology, parameters_of(flags), flags.request);
+  const std::string name = fmt::format("{} groups", groups.jobs.size());
+  if (!flags.json) print(header_of(flags, image.image, loaded.topology) + line_of(name, row));
+  print_problems(row);
+  return print_results(flags, loaded.topology, ordered_json::array({json_of(name, row)}),
+                       is_equal(row));
+}
+
 int run(const CosimFlags& flags) {
+  if (!flags.image.image.empty()) return run_image(flags);
   const nic::Parameters parameters = parameters_of(flags);
   std::vector<std::uint64_t> sizes;
   for (const std::string& size : for_flag("--size", [&] { return split_list(flags.sizes); })) {
@@ -88,21 +129,28 @@ int run(const CosimFlags& flags) {
       const Schedule& schedule = schedule_for(schedules, bytes);
       const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, flags.request);
       // Not before it is known that the network can be run.
-      if (!flags.json && results.empty()) print(header_of(flags, work));
+      if (!flags.json && results.empty()) {
+        print(header_of(flags, std::string(to_string(work.collective)), work.topology));
+      }
       results.push_back(json_of(schedule.algorithm, row));
       if (!flags.json) print(line_of(schedule.algorithm, row));
-      if (!row.difference.empty()) print_error("multitree: " + row.difference + "\n");
-      for (const std::string& error : row.errors) print_error("multitree: " + error + "\n");
+      print_problems(row);
       all_equal = all_equal && is_equal(row);
     }
   }
-  if (flags.json) {
-    print_json({{"topology", work.topology.name()},
-                {"ranks", work.topology.num_ranks()},
-                {"datatype", flags.request.data_type},
-                {"results", std::move(results)}});
-  }
-  return all_equal ? kOk : kNegativeAnswer;
+  return print_results(flags, work.topology, std::move(results), all_equal);
+}
+
+void add_image_flags(CLI::App& app, CosimFlags& flags) {
+  auto* image =
+      app.add_option("--image", flags.image.image,
+                     "Instead of a schedule: an image of groups, as of 'nic tables --plan'");
+  app.add_option("--plan", flags.image.plan,
+                 "Plan that the image was made of: its network, and when doorbells ring")
+      ->needs(image);
+  app.add_option("--doorbells", flags.image.doorbells,
+                 "When each group starts, a time for each (default: as in --plan, or 0)")
+      ->needs(image);
 }
 
 }  // namespace
@@ -123,6 +171,7 @@ Command add_nic_cosim_command(CLI::App& nic) {
   app->add_option("-d,--datatype", flags->request.data_type, "float, int32, bfloat16 or half")
       ->check(one_of({"float", "int32", "bfloat16", "half"}))
       ->capture_default_str();
+  add_image_flags(*app, *flags);
   add_interface_flags(*app, flags->interface);
   app->add_option("--ports-per-unit", flags->ports_per_unit,
                   "Ports that share a reduction unit: 1 (the default) or 2")

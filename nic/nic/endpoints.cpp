@@ -161,6 +161,10 @@ void Endpoints::look_ahead(Port& port) const {
 
 bool Endpoints::is_issuable(const Port& port) const {
   if (queues_) return !queues_->empty(number_of(port));
+  if (looks_) {
+    const std::uint32_t job = looks_->at(number_of(port), now_);
+    return job != kNone && is_ready(number_of(port), job);
+  }
   if (port.piece == kNone || piece(port.rank, port.piece).taken < port.wait) return false;
   return steps_.empty() || port.step <= step_of_[port.rank];
 }
@@ -252,6 +256,11 @@ void Endpoints::handle(const Event& event) {
     case Kind::Job:
       happen_to_job(event.what);
       break;
+    case Kind::Look:
+      if (ports_[event.what].sending == kNone && is_issuable(ports_[event.what])) {
+        carrier_.ready(event.what);
+      }
+      break;
     case Kind::Room:
       steps_.empty() ? wake_ports(event.what) : check_step(event.what);
       break;
@@ -320,9 +329,11 @@ void Endpoints::complete(std::uint32_t message) {
 std::uint32_t Endpoints::begin(std::uint32_t port) {
   Port& p = ports_[port];
   while (p.sending == kNone && is_issuable(p)) {
-    const std::uint32_t message = queues_ ? next_of_jobs(port) : p.next;
+    const std::uint32_t message = queues_  ? next_of_jobs(port)
+                                  : looks_ ? next_at_hand(port)
+                                           : p.next;
     p.sending = message;
-    if (!queues_) {
+    if (!jobs_) {
       p.next = messages_[message].following;
       if (shared_) shared_->begin(port);
       look_ahead(p);
@@ -350,7 +361,12 @@ void Endpoints::sent(std::uint32_t port, std::uint64_t visible) {
   const Message& m = messages_[p.sending];
   ++piece(p.rank, m.piece).sent;
   p.sending = kNone;
-  if (jobs_) job_has(m.payload == 0 ? now_ : visible, p.rank, m.piece);
+  const bool is_seen_at_once = m.payload == 0 && parameters_.reduction != Reduction::Pipelined;
+  if (jobs_) job_has(is_seen_at_once ? now_ : visible, p.rank, m.piece);
+  if (looks_) {
+    looks_->free(port, job_of(m.piece), visible);
+    look_for(port, visible);
+  }
   if (!parked_[p.rank].empty()) take_in_parked(p.rank);
   if (!steps_.empty()) events_.push(visible, {Kind::Step, p.rank});
 }

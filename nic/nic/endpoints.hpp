@@ -14,6 +14,7 @@
 #include "nic/nic/event_wheel.hpp"
 #include "nic/nic/job_queues.hpp"
 #include "nic/nic/job_states.hpp"
+#include "nic/nic/port_looks.hpp"
 #include "nic/nic/shared_ports.hpp"
 #include "nic/observer.hpp"
 #include "nic/program/program.hpp"
@@ -116,6 +117,11 @@ class Endpoints {
   [[nodiscard]] std::uint32_t num_sent(std::uint32_t rank, std::uint32_t number) const {
     return piece(rank, number).sent & (kAdding - 1U);
   }
+  /// Whether the rank takes messages of the piece in: where there are jobs, it has started that
+  /// one.
+  [[nodiscard]] bool takes_in(std::uint32_t rank, std::uint32_t number) const {
+    return !jobs_ || jobs_->is_running(rank, job_of(number));
+  }
 
   /// Messages that were not taken in yet, and jobs of ranks that are not over.
   [[nodiscard]] std::uint64_t left() const { return left_ + (jobs_ ? jobs_->left() : 0); }
@@ -131,7 +137,7 @@ class Endpoints {
   [[nodiscard]] std::string who_waits() const;
 
  private:
-  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Job, Carrier };
+  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Job, Look, Carrier };
   struct Event {
     Kind kind = Kind::Arrive;
     std::uint32_t what = 0;
@@ -151,8 +157,7 @@ class Endpoints {
   }
   [[nodiscard]] bool has_turn(const Message& m) const {
     const Piece& p = piece(m.dst, m.piece);
-    return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding &&
-           (!jobs_ || jobs_->is_running(m.dst, job_of(m.piece)));
+    return p.taken == m.turn && p.sent >= m.after && p.sent < kAdding && takes_in(m.dst, m.piece);
   }
   [[nodiscard]] std::uint32_t number_of(const Port& port) const {
     return static_cast<std::uint32_t>(&port - ports_.data());
@@ -185,6 +190,10 @@ class Endpoints {
   void offer(std::uint32_t port, std::uint32_t job);
   std::uint32_t next_of_jobs(std::uint32_t port);
   void post_due();
+  // Of jobs in hardware, where a port looks at one of them in a cycle.
+  void look_for(std::uint32_t port, std::uint64_t from);
+  std::uint32_t next_at_hand(std::uint32_t port);
+  [[nodiscard]] bool is_ready(std::uint32_t port, std::uint32_t job) const;
 
   const Program& program_;
   const Parameters& parameters_;
@@ -194,7 +203,8 @@ class Endpoints {
   std::vector<Port> ports_;
   std::optional<SharedPorts> shared_;               // if ports send any message
   std::optional<JobStates> jobs_;                   // if there are several collectives
-  std::optional<JobQueues> queues_;                 // with jobs_: what ports may send
+  std::optional<JobQueues> queues_;                 // with jobs_: what ports may send, or
+  std::optional<PortLooks> looks_;                  // pipelined: what they look at
   std::vector<std::uint32_t> first_port_;           // [rank], and the number of all
   std::vector<Piece> pieces_;                       // [rank][piece]
   std::vector<std::vector<std::uint32_t>> parked_;  // [rank]: arrived before their turn

@@ -10,20 +10,26 @@ namespace multitree::nic {
 
 /// Each port's messages by job, in the order of the table.
 void Endpoints::queue_jobs() {
-  if (parameters_.issue == Issue::Lockstep || shared_ ||
-      parameters_.reduction == Reduction::Pipelined) {
+  if (parameters_.issue == Issue::Lockstep || shared_ || parameters_.ports_per_unit > 1) {
     throw Error(ErrorCode::Unsupported,
-                "simulation of jobs: expected issue by dependency, ports of their own and "
-                "streaming or store reduction, others have one collective at a time");
+                "simulation of jobs: expected issue by dependency, ports of their own and a "
+                "reduction unit each, others have one collective at a time");
   }
   jobs_.emplace(program_);
-  queues_.emplace(program_.jobs, ports_.size());
+  if (parameters_.reduction == Reduction::Pipelined) {
+    looks_.emplace(program_.jobs, ports_.size());
+  } else {
+    queues_.emplace(program_.jobs, ports_.size());
+  }
+  const auto front = [&](std::uint32_t port, std::uint32_t job) {
+    return looks_ ? looks_->front(port, job) : queues_->front(port, job);
+  };
   // From the last to the first, so that what was met last is what follows.
   for (auto number = static_cast<std::uint32_t>(messages_.size()); number-- > 0;) {
     Message& message = messages_[number];
     const std::uint32_t port = message.following, job = job_of(message.piece);
-    message.following = queues_->front(port, job);
-    queues_->set_front(port, job, number);
+    message.following = front(port, job);
+    looks_ ? looks_->set_front(port, job, number) : queues_->set_front(port, job, number);
   }
 }
 
@@ -46,9 +52,17 @@ void Endpoints::happen_to_job(std::uint32_t what) {
   const JobStates::Became became = jobs_->happen(now_, rank, job);
   finished_at_ = now_;
   post_due();
+  if (observer_ != nullptr && program_.jobs[job].computing.empty()) {
+    observer_->started(now_, rank, job);
+  }
   if (became != JobStates::Became::Running) return;
   for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
-    offer(port, job);
+    if (!looks_) {
+      offer(port, job);
+      continue;
+    }
+    looks_->ring(port, job, now_);
+    if (ports_[port].sending == kNone) look_for(port, now_);
   }
   if (!parked_[rank].empty()) take_in_parked(rank);
 }
@@ -62,7 +76,7 @@ void Endpoints::offer(std::uint32_t port, std::uint32_t job) {
   if (queues_->offer(port, job) && ports_[port].sending == kNone) carrier_.ready(port);
 }
 
-/// Takes the message of the job that is first.
+/// Takes the message of the job that is first. Without looks.
 std::uint32_t Endpoints::next_of_jobs(std::uint32_t port) {
   const std::uint32_t job = queues_->pop(port);
   const std::uint32_t message = queues_->front(port, job);
@@ -75,16 +89,45 @@ std::uint32_t Endpoints::next_of_jobs(std::uint32_t port) {
 void Endpoints::job_took_in(const Message& message) {
   const std::uint32_t job = job_of(message.piece), rank = message.dst;
   for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
-    const std::uint32_t front = queues_->front(port, job);
-    if (front != kNone && messages_[front].piece == message.piece) offer(port, job);
+    const std::uint32_t front = looks_ ? looks_->front(port, job) : queues_->front(port, job);
+    if (front == kNone || messages_[front].piece != message.piece) continue;
+    if (!looks_) {
+      offer(port, job);
+    } else if (ports_[port].sending == kNone) {
+      look_for(port, now_);
+    }
   }
   job_has(now_, rank, message.piece);
 }
 
 /// A message of the piece's job is over for the rank.
 void Endpoints::job_has(std::uint64_t time, std::uint32_t rank, std::uint32_t piece) {
-  jobs_->done(time, rank, job_of(piece));
+  const std::uint32_t job = job_of(piece);
+  jobs_->done(time, rank, job);
+  if (observer_ != nullptr && !jobs_->is_running(rank, job)) observer_->over(time, rank, job);
   post_due();
+}
+
+/// Whether what the next message of a job waits for is there.
+bool Endpoints::is_ready(std::uint32_t port, std::uint32_t job) const {
+  const std::uint32_t front = looks_->front(port, job);
+  return front != kNone &&
+         piece(messages_[front].rank, messages_[front].piece).taken >= messages_[front].wait;
+}
+
+/// When the port, which sends nothing, will look at a message that it may send now.
+void Endpoints::look_for(std::uint32_t port, std::uint64_t from) {
+  const std::uint64_t cycle =
+      looks_->next(port, from, [&](std::uint32_t job) { return is_ready(port, job); });
+  if (cycle != PortLooks::kNever) events_.push(cycle, {Kind::Look, port});
+}
+
+/// Takes the message that the port looks at. \pre It is ready.
+std::uint32_t Endpoints::next_at_hand(std::uint32_t port) {
+  const std::uint32_t job = looks_->at(port, now_);
+  const std::uint32_t message = looks_->front(port, job);
+  looks_->set_front(port, job, messages_[message].following);
+  return message;
 }
 
 }  // namespace multitree::nic

@@ -276,6 +276,7 @@ bool ReceiveEngines::has_turn(const Engine& engine, const Endpoints::Message& me
 /// begun and reaches as far, so that worms that have begun never wait for one that has not.
 bool ReceiveEngines::may_start(const Engine& engine, std::uint64_t cycle, const Worm& worm) {
   const Endpoints::Message& m = endpoints_.message(worm.message);
+  if (!endpoints_.takes_in(engine.rank, m.piece)) return false;
   const auto claim =
       std::ranges::find(engine.claims, m.piece, [](const auto& c) { return c.first; });
   const std::uint32_t claimed = claim == engine.claims.end() ? 0 : claim->second;

@@ -10,58 +10,13 @@
 #include <string_view>
 #include <vector>
 
+#include "nic/top/signals_internal.hpp"
 #include "nic/top/top.hpp"
 
 namespace multitree::nic {
 namespace {
 
 constexpr std::size_t kColumns = 100;
-
-/// A signal of a rank that the network has for all ranks side by side.
-struct Signal {
-  std::string_view name, width;  // bits of a port: "" is 1
-  bool is_input = false, is_of_port = true;
-};
-
-/// As in rtl/net/mt_net_rank.sv.
-constexpr std::array kMemory = {Signal{"tx_req_tvalid", ""},
-                                Signal{"tx_req_tready", "", true},
-                                Signal{"tx_req_tdata", "A"},
-                                Signal{"tx_tvalid", "", true},
-                                Signal{"tx_tready", ""},
-                                Signal{"tx_tdata", "D", true},
-                                Signal{"acc_req_tvalid", ""},
-                                Signal{"acc_req_tready", "", true},
-                                Signal{"acc_req_tdata", "A"},
-                                Signal{"acc_tvalid", "", true},
-                                Signal{"acc_tready", ""},
-                                Signal{"acc_tdata", "D", true},
-                                Signal{"stage_req_tvalid", ""},
-                                Signal{"stage_req_tready", "", true},
-                                Signal{"stage_req_tdata", "S"},
-                                Signal{"stage_tvalid", "", true},
-                                Signal{"stage_tready", ""},
-                                Signal{"stage_tdata", "D", true},
-                                Signal{"stage_wr_tvalid", ""},
-                                Signal{"stage_wr_tready", "", true},
-                                Signal{"stage_wr_tdata", "(S + D)"},
-                                Signal{"stage_wr_tkeep", "16"},
-                                Signal{"res_tvalid", ""},
-                                Signal{"res_tready", "", true},
-                                Signal{"res_taddr", "A"},
-                                Signal{"res_tkeep", "16"},
-                                Signal{"res_tdata", "D"}};
-constexpr std::array kTraces = {Signal{"trace_running", "", false, false},
-                                Signal{"trace_done", "", false, false},
-                                Signal{"trace_begun", ""},
-                                Signal{"trace_sent", ""},
-                                Signal{"trace_issued", ""},
-                                Signal{"trace_rx_piece", "16"},
-                                Signal{"trace_rx_turn", "16"},
-                                Signal{"trace_rx_pos", "16"},
-                                Signal{"trace_taken", ""},
-                                Signal{"trace_taken_piece", "16"},
-                                Signal{"trace_step", "16", false, false}};
 
 std::string identifier(std::string_view text) {
   std::string name;
@@ -170,12 +125,6 @@ class Writer {
         "  input  logic rst_ni,\n"
         "  input  logic [31:0] memory_i,\n\n"
         "  // Registers: register, rank, all ranks.\n");
-    constexpr std::array kRegisters = {
-        Signal{"awvalid", "", true}, Signal{"awready", ""},          Signal{"awaddr", "RegW", true},
-        Signal{"wvalid", "", true},  Signal{"wready", ""},           Signal{"wdata", "32", true},
-        Signal{"bvalid", ""},        Signal{"bready", "", true},     Signal{"arvalid", "", true},
-        Signal{"arready", ""},       Signal{"araddr", "RegW", true}, Signal{"rvalid", ""},
-        Signal{"rready", "", true},  Signal{"rdata", "32"}};
     for (const Signal& s : kRegisters) {
       port(s, s.width.empty() ? "" : fmt::format("[{}-1:0] ", s.width), "s_axil_");
     }
@@ -203,24 +152,26 @@ class Writer {
     const bool has_switches = topology_.has_switches();
     const std::string_view load = has_switches ? "load" : "unused_load";
     const std::string_view places = has_switches ? "places" : "unused_places";
-    put("  logic [R-1:0] wvalid, wready, arvalid, arready, rvalid, done, failed;\n"
+    put("  logic [R-1:0] wvalid, wready, bvalid, arvalid, arready, rvalid, done, failed;\n"
         "  logic [11:0] awaddr, araddr;\n"
         "  logic [31:0] wdata;\n"
+        "  logic [3:0] wstrb;\n"
         "  logic [R*32-1:0] rdata;\n"
+        "  logic [R*2-1:0] bresp, rresp;\n"
         "  logic {};\n"
         "  logic [9:0] {};\n"
         "  mt_net_axil #(.NumRanks(R)) u_axil (\n",
         load, places);
     std::vector<std::string> pins = {".clk_i", ".rst_ni"};
-    for (const std::string_view name :
-         {"awvalid_i", "awready_o", "awaddr_i", "wvalid_i", "wready_o", "wdata_i", "bvalid_o",
-          "bready_i", "arvalid_i", "arready_o", "araddr_i", "rvalid_o", "rready_i", "rdata_o"}) {
-      pins.push_back(fmt::format(".s_axil_{}", name));
+    for (const Signal& s : kRegisters) {
+      pins.push_back(fmt::format(".s_axil_{}_{}", s.name, s.is_input ? "i" : "o"));
     }
-    for (const std::string_view name : {"wvalid", "awaddr", "wdata", "arvalid", "araddr"}) {
+    for (const std::string_view name :
+         {"wvalid", "awaddr", "wdata", "wstrb", "arvalid", "araddr"}) {
       pins.push_back(fmt::format(".m_{}_o({})", name, name));
     }
-    for (const std::string_view name : {"wready", "arready", "rvalid", "rdata"}) {
+    for (const std::string_view name :
+         {"wready", "bvalid", "bresp", "arready", "rvalid", "rdata", "rresp"}) {
       pins.push_back(fmt::format(".m_{}_i({})", name, name));
     }
     pins.push_back(fmt::format(".load_o({})", load));
@@ -312,14 +263,16 @@ class Writer {
     std::vector<std::string> pins = {
         ".clk_i", ".rst_ni",
         rank == 0 ? ".handle_i(memory_i)" : fmt::format(".handle_i(memory_i + 32'd{})", rank)};
-    for (const std::string_view pin :
-         {"wvalid_i", "wready_o", "arvalid_i", "arready_o", "rvalid_o", "done_o", "failed_o"}) {
+    for (const std::string_view pin : {"wvalid_i", "wready_o", "bvalid_o", "arvalid_i", "arready_o",
+                                       "rvalid_o", "done_o", "failed_o"}) {
       pins.push_back(fmt::format(".{}({}[{}])", pin, pin.substr(0, pin.size() - 2), rank));
     }
-    pins.emplace_back(".awaddr_i(awaddr)");
-    pins.emplace_back(".wdata_i(wdata)");
-    pins.emplace_back(".araddr_i(araddr)");
-    pins.push_back(fmt::format(".rdata_o(rdata[{}*32 +: 32])", rank));
+    for (const std::string_view name : {"awaddr", "wdata", "wstrb", "araddr"}) {
+      pins.push_back(fmt::format(".{}_i({})", name, name));
+    }
+    for (const auto& [name, bits] : {std::pair("rdata", 32), std::pair("bresp", 2), {"rresp", 2}}) {
+      pins.push_back(fmt::format(".{0}_o({0}[{1}*{2} +: {2}])", name, rank, bits));
+    }
     std::ranges::copy(link_pins(n, "link_"), std::back_inserter(pins));
     const auto add = [&](const Signal& s) {
       const std::string pin = fmt::format("{}_{}", s.name, s.is_input ? "i" : "o");

@@ -2,6 +2,7 @@
 // with: pkg/mt_pkg.sv prim/mt_fifo.sv
 // prove: PieceW=3 CntW=2
 // prove: PieceW=14 CntW=6
+// prove: PieceW=3 CntW=2 GroupW=2
 // steps: 3
 // cover: 9
 
@@ -12,7 +13,7 @@ always_ff @(posedge clk_i) ready_before_q <= rst_ni && ready_o;
 // Where bits lie in a flit, counted and not named.
 localparam int unsigned ParityAt = 128, TailAt = 136, HeadAt = 137;
 localparam int unsigned FlitsAt = 67, OffsetAt = 51, StartAt = 27, PieceAt = 83, AfterAt = 97,
-                        TurnAt = 103, LanesAt = 117, LastAt = 120, GatherAt = 121, RouteAt = 127;
+                        TurnAt = 103, LanesAt = 117, LastAt = 120, GatherAt = 121, GroupAt = 122, RouteAt = 127;
 logic is_head, is_tail;
 logic [15:0] says;
 assign is_head = bits[HeadAt];
@@ -65,12 +66,13 @@ assign sane = flit_valid && state_q != Broken;
 `MT_ASSERT(AfterRoute, state_q == Broken || after_route_q == (state_q == Route))
 // What a header says.
 `MT_ASSERT(Fields, !header_o || (gather_o == bits[GatherAt] && last_o == bits[LastAt] &&
-    lanes_o == bits[LanesAt +: 3] && piece_o == bits[PieceAt +: PieceW] &&
+    lanes_o == bits[LanesAt +: 3] && piece_o == PlaceW'({bits[GroupAt +: 5], bits[PieceAt +: PieceW]}) &&
     turn_o == bits[TurnAt +: CntW] && after_o == bits[AfterAt +: CntW] && len_o == says &&
     offset_o == bits[OffsetAt +: 16] &&
     32'(addr_o) == 32'(bits[StartAt +: 24]) << (wide_i ? 2 : 1)))
 `MT_ASSERT(DataIsData, !payload_o || data_o == bits[127:0])
-`MT_ASSERT(PieceExists, !header_o || piece_error_o == (32'(bits[PieceAt +: 14]) >= 1 << PieceW))
+`MT_ASSERT(PieceExists, !header_o || piece_error_o == (32'(bits[PieceAt +: 14]) >= 1 << PieceW ||
+                                                   32'(bits[GroupAt +: 5]) >= 1 << GroupW))
 
 // Parity, bit by bit: all that differs from what is right is corrupt.
 logic [7:0] parity;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // with: pkg/mt_pkg.sv prim/mt_credit.sv
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
+// prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 GroupW=2 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // steps: 3
 // cover: 14
 
 // What the user promises. Configuration stays; a run begins at rest, and one that stops
-// (after an error) does not go on; the table keeps an entry until
+// (after an error) does not go on; the table keeps an entry that is being sent until
 // it is popped; memory answers what it was asked, in order, at any time; a credit comes back for a
 // flit that was sent. Uniform chunks start where the port is told, which stays as the entry does.
 logic config_known_q;
@@ -40,7 +41,7 @@ logic [EntryW-1:0] kept_entry_q;
 logic [mt_pkg::LongRouteW-1:0] kept_route_q;
 logic [mt_pkg::StartW-1:0] kept_start_q;
 always_ff @(posedge clk_i) begin
-  kept_q <= rst_ni && !rewind_i && entry_valid_i && !entry_pop_o;
+  kept_q <= rst_ni && !rewind_i && entry_valid_i && !entry_pop_o && (active_o || busy_q);
   kept_entry_q <= entry_i;
   kept_route_q <= route_i;
   kept_start_q <= start_i;
@@ -157,6 +158,7 @@ end
 logic [PieceW-1:0] number;  // of the piece
 assign number = (entry_q[4] ? pieces_q : 2'd0) + {1'b0, entry_q[5]};
 `MT_ASSERT(HeaderIsEntry, !is_header_flit || (!content[127] &&
+    content[126:122] == (GroupW == 0 ? 5'd0 : 5'(entry_q[EntryW-2 -: (GroupW > 0 ? GroupW : 1)])) &&
     content[121] == (entry_q[1:0] == 2'd2) && content[116:109] == rank_q &&
     content[108:103] == 6'(entry_q[10:9]) && content[102:97] == 6'(entry_q[12:11]) &&
     content[96:83] == {12'b0, number} &&

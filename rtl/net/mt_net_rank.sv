@@ -29,11 +29,15 @@ module mt_net_rank #(
   output logic        wready_o,
   input  logic [11:0] awaddr_i,
   input  logic [31:0] wdata_i,
+  input  logic [3:0]  wstrb_i,
+  output logic        bvalid_o,
+  output logic [1:0]  bresp_o,
   input  logic        arvalid_i,
   output logic        arready_o,
   input  logic [11:0] araddr_i,
   output logic        rvalid_o,
   output logic [31:0] rdata_o,
+  output logic [1:0]  rresp_o,
 
   // The collective is over (until the next one starts); something is wrong with it.
   output logic done_o,
@@ -129,7 +133,8 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_rx_pos;
   logic [P-1:0] trace_taken;
   logic [P*16-1:0] trace_taken_piece;
-  logic irq, unused_wready, unused_bvalid;
+  logic irq, unused_wready;
+  logic [mt_pkg::NumGroups-1:0] unused_over;  // registers say so too
 
   // Widths of entries: those of all networks, as verilated_layout() has them.
   mt_node #(
@@ -137,10 +142,12 @@ module mt_net_rank #(
     .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
-    .s_axil_awaddr_i(awaddr_i), .s_axil_wvalid_i(wvalid_i), .s_axil_wready_o(unused_wready),
-    .s_axil_wdata_i(wdata_i), .s_axil_bvalid_o(unused_bvalid), .s_axil_bready_i(1'b1),
+    .s_axil_awaddr_i(awaddr_i), .s_axil_awprot_i('0), .s_axil_wvalid_i(wvalid_i),
+    .s_axil_wready_o(unused_wready), .s_axil_wdata_i(wdata_i), .s_axil_wstrb_i(wstrb_i),
+    .s_axil_bvalid_o(bvalid_o), .s_axil_bready_i(1'b1), .s_axil_bresp_o(bresp_o),
     .s_axil_arvalid_i(arvalid_i), .s_axil_arready_o(arready_o), .s_axil_araddr_i(araddr_i),
-    .s_axil_rvalid_o(rvalid_o), .s_axil_rready_i(1'b1), .s_axil_rdata_o(rdata_o), .irq_o(irq),
+    .s_axil_arprot_i('0), .s_axil_rvalid_o(rvalid_o), .s_axil_rready_i(1'b1),
+    .s_axil_rdata_o(rdata_o), .s_axil_rresp_o(rresp_o), .irq_o(irq), .over_o(unused_over),
     .link_valid_i, .link_vc_i, .link_flit_i, .link_credit_valid_o, .link_credit_vc_o, .link_valid_o,
     .link_vc_o, .link_flit_o, .link_credit_valid_i, .link_credit_vc_i,
     .tx_req_tvalid_o(tx_req_tvalid), .tx_req_tready_i(tx_req_tready), .tx_req_tdata_o(tx_req_tdata),

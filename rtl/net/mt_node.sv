@@ -22,6 +22,8 @@ module mt_node #(
   parameter int unsigned NumRoutes = mt_pkg::NumRoutes,
   // Places of each port for early worms.
   parameter int unsigned ParkSlots = mt_pkg::ParkSlots,
+  // Groups of entries, each with a doorbell.
+  parameter int unsigned NumGroups = mt_pkg::NumGroups,
   // What is supported: lockstep, packets, exchanges of sums, long routes, counters.
   parameter int unsigned EnLockstep = 1,
   parameter int unsigned EnPackets = 1,
@@ -53,18 +55,24 @@ module mt_node #(
   input  logic        s_axil_awvalid_i,
   output logic        s_axil_awready_o,
   input  logic [11:0] s_axil_awaddr_i,
+  input  logic [2:0]  s_axil_awprot_i,
   input  logic        s_axil_wvalid_i,
   output logic        s_axil_wready_o,
   input  logic [31:0] s_axil_wdata_i,
+  input  logic [3:0]  s_axil_wstrb_i,
   output logic        s_axil_bvalid_o,
   input  logic        s_axil_bready_i,
+  output logic [1:0]  s_axil_bresp_o,
   input  logic        s_axil_arvalid_i,
   output logic        s_axil_arready_o,
   input  logic [11:0] s_axil_araddr_i,
+  input  logic [2:0]  s_axil_arprot_i,
   output logic        s_axil_rvalid_o,
   input  logic        s_axil_rready_i,
   output logic [31:0] s_axil_rdata_o,
+  output logic [1:0]  s_axil_rresp_o,
   output logic        irq_o,  // done or failed
+  output logic [NumGroups-1:0] over_o,  // groups
 
   // Links; port p in bits p*W +: W.
   input  logic [P-1:0]     link_valid_i,
@@ -134,15 +142,17 @@ module mt_node #(
     .NumPorts(NumPorts), .NumVc(NumVc), .CreditW(CreditW), .StepW(StepW), .FlowW(FlowW),
     .PieceOfFlowW(PieceOfFlowW), .PieceW(PieceW), .RouteW(RouteW), .CntW(CntW), .StartW(StartW), .SizeW(SizeW),
     .TableDepth(TableDepth), .StepDepth(StepDepth), .NumRoutes(NumRoutes), .ParkSlots(ParkSlots),
+    .NumGroups(NumGroups),
     .EnLockstep(EnLockstep), .EnPackets(EnPackets), .EnExchange(EnExchange),
     .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnInt32(EnInt32), .EnFp32(EnFp32),
     .EnBf16(EnBf16), .EnFp16(EnFp16), .Latency(Latency), .FpImpl(FpImpl),
     .PortsPerUnit(PortsPerUnit)
   ) u_ni (
     .clk_i, .rst_ni,
-    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
-    .s_axil_wdata_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_arvalid_i, .s_axil_arready_o,
-    .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .irq_o,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_awprot_i, .s_axil_wvalid_i,
+    .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i,
+    .s_axil_bresp_o, .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_arprot_i,
+    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o, .irq_o, .over_o,
     .valid_o(in_valid), .vc_o(in_vc), .flit_o(in_flit),
     .credit_valid_i(in_credit), .credit_vc_i(in_credit_vc),
     .valid_i(out_valid), .flit_i(out_flit), .ready_o(out_ready),

@@ -22,7 +22,11 @@ module mt_errors #(
   input  logic [P-1:0] no_credit_i,
   // What the ports look at.
   input  logic [P*PieceW-1:0] piece_i,
-  // More is written into a table than it holds; a credit of the router came twice; nothing has moved.
+  // An entry is written to the table of this port; more is written elsewhere than there is room for; a
+  // credit of the router came twice; nothing has moved.
+  input  logic entry_write_i,
+  input  logic [mt_pkg::HopPortW-1:0] entry_port_i,
+  input  logic [P-1:0] table_full_i,
   input  logic overflow_i,
   input  logic router_over_i,
   input  logic expires_i,
@@ -32,7 +36,10 @@ module mt_errors #(
   output logic [15:0] error_piece_o
 );
 
-  logic [P-1:0] late, any;
+  logic [P-1:0] late, any, full_hit;
+  for (genvar p = 0; p < P; p++) begin : gen_full
+    assign full_hit[p] = 32'(entry_port_i) == p && table_full_i[p];
+  end
   assign late = armed_i ? '0 : header_i;
   assign any = (running_i ? parity_i : '0) | opcode_i | corrupt_i | length_i | piece_error_i
                | duplicate_i | parked_full_i | late | credit_over_i | (expires_i ? no_credit_i : '0);
@@ -48,7 +55,8 @@ module mt_errors #(
       error_o[mt_pkg::ErrParked] = parked_full_i != '0;
       error_o[mt_pkg::ErrLate] = late != '0;
     end
-    error_o[mt_pkg::ErrTableFull] = overflow_i;
+    error_o[mt_pkg::ErrTableFull] = overflow_i
+        || (entry_write_i && (full_hit != '0 || 32'(entry_port_i) >= P));
     error_o[mt_pkg::ErrCreditOver] = credit_over_i != '0 || router_over_i;
     error_o[mt_pkg::ErrCreditStuck] = expires_i && no_credit_i != '0;
     error_o[mt_pkg::ErrTimeout] = expires_i && no_credit_i == '0;

@@ -26,6 +26,8 @@ module mt_ni #(
   parameter int unsigned NumRoutes = mt_pkg::NumRoutes,
   // Places of each port for early worms.
   parameter int unsigned ParkSlots = mt_pkg::ParkSlots,
+  // Groups of entries, each with a doorbell; a power of two.
+  parameter int unsigned NumGroups = mt_pkg::NumGroups,
   // What is supported: lockstep, packets, exchanges of sums, long routes, counters.
   parameter int unsigned EnLockstep = 1,
   parameter int unsigned EnPackets = 1,
@@ -56,18 +58,24 @@ module mt_ni #(
   input  logic        s_axil_awvalid_i,
   output logic        s_axil_awready_o,
   input  logic [11:0] s_axil_awaddr_i,
+  input  logic [2:0]  s_axil_awprot_i,
   input  logic        s_axil_wvalid_i,
   output logic        s_axil_wready_o,
   input  logic [31:0] s_axil_wdata_i,
+  input  logic [3:0]  s_axil_wstrb_i,
   output logic        s_axil_bvalid_o,
   input  logic        s_axil_bready_i,
+  output logic [1:0]  s_axil_bresp_o,
   input  logic        s_axil_arvalid_i,
   output logic        s_axil_arready_o,
   input  logic [11:0] s_axil_araddr_i,
+  input  logic [2:0]  s_axil_arprot_i,
   output logic        s_axil_rvalid_o,
   input  logic        s_axil_rready_i,
   output logic [31:0] s_axil_rdata_o,
+  output logic [1:0]  s_axil_rresp_o,
   output logic        irq_o,  // done or failed
+  output logic [NumGroups-1:0] over_o,  // groups that are over, as in OVER
 
   // To and from the router; port p in bits p*W +: W.
   output logic [P-1:0]     valid_o,
@@ -129,7 +137,8 @@ module mt_ni #(
   output logic [15:0]      trace_step_o
 );
 
-  localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW + SizeW + 1;
+  localparam int unsigned GroupW = $clog2(NumGroups);
+  localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW + SizeW + GroupW + 1;
   localparam int unsigned LR = mt_pkg::LongRouteW;
   localparam int unsigned StoredW = LongRoutes != 0 ? LR + 1 : mt_pkg::ShortRouteW;  // of a route
   localparam int unsigned LenW = mt_pkg::LenW;
@@ -138,20 +147,22 @@ module mt_ni #(
   // ---- Registers.
   logic [mt_pkg::SrcW-1:0] rank;
   logic [1:0] dtype;
-  logic lockstep, packets, uniform, wide;
+  logic lockstep, packets, uniform, grouped, wide;
   logic [NumVc-1:0] vc_mask;
   logic [LenW-1:0] packet_flits;
   logic [mt_pkg::StartW-1:0] size;
   logic [15:0] pieces;  // as many bits as an entry has for them
   localparam int unsigned TakenW = PieceW + CntW;  // all messages of all pieces
-  logic [TakenW-1:0] arrivals, taken_count_q;
+  logic [TakenW-1:0] arrivals, taken_count;
   logic [23:0] watchdog;
   logic clear, arm, go;
-  logic entry_write, route_write, step_write;
+  logic entry_write, route_write, step_write, group_write;
   logic [EntryW-1:0] entry;
   logic [StoredW-1:0] route;
   logic [StepLenW-1:0] step_length;
-  logic failed, overflow, expires;
+  logic [TakenW-1:0] messages;
+  logic [NumGroups-1:0] ring, rung;
+  logic failed, overflow, expires, open;
   logic [mt_pkg::NumErrors-1:0] error;
   logic [3:0] error_port;
   logic [15:0] error_piece;
@@ -162,19 +173,21 @@ module mt_ni #(
 
   mt_csr #(
     .NumPorts(P), .NumVc(NumVc), .PieceW(PieceW), .ParkSlots(ParkSlots), .EntryW(EntryW),
-    .RouteBits(StoredW), .TakenW(TakenW), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters)
+    .RouteBits(StoredW), .TakenW(TakenW), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters), .NumGroups(NumGroups),
+    .EnPackets(EnPackets), .PiecesW(PieceOfFlowW + 1)
   ) u_csr (
     .clk_i, .rst_ni,
-    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_wvalid_i, .s_axil_wready_o,
-    .s_axil_wdata_i, .s_axil_bvalid_o, .s_axil_bready_i, .s_axil_arvalid_i, .s_axil_arready_o,
-    .s_axil_araddr_i, .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o,
+    .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_awprot_i, .s_axil_wvalid_i,
+    .s_axil_wready_o, .s_axil_wdata_i, .s_axil_wstrb_i, .s_axil_bvalid_o, .s_axil_bready_i,
+    .s_axil_bresp_o, .s_axil_arvalid_i, .s_axil_arready_o, .s_axil_araddr_i, .s_axil_arprot_i,
+    .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
     .rank_o(rank), .dtype_o(dtype), .lockstep_o(lockstep), .packets_o(packets),
-    .uniform_o(uniform), .vc_mask_o(vc_mask), .packet_flits_o(packet_flits), .size_o(size),
-    .pieces_o(pieces), .arrivals_o(arrivals), .watchdog_o(watchdog), .load_o, .places_o,
-    .clear_o(clear), .arm_o(arm), .go_o(go),
+    .uniform_o(uniform), .grouped_o(grouped), .vc_mask_o(vc_mask), .packet_flits_o(packet_flits),
+    .size_o(size), .pieces_o(pieces), .arrivals_o(arrivals), .watchdog_o(watchdog), .load_o, .places_o, .clear_o(clear), .arm_o(arm), .go_o(go),
     .entry_write_o(entry_write), .entry_o(entry), .route_write_o(route_write), .route_o(route),
-    .step_write_o(step_write), .step_length_o(step_length),
-    .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done || finished_q), .taken_i(taken_count_q),
+    .step_write_o(step_write), .step_length_o(step_length), .group_write_o(group_write),
+    .messages_o(messages), .ring_o(ring), .rung_i(rung), .over_i(over_o),
+    .running_i(running_q), .armed_i(armed_q || arming_q), .done_i(done || finished_q), .taken_i(taken_count),
     .error_i(error), .error_port_i(error_port), .error_piece_i(error_piece), .failed_o(failed),
     .sent_i(valid_o), .received_i(valid_i), .no_credit_i(no_credit), .parked_i(parked));
 
@@ -195,20 +208,19 @@ module mt_ni #(
   end
 
   // ---- Routes.
-  localparam int unsigned RouteIdxW = NumRoutes > 1 ? $clog2(NumRoutes) : 1;
   localparam int unsigned RouteAt = 2 + StepW + FlowW + PieceOfFlowW;
-  logic [StoredW-1:0] routes [NumRoutes];
-  logic [RouteIdxW:0] routes_q;
-  logic routes_full, steps_full;
-  assign routes_full = routes_q == (RouteIdxW + 1)'(NumRoutes);
-  always_ff @(posedge clk_i) begin
-    if (route_write && !routes_full) routes[routes_q[RouteIdxW-1:0]] <= route;
-    if (!rst_ni || clear) routes_q <= '0;
-    else if (route_write && !routes_full) routes_q <= routes_q + (RouteIdxW + 1)'(1);
-  end
-  // The table that an entry belongs to: the first hop's.
-  logic [mt_pkg::HopPortW-1:0] entry_port;
-  assign entry_port = routes[RouteIdxW'(entry[RouteAt +: RouteW])][mt_pkg::HopPortW-1:0];
+  logic [P*RouteW-1:0] route_number;
+  logic [P*StoredW-1:0] stored_route;
+  logic [P-1:0] takes_route;
+  logic routes_full, steps_full, groups_full;
+  logic [mt_pkg::HopPortW-1:0] entry_port;  // the table that an entry belongs to
+  mt_routes #(
+    .NumRoutes(NumRoutes), .NumPorts(P), .RouteW(RouteW), .StoredW(StoredW)
+  ) u_routes (
+    .clk_i, .rst_ni, .clear_i(clear), .write_i(route_write), .route_i(route),
+    .full_o(routes_full), .of_entry_i(entry[RouteAt +: RouteW]), .port_o(entry_port),
+    .reads_i(takes_route), .number_i(route_number), .route_o(stored_route));
+
   // ---- Step timer.
   logic [StepW-1:0] step, current_step;
   logic [P-1:0] idle_in_step;
@@ -229,6 +241,8 @@ module mt_ni #(
   logic [P*PieceW-1:0] tx_piece, rx_piece, taken_piece;
   logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn;
   logic [P-1:0] tx_sent, rx_claim, taken;
+  localparam int unsigned GroupIdxW = GroupW > 0 ? GroupW : 1;
+  logic [P*GroupIdxW-1:0] tx_group, taken_group;
   mt_scoreboard #(.PieceW(PieceW), .CntW(CntW), .NumPorts(P), .EnExchange(EnExchange)) u_board (
     .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q),
     .tx_piece_i(tx_piece), .tx_taken_o(tx_taken), .tx_sent_i(tx_sent),
@@ -236,8 +250,8 @@ module mt_ni #(
     .rx_claim_i(rx_claim), .taken_i(taken), .taken_piece_i(taken_piece));
 
   // ---- Ports.
-  logic [P-1:0] sending, begun, entry_valid, parity_error, opcode_error, table_full, full_hit,
-      credit_over;
+  logic [P-1:0] sending, begun, entry_valid, entry_left, parity_error, opcode_error, table_full,
+      apart, credit_over;
   logic [P-1:0] wrote_valid, corrupt, length_error, piece_error, duplicate, parked_full, header;
   logic [P*LenW-1:0] sent_flits, wrote_count, wrote_end;
   logic [P*PieceW-1:0] wrote_piece;
@@ -253,21 +267,21 @@ module mt_ni #(
   end
 
   for (genvar p = 0; p < P; p++) begin : gen_port
-    logic pop, write_entry, takes_route;
+    logic pop, write_entry, active;
     logic [EntryW-1:0] next_entry;
-    logic [RouteW-1:0] route_number;
-    logic [StoredW-1:0] stored_route;
     assign write_entry = entry_write && 32'(entry_port) == p;
-    mt_table #(.EntryW(EntryW), .Depth(TableDepth)) u_table (
+    mt_table #(.EntryW(EntryW), .Depth(TableDepth), .NumGroups(NumGroups)) u_table (
       .clk_i, .rst_ni, .clear_i(clear), .rewind_i(arm || go), .write_i(write_entry),
-      .entry_i(entry), .full_o(table_full[p]), .valid_o(entry_valid[p]), .entry_o(next_entry),
-      .parity_error_o(parity_error[p]), .pop_i(pop));
-    assign stored_route = `MT_WORK(takes_route) ? routes[RouteIdxW'(route_number)] : '0;
+      .entry_i(entry), .full_o(table_full[p]), .apart_o(apart[p]), .rung_i(rung), .hold_i(active || halt),
+      .valid_o(entry_valid[p]), .entry_o(next_entry), .parity_error_o(parity_error[p]),
+      .pop_i(pop), .left_o(entry_left[p]));
+    // Below the parity.
+    assign tx_group[p*GroupIdxW +: GroupIdxW] = next_entry[EntryW-2 -: GroupIdxW];
 
     mt_tx_port #(
       .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
-      .StartW(StartW), .SizeW(SizeW), .PieceW(PieceW), .NumVc(NumVc), .CreditW(CreditW),
-      .LongRoutes(LongRoutes), .EnPackets(EnPackets)
+      .StartW(StartW), .SizeW(SizeW), .GroupW(GroupW), .PieceW(PieceW), .NumVc(NumVc),
+      .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets)
     ) u_tx (
       .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets),
       .packet_flits_i(packet_flits), .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size),
@@ -275,11 +289,12 @@ module mt_ni #(
       .pieces_i(pieces[PieceOfFlowW:0]), .load_i(load_o), .places_i(places_o),
       .running_i(running_q && !halt), .rewind_i(arm || go),
       .entry_valid_i(entry_valid[p]), .entry_error_i(parity_error[p]), .entry_i(next_entry),
-      .entry_pop_o(pop), .route_o(route_number), .takes_route_o(takes_route),
-      .route_i(LR'(stored_route)), .route_long_i(LongRoutes != 0 && stored_route[StoredW-1]),
+      .entry_pop_o(pop), .route_o(route_number[p*RouteW +: RouteW]),
+      .takes_route_o(takes_route[p]), .route_i(LR'(stored_route[p*StoredW +: StoredW])),
+      .route_long_i(LongRoutes != 0 && stored_route[(p+1)*StoredW-1]),
       .piece_o(tx_piece[p*PieceW +: PieceW]), .taken_i(tx_taken[p*CntW +: CntW]),
       .lockstep_i(lockstep && EnLockstep != 0), .step_i(step), .current_step_i(current_step),
-      .sending_o(sending[p]), .sent_flits_o(sent_flits[p*LenW +: LenW]), .sent_o(tx_sent[p]),
+      .active_o(active), .sending_o(sending[p]), .sent_flits_o(sent_flits[p*LenW +: LenW]), .sent_o(tx_sent[p]),
       .begun_o(begun[p]), .idle_in_step_o(idle_in_step[p]), .waits_for_credit_o(no_credit[p]),
       .opcode_error_o(opcode_error[p]), .credit_over_o(credit_over[p]),
       .req_tvalid_o(tx_req_tvalid_o[p]), .req_tready_i(tx_req_tready_i[p]),
@@ -288,44 +303,34 @@ module mt_ni #(
       .valid_o(valid_o[p]), .vc_o(vc_o[p*VcW +: VcW]), .flit_o(flit_o[p*F +: F]),
       .credit_valid_i(credit_valid_i[p]), .credit_vc_i(credit_vc_i[p*VcW +: VcW]));
 
-    // What the other ports have of the message that this one looks at.
-    logic [P-1:0] follows, reads;
+    logic before_valid, reading, not_in_turn, not_read;
     logic [LenW-1:0] before_count, before_end, reading_count, pos;
-    logic reading, not_in_turn, not_read;
-    always_comb begin
-      {follows, before_count, before_end, reads, reading_count} = '0;
-      for (int unsigned q = 0; q < P; q++) begin
-        if (`MT_WORK(not_in_turn)) begin
-          follows[q] = q != p && wrote_valid[q]
-              && wrote_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW]
-              && wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn[p*CntW +: CntW];
-          if (follows[q]) before_count |= wrote_count[q*LenW +: LenW];
-          if (follows[q]) before_end |= wrote_end[q*LenW +: LenW];
-        end
-        if (`MT_WORK(not_read)) begin
-          reads[q] = EnExchange != 0 && sending[q]
-              && tx_piece[q*PieceW +: PieceW] == rx_piece[p*PieceW +: PieceW];
-          if (reads[q]) reading_count |= sent_flits[q*LenW +: LenW];
-        end
-      end
-    end
-    assign reading = reads != '0 && (reads & (reads - P'(1))) == '0;
+    mt_others #(
+      .NumPorts(P), .Port(p), .PieceW(PieceW), .CntW(CntW), .EnExchange(EnExchange)
+    ) u_others (
+      .piece_i(rx_piece[p*PieceW +: PieceW]), .turn_i(rx_turn[p*CntW +: CntW]),
+      .not_in_turn_i(not_in_turn), .not_read_i(not_read), .wrote_valid_i(wrote_valid),
+      .wrote_piece_i(wrote_piece), .wrote_turn_i(wrote_turn), .wrote_count_i(wrote_count),
+      .wrote_end_i(wrote_end), .sending_i(sending), .tx_piece_i(tx_piece),
+      .sent_flits_i(sent_flits), .before_valid_o(before_valid), .before_count_o(before_count),
+      .before_end_o(before_end), .reading_o(reading), .reading_count_o(reading_count));
 
     mt_rx_port #(
       .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
-      .EnExchange(EnExchange), .Latency(Latency)
+      .EnExchange(EnExchange), .Latency(Latency), .GroupW(GroupW)
     ) u_rx (
       .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q), .wide_i(wide), .halt_i(halt),
-      .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
+      .rung_i(rung), .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
       .piece_o(rx_piece[p*PieceW +: PieceW]), .turn_o(rx_turn[p*CntW +: CntW]),
       .taken_i(rx_taken[p*CntW +: CntW]), .sent_i(rx_sent[p*CntW +: CntW]),
       .claimed_i(rx_claimed[p*CntW +: CntW]), .claim_o(rx_claim[p]),
-      .before_valid_i(follows != '0), .before_count_i(before_count), .before_end_i(before_end),
+      .before_valid_i(before_valid), .before_count_i(before_count), .before_end_i(before_end),
       .not_in_turn_o(not_in_turn), .not_read_o(not_read),
       .reading_i(reading), .reading_count_i(reading_count), .wrote_valid_o(wrote_valid[p]),
       .wrote_piece_o(wrote_piece[p*PieceW +: PieceW]), .wrote_turn_o(wrote_turn[p*CntW +: CntW]),
       .wrote_count_o(wrote_count[p*LenW +: LenW]), .wrote_end_o(wrote_end[p*LenW +: LenW]),
       .taken_o(taken[p]), .taken_piece_o(taken_piece[p*PieceW +: PieceW]),
+      .taken_group_o(taken_group[p*GroupIdxW +: GroupIdxW]),
       .corrupt_o(corrupt[p]), .length_error_o(length_error[p]), .piece_error_o(piece_error[p]),
       .duplicate_o(duplicate[p]), .parked_full_o(parked_full[p]), .parked_o(parked[p]),
       .header_o(header[p]), .issued_o(trace_issued_o[p]), .issued_pos_o(pos),
@@ -358,40 +363,35 @@ module mt_ni #(
     .valid_i(unit_valid), .copy_i(unit_copy), .a_i(unit_a), .b_i(unit_b), .take_o(unit_take),
     .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
 
+  // ---- Groups.
+  mt_groups #(.NumGroups(NumGroups), .NumPorts(P), .PieceW(PieceW), .TakenW(TakenW)) u_groups (
+    .clk_i, .rst_ni, .grouped_i(grouped), .clear_i(clear), .write_i(group_write),
+    .messages_i(messages), .full_o(groups_full), .arm_i(arm), .arming_i(arming_q),
+    .piece_i(clear_piece_q), .ring_i(ring), .rung_o(rung), .sent_i(tx_sent),
+    .sent_group_i(tx_group), .taken_i(taken), .taken_group_i(taken_group), .over_o,
+    .open_o(open), .count_o(taken_count));
+
   // ---- Done: all is sent, and all taken in.
-  logic [TakenW-1:0] taken_now;
-  always_comb begin
-    taken_now = '0;
-    for (int unsigned p = 0; p < P; p++) taken_now += TakenW'(taken[p]);
-  end
-  always_ff @(posedge clk_i) begin
-    if (!rst_ni || arm) taken_count_q <= '0;
-    else if (taken != '0) taken_count_q <= taken_count_q + taken_now;
-  end
-  assign done = running_q && !halt && (entry_valid | sending) == '0 && taken_count_q == arrivals;
+  assign done = running_q && !halt && (entry_left | sending) == '0 && taken_count == arrivals;
 
   mt_watchdog #(.Width(24)) u_watchdog (
     .clk_i, .rst_ni, .running_i(running_q && !halt), .limit_i(watchdog),
-    .moves_i((valid_o | valid_i | taken) != '0), .expires_o(expires));
+    .moves_i((valid_o | valid_i | taken) != '0 || !open), .expires_o(expires));
 
   // ---- Errors.
-  for (genvar p = 0; p < P; p++) begin : gen_full
-    assign full_hit[p] = 32'(entry_port) == p && table_full[p];
-  end
-  assign overflow = (entry_write && (full_hit != '0 || 32'(entry_port) >= P))
-                    || (route_write && routes_full) || (step_write && steps_full);
+  assign overflow = (entry_write && apart != '0) || (route_write && routes_full)
+                    || (step_write && steps_full) || (group_write && groups_full);
   mt_errors #(.NumPorts(P), .PieceW(PieceW)) u_errors (
     .armed_i(armed_q || running_q), .running_i(running_q), .parity_i(parity_error),
     .opcode_i(opcode_error), .corrupt_i(corrupt), .length_i(length_error), .piece_error_i(piece_error),
-    .duplicate_i(duplicate), .parked_full_i(parked_full), .header_i(header), .overflow_i(overflow),
+    .duplicate_i(duplicate), .parked_full_i(parked_full), .header_i(header), .entry_write_i(entry_write),
+    .entry_port_i(entry_port), .table_full_i(table_full), .overflow_i(overflow),
     .credit_over_i(credit_over), .router_over_i(credit_over_i), .expires_i(expires),
     .no_credit_i(no_credit), .piece_i(rx_piece), .error_o(error), .port_o(error_port),
     .error_piece_o(error_piece));
 
   assign {trace_running_o, trace_done_o} = {running_q, done};
-  assign trace_begun_o = begun;
-  assign trace_sent_o = tx_sent;
-  assign trace_taken_o = taken;
+  assign {trace_begun_o, trace_sent_o, trace_taken_o} = {begun, tx_sent, taken};
   assign trace_step_o = 16'(step);
 
   `MT_ASSERT(NoWordAfterError, !halt || res_tvalid_o == '0)

@@ -8,6 +8,9 @@ module mt_rx_flits #(
   // Pieces of the collective: 2^PieceW; width of their counts.
   parameter int unsigned PieceW = 10,
   parameter int unsigned CntW = 6,
+  // Groups: 2^GroupW.
+  parameter int unsigned GroupW = 0,
+  localparam int unsigned PlaceW = GroupW + PieceW,
   localparam int unsigned LenW = mt_pkg::LenW,
   localparam int unsigned AddrW = mt_pkg::AddrW,
   localparam int unsigned DataW = mt_pkg::DataW
@@ -33,7 +36,7 @@ module mt_rx_flits #(
   output logic                     gather_o,
   output logic                     last_o,
   output logic [mt_pkg::LanesW-1:0] lanes_o,
-  output logic [PieceW-1:0]        piece_o,
+  output logic [PlaceW-1:0]        piece_o,   // with its group above it
   output logic [CntW-1:0]          turn_o,
   output logic [CntW-1:0]          after_o,
   output logic [LenW-1:0]          len_o,
@@ -89,7 +92,8 @@ module mt_rx_flits #(
                                   : !in_worm_q && !after_route_q)
                        || (header_o && flit.tail != (header.flits == '0))
                        || (payload_o && flit.tail != (left_q == LenW'(1)));
-      piece_error_o = header_o && (header.piece >> PieceW) != '0;
+      piece_error_o = header_o && ((header.piece >> PieceW) != '0
+                                   || (32'(header.group) >> GroupW) != '0);
     end
   end
 
@@ -113,7 +117,7 @@ module mt_rx_flits #(
       addr_o = wide_i ? {1'b0, header.start, 2'b0} : {2'b0, header.start, 1'b0};
     end
     if (header_o) begin
-      piece_o = header.piece[PieceW-1:0];
+      piece_o = PlaceW'({header.group, header.piece[PieceW-1:0]});
       turn_o = CntW'(header.turn);
     end
   end

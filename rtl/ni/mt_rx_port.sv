@@ -20,6 +20,10 @@ module mt_rx_port #(
   parameter int unsigned Latency = 3,
   // Words that may be asked for before they are there; a power of two.
   parameter int unsigned MaxOutstanding = 2,
+  // Groups: 2^GroupW.
+  parameter int unsigned GroupW = 0,
+  // A piece with its group above it.
+  localparam int unsigned PlaceW = GroupW + PieceW,
   localparam int unsigned LenW = mt_pkg::LenW,
   localparam int unsigned AddrW = mt_pkg::AddrW,
   localparam int unsigned DataW = mt_pkg::DataW,
@@ -33,6 +37,8 @@ module mt_rx_port #(
 
   input  logic wide_i,   // elements of 4 bytes, else of 2
   input  logic halt_i,   // something went wrong: take no more in
+  // Doorbells that have been rung: worms of these groups may start.
+  input  logic [(1<<GroupW)-1:0] rung_i,
 
   // From the router.
   input  logic                     valid_i,
@@ -66,6 +72,7 @@ module mt_rx_port #(
   // A message is taken in.
   output logic              taken_o,
   output logic [PieceW-1:0] taken_piece_o,
+  output logic [(GroupW>0?GroupW:1)-1:0] taken_group_o,
 
   // Events.
   output logic corrupt_o,
@@ -118,7 +125,7 @@ module mt_rx_port #(
   input  logic [DataW-1:0]  unit_result_i
 );
 
-  `MT_WORM_T(PieceW, CntW)
+  `MT_WORM_T(PlaceW, CntW)
 
   // ---- Flits, as they come.
   logic is_header, is_payload, tail, flit_taken, in_worm;
@@ -126,7 +133,7 @@ module mt_rx_port #(
   worm_t arriving;
   logic last, wrong_length;
   logic [LenW-1:0] offset;
-  mt_rx_flits #(.PieceW(PieceW), .CntW(CntW)) u_flits (
+  mt_rx_flits #(.PieceW(PieceW), .CntW(CntW), .GroupW(GroupW)) u_flits (
     .clk_i, .rst_ni, .clear_i, .wide_i, .valid_i, .flit_i, .ready_o,
     .header_o(is_header), .payload_o(is_payload), .data_o(data), .tail_o(tail),
     .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(last),
@@ -143,11 +150,18 @@ module mt_rx_port #(
   assign bad = corrupt_o || length_error_o || piece_error_o;
   assign stops = halt_i || bad;
 
+  // With their groups: what the last write and the message that is taken in are of.
+  logic [PlaceW-1:0] wrote_place, taken_place;
+  assign wrote_piece_o = wrote_place[PieceW-1:0];
+  assign taken_piece_o = taken_place[PieceW-1:0];
+  logic unused_place;
+  assign unused_place = &{1'b0, wrote_place};
+
   // ---- The current worm.
   logic cur_valid_q, cur_live_q;  // its flits are still arriving
   logic cur_gather_q, cur_last_q, cur_empty_q;
   logic [mt_pkg::LanesW-1:0] cur_lanes_q;
-  logic [PieceW-1:0] cur_piece_q;
+  logic [PlaceW-1:0] cur_piece_q;
   logic [CntW-1:0] cur_turn_q, cur_after_q;
   logic [LenW-1:0] pos_q;         // of the next word in the message
   logic [LenW-1:0] next_pos;      // of the one after it
@@ -166,7 +180,7 @@ module mt_rx_port #(
   logic cuts;              // a worm from a slot starts in part
   logic [LenW-1:0] reach;  // of it, if so
   mt_rx_slots #(
-    .ParkSlots(ParkSlots), .PieceW(PieceW), .CntW(CntW), .EnPackets(EnPackets)
+    .ParkSlots(ParkSlots), .PieceW(PlaceW), .CntW(CntW), .EnPackets(EnPackets)
   ) u_slots (
     .clk_i, .rst_ni, .clear_i, .look_i(!cur_valid_q && !is_header), .next_i(!stops),
     .looks_o(looks_at_slot), .worm_o(in_slot), .live_o(for_slot), .starts_i(starts), .cuts_i(cuts),
@@ -181,7 +195,7 @@ module mt_rx_port #(
     seen = arriving;
     if (looks_at_slot) seen = in_slot;
     if (EnPackets == 0) seen.offset = '0;
-    piece = cur_valid_q ? cur_piece_q : seen.piece;
+    piece = cur_valid_q ? cur_piece_q[PieceW-1:0] : seen.piece[PieceW-1:0];
     turn = cur_valid_q ? cur_turn_q : seen.turn;
     after = cur_valid_q ? cur_after_q : seen.after;
     seen_pos = cur_valid_q ? pos_q : seen.offset;
@@ -223,15 +237,22 @@ module mt_rx_port #(
     end
   end
 
-  // May it start? Worms of a message in their order; each message once.
+  // May it start? Worms of a message in their order; each message once; its doorbell has been rung.
   logic [LenW-1:0] claimed_words, claimed_or_one;
-  logic may_start, is_claimed;
+  logic may_start, is_claimed, is_rung;
+  if (GroupW > 0) begin : gen_rung
+    assign is_rung = rung_i[seen.piece[PlaceW-1 -: GroupW]];
+    assign taken_group_o = taken_place[PlaceW-1 -: GroupW];
+  end else begin : gen_one_group
+    assign is_rung = rung_i[0];
+    assign taken_group_o = '0;
+  end
   always_comb begin
     {is_claimed, may_start, starts, claim_o, duplicate_o} = '0;
     if (`MT_WORK(!cur_valid_q && (is_header || looks_at_slot))) begin
       is_claimed = claimed_words == seen.offset
                    && (seen.offset != '0 || claimed_i == seen.turn);
-      may_start = may_add && is_claimed;
+      may_start = may_add && is_claimed && is_rung;
       starts = !cur_valid_q && (is_header || looks_at_slot) && may_start && !stops;
       claim_o = starts && seen.offset == '0;
       duplicate_o = !cur_valid_q && (is_header || looks_at_slot)
@@ -243,11 +264,11 @@ module mt_rx_port #(
   assign started_len = cuts ? reach : seen.len;
   if (EnPackets != 0) begin : gen_claims
     logic [LenW-1:0] claims [1 << PieceW];
-    assign claimed_words = claims[seen.piece];
+    assign claimed_words = claims[seen.piece[PieceW-1:0]];
     assign claimed_or_one = claimed_words == '0 ? '1 : claimed_words;
     always_ff @(posedge clk_i) begin
       if (clear_i) claims[clear_piece_i] <= '0;
-      else if (starts) claims[seen.piece] <= seen.last && !cuts ? '0 : seen.offset + started_len;
+      else if (starts) claims[seen.piece[PieceW-1:0]] <= seen.last && !cuts ? '0 : seen.offset + started_len;
     end
   end else begin : gen_no_claims
     assign claimed_words = '0;
@@ -338,7 +359,7 @@ module mt_rx_port #(
 
   // ---- The word that is issued.
   mt_rx_words #(
-    .PieceW(PieceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
+    .PieceW(PlaceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
   ) u_words (
     .clk_i, .rst_ni, .clear_i, .halt_i, .wide_i,
     .ready_o(can_ask), .issue_i(issues), .adds_i(adds),
@@ -346,8 +367,8 @@ module mt_rx_port #(
     .lanes_i(cur_lanes_q), .addr_i(addr_q),
     .piece_i(cur_piece_q), .turn_i(cur_turn_q), .count_i(next_pos),
     .finish_i(EnPackets != 0 ? end_q : '0), .data_i(data),
-    .wrote_valid_o, .wrote_piece_o, .wrote_turn_o, .wrote_count_o, .wrote_end_o,
-    .taken_o, .taken_piece_o,
+    .wrote_valid_o, .wrote_piece_o(wrote_place), .wrote_turn_o, .wrote_count_o, .wrote_end_o,
+    .taken_o, .taken_piece_o(taken_place),
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
     .stage_tready_o, .stage_tdata_i, .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o,

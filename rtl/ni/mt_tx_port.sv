@@ -16,6 +16,7 @@ module mt_tx_port #(
   parameter int unsigned CntW = 6,
   parameter int unsigned StartW = 24,
   parameter int unsigned SizeW = 24,
+  parameter int unsigned GroupW = 0,
   // Pieces of the collective: 2^PieceW.
   parameter int unsigned PieceW = 10,
   // Virtual channels of the way to the router, and the width of their credit counters.
@@ -28,7 +29,7 @@ module mt_tx_port #(
   // Words that may be asked for before they are sent.
   parameter int unsigned MaxOutstanding = 4,
   localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW
-                                   + SizeW + 1,
+                                   + SizeW + GroupW + 1,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1
 ) (
   input  logic clk_i,
@@ -68,6 +69,8 @@ module mt_tx_port #(
   input  logic [StepW-1:0]          step_i,
   input  logic [StepW-1:0]          current_step_i,
 
+  // The entry is being sent, or begins to be.
+  output logic                      active_o,
   // State: sending a message of piece_o; how many of its payload flits are sent.
   output logic                      sending_o,
   output logic [mt_pkg::LenW-1:0]   sent_flits_o,
@@ -111,8 +114,10 @@ module mt_tx_port #(
   localparam int unsigned AfterAt = TurnAt + CntW;
   localparam int unsigned StartAt = AfterAt + CntW;
   localparam int unsigned SizeAt = StartAt + StartW;
+  localparam int unsigned GroupAt = SizeAt + SizeW;
 
   logic [1:0] op;
+  logic [mt_pkg::GroupW-1:0] group;
   logic [StepW-1:0] entry_step;
   logic [CntW-1:0] wait_for;
   logic [mt_pkg::StartW-1:0] start, size;
@@ -120,6 +125,11 @@ module mt_tx_port #(
   assign entry_step = entry_i[StepAt +: StepW];
   assign route_o = entry_i[RouteAt +: RouteW];
   assign wait_for = entry_i[WaitAt +: CntW];
+  if (GroupW > 0) begin : gen_group
+    assign group = mt_pkg::GroupW'(entry_i[GroupAt +: GroupW]);
+  end else begin : gen_no_group
+    assign group = '0;
+  end
   // Fields of no bits are 0, and chunks are uniform without their own start and size.
   if (PieceOfFlowW > 0) begin : gen_piece
     assign piece_o = PieceW'(PieceW'(entry_i[FlowAt +: FlowW]) * PieceW'(pieces_i))
@@ -159,6 +169,7 @@ module mt_tx_port #(
   logic skips, active;
   assign skips = running_i && entry_valid_i && !entry_error_i && op == mt_pkg::OpNop;
   assign active = running_i && (sending_q || ready);
+  assign active_o = active;
   assign begun_o = active && !sending_q;
   assign sending_o = sending_q;
 
@@ -240,6 +251,7 @@ module mt_tx_port #(
       if (is_route) begin
         data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
       end else if (is_header) begin
+        header.group = group;
         header.gather = op == mt_pkg::OpGather;
         header.last = worm == rest;
         header.lanes = lanes;

@@ -27,12 +27,13 @@ package mt_pkg;
   localparam int unsigned StartW = 24;
   localparam int unsigned LanesW = 3;
   localparam int unsigned SrcW = 8;
+  localparam int unsigned GroupW = 5;
   // Byte addresses of a buffer.
   localparam int unsigned AddrW = StartW + 3;
 
   // What an interface has unless its instance says otherwise. Fields of table entries, in the order of
   // the image, docs/nic-spec.md: an operation of 2 bits, then these; wait, turn and after have CountW
-  // bits each, start has StartW, and the last bit is parity.
+  // bits each, start has StartW; after the size comes the group, and the last bit is parity.
   localparam int unsigned StepW = 12;
   localparam int unsigned FlowW = 8;
   localparam int unsigned PieceOfFlowW = 4;
@@ -46,6 +47,8 @@ package mt_pkg;
   localparam int unsigned TableDepth = 1024;
   localparam int unsigned StepDepth = 1024;
   localparam int unsigned NumRoutes = 1 << RouteW;
+  // Groups of entries, each with a doorbell.
+  localparam int unsigned NumGroups = 1 << GroupW;
   // Ports, places of each for early worms, cycles of a reduction unit.
   localparam int unsigned NumPorts = 4;
   localparam int unsigned ParkSlots = 32;
@@ -69,7 +72,7 @@ package mt_pkg;
   // The (last) header flit of a worm.
   typedef struct packed {
     logic is_route;              // 1: not a header but the route of a long way, LongHops hops
-    logic [4:0] spare;
+    logic [GroupW-1:0] group;    // of its entry: taken in when the receiver's doorbell was rung
     logic gather;                // copy instead of add
     logic last;                  // the last worm of its message
     logic [LanesW-1:0] lanes;    // elements in the message's last flit, less one

@@ -11,6 +11,7 @@
 
 #include "nic/machine/machine.hpp"
 #include "nic/nic/endpoints.hpp"
+#include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
 #include "rtl/sim/events.hpp"
 #include "topologies/error.hpp"
@@ -92,10 +93,11 @@ std::vector<Rank> ranks_of_waves(const CosimOptions& options, const Topology& to
   return all;
 }
 
-/// Runs the model, and gets its events ready to be compared with.
-void run_model(const nic::Program& program, const Topology& topology,
-               const nic::Parameters& parameters, std::optional<Comparison>& comparison,
-               CosimResult& result) {
+/// Runs the model, and gets its events ready to be compared with. \returns when ranks started
+/// groups.
+std::vector<Recorder::Start> run_model(const nic::Program& program, const Topology& topology,
+                                       const nic::Parameters& parameters,
+                                       std::optional<Comparison>& comparison, CosimResult& result) {
   Recorder recorder;
   const nic::Simulation model =
       nic::run_flit_level(program, topology, parameters, {.observer = &recorder}, nullptr);
@@ -104,6 +106,7 @@ void run_model(const nic::Program& program, const Topology& topology,
   }
   result.model_cycles = model.cycles;
   comparison.emplace(recorder.take(), topology, program);
+  return recorder.starts();
 }
 
 /// What the hardware is told.
@@ -112,6 +115,11 @@ Collective collective_of(const nic::Tables& tables, const nic::Program& program,
   Collective collective{
       .tables = tables, .parameters = parameters, .type = options.type, .step_lengths = {}};
   collective.own_chunks = options.own_chunks;
+  // A rank may wait as long as another one's doorbell is not rung.
+  if (!tables.groups.empty()) {
+    collective.watchdog = 0;
+    return collective;
+  }
   collective.watchdog = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(parameters.watchdog_cycles, (1U << 24) - 1));
   if (parameters.issue == nic::Issue::Lockstep) {
@@ -120,10 +128,126 @@ Collective collective_of(const nic::Tables& tables, const nic::Program& program,
   return collective;
 }
 
+/// A part of the buffer, and what is to become of it.
+struct Part {
+  const Schedule* schedule = nullptr;
+  std::uint64_t first = 0, count = 0;  // elements
+};
+
+/// What both sides are to run.
+struct Setup {
+  const nic::Tables& tables;
+  const nic::Program& program;
+  const Topology& topology;
+  const nic::Parameters& parameters;
+  const CosimOptions& options;
+  std::vector<Part> parts;
+  std::vector<std::uint32_t> doorbells = {};  // [group]
+};
+
+Buffers part_of(const Buffers& buffers, const Part& part, std::uint32_t bytes) {
+  Buffers cut;
+  for (const auto& buffer : buffers) {
+    const auto first = buffer.begin() + static_cast<std::ptrdiff_t>(part.first * bytes);
+    cut.emplace_back(first, first + static_cast<std::ptrdiff_t>(part.count * bytes));
+  }
+  return cut;
+}
+
+/// The first number that is not what the schedules give.
+std::string find_wrong(const Setup& setup, const Buffers& inputs, const Buffers& got) {
+  const std::uint32_t bytes = bytes_of(setup.options.type);
+  for (const Part& part : setup.parts) {
+    Buffers expected = part_of(inputs, part, bytes);
+    run_schedule(*part.schedule, setup.options.type, expected);
+    std::string wrong =
+        find_difference(*part.schedule, setup.options.type, expected, part_of(got, part, bytes));
+    if (!wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+/// Runs the model, if it is to be compared with, then the hardware.
+CosimResult run_both(const Setup& setup) {
+  const auto& [tables, program, topology, parameters, options, parts, doorbells] = setup;
+  const std::vector<Rank> waves = ranks_of_waves(options, topology);
+  Network network(topology, parameters, tables.elements * parameters.element_bytes, options.adders,
+                  waves);
+  network.set_traced(options.compare);
+  CosimResult result;
+  result.clock_hz = nic::clock_of(topology, parameters);
+  for (const auto& entries : tables.of_rank) result.messages += entries.size();
+  Collective collective = collective_of(tables, program, parameters, options);
+  std::uint64_t most = kMostCycles;
+  std::optional<Comparison> comparison;
+  if (options.compare || !doorbells.empty()) {
+    for (const auto& [cycle, rank, group] :
+         run_model(program, topology, parameters, comparison, result)) {
+      collective.rings.push_back({cycle, rank, 1U << doorbells[group]});
+    }
+    most = result.model_cycles + kSpareCycles;
+  }
+  if (!options.compare) comparison.reset();
+
+  Buffers buffers = options.buffers != nullptr
+                        ? *options.buffers
+                        : make_inputs(tables.ranks, tables.elements, options.type);
+  const Buffers inputs = buffers;
+  HardwareEvents events(network, topology, program, doorbells);
+  const auto begin = std::chrono::steady_clock::now();
+  result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
+    const auto now = static_cast<std::uint32_t>(cycle);
+    if (now == 0 && !waves.empty()) network.trace_to(options.wave);
+    if (comparison) {
+      const std::span<const Event> happened = events.of(now);
+      if (now > 0) comparison->compare(now - 1, happened);
+    }
+    if (options.progress && (cycle & 0xfff) == 0 && result.model_cycles != 0) {
+      options.progress(static_cast<double>(cycle) / static_cast<double>(result.model_cycles));
+    }
+  });
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  if (comparison) {
+    result.difference = comparison->difference();
+    result.events = comparison->count();
+  }
+  result.wrong = find_wrong(setup, inputs, buffers);
+  if (options.buffers != nullptr) *options.buffers = std::move(buffers);
+  return result;
+}
+
+/// \throws Error(InvalidArgument) if they are not.
+void check_groups(const nic::Tables& image, std::span<const nic::Job> jobs,
+                  std::uint32_t element_bytes) {
+  if (image.groups.size() != jobs.size() || jobs.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("hardware model: expected a job for each of {} groups, got {}",
+                            image.groups.size(), jobs.size()));
+  }
+  for (std::size_t g = 0; g < jobs.size(); ++g) {
+    const nic::TableGroup& group = image.groups[g];
+    const Schedule* const schedule = jobs[g].schedule;
+    if (schedule != nullptr && schedule->collective == group.collective &&
+        nic::padded_elements(jobs[g].bytes, element_bytes, image.ranks) == group.elements) {
+      continue;
+    }
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("hardware model: group {}: expected a job of {} on {} elements, got "
+                            "another",
+                            g, to_string(group.collective), group.elements));
+  }
+}
+
 }  // namespace
 
 nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
                                     HardwareType type) {
+  const Schedule* const one = &schedule;
+  return hardware_parameters(parameters, {&one, 1}, type);
+}
+
+nic::Parameters hardware_parameters(const nic::Parameters& parameters,
+                                    std::span<const Schedule* const> schedules, HardwareType type) {
   const nic::Parameters usual;
   require(parameters.flit_bytes == usual.flit_bytes, "flits of 16 bytes");
   require(parameters.router_cycles == 0 && parameters.interface_cycles == 1,
@@ -142,8 +266,10 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Sch
   hardware.shared_inputs = true;
   hardware.element_bytes = bytes_of(type);
   std::size_t longest = 0;
-  for (const Transfer& t : schedule.transfers) {
-    longest = std::max<std::size_t>(longest, t.route_size);
+  for (const Schedule* const schedule : schedules) {
+    for (const Transfer& t : schedule->transfers) {
+      longest = std::max<std::size_t>(longest, t.route_size);
+    }
   }
   require(longest <= kShortRoute || hardware.header_flits == 1 || hardware.header_flits == 2,
           "header_flits 1");
@@ -159,44 +285,24 @@ CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::
       nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
   const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
   const nic::Program program = nic::compile_program(schedule, topology, elements);
-  const std::vector<Rank> waves = ranks_of_waves(options, topology);
-  Network network(topology, parameters, elements * parameters.element_bytes, options.adders, waves);
+  return run_both({tables, program, topology, parameters, options, {{&schedule, 0, elements}}});
+}
 
-  network.set_traced(options.compare);
-  CosimResult result;
-  result.clock_hz = nic::clock_of(topology, parameters);
-  for (const auto& entries : tables.of_rank) result.messages += entries.size();
-  std::uint64_t most = kMostCycles;
-  std::optional<Comparison> comparison;
-  if (options.compare) {
-    run_model(program, topology, parameters, comparison, result);
-    most = result.model_cycles + kSpareCycles;
+CosimResult cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
+                       const Topology& topology, const nic::Parameters& given,
+                       const CosimOptions& options) {
+  check_groups(image, jobs, bytes_of(options.type));
+  std::vector<const Schedule*> schedules;
+  std::vector<Part> parts;
+  for (std::size_t g = 0; g < jobs.size(); ++g) {
+    const nic::TableGroup& group = image.groups[g];
+    schedules.push_back(jobs[g].schedule);
+    parts.push_back({jobs[g].schedule, group.first_element, group.elements});
   }
-
-  const Collective collective = collective_of(tables, program, parameters, options);
-  Buffers buffers = make_inputs(schedule.ranks, elements, options.type), expected = buffers;
-  HardwareEvents events(network, topology, program);
-  const auto begin = std::chrono::steady_clock::now();
-  result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
-    const auto now = static_cast<std::uint32_t>(cycle);
-    if (now == 0 && !waves.empty()) network.trace_to(options.wave);
-    if (comparison && now > 0) {
-      comparison->compare(now - 1, events.of(now));
-    } else if (comparison) {
-      (void)events.of(now);
-    }
-    if (options.progress && (cycle & 0xfff) == 0 && result.model_cycles != 0) {
-      options.progress(static_cast<double>(cycle) / static_cast<double>(result.model_cycles));
-    }
-  });
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (comparison) {
-    result.difference = comparison->difference();
-    result.events = comparison->count();
-  }
-  run_schedule(schedule, options.type, expected);
-  result.wrong = find_difference(schedule, options.type, expected, buffers);
-  return result;
+  const nic::Parameters parameters = hardware_parameters(given, schedules, options.type);
+  const nic::Program program = nic::compile_jobs(jobs, topology, parameters, {});
+  return run_both(
+      {image, program, topology, parameters, options, std::move(parts), doorbells_of(image)});
 }
 
 }  // namespace multitree::rtl

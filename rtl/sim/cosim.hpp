@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "nic/jobs.hpp"
 #include "nic/parameters.hpp"
+#include "nic/table/table.hpp"
 #include "rtl/sim/data.hpp"
 #include "rtl/sim/network.hpp"
 #include "rtl/sim/run.hpp"
@@ -25,6 +28,8 @@ struct CosimOptions {
   std::string wave =
       {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none
   std::vector<Rank> wave_ranks = {};  ///< whose waves; empty: all ranks'
+  Buffers* buffers =
+      nullptr;  ///< inputs, which the hardware's results replace; nullptr: of our own
 };
 
 struct CosimResult {
@@ -49,11 +54,25 @@ struct CosimResult {
 nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
                                     HardwareType type);
 
+/// The same for several schedules together.
+nic::Parameters hardware_parameters(const nic::Parameters& parameters,
+                                    std::span<const Schedule* const> schedules, HardwareType type);
+
 /// Runs a collective of `bytes` on hardware, compares every begun entry, flit on a link, added
 /// word, message taken in and step with the C++ model's in every cycle, and all sums with the
 /// runtime's.
 /// \throws Error(Unsupported) as Network, load() and hardware_parameters().
 CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                        const nic::Parameters& parameters, const CosimOptions& options);
+
+/// Runs the groups of an image, each from its doorbell on: `jobs` has a job for each group, in
+/// their order, with its schedule, when it is ready and what it comes after. The model decides in
+/// which cycle each rank's host rings, and the hardware's doorbells are rung in those. Compared is
+/// what cosimulate() compares, and when each group is over at each rank. \throws
+/// Error(InvalidArgument) if jobs are not the image's groups; Error(Unsupported) as cosimulate(),
+/// and as nic::simulate() of jobs.
+CosimResult cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
+                       const Topology& topology, const nic::Parameters& parameters,
+                       const CosimOptions& options);
 
 }  // namespace multitree::rtl

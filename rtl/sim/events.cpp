@@ -44,6 +44,8 @@ std::string describe(const Event& e, const Topology& topology, const nic::Progra
       return fmt::format("rank {}: has taken in a message of {}", e.place, piece(e.detail));
     case Event::Kind::Step:
       return fmt::format("rank {}: step {}", e.place, e.detail);
+    case Event::Kind::Over:
+      return fmt::format("rank {}: group {} is over", e.place, e.detail);
   }
   return {};
 }
@@ -67,17 +69,34 @@ void Recorder::step(std::uint64_t cycle, std::uint32_t rank, std::uint32_t step)
   events_.push_back({narrow(cycle), Event::Kind::Step, rank, 0, step});
 }
 
+void Recorder::started(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) {
+  starts_.push_back({cycle, rank, job});
+}
+void Recorder::over(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) {
+  events_.push_back({narrow(cycle), Event::Kind::Over, rank, 0, job});
+}
+
 std::vector<Event> Recorder::take() {
   std::ranges::sort(events_);
   return std::move(events_);
 }
 
 HardwareEvents::HardwareEvents(const Hardware& network, const Topology& topology,
-                               const nic::Program& program)
+                               const nic::Program& program,
+                               const std::vector<std::uint32_t>& doorbells)
     : network_(network),
       topology_(topology),
       piece_of_(kPieces, 0),
-      steps_(topology.num_ranks(), 0) {
+      group_of_(doorbells.size(), 0),
+      active_(topology.num_ranks(), 0),
+      steps_(topology.num_ranks(), 0),
+      over_(topology.num_ranks(), 0) {
+  for (std::uint32_t g = 0; g < doorbells.size(); ++g) group_of_[doorbells[g]] = g;
+  for (std::size_t g = 0; g < doorbells.size(); ++g) {
+    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+      if (program.jobs[g].messages[r] > 0) active_[r] |= 1U << doorbells[g];
+    }
+  }
   const std::uint32_t pieces = pieces_per_flow(program.tables);
   for (const auto& entries : program.tables.of_rank) {
     for (const nic::Entry& entry : entries) {
@@ -101,6 +120,7 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
       steps_[r] = trace.step;
       next_.push_back({cycle, Kind::Step, r, 0, trace.step});
     }
+    add_over(cycle + 1, r, trace.over & active_[r]);
     for (std::uint32_t p = 0; (trace.begun | trace.issued | trace.taken) >> p != 0; ++p) {
       if ((trace.begun >> p & 1) != 0) next_.push_back({cycle, Kind::Begun, r, p, 0});
       if (((trace.issued | trace.taken) >> p & 1) == 0) continue;
@@ -126,6 +146,15 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
   }
   std::ranges::sort(events_);
   return events_;
+}
+
+/// Groups that are over from that cycle on, and were not before.
+void HardwareEvents::add_over(std::uint32_t cycle, std::uint32_t rank, std::uint32_t over) {
+  for (std::uint32_t d = 0; (over & ~over_[rank]) >> d != 0; ++d) {
+    if (((over & ~over_[rank]) >> d & 1) == 0) continue;
+    next_.push_back({cycle, Event::Kind::Over, rank, 0, group_of_[d]});
+  }
+  over_[rank] = over;
 }
 
 }  // namespace multitree::rtl

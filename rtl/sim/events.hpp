@@ -22,7 +22,8 @@ struct Event {
     Flit,    ///< link: a flit leaves a router; detail: virtual channel
     Issued,  ///< rank, port: a receive port issues a word; detail: piece, turn, word
     Taken,   ///< rank, piece: a message is taken in
-    Step     ///< rank: lockstep goes on to a step; detail: which
+    Step,    ///< rank: lockstep goes on to a step; detail: which
+    Over     ///< rank: a group is over; detail: which
   };
   std::uint32_t cycle = 0;
   Kind kind = Kind::Begun;
@@ -50,28 +51,45 @@ class Recorder : public nic::Observer {
   void taken(std::uint64_t cycle, std::uint32_t rank, std::uint32_t piece,
              std::uint32_t count) override;
   void step(std::uint64_t cycle, std::uint32_t rank, std::uint32_t step) override;
+  void started(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) override;
+  void over(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) override;
 
   /// In order of cycles, and within a cycle in the order of Event.
   std::vector<Event> take();
+  /// A rank has started a group.
+  struct Start {
+    std::uint64_t cycle = 0;
+    std::uint32_t rank = 0, group = 0;
+  };
+  /// In the order of cycles.
+  [[nodiscard]] const std::vector<Start>& starts() const { return starts_; }
 
  private:
   std::vector<Event> events_;
+  std::vector<Start> starts_;
 };
 
 /// Tells the hardware's events, cycle by cycle.
 class HardwareEvents {
  public:
-  HardwareEvents(const Hardware& network, const Topology& topology, const nic::Program& program);
+  /// \param doorbells of the groups, which is how the hardware numbers them; empty without.
+  HardwareEvents(const Hardware& network, const Topology& topology, const nic::Program& program,
+                 const std::vector<std::uint32_t>& doorbells = {});
 
   /// Of the cycle `cycle` after the start, sorted. Flits and messages taken in are those of the
   /// cycle before, which is when the model tells them; call once a cycle.
   std::span<const Event> of(std::uint32_t cycle);
 
  private:
+  void add_over(std::uint32_t cycle, std::uint32_t rank, std::uint32_t over);
+
   const Hardware& network_;
   const Topology& topology_;
   std::vector<std::uint32_t> piece_of_;  // by the number that hardware gives it
+  std::vector<std::uint32_t> group_of_;  // [doorbell]
+  std::vector<std::uint32_t> active_;    // [rank]: doorbells of groups with messages there, as bits
   std::vector<std::uint32_t> steps_;     // [rank]
+  std::vector<std::uint32_t> over_;      // [rank]
   std::vector<Event> events_;
   std::vector<Event> next_;  // told one cycle later
 };

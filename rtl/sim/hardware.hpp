@@ -32,6 +32,7 @@ struct NodeTrace {
   bool running = false, done = false;
   std::uint32_t begun = 0, sent = 0, issued = 0, taken = 0;
   std::uint32_t step = 0;
+  std::uint32_t over = 0;  ///< groups that are over in the cycle behind it
 };
 
 /// What can be done with it, cycle by cycle: enough to run a collective (run.hpp) and to compare it
@@ -44,6 +45,9 @@ class Hardware {
   /// the same cycle.
   virtual void write(const std::vector<std::vector<RegisterWrite>>& writes) = 0;
   virtual std::uint32_t read(Rank rank, std::uint32_t address) = 0;
+  /// A write that goes with the next tick(), and with no other.
+  /// \throws Error(Unsupported) where the registers of all ranks are behind one another.
+  virtual void put_write(Rank rank, const RegisterWrite& write) = 0;
 
   [[nodiscard]] virtual std::uint32_t num_links() const = 0;
   /// Ports of each rank's interface.

@@ -7,6 +7,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <numeric>
+#include <optional>
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/uniform.hpp"
@@ -18,6 +21,59 @@ namespace multitree::rtl {
 namespace {
 
 constexpr std::uint32_t kMostRanks = 1U << mt_pkg::kSrcW;
+
+/// The tables as the hardware has them: groups are numbered by their doorbells, and entries sorted
+/// by them.
+nic::Tables sorted_by_doorbell(const nic::Tables& tables) {
+  const std::vector<std::uint32_t> doorbells = doorbells_of(tables);
+  nic::Tables sorted = tables;
+  for (auto& entries : sorted.of_rank) {
+    for (nic::Entry& entry : entries) {
+      entry.group = doorbells[entry.group];
+      entry.priority = 0;
+    }
+    std::ranges::stable_sort(entries, {}, &nic::Entry::group);
+  }
+  return sorted;
+}
+
+/// Messages that each rank sends or takes in, by doorbell.
+std::vector<std::vector<std::uint32_t>> messages_of_groups(const nic::Tables& tables) {
+  std::vector<std::vector<std::uint32_t>> messages(
+      tables.ranks, std::vector<std::uint32_t>(tables.groups.size(), 0));
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    if (tables.groups.empty()) break;
+    for (const nic::Entry& entry : tables.of_rank[r]) {
+      ++messages[r][entry.group];
+      ++messages[index(entry.peer)][entry.group];
+    }
+  }
+  return messages;
+}
+
+void check(const nic::Tables& tables, bool is_lockstep, std::uint32_t groups) {
+  if (tables.ranks > kMostRanks) {
+    throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected at most {} ranks, "
+                                                    "got {}",
+                                                    kMostRanks, tables.ranks));
+  }
+  if (!tables.groups.empty() && is_lockstep) {
+    throw Error(ErrorCode::Unsupported,
+                "hardware model: expected tables of groups without lockstep, got steps");
+  }
+  if (!tables.groups.empty() && groups == 1) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected tables of one collective for interfaces "
+                            "without doorbells, got {} groups",
+                            tables.groups.size()));
+  }
+  if (tables.groups.size() > groups) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: expected tables of at most {} groups, a doorbell "
+                            "each, got {}",
+                            groups, tables.groups.size()));
+  }
+}
 
 /// A route as the hardware has it: hops from bit 0 up, the last one to the interface.
 /// \param ejection the router's output to it.
@@ -52,8 +108,9 @@ std::uint32_t mode_of(const Collective& c, bool uniform) {
   const std::uint32_t lockstep = c.step_lengths.empty() ? 0 : 1;
   const std::uint32_t packets = c.parameters.flow_control == nic::FlowControl::Packet ? 2 : 0;
   const std::uint32_t channels = (1U << c.parameters.virtual_channels) - 1;
-  return lockstep | packets | (uniform ? 4U : 0U) | static_cast<std::uint32_t>(c.type) << 4 |
-         channels << 8;
+  const std::uint32_t grouped = c.tables.groups.empty() ? 0 : 8;
+  return lockstep | packets | (uniform ? 4U : 0U) | grouped |
+         static_cast<std::uint32_t>(c.type) << 4 | channels << 8;
 }
 
 }  // namespace
@@ -62,11 +119,34 @@ std::uint32_t bytes_of(HardwareType type) {
   return type == HardwareType::Int32 || type == HardwareType::Fp32 ? 4 : 2;
 }
 
-nic::Layout verilated_layout() {
+nic::Layout verilated_layout(std::uint32_t groups) {
   // In the order of nic::Field.
   return {{2, mt_pkg::kStepW, mt_pkg::kFlowW, mt_pkg::kNetPieceOfFlowW, mt_pkg::kRouteW,
-           mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kStartW, mt_pkg::kSizeW, 0, 0,
-           1}};
+           mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kCountW, mt_pkg::kStartW, mt_pkg::kSizeW,
+           static_cast<std::uint8_t>(std::bit_width(groups - 1)), 0, 1}};
+}
+
+std::vector<std::uint32_t> doorbells_of(const nic::Tables& tables) {
+  const auto groups = static_cast<std::uint32_t>(tables.groups.size());
+  std::vector<std::optional<std::uint32_t>> priorities(groups);
+  for (const auto& entries : tables.of_rank) {
+    for (const nic::Entry& entry : entries) {
+      if (groups == 0) break;
+      auto& priority = priorities[entry.group];
+      if (priority.value_or(entry.priority) != entry.priority) {
+        throw Error(ErrorCode::Unsupported,
+                    fmt::format("hardware model: group {}: expected one priority of all its "
+                                "entries, got {} and {}",
+                                entry.group, *priority, entry.priority));
+      }
+      priority = entry.priority;
+    }
+  }
+  std::vector<std::uint32_t> order(groups), doorbells(groups);
+  std::iota(order.begin(), order.end(), 0U);
+  std::ranges::stable_sort(order, {}, [&](std::uint32_t g) { return priorities[g].value_or(0); });
+  for (std::uint32_t d = 0; d < groups; ++d) doorbells[order[d]] = d;
+  return doorbells;
 }
 
 std::uint32_t pieces_per_flow(const nic::Tables& tables) {
@@ -86,20 +166,14 @@ std::uint32_t pieces_per_flow(const nic::Tables& tables) {
 }
 
 std::vector<std::vector<RegisterWrite>> load(const Collective& c,
-                                             const std::vector<std::uint32_t>& ports) {
-  const nic::Tables& tables = c.tables;
-  if (tables.ranks > kMostRanks) {
-    throw Error(ErrorCode::Unsupported, fmt::format("hardware model: expected at most {} ranks, "
-                                                    "got {}",
-                                                    kMostRanks, tables.ranks));
-  }
-  if (!tables.groups.empty()) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: expected tables of one collective, got {} groups: the "
-                            "hardware has no doorbells and no priorities",
-                            tables.groups.size()));
-  }
-  const nic::Layout layout = verilated_layout();
+                                             const std::vector<std::uint32_t>& ports,
+                                             std::uint32_t groups) {
+  check(c.tables, !c.step_lengths.empty(), groups);
+  const bool is_grouped = !c.tables.groups.empty();
+  const nic::Tables sorted = is_grouped ? sorted_by_doorbell(c.tables) : nic::Tables{};
+  const nic::Tables& tables = is_grouped ? sorted : c.tables;
+  const auto messages = messages_of_groups(tables);
+  const nic::Layout layout = verilated_layout(groups);
   std::vector<std::uint32_t> arrivals(tables.ranks, 0);
   for (const auto& entries : tables.of_rank) {
     for (const nic::Entry& entry : entries) ++arrivals[index(entry.peer)];
@@ -126,6 +200,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
                {reg::kPieces, pieces},
                {reg::kArrivals, arrivals[r]},
                {reg::kWatchdog, c.watchdog}};
+    for (const std::uint32_t count : messages[r]) of_rank.push_back({reg::kGroup, count});
     for (const nic::TableRoute& route : tables.routes[r]) {
       for (const std::uint32_t word : route_words(
                route, tables.classes, c.parameters.virtual_channels,

@@ -10,6 +10,8 @@ module mt_sim_node #(
   parameter int unsigned FpImpl = 0,
   // Ports that take turns at a reduction unit.
   parameter int unsigned PortsPerUnit = 1,
+  // Groups of entries.
+  parameter int unsigned NumGroups = mt_pkg::NumGroups,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
   localparam int unsigned P = NumPorts,
@@ -26,18 +28,24 @@ module mt_sim_node #(
   input  logic        s_axil_awvalid_i,
   output logic        s_axil_awready_o,
   input  logic [11:0] s_axil_awaddr_i,
+  input  logic [2:0]  s_axil_awprot_i,
   input  logic        s_axil_wvalid_i,
   output logic        s_axil_wready_o,
   input  logic [31:0] s_axil_wdata_i,
+  input  logic [3:0]  s_axil_wstrb_i,
   output logic        s_axil_bvalid_o,
   input  logic        s_axil_bready_i,
+  output logic [1:0]  s_axil_bresp_o,
   input  logic        s_axil_arvalid_i,
   output logic        s_axil_arready_o,
   input  logic [11:0] s_axil_araddr_i,
+  input  logic [2:0]  s_axil_arprot_i,
   output logic        s_axil_rvalid_o,
   input  logic        s_axil_rready_i,
   output logic [31:0] s_axil_rdata_o,
+  output logic [1:0]  s_axil_rresp_o,
   output logic        irq_o,  // done or failed
+  output logic [NumGroups-1:0] over_o,  // groups
 
   input  logic [P-1:0]      link_valid_i,
   input  logic [P*2-1:0]    link_vc_i,
@@ -77,6 +85,7 @@ module mt_sim_node #(
   logic s_axil_awvalid_q, s_axil_wvalid_q, s_axil_arvalid_q, s_axil_bready_q, s_axil_rready_q;
   logic [11:0] s_axil_awaddr_q, s_axil_araddr_q;
   logic [31:0] s_axil_wdata_q;
+  logic [3:0] s_axil_wstrb_q;
   logic [P-1:0] link_valid_q, link_credit_valid_q;
   logic [P*2-1:0] link_vc_q, link_credit_vc_q;
   logic [P*F-1:0] in_flit;
@@ -87,6 +96,7 @@ module mt_sim_node #(
     s_axil_awaddr_q <= s_axil_awaddr_i;
     s_axil_wvalid_q <= s_axil_wvalid_i;
     s_axil_wdata_q <= s_axil_wdata_i;
+    s_axil_wstrb_q <= s_axil_wstrb_i;
     s_axil_arvalid_q <= s_axil_arvalid_i;
     s_axil_araddr_q <= s_axil_araddr_i;
     s_axil_bready_q <= s_axil_bready_i;
@@ -142,11 +152,11 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters)) u_node (
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .NumGroups(NumGroups)) u_node (
     .clk_i, .rst_ni(rst_nq),
-    .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
-    .s_axil_wdata_i(s_axil_wdata_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
-    .s_axil_araddr_i(s_axil_araddr_q), .s_axil_rvalid_o, .s_axil_rready_i(s_axil_rready_q), .s_axil_rdata_o, .irq_o,
+    .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_awprot_i, .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
+    .s_axil_wdata_i(s_axil_wdata_q), .s_axil_wstrb_i(s_axil_wstrb_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_bresp_o, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
+    .s_axil_araddr_i(s_axil_araddr_q), .s_axil_arprot_i, .s_axil_rvalid_o, .s_axil_rready_i(s_axil_rready_q), .s_axil_rdata_o, .s_axil_rresp_o, .irq_o, .over_o,
     .link_valid_i(link_valid_q), .link_vc_i(link_vc_q), .link_flit_i(in_flit), .link_credit_valid_o, .link_credit_vc_o,
     .link_valid_o, .link_vc_o, .link_flit_o, .link_credit_valid_i(link_credit_valid_q), .link_credit_vc_i(link_credit_vc_q),
     .tx_req_tvalid_o(tx_req_tvalid), .tx_req_tready_i(tx_req_tready),

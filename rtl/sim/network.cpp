@@ -167,6 +167,8 @@ void Network::tick() {
     }
   }
   for (auto& node : nodes_) node->tick();
+  for (const std::uint32_t node : writing_) nodes_[node]->put_write(nullptr);
+  writing_.clear();
   if (waves_ && waves_->is_open()) waves_->write_cycle();
   ++cycle_;
 }
@@ -184,6 +186,12 @@ void Network::write(const std::vector<std::vector<RegisterWrite>>& writes) {
   for (std::uint32_t r = 0; r < writes.size(); ++r) {
     nodes_[index(topology_.node_of(Rank{r}))]->put_write(nullptr);
   }
+}
+
+void Network::put_write(Rank rank, const RegisterWrite& write) {
+  const std::uint32_t node = index(topology_.node_of(rank));
+  nodes_[node]->put_write(&write);
+  writing_.push_back(node);
 }
 
 std::uint32_t Network::read(Rank rank, std::uint32_t address) {

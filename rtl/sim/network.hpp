@@ -41,9 +41,14 @@ class Network : public Hardware {
 
   /// Ports of all interfaces that are verilated.
   static constexpr std::uint32_t kPorts = mt_pkg::kNumPorts;
+  /// Groups that the interfaces have doorbells for: those that share units have one.
+  static std::uint32_t groups(const nic::Parameters& parameters) {
+    return parameters.ports_per_unit > 1 ? 1 : mt_pkg::kNumGroups;
+  }
 
   void write(const std::vector<std::vector<RegisterWrite>>& writes) override;
   std::uint32_t read(Rank rank, std::uint32_t address) override;
+  void put_write(Rank rank, const RegisterWrite& write) override;
   [[nodiscard]] std::uint32_t num_links() const override { return topology_.num_links(); }
   [[nodiscard]] std::vector<std::uint32_t> ports() const override {
     return std::vector<std::uint32_t>(topology_.num_ranks(), kPorts);
@@ -82,6 +87,7 @@ class Network : public Hardware {
   std::vector<Sides> sides_;                       // [node]
   std::vector<Wire> wires_;                        // [link]
   std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
+  std::vector<std::uint32_t> writing_;             // nodes with a write in the next tick
   std::uint64_t cycle_ = 0;
 };
 

@@ -102,6 +102,8 @@ class RankNode : public Base<Model> {
     m.trace_i = 1;
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
+    m.s_axil_awprot_i = m.s_axil_arprot_i = 0;
+    m.s_axil_wstrb_i = 0xf;
   }
 
   void put_write(const RegisterWrite* write) override {
@@ -131,7 +133,8 @@ class RankNode : public Base<Model> {
             .sent = m.trace_sent_o,
             .issued = m.trace_issued_o,
             .taken = m.trace_taken_o,
-            .step = m.trace_step_o};
+            .step = m.trace_step_o,
+            .over = m.over_o};
   }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t port) const override {
     const Model& m = *this->model_;

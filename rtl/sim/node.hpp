@@ -61,7 +61,8 @@ inline constexpr std::uint32_t kId = 0x00, kShape = 0x04, kControl = 0x08, kStat
                                kError = 0x10, kFirstError = 0x14, kMode = 0x18, kRank = 0x1c,
                                kPacketFlits = 0x20, kPlaces = 0x24, kChunkSize = 0x28,
                                kPieces = 0x2c, kArrivals = 0x30, kWatchdog = 0x34, kTable = 0x38,
-                               kRoute = 0x40, kStep = 0x44, kCycles = 0x4c, kTaken = 0x80;
+                               kRoute = 0x40, kStep = 0x44, kGroup = 0x48, kCycles = 0x4c,
+                               kDoorbell = 0x50, kOver = 0x54, kTaken = 0x80, kGroups = 0x84;
 inline constexpr std::uint32_t kGo = 1, kClear = 2, kArm = 4;
 }  // namespace reg
 

@@ -31,6 +31,20 @@ constexpr std::array<std::string_view, 13> kErrors = {"table parity",
 constexpr std::uint32_t kArmCycles = kPieces + 3;
 constexpr std::uint32_t kDoneMask = 1;
 
+/// Rings the doorbells that are due by that cycle, with the next tick.
+/// \param rings in the order of cycles; from `next` on they have not been rung.
+void ring_those_of(Hardware& network, const std::vector<Ring>& rings, std::uint64_t cycle,
+                   std::size_t& next) {
+  std::vector<std::uint32_t> doorbells;  // [rank]
+  for (; next < rings.size() && rings[next].cycle <= cycle; ++next) {
+    doorbells.resize(std::max<std::size_t>(doorbells.size(), rings[next].rank + std::size_t{1}));
+    doorbells[rings[next].rank] |= rings[next].doorbells;
+  }
+  for (std::uint32_t r = 0; r < doorbells.size(); ++r) {
+    if (doorbells[r] != 0) network.put_write(Rank{r}, {reg::kDoorbell, doorbells[r]});
+  }
+}
+
 std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrite write) {
   return std::vector(ranks, std::vector<RegisterWrite>{write});
 }
@@ -93,7 +107,7 @@ std::string describe_errors(std::uint32_t bits) {
 
 RunResult run_collective(Hardware& network, const Collective& collective, Buffers& buffers,
                          std::uint64_t most, const std::function<void(std::uint64_t)>& observe) {
-  network.write(load(collective, network.ports()));
+  network.write(load(collective, network.ports(), network.read(Rank{0}, reg::kGroups)));
   return run_again(network, collective, buffers, most, observe);
 }
 
@@ -105,12 +119,19 @@ RunResult run_again(Hardware& network, const Collective& collective, Buffers& bu
   for (std::uint32_t r = 0; r < ranks; ++r) {
     std::ranges::copy(buffers[r], network.memory(Rank{r}).bytes().begin());
   }
+  std::size_t rung = 0;
+  if (!collective.rings.empty()) {  // in cycle 0: before it starts
+    ring_those_of(network, collective.rings, 0, rung);
+    network.tick();
+  }
   network.write(to_all(ranks, go()));
 
   Run run(network, ranks, network.num_links());
   RunResult result;
   bool all = false;
-  while (!all) {
+  // The interfaces start as many cycles after this write as a doorbell can be seen after its own.
+  for (std::uint64_t cycle = 0; !all; ++cycle) {
+    ring_those_of(network, collective.rings, cycle, rung);
     all = run.cycle();
     if (!run.is_started()) continue;
     if (observe) observe(run.since_start());

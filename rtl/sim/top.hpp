@@ -15,6 +15,7 @@
 #include "rtl/sim/bits.hpp"
 #include "rtl/sim/hardware.hpp"
 #include "rtl/sim/node.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::rtl {
 
@@ -43,6 +44,8 @@ class Top : public Hardware {
     m.memory_i = memories_.front()->handle();
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
+    m.s_axil_awprot_i = m.s_axil_arprot_i = 0;
+    m.s_axil_wstrb_i = 0xf;
     m.rst_ni = 0;
     for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
     m.rst_ni = 1;
@@ -72,6 +75,11 @@ class Top : public Hardware {
   }
   std::uint32_t read(Rank rank, std::uint32_t address) override {
     return get(address_of(rank, address));
+  }
+  [[noreturn]] void put_write(Rank /*rank*/, const RegisterWrite& /*write*/) override {
+    throw Error(ErrorCode::Unsupported,
+                "hardware model: expected a network of nodes to write to several ranks in a cycle, "
+                "got one module");
   }
   /// The bits that any rank has in a register.
   std::uint32_t read_any(std::uint32_t address) { return get(address_of_all(address)); }

@@ -19,6 +19,11 @@ CosimRow cosimulate(const Schedule&, const Topology&, std::uint64_t, const nic::
   refuse();
 }
 
+CosimRow cosimulate(const nic::Tables&, std::span<const nic::Job>, const Topology&,
+                    const nic::Parameters&, const CosimRequest&) {
+  refuse();
+}
+
 nic::Simulation simulate_hardware(const Schedule&, const Topology&, std::uint64_t,
                                   const nic::Parameters&) {
   refuse();

@@ -3,11 +3,14 @@
 /// The verilated hardware for commands, if it was built.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "nic/jobs.hpp"
 #include "nic/simulate.hpp"
+#include "nic/table/table.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {
@@ -32,6 +35,12 @@ struct CosimRow {
 /// rtl::cosimulate().
 CosimRow cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const nic::Parameters& parameters, const CosimRequest& request);
+
+/// The groups of an image, each from when its job is ready on. \throws as rtl::cosimulate() of
+/// them.
+CosimRow cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
+                    const Topology& topology, const nic::Parameters& parameters,
+                    const CosimRequest& request);
 
 /// The hardware alone, on floats whose sums are compared with the runtime's.
 /// \throws as cosimulate().

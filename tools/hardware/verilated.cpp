@@ -8,16 +8,19 @@
 
 namespace multitree::tools {
 
-CosimRow cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
-                    const nic::Parameters& parameters, const CosimRequest& request) {
+namespace {
+
+rtl::CosimOptions options_of(const CosimRequest& request) {
   rtl::CosimOptions options;
   options.type =
       for_flag("--datatype", [&] { return rtl::parse_hardware_type(request.data_type); });
   options.adders = request.fast ? rtl::Adders::Function : rtl::Adders::Hardware;
   options.wave = request.wave;
-  const rtl::CosimResult result = rtl::cosimulate(schedule, topology, bytes, parameters, options);
-  const std::uint32_t element = rtl::bytes_of(options.type);
-  CosimRow row{.bytes = nic::padded_elements(bytes, element, schedule.ranks) * element,
+  return options;
+}
+
+CosimRow row_of(const rtl::CosimResult& result, std::uint64_t bytes) {
+  CosimRow row{.bytes = bytes,
                .messages = result.messages,
                .events = result.events,
                .model_cycles = result.model_cycles,
@@ -33,6 +36,24 @@ CosimRow cosimulate(const Schedule& schedule, const Topology& topology, std::uin
   }
   if (!result.wrong.empty()) row.errors.push_back("wrong sum: " + result.wrong);
   return row;
+}
+
+}  // namespace
+
+CosimRow cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                    const nic::Parameters& parameters, const CosimRequest& request) {
+  const rtl::CosimOptions options = options_of(request);
+  const std::uint32_t element = rtl::bytes_of(options.type);
+  return row_of(rtl::cosimulate(schedule, topology, bytes, parameters, options),
+                nic::padded_elements(bytes, element, schedule.ranks) * element);
+}
+
+CosimRow cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
+                    const Topology& topology, const nic::Parameters& parameters,
+                    const CosimRequest& request) {
+  const rtl::CosimOptions options = options_of(request);
+  return row_of(rtl::cosimulate(image, jobs, topology, parameters, options),
+                image.elements * rtl::bytes_of(options.type));
 }
 
 nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topology,

@@ -74,8 +74,9 @@ std::optional<LinkTable> find_link_times(const ObserveFlags& flags, LinkTimes ti
   if (times == LinkTimes::File) {
     return parse_link_table_json(read_file(flags.tuning), flags.tuning);
   }
-  const auto find = times == LinkTimes::Cached ? runtime::cached_links : runtime::measure_links;
-  LinkTable table = find(job, topology, runtime::measure_options(options));
+  const runtime::MeasureOptions measure = runtime::measure_options(options);
+  LinkTable table = times == LinkTimes::Cached ? runtime::cached_links(job, topology, measure)
+                                               : runtime::measure_links(job, topology, measure);
   if (job.seat() == runtime::Seat{0} && !flags.save_tuning.empty()) {
     write_file(flags.save_tuning, write_link_table_json(table));
   }

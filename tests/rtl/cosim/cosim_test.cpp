@@ -14,9 +14,7 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
-#include "nic/table/table.hpp"
 #include "rtl/sim/cosim.hpp"
-#include "rtl/sim/loader.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -197,24 +195,6 @@ TEST(CosimulationOf, SixtyFourRanks) {
   const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 64 * 1024,
                                         {}, {.adders = Adders::Function});
   EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
-}
-
-// The hardware has no doorbells: an image that needs them must not be started as if it were one
-// collective.
-TEST(Loader, RefusesTablesOfGroups) {
-  const Topology topology = make_topology("mesh:2x2");
-  const Schedule schedule = make_schedule("multitree", topology);
-  const nic::GroupSource one{.schedule = &schedule, .elements = 16};
-  const nic::Tables tables = nic::compile_groups({&one, 1}, topology);
-  try {
-    static_cast<void>(load({.tables = tables, .parameters = {}, .step_lengths = {}}));
-    ADD_FAILURE() << "expected an error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-    EXPECT_NE(std::string(error.what()).find("expected tables of one collective, got 1 groups"),
-              std::string::npos)
-        << error.what();
-  }
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ FAULTS = 'test rtl_fault_test {} sim_node_fast'
 CSR = 'test rtl_ni_test Csr.* csr'
 SHARE = 'proof mt_unit_share Latency=2 EnFp32=0 EnBf16=0 EnFp16=0'
 SUMS = 'test rtl_reduce_pipeline_test Implementations.AgreeInEveryCycle reduce_unit'
+GROUPS = 'test rtl_mutation_test Groups.* sim_node_fast'
+GROUP_TABLE = 'proof mt_table EntryW=4 Depth=4 NumGroups=2'
+REGISTERS = ('proof mt_csr NumPorts=1 NumVc=2 PieceW=2 ParkSlots=1 EntryW=40 RouteBits=40 TakenW=4 '
+             'CreditW=3 StepLenW=3 NumGroups=2 EnCounters=0')
 CREDIT = 'proof mt_credit CntW=3'
 TABLE = 'proof mt_table EntryW=3 Depth=4'
 STEPS = 'proof mt_step_timer StepW=2 Depth=3 LenW=2'
@@ -43,7 +47,7 @@ BUGS = [
      'wrong entries are sent', TABLE, 'ci'),
     ('table-wraps', 'ni/mt_table.sv', 'if (write_i && !full_o) mem', 'if (write_i) mem',
      'one entry too many overwrites the first', TABLE),
-    ('rewind-skips', 'ni/mt_table.sv', "        next_q <= '0;", "        next_q <= PtrW'(1);",
+    ('rewind-skips', 'ni/mt_table.sv', "rewind_i) next_q <= '0;", "rewind_i) next_q <= PtrW'(1);",
      'the second run begins with the second entry', TABLE),
     ('step-short', 'ni/mt_step_timer.sv', "left_q <= next_length_q;",
      "left_q <= next_length_q - LenW'(1);", 'steps are a cycle short', STEPS, 'ci'),
@@ -129,10 +133,10 @@ BUGS = [
      'results are added, not copied', COSIM),
     ('result-lost', 'ni/mt_rx_words.sv', 'unit_ready_o = !res_tvalid_o || res_tready_i',
      "unit_ready_o = 1'b1", 'a result is lost when memory is slow', NETWORK),
-    ('turn-before', 'ni/mt_ni.sv', "wrote_turn[q*CntW +: CntW] + CntW'(1) == rx_turn",
-     'wrote_turn[q*CntW +: CntW] == rx_turn', 'a message follows itself', COSIM),
+    ('turn-before', 'ni/mt_others.sv', "wrote_turn_i[q*CntW +: CntW] + CntW'(1) == turn_i",
+     'wrote_turn_i[q*CntW +: CntW] == turn_i', 'a message follows itself', COSIM),
     # The interface.
-    ('done-early', 'ni/mt_ni.sv', 'taken_count_q == arrivals', "taken_count_q + 24'd1 >= arrivals",
+    ('done-early', 'ni/mt_ni.sv', 'taken_count == arrivals', "taken_count + 24'd1 >= arrivals",
      'it is done before the last message', COSIM),
     ('counts-stay', 'ni/mt_ni.sv', 'clear_i(arming_q), .clear_piece_i(clear_piece_q),\n    .tx_piece_i',
      "clear_i(1'b0), .clear_piece_i(clear_piece_q),\n    .tx_piece_i",
@@ -149,8 +153,37 @@ BUGS = [
      'errors do not stay', CSR, 'ci'),
     ('axi-overruns', 'ni/mt_csr.sv', 's_axil_wvalid_i && (!s_axil_bvalid_o || s_axil_bready_i)',
      's_axil_wvalid_i', 'a write is accepted while the answer to the last one waits', CSR),
-    ('write-while-armed', 'ni/mt_csr.sv', '(running_i || armed_i) && waddr >= RegMode',
-     'running_i && waddr >= RegMode', 'tables change when messages may come', CSR),
+    ('write-while-armed', 'ni/mt_csr.sv', 'under_way = running_i || armed_i', 'under_way = running_i',
+     'tables change when messages may come', CSR),
+    ('refused-with-okay', 'ni/mt_csr.sv', 'refused ? SlvErr : Okay', 'Okay',
+     'nobody is told that a write has had no effect', REGISTERS),
+    ('part-of-a-word', 'ni/mt_csr.sv', "refused = s_axil_wstrb_i != '1", "refused = s_axil_wstrb_i == '0",
+     'a write of a part of a word is accepted and has no effect', REGISTERS),
+    ('read-anywhere', 'ni/mt_csr.sv', 'there = is_counter;', "there = 1'b1;",
+     'an address without a register is read without an error', CSR),
+    ('ring-any-time', 'ni/mt_csr.sv', '(under_way ? rings : configures)',
+     '(rings || (!under_way && configures))', 'a doorbell is rung before it is forgotten', REGISTERS),
+    # Groups.
+    ('doorbell-unheard', 'ni/mt_groups.sv', "grouped_i ? rung_q : '1", "'1",
+     'what was not rung is sent and taken in', GROUPS),
+    ('over-early', 'ni/mt_groups.sv', "rung_q[g] && left_q == '0", "rung_q[g] && left_q <= TakenW'(1)",
+     'a group is said to be over while a message is missing', GROUPS),
+    ('over-of-another', 'ni/mt_groups.sv', 'done += TakenW\'(taken_i[p] && taken_group_i',
+     'done += TakenW\'(taken_i[p] && sent_group_i', 'messages count for another group', GROUPS),
+    ('unrung-taken-in', 'ni/mt_rx_port.sv', 'may_start = may_add && is_claimed && is_rung',
+     'may_start = may_add && is_claimed', "a sum is made before the rank's own part is there", GROUPS),
+    ('group-of-header', 'ni/mt_tx_port.sv', 'header.group = group;', "header.group = '0;",
+     'the receiver waits for another doorbell', GROUPS),
+    ('urgent-waits', 'ni/mt_table.sv', 'if (valid_o && !pop_i) later', 'if (valid_o) later',
+     'a port that gets free takes the next group, not the most urgent', GROUP_TABLE, 'ci'),
+    ('group-blocks', 'ni/mt_table.sv', '(!valid_o || pop_i || !hold_i) && any', '(!valid_o || pop_i) && any',
+     'an entry that waits keeps those of other groups waiting', GROUP_TABLE),
+    ('group-without-end', 'ni/mt_table.sv', 'if (pop_i && last_q) may', "if (1'b0) may",
+     'behind the last entry of a group comes that of another', GROUP_TABLE),
+    ('group-begins-again', 'ni/mt_table.sv', 'begun_q[group] ? nexts[group] : begins[group]',
+     'begins[group]', 'a group that comes to hand again begins from its first entry', GROUP_TABLE),
+    ('held-replaced', 'ni/mt_ni.sv', '.hold_i(active || halt)', ".hold_i(1'b0)",
+     'the entry changes while it is being sent', GROUPS),
     ('counter-wrong', 'ni/mt_csr.sv', '{parked_i[p], no_credit_i[p], ', '{received_i[p], no_credit_i[p], ',
      'a counter counts something else', CSR),
     ('first-error-lost', 'ni/mt_csr.sv', "error != '0 && kept == '0", "error != '0",

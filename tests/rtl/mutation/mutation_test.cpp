@@ -9,6 +9,8 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
+#include "nic/program/program.hpp"
+#include "nic/table/table.hpp"
 #include "rtl/sim/cosim.hpp"
 #include "topologies/registry.hpp"
 
@@ -81,6 +83,41 @@ INSTANTIATE_TEST_SUITE_P(Small, Mutation, testing::ValuesIn(kPoints), [](const a
   }
   return name;
 });
+
+/// Three groups on a rank's ports, one of them urgent and late, one after another, some ranks
+/// without messages of one.
+TEST(Groups, ModelAndHardwareAgree) {
+  const Topology topology = make_topology("mesh:2x3?lat=5ns");
+  const Schedule all = make_schedule("multitree", topology);
+  const Schedule ring = make_schedule("ring", topology);
+  const Schedule reduce =
+      make_schedule("multitree", topology, multitree::Collective::Reduce, Rank{0});
+  const std::vector<nic::Job> jobs = {
+      {.schedule = &ring, .bytes = 1200, .ready = Time{12'000}, .priority = 4},
+      {.schedule = &all, .bytes = 3000, .ready = Time{0}, .priority = 7},
+      {.schedule = &all, .bytes = 300, .ready = Time{150'000}, .priority = 0},
+      {.schedule = &reduce, .bytes = 500, .delay = Time{90'000}, .priority = 4, .after = {1}}};
+  std::vector<nic::GroupSource> sources;
+  for (const nic::Job& job : jobs) {
+    sources.push_back({.schedule = job.schedule,
+                       .elements = nic::padded_elements(job.bytes, 4, topology.num_ranks()),
+                       .priority = job.priority});
+  }
+  const nic::Tables image = nic::compile_groups(sources, topology);
+  CosimOptions options{.adders = Adders::Function};
+  options.progress = [](double part) {
+    if (part > kTooLong) throw std::runtime_error("it takes too long");
+  };
+  for (const nic::FlowControl flow : {nic::FlowControl::Message, nic::FlowControl::Packet}) {
+    nic::Parameters parameters;
+    parameters.flow_control = flow;
+    parameters.packet_bytes = 64;
+    const CosimResult result = cosimulate(image, jobs, topology, parameters, options);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.wrong, "");
+    for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
+  }
+}
 
 }  // namespace
 }  // namespace multitree::rtl

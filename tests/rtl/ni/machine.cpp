@@ -39,7 +39,7 @@ Plan::Plan(const Scenario& given)
     collective.step_lengths = nic::estimate_steps(program, parameters);
   }
   run_schedule(schedule, scenario.type, sums);
-  writes = rtl::load(collective);
+  writes = rtl::load(collective, {}, Network::groups(parameters));
 }
 
 Machine::Machine(const Plan& plan, Adders adders)

@@ -31,6 +31,7 @@ RxBench::RxBench(const RxConfig& config, std::vector<RxPiece> pieces, std::uint6
   make_link();
   bench_->wide_i = config.wide;
   bench_->halt_i = 0;
+  bench_->rung_i = 1;
   bench_->valid_i = 0;
   bench_->acc_tvalid_i = bench_->stage_tvalid_i = bench_->unit_valid_i = 0;
   bench_->acc_req_tready_i = bench_->stage_req_tready_i = 0;
