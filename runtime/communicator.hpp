@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -64,7 +65,9 @@ struct CommunicatorOptions {
 /// What is tried while it is used: of each collective, schedules by size with those that prediction
 /// cannot tell apart (ChooseOptions::rivals).
 struct Refining {
-  std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates;
+  std::map<Collective, std::vector<SizedSpec>> candidates;
+  /// More of them, of other collectives.
+  void add(std::map<Collective, std::vector<SizedSpec>> more);
   std::string comparing;  ///< the spec of the all-reduces by which ranks compare times
   /// Makes a schedule, verified; the same at every rank, not collective.
   std::function<Schedule(const std::string& spec, Collective collective, Rank root)> make;
@@ -222,6 +225,9 @@ class Communicator {
   void run(const Call& call);
   /// The same without waiting. Several may be outstanding; they progress in test() and wait().
   Request start(const Call& call);
+  /// A round of progress for all that is outstanding; if nothing moved, what to call with a longest
+  /// time, also while others use this, to sleep until something may. \throws as Request::test()
+  std::function<void(std::chrono::microseconds)> poll_or_nap();
   /// In the order of a stream, without waiting. Errors that show after the call has returned are
   /// thrown by the Request, and failure() has them; the stream goes on, with unspecified values in
   /// recv. While a graph is captured from the stream, the collective becomes part of it and the
@@ -318,13 +324,18 @@ class Communicator {
   Request start(const Prepared& prepared);
   /// The same for who will call test() or wait() until it is complete: nothing else is asked to.
   Request start_attended(const Prepared& prepared);
+  /// run() for who will call test() or wait() until it is complete, and starts nothing else before:
+  /// by what PlansBySize::refining has led to, after the comparisons that are due.
+  Request start_run(const Call& call);
 
   /// What goes straight from rank to rank. Sends and receives are matched in order by pair; those
   /// that are collective count in the order of collectives. Host memory only. \throws as
   /// all_reduce(), Error(InvalidArgument) also where two ranks' counts or types differ: both are
   /// named.
   Request start(const ExchangeCall& call);
-  void run(const ExchangeCall& call) { start(call).wait(); }
+  /// The same for who will call test() or wait() until it is complete.
+  Request start_attended(const ExchangeCall& call);
+  void run(const ExchangeCall& call) { start_attended(call).wait(); }
   /// Not collective: whether the arguments are good. \throws as start()
   void check(const ExchangeCall& call) const;
 

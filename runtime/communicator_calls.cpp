@@ -94,6 +94,15 @@ Request Communicator::start_attended(const Prepared& prepared) {
   return request;
 }
 
+Request Communicator::start_run(const Call& call) {
+  Path& path = impl_->path_of(call);
+  if (call.custom != nullptr) return start_attended(prepare(call));
+  impl_->check_usable();
+  Request request;
+  request.operation_ = path.start_call(call, impl_->sequence);
+  return request;
+}
+
 void Communicator::Impl::check(const ExchangeCall& call) const {
   if (reduces(call.exchange)) {
     check_operator({.collective = Collective::ReduceScatter, .type = call.type, .op = call.op});
@@ -114,10 +123,23 @@ void Communicator::check(const ExchangeCall& call) const {
 }
 
 Request Communicator::start(const ExchangeCall& call) {
+  Request request = start_attended(call);
+  if (request.operation_ != nullptr && is_long(call))
+    impl_->engine->progress_while_away(impl_->progress);
+  return request;
+}
+
+Request Communicator::start_attended(const ExchangeCall& call) {
   impl_->check(call);
   Request request;
   request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;
+}
+
+std::function<void(std::chrono::microseconds)> Communicator::poll_or_nap() {
+  impl_->engine->attend();
+  const auto guard = impl_->engine->guard();
+  return impl_->engine->poll_or_nap();
 }
 
 bool Communicator::on_one_host() const { return !impl_->host->sends_messages(); }

@@ -101,19 +101,23 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
   return schedules_of(chosen.front(), topology, collective, root);
 }
 
-std::shared_ptr<const Refining> refining_of(
-    std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates, Topology topology) {
-  Refining refining{.candidates = std::move(candidates), .comparing = "multitree", .make = nullptr};
-  for (const auto& [collective, sized] : refining.candidates) {
-    if (collective == Collective::AllReduce) refining.comparing = sized.front().spec;
-  }
+void Refining::add(std::map<Collective, std::vector<SizedSpec>> more) {
+  candidates.merge(std::move(more));
+  const auto sums = candidates.find(Collective::AllReduce);
+  if (sums != candidates.end()) comparing = sums->second.front().spec;
+}
+
+std::shared_ptr<Refining> refining_of(std::map<Collective, std::vector<SizedSpec>> candidates,
+                                      Topology topology) {
+  Refining refining{.candidates = {}, .comparing = "multitree", .make = nullptr};
+  refining.add(std::move(candidates));
   refining.make = [topology = std::move(topology)](const std::string& spec, Collective collective,
                                                    Rank root) {
     SizedSchedules one = for_all_sizes(generate_schedule(spec, topology, collective, root));
     check_verified(one, topology);
     return std::move(one.front().schedule);
   };
-  return std::make_shared<const Refining>(std::move(refining));
+  return std::make_shared<Refining>(std::move(refining));
 }
 
 std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> bootstrap,
@@ -127,14 +131,14 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
     choose.links = &measured;
   }
   choose.rivals = wanted.refine;
-  std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates;
+  std::map<Collective, std::vector<SizedSpec>> candidates;
   const RemainingNetwork network(topology);
   const Planner planner(network, {}, [&](const Topology& on, Collective collective, Rank root) {
     auto chosen = choose_specs_together(
         *bootstrap, {&collective, 1},
         [&](Collective of) { return choose_specs(on, of, root, choose); }, options.timeout);
     SizedSchedules schedules = schedules_of(chosen.front(), on, collective, root);
-    candidates.emplace_back(collective, std::move(chosen.front()));
+    candidates.emplace(collective, std::move(chosen.front()));
     return schedules;
   });
   std::vector<SizedSchedules> plans = planner.schedules(wanted.collectives, wanted.root);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <utility>
@@ -43,8 +44,8 @@ SizedSchedules choose_together(Bootstrap& bootstrap, const Topology& topology,
 
 /// What is tried while running, for PlansBySize::refining: `candidates` of choose_specs_together()
 /// with rivals.
-std::shared_ptr<const Refining> refining_of(
-    std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates, Topology topology);
+std::shared_ptr<Refining> refining_of(std::map<Collective, std::vector<SizedSpec>> candidates,
+                                      Topology topology);
 
 /// What make_auto_communicator() is to choose for.
 struct AutoOptions {

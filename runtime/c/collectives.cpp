@@ -30,7 +30,7 @@ void run(const std::shared_ptr<Job>& job, Mode mode) {
     return enqueue(job, mode == Mode::Blocking);
   }
   job->comm->prepare(*job);
-  job->attended = mode == Mode::Blocking;
+  job->attended = job->alone = mode == Mode::Blocking;
   if (mode != Mode::Persistent) job->comm->start(job);
   if (mode == Mode::Blocking && !job->streamed()) job->comm->wait(*job);
 }
@@ -153,6 +153,16 @@ mtResult_t mtRequestTest(mtRequest_t request, int* done) {
     if (job.state == Job::State::Running) job.comm->progress();
     if (job.state == Job::State::Failed) throw_failure(job);
     *done = job.state == Job::State::Running ? 0 : 1;
+  });
+}
+
+mtResult_t mtCommSleep(mtComm_t comm, int microseconds) {
+  return guarded([&] {
+    if (microseconds < 0) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("microseconds: expected 0 or more, found {}", microseconds));
+    }
+    find(comm)->sleep(std::chrono::microseconds(microseconds));
   });
 }
 

@@ -94,6 +94,7 @@ std::unique_ptr<Communicator> Comm::make_communicator(const std::shared_ptr<Boot
   std::vector<SizedSchedules> made = plans.first();
   check_agreement(made, *job, settings_.init_deadline);
   PlansBySize all(std::move(made), settings_.open());
+  all.refining = plans.refining();
   if (job->size() > 1) {
     all.on_demand = [this](Collective collective, Rank root) {
       return plans_->on_demand(collective, root);
@@ -250,10 +251,13 @@ void Comm::start(const std::shared_ptr<Job>& job) {
   try {
     run([&] {
       if (job->streamed()) return start_on_stream(*job);
-      job->request =
-          std::make_shared<Request>(job->spec.exchange ? job->where->start(*job->spec.exchange)
-                                    : job->attended    ? job->where->start_attended(job->prepared)
-                                                       : job->where->start(job->prepared));
+      const auto begin = [&](const auto& what) {
+        return job->attended ? job->where->start_attended(what) : job->where->start(what);
+      };
+      const bool refined = settings_.refine && job->alone && !job->spec.exchange;
+      job->request = std::make_shared<Request>(refined ? job->where->start_run(job->spec.call)
+                                               : job->spec.exchange ? begin(*job->spec.exchange)
+                                                                    : begin(job->prepared));
     });
   } catch (...) {
     job->end(Job::State::Failed);
@@ -277,6 +281,16 @@ void Comm::progress() {
       outstanding_.erase(outstanding_.begin() + static_cast<std::ptrdiff_t>(i));
     }
   });
+}
+
+void Comm::sleep(std::chrono::microseconds limit) {
+  std::function<void(std::chrono::microseconds)> nap;
+  {
+    const Turn turn(*this);
+    check_usable();
+    run([&] { nap = communicator_->poll_or_nap(); });
+  }
+  if (nap) nap(limit);
 }
 
 void Comm::wait(const Job& job) {
@@ -322,6 +336,7 @@ void Comm::close() {
   if (finalized_ && result_ == mtSuccess) return;
   barrier();
   const Turn turn(*this);
+  plans_->keep(communicator_->refined());
   communicator_.reset();  // waits for all ranks before it closes
   bootstrap_.reset();
   finalized_ = true;

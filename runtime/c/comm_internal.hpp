@@ -46,6 +46,7 @@ struct Job {
   [[nodiscard]] bool streamed() const { return spec.stream != nullptr; }
   std::atomic<State> state{State::Idle};
   bool attended = false;          ///< its caller stays until it is done
+  bool alone = false;             ///< and starts nothing else before
   Communicator* where = nullptr;  ///< where it was prepared; null before
   Prepared prepared;
   std::shared_ptr<Request> request;  ///< while it runs; a stream's may be waited for by many
@@ -136,6 +137,8 @@ class Comm {
   void start(const std::shared_ptr<Job>& job);
   /// A round of progress of all that is outstanding. \throws Error, Failure.
   void progress();
+  /// The same, and if nothing moved, sleeps until something may. \throws Error, Failure.
+  void sleep(std::chrono::microseconds limit);
   /// Until the job is done. \throws Error, Failure.
   void wait(const Job& job);
   void barrier();

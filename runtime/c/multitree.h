@@ -143,17 +143,21 @@ typedef struct {
    * environment variable MULTITREE_TUNING. Of no effect where the ranks go without messages. */
   const char* tuning;
   /** Who moves non-blocking calls on host memory while the program does something else: "on"
-   * (default), a thread of the communicator, started with the first of them; the number of a core
-   * for it; "off", only mtRequestTest() and mtRequestWait(). NULL: the environment variable
+   * (default), a thread of the process, started with the first of them; the number of a core for one
+   * there; "off", only mtRequestTest() and mtRequestWait(). NULL: the environment variable
    * MULTITREE_PROGRESS. Ranks may differ. */
   const char* progress;
+  /** 1: with algorithm "auto", blocking calls try schedules that prediction cannot tell apart, and go
+   * on with the fastest; all ranks make a call blocking or none. 0 (default): they run what was
+   * predicted. MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_REFINE, else 0. */
+  int refine;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                                     \
   {                                                                                               \
     sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
         MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
-        NULL, NULL                                                                                \
+        NULL, NULL, MT_CONFIG_UNDEF_INT                                                           \
   }
 
 /* ---- version and errors; thread-safe ---- */
@@ -367,6 +371,10 @@ MT_API mtResult_t mtStart(mtRequest_t request);
 /** Makes progress; *done is 1 if the collective is complete (or not started), else 0.
  * Errors: mtInvalidArgument, mtInvalidUsage (its group has not ended), those of the collective. */
 MT_API mtResult_t mtRequestTest(mtRequest_t request, int* done);
+/** Sleeps until something that the communicator has outstanding may move, `microseconds` at most;
+ * returns at once if something does in the call. For threads that test again and again, and have
+ * other calls come in between: these are not kept waiting. Errors: as mtRequestTest(). */
+MT_API mtResult_t mtCommSleep(mtComm_t comm, int microseconds);
 /** Blocking. Errors: as mtRequestTest(); mtTimeout also where a stream has not come to the
  * collective for the deadline: then it is outstanding still, and the communicator is as good as
  * before. */

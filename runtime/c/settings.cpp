@@ -31,6 +31,9 @@ constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
 /// Of mtConfig_t before it had `tuning`, and before it had `progress`.
 constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
 constexpr std::size_t kThirdSize = offsetof(mtConfig_t, progress);
+/// Before it had `refine`.
+constexpr std::size_t kFourthSize = offsetof(mtConfig_t, refine);
+constexpr const char* kRefineVariable = "MULTITREE_REFINE";
 constexpr const char* kTuningVariable = "MULTITREE_TUNING";
 constexpr std::string_view kTunings[] = {kDeclared, kMeasured, kCached};
 
@@ -56,6 +59,14 @@ std::string find_tuning(const char* configured) {
   if (configured == nullptr) configured = std::getenv(kTuningVariable);
   const std::string tuning = text(configured, "");
   return tuning.empty() ? std::string(kDeclared) : tuning;
+}
+
+int find_refine() {
+  const char* value = std::getenv(kRefineVariable);
+  if (value == nullptr || *value == '\0' || std::string_view(value) == "0") return 0;
+  if (std::string_view(value) == "1") return 1;
+  throw Failure(mtInvalidArgument,
+                fmt::format("{}: expected 0 or 1, found \"{}\"", kRefineVariable, value));
 }
 
 /// What make() gave for this network, algorithm, ranks, collective and root the last time.
@@ -97,10 +108,12 @@ Settings read_config(const mtConfig_t* config) {
   if (config == nullptr) {
     find_device(settings);
     settings.tuning = find_tuning(nullptr);
+    settings.refine = find_refine() == 1;
     return settings;
   }
   // Versions append fields: a program that was compiled with an earlier one has not got the last.
-  const bool has_progress = config->size == sizeof(mtConfig_t);
+  const bool has_refine = config->size == sizeof(mtConfig_t);
+  const bool has_progress = has_refine || config->size == kFourthSize;
   const bool has_tuning = has_progress || config->size == kThirdSize;
   const bool has_devices = has_tuning || config->size == kSecondSize;
   if (config->magic != MT_CONFIG_MAGIC || (!has_devices && config->size != kFirstSize)) {
@@ -121,6 +134,8 @@ Settings read_config(const mtConfig_t* config) {
   settings.plan_file = text(config->planFile, "");
   settings.tuning = find_tuning(has_tuning ? config->tuning : nullptr);
   if (has_progress) settings.options.progress = text(config->progress, "");
+  settings.refine = checked("refine", has_refine ? config->refine : MT_CONFIG_UNDEF_INT,
+                            find_refine(), 0, 1) == 1;
   if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
   const bool devices = !has_devices || checked("devices", config->devices, 1, 0, 1) == 1;
   settings.options.devices = devices;
@@ -173,18 +188,22 @@ void CommPlans::read_times() {
 void CommPlans::measure(Bootstrap& job) {
   const bool kept = settings_.tuning == kCached;
   if ((!kept && settings_.tuning != kMeasured) || !network_ || !chooses()) return;
-  const auto find = kept ? cached_links : measure_links;
-  times_ = find(job, network_->network(), measure_options(settings_.options));
+  const MeasureOptions options = measure_options(settings_.options);
+  times_ = kept ? cached_links(job, network_->network(), options, &times_file_)
+                : measure_links(job, network_->network(), options);
 }
 
 std::vector<SizedSpec> CommPlans::choice(Collective collective) const {
   const Topology& network = network_->network();
   const auto choose = [&] {
-    return choose_specs(network, collective, Rank{0}, {.links = times_ ? &*times_ : nullptr});
+    return choose_specs(network, collective, Rank{0},
+                        {.links = times_ ? &*times_ : nullptr, .rivals = settings_.refine});
   };
   // A file and links may change between two communicators; specs mean the same for ever.
   if (named_ || times_) return choose();
-  return remembered<std::vector<SizedSpec>>({{}, {}, network.num_ranks(), collective, {}}, choose);
+  const char* const kind = settings_.refine ? "with rivals" : "";
+  return remembered<std::vector<SizedSpec>>({{}, kind, network.num_ranks(), collective, {}},
+                                            choose);
 }
 
 std::vector<Collective> CommPlans::unchosen(bool rooted) const {
@@ -200,12 +219,34 @@ void CommPlans::choose(Bootstrap& job, bool rooted) {
   try {
     const auto chosen = choose_specs_together(
         job, wanted, [this](Collective one) { return choice(one); }, settings_.init_deadline);
-    for (std::size_t i = 0; i < wanted.size(); ++i) chosen_[wanted[i]] = chosen[i];
+    std::map<Collective, std::vector<SizedSpec>> candidates;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      candidates[wanted[i]] = chosen_[wanted[i]] = chosen[i];
+    }
+    if (!settings_.refine) return;
+    if (refining_ == nullptr) refining_ = refining_of({}, network_->network());
+    refining_->add(std::move(candidates));
   } catch (const Error& error) {
     // What nothing serves is repaired from what the whole network had.
     if (network_->is_whole() || error.code() != ErrorCode::Unsupported) throw;
     for (const Collective one : wanted) chosen_[one];
   }
+}
+
+void CommPlans::keep(const std::vector<Refined>& refined) const {
+  if (times_file_.empty()) return;
+  std::map<std::pair<Collective, std::uint64_t>, const Refined*> most_called;
+  for (const Refined& one : refined) {
+    const bool compared =
+        one.seconds > 0 && std::ranges::any_of(one.rivals, &Refined::Rival::looks);
+    const Refined*& known = most_called[{one.collective, one.bytes}];
+    if (compared && (known == nullptr || known->calls < one.calls)) known = &one;
+  }
+  std::vector<LinkTable::Choice> found;
+  for (const auto& [size, one] : most_called) {
+    if (one != nullptr) found.push_back({one->collective, one->bytes, one->used});
+  }
+  if (!found.empty()) keep_choices(times_file_, found);
 }
 
 SizedSchedules CommPlans::make(const Topology& network, Collective collective, Rank root) const {

@@ -30,6 +30,7 @@ struct Settings {
   std::string topology;  ///< empty: full:N
   std::string algorithm = "auto";
   std::string plan_file;
+  bool refine = false;
   std::string tuning;  ///< one of these, or a file: the times that `auto` chooses by
   CommunicatorOptions options;
 
@@ -58,6 +59,10 @@ class CommPlans {
   [[nodiscard]] std::vector<SizedSchedules> first() const;
   /// Of any collective; `root` of those that have one.
   [[nodiscard]] SizedSchedules on_demand(Collective collective, Rank root) const;
+  /// What is tried while running; null: nothing.
+  [[nodiscard]] std::shared_ptr<const Refining> refining() const { return refining_; }
+  /// Keeps what came of it, where settings want that.
+  void keep(const std::vector<Refined>& refined) const;
   /// Whether somebody named a network, by itself or in a file.
   [[nodiscard]] bool is_named() const { return named_; }
   /// None for a single rank, which needs no schedules.
@@ -80,7 +85,9 @@ class CommPlans {
   std::optional<RemainingNetwork> network_;
   SizedSchedules ready_;            ///< of the file
   std::optional<LinkTable> times_;  ///< none: those of the topology
+  std::string times_file_;          ///< where this rank keeps them; empty: nowhere
   std::map<Collective, std::vector<SizedSpec>> chosen_;
+  std::shared_ptr<Refining> refining_;
 };
 
 }  // namespace multitree::runtime::c

@@ -21,6 +21,11 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     return job_->all_gather(blob, deadline);
   }
+  std::unique_ptr<AddressBook> open_book(const std::string& entry, std::span<const Seat> wanted,
+                                         Deadline deadline) override {
+    const std::scoped_lock lock(mutex_);
+    return job_->open_book(entry, wanted, deadline);
+  }
   std::optional<std::string> failure() override {
     // Whoever has it learns of the failure, and nobody waits here for ranks that are late.
     const std::unique_lock lock(mutex_, std::try_to_lock);

@@ -88,6 +88,10 @@ class TrafficOperation final : public Operation {
 
 }  // namespace
 
+bool is_long(const ExchangeCall& call) {
+  return is_collective(call.exchange) || call.count * size_of(call.type) > kEagerBytes;
+}
+
 Exchanges::Exchanges(std::shared_ptr<Engine> engine, HostMemoryPath& path)
     : engine_(std::move(engine)),
       path_(path),

@@ -16,6 +16,10 @@ namespace multitree::runtime {
 /// What the ends of a message compare.
 [[nodiscard]] Header header_of(const ExchangeCall& call, std::size_t bytes);
 
+/// Whether somebody should move it while its caller is away: small messages of pairs leave at once,
+/// and lie there until they are asked for.
+[[nodiscard]] bool is_long(const ExchangeCall& call);
+
 /// Messages of a rank to itself. A pair is matched in order, whichever end comes first.
 class OwnMessages {
  public:

@@ -14,9 +14,6 @@
 namespace multitree::runtime {
 namespace {
 
-/// Messages up to this travel with their header: they are copied at both ends, and may come before
-/// anybody awaits them.
-constexpr std::uint64_t kEagerBytes = 4096;
 /// Longest segment. A wait is over when nothing has ended for the deadline, so it must not take
 /// long.
 constexpr std::size_t kSegmentBytes = std::size_t{4} << 20;

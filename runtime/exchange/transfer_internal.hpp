@@ -20,6 +20,10 @@
 
 namespace multitree::runtime {
 
+/// Messages up to this travel with their header: they are copied at both ends, and may come before
+/// anybody awaits them.
+inline constexpr std::uint64_t kEagerBytes = 4096;
+
 /// What the receiver compares with what it expects.
 struct Header {
   std::uint64_t bytes = 0;

@@ -4,6 +4,7 @@
 #include "runtime/execution/engine_internal.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -49,6 +50,15 @@ void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
+}
+
+/// Until one of the descriptors is readable.
+void await_any(const std::vector<int>& descriptors, std::chrono::microseconds limit) {
+  std::vector<pollfd> events;
+  for (const int descriptor : descriptors) events.push_back({descriptor, POLLIN, 0});
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
+  const timespec time{seconds.count(), (limit - seconds).count() * 1000};
+  ::ppoll(events.data(), events.size(), &time, nullptr);
 }
 
 }  // namespace
@@ -110,12 +120,26 @@ void Engine::allow_naps(std::uint32_t ranks_per_processor) {
   nap_after_ = std::max<Deadline>(kNapAfter / crowd, Deadline{1});
 }
 
-std::unique_lock<std::mutex> Engine::guard() {
+Engine::Guard Engine::guard() {
   if (!shared_ || forked()) return {};
   contenders_.fetch_add(1, std::memory_order_relaxed);
-  std::unique_lock lock(mutex_);
+  mutex_.lock();
   contenders_.fetch_sub(1, std::memory_order_relaxed);
-  return lock;
+  return Guard(*this);
+}
+
+void Engine::unlock() {
+  mutex_.unlock();
+  if (held_off_ && held_off_.exchange(false)) progress_->wake();
+}
+
+bool Engine::try_lock_behind() {
+  if (mutex_.try_lock()) return true;
+  held_off_ = true;
+  // It may have been unlocked in between, by somebody who did not know yet.
+  if (!mutex_.try_lock()) return false;
+  held_off_ = false;
+  return true;
 }
 
 Engine::Moves Engine::move() {
@@ -134,8 +158,9 @@ void Engine::progress_while_away(const ProgressChoice& choice) {
   if (!choice.on) return;
   if (progress_ == nullptr) {
     shared_ = true;
-    progress_ = std::make_unique<Progress>(*this, choice);
+    progress_ = std::make_unique<Progress>(*this);
   }
+  progress_->join(choice);
   attended_.store(0);
   progress_->wake();
 }
@@ -143,7 +168,12 @@ void Engine::progress_while_away(const ProgressChoice& choice) {
 Engine::Behind Engine::progress_behind(std::vector<int>& descriptors) {
   const Clock::time_point attended{Clock::duration{attended_.load()}};
   if (Clock::now() - attended < kAttention) return Behind::Attended;
-  const auto guard = this->guard();
+  if (!try_lock_behind()) return Behind::Held;
+  const Guard guard(*this);
+  return move_behind(descriptors);
+}
+
+Engine::Behind Engine::move_behind(std::vector<int>& descriptors) {
   if (!usable() || oldest() == nullptr) return Behind::Nothing;
   try {
     const Moves moves = move();
@@ -176,6 +206,23 @@ bool Engine::poll() {
   // And there may be no end to it: UCX has work as long as it tries to let go of a connection.
   if (!network || idle_polls_ >= spins_ || ++busy_polls_ % kBusyPolls == 0) on_idle(network);
   return network;
+}
+
+Transport::Nap Engine::poll_or_nap() {
+  Transport::Nap nap = transport_->arm();
+  if (poll()) return nullptr;
+  if (nap) return nap;
+  std::vector<int> descriptors;
+  switch (transport_->await_arrivals(descriptors)) {
+    case Transport::Arrivals::Here:
+      return nullptr;
+    case Transport::Arrivals::Awaited:
+      return [descriptors](std::chrono::microseconds limit) { await_any(descriptors, limit); };
+    case Transport::Arrivals::Unknown:
+      break;
+  }
+  return
+      [](std::chrono::microseconds limit) { std::this_thread::sleep_for(std::min(limit, kNap)); };
 }
 
 void Engine::on_idle(bool network) {

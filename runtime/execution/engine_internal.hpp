@@ -72,14 +72,31 @@ class Engine {
   /// The same by a thread of its own, while callers are away: to be called under no guard, when
   /// something was started. What it finds wrong is told by the next call. \throws Error(Io)
   void progress_while_away(const ProgressChoice& choice);
-  /// Ends that thread; under no guard.
-  void stop_progress() { progress_.reset(); }
+  /// That thread keeps away for good; under no guard.
+  void stop_progress() {
+    if (progress_ != nullptr) progress_->leave();
+  }
   /// A caller looks after its collectives by itself, for now.
   void attend() {
     if (shared_) attended_.store(Clock::now().time_since_epoch().count());
   }
-  /// Holds the others off, if there are any.
-  [[nodiscard]] std::unique_lock<std::mutex> guard();
+  /// Holds the others off, if there are any, while it lives.
+  class Guard {
+   public:
+    /// None is held.
+    Guard() = default;
+    /// \pre the engine's mutex is locked
+    explicit Guard(Engine& engine) : engine_(&engine) {}
+    ~Guard() {
+      if (engine_ != nullptr) engine_->unlock();
+    }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Engine* engine_ = nullptr;
+  };
+  [[nodiscard]] Guard guard();
   /// Whether somebody waits in guard(). Who polls in a loop lets them in.
   [[nodiscard]] bool contended() const { return contenders_.load(std::memory_order_relaxed) != 0; }
 
@@ -87,6 +104,7 @@ class Engine {
   enum class Behind : std::uint8_t {
     Nothing,   ///< nothing is outstanding
     Attended,  ///< a caller looks by itself
+    Held,      ///< a caller has the guard; when it lets go, the thread is woken
     Moved,     ///< there may be more
     Armed,     ///< one of the descriptors tells when there is
     Still,     ///< only polling finds out
@@ -97,6 +115,9 @@ class Engine {
 
   /// One round of progress for all; true if anything moved. \throws Error as described above.
   bool poll();
+  /// The same, and if nothing moved, a sleep until something may, to be called under no guard.
+  /// \throws as poll()
+  Transport::Nap poll_or_nap();
   /// \throws Error as described above.
   void wait(const Activity& execution);
   /// Waits for all that is running.
@@ -125,6 +146,11 @@ class Engine {
   };
   Moves move();
   bool advance_all();
+  void unlock();
+  /// guard() of the thread, which must not wait where it has others to look after.
+  bool try_lock_behind();
+  /// A round under it.
+  Behind move_behind(std::vector<int>& descriptors);
   void on_idle(bool network);
   /// Tells the peers what this rank waits in.
   void announce();
@@ -157,6 +183,7 @@ class Engine {
   std::atomic<Clock::rep> attended_{0};
   std::mutex mutex_;
   std::atomic<std::uint32_t> contenders_{0};
+  std::atomic<bool> held_off_{false};  ///< the thread wants to be woken by unlock()
   std::uint32_t idle_polls_ = 0;
   std::uint32_t busy_polls_ = 0;  ///< since something moved: those in which the network had work
   std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is

@@ -6,10 +6,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 
 #include "runtime/execution/layout_internal.hpp"
+#include "runtime/execution/refined_operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -84,27 +83,25 @@ void MessagePath::run(const Call& call, std::shared_ptr<const LoadedProgram> pro
   operation->finish();
 }
 
-RoundTimes MessagePath::sum_of(const RoundTimes& mine, std::uint64_t& sequence) {
-  const std::array<std::uint64_t, 5> in{mine.all, mine.usual, mine.trial, mine.trial_all,
-                                        mine.exchange};
-  std::array<std::uint64_t, 5> out{};
-  const Call call{Collective::AllReduce, in.data(), out.data(), in.size(), DataType::Uint64};
-  const Programs::Variant variant = refiner_->to_compare();
-  own_calls_.push_back(sequence);
-  run(call, planned_.prepare(call, &variant), sequence++);
-  return {out[0], out[1], out[2], out[3], out[4]};
+std::unique_ptr<Operation> MessagePath::start_call(const Call& call, std::uint64_t& sequence) {
+  Refiner::Kind* const kind =
+      refiner_ == nullptr ? nullptr : refiner_->kind_of(call, planned_.root_of(call));
+  if (kind == nullptr) return Path::start_call(call, sequence);
+  const auto begin = [this, &sequence](const Call& one, const Programs::Variant& variant) {
+    auto program = planned_.prepare(one, &variant);
+    return start(one, std::move(program), sequence++);
+  };
+  const auto compare = [this, begin, &sequence](const Call& sum, const Programs::Variant& variant) {
+    own_calls_.push_back(sequence);
+    return begin(sum, variant);
+  };
+  return std::make_unique<RefinedOperation>(*refiner_, *kind, call,
+                                            RefinedOperation::Starts{begin, compare});
 }
 
 void MessagePath::call(const Call& call, std::uint64_t& sequence) {
   if (refiner_ == nullptr) return Path::call(call, sequence);
-  const Refiner::Sum sum = [&](const RoundTimes& mine) { return sum_of(mine, sequence); };
-  Refiner::Kind* const kind = refiner_->kind_of(call, planned_.root_of(call), sum);
-  if (kind == nullptr) return Path::call(call, sequence);
-  const Programs::Variant variant = refiner_->next(*kind, sum);
-  const auto begin = std::chrono::steady_clock::now();
-  auto program = planned_.prepare(call, &variant);
-  run(call, std::move(program), sequence++);
-  refiner_->took(*kind, std::chrono::steady_clock::now() - begin);
+  start_call(call, sequence)->wait();
 }
 
 std::uint64_t MessagePath::own_calls_before(std::uint64_t sequence) const {

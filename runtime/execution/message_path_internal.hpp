@@ -53,6 +53,7 @@ class MessagePath final : public HostMemoryPath {
            std::uint64_t sequence) override;
   /// With what is being refined, if anything is.
   void call(const Call& call, std::uint64_t& sequence) override;
+  std::unique_ptr<Operation> start_call(const Call& call, std::uint64_t& sequence) override;
   [[nodiscard]] std::vector<Refined> refined() const override;
   [[nodiscard]] std::uint64_t own_calls_before(std::uint64_t sequence) const override;
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
@@ -66,9 +67,6 @@ class MessagePath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return true; }
 
  private:
-  /// Collective, a call of its own.
-  RoundTimes sum_of(const RoundTimes& mine, std::uint64_t& sequence);
-
   Planned planned_;
   std::shared_ptr<Recorder> recorder_;
   std::unique_ptr<Refiner> refiner_;      ///< null: nothing is refined

@@ -15,4 +15,9 @@ void Path::call(const Call& call, std::uint64_t& sequence) {
   run(call, std::move(program), sequence++);
 }
 
+std::unique_ptr<Operation> Path::start_call(const Call& call, std::uint64_t& sequence) {
+  auto program = prepare(call);
+  return start(call, std::move(program), sequence++);
+}
+
 }  // namespace multitree::runtime

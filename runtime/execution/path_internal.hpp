@@ -37,6 +37,9 @@ class Path {
   /// prepare() and run(), of a call that nobody has prepared before: what is made of it may change
   /// from call to call.
   virtual void call(const Call& call, std::uint64_t& sequence);
+  /// The same for who tests or waits until it is complete, and starts nothing else meanwhile;
+  /// `sequence` stays where it is until then.
+  virtual std::unique_ptr<Operation> start_call(const Call& call, std::uint64_t& sequence);
 
   /// "ring", or what else runs a vector of `bytes`; empty if nothing does.
   [[nodiscard]] virtual std::string algorithm(Collective collective, std::uint64_t bytes) const = 0;

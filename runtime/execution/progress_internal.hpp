@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A thread that moves what was started while its caller does something else.
+/// An engine's place with the thread that moves what was started while its caller does something
+/// else.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace multitree::runtime {
 
 class Engine;
+class ProgressThread;
 
 /// Whether there is such a thread, and where it runs.
 struct ProgressChoice {
@@ -29,35 +28,30 @@ ProgressChoice progress_choice(const std::string& text);
 /// another number is theirs.
 std::uint32_t process_number();
 
-/// Where something arrives by a network that can be waited for, the thread sleeps until it does;
-/// elsewhere it looks, less often the longer nothing moves. While callers look themselves it keeps
-/// away, and without anything outstanding it sleeps for good.
+/// All engines of a process with the same choice have one thread between them, which begins with
+/// the first that joins it and ends with the last that leaves.
 class Progress {
  public:
-  /// \throws Error(Io)
-  Progress(Engine& engine, const ProgressChoice& choice);
+  struct Place;
+
+  explicit Progress(Engine& engine);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Something was started. From any thread.
+  /// From here on the thread looks after the engine, if that is wanted and not so already, until
+  /// it leaves, for good. One call at a time. \throws Error(Io)
+  void join(const ProgressChoice& choice);
+  /// The thread is not in the engine any more. In another process than that which joined there is
+  /// none, and nothing to do.
+  void leave();
+  /// Something was started, or is left to the thread. From any thread, after join().
   void wake();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  void run();
-  /// Until something arrives, it is woken, or `time` has passed; negative: for as long as it takes.
-  void sleep(std::chrono::microseconds time, const std::vector<int>& descriptors);
-  /// Where nothing tells of an arrival.
-  [[nodiscard]] std::chrono::microseconds nap() const;
-
-  Engine& engine_;
-  int bell_;  ///< readable once it is woken
-  std::uint32_t process_;
-  std::atomic<bool> stopping_{false};
-  Clock::time_point moved_;  ///< when anything last did
-  std::thread thread_;
+  std::shared_ptr<Place> place_;
+  std::shared_ptr<ProgressThread> thread_;
+  std::uint32_t process_ = 0;
 };
 
 }  // namespace multitree::runtime

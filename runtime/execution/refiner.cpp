@@ -11,25 +11,6 @@
 #include "runtime/execution/layout_internal.hpp"
 
 namespace multitree::runtime {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-std::uint64_t nanoseconds_since(Clock::time_point begin) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(Clock::now() - begin).count());
-}
-
-}  // namespace
-
-void Refiner::find_exchange(const Sum& sum) {
-  RoundTimes mine;
-  static_cast<void>(sum(mine));  // brings all to the same moment, and has things made ready
-  const auto begin = Clock::now();
-  static_cast<void>(sum(mine));
-  mine.exchange = nanoseconds_since(begin);
-  exchange_ = static_cast<double>(mean_of(sum(mine), ranks_).exchange + 1) * 1e-9;
-}
-
 Programs::Variant Refiner::variant(const std::string& spec, Collective collective,
                                    Rank root) const {
   return {spec, [refining = refining_, &spec, collective, root] {
@@ -41,7 +22,7 @@ Programs::Variant Refiner::to_compare() const {
   return variant(refining_->comparing, Collective::AllReduce, Rank{0});
 }
 
-Refiner::Kind* Refiner::kind_of(const Call& call, Rank root, const Sum& sum) {
+Refiner::Kind* Refiner::kind_of(const Call& call, Rank root) {
   // What travels rounded is not what was predicted.
   if (call.wire != WireType::AsIs) return nullptr;
   const std::uint64_t bytes = elements_of(call, ranks_) * size_of(call.type);
@@ -50,36 +31,47 @@ Refiner::Kind* Refiner::kind_of(const Call& call, Rank root, const Sum& sum) {
   });
   if (known != kinds_.end()) return &*known;
   if (kinds_.size() >= kMostKinds) return nullptr;
-  const auto list = std::ranges::find(refining_->candidates, call.collective,
-                                      &std::pair<Collective, std::vector<SizedSpec>>::first);
+  const auto list = refining_->candidates.find(call.collective);
   if (list == refining_->candidates.end()) return nullptr;
   const auto sized = std::ranges::lower_bound(list->second, bytes, {}, &SizedSpec::max_bytes);
   if (sized == list->second.end() || sized->rivals.size() < 2) return nullptr;
-  if (exchange_ == 0) find_exchange(sum);
-  std::vector<double> predicted;
-  for (const PricedSpec& one : sized->rivals) predicted.push_back(one.seconds);
-  return &kinds_.emplace_back(
-      Kind{call.collective, root, bytes, 0, &sized->rivals, Refinement(predicted, exchange_)});
+  return &kinds_.emplace_back(Kind{call.collective, root, bytes, 0, &sized->rivals, std::nullopt});
 }
 
-Programs::Variant Refiner::next(Kind& kind, const Sum& sum) {
-  if (kind.refinement.is_over()) {
-    const auto begin = Clock::now();
-    const RoundTimes all = sum(kind.refinement.times());
-    kind.refinement.agree(mean_of(all, ranks_), nanoseconds_since(begin));
+std::optional<RoundTimes> Refiner::to_sum(Kind& kind) const {
+  if (first_sums_ < kFirstSums) return first_times_;
+  if (!kind.refinement) {
+    std::vector<double> predicted;
+    for (const PricedSpec& one : *kind.rivals) predicted.push_back(one.seconds);
+    kind.refinement.emplace(predicted, exchange_);
   }
-  return variant((*kind.rivals)[kind.refinement.next()].spec, kind.collective, kind.root);
+  if (!kind.refinement->is_over()) return std::nullopt;
+  return kind.refinement->times();
+}
+
+void Refiner::summed(Kind& kind, const RoundTimes& sum, std::chrono::nanoseconds time) {
+  const auto nanoseconds = static_cast<std::uint64_t>(time.count());
+  if (first_sums_ >= kFirstSums) {
+    return kind.refinement->agree(mean_of(sum, ranks_), nanoseconds);
+  }
+  if (++first_sums_ == 2) first_times_.exchange = nanoseconds;
+  exchange_ = static_cast<double>(mean_of(sum, ranks_).exchange + 1) * 1e-9;
+}
+
+Programs::Variant Refiner::next(Kind& kind) const {
+  return variant((*kind.rivals)[kind.refinement->next()].spec, kind.collective, kind.root);
 }
 
 void Refiner::took(Kind& kind, std::chrono::nanoseconds time) {
-  kind.refinement.took(static_cast<std::uint64_t>(time.count()));
+  kind.refinement->took(static_cast<std::uint64_t>(time.count()));
   ++kind.calls;
 }
 
 std::vector<Refined> Refiner::refined() const {
   std::vector<Refined> all;
   for (const Kind& kind : kinds_) {
-    const Refinement& found = kind.refinement;
+    if (!kind.refinement) continue;
+    const Refinement& found = *kind.refinement;
     Refined one{kind.collective, kind.bytes,         kind.calls, (*kind.rivals)[found.used()].spec,
                 found.seconds(), found.lost_share(), {}};
     for (std::size_t c = 0; c < kind.rivals->size(); ++c) {

@@ -6,8 +6,8 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,13 +17,10 @@
 
 namespace multitree::runtime {
 
-/// Takes the times of calls, and now and then compares them with those of the other ranks. All of
-/// it is collective: every rank makes the same calls.
+/// Takes the times of calls, and now and then has them compared with those of the other ranks. All
+/// of it is collective: every rank makes the same calls.
 class Refiner {
  public:
-  /// Collective: the sum over all ranks. \throws Error as a collective
-  using Sum = std::function<RoundTimes(const RoundTimes&)>;
-
   Refiner(std::uint32_t ranks, std::shared_ptr<const Refining> refining)
       : ranks_(ranks), refining_(std::move(refining)) {}
 
@@ -34,15 +31,18 @@ class Refiner {
     std::uint64_t bytes = 0;
     std::uint64_t calls = 0;
     const std::vector<PricedSpec>* rivals = nullptr;
-    Refinement refinement;
+    std::optional<Refinement> refinement;  ///< none before it is known what comparing takes
   };
 
   /// Null if there is nothing to choose from, or where there are kMostKinds already.
-  /// The first time it finds out what `sum` takes.
-  Kind* kind_of(const Call& call, Rank root, const Sum& sum);
-  /// What the next call runs; compares times first, if a round is over. \throws Error as `sum`
-  Programs::Variant next(Kind& kind, const Sum& sum);
-  /// What `sum` is to run.
+  Kind* kind_of(const Call& call, Rank root);
+  /// What has to be summed over all ranks before the next call; none: that can be made.
+  [[nodiscard]] std::optional<RoundTimes> to_sum(Kind& kind) const;
+  /// The sum, and how long it took here.
+  void summed(Kind& kind, const RoundTimes& sum, std::chrono::nanoseconds time);
+  /// What the next call runs. \pre nothing is to be summed
+  Programs::Variant next(Kind& kind) const;
+  /// What sums are to run.
   [[nodiscard]] Programs::Variant to_compare() const;
   void took(Kind& kind, std::chrono::nanoseconds time);
   [[nodiscard]] std::vector<Refined> refined() const;
@@ -50,14 +50,18 @@ class Refiner {
  private:
   /// Who calls with ever other sizes has too few calls of each to find anything out.
   static constexpr std::size_t kMostKinds = 256;
+  /// Sums until it is known what one takes: the first brings all to the same moment and has things
+  /// made ready, the second is timed, the third tells of its time.
+  static constexpr int kFirstSums = 3;
 
-  void find_exchange(const Sum& sum);
   [[nodiscard]] Programs::Variant variant(const std::string& spec, Collective collective,
                                           Rank root) const;
 
   std::uint32_t ranks_;
   std::shared_ptr<const Refining> refining_;
-  double exchange_ = 0;  ///< seconds that `sum` takes, the same at all ranks; 0: not known yet
+  int first_sums_ = 0;      ///< so many of them are done
+  RoundTimes first_times_;  ///< what the second of them took
+  double exchange_ = 0;     ///< seconds that a sum takes, the same at all ranks
   std::deque<Kind> kinds_;
 };
 

@@ -33,7 +33,7 @@ std::uint32_t shards_put_in(const CommonCall& call, std::uint32_t ranks) {
 
 bool Attention::sees_work(Seat seat) {
   if (++polls_ % kPollsPerBeat != 0) return false;
-  const std::uint64_t beat = group_.beat_of(seat).load(std::memory_order_relaxed);
+  const std::uint64_t beat = group_.pulse(seat).beat.load(std::memory_order_relaxed);
   const bool changed = beat != last_beat_;
   last_beat_ = beat;
   return changed;

@@ -83,17 +83,21 @@ struct Meeting {
   bool lend = false;               ///< also in collectives
 };
 
+using Neighbours = std::array<Seat, 2>;
+
+Neighbours neighbours_of(Seat self, std::uint32_t size) {
+  return {Seat{(index(self) + 1) % size}, Seat{(index(self) + size - 1) % size}};
+}
+
 /// Whether this rank can read the memory of those beside it. All pairs would be a question for each
 /// pair, and the kernel asks whether two processes are of one owner: where not all are, neighbours
 /// differ somewhere.
-bool reaches_neighbours(const Gathered& all, Seat self) {
+bool reaches_neighbours(AddressBook& book, const Neighbours& neighbours) {
   if (!allows_peer_memory()) return false;
-  const std::size_t size = all.size(), here = index(self);
-  return std::ranges::all_of(
-      std::array{(here + 1) % size, (here + size - 1) % size}, [&](std::size_t other) {
-        return PeerMemory::can_reach(
-            std::string_view(all[other]).substr(0, all[other].find(kSeparator)));
-      });
+  return std::ranges::all_of(neighbours, [&](Seat other) {
+    const std::string& said = book.of(other);
+    return PeerMemory::can_reach(std::string_view(said).substr(0, said.find(kSeparator)));
+  });
 }
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -137,8 +141,10 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
       complaint = error.what();
     }
   }
-  const Gathered all = bootstrap.all_gather(mine, deadline);
-  const std::vector<std::string> first = split(all[0]);
+  const Neighbours neighbours = neighbours_of(bootstrap.seat(), bootstrap.size());
+  const auto book =
+      bootstrap.open_book(mine, std::array{Seat{0}, neighbours[0], neighbours[1]}, deadline);
+  const std::vector<std::string> first = split(book->of(Seat{0}));
   const bool here = first.size() == 3 && first[1] == host;
   if (!first_seat && here) {
     try {
@@ -155,7 +161,7 @@ Meeting meet(Bootstrap& bootstrap, std::size_t bytes, Deadline deadline, std::st
   char word = kElsewhere;
   if (here) {
     const char lends = wants_peer_memory(bootstrap.size()) ? kLends : kReaches;
-    word = reaches_neighbours(all, bootstrap.seat()) ? lends : kReachesNot;
+    word = reaches_neighbours(*book, neighbours) ? lends : kReachesNot;
   }
   const Gathered answers = bootstrap.all_gather(word + complaint, deadline);
   // All see the same answers and come to the same end.
@@ -228,6 +234,7 @@ void Group::publish_until(std::uint64_t number) {
     card(self_, each).stamp.store(each, std::memory_order_release);
   }
   published_ = number;
+  ring();
 }
 
 std::optional<Seat> Group::missing(std::uint64_t number) {

@@ -19,8 +19,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -71,6 +73,14 @@ struct alignas(64) Card {
 };
 static_assert(sizeof(Card) == 64);
 
+/// Behind a rank's cards: what it shows while it works, and while it sleeps.
+struct alignas(64) Pulse {
+  std::atomic<std::uint64_t> beat;      ///< counts while it works, so that the others wait
+  std::atomic<std::uint32_t> asleep;    ///< a futex: 1 from before its last look until a ring
+  std::atomic<std::uint32_t> sleepers;  ///< at seat 0: threads of all ranks
+};
+static_assert(sizeof(Pulse) == sizeof(Card));
+
 /// Most bytes of a vector on a card or slip, and of a piece in an area, of so many ranks.
 [[nodiscard]] std::uint64_t card_bytes(std::uint32_t ranks);
 [[nodiscard]] std::uint64_t piece_bytes(std::uint32_t ranks);
@@ -103,11 +113,16 @@ class Group {
   [[nodiscard]] std::uint8_t take_slip();
   /// Where messages for a rank are put.
   [[nodiscard]] Inbox& inbox(Seat seat) const;
-  /// Counts while the rank works, so that the others wait.
-  [[nodiscard]] std::atomic<std::uint64_t>& beat_of(Seat seat) const {
-    return reinterpret_cast<Card*>(desk(index(seat)))[kCards].stamp;
+  [[nodiscard]] Pulse& pulse(Seat seat) const {
+    return *reinterpret_cast<Pulse*>(desk(index(seat)) + kCards * sizeof(Card));
   }
-  void beat() { beat_of(self_).fetch_add(1, std::memory_order_relaxed); }
+  void beat() { pulse(self_).beat.fetch_add(1, std::memory_order_relaxed); }
+  /// Wakes whoever sleeps (bell.cpp). Who has told something rings behind it, without a fence: a
+  /// ring that comes too early for its word is lost, which costs the sleeper the rest of its nap.
+  void ring() const {
+    if (pulse(Seat{0}).sleepers.load(std::memory_order_relaxed) != 0) ring_all();
+  }
+  void ring(Seat seat) const;
   /// The areas of a rank that go with a publication.
   [[nodiscard]] std::byte* input(Seat seat, std::uint64_t number) const {
     return area(4 * index(seat) + number % 2);
@@ -180,6 +195,7 @@ class Group {
 
   Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size);
 
+  void ring_all() const;
   [[nodiscard]] std::byte* desk(std::uint32_t number) const {
     return arena_->data() + number * desk_bytes_;
   }
@@ -210,5 +226,10 @@ class Group {
   std::uint32_t next_allocation_ = 0;
   std::vector<Allocation> allocations_;
 };
+
+/// Announces that a thread of this rank is going to sleep, and what to call for that, with the
+/// longest time: it returns when another rank rings, at once if one has since. A last look goes
+/// between the two.
+[[nodiscard]] std::function<void(std::chrono::microseconds)> arm(std::shared_ptr<Group> group);
 
 }  // namespace multitree::runtime::host

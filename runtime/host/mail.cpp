@@ -47,8 +47,8 @@ class Mail final : public Transport {
   bool send_at_once(Seat peer, std::uint64_t tag, const Note& note, const void* data,
                     std::size_t bytes) override {
     if (bytes > Inbox::kRoom || waiting_.contains(peer)) return false;
-    return group_->inbox(peer).put(
-        {.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())}, data, bytes);
+    return put(peer, {.tag = tag, .note = note, .bytes = bytes, .from = index(group_->self())},
+               data, bytes);
   }
 
   void send_noted(Seat peer, std::uint64_t tag, const Note& note, const void* data,
@@ -79,9 +79,13 @@ class Mail final : public Transport {
       if (!taken) break;
       ++read_;
       moved = true;
+      if (i + 1 == Inbox::kCells)
+        group_->ring();  // it may have been full, and somebody wait for that
     }
     return send_parts() | write_waiting() | moved;
   }
+
+  [[nodiscard]] Nap arm() override { return host::arm(group_); }
 
   void flush(Seat peer, Completion& completion) override {
     completion.state = Completion::State::Pending;
@@ -172,11 +176,18 @@ class Mail final : public Transport {
     deliver(kept.letter, kept.data.data(), posted);
   }
 
+  /// False if there is no room for it.
+  bool put(Seat peer, const Letter& letter, const void* data, std::size_t bytes) {
+    const bool fits = group_->inbox(peer).put(letter, data, bytes);
+    if (fits) group_->ring(peer);
+    return fits;
+  }
+
   /// In the order of calls; what finds no room waits, copied.
   void write(Seat peer, Letter letter, const void* data, std::size_t bytes) {
     letter.from = index(group_->self());
     const auto waiting = waiting_.find(peer);
-    if (waiting == waiting_.end() && group_->inbox(peer).put(letter, data, bytes)) return;
+    if (waiting == waiting_.end() && put(peer, letter, data, bytes)) return;
     const auto* const begin = static_cast<const std::byte*>(data);
     waiting_[peer].push_back({letter, std::vector<std::byte>(begin, begin + bytes), {}});
   }
@@ -187,7 +198,7 @@ class Mail final : public Transport {
       auto& [peer, letters] = *it;
       while (!letters.empty()) {
         Waiting& first = letters.front();
-        if (!group_->inbox(peer).put(first.letter, first.data.data(), first.data.size())) break;
+        if (!put(peer, first.letter, first.data.data(), first.data.size())) break;
         for (Completion* const completion : first.written) completion->complete();
         letters.pop_front();
         moved = true;
@@ -208,8 +219,7 @@ class Mail final : public Transport {
                             .number = stream.number,
                             .from = index(group_->self()),
                             .kind = Letter::Kind::Part};
-        if (!group_->inbox(stream.peer).put(letter, offered.data + stream.sent, bytes))
-          return false;
+        if (!put(stream.peer, letter, offered.data + stream.sent, bytes)) return false;
         stream.sent += bytes;
         moved = true;
       }

@@ -95,8 +95,24 @@ std::string cache_folder() {
   return home.empty() ? "" : home + "/.cache/multitree";
 }
 
+void keep_choices(const std::string& file, const std::vector<LinkTable::Choice>& found) {
+  try {
+    // As it is by now: another job may have kept what it has found.
+    LinkTable table = parse_link_table_json(read_file(file), file);
+    for (const LinkTable::Choice& one : found) {
+      std::erase_if(table.choices, [&](const LinkTable::Choice& old) {
+        return old.collective == one.collective && old.bytes == one.bytes;
+      });
+      table.choices.push_back(one);
+    }
+    write_file(file, write_link_table_json(table));
+  } catch (const Error& error) {
+    logger().warn("multitree: what was found is not kept: {}", error.what());
+  }
+}
+
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
-                       const MeasureOptions& options) {
+                       const MeasureOptions& options, std::string* file) {
   std::string key = fmt::format("{}\n{}\n{}", write_topology_json(topology), options.transport,
                                 options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
@@ -106,6 +122,7 @@ LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
   const std::string folder = keeper ? cache_folder() : "";
   const std::string path =
       fmt::format("{}/links-{:016x}.json", folder, XXH3_64bits(key.data(), key.size()));
+  if (file != nullptr) *file = folder.empty() ? "" : path;
   const auto known = folder.empty() ? std::nullopt : read(path, topology);
   const Gathered told =
       bootstrap.all_gather(known ? write_link_table_json(*known) : "", options.timeout);

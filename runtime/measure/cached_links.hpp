@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "algorithms/tuning/link_table.hpp"
 #include "runtime/job/bootstrap.hpp"
@@ -19,8 +20,13 @@ std::string cache_folder();
 /// Collective: the table in rank 0's cache_folder() for this network, transport and segment size,
 /// and for ranks on hosts of these names, processors and network interfaces; measure_links() if
 /// there is none, or none that can be read and has all links, and then it is kept. A table that
-/// cannot be written is not kept. The same at every rank. \throws Error as measure_links()
+/// cannot be written is not kept. The same at every rank. `file`: where it is; empty at the other
+/// ranks, or if there is no folder. \throws Error as measure_links()
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
-                       const MeasureOptions& options = {});
+                       const MeasureOptions& options = {}, std::string* file = nullptr);
+
+/// Keeps what was found out with a table of cached_links() in its file, in place of what it has for
+/// the same collectives and sizes. What cannot be written is not kept.
+void keep_choices(const std::string& file, const std::vector<LinkTable::Choice>& found);
 
 }  // namespace multitree::runtime

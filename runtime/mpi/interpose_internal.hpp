@@ -54,7 +54,12 @@ struct Peer {
   int rank = 0, size = 1;
   Reason why_not;
   std::set<int> roots = {};  ///< that a blocking collective was served with: they are connected
+  int persistent = 0;        ///< requests that can still be started
+  bool freed = false;        ///< by MPI, while there were such
 };
+/// Counts a persistent request of a peer, in or out. The peer stays until the last is gone.
+void hold(Peer& peer);
+void let_go(Peer& peer);
 /// Makes it in the first call for `comm`, and keeps it as an attribute of it: collective. It ends
 /// when MPI deletes the attribute, which waits for no other rank.
 Peer* peer_of(MPI_Comm comm);
@@ -84,15 +89,51 @@ mtResult_t finish(mtRequest_t request);
 /// Raises an MPI error, `code`, on `comm` and prints `words`. Returns the code.
 int raise(const char* call, MPI_Comm comm, const char* words, int code = MPI_ERR_OTHER);
 
+/// A started collective that MPI knows as a request.
+class Pending {
+ public:
+  Pending(const char* call, MPI_Comm comm, mtRequest_t started, std::function<int()> finish)
+      : call_(call), comm_(comm), started_(started), finish_(std::move(finish)) {}
+  virtual ~Pending() = default;
+  Pending(const Pending&) = delete;
+  Pending& operator=(const Pending&) = delete;
+
+  /// A look at it, by any thread.
+  void test();
+  [[nodiscard]] bool done() const { return done_; }
+  /// Does what is left to do, and lets MPI know, on a thread that calls MPI. MPI may let go of it.
+  void complete();
+  /// What MPI_Wait() and its relatives return.
+  [[nodiscard]] int outcome() const;
+
+ protected:
+  mtRequest_t& started() { return started_; }
+  /// That it is over; for another time it is not.
+  virtual void tell_mpi() = 0;
+  void reset();
+
+ private:
+  const char* call_;
+  MPI_Comm comm_;
+  mtRequest_t started_;
+  std::function<int()> finish_;
+  bool done_ = false;
+  std::string failure_;  ///< its words; empty: none
+};
+
 /// Gives an MPI request for a started collective. `finish`: what is to be done at its end on a
 /// thread that calls MPI, a code of MPI; may be none.
 int make_request(const char* call, MPI_Comm comm, mtRequest_t started, std::function<int()> finish,
                  MPI_Request* request);
+/// From here on it is moved, until it is complete.
+void add_pending(Pending* pending);
 /// Whether any such request is unfinished.
 bool any_pending();
 /// Moves them on, and completes those that are done.
 void advance_pending();
 /// Completes all.
 void finish_pending();
+/// Lets go of all persistent requests, at the end.
+void end_persistent();
 
 }  // namespace multitree::mpi

@@ -7,67 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/mpi/bytes_internal.hpp"
 #include "runtime/mpi/served_internal.hpp"
+#include "runtime/mpi/staged_internal.hpp"
 
 namespace multitree::mpi {
 namespace {
-
-/// A buffer as MPI is told of it: of one rank's data, or of all ranks' one after the other.
-struct Side {
-  void* buffer;
-  int count;
-  MPI_Datatype type;
-  int parts = 1;
-
-  [[nodiscard]] bool in_place() const { return buffer == MPI_IN_PLACE; }
-  /// Of a part. \pre the type is known
-  [[nodiscard]] std::int64_t bytes() const {
-    int element = 0;
-    PMPI_Type_size(type, &element);
-    return std::int64_t{count} * element;
-  }
-  [[nodiscard]] Side part(int number, MPI_Comm comm) const {
-    const std::size_t before = static_cast<std::size_t>(number) * static_cast<std::size_t>(count);
-    return {Bytes(type, comm).at(buffer, before), count, type};
-  }
-};
-
-/// A side as bytes that multitree can take: where they lie, or packed.
-class Staged {
- public:
-  Staged(const Side& side, MPI_Comm comm) : side_(side), comm_(comm), elements_(side.type, comm) {
-    if (!elements_.plain()) packed_.resize(each() * static_cast<std::size_t>(side.parts));
-  }
-
-  /// Bytes of a part.
-  [[nodiscard]] std::size_t each() const {
-    return elements_.size() * static_cast<std::size_t>(side_.count);
-  }
-  [[nodiscard]] char* bytes() {
-    return elements_.plain() ? static_cast<char*>(side_.buffer) : packed_.data();
-  }
-  /// A code of MPI.
-  int pack() { return for_each(&Bytes::pack); }
-  int unpack() { return for_each(&Bytes::unpack); }
-
- private:
-  template <typename Move>
-  int for_each(Move move) {
-    int code = MPI_SUCCESS;
-    const int parts = elements_.plain() || each() == 0 ? 0 : side_.parts;
-    for (int i = 0; code == MPI_SUCCESS && i < parts; ++i) {
-      char* const packed = packed_.data() + static_cast<std::size_t>(i) * each();
-      code = (elements_.*move)(side_.part(i, comm_).buffer, side_.count, packed);
-    }
-    return code;
-  }
-
-  Side side_;
-  MPI_Comm comm_;
-  Bytes elements_;
-  std::vector<char> packed_;
-};
 
 /// Decides by what one rank sends another, which `side` says here. `other`: the other end of it, at
 /// a rank that has both; then it must be no worse.
@@ -95,7 +39,7 @@ Plan move(Plan plan, const std::optional<Side>& in, const std::optional<Side>& o
     plan.failed = raise(plan.function->call, plan.comm,
                         "a rank sends another number of bytes than it receives", MPI_ERR_COUNT);
   } else if (from != nullptr) {
-    plan.failed = from->pack();
+    plan.pack = [from] { return from->pack(); };
   }
   const std::size_t each = (from != nullptr ? from : to)->each();
   plan.start = [=, comm = plan.peer->comm](mtRequest_t* request) {
@@ -113,8 +57,9 @@ Plan all_gather(const Function& function, const Side& send, Side recv, MPI_Comm 
   recv.parts = plan.peer->size;
   const Side in = send.in_place() ? recv.part(plan.peer->rank, comm) : send;
   return move(std::move(plan), in, recv,
-              [](const void* from, void* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
-                return mtIAllGather(from, to, each, mtUint8, on, nullptr, request);
+              [start = function.either(mtIAllGather, mtAllGatherInit)](
+                  const void* from, void* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
+                return start(from, to, each, mtUint8, on, nullptr, request);
               });
 }
 
@@ -136,9 +81,10 @@ Plan broadcast(const Function& function, const Side& side, int root, MPI_Comm co
   const bool here = plan.peer->rank == root;
   return move(std::move(plan), here ? std::optional(side) : std::nullopt,
               here ? std::nullopt : std::optional(side),
-              [root](char* from, char* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
-                return mtIBroadcast(from, from != nullptr ? from : to, each, mtUint8, root, on,
-                                    nullptr, request);
+              [root, start = function.either(mtIBroadcast, mtBroadcastInit)](
+                  char* from, char* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
+                return start(from, from != nullptr ? from : to, each, mtUint8, root, on, nullptr,
+                             request);
               });
 }
 
@@ -149,37 +95,35 @@ bool is_root(MPI_Comm comm, int root) {
   return rank == root;
 }
 
-Plan gather(const Side& send, Side recv, int root, MPI_Comm comm) {
+Plan gather(const Function& function, const Side& send, Side recv, int root, MPI_Comm comm) {
   const bool here = is_root(comm, root);
-  Plan plan = decide_by(kGather, here ? recv : send, comm, root, here ? &send : nullptr);
+  Plan plan = decide_by(function, here ? recv : send, comm, root, here ? &send : nullptr);
   if (!plan.served()) return plan;
   recv.parts = plan.peer->size;
   const Side in = here && send.in_place() ? recv.part(root, comm) : send;
-  return move(
-      std::move(plan), in, here ? std::optional(recv) : std::nullopt,
-      [root](const void* from, void* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
-        return mtIGather(from, to, each, mtUint8, root, on, nullptr, request);
-      });
+  return move(std::move(plan), in, here ? std::optional(recv) : std::nullopt,
+              [root, start = function.either(mtIGather, mtGatherInit)](
+                  const void* from, void* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
+                return start(from, to, each, mtUint8, root, on, nullptr, request);
+              });
 }
 
-Plan scatter(Side send, const Side& recv, int root, MPI_Comm comm) {
+Plan scatter(const Function& function, Side send, const Side& recv, int root, MPI_Comm comm) {
   const bool here = is_root(comm, root);
-  Plan plan = decide_by(kScatter, here ? send : recv, comm, root, here ? &recv : nullptr);
+  Plan plan = decide_by(function, here ? send : recv, comm, root, here ? &recv : nullptr);
   if (!plan.served()) return plan;
   send.parts = plan.peer->size;
   const bool keeps = here && recv.in_place();
   return move(std::move(plan), here ? std::optional(send) : std::nullopt,
               keeps ? std::nullopt : std::optional(recv),
-              [root](char* from, char* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
+              [root, start = function.either(mtIScatter, mtScatterInit)](
+                  char* from, char* to, std::size_t each, mtComm_t on, mtRequest_t* request) {
                 // In place, the root's shard stays where it is.
                 char* const shard =
                     to != nullptr ? to : from + static_cast<std::size_t>(root) * each;
-                return mtIScatter(from, shard, each, mtUint8, root, on, nullptr, request);
+                return start(from, shard, each, mtUint8, root, on, nullptr, request);
               });
 }
-
-/// MPI declares what it only reads as const.
-void* mutable_of(const void* buffer) { return const_cast<void*>(buffer); }
 
 }  // namespace
 }  // namespace multitree::mpi
@@ -242,8 +186,8 @@ MULTITREE_EXPORT int MPI_Ibcast(void* buffer, int count, MPI_Datatype type, int 
 MULTITREE_EXPORT int MPI_Gather(const void* send, int send_count, MPI_Datatype send_type,
                                 void* recv, int recv_count, MPI_Datatype recv_type, int root,
                                 MPI_Comm comm) {
-  const Plan plan =
-      gather({mutable_of(send), send_count, send_type}, {recv, recv_count, recv_type}, root, comm);
+  const Plan plan = gather(kGather, {mutable_of(send), send_count, send_type},
+                           {recv, recv_count, recv_type}, root, comm);
   return plan.served()
              ? plan.run()
              : PMPI_Gather(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
@@ -252,9 +196,61 @@ MULTITREE_EXPORT int MPI_Gather(const void* send, int send_count, MPI_Datatype s
 MULTITREE_EXPORT int MPI_Scatter(const void* send, int send_count, MPI_Datatype send_type,
                                  void* recv, int recv_count, MPI_Datatype recv_type, int root,
                                  MPI_Comm comm) {
-  const Plan plan =
-      scatter({mutable_of(send), send_count, send_type}, {recv, recv_count, recv_type}, root, comm);
+  const Plan plan = scatter(kScatter, {mutable_of(send), send_count, send_type},
+                            {recv, recv_count, recv_type}, root, comm);
   return plan.served()
              ? plan.run()
              : PMPI_Scatter(send, send_count, send_type, recv, recv_count, recv_type, root, comm);
 }
+
+MULTITREE_EXPORT int MPI_Igather(const void* send, int send_count, MPI_Datatype send_type,
+                                 void* recv, int recv_count, MPI_Datatype recv_type, int root,
+                                 MPI_Comm comm, MPI_Request* request) {
+  const Plan plan = gather(kIgather, {mutable_of(send), send_count, send_type},
+                           {recv, recv_count, recv_type}, root, comm);
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Igather(send, send_count, send_type, recv, recv_count, recv_type,
+                                      root, comm, request);
+}
+
+MULTITREE_EXPORT int MPI_Iscatter(const void* send, int send_count, MPI_Datatype send_type,
+                                  void* recv, int recv_count, MPI_Datatype recv_type, int root,
+                                  MPI_Comm comm, MPI_Request* request) {
+  const Plan plan = scatter(kIscatter, {mutable_of(send), send_count, send_type},
+                            {recv, recv_count, recv_type}, root, comm);
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Iscatter(send, send_count, send_type, recv, recv_count, recv_type,
+                                       root, comm, request);
+}
+
+MULTITREE_PERSISTENT(Allgather_init,
+                     (const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                      int recv_count, MPI_Datatype recv_type, MPI_Comm comm, MPI_Info info,
+                      MPI_Request* request),
+                     all_gather(kAllgatherInit, {mutable_of(send), send_count, send_type},
+                                {recv, recv_count, recv_type}, comm),
+                     send, send_count, send_type, recv, recv_count, recv_type, comm, info, request)
+
+MULTITREE_PERSISTENT(Bcast_init,
+                     (void* buffer, int count, MPI_Datatype type, int root, MPI_Comm comm,
+                      MPI_Info info, MPI_Request* request),
+                     broadcast(kBcastInit, {buffer, count, type}, root, comm), buffer, count, type,
+                     root, comm, info, request)
+
+MULTITREE_PERSISTENT(Gather_init,
+                     (const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                      int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+                      MPI_Info info, MPI_Request* request),
+                     gather(kGatherInit, {mutable_of(send), send_count, send_type},
+                            {recv, recv_count, recv_type}, root, comm),
+                     send, send_count, send_type, recv, recv_count, recv_type, root, comm, info,
+                     request)
+
+MULTITREE_PERSISTENT(Scatter_init,
+                     (const void* send, int send_count, MPI_Datatype send_type, void* recv,
+                      int recv_count, MPI_Datatype recv_type, int root, MPI_Comm comm,
+                      MPI_Info info, MPI_Request* request),
+                     scatter(kScatterInit, {mutable_of(send), send_count, send_type},
+                             {recv, recv_count, recv_type}, root, comm),
+                     send, send_count, send_type, recv, recv_count, recv_type, root, comm, info,
+                     request)

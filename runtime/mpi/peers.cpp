@@ -38,13 +38,19 @@ void leave(Peer& peer, const char* why) {
   peer.why_not = why;
 }
 
+/// \pre locked
+void end(Peer* peer) {
+  leave(*peer, "communicator was freed");
+  std::erase(peers, peer);
+  delete peer;
+}
+
 /// Called by MPI when a communicator goes, whichever language freed it, and at the very end.
 int on_delete(MPI_Comm, int, void* value, void*) {
   const std::scoped_lock lock(mutex);
   auto* const peer = static_cast<Peer*>(value);
-  leave(*peer, "communicator was freed");
-  std::erase(peers, peer);
-  delete peer;
+  peer->freed = true;
+  if (peer->persistent == 0) end(peer);
   return MPI_SUCCESS;
 }
 
@@ -65,6 +71,7 @@ void end_all_peers() {
 /// Called by MPI_Finalize before anything else, as MPI demands of attributes of MPI_COMM_SELF.
 int on_end(MPI_Comm, int, void*, void*) {
   finish_pending();
+  end_persistent();
   end_all_peers();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -237,6 +244,16 @@ Peer* peer_of(MPI_Comm comm) {
   const std::scoped_lock lock(mutex);
   peers.push_back(peer);
   return peer;
+}
+
+void hold(Peer& peer) {
+  const std::scoped_lock lock(mutex);
+  ++peer.persistent;
+}
+
+void let_go(Peer& peer) {
+  const std::scoped_lock lock(mutex);
+  if (--peer.persistent == 0 && peer.freed) end(&peer);
 }
 
 void watch_end() {

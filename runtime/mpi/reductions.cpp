@@ -47,9 +47,11 @@ Reduced decide_reduction(const Function& function, const Reducing& call, const R
 
 Plan all_reduce(const Function& function, const Reducing& call) {
   auto [plan, reduction, count] = decide_reduction(function, call);
-  plan.start = [=, comm = plan.peer == nullptr ? nullptr : plan.peer->comm](mtRequest_t* request) {
-    return mtIAllReduce(call.input(), call.recv, count, reduction.type, reduction.op, comm, nullptr,
-                        request);
+  if (!plan.served()) return plan;
+  plan.start = [=, comm = plan.peer->comm,
+                start = function.either(mtIAllReduce, mtAllReduceInit)](mtRequest_t* request) {
+    return start(call.input(), call.recv, count, reduction.type, reduction.op, comm, nullptr,
+                 request);
   };
   return plan;
 }
@@ -58,9 +60,10 @@ Plan reduce(const Function& function, const Reducing& call, int root) {
   auto [plan, reduction, count] = decide_reduction(function, call, "", root);
   if (!plan.served()) return plan;
   void* const recv = plan.peer->rank == root ? call.recv : nullptr;
-  plan.start = [=, comm = plan.peer->comm](mtRequest_t* request) {
-    return mtIReduce(call.input(), recv, count, reduction.type, reduction.op, root, comm, nullptr,
-                     request);
+  plan.start = [=, comm = plan.peer->comm,
+                start = function.either(mtIReduce, mtReduceInit)](mtRequest_t* request) {
+    return start(call.input(), recv, count, reduction.type, reduction.op, root, comm, nullptr,
+                 request);
   };
   return plan;
 }
@@ -79,10 +82,10 @@ Plan reduce_scatter(const Function& function, const Reducing& call) {
       return MPI_SUCCESS;
     };
   }
-  plan.start = [=, count = reduced.count, reduction = reduced.reduction,
-                comm = plan.peer->comm](mtRequest_t* request) {
-    return mtIReduceScatter(call.input(), to, count, reduction.type, reduction.op, comm, nullptr,
-                            request);
+  plan.start = [=, count = reduced.count, reduction = reduced.reduction, comm = plan.peer->comm,
+                start =
+                    function.either(mtIReduceScatter, mtReduceScatterInit)](mtRequest_t* request) {
+    return start(call.input(), to, count, reduction.type, reduction.op, comm, nullptr, request);
   };
   return plan;
 }
@@ -115,6 +118,15 @@ Plan reduce_scatter_v(const Function& function, Reducing call, const int counts[
                              nullptr, request);
   };
   return plan;
+}
+
+/// MPI_Reduce_scatter and MPI_Ireduce_scatter: functions for equal counts, and for others.
+Plan reduce_scatter_by_counts(const Function& equal, const Function& other, Reducing call,
+                              const int counts[]) {
+  const CountsOfRanks all = counts_of_ranks(counts, call.comm);
+  if (!all.wrong.empty() || !all.equal) return reduce_scatter_v(other, call, counts);
+  call.count = counts[0];
+  return reduce_scatter(equal, call);
 }
 
 }  // namespace
@@ -164,10 +176,34 @@ MULTITREE_EXPORT int MPI_Ireduce_scatter_block(const void* send, void* recv, int
 
 MULTITREE_EXPORT int MPI_Reduce_scatter(const void* send, void* recv, const int counts[],
                                         MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
-  const CountsOfRanks all = counts_of_ranks(counts, comm);
-  const bool even = all.wrong.empty() && all.equal;
-  const Plan plan =
-      even ? reduce_scatter(kReduceScatter, {send, recv, counts[0], type, op, comm})
-           : reduce_scatter_v(kReduceScatterv, {send, recv, 0, type, op, comm}, counts);
+  const Plan plan = reduce_scatter_by_counts(kReduceScatter, kReduceScatterv,
+                                             {send, recv, 0, type, op, comm}, counts);
   return plan.served() ? plan.run() : PMPI_Reduce_scatter(send, recv, counts, type, op, comm);
 }
+
+MULTITREE_EXPORT int MPI_Ireduce_scatter(const void* send, void* recv, const int counts[],
+                                         MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                         MPI_Request* request) {
+  const Plan plan = reduce_scatter_by_counts(kIreduceScatter, kIreduceScatterv,
+                                             {send, recv, 0, type, op, comm}, counts);
+  return plan.served() ? plan.begin(request)
+                       : PMPI_Ireduce_scatter(send, recv, counts, type, op, comm, request);
+}
+
+MULTITREE_PERSISTENT(Allreduce_init,
+                     (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op,
+                      MPI_Comm comm, MPI_Info info, MPI_Request* request),
+                     all_reduce(kAllreduceInit, {send, recv, count, type, op, comm}), send, recv,
+                     count, type, op, comm, info, request)
+
+MULTITREE_PERSISTENT(Reduce_init,
+                     (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op,
+                      int root, MPI_Comm comm, MPI_Info info, MPI_Request* request),
+                     reduce(kReduceInit, {send, recv, count, type, op, comm}, root), send, recv,
+                     count, type, op, root, comm, info, request)
+
+MULTITREE_PERSISTENT(Reduce_scatter_block_init,
+                     (const void* send, void* recv, int count, MPI_Datatype type, MPI_Op op,
+                      MPI_Comm comm, MPI_Info info, MPI_Request* request),
+                     reduce_scatter(kReduceScatterBlockInit, {send, recv, count, type, op, comm}),
+                     send, recv, count, type, op, comm, info, request)

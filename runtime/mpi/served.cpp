@@ -6,6 +6,8 @@
 /// bytes, counts, root, communicator), so that all decide alike.
 #include "runtime/mpi/served_internal.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -36,7 +38,7 @@ Reason too_small(const Function& function, std::size_t bytes) {
 Reason use_root(const Function& function, MPI_Comm comm, Peer& peer, int root) {
   if (root < 0 || root >= peer.size) return kRefused;
   if (peer.roots.contains(root)) return "";
-  if (!function.blocks) return "no blocking collective with this root before";
+  if (function.manner == Manner::NonBlocking) return "no blocking collective with this root before";
   PMPI_Barrier(comm);
   peer.roots.insert(root);
   return "";
@@ -44,16 +46,11 @@ Reason use_root(const Function& function, MPI_Comm comm, Peer& peer, int root) {
 
 Reason find_peer(const Function& function, MPI_Comm comm, int root, Peer*& peer) {
   // Making a communicator waits for other ranks, too.
-  peer = function.blocks ? peer_of(comm) : known_peer_of(comm);
+  const bool waits = function.manner != Manner::NonBlocking;
+  peer = waits ? peer_of(comm) : known_peer_of(comm);
   if (peer == nullptr) return "no blocking collective on this communicator before";
   if (!peer->why_not.empty() || root == kNoRoot) return peer->why_not;
   return use_root(function, comm, *peer, root);
-}
-
-/// Raises what multitree said last, on this thread.
-int raise_last(const Plan& plan, mtResult_t result) {
-  return raise(plan.function->call, plan.comm, mtGetLastError(nullptr),
-               result == mtInvalidArgument ? MPI_ERR_BUFFER : MPI_ERR_OTHER);
 }
 
 void begin_mpi() {
@@ -99,21 +96,50 @@ Plan decide(const Function& function, MPI_Comm comm, std::initializer_list<Reaso
   return plan;
 }
 
-int Plan::run() const {
+void* find_own(const char* name) {
+  for (const char* const prefix : {"PMPI_", "PMPIX_"}) {
+    void* const found = ::dlsym(RTLD_DEFAULT, (std::string(prefix) + name).c_str());
+    if (found != nullptr) return found;
+  }
+  return nullptr;
+}
+
+int lacks(const char* call, MPI_Comm comm) {
+  return raise(call, comm, "this MPI has no such function", MPI_ERR_UNSUPPORTED_OPERATION);
+}
+
+int raise_last(const Plan& plan, mtResult_t result) {
+  return raise(plan.function->call, plan.comm, mtGetLastError(nullptr),
+               result == mtInvalidArgument ? MPI_ERR_BUFFER : MPI_ERR_OTHER);
+}
+
+int Plan::launch(mtRequest_t* request) const {
   if (failed != MPI_SUCCESS) return failed;
+  const bool packs = pack && function->manner != Manner::Persistent;
+  const int code = packs ? pack() : MPI_SUCCESS;
+  if (code != MPI_SUCCESS) return code;
+  const mtResult_t result = start(request);
+  return result == mtSuccess ? MPI_SUCCESS : raise_last(*this, result);
+}
+
+int Plan::run() const {
   mtRequest_t request = nullptr;
-  mtResult_t result = start(&request);
-  if (result == mtSuccess) result = multitree::mpi::finish(request);
+  int code = launch(&request);
+  if (code != MPI_SUCCESS) return code;
+  if (rest) code = rest();
+  const mtResult_t result = multitree::mpi::finish(request);
   if (result != mtSuccess) return raise_last(*this, result);
+  if (code != MPI_SUCCESS) return code;
   return finish ? finish() : MPI_SUCCESS;
 }
 
 int Plan::begin(MPI_Request* request) const {
-  if (failed != MPI_SUCCESS) return failed;
   mtRequest_t started = nullptr;
-  const mtResult_t result = start(&started);
-  if (result != mtSuccess) return raise_last(*this, result);
-  return make_request(function->call, comm, started, finish, request);
+  const int code = launch(&started);
+  if (code != MPI_SUCCESS) return code;
+  return function->manner == Manner::Persistent
+             ? make_persistent(*this, started, request)
+             : make_request(function->call, comm, started, finish, request);
 }
 
 int raise(const char* call, MPI_Comm comm, const char* words, int code) {

@@ -77,6 +77,7 @@ int main(void) {
   FIELD(mtConfig_t, devices);
   FIELD(mtConfig_t, tuning);
   FIELD(mtConfig_t, progress);
+  FIELD(mtConfig_t, refine);
   values();
   SIZE(mtFailure_t);
   FIELD(mtFailure_t, size);

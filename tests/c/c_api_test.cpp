@@ -126,6 +126,10 @@ TEST(CApi, ChecksConfigurations) {
   config = loopback();
   config.devices = 2;
   EXPECT_EQ(words(config, mtInvalidArgument), "config.devices: expected 0 to 1, found 2");
+  config = loopback();
+  config.refine = 2;
+  EXPECT_EQ(words(config, mtInvalidArgument), "config.refine: expected 0 to 1, found 2");
+  config.devices = 2;
   config.tuning = "/does/not/exist";
   // Of programs that were compiled before the last fields were there.
   for (const std::size_t size : {offsetof(mtConfig_t, devices), offsetof(mtConfig_t, tuning)}) {

@@ -106,8 +106,7 @@ static void blocking(MPI_Comm comm, const struct type* type, MPI_Op op, const ch
   }
 }
 
-/* Waits for all `many` of them, in one of eight ways. */
-static void wait_for(int way, int many, MPI_Request* requests, MPI_Status* statuses, int* indices) {
+void wait_for(int way, int many, MPI_Request* requests, MPI_Status* statuses, int* indices) {
   int i, flag, which, done;
   switch (way) {
     case 0:

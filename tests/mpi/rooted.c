@@ -5,15 +5,9 @@
 
 #include "program.h"
 
-/* A vector for each rank; types with gaps are of every second int. */
-struct vectors {
-  int *in, *out;
-  size_t count, whole; /* ints of a rank, of all */
-};
+void clear(const struct vectors* v) { memset(v->out, 0, 2 * v->whole * sizeof(int)); }
 
-static void clear(const struct vectors* v) { memset(v->out, 0, 2 * v->whole * sizeof(int)); }
-
-static void show(const char* name, const struct vectors* v) {
+void show(const char* name, const struct vectors* v) {
   print_digest(name, v->out, 2 * v->whole * sizeof(int));
 }
 
@@ -67,6 +61,7 @@ static void reductions(const struct vectors* v, int root, MPI_Comm comm) {
 static void gathers(const struct vectors* v, int root, MPI_Datatype strided, MPI_Comm comm) {
   const int count = (int)v->count;
   int* const own = v->out + 2 * v->count * (size_t)root;
+  MPI_Request request;
   int me;
   MPI_Comm_rank(comm, &me);
   clear(v);
@@ -86,6 +81,14 @@ static void gathers(const struct vectors* v, int root, MPI_Datatype strided, MPI
   MPI_Scatter(v->in, count, strided, me == root ? MPI_IN_PLACE : v->out, count, MPI_INT, root,
               comm);
   show(" in place, of strided", v);
+  clear(v);
+  MPI_Igather(v->in, count, strided, v->out, count, MPI_INT, root, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  show("igather", v);
+  clear(v);
+  MPI_Iscatter(v->in, count, MPI_INT, v->out, count, strided, root, comm, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  show("iscatter", v);
 }
 
 /* Those without a root that return before they are done. */
@@ -104,39 +107,6 @@ static void later(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) 
   MPI_Ireduce_scatter_block(MPI_IN_PLACE, v->out, count, MPI_INT, MPI_MIN, comm, &request);
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   print_digest(" in place", v->out, v->count * sizeof(int));
-}
-
-/* Counts that differ, zero among them, and places with gaps, last rank first. */
-static void uneven(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) {
-  const int most = (int)v->count;
-  int me, size;
-  MPI_Comm_rank(comm, &me);
-  MPI_Comm_size(comm, &size);
-  int* const counts = malloc(2 * (size_t)size * sizeof(int));
-  int* const places = counts + size;
-  for (int r = 0; r < size; ++r) {
-    counts[r] = r % 3 == 1 ? 0 : most - r % 2 * (most / 2);
-    places[r] = (size - 1 - r) * most;
-  }
-  clear(v);
-  MPI_Allgatherv(v->in, counts[me], MPI_INT, v->out, counts, places, MPI_INT, comm);
-  show("allgatherv", v);
-  clear(v);
-  MPI_Allgatherv(v->in, counts[me], MPI_INT, v->out, counts, places, strided, comm);
-  show(" to strided", v);
-  clear(v);
-  memcpy(v->out + places[me], v->in, (size_t)counts[me] * sizeof(int));
-  MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_INT, v->out, counts, places, MPI_INT, comm);
-  show(" in place", v);
-  clear(v);
-  MPI_Reduce_scatter(v->in, v->out, counts, MPI_INT, MPI_SUM, comm);
-  show("reduce-scatter of uneven shares", v);
-  clear(v);
-  memcpy(v->out, v->in, v->whole * sizeof(int));
-  MPI_Reduce_scatter(MPI_IN_PLACE, v->out, counts, MPI_INT, MPI_MAX, comm);
-  memset(v->out + counts[me], 0, (2 * v->whole - (size_t)counts[me]) * sizeof(int));
-  show(" in place", v);
-  free(counts);
 }
 
 static void all_to_all(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) {
@@ -179,7 +149,8 @@ void rooted(MPI_Comm comm, size_t count) {
     reductions(&v, root, comm);
     gathers(&v, root, resized, comm);
   }
-  uneven(&v, resized, comm);
+  shares(&v, resized, comm);
+  persistent(&v, resized, comm);
   all_to_all(&v, resized, comm);
   later(&v, resized, comm);
   MPI_Type_free(&strided);

@@ -8,7 +8,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <string>
 #include <thread>
@@ -186,10 +189,135 @@ TEST_P(ProgressTest, AForkedChildIsRefusedAndEnds) {
   });
 }
 
+/// Rank 0 waits in a call on one communicator, and calls nothing on the other.
+TEST_P(ProgressTest, ACallerThatWaitsHoldsUpItsOwnCommunicatorAlone) {
+  std::promise<void> other_is_done;
+  const auto done = other_is_done.get_future().share();
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    const auto waiting = make(job);
+    const auto other = make(job);
+    std::vector<float> first(kCount, 1.0F), second(kCount, 1.0F);
+    if (job->seat() == 1_seat) {
+      start_sum(*other, second).wait();
+      other_is_done.set_value();
+      start_sum(*waiting, first).wait();
+      return;
+    }
+    Request of_waiting = start_sum(*waiting, first);
+    std::thread waits([&] { of_waiting.wait(); });
+    std::this_thread::sleep_for(20ms);  // most likely it is in there by now
+    Request of_other = start_sum(*other, second);
+    EXPECT_EQ(done.wait_for(15s), std::future_status::ready) << "nothing moved meanwhile";
+    waits.join();
+    of_other.wait();
+    EXPECT_EQ(first, std::vector<float>(kCount, 2.0F));
+    EXPECT_EQ(second, std::vector<float>(kCount, 2.0F));
+  });
+}
+
+TEST_P(ProgressTest, WhatIsLeftWhenAWaitReturnsGoesOn) {
+  std::promise<void> second_is_done;
+  const auto done = second_is_done.get_future().share();
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    const auto communicator = make(job);
+    std::vector<float> first(10, 1.0F), second(kCount, 1.0F);
+    Request one = start_sum(*communicator, first);
+    if (job->seat() == 0_seat) {
+      Request two = start_sum(*communicator, second);
+      one.wait();
+      EXPECT_EQ(done.wait_for(15s), std::future_status::ready) << "nothing moved meanwhile";
+      return two.wait();
+    }
+    one.wait();
+    start_sum(*communicator, second).wait();
+    second_is_done.set_value();
+  });
+}
+
+/// Threads of this process with the name of those that move collectives.
+std::size_t progress_threads() {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "multitree") ++count;
+  }
+  return count;
+}
+
+TEST_P(ProgressTest, CommunicatorsOfAProcessShareAThread) {
+  std::barrier all(3);
+  EXPECT_EQ(progress_threads(), 0);
+  run_ranks(3, [&](const std::shared_ptr<Bootstrap>& job) {
+    std::vector<std::unique_ptr<Communicator>> communicators;
+    for (int i = 0; i < 20; ++i) communicators.push_back(make(job));
+    std::vector<std::vector<float>> data(communicators.size(), std::vector<float>(1000, 1.0F));
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      requests.push_back(start_sum(*communicators[i], data[i]));
+    }
+    all.arrive_and_wait();
+    EXPECT_EQ(progress_threads(), 1);
+    all.arrive_and_wait();
+    // In any order, half of them gone before the others are waited for.
+    for (std::size_t i = 0; i < data.size(); i += 2) requests[i].wait();
+    for (std::size_t i = 0; i < data.size(); i += 2) {
+      requests[i] = Request();
+      communicators[i].reset();
+    }
+    for (std::size_t i = 1; i < data.size(); i += 2) requests[i].wait();
+    for (const auto& one : data) EXPECT_EQ(one, std::vector<float>(1000, 3.0F));
+  });
+  EXPECT_EQ(progress_threads(), 0);
+}
+
+TEST_P(ProgressTest, AForkedChildHasAThreadOfItsOwn) {
+  run_ranks(1, [](const std::shared_ptr<Bootstrap>& job) {
+    const auto communicator = make(job);
+    std::vector<float> data(10, 1.0F);
+    start_sum(*communicator, data).wait();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      std::atomic<bool> good{true};
+      run_ranks(2, [&](const std::shared_ptr<Bootstrap>& own) {
+        const auto another = make(own);
+        std::vector<float> sums(kCount, 1.0F);
+        Request request = start_sum(*another, sums);
+        if (progress_threads() != 1) good = false;
+        request.wait();
+        if (sums != std::vector<float>(kCount, 2.0F)) good = false;
+      });
+      ::_exit(good && progress_threads() == 0 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Paths, ProgressTest,
                          ::testing::Values(Case{"messages", HostPath::Off, "on"},
                                            Case{"memory", HostPath::Required, "on"}),
                          [](const auto& one) { return std::string(one.param.name); });
+
+TEST(Progress, EachCoreHasAThread) {
+  const std::string here = std::to_string(::sched_getcpu());
+  run_ranks(2, [&](const std::shared_ptr<Bootstrap>& job) {
+    std::vector<std::unique_ptr<Communicator>> communicators;
+    std::vector<float> data(10, 1.0F);
+    for (const auto& where : {std::string("on"), here, here, std::string("off")}) {
+      CommunicatorOptions options;
+      options.transport = "loopback";
+      options.progress = where;
+      communicators.push_back(
+          std::make_unique<Communicator>(job, ring_schedules(job->size()), options));
+      start_sum(*communicators.back(), data).wait();
+    }
+    EXPECT_EQ(progress_threads(), 2);
+    communicators.front()->barrier();
+  });
+}
 
 TEST(Progress, ChoicesAreOnOffOrACore) {
   EXPECT_TRUE(progress_choice("on").on);

@@ -27,10 +27,10 @@ CommunicatorOptions by_messages() {
 
 /// Three algorithms that nothing tells apart.
 PlansBySize three(const Topology& topology) {
-  std::vector<std::pair<Collective, std::vector<SizedSpec>>> candidates;
+  std::map<Collective, std::vector<SizedSpec>> candidates;
   std::vector<SizedSchedules> plans;
   for (const Collective collective : {Collective::AllReduce, Collective::Broadcast}) {
-    candidates.emplace_back(
+    candidates.emplace(
         collective,
         std::vector<SizedSpec>{
             {"ring", kAll, {{"ring", 1e-2}, {"multitree", 1e-2}, {"double-binary-tree", 1e-2}}}});

@@ -41,7 +41,7 @@ MultitreeBackend::MultitreeBackend(const c10::intrusive_ptr<c10d::Store>& store,
   options_->network.fill_from_environment();
   communicator_ =
       std::make_shared<Communicator>(store_, rank, size, options_->timeout, options_->network);
-  pump_ = std::make_shared<Pump>();
+  pump_ = std::make_shared<Pump>([comm = communicator_->get()] { sleep_until_arrival(comm); });
   pump_->abort_by([communicator = communicator_] { communicator->abort(); });
   pump_->start();
   mailboxes_ = std::make_unique<Mailboxes>(communicator_->get());

@@ -3,7 +3,6 @@
 
 #include <sched.h>
 #include <signal.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 
@@ -14,29 +13,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a look follows the other without a sleep, and how long sleeps are: a part of the time
-/// for which nothing became complete.
-constexpr std::chrono::microseconds kSpin{60}, kShortestNap{20}, kLongestNap{1000};
-constexpr int kNapPart = 8;
-
-/// One who looks again and again.
-class Patience {
- public:
-  void reset() { since_ = Clock::now(); }
-  void nap(bool spin) const {
-    const auto idle = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - since_);
-    if (spin && idle < kSpin) {
-      ::sched_yield();
-      return;
-    }
-    std::this_thread::sleep_for(std::clamp(idle / kNapPart, kShortestNap, kLongestNap));
-  }
-
- private:
-  Clock::time_point since_ = Clock::now();
-};
+/// For which who waits looks again and again before it sleeps: calls of small tensors are over by
+/// then. A sleep ends when something arrives; at the latest after this, to see deadlines and
+/// deaths.
+constexpr std::chrono::microseconds kSpin{60};
+constexpr int kLongestSleep = 2000;  // microseconds
 
 }  // namespace
+
+void sleep_until_arrival(mtComm_t comm) {
+  if (mtCommSleep(comm, kLongestSleep) != mtSuccess) ::sched_yield();  // requests say what is wrong
+}
 
 Requests::~Requests() {
   for (mtRequest_t& request : requests_) mtRequestFree(&request);
@@ -181,12 +168,13 @@ bool Pump::drive(const CallWork& work, Clock::time_point deadline) {
     const std::lock_guard lock(mutex_);
     ++drivers_;
   }
-  Patience patience;
+  const Clock::time_point spin_until = Clock::now() + kSpin;
   while (!work.over() && Clock::now() < deadline) {
-    if (round()) {
-      patience.reset();
+    if (round()) continue;
+    if (Clock::now() < spin_until) {
+      ::sched_yield();
     } else {
-      patience.nap(true);
+      sleep_();
     }
   }
   const std::lock_guard lock(mutex_);
@@ -226,23 +214,13 @@ void Pump::abort(const std::string& reason) {
 
 void Pump::run() {
   pthread_setname_np(pthread_self(), "multitree_pump");
-  ::prctl(PR_SET_TIMERSLACK, 1000UL);
-  Patience patience;
   while (true) {
     {
       std::unique_lock lock(mutex_);
-      const auto due = [this] { return stopping_ || (!entries_.empty() && drivers_ == 0); };
-      if (!due()) {
-        bell_.wait(lock, due);
-        patience.reset();
-      }
+      bell_.wait(lock, [this] { return stopping_ || (!entries_.empty() && drivers_ == 0); });
       if (stopping_) return;
     }
-    if (round()) {
-      patience.reset();
-    } else {
-      patience.nap(false);
-    }
+    if (!round()) sleep_();
   }
 }
 

@@ -94,14 +94,18 @@ class CallWork final : public c10d::Work {
   c10::intrusive_ptr<c10::ivalue::Future> future_;
 };
 
+/// Or some milliseconds.
+void sleep_until_arrival(mtComm_t comm);
+
 /// Moves on what is outstanding of one communicator, and completes it: whoever waits does it by
-/// itself, and a thread while nobody does. Both sleep between looks, the longer the longer nothing
-/// was completed, so that they take no processor from ranks that compute.
+/// itself, and a thread while nobody does. Both sleep until something arrives, so that they take no
+/// processor from ranks that compute.
 class Pump : public std::enable_shared_from_this<Pump> {
  public:
   /// Starts the thread, which keeps this alive until stop().
   void start();
-  Pump() = default;
+  /// `sleep`: until something may move.
+  explicit Pump(std::function<void()> sleep) : sleep_(std::move(sleep)) {}
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
 
@@ -130,7 +134,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
   std::list<Entry> entries_;
   int drivers_ = 0;
   bool stopping_ = false;
-  std::function<void()> end_;
+  std::function<void()> sleep_, end_;
   std::thread thread_;
 };
 
