@@ -71,11 +71,18 @@ void persistent(const struct vectors* v, MPI_Datatype strided, MPI_Comm comm) {
   MPI_Status statuses[kAll];
   int indices[kAll], me, size, k, flag, turn, root, sum, given = 7, taken = 0;
   char name[64];
+  MPI_Comm freed_comm;
+  MPI_Datatype freed_type;
   MPI_Comm_rank(comm, &me);
   MPI_Comm_size(comm, &size);
   root = size - 1;
   for (k = 0; k < kKinds; ++k) o.of[k] = calloc(2 * v->whole + 1, sizeof(int));
-  init(&o, root, strided, comm, requests);
+  /* Requests keep what they need of a communicator and a type that are freed. */
+  MPI_Comm_dup(comm, &freed_comm);
+  MPI_Type_dup(strided, &freed_type);
+  init(&o, root, freed_type, freed_comm, requests);
+  MPI_Type_free(&freed_type);
+  MPI_Comm_free(&freed_comm);
   MPI_Send_init(&given, 1, MPI_INT, (me + 1) % size, 3, comm, &requests[kKinds]);
   MPI_Recv_init(&taken, 1, MPI_INT, (me + size - 1) % size, 3, comm, &requests[kKinds + 1]);
   /* Nothing is active yet. */

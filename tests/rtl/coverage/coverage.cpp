@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
 #include <exception>
+#include <vector>
 
 #include "Vcovered_mesh_1x3.h"
 #include "algorithms/registry.hpp"
@@ -49,6 +51,48 @@ bool run(const Schedule& schedule, const Topology& topology, std::uint64_t bytes
   return result.errors.empty() && find_difference(schedule, type, expected, buffers).empty();
 }
 
+/// The elements of a group, of 4 bytes.
+Buffers part_of(const Buffers& buffers, const nic::TableGroup& group) {
+  Buffers part;
+  for (const std::vector<std::byte>& buffer : buffers) {
+    const auto begin = buffer.begin() + static_cast<std::ptrdiff_t>(4 * group.first_element);
+    part.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(4 * group.elements));
+  }
+  return part;
+}
+
+/// As many groups as there are doorbells, the most urgent last, each rung a little later at each
+/// rank.
+bool run_groups(const Topology& topology, const char* file) {
+  constexpr HardwareType kType = HardwareType::Int32;
+  const Schedule schedule = make_schedule("multitree", topology);
+  const nic::Parameters parameters = hardware_parameters({}, schedule, kType);
+  const std::uint64_t elements = nic::padded_elements(400, 4, schedule.ranks);
+  const std::uint32_t groups = mt_pkg::kNumGroups;
+  std::vector<nic::GroupSource> sources;
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    sources.push_back({.schedule = &schedule, .elements = elements, .priority = groups - g});
+  }
+  const nic::Tables tables = nic::compile_groups(sources, topology);
+  rtl::Collective collective{.tables = tables, .parameters = parameters, .type = kType};
+  for (std::uint32_t g = 0; g < groups; ++g) {
+    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+      collective.rings.push_back({10 * g + rank, rank, 1U << (groups - 1 - g)});
+    }
+  }
+  Buffers buffers = make_inputs(schedule.ranks, tables.elements, kType);
+  const Buffers inputs = buffers;
+  Top<Vcovered_mesh_1x3> top(topology, parameters, tables.elements * 4);
+  const RunResult result = run_collective(top, collective, buffers, kMostCycles);
+  top.context().coveragep()->write(file);
+  for (const nic::TableGroup& group : tables.groups) {
+    Buffers expected = part_of(inputs, group), got = part_of(buffers, group);
+    run_schedule(schedule, kType, expected);
+    if (!find_difference(schedule, kType, expected, got).empty()) return false;
+  }
+  return result.errors.empty();
+}
+
 int run_all(const std::string& prefix) {
   const Topology topology = make_topology("mesh:1x3");
   constexpr std::array kAlgorithms = {"multitree", "double-binary-tree"};
@@ -76,6 +120,10 @@ int run_all(const std::string& prefix) {
       }
       ++number;
     }
+  }
+  if (!run_groups(topology, fmt::format("{}.{}.dat", prefix, number).c_str())) {
+    fmt::print("groups: wrong\n");
+    ++failures;
   }
   return failures;
 }

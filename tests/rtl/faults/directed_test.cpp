@@ -186,7 +186,9 @@ TEST_F(Faults, LengthThatIsNotTheWorms) {
 
 TEST_F(Faults, ConfiguredWhileRunning) {
   const Plan plan(scenario());
+  constexpr std::uint32_t kNowhere = reg::kTable + 4;
   for (std::uint32_t address = reg::kMode; address <= reg::kStep; address += 4) {
+    if (address == kNowhere) continue;
     Machine machine(plan);
     machine.start();
     machine.run_cycles(30);
