@@ -93,12 +93,12 @@ LoadedImage load_image(const ImageFlags& flags) {
       throw Error(ErrorCode::InvalidArgument,
                   "nic: expected --topology or --plan, the network of the image, got neither");
     }
-    return {std::move(tables), load_network(flags.network), {}};
+    return {flags.image, std::move(tables), load_network(flags.network), {}};
   }
   training::PlanFile file = training::parse_iteration_plan(read_file(flags.plan), flags.plan);
   check_plan(file.plan, tables, flags.image);
   if (!flags.network.topology.empty()) file.topology = load_network(flags.network);
-  return {std::move(tables), std::move(file.topology), std::move(file.plan)};
+  return {flags.image, std::move(tables), std::move(file.topology), std::move(file.plan)};
 }
 
 bool is_right(const LoadedImage& loaded) {
@@ -116,9 +116,9 @@ GroupJobs jobs_of_groups(const LoadedImage& image, const std::string& doorbells,
   const std::vector<nic::TableGroup>& groups = image.tables.groups;
   if (groups.empty()) {
     throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: expected an image of groups, as of 'nic tables --plan', got one "
+                fmt::format("{}: expected an image of groups, as of 'nic tables --plan', got {} "
                             "without; 'simulate' runs the schedule of such a one",
-                            command));
+                            command, image.file));
   }
   GroupJobs made;
   for (std::uint32_t g = 0; g < groups.size(); ++g) {

@@ -25,6 +25,7 @@ struct ImageFlags {
 
 /// An image and the network that it is for; what starts its groups.
 struct LoadedImage {
+  std::string file;
   nic::Tables tables;
   Topology topology;
   std::optional<training::Plan> plan;

@@ -14,6 +14,7 @@
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/program.hpp"
 #include "rtl/sim/cosim.hpp"
+#include "rtl/sim/node.hpp"
 #include "rtl/sim/top.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
@@ -74,16 +75,17 @@ bool run_groups(const Topology& topology, const char* file) {
     sources.push_back({.schedule = &schedule, .elements = elements, .priority = groups - g});
   }
   const nic::Tables tables = nic::compile_groups(sources, topology);
-  rtl::Collective collective{.tables = tables, .parameters = parameters, .type = kType};
-  for (std::uint32_t g = 0; g < groups; ++g) {
-    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
-      collective.rings.push_back({10 * g + rank, rank, 1U << (groups - 1 - g)});
-    }
-  }
+  rtl::Collective collective{
+      .tables = tables, .parameters = parameters, .type = kType, .step_lengths = {}};
   Buffers buffers = make_inputs(schedule.ranks, tables.elements, kType);
   const Buffers inputs = buffers;
   Top<Vcovered_mesh_1x3> top(topology, parameters, tables.elements * 4);
-  const RunResult result = run_collective(top, collective, buffers, kMostCycles);
+  const auto ring = [&](std::uint64_t cycle) {
+    if (cycle % 10 != 0 || cycle / 10 >= groups) return;
+    const RegisterWrite bell{reg::kDoorbell, 1U << (groups - 1 - cycle / 10)};
+    top.write(std::vector<std::vector<RegisterWrite>>(schedule.ranks, {bell}));
+  };
+  const RunResult result = run_collective(top, collective, buffers, kMostCycles, ring);
   top.context().coveragep()->write(file);
   for (const nic::TableGroup& group : tables.groups) {
     Buffers expected = part_of(inputs, group), got = part_of(buffers, group);
