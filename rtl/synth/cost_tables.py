@@ -88,7 +88,9 @@ def options(budget, _):
                         ("long routes", "long-routes"), ("2 places for early worms", "slots2"),
                         ("8 places for early worms", "slots8"),
                         ("two virtual channels", "vc2"), ("one virtual channel", "vc1"),
-                        ("units of 3 cycles (without adders)", "latency3")):
+                        ("units of 3 cycles (without adders)", "latency3"),
+                        ("8 groups with doorbells", "groups8"),
+                        ("32 groups with doorbells", "groups32")):
         row = budget.get(f"ni64.{name}")
         if base and row:
             change = [count(row, c) - count(base, c)

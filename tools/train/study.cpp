@@ -33,6 +33,7 @@ struct StudyFlags {
               optimizer = "sgd";
   std::string algorithm = "allreduce-optimal";
   std::uint64_t seeds = 3;
+  double gained = 0.95;
   training::Trial trial;
   bool json = false;
 };
@@ -119,6 +120,7 @@ StudyPlan plan_of(const StudyFlags& flags, const std::vector<StudyNetwork>& netw
                  .seeds = flags.seeds,
                  .trial = flags.trial,
                  .pace = for_flag("--pace", [&] { return parse_time(flags.pace); }).seconds(),
+                 .gained = flags.gained,
                  .data = flags.data,
                  .text = flags.text,
                  .algorithm = flags.algorithm};
@@ -239,6 +241,11 @@ Command add_train_study(CLI::App& train) {
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_option("--pace", flags->pace, "What computing takes in an iteration")
+      ->capture_default_str();
+  app->add_option("--gained", flags->gained,
+                  "Times are compared at the loss at which the first policy has gained this part "
+                  "of what it gains")
+      ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   app->add_option("-a,--algorithm", flags->algorithm, "Of the collectives")->capture_default_str();
   app->add_option("--data", flags->data,

@@ -211,17 +211,15 @@ std::string train(const std::string& network, const std::string& policy, SumUp s
 }
 
 TEST(TenSteps, GiveTheParametersOfRealRanks) {
-  for (const char* network : {"mesh:2x2", "ring:3"}) {
-    SCOPED_TRACE(network);
-    const std::vector<std::string> real = digests_of_ranks(network, "bsp,priority");
-    ASSERT_EQ(real.size(), 2);
-    EXPECT_EQ(real[0], real[1]);
-    EXPECT_EQ(train(network, "priority", by_hardware), real[0]);
-    EXPECT_EQ(train(network, "wfbp", by_hardware), real[0]);
-    EXPECT_EQ(train(network, "bsp", by_hardware), real[0]);
-    EXPECT_EQ(train(network, "priority", by_flits<nic::Reduction::Pipelined>), real[0]);
-    EXPECT_EQ(train(network, "priority", by_flits<nic::Reduction::Streaming>), real[0]);
-  }
+  const std::string network = "mesh:2x2";
+  const std::vector<std::string> real = digests_of_ranks(network, "bsp,priority");
+  ASSERT_EQ(real.size(), 2);
+  EXPECT_EQ(real[0], real[1]);
+  EXPECT_EQ(train(network, "priority", by_hardware), real[0]);
+  EXPECT_EQ(train(network, "wfbp", by_hardware), real[0]);
+  EXPECT_EQ(train(network, "bsp", by_hardware), real[0]);
+  EXPECT_EQ(train(network, "priority", by_flits<nic::Reduction::Pipelined>), real[0]);
+  EXPECT_EQ(train(network, "priority", by_flits<nic::Reduction::Streaming>), real[0]);
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct StudyPlan {
   std::uint64_t seeds = 3;  ///< 1, 2, ...
   training::Trial trial;    ///< for all: iterations, points, batch, steps
   double pace = 0;          ///< seconds that computing takes in an iteration
+  double gained = 0.95;     ///< of what the first technique gains: there times are compared
   std::string data, text;   ///< files; empty: made up
   std::string algorithm;    ///< of the collectives
 };

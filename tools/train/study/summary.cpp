@@ -21,9 +21,6 @@ namespace {
 using nlohmann::ordered_json;
 using training::Curve;
 
-/// Of what the first technique gains.
-constexpr double kGained = 0.95;
-
 /// The last tenth of a curve.
 double last_loss(const Curve& curve) {
   const std::size_t count = std::max<std::size_t>(1, curve.losses.size() / 10);
@@ -92,8 +89,8 @@ TitledTable time_table(const StudyPlan& plan, const std::vector<Place>& places,
                        const StudyNetwork& network) {
   TitledTable table{
       fmt::format("{}: milliseconds of an iteration, and how many times sooner than {} the loss is "
-                  "reached at which that has gained {:.0f} %",
-                  network.topology.name(), plan.techniques[0].name(), 100 * kGained),
+                  "reached at which that has gained {:.4g} %",
+                  network.topology.name(), plan.techniques[0].name(), 100 * plan.gained),
       {{"technique"}}};
   for (const Technique& technique : plan.techniques) table.rows.push_back({technique.name()});
   std::string learner;
@@ -129,7 +126,7 @@ std::vector<Comparison> comparisons(const StudyPlan& plan, const Place& place) {
       const double end = last_loss(first[s]), ratio = last_loss(curves[s]) / end;
       one.loss += ratio / seeds;
       squares += ratio * ratio / seeds;
-      const double goal = first[s].losses[0] + kGained * (end - first[s].losses[0]);
+      const double goal = first[s].losses[0] + plan.gained * (end - first[s].losses[0]);
       one.iterations +=
           iterations_to(curves[s], goal, step) / iterations_to(first[s], goal, step) / seeds;
     }
@@ -177,6 +174,7 @@ ordered_json json_of(const StudyPlan& plan, const std::vector<Place>& places,
                      const std::vector<StudyNetwork>& networks) {
   ordered_json json = {{"iterations", plan.trial.iterations},
                        {"seeds", plan.seeds},
+                       {"gained", plan.gained},
                        {"compared_with", plan.techniques[0].name()},
                        {"results", ordered_json::array()}};
   for (const Place& place : places) {

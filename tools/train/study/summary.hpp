@@ -17,8 +17,8 @@ struct Comparison {
   double bytes = 1;       ///< that travel, over those of the first
   double loss = 0;        ///< at the end, over that of the first with the same seed
   double deviation = 0;   ///< of it, over seeds; 0 for one seed
-  double iterations = 0;  ///< to the loss at which the first has gained 95 %, over those of the
-                          ///< first; infinite if some seed does not come there
+  double iterations = 0;  ///< to the loss at which the first has gained StudyPlan::gained, over
+                          ///< those of the first; infinite if some seed does not come there
 };
 std::vector<Comparison> comparisons(const StudyPlan& plan, const Place& place);
 
