@@ -127,8 +127,8 @@ void bind_reducing(Class& to, const char* name, const char* starting, const char
   constexpr auto prepare_it = [](const Communicator& self, nb::handle send, nb::handle recv,
                                  nb::handle op) { return prepare(row, self, send, recv, op, 0); };
   bind_both<row.functions, prepare_it, nb::handle, nb::handle, nb::handle>(
-      to, name, starting, words, nb::arg("send"), nb::arg("recv") = nb::none(),
-      nb::arg("op") = "sum");
+      to, name, starting, words, nb::arg("send").none(), nb::arg("recv") = nb::none(),
+      nb::arg("op").none() = "sum");
 }
 
 template <const Row& row>
@@ -137,7 +137,7 @@ void bind_moving(Class& to, const char* name, const char* starting, const char* 
     return prepare(row, self, send, recv, {}, 0);
   };
   bind_both<row.functions, prepare_it, nb::handle, nb::handle>(
-      to, name, starting, words, nb::arg("send"), nb::arg("recv") = nb::none());
+      to, name, starting, words, nb::arg("send").none(), nb::arg("recv") = nb::none());
 }
 
 template <const Row& row>
@@ -145,7 +145,7 @@ void bind_rooted(Class& to, const char* name, const char* starting, const char* 
   constexpr auto prepare_it = [](const Communicator& self, nb::handle send, nb::handle recv,
                                  int root) { return prepare(row, self, send, recv, {}, root); };
   bind_both<row.functions, prepare_it, nb::handle, nb::handle, int>(
-      to, name, starting, words, nb::arg("send"), nb::arg("recv") = nb::none(),
+      to, name, starting, words, nb::arg("send").none(), nb::arg("recv") = nb::none(),
       nb::arg("root") = 0);
 }
 
@@ -154,8 +154,8 @@ void bind_reduce(Class& to, const char* words) {
                                  nb::handle op,
                                  int root) { return prepare(kReduce, self, send, recv, op, root); };
   bind_both<kReduce.functions, prepare_it, nb::handle, nb::handle, nb::handle, int>(
-      to, "reduce", "ireduce", words, nb::arg("send"), nb::arg("recv") = nb::none(),
-      nb::arg("op") = "sum", nb::arg("root") = 0);
+      to, "reduce", "ireduce", words, nb::arg("send").none(), nb::arg("recv") = nb::none(),
+      nb::arg("op").none() = "sum", nb::arg("root") = 0);
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ void bind_collectives(Class& communicator) {
       "Gives all ranks what the root has.\n\narray: read at the root, written elsewhere; of the "
       "same size and type at "
       "all ranks. Returns it. Raises as all_reduce().",
-      nb::arg("array"), nb::arg("root") = 0);
+      nb::arg("array").none(), nb::arg("root") = 0);
   bind_reduce(communicator,
               "Reduces over all ranks to the root.\n\nsend: an array of any shape; recv: used at "
               "the root, with as many elements, "

@@ -100,7 +100,7 @@ void await_made(mtComm_t handle) {
 
 Pending::~Pending() {
   if (handle == nullptr) return;
-  const Waiting waiting;
+  const Waiting waiting(false);
   mtRequestFree(&handle);
 }
 

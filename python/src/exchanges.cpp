@@ -213,7 +213,7 @@ void bind_messages(Class& to) {
                              "first recv, and so on; both name the same size and type.\n\nReturns "
                              "when the array may be written again. Raises "
                              "as all_reduce().",
-                             nb::arg("array"), nb::arg("dest"));
+                             nb::arg("array").none(), nb::arg("dest"));
   bind_both<kRecv,
             [](const Communicator& self, nb::handle array, int from_rank) {
               return prepare_message(kRecv, self, array, from_rank, true);
@@ -222,7 +222,7 @@ void bind_messages(Class& to) {
                              "Receives what rank `source` sends to this one in an array of the "
                              "same size and type, and returns it. Raises as "
                              "all_reduce().",
-                             nb::arg("array"), nb::arg("source"));
+                             nb::arg("array").none(), nb::arg("source"));
 }
 
 void bind_gathers(Class& to) {
@@ -239,7 +239,7 @@ void bind_gathers(Class& to) {
       "all ranks; recv: an array for all of them, or None for a new one of one dimension; displs: "
       "where each rank's share "
       "begins in recv, in elements, None: side by side. Returns recv. Raises as all_reduce().",
-      nb::arg("send"), nb::arg("counts"), nb::arg("recv") = nb::none(),
+      nb::arg("send").none(), nb::arg("counts").none(), nb::arg("recv") = nb::none(),
       nb::arg("displs") = nb::none());
   bind_both<kGatherv,
             [](const Communicator& self, nb::handle send, nb::handle counts, nb::handle recv,
@@ -252,7 +252,7 @@ void bind_gathers(Class& to) {
       "gather() of shares that differ; counts, recv and displs, as of all_gatherv(), are used at "
       "the root only. Returns "
       "recv at the root, None elsewhere. Raises as all_reduce().",
-      nb::arg("send"), nb::arg("counts") = nb::none(), nb::arg("recv") = nb::none(),
+      nb::arg("send").none(), nb::arg("counts") = nb::none(), nb::arg("recv") = nb::none(),
       nb::arg("root") = 0, nb::arg("displs") = nb::none());
 }
 
@@ -269,7 +269,7 @@ void bind_scatters(Class& to) {
       "side by side) are used at the root only; recv: as many elements as the root has for this "
       "rank; None, at the root "
       "only, for a new array. Returns recv. Raises as all_reduce().",
-      nb::arg("send"), nb::arg("counts") = nb::none(), nb::arg("recv") = nb::none(),
+      nb::arg("send").none(), nb::arg("counts") = nb::none(), nb::arg("recv") = nb::none(),
       nb::arg("root") = 0, nb::arg("displs") = nb::none());
   bind_both<kReduceScatterv, prepare_reduce_scatter, nb::handle, nb::handle, nb::handle,
             nb::handle>(to, "reduce_scatterv", "ireduce_scatterv",
@@ -278,8 +278,8 @@ void bind_scatters(Class& to) {
                         "rank, the same list at all ranks; recv: counts[rank] elements, or None "
                         "for a new array. Returns recv. Raises as "
                         "all_reduce().",
-                        nb::arg("send"), nb::arg("counts"), nb::arg("recv") = nb::none(),
-                        nb::arg("op") = "sum");
+                        nb::arg("send").none(), nb::arg("counts").none(),
+                        nb::arg("recv") = nb::none(), nb::arg("op").none() = "sum");
   bind_both<kAllToAllv,
             [](const Communicator& self, nb::handle send, nb::handle send_counts,
                nb::handle recv_counts, nb::handle recv, nb::handle send_displs,
@@ -295,8 +295,9 @@ void bind_scatters(Class& to) {
       "another is as much as that expects; send_displs, recv_displs: where shares begin, None: "
       "side by side; recv: an "
       "array for all that comes, or None for a new one. Returns recv. Raises as all_reduce().",
-      nb::arg("send"), nb::arg("send_counts"), nb::arg("recv_counts"), nb::arg("recv") = nb::none(),
-      nb::arg("send_displs") = nb::none(), nb::arg("recv_displs") = nb::none());
+      nb::arg("send").none(), nb::arg("send_counts").none(), nb::arg("recv_counts").none(),
+      nb::arg("recv") = nb::none(), nb::arg("send_displs") = nb::none(),
+      nb::arg("recv_displs") = nb::none());
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr int kLooks = 100;
 /// Looks, then sleeps, until it is done, but no longer than about kNap.
 mtResult_t wait_a_little(mtComm_t comm, mtRequest_t request, std::chrono::microseconds limit,
                          int* done) {
-  const Waiting waiting;
+  const Waiting waiting(false);
   const Clock::time_point end = Clock::now() + limit;
   for (int look = 0;; ++look) {
     const mtResult_t result = mtRequestTest(request, done);

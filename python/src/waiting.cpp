@@ -17,7 +17,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kPeriod{50};
 
 struct Interrupts {
-  bool waiting = false;  ///< in a call of the library
+  bool waiting = false;  ///< in a call of the library that may be interrupted
   bool asking = false;   ///< handlers of signals run
   bool ended = false;    ///< by a handler
   Clock::time_point next;
@@ -47,8 +47,8 @@ std::atomic<std::uint32_t>& forks() {
 
 }  // namespace
 
-Waiting::Waiting() : state_(PyEval_SaveThread()) {
-  interrupts.waiting = true;
+Waiting::Waiting(bool interruptible) : state_(PyEval_SaveThread()) {
+  interrupts.waiting = interruptible;
   interrupts.ended = false;
 }
 Waiting::~Waiting() {

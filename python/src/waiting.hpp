@@ -11,10 +11,11 @@
 
 namespace multitree::python {
 
-/// Lets other threads of Python run while it lives, and the user interrupt this one.
+/// Lets other threads of Python run while it lives.
 class Waiting {
  public:
-  Waiting();
+  /// `interruptible`: an exception of a handler ends the wait, and the communicator with it.
+  explicit Waiting(bool interruptible = true);
   ~Waiting();
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
@@ -42,7 +43,7 @@ void call_library(const Body& body) {
     const Waiting waiting;
     result = body();
   }
-  if (result != mtSuccess) throw_result(result);
+  if (result != mtSuccess || PyErr_Occurred() != nullptr) throw_result(result);
 }
 
 /// Numbers this process among those that were forked from each other.

@@ -69,7 +69,7 @@ def test_bits_are_those_of_the_program(algorithm):
     done = subprocess.run([program, "run", "-t", "torus:2x2", "-a", algorithm, "-b", "4K", "-e", "4K", "-n", "1", "--data",
                            "random", "--json"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
-    row = json.loads(done.stdout)["rows"][0]
+    row = json.loads(done.stdout)["runs"][0]["results"][0]
     results = multitree.spawn(rank_programs.bits, 4, [random_inputs(rank, count) for rank in range(4)], timeout=60,
                               options={"topology": "torus:2x2", "algorithm": algorithm})
     chain = START
