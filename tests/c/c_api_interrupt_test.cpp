@@ -48,7 +48,11 @@ TEST_P(Interrupt, EndsTheCallAndTellsTheOthers) {
     float value = 1;
     if (rank == 1) {
       while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      EXPECT_EQ(mtAllReduce(&value, &value, 1, mtFloat32, mtSum, comm, nullptr), mtRemoteError);
+      // What the other had put there may be enough for the first.
+      mtResult_t result = mtSuccess;
+      for (int i = 0; i < 2 && result == mtSuccess; ++i)
+        result = mtAllReduce(&value, &value, 1, mtFloat32, mtSum, comm, nullptr);
+      EXPECT_EQ(result, mtRemoteError);
       EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("interrupted"));
       return;
     }
