@@ -97,8 +97,11 @@ Prepared prepare(const Row& row, const Communicator& self, nb::handle send, nb::
                           : share_of(call.recv, row.recv, {name, "recv"}, ranks);
   if (sends && receives) {
     check_types(name, call.send, call.recv);
-    check_elements({name, "recv"}, call.recv, arguments.count * shares(row.recv, ranks),
-                   std::to_string(call.send.elements()) + " are sent");
+    const std::size_t expected = arguments.count * shares(row.recv, ranks);
+    if (call.recv.elements() != expected) {  // the words take longer than the call
+      check_elements({name, "recv"}, call.recv, expected,
+                     std::to_string(call.send.elements()) + " are sent");
+    }
   }
   arguments.send = call.send.data();
   arguments.recv = call.recv.data();
