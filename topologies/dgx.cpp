@@ -5,8 +5,12 @@
 /// Rates a direction: NVLink 2 and 3 have 25 GB/s a link, NVLink 4 too (half as many lanes, twice
 /// the signalling rate). V100: 6 links; A100: 12 = 300 GB/s; H100: 18 = 450 GB/s (NVIDIA V100, A100
 /// and H100 architecture white papers). One network adapter a GPU: HDR InfiniBand, 200 Gb/s, in DGX
-/// A100; NDR, 400 Gb/s, in DGX H100 (their data sheets). The vendor publishes no latencies: 150ns
-/// is the MULTITREE study's, 500ns an assumption for an adapter, its PCIe path and a cable.
+/// A100; NDR, 400 Gb/s, in DGX H100 (their data sheets). NVLink 5 has 50 GB/s a link: the switches
+/// of a DGX B200 carry 14.4 TB/s, both directions of 8 GPUs, so 900 GB/s; one 400 Gb/s ConnectX-7 a
+/// GPU (DGX B200 user guide, "Introduction"). A rack of a GB200 NVL72 has 72 GPUs with a link to
+/// each of 18 switch chips, 1.8 TB/s both ways (DGX SuperPOD reference architecture for GB200,
+/// "Network Fabrics"), and a 400 Gb/s adapter a GPU. The vendor publishes no latencies: 150ns is
+/// the MULTITREE study's, 500ns an assumption for an adapter, its PCIe path and a cable.
 #include <fmt/format.h>
 
 #include "topologies/families.hpp"
@@ -16,27 +20,36 @@ namespace multitree {
 namespace {
 
 constexpr std::uint32_t kGpusPerBox = 8;
-constexpr Time kNicLatency{500'000};
+
+/// A kind of box, and the rates of its GPUs.
+struct Box {
+  Bandwidth nvlink, nic;
+  std::uint32_t gpus = kGpusPerBox;
+  std::string_view name = "box";
+};
 
 // The switches of a box act as one crossbar: each GPU spreads its links evenly over all of them.
-Topology make_boxes(const Spec& spec, Bandwidth nvlink_default, Bandwidth nic_default) {
+Topology make_boxes(const Spec& spec, const Box& kind) {
   const std::vector<std::uint32_t> dims = spec.dims(1, 1);
-  const std::uint32_t boxes = dims[0], ranks = boxes * kGpusPerBox;
-  check_size(spec, std::uint64_t{boxes} * kGpusPerBox, std::uint64_t{boxes} * kGpusPerBox * 4);
-  const Bandwidth nvlink = read_bandwidth(spec, "nvlink", nvlink_default);
+  // Racks are sold with a part of their GPUs, boxes are not.
+  const bool partial = kind.gpus > kGpusPerBox;
+  const std::uint32_t gpus = partial ? spec.get_number("gpus", kind.gpus, 1, kind.gpus) : kind.gpus;
+  const std::uint32_t boxes = dims[0], ranks = boxes * gpus;
+  check_size(spec, std::uint64_t{boxes} * gpus, std::uint64_t{boxes} * gpus * 4);
+  const Bandwidth nvlink = read_bandwidth(spec, "nvlink", kind.nvlink);
   const Time latency = read_time(spec, "lat", kStudyLink.latency);
-  const Bandwidth nic = read_bandwidth(spec, "nic", nic_default);
-  const Time nic_latency = read_time(spec, "nic-lat", kNicLatency);
+  const Bandwidth nic = read_bandwidth(spec, "nic", kind.nic);
+  const Time nic_latency = read_time(spec, "nic-lat", kAdapterLatency);
 
   TopologyBuilder builder(spec.text());
   builder.set_shape({spec.name(), dims});
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    builder.add_endpoint(fmt::format("box{}gpu{}", rank / kGpusPerBox, rank % kGpusPerBox));
+    builder.add_endpoint(fmt::format("{}{}gpu{}", kind.name, rank / gpus, rank % gpus));
   }
   for (std::uint32_t box = 0; box < boxes; ++box)
     builder.add_switch(fmt::format("nvswitch{}", box));
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    builder.add_duplex(NodeId{rank}, NodeId{ranks + rank / kGpusPerBox}, nvlink, latency);
+    builder.add_duplex(NodeId{rank}, NodeId{ranks + rank / gpus}, nvlink, latency);
   }
   if (boxes > 1) {
     const NodeId fabric = builder.add_switch("ib0");
@@ -86,13 +99,10 @@ Topology make_dgx2(const Spec& spec) {
   return std::move(builder).build();
 }
 
-Topology make_dgx_a100(const Spec& spec) {
-  return make_boxes(spec, {300'000'000'000}, {25'000'000'000});
-}
-
-Topology make_dgx_h100(const Spec& spec) {
-  return make_boxes(spec, {450'000'000'000}, {50'000'000'000});
-}
+constexpr Box kA100{{300'000'000'000}, {25'000'000'000}};
+constexpr Box kH100{{450'000'000'000}, {50'000'000'000}};
+constexpr Box kB200{{900'000'000'000}, {50'000'000'000}};
+constexpr Box kNvl72{{900'000'000'000}, {50'000'000'000}, 72, "rack"};
 
 }  // namespace
 
@@ -121,7 +131,7 @@ TopologyFamily dgx_a100_family() {
               "nvlink=300GB/s, lat=150ns: of a GPU to its box's switch; nic=25GB/s, "
               "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes",
           .example = "dgx-a100:2",
-          .make = make_dgx_a100};
+          .make = [](const Spec& spec) { return make_boxes(spec, kA100); }};
 }
 
 TopologyFamily dgx_h100_family() {
@@ -131,8 +141,32 @@ TopologyFamily dgx_h100_family() {
       "nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
       "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes";
   family.example = "dgx-h100:2";
-  family.make = make_dgx_h100;
+  family.make = [](const Spec& spec) { return make_boxes(spec, kH100); };
   return family;
+}
+
+TopologyFamily dgx_b200_family() {
+  TopologyFamily family = dgx_a100_family();
+  family.name = "dgx-b200";
+  family.parameters =
+      "nvlink=900GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
+      "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes";
+  family.example = "dgx-b200:2";
+  family.make = [](const Spec& spec) { return make_boxes(spec, kB200); };
+  return family;
+}
+
+TopologyFamily nvl72_family() {
+  return {.name = "nvl72",
+          .dims = "RACKS",
+          .summary = "72 GPUs a rack on NVSwitch (GB200), racks on InfiniBand",
+          .ranks = "72*RACKS",
+          .links = "each GPU to its rack's nvswitch, and to ib0 if there are several racks",
+          .parameters =
+              "gpus=72: of each rack; nvlink=900GB/s, lat=150ns: of a GPU to its rack's switch; "
+              "nic=50GB/s, nic-lat=500ns: of a GPU to the InfiniBand switch of several racks",
+          .example = "nvl72:2?gpus=18",
+          .make = [](const Spec& spec) { return make_boxes(spec, kNvl72); }};
 }
 
 }  // namespace multitree

@@ -55,10 +55,9 @@ LinkSpeed read_speed(const Spec& spec, std::string_view prefix, LinkSpeed fallba
           read_time(spec, fmt::format("{}-lat", prefix), fallback.latency)};
 }
 
-std::vector<LinkSpeed> read_speeds(const Spec& spec, std::size_t dims) {
-  const auto bandwidths =
-      read_list(spec, "bw", to_string(kStudyLink.bandwidth), dims, parse_bandwidth);
-  const auto latencies = read_list(spec, "lat", to_string(kStudyLink.latency), dims, parse_time);
+std::vector<LinkSpeed> read_speeds(const Spec& spec, std::size_t dims, const LinkSpeed& usual) {
+  const auto bandwidths = read_list(spec, "bw", to_string(usual.bandwidth), dims, parse_bandwidth);
+  const auto latencies = read_list(spec, "lat", to_string(usual.latency), dims, parse_time);
   std::vector<LinkSpeed> speeds;
   for (std::size_t dim = 0; dim < dims; ++dim) speeds.push_back({bandwidths[dim], latencies[dim]});
   return speeds;

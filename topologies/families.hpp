@@ -21,6 +21,9 @@ struct LinkSpeed {
 /// The MULTITREE study's link (ISCA 2021, section V): 16 GB/s and 150 ns.
 inline constexpr LinkSpeed kStudyLink{};
 
+/// Of a network adapter, its PCIe path and a cable: an assumption, as vendors publish none.
+inline constexpr Time kAdapterLatency{500'000};
+
 /// Documentation of read_speed() and read_speeds() for TopologyFamily::parameters.
 inline constexpr std::string_view kLinkParameters = "bw=16GB/s, lat=150ns: of every link";
 inline constexpr std::string_view kGridParameters =
@@ -34,7 +37,8 @@ LinkSpeed read_speed(const Spec& spec);
 /// `<prefix>-bw=` and `<prefix>-lat=`, by default as given.
 LinkSpeed read_speed(const Spec& spec, std::string_view prefix, LinkSpeed fallback);
 /// `bw=` and `lat=` as lists of one value or one a dimension; the result has one a dimension.
-std::vector<LinkSpeed> read_speeds(const Spec& spec, std::size_t dims);
+std::vector<LinkSpeed> read_speeds(const Spec& spec, std::size_t dims,
+                                   const LinkSpeed& usual = kStudyLink);
 
 /// Refuses networks that would exhaust memory: more than Spec::kMaxRanks ranks or kMaxLinks links.
 /// \throws Error(InvalidArgument).

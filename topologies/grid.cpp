@@ -30,8 +30,8 @@ std::optional<std::uint32_t> next_in_dim(std::uint32_t rank, std::uint32_t strid
 
 /// Dimensions of size `wrap_from` and more are rings, others lines.
 Topology make_grid(const Spec& spec, const std::vector<std::uint32_t>& dims,
-                   std::uint32_t wrap_from) {
-  const std::vector<LinkSpeed> speeds = read_speeds(spec, dims.size());
+                   std::uint32_t wrap_from, const LinkSpeed& usual = kStudyLink) {
+  const std::vector<LinkSpeed> speeds = read_speeds(spec, dims.size(), usual);
   std::uint32_t ranks = 1;
   for (const std::uint32_t size : dims) ranks *= size;
 
@@ -60,6 +60,11 @@ Topology make_torus(const Spec& spec) {
 Topology make_mesh(const Spec& spec) {
   return make_grid(spec, spec.dims(1, SIZE_MAX), std::numeric_limits<std::uint32_t>::max());
 }
+
+/// Links of a TPU v4 carry 400 Gb/s in each direction, six a chip (Jouppi et al., "TPU v4: An
+/// Optically Reconfigurable Supercomputer for Machine Learning with Hardware Support for
+/// Embeddings", ISCA 2023). No latency is published.
+constexpr LinkSpeed kTpuV4Link{{50'000'000'000}, kStudyLink.latency};
 
 /// Parts of rings are paths.
 Structure rings(const std::vector<std::uint32_t>& dims) {
@@ -94,6 +99,23 @@ TopologyFamily ring_family() {
           .graph = [](const Spec& spec, std::uint64_t most_ranks) {
             return CayleyGraph::torus(spec.dims(1, 1, 1, most_ranks));
           }};
+}
+
+TopologyFamily tpu_v4_family() {
+  return {.name = "tpu-v4",
+          .dims = "AxBxC",
+          .summary = "slice of a TPU v4 pod: a torus of three dimensions",
+          .ranks = "A*B*C",
+          .links = "as torus:AxBxC; real slices wrap where a size is a multiple of 4",
+          .parameters = "bw=50GB/s, lat=150ns: of every link, or a list with one value a dimension",
+          .example = "tpu-v4:4x2x2",
+          .make = [](const Spec& spec) { return make_grid(spec, spec.dims(3, 3), 3, kTpuV4Link); },
+          .structure = rings,
+          .graph =
+              [](const Spec& spec, std::uint64_t most_ranks) {
+                return CayleyGraph::torus(spec.dims(3, 3, 1, most_ranks));
+              },
+          .speeds_by_dimension = true};
 }
 
 TopologyFamily torus_family() {

@@ -27,6 +27,7 @@ namespace multitree {
   row(cayley)                   \
   row(circulant)                \
   row(dgx_a100)                 \
+  row(dgx_b200)                 \
   row(dgx_h100)                 \
   row(dgx2)                     \
   row(dragonfly)                \
@@ -36,11 +37,16 @@ namespace multitree {
   row(hypercube)                \
   row(hyperx)                   \
   row(mesh)                     \
+  row(mi300x)                   \
+  row(nvl72)                    \
   row(pancake)                  \
+  row(rail)                     \
   row(ring)                     \
+  row(slimfly)                  \
   row(star)                     \
   row(star_graph)               \
   row(torus)                    \
+  row(tpu_v4)                   \
   row(twisted_torus)
 // clang-format on
 
@@ -52,7 +58,9 @@ namespace {
 constexpr std::array kAliases = {
     Alias{"clos", "fattree"},   Alias{"leaf-spine", "fattree"}, Alias{"grid", "mesh"},
     Alias{"full-mesh", "full"}, Alias{"complete", "full"},      Alias{"line", "mesh"},
-    Alias{"switch", "star"},    Alias{"a100", "dgx-a100"},      Alias{"h100", "dgx-h100"}};
+    Alias{"switch", "star"},    Alias{"a100", "dgx-a100"},      Alias{"h100", "dgx-h100"},
+    Alias{"b200", "dgx-b200"},  Alias{"gb200", "nvl72"},        Alias{"slim-fly", "slimfly"},
+    Alias{"tpuv4", "tpu-v4"}};
 
 const TopologyFamily* find_family(std::string_view name) {
   const auto families = topology_families();

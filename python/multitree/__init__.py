@@ -11,14 +11,16 @@
 """
 from ._core import (Bound, ProofReport, Simulation, Tables, Tuning, VerifyReport, Violation, algorithms, families,
                     format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time)
+from .communicator import Communicator, Request, unique_id
 from .errors import (Aborted, DeviceError, Error, FileError, InternalError, InvalidArgument, InvalidInput, InvalidUsage,
                      SystemFailure, Timeout, TransportError, Unsupported)
 from .networks import LINK, Topology, topology
 from .schedules import (CHUNK, ENTRY, SPAN, TRANSFER, Plan, Schedule, bound, load, parse_msccl, schedule,
                         schedule_from_arrays, tune)
 from .results import Candidate, Sized, TunedRange
+from .spawning import spawn
 from . import drawing as _drawing  # gives Topology its picture
 
 __version__ = "0.1.0"
 __all__ = [name for name in dir() if not name.startswith("_") and name not in (
-    "drawing", "errors", "networks", "results", "schedules")]
+    "communicator", "drawing", "errors", "meeting", "networks", "results", "schedules", "spawning")]

@@ -60,5 +60,6 @@ void bind_schedules(nb::module_& module);
 void bind_results(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_files(nb::module_& module);
+void bind_communicators(nb::module_& module);
 
 }  // namespace multitree::python

@@ -10,4 +10,5 @@ NB_MODULE(_core, module) {
   bind_schedules(module);
   bind_costs(module);
   bind_files(module);
+  bind_communicators(module);
 }

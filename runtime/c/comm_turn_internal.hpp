@@ -4,6 +4,7 @@
 #pragma once
 
 #include "runtime/c/comm_internal.hpp"
+#include "runtime/execution/interruption_internal.hpp"
 
 namespace multitree::runtime::c {
 
@@ -29,6 +30,12 @@ inline bool is_final(const Error& error) {
          error.code() == ErrorCode::Cuda;
 }
 
+/// What a communicator ends with by an error.
+inline mtResult_t final_result(const Error& error) {
+  const bool interrupted = dynamic_cast<const Interrupted*>(&error) != nullptr;
+  return interrupted ? mtAborted : result_of(error.code());
+}
+
 template <typename Body>
 void Comm::run(const Body& body) {
   try {
@@ -36,7 +43,7 @@ void Comm::run(const Body& body) {
   } catch (const Error& error) {
     if (is_final(error)) {
       note_streams();
-      fail(result_of(error.code()), error.what());
+      fail(final_result(error), error.what());
       note_cause();
       drop_jobs();
       // An abort, or a failure on a stream, may be what made it fail.

@@ -391,5 +391,6 @@ MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 #include "multitree_memory.h"    /* memory that the ranks of a host share */
 #include "multitree_operators.h" /* operators that are made at run time */
 #include "multitree_parts.h"     /* communicators of some ranks of another */
+#include "multitree_waits.h"     /* how blocking calls wait */
 
 #endif /* MULTITREE_H_ */

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/execution/interruption_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -241,6 +242,7 @@ void Engine::on_idle(bool network) {
   if (since_failure_ >= kFailurePeriod) {
     since_failure_ = {};
     check_failure();
+    check_interruption();
   }
   if (oldest() == nullptr) idle_ = {};  // all wait for their callers
   if (idle_ >= patience_) announce();
@@ -283,6 +285,17 @@ void Engine::check_links() {
                                                             running->execution->waiting_for());
   give_up(why);
   fail(what);
+}
+
+void Engine::check_interruption() {
+  if (!interruption().wanted()) return;
+  const Running* running = oldest();
+  const std::string reason = running == nullptr
+                                 ? std::string("interrupted")
+                                 : fmt::format("{}: interrupted while {}", running->name(),
+                                               running->execution->waiting_for());
+  give_up(reason);
+  throw Interrupted(fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
 void Engine::check_failure() {

@@ -160,6 +160,8 @@ class Engine {
   /// Takes what peers have told before a barrier.
   void await_told(const Gathered& told);
   void check_failure();
+  /// \throws Interrupted if this thread is not to wait any longer, after telling the others.
+  void check_interruption();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();
   [[noreturn]] void fail(const std::string& what);

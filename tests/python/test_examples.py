@@ -18,7 +18,7 @@ def run(*command):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", ["schedules_for_my_network", "interface_design"])
+@pytest.mark.parametrize("name", ["schedules_for_my_network", "interface_design", "gradients_between_processes"])
 def test_examples(name):
     pytest.importorskip("networkx")
     assert run(sys.executable, str(EXAMPLES / f"{name}.py"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Every family against the formulas of its literature.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -78,6 +79,10 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"hypercube:0", 1, 1, 0, 0, 0}, Expected{"hypercube:1", 2, 2, 2, 1, 1},
         Expected{"hypercube:6", 64, 64, 384, 6, 6}, Expected{"full:1", 1, 1, 0, 0, 0},
         Expected{"full:2", 2, 2, 2, 1, 1}, Expected{"full:8", 8, 8, 56, 7, 1},
+        Expected{"slimfly:3", 18, 18, 18 * 5, 5, 2}, Expected{"slimfly:5", 50, 50, 50 * 7, 7, 2},
+        Expected{"slimfly:7", 98, 98, 98 * 11, 11, 2},
+        Expected{"slimfly:13", 338, 338, 338 * 19, 19, 2},
+        Expected{"tpu-v4:4x2x2", 16, 16, 64, 4, 4}, Expected{"tpu-v4:4x4x4", 64, 64, 384, 6, 6},
         Expected{"torus:2x2?double=1", 4, 4, 16, 4, 2}, Expected{"circulant:2", 2, 2, 2, 1, 1},
         Expected{"circulant:16?offsets=1,5", 16, 16, 64, 4, 4},
         Expected{"twisted-torus:8x4", 32, 32, 128, 4, 4},
@@ -102,6 +107,11 @@ INSTANTIATE_TEST_SUITE_P(
         Expected{"bigraph:4x8", 32, 40, 96, 1, 4}, Expected{"bigraph:4x16", 64, 80, 256, 1, 4},
         Expected{"dgx2", 16, 28, 204, 6, 3}, Expected{"dgx-a100:1", 8, 9, 16, 1, 2},
         Expected{"dgx-a100:4", 32, 37, 128, 2, 2}, Expected{"dgx-h100:2", 16, 19, 64, 2, 2},
+        Expected{"dgx-b200:1", 8, 9, 16, 1, 2}, Expected{"nvl72:1", 72, 73, 144, 1, 2},
+        Expected{"nvl72:2?gpus=36", 72, 75, 288, 2, 2}, Expected{"mi300x:1", 8, 8, 56, 7, 1},
+        Expected{"mi300x:2", 16, 17, 112 + 32, 8, 2},
+        Expected{"rail:2x4", 8, 16, 2 * (8 + 8 + 4 * 2), 2, 4},
+        Expected{"rail:3x8x4", 24, 24 + 3 + 8 + 4, 2 * (24 + 24 + 8 * 4), 2, 4},
         Expected{"dragonfly:1x1x1", 2, 4, 6, 1, 3}, Expected{"dragonfly:4x1x2", 40, 60, 160, 1, 5},
         Expected{"dragonfly:4x2x2", 72, 108, 144 + 9 * 12 + 72, 1, 5},
         Expected{"dragonfly:4x2x2?groups=1", 8, 12, 16 + 12, 1, 3},
@@ -189,6 +199,41 @@ TEST(Dragonfly, JoinsEveryTwoGroupsOnceAndFillsEveryRouter) {
   for (const auto& [router, used] : ports) EXPECT_EQ(used, 2) << router;
   EXPECT_EQ(joins.size(), 42U);
   for (const auto& [pair, links] : joins) EXPECT_EQ(links, 1) << pair.first << pair.second;
+}
+
+TEST(Machines, HaveTheRatesOfTheirVendors) {
+  const auto rates = [](const char* spec) {
+    std::map<std::string, std::uint64_t> count;
+    const Topology topology = make_topology(spec);
+    for (const Link& link : topology.links()) ++count[to_string(link.bandwidth)];
+    return count;
+  };
+  using Rates = std::map<std::string, std::uint64_t>;
+  EXPECT_EQ(rates("dgx-b200:2"), (Rates{{"900GB/s", 32}, {"50GB/s", 32}}));
+  EXPECT_EQ(rates("nvl72:1"), (Rates{{"900GB/s", 144}}));
+  EXPECT_EQ(rates("mi300x:2"), (Rates{{"64GB/s", 112}, {"50GB/s", 32}}));
+  EXPECT_EQ(rates("tpu-v4:4x2x2"), (Rates{{"50GB/s", 64}}));
+  EXPECT_EQ(rates("tpu-v4:4x2x2?bw=1GB/s,2GB/s,3GB/s").size(), 3U);
+  EXPECT_EQ(rates("rail:2x2x1?uplink-bw=25GB/s"),
+            (Rates{{"450GB/s", 8}, {"50GB/s", 8}, {"25GB/s", 4}}));
+}
+
+TEST(Rail, JoinsGpusOfOneNumberByOneSwitch) {
+  const Topology topology = make_topology("rail:4x8x2");
+  for (std::uint32_t rank = 0; rank < 32; ++rank) {
+    std::set<std::string> switches;
+    for (const LinkId link : topology.out_links(topology.node_of(Rank{rank})))
+      switches.insert(topology.node(topology.link(link).dst).name);
+    EXPECT_EQ(switches,
+              (std::set{fmt::format("nvswitch{}", rank / 8), fmt::format("rail{}", rank % 8)}));
+  }
+  EXPECT_EQ(trunks(topology).size(), 2U * 8 * 2);
+}
+
+TEST(SlimFly, TakesPrimeNumbersOnly) {
+  for (const char* spec : {"slimfly:2", "slimfly:4", "slimfly:9", "slimfly:223"}) {
+    EXPECT_THROW(static_cast<void>(make_topology(spec)), Error) << spec;
+  }
 }
 
 TEST(Dgx, HasSlotsForTheRatioOfItsLinks) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Topology files: native JSON, DOT, GraphML, NCCL's XML and ASTRA-sim's YAML (see
-/// docs/file-formats.md). Errors are
+/// Topology files: native JSON, DOT, GraphML, NCCL's XML, ASTRA-sim's YAML, and what nvidia-smi,
+/// ibnetdiscover and Slurm say (see docs/file-formats.md). Errors are
 /// Error(InvalidInput) "file:line: what was expected and found"; `file` is only used in messages.
 #pragma once
 
@@ -30,6 +30,12 @@ Topology parse_topology_graphml(std::string_view text, const std::string& file,
 Topology parse_topology_nccl(std::string_view text, const std::string& file);
 /// A network file of ASTRA-sim's analytical backend.
 Topology parse_topology_astra(std::string_view text, const std::string& file);
+/// What `nvidia-smi topo -m` prints of the GPUs of a host.
+Topology parse_topology_nvidia_smi(std::string_view text, const std::string& file);
+/// What `ibnetdiscover` prints of an InfiniBand fabric: adapters are ranks.
+Topology parse_topology_ibnetdiscover(std::string_view text, const std::string& file);
+/// Slurm's topology.conf: nodes are ranks.
+Topology parse_topology_slurm(std::string_view text, const std::string& file);
 
 /// Canonical, byte-stable text; parse_topology_*(write_topology_*(t)) == t.
 std::string write_topology_json(const Topology& topology);

@@ -46,6 +46,9 @@ constexpr std::array kFormats = std::to_array<TopologyFormat>({
     {".xml", "graphml", "GraphML, or read only NCCL's topology", parse_xml, write_topology_graphml},
     {".yml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
     {".yaml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
+    {".smi", "nvidia-smi", "`nvidia-smi topo -m`, read only", parse_topology_nvidia_smi, nullptr},
+    {".ibnet", "ibnetdiscover", "`ibnetdiscover`, read only", parse_topology_ibnetdiscover, nullptr},
+    {".conf", "slurm", "Slurm's topology.conf, read only", parse_topology_slurm, nullptr},
 });
 
 }  // namespace
