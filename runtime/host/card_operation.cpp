@@ -26,11 +26,16 @@ CardOperation::CardOperation(Group& group, const Call& call, const CommonCall& c
       recorder_(recorder),
       ticket_(group.take_ticket()) {}
 
-/// Before it begins, that what is on the card that it is going to write has been read by everybody.
+/// What this rank puts in.
+std::uint64_t CardOperation::sent_bytes() const {
+  if (!sends(call_.collective, me(), root_)) return 0;
+  return call_.count * size_of(call_.type) * shards_put_in(common_, group_.size());
+}
+
+/// Before it begins, that what is where it is going to write has been read by everybody.
 std::uint64_t CardOperation::awaited() const {
   if (state_ == State::Published) return group_.published();
-  const std::uint64_t next = group_.published() + 1;
-  return next > kCards ? next - kCards + 1 : 0;
+  return group_.needed_before_next(sent_bytes());
 }
 
 bool CardOperation::advance() {
@@ -41,15 +46,11 @@ bool CardOperation::advance() {
 }
 
 void CardOperation::write() {
-  const std::uint64_t number = group_.published() + 1;
-  const std::uint64_t bytes =
-      call_.count * size_of(call_.type) * shards_put_in(common_, group_.size());
-  Card& card = group_.card(group_.self(), number);
-  card.offer.call = common_;
-  if (bytes != 0 && sends(call_.collective, me(), root_)) {
+  const std::uint64_t bytes = sent_bytes();
+  group_.card(group_.self(), group_.published() + 1).call = common_;
+  if (bytes != 0) {
     const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, bytes);
-    if (bytes > sizeof card.near) card.offer.send_offset = group_.take_slip();
-    std::memcpy(group_.vector(group_.self(), number, bytes), call_.send, bytes);
+    std::memcpy(group_.next_vector(bytes), call_.send, bytes);
   }
   group_.publish();
   if (recorder_ != nullptr) published_at_ = Recorder::now();

@@ -30,6 +30,7 @@ class CardOperation final : public Activity {
  private:
   enum class State : std::uint8_t { Queued, Published, Done };
 
+  [[nodiscard]] std::uint64_t sent_bytes() const;
   [[nodiscard]] std::uint64_t awaited() const;
   [[nodiscard]] Rank me() const { return rank_at(group_.self()); }
   void write();
