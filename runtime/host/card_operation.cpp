@@ -24,19 +24,11 @@ CardOperation::CardOperation(Group& group, const Call& call, const CommonCall& c
       root_(root),
       attention_(group, root),
       recorder_(recorder),
+      shard_(call.count * size_of(call.type)),
+      sent_(sends(call.collective, me(), root)
+                ? shard_ * shards_put_in(common, group.size())
+                : 0),
       ticket_(group.take_ticket()) {}
-
-/// What this rank puts in.
-std::uint64_t CardOperation::sent_bytes() const {
-  if (!sends(call_.collective, me(), root_)) return 0;
-  return call_.count * size_of(call_.type) * shards_put_in(common_, group_.size());
-}
-
-/// Before it begins, that what is where it is going to write has been read by everybody.
-std::uint64_t CardOperation::awaited() const {
-  if (state_ == State::Published) return group_.published();
-  return group_.needed_before_next(sent_bytes());
-}
 
 bool CardOperation::advance() {
   if (!group_.is_next(ticket_)) return false;
@@ -46,11 +38,10 @@ bool CardOperation::advance() {
 }
 
 void CardOperation::write() {
-  const std::uint64_t bytes = sent_bytes();
   group_.card(group_.self(), group_.published() + 1).call = common_;
-  if (bytes != 0) {
-    const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, bytes);
-    std::memcpy(group_.next_vector(bytes), call_.send, bytes);
+  if (sent_ != 0) {
+    const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_);
+    std::memcpy(group_.next_vector(sent_), call_.send, sent_);
   }
   group_.publish();
   if (recorder_ != nullptr) published_at_ = Recorder::now();
@@ -63,7 +54,7 @@ void CardOperation::read() {
     recorder_->add({Event::Kind::Wait, 0, 0, Event::kNoPeer, 0, published_at_, Recorder::now()});
   }
   attention_.check_offers(group_.published(), common_);
-  const std::uint64_t bytes = call_.count * size_of(call_.type);
+  const std::uint64_t bytes = shard_;
   if (bytes != 0 && receives(call_.collective, me(), root_)) {
     const PhaseRecording phase(recorder_, Event::Kind::Sum, 0,
                                bytes * shards_received(call_.collective, group_.size()));

@@ -101,7 +101,7 @@ static_assert(sizeof(Pulse) == sizeof(Card));
 /// What a rank has by itself in the arena begins there, behind its first card.
 inline constexpr std::uint64_t kPulseAt = kCards * sizeof(Card);
 inline constexpr std::uint64_t kMarginsAt = kPulseAt + sizeof(Pulse);
-inline constexpr std::uint64_t kSlipsAt = kMarginsAt + kCards * sizeof(Margin);
+inline constexpr std::uint64_t kSlipsAt = kMarginsAt + kCards * sizeof(Margin) + 2048;
 
 /// Most bytes of a vector on a card or slip, and of a piece in an area, of so many ranks.
 [[nodiscard]] std::uint64_t card_bytes(std::uint32_t ranks);
