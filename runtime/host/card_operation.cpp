@@ -25,9 +25,7 @@ CardOperation::CardOperation(Group& group, const Call& call, const CommonCall& c
       attention_(group, root),
       recorder_(recorder),
       shard_(call.count * size_of(call.type)),
-      sent_(sends(call.collective, me(), root)
-                ? shard_ * shards_put_in(common, group.size())
-                : 0),
+      sent_(sends(call.collective, me(), root) ? shard_ * shards_put_in(common, group.size()) : 0),
       ticket_(group.take_ticket()) {}
 
 bool CardOperation::advance() {

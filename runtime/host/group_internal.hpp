@@ -74,8 +74,8 @@ struct Offer {
 /// that ranks who wait for each other in every call need two, which stay in the caches.
 struct alignas(64) Card {
   std::atomic<std::uint64_t> stamp;
-  CommonCall call;      ///< for the others to compare
-  std::byte near[40];   ///< a vector, the number of a slip, or an Offer
+  CommonCall call;     ///< for the others to compare
+  std::byte near[40];  ///< a vector, the number of a slip, or an Offer
 
   void put(const Offer& offer) { std::memcpy(near, &offer, sizeof offer); }
   [[nodiscard]] Offer offer() const {
@@ -101,6 +101,8 @@ static_assert(sizeof(Pulse) == sizeof(Card));
 /// What a rank has by itself in the arena begins there, behind its first card.
 inline constexpr std::uint64_t kPulseAt = kCards * sizeof(Card);
 inline constexpr std::uint64_t kMarginsAt = kPulseAt + sizeof(Pulse);
+/// Half a page from where allocators put large buffers: a load waits for stores shortly before it
+/// to the same place of any page.
 inline constexpr std::uint64_t kSlipsAt = kMarginsAt + kCards * sizeof(Margin) + 2048;
 
 /// Most bytes of a vector on a card or slip, and of a piece in an area, of so many ranks.
@@ -135,8 +137,8 @@ class Group {
     if (bytes <= sizeof(Margin)) return margin(seat, number);
     return slip(seat, std::to_integer<std::uint64_t>(at.near[0]));
   }
-  /// Where to write that of this rank's next publication, noted on its card. \pre all have published
-  /// needed_before_next(bytes)
+  /// Where to write that of this rank's next publication, noted on its card. \pre all have
+  /// published needed_before_next(bytes)
   [[nodiscard]] std::byte* next_vector(std::uint64_t bytes);
   /// What all must have published before this rank's next publication, with a vector of so many
   /// bytes; 0 if that is known. \pre bytes <= card_room()
@@ -269,7 +271,7 @@ class Group {
   std::array<std::uint64_t, kSlips> free_at_{};  ///< what all publish before a slip may be written
   std::uint64_t last_slip_ = 0;                  ///< that was taken
   std::uint64_t complete_ = 0;                   ///< all have published it
-  std::uint64_t awaited_ = 0;                  ///< of it seats below seen_ have published
+  std::uint64_t awaited_ = 0;                    ///< of it seats below seen_ have published
   std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;

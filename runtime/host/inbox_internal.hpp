@@ -103,7 +103,8 @@ class Inbox {
     void write(const Letter& letter, const void* from, std::size_t bytes) {
       tag_and_from = letter.tag << kFromBits | letter.from;
       if (is_brief(letter)) {
-        form_and_note = static_cast<std::uint32_t>(letter.bytes << kNoteBits | letter.note.words[1]);
+        form_and_note =
+            static_cast<std::uint32_t>(letter.bytes << kNoteBits | letter.note.words[1]);
         if (bytes != 0) std::memcpy(near, from, bytes);
         return;
       }
@@ -134,7 +135,7 @@ class Inbox {
       read(letter, data);
     }
   };
-  static_assert(sizeof(Rest) <= sizeof(Cell::near));
+  static_assert(sizeof(Rest) <= sizeof(Cell::near) && sizeof(Cell) == 65UL * 64);
   static_assert(kMaxRanks <= 1U << Cell::kFromBits && kTagBits + Cell::kFromBits <= 64);
 
   alignas(64) std::atomic<std::uint64_t> tail_;

@@ -77,8 +77,8 @@ class Mail final : public Transport {
     enum class Found : std::uint8_t { No, Awaited, Other } found = Found::No;
     const auto read = [&](const Letter& letter, const std::byte* from) {
       if (letter.tag != tag || Seat{letter.from} != peer) return handle(letter, from);
-      const bool good = letter.kind == Letter::Kind::Whole && letter.bytes == bytes &&
-                        letter.note == note;
+      const bool good =
+          letter.kind == Letter::Kind::Whole && letter.bytes == bytes && letter.note == note;
       found = good ? Found::Awaited : Found::Other;
       if (!good) return handle(letter, from);
       if (bytes != 0) std::memcpy(data, from, bytes);
