@@ -16,6 +16,9 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
+/// In the range of the enumeration, and none of its values.
+constexpr auto kNoType = static_cast<mtDataType_t>(20);
+
 class Blocking : public OnEveryPath {};
 
 TEST_P(Blocking, CallsKeepTheirOrderBesideOutstandingOnes) {
@@ -35,7 +38,9 @@ TEST_P(Blocking, CallsKeepTheirOrderBesideOutstandingOnes) {
       ASSERT_EQ(
           mtReduce(small.data(), small.data(), small.size(), mtInt32, mtSum, 2, comm, nullptr),
           mtSuccess);
-      if (rank == 2) EXPECT_EQ(small, Numbers(7, 3 * round));
+      if (rank == 2) {
+        EXPECT_EQ(small, Numbers(7, 3 * round));
+      }
       ASSERT_EQ(mtRequestWait(receipt), mtSuccess);
       EXPECT_EQ(came, 100 * ((rank + 2) % 3) + round);
       ASSERT_EQ(mtRequestWait(sum), mtSuccess);
@@ -129,9 +134,8 @@ TEST_P(Blocking, RootsAndPeersThatAreNoneAreRefused) {
     EXPECT_THAT(mtGetLastError(nullptr), HasSubstr("root: expected a rank below 2, found 2"));
     EXPECT_EQ(mtSend(&number, 1, mtInt32, 2, comm, nullptr), mtInvalidArgument);
     EXPECT_EQ(mtRecv(nullptr, 1, mtInt32, 1, comm, nullptr), mtInvalidArgument);
-    EXPECT_EQ(mtBroadcast(&number, &number, 1, static_cast<mtDataType_t>(77), 0, comm, nullptr),
-              mtInvalidArgument);
-    EXPECT_EQ(mtReduce(&number, &number, 1, mtInt32, static_cast<mtRedOp_t>(-1), 0, comm, nullptr),
+    EXPECT_EQ(mtBroadcast(&number, &number, 1, kNoType, 0, comm, nullptr), mtInvalidArgument);
+    EXPECT_EQ(mtReduce(&number, &number, 1, mtInt32, mtMaxRedOp, 0, comm, nullptr),
               mtInvalidArgument);
     EXPECT_EQ(mtBarrier(comm), mtSuccess) << "nothing of it has reached the others";
   });

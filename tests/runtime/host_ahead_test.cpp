@@ -8,6 +8,7 @@
 #include <chrono>
 #include <numeric>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,7 +24,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using Numbers = std::vector<std::int32_t>;
 
-CommunicatorOptions on_host(Deadline timeout = Deadline(20'000)) {
+CommunicatorOptions in_shared_memory(Deadline timeout = Deadline(20'000)) {
   CommunicatorOptions options;
   options.host_path = HostPath::Required;
   options.transport = "loopback";
@@ -63,9 +64,11 @@ TEST_P(RunningAhead, RootsOfBroadcasts) {
   const auto [count, most] = GetParam();
   std::atomic<int> made{0};
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     const bool root = rank_of(communicator) == 1;
-    if (!root) ASSERT_TRUE(await(made, most)) << "after " << made << " calls the root waited";
+    if (!root) {
+      ASSERT_TRUE(await(made, most)) << "after " << made << " calls the root waited";
+    }
     for (int call = 0; call < 3 * most + 50; ++call) {
       Numbers data(count);
       if (root) std::iota(data.begin(), data.end(), call);
@@ -81,28 +84,36 @@ TEST_P(RunningAhead, SendersOfReductions) {
   const auto [count, most] = GetParam();
   std::atomic<int> made{0};
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     const int me = rank_of(communicator);
-    if (me == 0) ASSERT_TRUE(await(made, 2 * most)) << "after " << made << " calls both waited";
+    if (me == 0) {
+      ASSERT_TRUE(await(made, 2 * most)) << "after " << made << " calls both waited";
+    }
     for (int call = 0; call < 3 * most + 50; ++call) {
       Numbers data(count, call + me);
       run_rooted(communicator, Collective::Reduce, 0, data);
       if (me != 0) ++made;
-      if (me == 0) ASSERT_EQ(data, Numbers(count, 3 * call + 3));
+      if (me == 0) {
+        ASSERT_EQ(data, Numbers(count, 3 * call + 3));
+      }
     }
   });
+}
+
+std::string name_of_ahead(const ::testing::TestParamInfo<Ahead>& ahead) {
+  return "Of" + std::to_string(ahead.param.count);
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, RunningAhead,
                          ::testing::Values(Ahead{1, 127}, Ahead{10, 127}, Ahead{11, 127},
                                            Ahead{16, 127}, Ahead{17, 32}, Ahead{4000, 32}),
-                         [](const auto& info) { return "Of" + std::to_string(info.param.count); });
+                         name_of_ahead);
 
 /// What is written for one root is not taken for what another writes.
 TEST(HostOrder, TheRootChangesInEveryCall) {
   constexpr int kRanks = 4;
   run_ranks(kRanks, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     const int me = rank_of(communicator);
     for (int call = 0; call < 1200; ++call) {
       const int root = call * 7 % kRanks;
@@ -180,7 +191,7 @@ class Mixture {
 TEST(HostOrder, CallsOfAllKindsInOneStream) {
   for (const std::uint32_t ranks : {2U, 3U, 8U}) {
     run_ranks(ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+      Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
       Mixture mixture(communicator, ranks);
       for (int i = 0; i < 1500; ++i) mixture.make_one();
     });
@@ -190,8 +201,8 @@ TEST(HostOrder, CallsOfAllKindsInOneStream) {
 /// Two streams of the same ranks, of different roots.
 TEST(HostOrder, TwoCommunicatorsRunAheadByThemselves) {
   run_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator first(bootstrap, std::vector<Schedule>{}, on_host());
-    Communicator second(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator first(bootstrap, std::vector<Schedule>{}, in_shared_memory());
+    Communicator second(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     const int me = rank_of(first);
     for (int round = 0; round < 60; ++round) {
       for (int call = 0; call < 40; ++call) {
@@ -209,14 +220,16 @@ TEST(HostOrder, TwoCommunicatorsRunAheadByThemselves) {
 /// The root has left long before a reader finds that it calls something else.
 TEST(HostFailure, ReadersThatCallSomethingElseAreToldAndGetNothing) {
   const auto errors = try_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     const int me = rank_of(communicator);
     for (int call = 0; call < 1000; ++call) {
       Numbers data(me == 1 && call == 70 ? 11 : 10, me == 0 ? call : -1);
       try {
         run_rooted(communicator, Collective::Broadcast, 0, data);
       } catch (...) {
-        if (me == 1) EXPECT_EQ(data, Numbers(11, -1));
+        if (me == 1) {
+          EXPECT_EQ(data, Numbers(11, -1));
+        }
         EXPECT_TRUE(me == 0 || call == 70);
         throw;
       }
@@ -231,7 +244,7 @@ TEST(HostFailure, ReadersThatCallSomethingElseAreToldAndGetNothing) {
 /// A sender whose cards are all used waits, and says for whom.
 TEST(HostFailure, WhoIsTooFarAheadOfASilentRankTimesOut) {
   const auto errors = try_ranks(3, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host(Deadline(300)));
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory(Deadline(300)));
     if (rank_of(communicator) == 2) {
       while (!bootstrap->failure()) std::this_thread::sleep_for(1ms);
       throw std::runtime_error("silent");
@@ -248,7 +261,7 @@ TEST(HostFailure, WhoIsTooFarAheadOfASilentRankTimesOut) {
 TEST(HostFailure, AnAbortEndsWaiting) {
   for (const int gives_up : {0, 1}) {
     const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+      Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
       if (rank_of(communicator) == gives_up) {
         std::this_thread::sleep_for(50ms);
         communicator.abort("had enough");
@@ -267,7 +280,7 @@ TEST(HostFailure, AnAbortEndsWaiting) {
 
 TEST(HostFailure, AnAbortEndsTheReceiptOfAMessage) {
   const auto errors = try_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, on_host());
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, in_shared_memory());
     if (rank_of(communicator) == 1) {
       std::this_thread::sleep_for(50ms);
       return communicator.abort("had enough");
@@ -304,7 +317,7 @@ class Sleeper {
 };
 
 CommunicatorOptions without_thread() {
-  CommunicatorOptions options = on_host(Deadline(60'000));
+  CommunicatorOptions options = in_shared_memory(Deadline(60'000));
   options.progress = "off";
   return options;
 }
