@@ -195,7 +195,7 @@ Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
     : arena_(std::move(arena)),
       self_(self),
       size_(size),
-      crowded_(size > std::thread::hardware_concurrency()),
+      patience_(size > std::thread::hardware_concurrency()),
       card_room_(card_bytes(size)),
       slip_bytes_(whole_lines(card_bytes(size))),
       desk_bytes_(desk_bytes(size)),

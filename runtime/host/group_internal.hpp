@@ -34,6 +34,7 @@
 
 #include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
+#include "runtime/host/patience_internal.hpp"
 #include "runtime/host/peer_memory_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 
@@ -121,8 +122,8 @@ class Group {
 
   [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
-  /// More ranks than processors.
-  [[nodiscard]] bool crowded() const { return crowded_; }
+  /// For waits under the engine's guard.
+  [[nodiscard]] Patience& patience() { return patience_; }
 
   /// Most bytes of a vector on a card or slip.
   [[nodiscard]] std::uint64_t card_room() const { return card_room_; }
@@ -264,7 +265,7 @@ class Group {
   bool lends_ = false;
   Seat self_;
   std::uint32_t size_;
-  bool crowded_;
+  Patience patience_;
   std::uint64_t card_room_, slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;
   std::uint64_t areas_used_until_ = 0;

@@ -63,7 +63,7 @@ void HostPath::call(const Call& call, std::uint64_t& sequence) {
 void HostPath::finish(const Call& call, std::uint64_t sequence) {
   const Rank root = root_of(call);
   Recorder* const recorder = active(recorder_.get());
-  const Patience patience(group_->crowded());
+  Patience& patience = group_->patience();
   if (fits_cards(*group_, call)) {
     CardOperation operation(*group_, call, common_call(call, root), root, recorder);
     if (advance_shortly(operation, patience)) return;
@@ -82,7 +82,7 @@ std::unique_ptr<Operation> HostPath::start_call(const Call& call, std::uint64_t&
   const std::uint64_t number = sequence++;
   if (fits_cards(*group_, call)) {
     CardOperation operation(*group_, call, common, root, active(recorder_.get()));
-    if (advance_shortly(operation, Patience(group_->crowded()))) return nullptr;
+    if (advance_shortly(operation, group_->patience())) return nullptr;
     return request_of(std::make_unique<CardOperation>(std::move(operation)), common, number);
   }
   auto request = request_of(call, common, root, number);
@@ -110,7 +110,7 @@ std::unique_ptr<HostRequest> HostPath::request_of(std::unique_ptr<Activity> oper
                                                   const CommonCall& common,
                                                   std::uint64_t sequence) {
   return std::make_unique<HostRequest>(engine_, std::move(operation), name_of(common), sequence,
-                                       Patience(group_->crowded()));
+                                       group_->patience());
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {

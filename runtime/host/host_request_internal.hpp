@@ -22,7 +22,7 @@ std::unique_ptr<Transport> make_no_transport();
 class Attendance {
  public:
   Attendance(Engine& engine, Activity& operation, std::string_view name, std::uint64_t sequence,
-             Patience patience)
+             Patience& patience)
       : engine_(engine),
         operation_(operation),
         name_(name),
@@ -48,14 +48,14 @@ class Attendance {
   std::string_view name_;
   std::uint64_t sequence_;
   bool enlisted_ = false;
-  Patience patience_;
+  Patience& patience_;
 };
 
 /// One that its caller does not wait for at once. Made under the engine's guard, and then no more.
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, std::unique_ptr<Activity> operation,
-              std::string_view name, std::uint64_t sequence, Patience patience)
+              std::string_view name, std::uint64_t sequence, Patience& patience)
       : engine_(std::move(engine)),
         operation_(std::move(operation)),
         attendance_(std::in_place, *engine_, *operation_, name, sequence, patience) {

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "runtime/host/inbox_internal.hpp"
-#include "runtime/host/patience_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -84,7 +83,8 @@ class Mail final : public Transport {
       if (bytes != 0) std::memcpy(data, from, bytes);
     };
     if (unexpected_.contains({index(peer), tag})) return false;
-    Patience patience(group_->crowded());
+    Patience& patience = group_->patience();
+    patience.renew();
     do {
       while (found == Found::No && take(read)) patience.renew();
     } while (found == Found::No && patience.lasts());
