@@ -166,6 +166,7 @@ bool Exchanges::finish_shortly(const ExchangeCall& call) {
   const auto guard = engine_->guard();
   engine_->check_usable();
   if (seat_of(call.peer) == engine_->bootstrap().seat()) return false;
+  engine_->look_after_others();
   return call.exchange == Exchange::Send ? send_at_once(call, bytes) : receive_shortly(call, bytes);
 }
 

@@ -57,6 +57,7 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
 void HostPath::call(const Call& call, std::uint64_t& sequence) {
   const auto guard = engine_->guard();
   check(call);
+  engine_->look_after_others();
   finish(call, sequence++);
 }
 
@@ -77,6 +78,7 @@ void HostPath::finish(const Call& call, std::uint64_t sequence) {
 std::unique_ptr<Operation> HostPath::start_call(const Call& call, std::uint64_t& sequence) {
   const auto guard = engine_->guard();
   check(call);
+  engine_->look_after_others();
   const Rank root = root_of(call);
   const CommonCall common = common_call(call, root);
   const std::uint64_t number = sequence++;

@@ -12,9 +12,9 @@
 
 namespace multitree::runtime::host {
 
-/// Most waits end sooner than the engine would look at its clock, so a rank looks again at once, for
-/// some microseconds, and then offers its processor to others: soon where these take it, as the one
-/// that is waited for may be among them. Of one rank, for one wait after another.
+/// Most waits end sooner than the engine would look at its clock, so a rank looks again at once,
+/// for some microseconds, and then offers its processor to others: soon where these take it, as the
+/// one that is waited for may be among them. Of one rank, for one wait after another.
 class Patience {
  public:
   /// `crowded`: more ranks than processors, so that offers are always taken.

@@ -217,6 +217,39 @@ TEST(HostOrder, TwoCommunicatorsRunAheadByThemselves) {
   });
 }
 
+/// Without a thread for it, a collective that was started moves inside other calls, though each of
+/// these is over at once.
+TEST(HostOrder, OutstandingCallsMoveInsideBlockingOnes) {
+  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
+    CommunicatorOptions options = in_shared_memory();
+    options.progress = "off";
+    Communicator communicator(bootstrap, std::vector<Schedule>{}, options);
+    const Rank other{1 - index(communicator.rank())};
+    Numbers data(300'000, 1), sums(data.size());
+    Request request = communicator.start_all_reduce(data.data(), sums.data(), data.size(),
+                                                    DataType::Int32, ReduceOp::Sum);
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    for (std::int32_t both = 0; both < 2;) {
+      const bool late = std::chrono::steady_clock::now() > until;
+      const std::int32_t mine = late ? -9 : sums == Numbers(data.size(), 2) ? 1 : 0;
+      std::int32_t its = 0;
+      communicator.run({.exchange = Exchange::Send,
+                        .send = &mine,
+                        .type = DataType::Int32,
+                        .peer = other,
+                        .count = 1});
+      communicator.run({.exchange = Exchange::Receive,
+                        .recv = &its,
+                        .type = DataType::Int32,
+                        .peer = other,
+                        .count = 1});
+      both = mine + its;
+      ASSERT_GE(both, 0) << "nothing moved";
+    }
+    request.wait();
+  });
+}
+
 /// The root has left long before a reader finds that it calls something else.
 TEST(HostFailure, ReadersThatCallSomethingElseAreToldAndGetNothing) {
   const auto errors = try_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
