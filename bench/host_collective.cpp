@@ -34,7 +34,7 @@ struct Buffers {
 };
 
 void exchange(Communicator& communicator, const runtime::ExchangeCall& call) {
-  communicator.start(call).wait();
+  communicator.run(call);
 }
 
 /// Ping and pong in turn, so that a call is one way.

@@ -335,7 +335,9 @@ class Communicator {
   Request start(const ExchangeCall& call);
   /// The same for who will call test() or wait() until it is complete.
   Request start_attended(const ExchangeCall& call);
-  void run(const ExchangeCall& call) { start_attended(call).wait(); }
+  /// run() for who will call test() or wait() until it is complete, and starts nothing else before.
+  Request start_run(const ExchangeCall& call);
+  void run(const ExchangeCall& call) { start_run(call).wait(); }
   /// Not collective: whether the arguments are good. \throws as start()
   void check(const ExchangeCall& call) const;
 

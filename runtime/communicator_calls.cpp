@@ -136,6 +136,14 @@ Request Communicator::start_attended(const ExchangeCall& call) {
   return request;
 }
 
+Request Communicator::start_run(const ExchangeCall& call) {
+  impl_->check(call);
+  if (impl_->exchanges->finish_shortly(call)) return {};
+  Request request;
+  request.operation_ = impl_->exchanges->start(call, impl_->sequence);
+  return request;
+}
+
 std::function<void(std::chrono::microseconds)> Communicator::poll_or_nap() {
   impl_->engine->attend();
   const auto guard = impl_->engine->guard();

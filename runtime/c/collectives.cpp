@@ -76,7 +76,12 @@ mtResult_t submit(mtComm_t comm, Mode mode, mtRequest_t* request,
       }
       const std::shared_ptr<Comm> found = find(comm);
       found->check_usable();
-      const auto job = std::make_shared<Job>(found, make_spec(found), mode == Mode::Persistent);
+      const CallSpec spec = make_spec(found);
+      const bool waits = mode == Mode::Blocking && spec.stream == nullptr;
+      if (waits && found->on_one_host() && !Group::of_this_thread().open()) {
+        return found->call(found, spec);
+      }
+      const auto job = std::make_shared<Job>(found, spec, mode == Mode::Persistent);
       if (mode == Mode::Blocking) return run(job, mode);
       auto handle = std::make_unique<mtRequest>(mtRequest{job});
       run(job, mode);

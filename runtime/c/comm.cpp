@@ -141,6 +141,7 @@ void Comm::adopt(const Joined& joined, std::unique_ptr<Communicator> communicato
   }
   plans_ = std::move(plans);
   communicator_ = std::move(communicator);
+  on_one_host_ = communicator_->on_one_host();
   if (joined.arrived) joined.arrived();
   mtResult_t expected = mtInProgress;
   result_.compare_exchange_strong(expected, mtSuccess);
@@ -224,13 +225,16 @@ void Comm::choose_rooted() {
   run([&] { plans_->choose(*bootstrap_, true); });
 }
 
+void Comm::check_root(const CallSpec& spec) const {
+  const Rank root = spec.call.root.value_or(Rank{0});
+  if (index(root) < size()) return;
+  throw Failure(mtInvalidArgument,
+                fmt::format("root: expected a rank below {}, found {}", size(), root));
+}
+
 void Comm::prepare(Job& job) {
   check_usable();
-  const Rank root = job.spec.call.root.value_or(Rank{0});
-  if (index(root) >= size()) {
-    throw Failure(mtInvalidArgument,
-                  fmt::format("root: expected a rank below {}, found {}", size(), root));
-  }
+  check_root(job.spec);
   // Without peers the schedule that the communicator fills in has root 0, the only one.
   if (must_choose(job.spec)) choose_rooted();
   const Turn turn(*this);

@@ -135,6 +135,11 @@ class Comm {
   /// Whether prepare() would wait for others.
   bool must_choose(const CallSpec& spec);
   void start(const std::shared_ptr<Job>& job);
+  /// Whether the ranks share the memory of a host.
+  [[nodiscard]] bool on_one_host() const { return on_one_host_; }
+  /// prepare(), start() and wait() of a call without a stream, where ranks go without messages: it
+  /// becomes a job only if it takes long. `self`: this. \throws Error, Failure.
+  void call(const std::shared_ptr<Comm>& self, const CallSpec& spec);
   /// A round of progress of all that is outstanding. \throws Error, Failure.
   void progress();
   /// The same, and if nothing moved, sleeps until something may. \throws Error, Failure.
@@ -182,6 +187,7 @@ class Comm {
  private:
   class Turn;
 
+  void check_root(const CallSpec& spec) const;
   void run_in_background(std::function<void()> work);
   void check_alive() const;
   void choose_rooted();
@@ -220,6 +226,7 @@ class Comm {
   std::atomic<bool> finalized_{false};
   std::atomic<Rank> rank_{};            ///< that of its job when it was made
   std::atomic<std::uint32_t> size_{0};  ///< 0: not known yet
+  std::atomic<bool> on_one_host_{false};
 
   mutable std::mutex words_mutex_;  ///< guards the next four
   std::string words_;

@@ -12,6 +12,7 @@ namespace multitree::runtime::c {
 class Comm::Turn {
  public:
   explicit Turn(Comm& comm) : comm_(comm) {
+    if (comm.mutex_.try_lock()) return;
     ++comm.threads_waiting_;
     comm.mutex_.lock();
     --comm.threads_waiting_;

@@ -17,18 +17,34 @@
 namespace multitree::runtime::c {
 namespace {
 
-/// The one that has a number of the C API.
+/// Values by the numbers that they have in the C API.
 template <typename Value>
-std::optional<Value> of_number(std::span<const Value> all, int number) {
-  for (const Value value : all) {
-    if (c_name(value).number == number) return value;
+class ByNumber {
+ public:
+  ByNumber(std::initializer_list<std::span<const Value>> lists) {
+    for (const std::span<const Value> list : lists) {
+      for (const Value value : list) {
+        values_.at(static_cast<std::size_t>(c_name(value).number)) = value;
+      }
+    }
   }
-  return std::nullopt;
+  [[nodiscard]] std::optional<Value> find(int number) const {
+    const bool known = number >= 0 && static_cast<std::size_t>(number) < values_.size();
+    return known ? values_[static_cast<std::size_t>(number)] : std::nullopt;
+  }
+
+ private:
+  std::array<std::optional<Value>, 64> values_;
+};
+
+const ByNumber<ReduceOp>& common_operators() {
+  static const ByNumber<ReduceOp> all{all_reduce_ops()};
+  return all;
 }
 
 std::optional<ReduceOp> find_built_in(int number) {
-  const auto common = of_number(all_reduce_ops(), number);
-  return common ? common : of_number(logic_ops(), number);
+  static const ByNumber<ReduceOp> all{all_reduce_ops(), logic_ops()};
+  return all.find(number);
 }
 
 /// One that was made at run time.
@@ -103,8 +119,9 @@ WireType wire_of(mtDataType_t type) {
 }  // namespace
 
 DataType type_of(mtDataType_t type) {
+  static const ByNumber<DataType> all{all_data_types()};
   const int number = static_cast<int>(type);
-  if (const auto found = of_number(all_data_types(), number)) return *found;
+  if (const auto found = all.find(number)) return *found;
   throw Failure(mtInvalidArgument, fmt::format("type: expected an mtDataType_t, found {}", number));
 }
 
@@ -181,7 +198,7 @@ mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType_t type
 mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_t wire, mtComm_t comm) {
   return guarded([&] {
     require(op, "op");
-    const auto built_in = of_number(all_reduce_ops(), static_cast<int>(base));
+    const auto built_in = common_operators().find(static_cast<int>(base));
     if (!built_in) {
       throw Failure(mtInvalidArgument,
                     fmt::format("base: expected mtSum, mtProd, mtMax, mtMin or mtAvg, found {}",

@@ -11,6 +11,7 @@ namespace {
 
 struct List {
   std::mutex mutex;
+  std::atomic<std::uint64_t> delisted{0};  ///< how many
   std::uintptr_t last = 0;
   std::unordered_map<std::uintptr_t, std::shared_ptr<Comm>> comms;
   std::unordered_set<std::uintptr_t> aborted;
@@ -37,6 +38,13 @@ auto locate(mtComm_t handle) {
                 "was destroyed");
 }
 
+/// What a thread has found last, which is still there as long as nothing was delisted since.
+struct LastFound {
+  mtComm_t handle = nullptr;
+  std::uint64_t delisted = 0;
+  std::weak_ptr<Comm> comm;
+};
+
 }  // namespace
 
 mtComm_t enlist(const std::shared_ptr<Comm>& comm) {
@@ -49,8 +57,15 @@ mtComm_t enlist(const std::shared_ptr<Comm>& comm) {
 }
 
 std::shared_ptr<Comm> find(mtComm_t handle) {
-  const std::scoped_lock lock(list().mutex);
-  return locate(handle)->second;
+  static thread_local LastFound last;
+  List& all = list();
+  if (handle == last.handle && handle != nullptr && last.delisted == all.delisted) {
+    if (auto comm = last.comm.lock()) return comm;
+  }
+  const std::scoped_lock lock(all.mutex);
+  std::shared_ptr<Comm> comm = locate(handle)->second;
+  last = {handle, all.delisted, comm};
+  return comm;
 }
 
 std::shared_ptr<Comm> delist(mtComm_t handle, bool aborted) {
@@ -58,6 +73,7 @@ std::shared_ptr<Comm> delist(mtComm_t handle, bool aborted) {
   const auto it = locate(handle);
   std::shared_ptr<Comm> comm = std::move(it->second);
   list().comms.erase(it);
+  ++list().delisted;
   if (aborted) list().aborted.insert(number_of(handle));
   return comm;
 }

@@ -48,6 +48,9 @@ class Exchanges {
 
   /// \throws Error(InvalidArgument) as moves_of()
   void check(const ExchangeCall& call) const;
+  /// Whether a message between two ranks is over, in no time or as soon as it is worth waiting for;
+  /// if not, it has not been started. \throws as check()
+  bool finish_shortly(const ExchangeCall& call);
   /// `sequence` numbers the collectives of the communicator. Null: it is done already.
   std::unique_ptr<Operation> start(const ExchangeCall& call, std::uint64_t& sequence);
 
@@ -63,6 +66,7 @@ class Exchanges {
 
   std::unique_ptr<Operation> start_message(const ExchangeCall& call, std::uint64_t& sequence);
   bool send_at_once(const ExchangeCall& call, std::size_t bytes);
+  bool receive_shortly(const ExchangeCall& call, std::size_t bytes);
   std::unique_ptr<Operation> start_receive(const ExchangeCall& call, std::size_t bytes,
                                            std::uint64_t sequence);
   std::unique_ptr<Operation> start_own(const ExchangeCall& call, std::size_t bytes,

@@ -160,6 +160,16 @@ std::unique_ptr<Operation> Exchanges::start_message(const ExchangeCall& call,
   return start_traffic(call, moves_of(call, self, engine_->bootstrap().size()), sequence);
 }
 
+bool Exchanges::finish_shortly(const ExchangeCall& call) {
+  if (is_collective(call.exchange)) return false;
+  const std::size_t bytes = pair_bytes(call, engine_->bootstrap().size());
+  const auto guard = engine_->guard();
+  engine_->check_usable();
+  if (seat_of(call.peer) == engine_->bootstrap().seat()) return false;
+  engine_->look_after_others();
+  return call.exchange == Exchange::Send ? send_at_once(call, bytes) : receive_shortly(call, bytes);
+}
+
 /// A small message that leaves with the call has nothing to wait for.
 bool Exchanges::send_at_once(const ExchangeCall& call, std::size_t bytes) {
   const Move<const std::byte> out{seat_of(call.peer), static_cast<const std::byte*>(call.send),
@@ -169,6 +179,16 @@ bool Exchanges::send_at_once(const ExchangeCall& call, std::size_t bytes) {
       leaves_at_once(engine_->transport(), out, header_of(call, bytes), sent % kOfCollectives);
   sent += left ? 1 : 0;
   return left;
+}
+
+/// One that comes while its receiver looks needs nobody who notes down what it is for.
+bool Exchanges::receive_shortly(const ExchangeCall& call, std::size_t bytes) {
+  const Move<std::byte> in{seat_of(call.peer), static_cast<std::byte*>(call.recv), bytes};
+  std::uint32_t& received = pairs_[in.peer].received;
+  const bool came =
+      arrives_shortly(engine_->transport(), in, header_of(call, bytes), received % kOfCollectives);
+  received += came ? 1 : 0;
+  return came;
 }
 
 std::unique_ptr<Operation> Exchanges::start_receive(const ExchangeCall& call, std::size_t bytes,

@@ -77,6 +77,13 @@ bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, con
                                 move.data, move.bytes);
 }
 
+bool arrives_shortly(Transport& transport, const Move<std::byte>& move, const Header& expected,
+                     std::uint32_t number) {
+  return move.bytes <= kEagerBytes &&
+         transport.receive_shortly(move.peer, exchange_tag(Kind::Head, number), note_of(expected),
+                                   move.data, move.bytes);
+}
+
 void check_header(const Header& expected, const Header& found, bool whole, Seat self, Seat peer) {
   const bool same = found.bytes == expected.bytes &&
                     (!whole || (found.exchange == expected.exchange &&

@@ -149,6 +149,10 @@ class Incoming {
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
                     std::uint32_t number);
 
+/// Receives such a message, if it is there or comes shortly.
+bool arrives_shortly(Transport& transport, const Move<std::byte>& move, const Header& expected,
+                     std::uint32_t number);
+
 /// Whether a message of so many bytes comes in one, with its header as a note.
 [[nodiscard]] bool takes_whole(const Transport& transport, std::size_t bytes);
 /// Receives such a message. `note`: of the header that is expected, then of the one that came.

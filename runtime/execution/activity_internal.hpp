@@ -11,7 +11,6 @@ class Activity {
  public:
   Activity() = default;
   virtual ~Activity() = default;
-  Activity(const Activity&) = delete;
   Activity& operator=(const Activity&) = delete;
 
   /// Does what can be done without waiting; true if anything moved. \throws Error
@@ -22,6 +21,10 @@ class Activity {
   [[nodiscard]] virtual bool awaits_caller() const { return false; }
   /// In words: "waiting to receive chunk 4 segment 0 from rank 1 at step 3".
   [[nodiscard]] virtual std::string waiting_for() const = 0;
+
+ protected:
+  /// For one that moves before anybody has been told where it is.
+  Activity(const Activity&) = default;
 };
 
 }  // namespace multitree::runtime

@@ -115,7 +115,12 @@ class Engine {
 
   /// One round of progress for all; true if anything moved. \throws Error as described above.
   bool poll();
-  /// The same, and if nothing moved, a sleep until something may, to be called under no guard.
+  /// One look at what is outstanding, if anything is, for a call that will hardly need another.
+  /// \throws as poll()
+  void look_after_others() {
+    if (!running_.empty()) move();
+  }
+  /// poll(), and if nothing moved, a sleep until something may, to be called under no guard.
   /// \throws as poll()
   Transport::Nap poll_or_nap();
   /// \throws Error as described above.

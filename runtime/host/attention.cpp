@@ -43,7 +43,7 @@ void Attention::check_offers(std::uint64_t number, const CommonCall& mine) const
   if (whom_ == Whom::Nobody) return;
   for (const Seat seat : Seats(group_.size())) {
     if (!is_on(seat)) continue;
-    const CommonCall& other = group_.card(seat, number).offer.call;
+    const CommonCall& other = group_.card(seat, number).call;
     if (other == mine) continue;
     throw Error(ErrorCode::InvalidArgument,
                 words_of_difference(group_.self(), {mine}, seat, {other}));

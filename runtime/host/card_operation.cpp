@@ -24,14 +24,9 @@ CardOperation::CardOperation(Group& group, const Call& call, const CommonCall& c
       root_(root),
       attention_(group, root),
       recorder_(recorder),
+      shard_(call.count * size_of(call.type)),
+      sent_(sends(call.collective, me(), root) ? shard_ * shards_put_in(common, group.size()) : 0),
       ticket_(group.take_ticket()) {}
-
-/// Before it begins, that what is on the card that it is going to write has been read by everybody.
-std::uint64_t CardOperation::awaited() const {
-  if (state_ == State::Published) return group_.published();
-  const std::uint64_t next = group_.published() + 1;
-  return next > kCards ? next - kCards + 1 : 0;
-}
 
 bool CardOperation::advance() {
   if (!group_.is_next(ticket_)) return false;
@@ -41,15 +36,10 @@ bool CardOperation::advance() {
 }
 
 void CardOperation::write() {
-  const std::uint64_t number = group_.published() + 1;
-  const std::uint64_t bytes =
-      call_.count * size_of(call_.type) * shards_put_in(common_, group_.size());
-  Card& card = group_.card(group_.self(), number);
-  card.offer.call = common_;
-  if (bytes != 0 && sends(call_.collective, me(), root_)) {
-    const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, bytes);
-    if (bytes > sizeof card.near) card.offer.send_offset = group_.take_slip();
-    std::memcpy(group_.vector(group_.self(), number, bytes), call_.send, bytes);
+  group_.card(group_.self(), group_.published() + 1).call = common_;
+  if (sent_ != 0) {
+    const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_);
+    std::memcpy(group_.next_vector(sent_), call_.send, sent_);
   }
   group_.publish();
   if (recorder_ != nullptr) published_at_ = Recorder::now();
@@ -62,7 +52,7 @@ void CardOperation::read() {
     recorder_->add({Event::Kind::Wait, 0, 0, Event::kNoPeer, 0, published_at_, Recorder::now()});
   }
   attention_.check_offers(group_.published(), common_);
-  const std::uint64_t bytes = call_.count * size_of(call_.type);
+  const std::uint64_t bytes = shard_;
   if (bytes != 0 && receives(call_.collective, me(), root_)) {
     const PhaseRecording phase(recorder_, Event::Kind::Sum, 0,
                                bytes * shards_received(call_.collective, group_.size()));

@@ -30,7 +30,9 @@ class CardOperation final : public Activity {
  private:
   enum class State : std::uint8_t { Queued, Published, Done };
 
-  [[nodiscard]] std::uint64_t awaited() const;
+  [[nodiscard]] std::uint64_t awaited() const {
+    return state_ == State::Published ? group_.published() : group_.needed_before_next(sent_);
+  }
   [[nodiscard]] Rank me() const { return rank_at(group_.self()); }
   void write();
   void read();
@@ -43,6 +45,7 @@ class CardOperation final : public Activity {
   Rank root_;
   Attention attention_;
   Recorder* recorder_;
+  std::uint64_t shard_, sent_;  ///< bytes: of a vector or shard, and what this rank puts in
   std::uint64_t ticket_;
   std::int64_t published_at_ = 0;  ///< ns; for the recorder
   State state_ = State::Queued;

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string_view>
+#include <thread>
 
 #include "runtime/host/inbox_internal.hpp"
 #include "topologies/error.hpp"
@@ -102,10 +103,9 @@ bool reaches_neighbours(AddressBook& book, const Neighbours& neighbours) {
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-/// Cards, the beat, slips and the inbox of a rank, in whole pages.
+/// Cards, the beat, margins, slips and the inbox of a rank, in whole pages.
 std::uint64_t desk_bytes(std::uint32_t ranks) {
-  const std::uint64_t bytes =
-      (kCards + 1) * sizeof(Card) + kCards * whole_lines(card_bytes(ranks)) + sizeof(Inbox);
+  const std::uint64_t bytes = kSlipsAt + kSlips * whole_lines(card_bytes(ranks)) + sizeof(Inbox);
   return (bytes + 4095) / 4096 * 4096;
 }
 
@@ -195,6 +195,7 @@ Group::Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size)
     : arena_(std::move(arena)),
       self_(self),
       size_(size),
+      patience_(size > std::thread::hardware_concurrency()),
       card_room_(card_bytes(size)),
       slip_bytes_(whole_lines(card_bytes(size))),
       desk_bytes_(desk_bytes(size)),
@@ -218,14 +219,31 @@ bool Group::can_join(Bootstrap& bootstrap, Deadline deadline) {
   return meet(bootstrap, 0, deadline, why_not).arena != nullptr;
 }
 
-Inbox& Group::inbox(Seat seat) const { return *reinterpret_cast<Inbox*>(slip(seat, kCards)); }
+Inbox& Group::inbox(Seat seat) const { return *reinterpret_cast<Inbox*>(slip(seat, kSlips)); }
 
-std::uint8_t Group::take_slip() {
-  // There is one: what was published kCards before is on none any more.
-  std::uint8_t number = 0;
-  while (slips_[number] != 0 && slips_[number] >= complete_) ++number;
-  slips_[number] = published_ + 1;
-  return number;
+std::uint64_t Group::free_slip() const {
+  if (free_at_[0] <= complete_) return 0;
+  for (std::uint64_t i = 1; i <= kSlips; ++i) {
+    const std::uint64_t slip = (last_slip_ + i) % kSlips;
+    if (free_at_[slip] <= complete_) return slip;
+  }
+  return kSlips;
+}
+
+/// Some more than the first of them needs, as with cards.
+std::uint64_t Group::needed_before_a_slip() const {
+  if (free_slip() < kSlips) return 0;
+  return std::min(*std::ranges::min_element(free_at_) + kSlips / 4, published_);
+}
+
+std::byte* Group::next_vector(std::uint64_t bytes) {
+  const std::uint64_t next = published_ + 1;
+  if (bytes > sizeof(Margin)) {
+    last_slip_ = free_slip();
+    free_at_[last_slip_] = next + 1;
+    card(self_, next).near[0] = static_cast<std::byte>(last_slip_);
+  }
+  return vector(self_, next, bytes);
 }
 
 void Group::publish_until(std::uint64_t number) {

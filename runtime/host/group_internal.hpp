@@ -4,7 +4,8 @@
 ///
 /// Every rank has cards, and areas for pieces of its vectors:
 ///
-///     arena:  card 0 of rank 0 | .. | card 31 | beat | slip 0 | .. | slip 31 | inbox |
+///     arena:  card 0 of rank 0 | .. | card 127 | beat | margin 0 | .. | margin 127 |
+///             slip 0 | .. | slip 31 | inbox |
 ///             card 0 of rank 1 | ...
 ///             input 0 of rank 0 | input 1 | result 0 | result 1 | input 0 of rank 1 | ...
 ///             process of rank 0 | process of rank 1 | ...
@@ -13,15 +14,18 @@
 /// and its areas p % 2, then stores p to the card's stamp; whoever needs it waits for that stamp.
 /// By publishing p a rank says as well that it has read all that it needs of p - 1 and before. So a
 /// card may be written for p when everybody has published p - kCards + 1, and an area when those
-/// who read it have published p - 1: who only sends small vectors is some publications ahead of who
-/// receives them, and waits for nobody until then.
+/// who read it have published p - 1: who only sends small vectors is up to kCards - 1 publications
+/// ahead of who receives them. It looks at nobody's cards until then, and then waits for kStride
+/// more than it needs, so that it looks seldom: a look takes a cache line away from who writes it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +34,7 @@
 
 #include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
+#include "runtime/host/patience_internal.hpp"
 #include "runtime/host/peer_memory_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 
@@ -38,7 +43,11 @@ namespace multitree::runtime::host {
 class Inbox;
 
 /// Publications whose cards a rank keeps.
-inline constexpr std::uint64_t kCards = 32;
+inline constexpr std::uint64_t kCards = 128;
+/// Publications between two looks whether cards have been read.
+inline constexpr std::uint64_t kStride = kCards / 2;
+/// Places for vectors that fit on no card.
+inline constexpr std::uint64_t kSlips = 32;
 inline constexpr std::uint32_t kNoAllocation = ~0U, kPeerMemory = kNoAllocation - 1;
 
 /// Where a buffer lies that the others can see.
@@ -55,23 +64,32 @@ struct Lent {
   [[nodiscard]] bool is_lent() const { return mapped != nullptr || address != 0; }
 };
 
-/// What a rank was called with, for the others to compare and to find its buffers.
+/// Where a rank's buffers lie, for the others to find them.
 struct Offer {
-  CommonCall call;
-  std::uint64_t send_offset = 0;  ///< or the slip that the input is on
-  std::uint64_t recv_offset = 0;
-  std::uint32_t send_allocation = kNoAllocation, recv_allocation = kNoAllocation;
+  Place send, recv;
 };
 
-/// Stamp, offer and the smallest vectors fill one cache line: small messages cost one line a rank.
-/// Larger ones lie on a slip, of which the card says the number: the lowest that nobody reads any
-/// more, so that ranks who wait for each other in every call need two, which stay in the caches.
+/// Stamp, call and the smallest vectors fill one cache line: small messages cost one line a rank. A
+/// little larger ones lie in the margin, a line that goes with the card. Others lie on a slip, of
+/// which the card says the number: one that nobody reads any more, and the first if that can be, so
+/// that ranks who wait for each other in every call need two, which stay in the caches.
 struct alignas(64) Card {
   std::atomic<std::uint64_t> stamp;
-  Offer offer;
-  std::byte near[16];
+  CommonCall call;     ///< for the others to compare
+  std::byte near[40];  ///< a vector, the number of a slip, or an Offer
+
+  void put(const Offer& offer) { std::memcpy(near, &offer, sizeof offer); }
+  [[nodiscard]] Offer offer() const {
+    Offer offer;
+    std::memcpy(&offer, near, sizeof offer);
+    return offer;
+  }
 };
-static_assert(sizeof(Card) == 64);
+static_assert(sizeof(Card) == 64 && sizeof(Offer) <= sizeof(Card::near));
+
+struct alignas(64) Margin {
+  std::byte data[64];
+};
 
 /// Behind a rank's cards: what it shows while it works, and while it sleeps.
 struct alignas(64) Pulse {
@@ -80,6 +98,13 @@ struct alignas(64) Pulse {
   std::atomic<std::uint32_t> sleepers;  ///< at seat 0: threads of all ranks
 };
 static_assert(sizeof(Pulse) == sizeof(Card));
+
+/// What a rank has by itself in the arena begins there, behind its first card.
+inline constexpr std::uint64_t kPulseAt = kCards * sizeof(Card);
+inline constexpr std::uint64_t kMarginsAt = kPulseAt + sizeof(Pulse);
+/// Half a page from where allocators put large buffers: a load waits for stores shortly before it
+/// to the same place of any page.
+inline constexpr std::uint64_t kSlipsAt = kMarginsAt + kCards * sizeof(Margin) + 2048;
 
 /// Most bytes of a vector on a card or slip, and of a piece in an area, of so many ranks.
 [[nodiscard]] std::uint64_t card_bytes(std::uint32_t ranks);
@@ -97,6 +122,8 @@ class Group {
 
   [[nodiscard]] Seat self() const { return self_; }
   [[nodiscard]] std::uint32_t size() const { return size_; }
+  /// For waits under the engine's guard.
+  [[nodiscard]] Patience& patience() { return patience_; }
 
   /// Most bytes of a vector on a card or slip.
   [[nodiscard]] std::uint64_t card_room() const { return card_room_; }
@@ -107,20 +134,34 @@ class Group {
   /// Where the vector of so many bytes lies that goes with a publication of a rank.
   [[nodiscard]] std::byte* vector(Seat seat, std::uint64_t number, std::uint64_t bytes) const {
     Card& at = card(seat, number);
-    return bytes <= sizeof at.near ? at.near : slip(seat, at.offer.send_offset);
+    if (bytes <= sizeof at.near) return at.near;
+    if (bytes <= sizeof(Margin)) return margin(seat, number);
+    return slip(seat, std::to_integer<std::uint64_t>(at.near[0]));
   }
-  /// A slip for this rank's next publication.
-  [[nodiscard]] std::uint8_t take_slip();
+  /// Where to write that of this rank's next publication, noted on its card. \pre all have
+  /// published needed_before_next(bytes)
+  [[nodiscard]] std::byte* next_vector(std::uint64_t bytes);
+  /// What all must have published before this rank's next publication, with a vector of so many
+  /// bytes; 0 if that is known. \pre bytes <= card_room()
+  [[nodiscard]] std::uint64_t needed_before_next(std::uint64_t bytes) const {
+    const std::uint64_t next = published_ + 1;
+    const std::uint64_t card = next < complete_ + kCards ? 0 : next + 1 + kStride - kCards;
+    if (bytes <= sizeof(Margin) || free_at_[0] <= complete_) return card;
+    return std::max(card, needed_before_a_slip());
+  }
   /// Where messages for a rank are put.
   [[nodiscard]] Inbox& inbox(Seat seat) const;
   [[nodiscard]] Pulse& pulse(Seat seat) const {
-    return *reinterpret_cast<Pulse*>(desk(index(seat)) + kCards * sizeof(Card));
+    return *reinterpret_cast<Pulse*>(desk(index(seat)) + kPulseAt);
   }
   void beat() { pulse(self_).beat.fetch_add(1, std::memory_order_relaxed); }
   /// Wakes whoever sleeps (bell.cpp). Who has told something rings behind it, without a fence: a
   /// ring that comes too early for its word is lost, which costs the sleeper the rest of its nap.
   void ring() const {
-    if (pulse(Seat{0}).sleepers.load(std::memory_order_relaxed) != 0) ring_all();
+    if (has_sleepers()) ring_all();
+  }
+  [[nodiscard]] bool has_sleepers() const {
+    return pulse(Seat{0}).sleepers.load(std::memory_order_relaxed) != 0;
   }
   void ring(Seat seat) const;
   /// The areas of a rank that go with a publication.
@@ -141,7 +182,11 @@ class Group {
   /// Publications of this rank so far.
   [[nodiscard]] std::uint64_t published() const { return published_; }
   /// The next one.
-  void publish() { publish_until(published_ + 1); }
+  void publish() {
+    ++published_;
+    card(self_, published_).stamp.store(published_, std::memory_order_release);
+    ring();
+  }
   /// All up to `number`, with nothing in those that are skipped.
   void publish_until(std::uint64_t number);
   [[nodiscard]] bool has_published(Seat seat, std::uint64_t number) const {
@@ -195,12 +240,18 @@ class Group {
 
   Group(std::shared_ptr<Mapping> arena, Seat self, std::uint32_t size);
 
+  /// One that nobody reads any more; kSlips if there is none.
+  [[nodiscard]] std::uint64_t free_slip() const;
+  [[nodiscard]] std::uint64_t needed_before_a_slip() const;
   void ring_all() const;
   [[nodiscard]] std::byte* desk(std::uint32_t number) const {
     return arena_->data() + number * desk_bytes_;
   }
+  [[nodiscard]] std::byte* margin(Seat seat, std::uint64_t number) const {
+    return desk(index(seat)) + kMarginsAt + number % kCards * sizeof(Margin);
+  }
   [[nodiscard]] std::byte* slip(Seat seat, std::uint64_t number) const {
-    return desk(index(seat)) + (kCards + 1) * sizeof(Card) + number * slip_bytes_;
+    return desk(index(seat)) + kSlipsAt + number * slip_bytes_;
   }
   [[nodiscard]] std::byte* area(std::uint64_t number) const {
     return desk(size_) + number * area_bytes_;
@@ -214,12 +265,14 @@ class Group {
   bool lends_ = false;
   Seat self_;
   std::uint32_t size_;
+  Patience patience_;
   std::uint64_t card_room_, slip_bytes_, desk_bytes_, area_bytes_;
   std::uint64_t published_ = 0;
   std::uint64_t areas_used_until_ = 0;
-  std::array<std::uint64_t, kCards> slips_{};  ///< the publications that they were used for
-  std::uint64_t complete_ = 0;                 ///< all have published it
-  std::uint64_t awaited_ = 0;                  ///< of it seats below seen_ have published
+  std::array<std::uint64_t, kSlips> free_at_{};  ///< what all publish before a slip may be written
+  std::uint64_t last_slip_ = 0;                  ///< that was taken
+  std::uint64_t complete_ = 0;                   ///< all have published it
+  std::uint64_t awaited_ = 0;                    ///< of it seats below seen_ have published
   std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;

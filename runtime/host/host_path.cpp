@@ -5,17 +5,20 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "runtime/exchange/moves_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/recording_internal.hpp"
 #include "runtime/host/card_operation_internal.hpp"
-#include "runtime/host/host_request_internal.hpp"
 #include "runtime/host/operation_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
+namespace {
+
+/// Vectors up to this, of all ranks, are over so soon that nobody need be let in between.
+constexpr std::uint64_t kShortBytes = 256 * 1024;
+
+}  // namespace
 
 HostPath::HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
                    std::shared_ptr<const Programs> programs, const CommunicatorOptions& options)
@@ -24,17 +27,20 @@ HostPath::HostPath(std::shared_ptr<Engine> engine, std::shared_ptr<Group> group,
       programs_(std::move(programs)),
       recorder_(options.recorder),
       root_(options.root),
-      timeout_(options.timeout),
-      crowded_(group_->size() > std::thread::hardware_concurrency()) {}
+      timeout_(options.timeout) {}
 
-std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
-  const auto guard = engine_->guard();
+void HostPath::check(const Call& call) {
   engine_->check_usable();
   if (call.root && index(*call.root) >= group_->size()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("root {} of {} ranks: expected less",
                                                         index(*call.root), group_->size()));
   }
   check_buffers(call, rank_at(group_->self()), group_->size(), root_of(call));
+}
+
+std::shared_ptr<const LoadedProgram> HostPath::prepare(const Call& call) {
+  const auto guard = engine_->guard();
+  check(call);
   return nullptr;
 }
 
@@ -48,22 +54,50 @@ std::unique_ptr<Operation> HostPath::start(const Call& call, std::shared_ptr<con
   return request;
 }
 
-void HostPath::run(const Call& call, std::shared_ptr<const LoadedProgram>, std::uint64_t sequence) {
+void HostPath::call(const Call& call, std::uint64_t& sequence) {
   const auto guard = engine_->guard();
-  engine_->check_usable();
+  check(call);
+  engine_->look_after_others();
+  finish(call, sequence++);
+}
+
+void HostPath::finish(const Call& call, std::uint64_t sequence) {
   const Rank root = root_of(call);
   Recorder* const recorder = active(recorder_.get());
+  Patience& patience = group_->patience();
   if (fits_cards(*group_, call)) {
     CardOperation operation(*group_, call, common_call(call, root), root, recorder);
-    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
+    if (advance_shortly(operation, patience)) return;
+    Attendance(*engine_, operation, to_string(call.collective), sequence, patience).see_through();
   } else {
     HostOperation operation(*group_, call, common_call(call, root), root, recorder);
-    Attendance(*engine_, operation, to_string(call.collective), sequence, crowded_).finish();
+    Attendance(*engine_, operation, to_string(call.collective), sequence, patience).finish();
   }
 }
 
-std::unique_ptr<Operation> HostPath::request_of(const Call& call, const CommonCall& common,
-                                                Rank root, std::uint64_t sequence) {
+std::unique_ptr<Operation> HostPath::start_call(const Call& call, std::uint64_t& sequence) {
+  const auto guard = engine_->guard();
+  check(call);
+  engine_->look_after_others();
+  const Rank root = root_of(call);
+  const CommonCall common = common_call(call, root);
+  const std::uint64_t number = sequence++;
+  if (fits_cards(*group_, call)) {
+    CardOperation operation(*group_, call, common, root, active(recorder_.get()));
+    if (advance_shortly(operation, group_->patience())) return nullptr;
+    return request_of(std::make_unique<CardOperation>(std::move(operation)), common, number);
+  }
+  auto request = request_of(call, common, root, number);
+  if (elements_of(call, group_->size()) * size_of(call.type) <= kShortBytes) {
+    request->finish_shortly();
+  } else {
+    engine_->poll();
+  }
+  return request;
+}
+
+std::unique_ptr<HostRequest> HostPath::request_of(const Call& call, const CommonCall& common,
+                                                  Rank root, std::uint64_t sequence) {
   Recorder* const recorder = active(recorder_.get());
   std::unique_ptr<Activity> operation;
   if (fits_cards(*group_, call)) {
@@ -71,17 +105,22 @@ std::unique_ptr<Operation> HostPath::request_of(const Call& call, const CommonCa
   } else {
     operation = std::make_unique<HostOperation>(*group_, call, common, root, recorder);
   }
+  return request_of(std::move(operation), common, sequence);
+}
+
+std::unique_ptr<HostRequest> HostPath::request_of(std::unique_ptr<Activity> operation,
+                                                  const CommonCall& common,
+                                                  std::uint64_t sequence) {
   return std::make_unique<HostRequest>(engine_, std::move(operation), name_of(common), sequence,
-                                       crowded_);
+                                       group_->patience());
 }
 
 void HostPath::barrier(std::uint64_t& sequence) {
-  {
-    const auto guard = engine_->guard();
-    engine_->wait_all();
-  }
+  const auto guard = engine_->guard();
+  engine_->wait_all();
   const Call nothing{Collective::AllReduce, nullptr, nullptr, 0, DataType::Uint8};
-  run(nothing, prepare(nothing), sequence++);
+  check(nothing);
+  finish(nothing, sequence++);
 }
 
 /// A collective of nothing: on its card is the call.

@@ -9,6 +9,7 @@
 #include "runtime/execution/path_internal.hpp"
 #include "runtime/execution/programs_internal.hpp"
 #include "runtime/host/group_internal.hpp"
+#include "runtime/host/host_request_internal.hpp"
 
 namespace multitree::runtime::host {
 
@@ -22,8 +23,9 @@ class HostPath final : public HostMemoryPath {
   std::unique_ptr<Operation> start(const Call& call, std::shared_ptr<const LoadedProgram> program,
                                    std::uint64_t sequence) override;
   /// Without an allocation.
-  void run(const Call& call, std::shared_ptr<const LoadedProgram> program,
-           std::uint64_t sequence) override;
+  void call(const Call& call, std::uint64_t& sequence) override;
+  /// The same, if it is over soon: then null.
+  std::unique_ptr<Operation> start_call(const Call& call, std::uint64_t& sequence) override;
   [[nodiscard]] std::string algorithm(Collective, std::uint64_t) const override { return "host"; }
   void barrier(std::uint64_t& sequence) override;
   void* allocate(std::size_t bytes) override;
@@ -36,9 +38,14 @@ class HostPath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return false; }
 
  private:
+  /// Under the guard. \throws Error
+  void check(const Call& call);
+  void finish(const Call& call, std::uint64_t sequence);
   /// `common`: what the ranks compare.
-  std::unique_ptr<Operation> request_of(const Call& call, const CommonCall& common, Rank root,
-                                        std::uint64_t sequence);
+  std::unique_ptr<HostRequest> request_of(const Call& call, const CommonCall& common, Rank root,
+                                          std::uint64_t sequence);
+  std::unique_ptr<HostRequest> request_of(std::unique_ptr<Activity> operation,
+                                          const CommonCall& common, std::uint64_t sequence);
   [[nodiscard]] Rank root_of(const Call& call) const {
     return call.root ? *call.root : programs_->root_of(call.collective, root_);
   }
@@ -49,7 +56,6 @@ class HostPath final : public HostMemoryPath {
   std::shared_ptr<Recorder> recorder_;
   Rank root_;
   Deadline timeout_;
-  bool crowded_;  ///< more ranks than processors
 };
 
 }  // namespace multitree::runtime::host

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "runtime/execution/operation_internal.hpp"
+#include "runtime/host/patience_internal.hpp"
 #include "runtime/messages/transport.hpp"
 
 namespace multitree::runtime::host {
@@ -20,45 +21,50 @@ std::unique_ptr<Transport> make_no_transport();
 /// Made, used and let go under the engine's guard.
 class Attendance {
  public:
-  /// `crowded`: more ranks than processors.
   Attendance(Engine& engine, Activity& operation, std::string_view name, std::uint64_t sequence,
-             bool crowded)
+             Patience& patience)
       : engine_(engine),
         operation_(operation),
         name_(name),
         sequence_(sequence),
-        crowded_(crowded) {}
+        patience_(patience) {}
   /// Of an operation that was dropped the others need our part until the end.
   ~Attendance();
   Attendance(const Attendance&) = delete;
   Attendance& operator=(const Attendance&) = delete;
 
   void enlist();
-  void finish();
+  /// Whether it is over, after a little time.
+  bool finish_shortly() { return advance_shortly(operation_, patience_); }
+  void finish() {
+    if (!finish_shortly()) see_through();
+  }
+  /// By the engine.
+  void see_through();
 
  private:
-  void wait_shortly();
-
   Engine& engine_;
   Activity& operation_;
   std::string_view name_;
   std::uint64_t sequence_;
   bool enlisted_ = false;
-  bool crowded_;
+  Patience& patience_;
 };
 
 /// One that its caller does not wait for at once. Made under the engine's guard, and then no more.
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, std::unique_ptr<Activity> operation,
-              std::string_view name, std::uint64_t sequence, bool crowded)
+              std::string_view name, std::uint64_t sequence, Patience& patience)
       : engine_(std::move(engine)),
         operation_(std::move(operation)),
-        attendance_(std::in_place, *engine_, *operation_, name, sequence, crowded) {
+        attendance_(std::in_place, *engine_, *operation_, name, sequence, patience) {
     attendance_->enlist();
   }
   ~HostRequest() override;
 
+  /// Under the guard: gives it a little time.
+  void finish_shortly() { attendance_->finish_shortly(); }
   bool test() override;
   void wait() override;
 

@@ -70,18 +70,31 @@ class Mail final : public Transport {
     write(peer, letter, nullptr, 0);
   }
 
+  bool receive_shortly(Seat peer, std::uint64_t tag, const Note& note, void* data,
+                       std::size_t bytes) override {
+    if (bytes > Inbox::kRoom || !waiting_.empty() || !streams_.empty()) return false;
+    enum class Found : std::uint8_t { No, Awaited, Other } found = Found::No;
+    const auto read = [&](const Letter& letter, const std::byte* from) {
+      if (letter.tag != tag || Seat{letter.from} != peer) return handle(letter, from);
+      const bool good =
+          letter.kind == Letter::Kind::Whole && letter.bytes == bytes && letter.note == note;
+      found = good ? Found::Awaited : Found::Other;
+      if (!good) return handle(letter, from);
+      if (bytes != 0) std::memcpy(data, from, bytes);
+    };
+    if (unexpected_.contains({index(peer), tag})) return false;
+    Patience& patience = group_->patience();
+    patience.renew();
+    do {
+      while (found == Found::No && take(read)) patience.renew();
+    } while (found == Found::No && patience.lasts());
+    return found == Found::Awaited;
+  }
+
   bool progress() override {
     bool moved = false;
-    Inbox& inbox = group_->inbox(group_->self());
-    for (std::uint64_t i = 0; i < Inbox::kCells; ++i) {
-      const bool taken = inbox.take(
-          read_, [&](const Letter& letter, const std::byte* data) { handle(letter, data); });
-      if (!taken) break;
-      ++read_;
-      moved = true;
-      if (i + 1 == Inbox::kCells)
-        group_->ring();  // it may have been full, and somebody wait for that
-    }
+    const auto read = [&](const Letter& letter, const std::byte* data) { handle(letter, data); };
+    for (std::uint64_t i = 0; i < Inbox::kCells && take(read); ++i) moved = true;
     return send_parts() | write_waiting() | moved;
   }
 
@@ -154,6 +167,17 @@ class Mail final : public Transport {
     Posted posted;
     std::uint64_t bytes = 0, come = 0;
   };
+
+  /// The next letter, if it has come.
+  template <typename Read>
+  bool take(const Read& read) {
+    Inbox& inbox = group_->inbox(group_->self());
+    const bool awaited = group_->has_sleepers() && inbox.is_full(read_);
+    if (!inbox.take(read_, read)) return false;
+    ++read_;
+    if (awaited) group_->ring();  // somebody may sleep until there is room
+    return true;
+  }
 
   /// Messages of one tag are rare, but for one.
   template <typename Lists>

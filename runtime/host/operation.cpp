@@ -90,9 +90,7 @@ std::uint64_t HostOperation::awaited_number() const {
   if (state_ == State::Closing) return end_;
   // Before it begins: what is on the card that it is going to write, and in the areas, has been
   // read by everybody.
-  const std::uint64_t next = group_.published() + 1;
-  const std::uint64_t card = next > kCards ? next - kCards + 1 : 0;
-  return std::max(card, group_.areas_used_until());
+  return std::max(group_.needed_before_next(0), group_.areas_used_until());
 }
 
 void HostOperation::publish() {
@@ -140,11 +138,8 @@ void HostOperation::end_work() {
 
 void HostOperation::write_offer() {
   Card& card = group_.card(me(), group_.published() + 1);
-  card.offer = {.call = common_,
-                .send_offset = my_send_.offset,
-                .recv_offset = my_recv_.offset,
-                .send_allocation = my_send_.allocation,
-                .recv_allocation = my_recv_.allocation};
+  card.call = common_;
+  card.put({my_send_, my_recv_});
 }
 
 /// What this rank knows of those that it has waited for, and what follows for its own work. Where
@@ -156,10 +151,10 @@ void HostOperation::read_offers() {
   recvs_.assign(group_.size(), {});
   for (const Seat r : all()) {
     if (!attention_.is_on(r)) continue;
-    const Offer& offer = group_.card(r, group_.published()).offer;
-    sends_[index(r)] = group_.at(r, {offer.send_allocation, offer.send_offset}, sent_bytes());
+    const Offer offer = group_.card(r, group_.published()).offer();
+    sends_[index(r)] = group_.at(r, offer.send, sent_bytes());
     if (!reduces_slices()) continue;
-    recvs_[index(r)] = group_.at(r, {offer.recv_allocation, offer.recv_offset}, received_bytes());
+    recvs_[index(r)] = group_.at(r, offer.recv, received_bytes());
   }
   if (reads_all_where_it_is()) {
     mode_ = Mode::Whole;

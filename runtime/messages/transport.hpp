@@ -129,6 +129,13 @@ class Transport {
                             const void* /*data*/, std::size_t /*bytes*/) {
     return false;
   }
+  /// receive_noted() of a message that is there, or comes so soon that it is worth waiting for
+  /// here; false: it was not received, and is still to come, or is another than the one that is
+  /// awaited.
+  virtual bool receive_shortly(Seat /*peer*/, std::uint64_t /*tag*/, const Note& /*note*/,
+                               void* /*data*/, std::size_t /*bytes*/) {
+    return false;
+  }
   /// Whether send_device() and receive_device() work: the same with device memory at this end.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
   virtual void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How long a rank looks for itself before it waits as the engine does.
+#pragma once
+
+#include <sched.h>
+
+#include <chrono>
+#include <cstdint>
+
+#include "topologies/error.hpp"
+
+namespace multitree::runtime::host {
+
+/// Most waits end sooner than the engine would look at its clock, so a rank looks again at once,
+/// for some microseconds, and then offers its processor to others: soon where these take it, as the
+/// one that is waited for may be among them. Of one rank, for one wait after another.
+class Patience {
+ public:
+  /// `crowded`: more ranks than processors, so that offers are always taken.
+  explicit Patience(bool crowded) : crowded_(crowded), spins_(crowded ? 0 : kSpins) {}
+  /// At the beginning of a wait, and after a look that was not in vain.
+  void renew() { looks_ = offers_ = 0; }
+  /// After one in vain: whether to look again.
+  bool lasts() {
+    if (looks_ < spins_) {
+      ++looks_;
+      return true;
+    }
+    if (offers_ == kOffers) return false;
+    ++offers_;
+    offer();
+    return true;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::uint32_t kSpins = 2000, kSpinsWhenTaken = 32, kOffers = 64;
+  static constexpr std::chrono::microseconds kTaken{2};
+
+  void offer() {
+    if (crowded_) {
+      ::sched_yield();
+      return;
+    }
+    const Clock::time_point before = Clock::now();
+    ::sched_yield();
+    spins_ = Clock::now() - before > kTaken ? kSpinsWhenTaken : kSpins;
+  }
+
+  bool crowded_;
+  std::uint32_t spins_;
+  std::uint32_t looks_ = 0, offers_ = 0;
+};
+
+/// Whether an operation is over, after it was given a little time. What it throws it throws again
+/// when the engine drives it, which tells the others.
+template <typename Operation>
+bool advance_shortly(Operation& operation, Patience& patience) {
+  patience.renew();
+  try {
+    while (!operation.done()) {
+      if (operation.advance()) {
+        patience.renew();
+      } else if (!patience.lasts()) {
+        return false;
+      }
+    }
+  } catch (const Error&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace multitree::runtime::host
