@@ -18,7 +18,7 @@
 
 #include "runtime/host/file_limit_internal.hpp"
 #include "runtime/job/log_internal.hpp"
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
 namespace multitree::runtime {

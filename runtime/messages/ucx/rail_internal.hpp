@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 
 namespace multitree::runtime {
 
