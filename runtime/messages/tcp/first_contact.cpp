@@ -77,7 +77,7 @@ void TcpTransport::meet_all(Bootstrap& bootstrap, const TransportOptions& option
   links_.start();
   const auto look = [&](std::size_t i) {
     const Peer& peer = peer_at(options.peers[i]);
-    return Contact{.over = peer.linked(), .failure = peer.lost};
+    return Contact{.over = peer.met, .failure = peer.met ? std::string() : peer.lost};
   };
   await_contacts(bootstrap, *this, links_, options.peers, look, "TCP", options.deadline);
 }
@@ -122,6 +122,7 @@ void TcpTransport::go_on(Peer& peer) {
 /// The socket is known to the poller by the peer's name.
 void TcpTransport::link(Peer& peer, Socket socket) {
   peer.socket = std::move(socket);
+  peer.met = true;
   peer.dial.reset();
   std::erase(dialling_, peer.seat);
   // What came with the answer is told no more.

@@ -18,6 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Longest wait between two looks.
 constexpr std::chrono::milliseconds kNap{5};
+/// Of what a connection holds when it is closed.
+constexpr int kLastReads = 64;
 
 }  // namespace
 
@@ -201,9 +203,10 @@ void TcpTransport::close() {
   links_.stop();
   for (const auto& [seat, peer] : peers_) {
     if (!peer->linked()) continue;
-    std::array<std::byte, 4096> rest;
+    std::array<std::byte, 65536> rest;
     ::shutdown(peer->socket.fd(), SHUT_WR);
-    while (::recv(peer->socket.fd(), rest.data(), rest.size(), MSG_DONTWAIT) > 0) {
+    for (int i = 0; i < kLastReads; ++i) {
+      if (::recv(peer->socket.fd(), rest.data(), rest.size(), MSG_DONTWAIT) <= 0) break;
     }
   }
   peers_.clear();

@@ -32,7 +32,8 @@ struct Peer {
   Incoming incoming;
   Socket socket;                           ///< once they know each other
   std::unique_ptr<Dial> dial;              ///< meanwhile
-  std::string lost;                        ///< why there is no connection any more
+  bool met = false;                        ///< there is a connection, or was one
+  std::string lost;                        ///< why there is none any more
   bool blocked = false;                    ///< the socket takes nothing for now
   bool to_write = false, to_read = false;  ///< is in the list of those
   std::atomic<bool>* heard = nullptr;      ///< to be set when something comes; may be null
