@@ -289,6 +289,7 @@ TEST(Tcp, AbortLeavesCompletionsAlone) {
     Completion sent, awaited;
     transport->send(other, 1, text.data(), text.size(), sent);
     transport->receive(other, 2, received.data(), received.size(), awaited);
+    job->barrier(kPatience);
     transport->abort();
     EXPECT_FALSE(transport->progress());
     EXPECT_EQ(sent.state, State::Pending);
