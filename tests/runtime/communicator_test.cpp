@@ -229,6 +229,7 @@ TEST_P(OfTransport, DeadRankIsNamedWithinTheTimeout) {
   const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(4), options);
     std::vector<float> data(100'000, 1.0F);
+    communicator.barrier();  // all have met
     if (bootstrap->seat() == Seat{2}) throw std::runtime_error("stumbled");
     communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                             ReduceOp::Sum);
