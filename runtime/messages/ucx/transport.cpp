@@ -205,9 +205,17 @@ std::string Ucx::describe() const {
                      wires == 0 ? "" : fmt::format(", {} neighbours on wires of their own", wires));
 }
 
-bool has_ucx() { return true; }
+bool has_ucx() { return load_ucx().empty(); }
 
 std::unique_ptr<Transport> make_ucx(Bootstrap& bootstrap, const TransportOptions& options) {
+  if (!has_ucx()) {
+    const std::string why = fmt::format(
+        "rank {}: transport ucx: expected UCX on this machine or "
+        "transport tcp, found none: {}",
+        bootstrap.seat(), load_ucx());
+    bootstrap.report_failure(why);  // others may have it
+    throw Error(ErrorCode::Unsupported, why);
+  }
   return std::make_unique<Ucx>(bootstrap, options);
 }
 

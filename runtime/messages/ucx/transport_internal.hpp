@@ -3,8 +3,6 @@
 /// Tagged messages over UCX: one endpoint a peer, on the rail of the wire to it where there is one.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -16,6 +14,7 @@
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/transport.hpp"
 #include "runtime/messages/ucx/connections_internal.hpp"
+#include "runtime/messages/ucx/library_internal.hpp"
 
 namespace multitree::runtime {
 
