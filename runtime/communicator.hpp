@@ -38,7 +38,7 @@ enum class HostPath : std::uint8_t {
 };
 
 struct CommunicatorOptions {
-  std::string transport = "ucx";           ///< a name of transports()
+  std::string transport = "auto";          ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
   /// Longest silence of a link between hosts before it counts as dead; 0: links are not watched.

@@ -121,7 +121,10 @@ typedef struct {
   int blocking;
   int deadlineMs;        /**< longest wait without progress; default 30000, 1 or more */
   int initDeadlineMs;    /**< for all ranks to arrive; default 60000, 1 or more */
-  const char* transport; /**< "ucx" (default), "loopback" (ranks are threads of one process) */
+  /** "ucx"; "tcp", sockets of this library; "loopback", ranks are threads of one process; default:
+   * "auto", as the environment variable MULTITREE_TRANSPORT says, else "ucx" where all ranks have
+   * it, else "tcp". */
+  const char* transport;
   /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
    * full mesh. Rank i is the i-th of the topology. */
   const char* topology;

@@ -128,7 +128,7 @@ Settings read_config(const mtConfig_t* config) {
       Deadline(checked("deadlineMs", config->deadlineMs, 30'000, 1, INT_MAX));
   settings.init_deadline =
       Deadline(checked("initDeadlineMs", config->initDeadlineMs, 60'000, 1, INT_MAX));
-  settings.options.transport = text(config->transport, "ucx");
+  settings.options.transport = text(config->transport, "auto");
   settings.topology = text(config->topology, "");
   settings.algorithm = text(config->algorithm, "auto");
   settings.plan_file = text(config->planFile, "");

@@ -64,7 +64,7 @@ class CountedAllReduce {
   /// what check_trees() and make_transport() throw
   CountedAllReduce(std::shared_ptr<Bootstrap> job, const Schedule& schedule,
                    std::span<const std::size_t> tensors, const LossBounds& bounds,
-                   std::string_view transport = "ucx");
+                   std::string_view transport = "auto");
   ~CountedAllReduce();
   CountedAllReduce(const CountedAllReduce&) = delete;
   CountedAllReduce& operator=(const CountedAllReduce&) = delete;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/job/log_internal.hpp"
+#include "runtime/messages/auto_internal.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -113,8 +114,8 @@ void keep_choices(const std::string& file, const std::vector<LinkTable::Choice>&
 
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
                        const MeasureOptions& options, std::string* file) {
-  std::string key = fmt::format("{}\n{}\n{}", write_topology_json(topology), options.transport,
-                                options.segment_bytes);
+  std::string key = fmt::format("{}\n{}\n{}", write_topology_json(topology),
+                                transport_here(options.transport), options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
     key += '\n' + rank;
   }

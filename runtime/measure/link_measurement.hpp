@@ -16,7 +16,7 @@
 namespace multitree::runtime {
 
 struct MeasureOptions {
-  std::string transport = "ucx";           ///< a name of transports()
+  std::string transport = "auto";          ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::chrono::milliseconds budget{20};    ///< to be spent about, where three rounds take no longer
   std::size_t segment_bytes = 256 * 1024;  ///< CommunicatorOptions::segment_bytes

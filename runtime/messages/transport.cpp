@@ -9,7 +9,9 @@
 #include <array>
 #include <stdexcept>
 
+#include "runtime/messages/auto_internal.hpp"
 #include "runtime/messages/loopback_internal.hpp"
+#include "runtime/messages/tcp/tcp_internal.hpp"
 #include "runtime/messages/ucx/ucx_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -17,7 +19,10 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::array kTransports{
+    TransportKind{"auto", "ucx where all ranks have it, else tcp; or as MULTITREE_TRANSPORT says",
+                  &make_auto},
     TransportKind{"loopback", "threads of one process, through shared queues", &make_loopback},
+    TransportKind{"tcp", "TCP sockets, one connection a pair of ranks", &make_tcp},
     TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", &make_ucx},
 };
 

@@ -53,7 +53,8 @@ class OnEveryPath : public ::testing::TestWithParam<PathCase> {
 inline auto all_paths() {
   return ::testing::Values(
       PathCase{"Host", "loopback", "auto", "1"}, PathCase{"HostInParts", "loopback", "auto", "0"},
-      PathCase{"Loopback", "loopback", "ring", "1"}, PathCase{"Ucx", "ucx", "ring", "1"});
+      PathCase{"Loopback", "loopback", "ring", "1"}, PathCase{"Ucx", "ucx", "ring", "1"},
+      PathCase{"Tcp", "tcp", "ring", "1"});
 }
 
 inline std::string name_of_path(const ::testing::TestParamInfo<PathCase>& path) {

@@ -22,13 +22,7 @@ def call(script, env, *arguments):
         sys.exit(f"netlab {' '.join(arguments)}: exit code {done.returncode}\n{done.stdout}")
 
 
-def main():
-    script, program, multitree = sys.argv[1:]
-    reason = can_emulate()
-    if reason:
-        print(f"skipped: {reason}")
-        sys.exit(SKIPPED)
-    env = dict(os.environ, MULTITREE=multitree)
+def go_around(script, program, env):
     call(script, env, "up", NAME, "torus:3x2", "--control")
     try:
         job = subprocess.Popen([script, "run", NAME, "--deadline", str(DEADLINE), "--", program, "1", "4"], env=env,
@@ -44,9 +38,19 @@ def main():
             job.kill()
         if job.returncode != 0 or "went on around link 1-4" not in text:
             sys.exit(f"exit code {job.returncode}\n{text}")
-        print(text.strip())
+        print(f"{env['MULTITREE_TRANSPORT']}: {text.strip()}", flush=True)
     finally:
         call(script, env, "down", NAME)
+
+
+def main():
+    script, program, multitree = sys.argv[1:]
+    reason = can_emulate()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    for transport in ("ucx", "tcp"):
+        go_around(script, program, dict(os.environ, MULTITREE=multitree, MULTITREE_TRANSPORT=transport))
 
 
 if __name__ == "__main__":

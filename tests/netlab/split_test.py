@@ -20,7 +20,7 @@ from watched import Job  # noqa: E402
 DEADLINE = 120
 
 
-def run_and_cut(script, env, spec, algorithm, iterations, cuts, options):
+def run_and_cut(script, env, transport, spec, algorithm, iterations, cuts, options):
     """What a job printed whose links were cut while it ran. `options`: of the lab."""
     name = f"split-{os.getpid()}-{spec.split(':')[0]}"
 
@@ -33,8 +33,8 @@ def run_and_cut(script, env, spec, algorithm, iterations, cuts, options):
     call("up", name, spec, *options)
     try:
         job = Job([script, "run", name, "--deadline", str(DEADLINE), "--grace", "60", "--", "multitree", "run", "-t",
-                   spec, "-a", algorithm, "-b", "4K", "-e", "16K", "-f", "4", "-n", str(iterations), "-T", "30",
-                   "--link-timeout", "1", "--on-failure", "go-on"], env)
+                   spec, "-a", algorithm, "--transport", transport, "-b", "4K", "-e", "16K", "-f", "4", "-n",
+                   str(iterations), "-T", "30", "--link-timeout", "1", "--on-failure", "go-on"], env)
         if not job.await_line(r"\(B\)", DEADLINE):
             sys.exit(f"no start\n{job.text}")
         time.sleep(0.3)
@@ -51,18 +51,18 @@ def expect(condition, what, text):
         sys.exit(f"{what}\n{text}")
 
 
-def ring(script, env):
+def ring(script, env, transport):
     """Hosts see each other over a network for control, and agree who is in which part."""
-    text = run_and_cut(script, env, "ring:5", "multitree", 400, ["n0-n1", "n3-n4"], ["--control"])
+    text = run_and_cut(script, env, transport, "ring:5", "multitree", 400, ["n0-n1", "n3-n4"], ["--control"])
     stopped = set(re.findall(r"rank (\d): cut off by dead links", text))
     expect(stopped == {"0", "4"}, "expected ranks 0 and 4 to be cut off", text)
     expect("going on with 3 of 5 ranks" in text, "expected ranks 1, 2 and 3 to go on", text)
     expect("Out of bounds values : 0 OK" in text, "expected right sums", text)
 
 
-def star(script, env):
+def star(script, env, transport):
     """The host where all have met loses its only cable: it must not go on by itself, the others may."""
-    text = run_and_cut(script, env, "star:4", "ring", 3000, ["n0-sw0"], [])
+    text = run_and_cut(script, env, transport, "star:4", "ring", 3000, ["n0-sw0"], [])
     expect("rank 0: cannot go on: only 1 of 4 ranks have met again" in text, "expected rank 0 to stop", text)
     expect("# rank 0 lost" in text and "going on with 3 of 4 ranks" in text, "expected the others to go on", text)
     expect("Out of bounds values : 0 OK" in text, "expected right sums", text)
@@ -74,10 +74,11 @@ def main():
     if reason:
         print(f"skipped: {reason}")
         sys.exit(SKIPPED)
-    for case in (ring, star):
-        start = time.monotonic()
-        case(script, dict(os.environ, MULTITREE=multitree))
-        print(f"{case.__name__}: {time.monotonic() - start:.0f} s", flush=True)
+    for transport in ("ucx", "tcp"):
+        for case in (ring, star):
+            start = time.monotonic()
+            case(script, dict(os.environ, MULTITREE=multitree), transport)
+            print(f"{transport}, {case.__name__}: {time.monotonic() - start:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 
 #include "support.hpp"
 #include "topologies/error.hpp"
@@ -20,20 +21,26 @@ namespace {
 
 using ::testing::HasSubstr;
 
-CommunicatorOptions loopback(std::size_t segment_bytes = 1024) {
+CommunicatorOptions over(const std::string& transport, std::size_t segment_bytes = 1024) {
   CommunicatorOptions options;
-  options.transport = "loopback";
+  options.transport = transport;
   options.segment_bytes = segment_bytes;
   return options;
 }
 
-class RingOfRanks : public ::testing::TestWithParam<std::uint32_t> {};
+CommunicatorOptions loopback(std::size_t segment_bytes = 1024) {
+  return over("loopback", segment_bytes);
+}
+
+/// A transport, and how many ranks.
+class RingOfRanks : public ::testing::TestWithParam<std::tuple<std::string, std::uint32_t>> {};
 
 TEST_P(RingOfRanks, EveryCollectiveTypeOperatorAndSize) {
-  const std::uint32_t n = GetParam();
+  const std::string transport = std::get<0>(GetParam());
+  const std::uint32_t n = std::get<1>(GetParam());
   const Rank root{n / 2};
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, ring_schedules(n, root), loopback(256));
+    Communicator communicator(bootstrap, ring_schedules(n, root), over(transport, 256));
     for (const Collective collective : all_collectives()) {
       const auto ops = all_reduce_ops().first(reduces(collective) ? all_reduce_ops().size() : 1);
       for (const DataType type : all_data_types()) {
@@ -117,10 +124,11 @@ TEST(Plans, CountTheWholeVector) {
 }
 
 TEST_P(RingOfRanks, LargeMessagesInManySegments) {
-  const std::uint32_t n = GetParam();
+  const std::string transport = std::get<0>(GetParam());
+  const std::uint32_t n = std::get<1>(GetParam());
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     for (const std::size_t segment : {1UL, 16384UL, 1UL << 22}) {
-      Communicator communicator(bootstrap, ring_schedules(n), loopback(segment));
+      Communicator communicator(bootstrap, ring_schedules(n), over(transport, segment));
       const std::size_t count = segment == 1 ? 1000 : 200'003;
       for (const Collective collective : all_collectives()) {
         check_collective(communicator, collective, Rank{0}, count, DataType::Float32, ReduceOp::Sum,
@@ -131,9 +139,10 @@ TEST_P(RingOfRanks, LargeMessagesInManySegments) {
 }
 
 TEST_P(RingOfRanks, SeveralOutstandingAtOnce) {
-  const std::uint32_t n = GetParam();
+  const std::string transport = std::get<0>(GetParam());
+  const std::uint32_t n = std::get<1>(GetParam());
   run_ranks(n, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, ring_schedules(n), loopback());
+    Communicator communicator(bootstrap, ring_schedules(n), over(transport));
     constexpr std::size_t kCount = 5000;
     std::vector<Values> data;
     for (std::size_t k = 0; k < 6; ++k) {
@@ -166,7 +175,13 @@ TEST_P(RingOfRanks, SeveralOutstandingAtOnce) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, RingOfRanks, ::testing::Range(1U, 9U));
+INSTANTIATE_TEST_SUITE_P(Ranks, RingOfRanks,
+                         ::testing::Combine(::testing::Values("loopback", "tcp"),
+                                            ::testing::Range(1U, 9U)),
+                         [](const auto& one) {
+                           return fmt::format("{}{}", std::get<0>(one.param),
+                                              std::get<1>(one.param));
+                         });
 
 /// Several reductions into one rank in one step, and an exchange of one chunk in one step.
 Schedule star_and_exchange() {
@@ -205,13 +220,16 @@ TEST(Communicator, AccumulatesInListOrderWhateverArrivesFirst) {
   }
 }
 
-TEST(Communicator, DeadRankIsNamedWithinTheTimeout) {
-  CommunicatorOptions options = loopback();
+class OfTransport : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(OfTransport, DeadRankIsNamedWithinTheTimeout) {
+  CommunicatorOptions options = over(GetParam());
   options.timeout = Deadline(300);
   const auto begin = std::chrono::steady_clock::now();
   const auto errors = try_ranks(4, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(4), options);
     std::vector<float> data(100'000, 1.0F);
+    communicator.barrier();  // all have met
     if (bootstrap->seat() == Seat{2}) throw std::runtime_error("stumbled");
     communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
                             ReduceOp::Sum);
@@ -226,8 +244,8 @@ TEST(Communicator, DeadRankIsNamedWithinTheTimeout) {
   }
 }
 
-TEST(Communicator, SilentRankIsATimeout) {
-  CommunicatorOptions options = loopback();
+TEST_P(OfTransport, SilentRankIsATimeout) {
+  CommunicatorOptions options = over(GetParam());
   options.timeout = Deadline(300);
   const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     Communicator communicator(bootstrap, ring_schedules(2), options);
@@ -251,6 +269,9 @@ TEST(Communicator, SilentRankIsATimeout) {
   EXPECT_NE(errors[0], nullptr);
 }
 
+INSTANTIATE_TEST_SUITE_P(Communicator, OfTransport, ::testing::Values("loopback", "tcp"),
+                         [](const auto& one) { return one.param; });
+
 TEST(Communicator, RefusesWrongArguments) {
   run_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const auto refuses = [&](const auto& call, const std::string& message) {
@@ -267,7 +288,7 @@ TEST(Communicator, RefusesWrongArguments) {
     carrier_pigeon.transport = "pigeon";
     carrier_pigeon.host_path = HostPath::Off;  // which needs no transport
     refuses([&] { Communicator(bootstrap, {}, carrier_pigeon); },
-            "unknown transport \"pigeon\"; one of: loopback ucx");
+            "unknown transport \"pigeon\"; one of: auto loopback tcp ucx");
     const std::vector<Schedule> some{ring_schedule(Collective::AllReduce, 2),
                                      ring_schedule(Collective::ReduceScatter, 2)};
     Communicator c(bootstrap, some, loopback());
@@ -301,14 +322,16 @@ PlansBySize rings_for(std::span<const Seat> survivors) {
   return PlansBySize(std::move(plans));
 }
 
+class Shrink : public ::testing::TestWithParam<std::string> {};
+
 /// Ranks leave one after the other in the middle of an all-reduce, until one is left.
-TEST(Shrink, GoesOnWithTheSurvivors) {
+TEST_P(Shrink, GoesOnWithTheSurvivors) {
   constexpr std::uint32_t kRanks = 5;
   constexpr std::size_t kCount = 3000;
   run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
     const std::uint32_t self = index(bootstrap->seat());
     auto communicator =
-        std::make_unique<Communicator>(bootstrap, ring_schedules(kRanks), loopback());
+        std::make_unique<Communicator>(bootstrap, ring_schedules(kRanks), over(GetParam()));
     for (std::uint32_t left = kRanks; left > 1; --left) {
       check_collective(*communicator, Collective::AllReduce, Rank{0}, kCount, DataType::Float32,
                        ReduceOp::Sum, true);
@@ -338,9 +361,9 @@ TEST(Shrink, GoesOnWithTheSurvivors) {
 }
 
 /// Nobody failed: what is outstanding ends well, and the old communicator says what it is.
-TEST(Shrink, WithoutAFailureKeepsEverybody) {
+TEST_P(Shrink, WithoutAFailureKeepsEverybody) {
   run_ranks(3, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator before(bootstrap, ring_schedules(3), loopback());
+    Communicator before(bootstrap, ring_schedules(3), over(GetParam()));
     std::vector<std::int32_t> data(2000, 1);
     const Request request = before.start_all_reduce(data.data(), data.data(), data.size(),
                                                     DataType::Int32, ReduceOp::Sum);
@@ -353,6 +376,9 @@ TEST(Shrink, WithoutAFailureKeepsEverybody) {
                 ::testing::ThrowsMessage<Error>(HasSubstr("it was shrunk to another")));
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(Transports, Shrink, ::testing::Values("loopback", "tcp"),
+                         [](const auto& one) { return one.param; });
 
 }  // namespace
 }  // namespace multitree::runtime::test

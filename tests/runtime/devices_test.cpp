@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Which interface leads to which rank, on hosts that are made up.
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ TEST(Devices, OneRankWithoutFreeChoiceDecidesForAll) {
 TEST(Devices, DescriptionsSurviveTheExchange) {
   const Host sent = ring(3)[1];
   EXPECT_EQ(unpack_host(pack(sent)), sent);
-  const Host own = describe_host();
+  const Host own = describe_host(true);
   EXPECT_EQ(unpack_host(pack(own)), own);
   EXPECT_FALSE(own.id.empty());
   EXPECT_THAT([] { unpack_host("x"); }, ThrowsMessage<Error>(HasSubstr("description of a host")));

@@ -12,7 +12,7 @@
 
 #include "runtime/job/dead_links_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
-#include "runtime/messages/ucx/heartbeat_internal.hpp"
+#include "runtime/messages/network/heartbeat_internal.hpp"
 #include "support.hpp"
 
 namespace multitree::runtime::test {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Real processes over UCX: results, deaths, exit codes.
+/// Real processes over UCX and TCP: results, deaths, exit codes.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,10 +50,19 @@ class Variable {
   const char* name_;
 };
 
-class Transports : public ::testing::TestWithParam<const char*> {};
+/// What makes ranks send by it.
+struct Way {
+  const char* name;
+  const char* variable;
+  const char* value;
+};
+void PrintTo(const Way& way, std::ostream* out) { *out << way.name; }
+
+class Transports : public ::testing::TestWithParam<Way> {
+  Variable setting_{GetParam().variable, GetParam().value};
+};
 
 TEST_P(Transports, CollectivesAreRight) {
-  const Variable tls("UCX_TLS", GetParam());
   for (const std::uint32_t ranks : {1U, 2U, 4U, 7U}) {
     std::string errors;
     EXPECT_EQ(launch(ranks, {"check"}, &errors), 0) << errors;
@@ -62,7 +71,6 @@ TEST_P(Transports, CollectivesAreRight) {
 }
 
 TEST_P(Transports, KilledRankStopsTheOthersInTime) {
-  const Variable tls("UCX_TLS", GetParam());
   std::mt19937 random(7);
   for (int round = 0; round < 6; ++round) {
     const std::uint32_t victim = random() % 4;
@@ -78,13 +86,13 @@ TEST_P(Transports, KilledRankStopsTheOthersInTime) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ucx, Transports,
-                         ::testing::Values("posix,self", "sysv,self", "tcp,self", "all"),
-                         [](const auto& test) {
-                           std::string name = test.param;
-                           std::erase(name, ',');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Over, Transports,
+                         ::testing::Values(Way{"UcxPosix", "UCX_TLS", "posix,self"},
+                                           Way{"UcxSysv", "UCX_TLS", "sysv,self"},
+                                           Way{"UcxTcp", "UCX_TLS", "tcp,self"},
+                                           Way{"UcxAll", "UCX_TLS", "all"},
+                                           Way{"Tcp", "MULTITREE_TRANSPORT", "tcp"}),
+                         [](const auto& test) { return test.param.name; });
 
 /// Whether processes read and write each other's own memory.
 class HostOf : public ::testing::TestWithParam<const char*> {

@@ -65,7 +65,7 @@ void check(const std::shared_ptr<Bootstrap>& bootstrap, const std::string& trans
 }
 
 CommunicatorOptions on_host(Rank root) {
-  CommunicatorOptions options = options_for("ucx");
+  CommunicatorOptions options = options_for("auto");
   options.host_path = HostPath::Required;
   options.root = root;
   return options;
@@ -88,7 +88,7 @@ void check_host(const std::shared_ptr<Bootstrap>& bootstrap) {
 }
 
 [[noreturn]] void run_silent(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t silent) {
-  CommunicatorOptions options = options_for("ucx");
+  CommunicatorOptions options = options_for("auto");
   options.timeout = Deadline(1000);
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options);
   if (index(bootstrap->seat()) == silent) ::raise(SIGSTOP);
@@ -114,7 +114,7 @@ void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
 [[noreturn]] void run_victim(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t victim,
                              long microseconds) {
   kill_after(index(bootstrap->seat()), victim, microseconds);
-  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("auto"));
   reduce_for_ever(communicator);
 }
 
@@ -135,7 +135,7 @@ void kill_after(std::uint32_t rank, std::uint32_t victim, long microseconds) {
 }
 
 void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, int code) {
-  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("auto"));
   if (index(bootstrap->seat()) == leaver) std::_Exit(code);
   std::vector<float> data(1000, 1.0F);
   communicator.all_reduce(data.data(), data.data(), data.size(), DataType::Float32, ReduceOp::Sum);
@@ -143,7 +143,7 @@ void leave(const std::shared_ptr<Bootstrap>& bootstrap, std::uint32_t leaver, in
 
 void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t bytes,
                      int iterations) {
-  CommunicatorOptions options = options_for("ucx");
+  CommunicatorOptions options = options_for("auto");
   if (const char* segment = std::getenv("SEGMENT")) options.segment_bytes = std::stoul(segment);
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options);
   std::vector<float> data(bytes / 4, 1.0F);
@@ -167,7 +167,7 @@ void time_all_reduce(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t by
 void time_behind(const std::shared_ptr<Bootstrap>& bootstrap, std::size_t bytes,
                  std::size_t small_bytes) {
   using Milliseconds = std::chrono::duration<double, std::milli>;
-  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("ucx"));
+  Communicator communicator(bootstrap, ring_schedules(bootstrap->size()), options_for("auto"));
   std::vector<float> large(bytes / 4, 1.0F), small(small_bytes / 4, 1.0F);
   const auto start = [&](std::vector<float>& data) {
     return communicator.start_all_reduce(data.data(), data.data(), data.size(), DataType::Float32,
@@ -190,7 +190,7 @@ int main_of(const std::vector<std::string>& arguments) {
   const std::string& mode = arguments.at(0);
   if (mode == "idle") idle(arguments.at(1));
   const auto bootstrap = make_bootstrap({Deadline(20'000)});
-  if (mode == "check") check(bootstrap, arguments.size() > 1 ? arguments[1] : "ucx");
+  if (mode == "check") check(bootstrap, arguments.size() > 1 ? arguments[1] : "auto");
   if (mode == "victim") {
     run_victim(bootstrap, static_cast<std::uint32_t>(std::stoul(arguments.at(1))),
                std::stol(arguments.at(2)));

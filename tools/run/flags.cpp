@@ -110,8 +110,10 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("--map", flags.map,
                  "Which process becomes which rank: identity (the launcher's numbers), by-host "
                  "(hosts take ranks next to each other), or a file of ranks and hosts");
-  app.add_option("--transport", flags.transport, "ucx, or loopback (threads of one process)")
-      ->check(one_of({"ucx", "loopback"}))
+  app.add_option("--transport", flags.transport,
+                 "ucx, tcp (sockets), loopback (threads of one process), or auto: as "
+                 "MULTITREE_TRANSPORT says, else ucx where all ranks have it, else tcp")
+      ->check(one_of({"auto", "ucx", "tcp", "loopback"}))
       ->capture_default_str();
   app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")
       ->check(CLI::Validator(check_seconds, "", "seconds"))

@@ -21,7 +21,7 @@ struct RunFlags {
   std::string types = "float", ops = "sum";
   std::string check_or_collective, collective = "allreduce", check = "1";
   std::string on_failure = "stop", map, wire = "as-is";
-  std::string transport = "ucx", data = "exact", segment = "256K", json_file, progress;
+  std::string transport = "auto", data = "exact", segment = "256K", json_file, progress;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
   ObserveFlags observe;

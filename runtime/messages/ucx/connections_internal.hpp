@@ -3,8 +3,6 @@
 /// All that UCX may hold an address of: rails, endpoints, and what is posted on them.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -17,6 +15,7 @@
 #include <vector>
 
 #include "runtime/messages/transport.hpp"
+#include "runtime/messages/ucx/library_internal.hpp"
 #include "runtime/messages/ucx/rail_internal.hpp"
 
 namespace multitree::runtime {

@@ -18,7 +18,7 @@
 
 #include "runtime/host/file_limit_internal.hpp"
 #include "runtime/job/log_internal.hpp"
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
 namespace multitree::runtime {
@@ -91,7 +91,7 @@ void open_context(Rail& rail) {
   ucs_status_t status = UCS_OK;
   try {
     apply(config, rail.settings);
-    status = ucp_init(&params, config, &rail.context);
+    status = ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &rail.context);
   } catch (...) {
     ucp_config_release(config);
     throw;

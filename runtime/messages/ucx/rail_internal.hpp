@@ -3,11 +3,10 @@
 /// A UCX context with its worker: one for each wire, and one for everything else.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <string>
 
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
+#include "runtime/messages/ucx/library_internal.hpp"
 
 namespace multitree::runtime {
 

@@ -17,19 +17,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Over slow networks: as much as a link carries in about 5 ms at 100 Mbit/s. With UCX's header
-/// below the 64 KiB of its TCP buffers, or it would cut every message in two.
-constexpr std::size_t kSlowSegmentBytes = 60 * 1024;
-/// 1.3 ms at 100 Mbit/s, where a message costs some 15 us of processor time at both ends.
-constexpr std::size_t kSlowMergeBytes = 16 * 1024;
-/// On their way to a peer. What is more urgent need not wait long behind what is sent already; the
-/// socket's buffer keeps the link busy.
-constexpr std::size_t kSlowWindowBytes = 64 * 1024;
-/// On their way to all peers, where one port leads to them: a few, as the first may be slow to take
-/// its own. On a fat tree of 16 ranks 64 KiB take 1.45 times as long as the port must, 256 to 512
-/// KiB 1.1, and without a limit it is lost packets that decide.
-constexpr std::size_t kSlowPortBytes = 256 * 1024;
-
 /// As UCX matches them: the sender besides.
 std::uint64_t wire_tag(Seat sender, std::uint64_t tag) {
   return (std::uint64_t{index(sender)} << kTagBits) | tag;
@@ -38,10 +25,7 @@ std::uint64_t wire_tag(Seat sender, std::uint64_t tag) {
 }  // namespace
 
 std::optional<SilentLinks> Ucx::silent_links() const {
-  if (heartbeats_ == nullptr || ucx_ == nullptr) return std::nullopt;
-  auto silent = heartbeats_->silent();
-  if (silent) find_left(*silent);
-  return silent;
+  return ucx_ == nullptr ? std::nullopt : links_.silent();
 }
 
 Posted& Ucx::post(Seat peer, bool receive, std::size_t bytes, Completion& completion) {
@@ -195,7 +179,7 @@ void Ucx::drain(Deadline deadline) {
 void Ucx::close(bool orderly) {
   if (ucx_ == nullptr) return;
   for (Peer& peer : ucx_->peers) peer.heard = nullptr;
-  heartbeats_.reset();
+  links_.stop();
   for (Posted& posted : ucx_->pool) posted.completion = nullptr;
   for (Flush& flush : ucx_->flushes) flush.completion = nullptr;
   const bool closed = close_endpoints(*ucx_, [this] { return progress(); });
@@ -208,26 +192,30 @@ void Ucx::close(bool orderly) {
 }
 
 TransportLimits Ucx::limits() const {
-  if (!ways_.slow_network) return {};
-  const bool buffered = std::getenv("UCX_RNDV_THRESH") == nullptr;
-  const bool one_port = buffered && ways_.one_port;
-  return {.segment_bytes = kSlowSegmentBytes,
-          .window_bytes = one_port ? kSlowPortBytes : kSlowWindowBytes,
-          .window_messages = 1,
-          .buffered = buffered,
-          .one_port = one_port,
-          .merge_bytes = kSlowMergeBytes};
+  if (!links_.ways().slow_network) return {};
+  return slow_network_limits(links_.ways(), std::getenv("UCX_RNDV_THRESH") == nullptr);
 }
 
 std::string Ucx::describe() const {
   const char* transports = std::getenv("UCX_TLS");
-  const auto wires = std::ranges::count_if(ways_.wires, [](const auto& wire) { return !!wire; });
+  const auto wires =
+      std::ranges::count_if(links_.ways().wires, [](const auto& wire) { return wire.has_value(); });
   return fmt::format("UCX {}{}{}{}", ucp_get_version_string(),
                      transports == nullptr ? "" : " over ", transports == nullptr ? "" : transports,
                      wires == 0 ? "" : fmt::format(", {} neighbours on wires of their own", wires));
 }
 
+bool has_ucx() { return load_ucx().empty(); }
+
 std::unique_ptr<Transport> make_ucx(Bootstrap& bootstrap, const TransportOptions& options) {
+  if (!has_ucx()) {
+    const std::string why = fmt::format(
+        "rank {}: transport ucx: expected UCX on this machine or "
+        "transport tcp, found none: {}",
+        bootstrap.seat(), load_ucx());
+    bootstrap.report_failure(why);  // others may have it
+    throw Error(ErrorCode::Unsupported, why);
+  }
   return std::make_unique<Ucx>(bootstrap, options);
 }
 

@@ -3,8 +3,6 @@
 /// Tagged messages over UCX: one endpoint a peer, on the rail of the wire to it where there is one.
 #pragma once
 
-#include <ucp/api/ucp.h>
-
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -13,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/transport.hpp"
 #include "runtime/messages/ucx/connections_internal.hpp"
-#include "runtime/messages/ucx/devices_internal.hpp"
-#include "runtime/messages/ucx/heartbeat_internal.hpp"
+#include "runtime/messages/ucx/library_internal.hpp"
 
 namespace multitree::runtime {
 
@@ -51,41 +49,27 @@ class Ucx final : public Transport {
  private:
   /// Longest wait between two looks.
   static constexpr std::chrono::milliseconds kNap{5};
-  /// Worker addresses of one rank, by the wire they are for; the empty name is for all else.
-  using Addresses = std::map<std::string, std::string>;
-
   void open_rails(const Host& own);
+  /// `mine`: worker addresses by the wire they are for; the empty name is for all else.
   void connect_all(Bootstrap& bootstrap, Addresses mine, Deadline deadline);
-  void watch_links(const std::vector<Host>& hosts, Deadline deadline, Addresses& mine);
-  void answer_links();
   /// Of one that is no neighbour. \throws Error
   [[nodiscard]] std::string address_of_stranger(Seat seat);
   void greet(Bootstrap& bootstrap, Deadline deadline);
   /// Whoever is no neighbour is met when something is first sent or awaited. \throws
   /// Error(Transport)
   Peer& met(Seat seat);
-  [[noreturn]] void link_is_dead(Bootstrap& bootstrap, const SilentLinks& silent) const;
   Posted& post(Seat peer, bool receive, std::size_t bytes, Completion& completion);
   void send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
                  std::size_t bytes, Completion& completion);
   void receive_into(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, void* data,
                     std::size_t bytes, Completion& completion);
-  void find_left(SilentLinks& silent) const;
-  /// Then a rank that lives and cannot be reached is behind a dead link.
-  [[nodiscard]] bool watches_hosts() const { return heartbeats_ != nullptr && ways_.alone; }
-  [[nodiscard]] SilentLinks unreachable(Seat peer) const {
-    SilentLinks silent{{peer}, {}, Deadline{0}};
-    find_left(silent);
-    return silent;
-  }
   void settle(Posted& posted);
   void report_failed_peers();
   void close(bool orderly);
 
   Seat self_;
-  Ways ways_;
+  LinkWatch links_;
   std::unique_ptr<Connections> ucx_ = std::make_unique<Connections>();  ///< null once closed
-  std::unique_ptr<Heartbeats> heartbeats_;  ///< null if links are not watched; as long as ucx_
   std::vector<Posted*> free_, batch_;
   Rail* rail_for_all_ = nullptr;  ///< to those who are no neighbours
   std::unique_ptr<AddressBook> book_;

@@ -3,10 +3,9 @@
 /// UCX statuses become Errors here and nowhere else.
 #pragma once
 
-#include <ucs/type/status.h>
-
 #include <string>
 
+#include "runtime/messages/ucx/library_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {

@@ -9,6 +9,9 @@
 
 namespace multitree::runtime {
 
+/// Whether this process has UCX.
+bool has_ucx();
+
 /// Collective: exchanges worker addresses, connects to options.peers and waits for a first message
 /// from each. \throws Error(Transport) with UCX's own words, Error(Timeout) naming the peers.
 std::unique_ptr<Transport> make_ucx(Bootstrap& bootstrap, const TransportOptions& options);

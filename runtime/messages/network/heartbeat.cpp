@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Questions and answers by UDP.
-#include "runtime/messages/ucx/heartbeat_internal.hpp"
+#include "runtime/messages/network/heartbeat_internal.hpp"
 
 #include <netinet/in.h>
 #include <poll.h>

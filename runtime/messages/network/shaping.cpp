@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Queueing disciplines by rtnetlink(7).
-#include "runtime/messages/ucx/shaping_internal.hpp"
+#include "runtime/messages/network/shaping_internal.hpp"
 
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>

@@ -33,15 +33,15 @@ struct Interface {
 /// What a rank tells the others about where it runs.
 struct Host {
   std::string id;  ///< equal for ranks that share interfaces
-  /// Whether interfaces may be chosen here: not where the user has chosen, UCX_TLS excludes TCP, or
-  /// there is RDMA, whose fabrics route by themselves.
+  /// Whether interfaces may be chosen here: not with UCX where the user has chosen, UCX_TLS
+  /// excludes TCP, or there is RDMA, whose fabrics route by themselves.
   bool free_choice = false;
   std::vector<Interface> interfaces;  ///< up, with an IPv4 address, not the loopback
   bool operator==(const Host&) const = default;
 };
 
 /// This process's. What cannot be found out is left out.
-Host describe_host();
+Host describe_host(bool free_choice);
 
 std::string pack(const Host& host);
 /// \throws Error(Transport) if the text is not of pack().

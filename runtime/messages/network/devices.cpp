@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Interfaces by getifaddrs(3), and the choice among them.
-#include "runtime/messages/ucx/devices_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -21,7 +21,7 @@
 #include <set>
 
 #include "runtime/job/wire_internal.hpp"
-#include "runtime/messages/ucx/shaping_internal.hpp"
+#include "runtime/messages/network/shaping_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -83,21 +83,6 @@ std::vector<Interface> list_interfaces() {
   return interfaces;
 }
 
-bool has_rdma() {
-  std::error_code error;
-  const std::filesystem::directory_iterator devices("/sys/class/infiniband", error);
-  return !error && devices != std::filesystem::directory_iterator();
-}
-
-/// UCX_TLS unset, or with TCP in it.
-bool allows_tcp() {
-  const char* text = std::getenv("UCX_TLS");
-  if (text == nullptr) return true;
-  const std::string_view wanted = text;
-  const bool listed = wanted.find("tcp") != wanted.npos || wanted.find("all") != wanted.npos;
-  return wanted.starts_with('^') ? !listed : listed;
-}
-
 std::string identity() {
   struct stat network {};
   const bool known = ::stat("/proc/self/ns/net", &network) == 0;
@@ -136,10 +121,7 @@ Subnet Interface::subnet() const {
   return {address & mask, prefix};
 }
 
-Host describe_host() {
-  const bool chosen = std::getenv("UCX_NET_DEVICES") != nullptr;
-  return {identity(), !chosen && allows_tcp() && !has_rdma(), list_interfaces()};
-}
+Host describe_host(bool free_choice) { return {identity(), free_choice, list_interfaces()}; }
 
 std::string pack(const Host& host) {
   Writer writer;

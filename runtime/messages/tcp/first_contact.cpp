@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How the ranks of a job come to be connected over TCP. Both ends of a pair may set out at the
+/// same time: then the way of the lower rank is taken. It lets nobody in to whom it is on its way,
+/// and the other gives up its own way when it opens. Nothing was sent on that, so nothing is lost.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/messages/tcp/names_internal.hpp"
+#include "runtime/messages/tcp/transport_internal.hpp"
+
+namespace multitree::runtime::tcp {
+namespace {
+
+/// Name of the entrance in the address book.
+constexpr const char* kEntrance = "tcp";
+/// What a receiver keeps of one peer that nobody awaits, where messages are long; on slow networks
+/// they are short, and who waits for room would hold up others.
+constexpr std::size_t kCredit = std::size_t{4} << 20;
+/// Who has come and says nothing leaves after this, or when so many have come.
+constexpr std::chrono::seconds kGuestPatience{10};
+constexpr std::size_t kMostGuests = 256;
+
+}  // namespace
+
+TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options)
+    : self_(bootstrap.seat()),
+      ranks_(bootstrap.size()),
+      deadline_(options.deadline),
+      links_(bootstrap.seat()),
+      here_(describe_host(true)) {
+  std::vector<Host> hosts;
+  for (const auto& text : bootstrap.all_gather(runtime::pack(here_), options.deadline)) {
+    hosts.push_back(unpack_host(text));
+  }
+  links_.set_ways(choose_ways(hosts, self_));
+  open(hosts, options.peers);
+  const Entrance entrance{here_, ipv6_addresses(), port_at(door_), knock_, answer_};
+  Addresses mine{{kEntrance, pack(entrance)}};
+  if (options.link_deadline.count() > 0) {
+    links_.open(hosts, options.peers, options.link_deadline, mine);
+  }
+  book_ = bootstrap.open_book(runtime::pack(mine), options.peers, options.deadline);
+  links_.answer(*book_, options.peers);
+  meet_all(bootstrap, options);
+}
+
+void TcpTransport::open(const std::vector<Host>& hosts, std::span<const Seat> peers) {
+  const bool alone = std::ranges::all_of(hosts, [&](const Host& h) { return h.id == here_.id; });
+  neighbours_ = peers.size();
+  door_ = open_entrance(alone, buffers_for(std::nullopt).receive);
+  poller_->add(door_.fd(), kDoor);
+}
+
+/// Of a slow network; elsewhere the kernel knows better.
+Dial::Buffers TcpTransport::buffers_for(std::optional<Seat> peer) const {
+  const Ways& ways = links_.ways();
+  if (!ways.slow_network) return {};
+  const std::optional<Wire> wire = peer ? ways.wire_to(*peer) : std::nullopt;
+  std::uint32_t mbits = 0;
+  for (const Interface& one : here_.interfaces) {
+    if (!wire || one.name == wire->device) mbits = std::max(mbits, one.mbits);
+  }
+  return {send_buffer_bytes(mbits), receive_buffer_bytes(mbits, ways.one_port ? neighbours_ : 1)};
+}
+
+/// The neighbours, while everybody is here anyway. Of two the lower calls.
+void TcpTransport::meet_all(Bootstrap& bootstrap, const TransportOptions& options) {
+  for (const Seat seat : options.peers) {
+    Peer& peer = peer_at(seat);
+    peer.heard = links_.heard(seat);
+    if (self_ < seat) dial(peer);
+  }
+  links_.start();
+  const auto look = [&](std::size_t i) {
+    const Peer& peer = peer_at(options.peers[i]);
+    return Contact{.over = peer.met, .failure = peer.met ? std::string() : peer.lost};
+  };
+  await_contacts(bootstrap, *this, links_, options.peers, look, "TCP", options.deadline);
+}
+
+Peer& TcpTransport::peer_at(Seat seat) {
+  std::unique_ptr<Peer>& peer = peers_[index(seat)];
+  if (peer == nullptr) {
+    const bool slow = links_.ways().slow_network;
+    peer = std::make_unique<Peer>(seat, slow ? Outgoing::kUnlimited : kCredit);
+  }
+  return *peer;
+}
+
+void TcpTransport::dial(Peer& peer) {
+  const auto text = find_address(book_->of(peer.seat), kEntrance);
+  const Entrance there = unpack_entrance(text.value_or(std::string()));
+  peer.dial = std::make_unique<Dial>(routes_to(there, here_, links_.ways().wire_to(peer.seat)),
+                                     make_hello(self_, peer.seat, there.knock), there.answer,
+                                     buffers_for(peer.seat), deadline_);
+  dialling_.push_back(peer.seat);
+  go_on(peer);
+}
+
+void TcpTransport::go_on(Peer& peer) {
+  while (peer.dial != nullptr) {
+    switch (peer.dial->go_on()) {
+      case Dial::Step::Waiting:
+        return;
+      case Dial::Step::Moved:
+        poller_->add(peer.dial->fd(), index(peer.seat));
+        break;
+      case Dial::Step::Met:
+        link(peer, peer.dial->take());
+        return;
+      case Dial::Step::Failed:
+        lose(peer, peer.dial->why());
+        return;
+    }
+  }
+}
+
+/// The socket is known to the poller by the peer's name.
+void TcpTransport::link(Peer& peer, Socket socket) {
+  peer.socket = std::move(socket);
+  peer.met = true;
+  peer.dial.reset();
+  std::erase(dialling_, peer.seat);
+  // What came with the answer is told no more.
+  want_to_read(peer);
+  want_to_write(peer);
+}
+
+void TcpTransport::take_guests() {
+  while (true) {
+    Socket socket(::accept4(door_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.open()) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return;
+    }
+    if (guests_.size() == kMostGuests) guests_.erase(guests_.begin());
+    const std::uint64_t name = kFirstGuest + next_guest_++;
+    poller_->add(socket.fd(), name);
+    guests_.emplace(name, Guest(std::move(socket)));
+    hear(name);
+  }
+}
+
+void TcpTransport::hear(std::uint64_t name) {
+  const auto found = guests_.find(name);
+  if (found == guests_.end()) return;
+  const Guest::Step step = found->second.go_on(self_, knock_, ranks_);
+  if (step == Guest::Step::Waiting) return;
+  Guest guest = std::move(found->second);
+  guests_.erase(found);
+  if (step == Guest::Step::Stranger) return;
+  Peer& peer = peer_at(guest.from());
+  const bool ours_is_taken = peer.dial != nullptr && self_ < peer.seat;
+  if (peer.linked() || !peer.lost.empty() || ours_is_taken) return;
+  const Dial::Buffers buffers = buffers_for(peer.seat);
+  Socket socket = guest.take();
+  prepare(socket, buffers.send, buffers.receive);
+  welcome(socket, answer_);
+  poller_->rename(socket.fd(), index(peer.seat));
+  link(peer, std::move(socket));
+}
+
+/// What no event tells: ways that nobody answers on, and guests who say nothing.
+void TcpTransport::keep_time() {
+  const std::vector<Seat> dialling = dialling_;
+  for (const Seat seat : dialling) go_on(peer_at(seat));
+  std::erase_if(dialling_, [&](Seat seat) { return peer_at(seat).dial == nullptr; });
+  const auto now = Guest::Clock::now();
+  std::erase_if(guests_,
+                [&](const auto& entry) { return now - entry.second.came() > kGuestPatience; });
+}
+
+}  // namespace multitree::runtime::tcp

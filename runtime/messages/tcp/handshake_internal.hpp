@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How two ranks come to share a connection: one goes to the other's door and says who it is, the
+/// other opens. Nothing else is sent before that, so a connection can be given up until then.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/messages/tcp/entrance_internal.hpp"
+
+namespace multitree::runtime::tcp {
+
+/// The first thing that is said, by whoever comes.
+struct Hello {
+  std::array<char, 8> magic{};
+  std::uint32_t order = 0;  ///< one number, to see that both ends read numbers alike
+  std::uint32_t from = 0, to = 0;
+  Secret knock{};
+};
+Hello make_hello(Seat from, Seat to, const Secret& knock);
+
+/// What whoever opens says to a guest. A fresh connection has room for it; if it is broken, that
+/// shows when it is read.
+void welcome(const Socket& socket, const Secret& answer);
+
+/// Somebody who has come and has not said yet who it is.
+class Guest {
+ public:
+  using Clock = std::chrono::steady_clock;
+  explicit Guest(Socket socket) : socket_(std::move(socket)) {}
+
+  enum class Step : std::uint8_t { Waiting, Known, Stranger };
+  /// Reads what has come. Known: it is from() and knows `knock`.
+  Step go_on(Seat self, const Secret& knock, std::uint32_t ranks);
+  [[nodiscard]] Seat from() const { return Seat{hello_.from}; }
+  [[nodiscard]] Clock::time_point came() const { return came_; }
+  /// Its connection: what has come is read.
+  Socket take() { return std::move(socket_); }
+
+ private:
+  Socket socket_;
+  Hello hello_;
+  std::size_t got_ = 0;
+  Clock::time_point came_ = Clock::now();
+};
+
+/// The way to another rank's door.
+class Dial {
+ public:
+  using Clock = std::chrono::steady_clock;
+  struct Buffers {
+    std::uint32_t send = 0, receive = 0;  ///< in bytes; 0: as the system has them
+  };
+
+  Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,
+       std::chrono::milliseconds deadline);
+
+  enum class Step : std::uint8_t {
+    Waiting,
+    Moved,   ///< the same over another socket
+    Met,     ///< take() has the connection
+    Failed,  ///< nobody is there, by any of the ways: why()
+  };
+  /// To be called at first, when the socket has something to tell, and now and then.
+  Step go_on();
+  [[nodiscard]] int fd() const { return socket_.fd(); }
+  [[nodiscard]] const std::string& why() const { return why_; }
+  Socket take() { return std::move(socket_); }
+
+ private:
+  enum class Phase : std::uint8_t { Next, Connecting, Greeted, Away };
+  bool start_next();
+  Step check_connected();
+  Step check_answer();
+  /// This way leads nowhere: on to the next.
+  Step give_up(const std::string& why);
+  /// The door is there and has not been opened: perhaps the other end is on its way to here.
+  Step turned_away();
+
+  std::vector<Route> routes_;
+  Hello hello_;
+  Secret answer_, heard_{};
+  Buffers buffers_;
+  std::chrono::milliseconds deadline_;
+  Phase phase_ = Phase::Next;
+  std::size_t next_ = 0, got_ = 0;
+  Clock::time_point until_;
+  Socket socket_;
+  std::string why_ = "it has no address that this host could reach";
+};
+
+}  // namespace multitree::runtime::tcp

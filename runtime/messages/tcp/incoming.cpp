@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The reading end.
+#include "runtime/messages/tcp/incoming_internal.hpp"
+
+#include <fmt/format.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+namespace multitree::runtime::tcp {
+namespace {
+
+/// Of what is read at a time beside the message that is being read: many small messages.
+constexpr std::size_t kBufferBytes = std::size_t{64} * 1024;
+/// Reads until others have their turn.
+constexpr int kReads = 8;
+/// Nobody sends a longer one.
+constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 46;
+
+}  // namespace
+
+void Incoming::receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion) {
+  completion.state = Completion::State::Pending;
+  const Posted posted{static_cast<std::byte*>(data), bytes, &completion};
+  auto early = early_.lower_bound(tag);
+  while (early != early_.end() && early->first == tag && early->second.waiter.completion) ++early;
+  if (early == early_.end() || early->first != tag) {
+    if (!lost_.empty()) return completion.fail(lost_);
+    posted_.emplace(tag, posted);
+    return;
+  }
+  Early& message = early->second;
+  if (message.data == nullptr) {
+    answer_offer(posted, message.bytes, message.offer);
+    early_.erase(early);
+  } else if (message.complete) {
+    deliver(early, posted);
+  } else {
+    message.waiter = posted;
+  }
+}
+
+void Incoming::answer_offer(const Posted& posted, std::size_t bytes, std::uint64_t offer) {
+  if (bytes <= posted.bytes) {
+    asked_[offer] = posted;
+    replies_.ask(offer);
+  } else {
+    replies_.decline(offer);
+    settle(posted, bytes);
+  }
+}
+
+void Incoming::deliver(Earlies::iterator early, const Posted& posted) {
+  const Early& message = early->second;
+  if (message.bytes <= posted.bytes && message.bytes != 0) {
+    std::memcpy(posted.data, message.data.get(), message.bytes);
+  }
+  take(message.bytes);
+  settle(posted, message.bytes);
+  early_.erase(early);
+}
+
+void Incoming::settle(const Posted& posted, std::size_t bytes) const {
+  if (posted.completion->takes(bytes, posted.bytes)) return posted.completion->complete(bytes);
+  posted.completion->fail_length(
+      bytes, fmt::format("message from rank {} is not of the {} bytes that were expected", peer_,
+                         posted.bytes));
+}
+
+void Incoming::take(std::size_t bytes) {
+  taken_ += bytes;
+  replies_.took(taken_);
+}
+
+Incoming::Posted Incoming::next_posted(std::uint64_t tag) {
+  const auto found = posted_.lower_bound(tag);
+  if (found == posted_.end() || found->first != tag) return {};
+  const Posted posted = found->second;
+  posted_.erase(found);
+  return posted;
+}
+
+Moved Incoming::read(int socket, std::string& why) {
+  if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
+  for (int i = 0; i < kReads;) {
+    std::array<iovec, 2> parts;
+    std::size_t count = 0;
+    const std::size_t direct = current_.to != nullptr ? current_.left : 0;
+    const std::size_t room = kBufferBytes - end_;
+    if (direct != 0) parts[count++] = {current_.to, direct};
+    parts[count++] = {buffer_.get() + end_, room};
+    const ssize_t n = ::readv(socket, parts.data(), static_cast<int>(count));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      return i == 0 ? Moved::Nothing : Moved::Some;
+    }
+    if (n <= 0) {
+      why = n == 0 ? "closed by it" : std::generic_category().message(errno);
+      return Moved::Over;
+    }
+    ++i;
+    const auto got = static_cast<std::size_t>(n), placed = std::min(got, direct);
+    if (placed != 0) {
+      current_.to += placed;
+      current_.left -= placed;
+      if (current_.left == 0) end();
+    }
+    end_ += got - placed;
+    if (!parse()) {
+      why = "it has sent an invalid message";
+      return Moved::Over;
+    }
+    if (got < direct + room) return Moved::Some;
+  }
+  return Moved::More;
+}
+
+/// False: what came is no frame.
+bool Incoming::parse() {
+  while (begin_ != end_) {
+    if (current_.left != 0) {
+      const std::size_t part = std::min(current_.left, end_ - begin_);
+      if (current_.to != nullptr) {
+        std::memcpy(current_.to, buffer_.get() + begin_, part);
+        current_.to += part;
+      }
+      begin_ += part;
+      current_.left -= part;
+      if (current_.left == 0) end();
+      continue;
+    }
+    Header header;
+    if (end_ - begin_ < sizeof header) break;
+    std::memcpy(&header, buffer_.get() + begin_, sizeof header);
+    begin_ += sizeof header;
+    if (!begin(header)) return false;
+  }
+  std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+  end_ -= std::exchange(begin_, 0);
+  return true;
+}
+
+bool Incoming::begin(const Header& header) {
+  if (header.bytes > kLongestMessage) return false;
+  replies_.may_go_on(header.taken);
+  switch (header.kind()) {
+    case Kind::Message:
+      begin_message(header);
+      return true;
+    case Kind::Offer:
+      offered(header);
+      return true;
+    case Kind::Ask:
+      return replies_.asked(header.number());
+    case Kind::Decline:
+      return replies_.declined(header.number());
+    case Kind::Given:
+      return begin_given(header);
+    case Kind::Credit:
+      return true;
+  }
+  return false;
+}
+
+void Incoming::begin_message(const Header& header) {
+  const Posted posted = next_posted(header.number());
+  if (posted.completion != nullptr) {
+    begin_for(posted, header);
+    current_.unasked = true;
+  } else {
+    const auto early = early_.emplace(header.number(), Early{});
+    early->second.bytes = header.bytes;
+    early->second.data = std::make_unique_for_overwrite<std::byte[]>(header.bytes);
+    current_ = {early->second.data.get(), header.bytes, header.bytes, true, {}, early};
+  }
+  if (current_.left == 0) end();
+}
+
+void Incoming::begin_for(const Posted& posted, const Header& header) {
+  std::byte* const to = header.bytes <= posted.bytes ? posted.data : nullptr;
+  current_ = {to, header.bytes, header.bytes, false, posted, early_.end()};
+}
+
+bool Incoming::begin_given(const Header& header) {
+  const auto found = asked_.find(header.number());
+  if (found == asked_.end()) return false;
+  begin_for(found->second, header);
+  asked_.erase(found);
+  if (current_.left == 0) end();
+  return true;
+}
+
+void Incoming::offered(const Header& header) {
+  const std::uint64_t offer = offers_++;
+  const Posted posted = next_posted(header.number());
+  if (posted.completion != nullptr) return answer_offer(posted, header.bytes, offer);
+  const auto early = early_.emplace(header.number(), Early{});
+  early->second.bytes = header.bytes;
+  early->second.offer = offer;
+}
+
+/// The message is here.
+void Incoming::end() {
+  const Current done = std::exchange(current_, {});
+  if (done.posted.completion != nullptr) {
+    if (done.unasked) take(done.bytes);
+    return settle(done.posted, done.bytes);
+  }
+  Early& message = done.early->second;
+  message.complete = true;
+  if (message.waiter.completion != nullptr) deliver(done.early, Posted(message.waiter));
+}
+
+void Incoming::fail(const std::string& why) {
+  lost_ = why;
+  for (const auto& [tag, posted] : posted_) posted.completion->fail(why);
+  for (const auto& [offer, posted] : asked_) posted.completion->fail(why);
+  if (current_.posted.completion != nullptr) current_.posted.completion->fail(why);
+  for (const auto& [tag, message] : early_) {
+    if (message.waiter.completion != nullptr) message.waiter.completion->fail(why);
+  }
+  std::erase_if(early_, [](const auto& entry) { return !entry.second.complete; });
+  posted_.clear();
+  asked_.clear();
+  current_ = {};
+}
+
+}  // namespace multitree::runtime::tcp

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The writing end.
+#include "runtime/messages/tcp/outgoing_internal.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace multitree::runtime::tcp {
+namespace {
+
+/// Pieces that are written together: headers and messages.
+constexpr std::size_t kPieces = 64;
+
+}  // namespace
+
+void Outgoing::send(std::uint64_t tag, const void* data, std::size_t bytes,
+                    Completion& completion) {
+  completion.state = Completion::State::Pending;
+  const auto* const begin = static_cast<const std::byte*>(data);
+  const std::uint64_t number = next_number_++;
+  ++waiting_;
+  const std::uint64_t untaken = unasked_ - taken_by_peer_;
+  if (bytes <= kAlwaysUnasked || (untaken <= credit_ && bytes <= credit_ - untaken)) {
+    unasked_ += bytes;
+    queue_.push_back({Header(Kind::Message, tag, bytes), begin, bytes, &completion, number});
+    return;
+  }
+  queue_.push_back({Header(Kind::Offer, tag, bytes)});
+  const std::uint64_t offer = next_offer_++;
+  offers_[offer] = {Header(Kind::Given, offer, bytes), begin, bytes, &completion, number};
+}
+
+void Outgoing::took(std::uint64_t taken) {
+  taken_ = taken;
+  // With the next message it would learn of it anyway.
+  if (credit_ == kUnlimited || taken_ - told_ < credit_ / 2 || !queue_.empty()) return;
+  queue_.push_back({Header(Kind::Credit, 0, 0)});
+}
+
+void Outgoing::flush(Completion& completion) {
+  completion.state = Completion::State::Pending;
+  if (waiting_ == 0) return completion.complete();
+  flushes_.push_back({next_number_ - 1, waiting_, &completion});
+}
+
+bool Outgoing::asked(std::uint64_t offer) {
+  const auto found = offers_.find(offer);
+  if (found == offers_.end()) return false;
+  queue_.push_back(found->second);
+  offers_.erase(found);
+  return true;
+}
+
+bool Outgoing::declined(std::uint64_t offer) {
+  const auto found = offers_.find(offer);
+  if (found == offers_.end()) return false;
+  found->second.completion->complete();
+  gone(found->second.number);
+  offers_.erase(found);
+  return true;
+}
+
+Moved Outgoing::write(int socket, std::string& why) {
+  Moved moved = Moved::Nothing;
+  while (!queue_.empty()) {
+    std::array<iovec, kPieces> pieces;
+    std::size_t count = 0, bytes = 0, skip = sent_;
+    std::size_t fresh = Outgoing::kUnlimited;  // where the first begins of which nothing is written
+    const auto add = [&](void* data, std::size_t length) {
+      const std::size_t left_out = std::min(skip, length);
+      skip -= left_out;
+      if (length == left_out) return;
+      pieces[count++] = {static_cast<std::byte*>(data) + left_out, length - left_out};
+      bytes += length - left_out;
+    };
+    for (auto item = queue_.begin(); item != queue_.end() && count + 2 <= kPieces; ++item) {
+      if (skip == 0) {
+        item->header.taken = taken_;
+        fresh = std::min(fresh, bytes);
+      }
+      add(&item->header, sizeof item->header);
+      add(const_cast<std::byte*>(item->data), item->bytes);
+    }
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = count;
+    const ssize_t n = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Moved::Blocked;
+    if (n < 0) {
+      why = std::generic_category().message(errno);
+      return Moved::Over;
+    }
+    moved = Moved::Some;
+    if (static_cast<std::size_t>(n) > fresh) told_ = taken_;
+    written(static_cast<std::size_t>(n));
+    if (static_cast<std::size_t>(n) < bytes) return Moved::Blocked;
+  }
+  return moved;
+}
+
+void Outgoing::written(std::size_t bytes) {
+  sent_ += bytes;
+  while (!queue_.empty()) {
+    const std::size_t length = sizeof(Header) + queue_.front().bytes;
+    if (sent_ < length) return;
+    const Item item = queue_.front();
+    queue_.pop_front();
+    sent_ -= length;
+    if (item.completion == nullptr) continue;
+    item.completion->complete();
+    gone(item.number);
+  }
+}
+
+void Outgoing::gone(std::uint64_t number) {
+  --waiting_;
+  std::erase_if(flushes_, [&](Flush& flush) {
+    if (number > flush.last || --flush.left != 0) return false;
+    flush.completion->complete();
+    return true;
+  });
+}
+
+void Outgoing::fail(const std::string& why) {
+  for (const Item& item : queue_) {
+    if (item.completion != nullptr) item.completion->fail(why);
+  }
+  for (const auto& [offer, item] : offers_) item.completion->fail(why);
+  for (const Flush& flush : flushes_) flush.completion->complete();
+  queue_.clear();
+  offers_.clear();
+  flushes_.clear();
+  waiting_ = sent_ = 0;
+}
+
+}  // namespace multitree::runtime::tcp

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What a rank has to write to one peer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/messages/tcp/frame_internal.hpp"
+
+namespace multitree::runtime::tcp {
+
+/// How far a transfer between a queue and a socket has come.
+enum class Moved : std::uint8_t {
+  Nothing,
+  Some,
+  Blocked,  ///< some or nothing, and the socket takes no more
+  More,     ///< some, and there may be more
+  Over,     ///< the connection is of no use any more
+};
+
+/// Messages in the order in which they were posted; those that are waiting leave together. What the
+/// receiver has not asked for is limited by a credit: beyond it a message is offered only, and
+/// stays here until it is awaited.
+class Outgoing {
+ public:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  explicit Outgoing(std::size_t credit) : credit_(credit) {}
+
+  /// `data` as in Transport::send().
+  void send(std::uint64_t tag, const void* data, std::size_t bytes, Completion& completion);
+  void ask(std::uint64_t offer) { reply(Kind::Ask, offer); }
+  void decline(std::uint64_t offer) { reply(Kind::Decline, offer); }
+  /// So many bytes that came unasked have found their receivers; the peer is told where it may
+  /// wait for that.
+  void took(std::uint64_t taken);
+  /// As Transport::flush().
+  void flush(Completion& completion);
+
+  /// Of the peer. False: it speaks of what it was not offered.
+  bool asked(std::uint64_t offer);
+  bool declined(std::uint64_t offer);
+  void may_go_on(std::uint64_t taken) { taken_by_peer_ = taken; }
+
+  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  /// Whether nothing that was sent is left here.
+  [[nodiscard]] bool all_left() const { return waiting_ == 0; }
+  /// Writes what the socket takes. After Over, `why` says what is wrong.
+  Moved write(int socket, std::string& why);
+  /// The peer is lost.
+  void fail(const std::string& why);
+
+ private:
+  struct Item {
+    Header header;
+    const std::byte* data = nullptr;
+    std::size_t bytes = 0;             ///< that follow
+    Completion* completion = nullptr;  ///< null: not a message
+    std::uint64_t number = 0;          ///< of the message
+  };
+  struct Flush {
+    std::uint64_t last = 0;  ///< message that it waits for
+    std::size_t left = 0;    ///< messages that have not gone yet
+    Completion* completion = nullptr;
+  };
+
+  void reply(Kind kind, std::uint64_t offer) { queue_.push_back({Header(kind, offer, 0)}); }
+  /// Takes off the queue what was written.
+  void written(std::size_t bytes);
+  void gone(std::uint64_t number);
+
+  std::size_t credit_;
+  std::deque<Item> queue_;
+  std::size_t sent_ = 0;                  ///< of the first of these
+  std::map<std::uint64_t, Item> offers_;  ///< that nobody has asked for yet
+  std::uint64_t next_offer_ = 0, next_number_ = 0;
+  std::size_t waiting_ = 0;  ///< messages that are here
+  std::uint64_t unasked_ = 0, taken_by_peer_ = 0;
+  std::uint64_t taken_ = 0, told_ = 0;  ///< at this end; what the peer knows of it
+  std::vector<Flush> flushes_;
+};
+
+}  // namespace multitree::runtime::tcp

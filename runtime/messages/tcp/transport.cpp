@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Messages on connections that are made.
+#include "runtime/messages/tcp/transport_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/messages/tcp/names_internal.hpp"
+#include "runtime/messages/tcp/tcp_internal.hpp"
+
+namespace multitree::runtime::tcp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Longest wait between two looks.
+constexpr std::chrono::milliseconds kNap{5};
+/// Of what a connection holds when it is closed.
+constexpr int kLastReads = 64;
+
+}  // namespace
+
+void TcpTransport::send(Seat seat, std::uint64_t tag, const void* data, std::size_t bytes,
+                        Completion& completion) {
+  Peer& peer = peer_at(seat);
+  if (!peer.lost.empty()) {
+    completion.fail(peer.lost);
+    return;
+  }
+  peer.outgoing.send(tag, data, bytes, completion);
+  if (peer.linked()) {
+    want_to_write(peer);
+  } else if (peer.dial == nullptr) {
+    dial(peer);
+  }
+}
+
+void TcpTransport::receive(Seat seat, std::uint64_t tag, void* data, std::size_t bytes,
+                           Completion& completion) {
+  Peer& peer = peer_at(seat);
+  peer.incoming.receive(tag, data, bytes, completion);
+  want_to_write(peer);
+}
+
+void TcpTransport::want_to_write(Peer& peer) {
+  if (peer.outgoing.empty() || peer.blocked || peer.to_write || !peer.linked()) return;
+  peer.to_write = true;
+  writing_.push_back(&peer);
+}
+
+void TcpTransport::want_to_read(Peer& peer) {
+  if (peer.to_read) return;
+  peer.to_read = true;
+  reading_.push_back(&peer);
+}
+
+/// A round either writes or looks what has come. Who has just written and waits sleeps next, which
+/// is a look as well; so a message that is answered by one costs three system calls.
+bool TcpTransport::progress() {
+  if (poller_ == nullptr) return false;
+  bool moved = write_all();
+  if (!told_.empty()) {
+    wrote_ = false;
+    on_events(std::exchange(told_, {}));
+  } else if (std::exchange(wrote_, moved) || moved) {
+    // Nothing is looked for in this round.
+  } else {
+    on_events(poller_->wait(std::chrono::milliseconds{0}));
+  }
+  moved |= read_all();
+  write_all();  // answers to what was read
+  if (!dialling_.empty() || !guests_.empty()) keep_time();
+  return moved;
+}
+
+bool TcpTransport::write_all() {
+  if (writing_.empty()) return false;
+  batch_.swap(writing_);
+  for (Peer* const peer : batch_) write_to(*peer);
+  batch_.clear();
+  return true;
+}
+
+void TcpTransport::write_to(Peer& peer) {
+  peer.to_write = false;
+  if (!peer.linked()) return;
+  std::string why;
+  const Moved moved = peer.outgoing.write(peer.socket.fd(), why);
+  peer.blocked = moved == Moved::Blocked;
+  if (moved != Moved::Over) return;
+  // What the peer has said before it left is still to be read, and why it left shows there.
+  std::string last_words;
+  Moved last = Moved::Some;
+  while (last == Moved::Some || last == Moved::More) {
+    last = peer.incoming.read(peer.socket.fd(), last_words);
+  }
+  lose(peer, last_words.empty() ? why : last_words);
+}
+
+bool TcpTransport::read_all() {
+  if (reading_.empty()) return false;
+  std::vector<Peer*> ready = std::exchange(reading_, {});
+  for (Peer* const peer : ready) {
+    peer->to_read = false;
+    read_from(*peer);
+  }
+  return true;
+}
+
+void TcpTransport::read_from(Peer& peer) {
+  if (!peer.linked()) return;
+  std::string why;
+  const Moved moved = peer.incoming.read(peer.socket.fd(), why);
+  if (moved == Moved::Over) return lose(peer, why);
+  if (moved == Moved::Nothing) return;
+  if (peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
+  if (moved == Moved::More) want_to_read(peer);
+  want_to_write(peer);
+}
+
+void TcpTransport::on_events(std::span<const epoll_event> events) {
+  for (const epoll_event& event : events) on_event(event.data.u64, event.events);
+}
+
+void TcpTransport::on_event(std::uint64_t name, std::uint32_t what) {
+  if (name == kDoor) return take_guests();
+  if (name >= kFirstGuest) return hear(name);
+  const auto found = peers_.find(static_cast<std::uint32_t>(name));
+  if (found == peers_.end()) return;
+  Peer& peer = *found->second;
+  if (!peer.linked()) return go_on(peer);
+  if ((what & EPOLLOUT) != 0 && std::exchange(peer.blocked, false)) want_to_write(peer);
+  if ((what & ~std::uint32_t{EPOLLOUT}) != 0) want_to_read(peer);
+}
+
+void TcpTransport::lose(Peer& peer, const std::string& why) {
+  peer.lost = fmt::format("connection to rank {} failed ({})", peer.seat, why);
+  peer.socket.close();
+  peer.dial.reset();
+  peer.outgoing.fail(peer.lost);
+  peer.incoming.fail(peer.lost);
+}
+
+void TcpTransport::flush(Seat seat, Completion& completion) {
+  const auto found = peers_.find(index(seat));
+  if (found == peers_.end()) return completion.complete();
+  found->second->outgoing.flush(completion);
+}
+
+/// What a dead link holds back will not leave, and the others are told of it later.
+void TcpTransport::drain(Deadline deadline) {
+  const auto until = Clock::now() + deadline;
+  const auto left = [](const auto& entry) { return entry.second->outgoing.all_left(); };
+  while (!std::ranges::all_of(peers_, left) && Clock::now() < until && !silent_links()) {
+    if (!progress()) sleep(kNap);
+  }
+}
+
+bool TcpTransport::anything_known() const {
+  return !told_.empty() || !writing_.empty() || !reading_.empty();
+}
+
+bool TcpTransport::sleep(std::chrono::milliseconds time) {
+  if (poller_ == nullptr) return false;
+  if (anything_known()) return true;
+  wrote_ = false;
+  told_ = poller_->wait(time);
+  if (!told_.empty()) return true;
+  // Nothing for so long: should one of them have room again and not have said so.
+  for (const auto& [seat, peer] : peers_) {
+    if (std::exchange(peer->blocked, false)) want_to_write(*peer);
+  }
+  return true;
+}
+
+Transport::Arrivals TcpTransport::await_arrivals(std::vector<int>& descriptors) {
+  if (poller_ == nullptr) return Arrivals::Unknown;
+  if (anything_known()) return Arrivals::Here;
+  descriptors.push_back(poller_->fd());
+  return Arrivals::Awaited;
+}
+
+std::optional<SilentLinks> TcpTransport::silent_links() const {
+  return poller_ == nullptr ? std::nullopt : links_.silent();
+}
+
+TransportLimits TcpTransport::limits() const {
+  return links_.ways().slow_network ? slow_network_limits(links_.ways(), true) : TransportLimits{};
+}
+
+std::string TcpTransport::describe() const {
+  const auto wires =
+      std::ranges::count_if(links_.ways().wires, [](const auto& wire) { return wire.has_value(); });
+  return wires == 0 ? "TCP" : fmt::format("TCP, {} neighbours on wires of their own", wires);
+}
+
+/// No completion is touched. What the peers have sent and nobody has read would make the kernel
+/// throw away what they have not received yet.
+void TcpTransport::close() {
+  links_.stop();
+  for (const auto& [seat, peer] : peers_) {
+    if (!peer->linked()) continue;
+    std::array<std::byte, 65536> rest;
+    ::shutdown(peer->socket.fd(), SHUT_WR);
+    for (int i = 0; i < kLastReads; ++i) {
+      if (::recv(peer->socket.fd(), rest.data(), rest.size(), MSG_DONTWAIT) <= 0) break;
+    }
+  }
+  peers_.clear();
+  guests_.clear();
+  writing_.clear();
+  reading_.clear();
+  dialling_.clear();
+  told_ = {};
+  door_.close();
+  poller_.reset();
+}
+
+}  // namespace multitree::runtime::tcp
+
+namespace multitree::runtime {
+
+std::unique_ptr<Transport> make_tcp(Bootstrap& bootstrap, const TransportOptions& options) {
+  return std::make_unique<tcp::TcpTransport>(bootstrap, options);
+}
+
+}  // namespace multitree::runtime

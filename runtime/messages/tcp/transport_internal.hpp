@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Tagged messages over TCP: one connection a pair of ranks, made when they first need it.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/messages/network/watch_internal.hpp"
+#include "runtime/messages/tcp/handshake_internal.hpp"
+#include "runtime/messages/tcp/incoming_internal.hpp"
+#include "runtime/messages/tcp/outgoing_internal.hpp"
+#include "runtime/messages/tcp/poller_internal.hpp"
+#include "runtime/messages/transport.hpp"
+
+namespace multitree::runtime::tcp {
+
+/// Another rank, as far as this one has to do with it.
+struct Peer {
+  Peer(Seat whose, std::size_t credit) : seat(whose), outgoing(credit), incoming(whose, outgoing) {}
+
+  Seat seat;
+  Outgoing outgoing;
+  Incoming incoming;
+  Socket socket;                           ///< once they know each other
+  std::unique_ptr<Dial> dial;              ///< meanwhile
+  bool met = false;                        ///< there is a connection, or was one
+  std::string lost;                        ///< why there is none any more
+  bool blocked = false;                    ///< the socket takes nothing for now
+  bool to_write = false, to_read = false;  ///< is in the list of those
+  std::atomic<bool>* heard = nullptr;      ///< to be set when something comes; may be null
+
+  [[nodiscard]] bool linked() const { return socket.open(); }
+};
+
+class TcpTransport final : public Transport {
+ public:
+  TcpTransport(Bootstrap& bootstrap, const TransportOptions& options);
+  ~TcpTransport() override { close(); }
+
+  void send(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,
+            Completion& completion) override;
+  void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
+               Completion& completion) override;
+  bool progress() override;
+  void flush(Seat peer, Completion& completion) override;
+  void drain(Deadline deadline) override;
+  void abort() override { close(); }
+  bool sleep(std::chrono::milliseconds time) override;
+  Arrivals await_arrivals(std::vector<int>& descriptors) override;
+  [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
+  [[nodiscard]] TransportLimits limits() const override;
+  [[nodiscard]] std::string describe() const override;
+
+ private:
+  // first_contact.cpp
+  void open(const std::vector<Host>& hosts, std::span<const Seat> peers);
+  void meet_all(Bootstrap& bootstrap, const TransportOptions& options);
+  Peer& peer_at(Seat seat);
+  void dial(Peer& peer);
+  void go_on(Peer& peer);
+  void take_guests();
+  void hear(std::uint64_t guest);
+  void link(Peer& peer, Socket socket);
+  void keep_time();
+  /// Empty: of the door.
+  [[nodiscard]] Dial::Buffers buffers_for(std::optional<Seat> peer) const;
+
+  // transport.cpp
+  bool write_all();
+  bool read_all();
+  void write_to(Peer& peer);
+  void read_from(Peer& peer);
+  void want_to_write(Peer& peer);
+  void want_to_read(Peer& peer);
+  void on_events(std::span<const epoll_event> events);
+  void on_event(std::uint64_t name, std::uint32_t what);
+  void lose(Peer& peer, const std::string& why);
+  [[nodiscard]] bool anything_known() const;
+  void close();
+
+  Seat self_;
+  std::uint32_t ranks_;
+  Deadline deadline_;
+  LinkWatch links_;
+  Host here_;
+  std::size_t neighbours_ = 0;
+  Secret knock_ = make_secret(), answer_ = make_secret();
+  std::unique_ptr<Poller> poller_ = std::make_unique<Poller>();  ///< null once closed
+  Socket door_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;  ///< that were met, by seat
+  std::map<std::uint64_t, Guest> guests_;                           ///< by their events' names
+  std::uint64_t next_guest_ = 0;
+  std::vector<Seat> dialling_;
+  std::vector<Peer*> writing_, reading_, batch_;
+  std::span<const epoll_event> told_;  ///< what the last sleep has brought
+  bool wrote_ = false;                 ///< the last round has written: who waits sleeps next
+  std::unique_ptr<AddressBook> book_;
+};
+
+}  // namespace multitree::runtime::tcp
