@@ -85,17 +85,15 @@ TEST(Convergence, OfDiLoCoWithAdamWIsThatOfDdpForAHundredthOfTheBytes) {
   const Curve diloco = run_trial(trial, *data, *data);
   EXPECT_EQ(ddp.sent.reduced, 100 * diloco.sent.reduced);
   // A point is the loss of 8,192 tokens, so the last two of both.
-  const auto last = [](const Curve& curve) {
-    return (curve.losses[19] + curve.losses[20]) / 2;
-  };
+  const auto last = [](const Curve& curve) { return (curve.losses[19] + curve.losses[20]) / 2; };
   EXPECT_LT(last(diloco), 1.005 * last(ddp));
 
   const double step = 50, goal = last(ddp);
   const double times = iterations_to(diloco, goal, step) / iterations_to(ddp, goal, step);
   const Costs costs = network_costs(make_topology("ring:4?bw=10Mbit/s&lat=50us"),
                                     "allreduce-optimal", nic::Model::Message);
-  const Model model{
-      .name = "transformer", .layers = {{"all", 0.15e-3, 0.3e-3, {ddp.sent.reduced / 1000}}}};
+  const Model model{.name = "transformer",
+                    .layers = {{"all", 0.15e-3, 0.3e-3, {ddp.sent.reduced / 1000}}}};
   const double seconds = simulate("ddp", model, costs).seconds;
   EXPECT_GT(seconds / (simulate(policy, model, costs).seconds * times), 20);
 }
