@@ -91,7 +91,7 @@ Iteration run_priority(const Model& model, const Costs& costs, const Spec& optio
   // What starts may cost that serial transfers have and preemptive ones hide. Those hold each other
   // up at switches, which their expected time leaves out: 1.28 times it on dgx-a100:4 (AlexNet),
   // 1.74 times on fattree:8x8 (VGG-16).
-  constexpr double kStarts = 1.25;
+  constexpr double kStarts = 1.05;
   const std::string order = options.get("order", costs.switched ? "either" : "preemptive");
   if (order == "serial") return run_priority_in_turn(model, costs, options);
   if (order == "preemptive") return run_preemptive(model, costs, options);
