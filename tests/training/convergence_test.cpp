@@ -7,8 +7,11 @@
 #include <cmath>
 
 #include "topologies/error.hpp"
+#include "topologies/registry.hpp"
 #include "training/compression/compressor.hpp"
 #include "training/convergence/trial.hpp"
+#include "training/network_costs.hpp"
+#include "training/policies.hpp"
 
 namespace multitree::training {
 namespace {
@@ -64,6 +67,35 @@ TEST(Convergence, OfAveragingEachTimeIsSynchronous) {
 TEST(Convergence, OfDiLoCoIsLocalSgdWithoutItsOuterStep) {
   EXPECT_EQ(curve_of("diloco?every=5&rate=1&momentum=0").losses, curve_of("local-sgd").losses);
   EXPECT_NE(curve_of("diloco?every=5").losses, curve_of("local-sgd").losses);
+}
+
+/// DiLoCo as published, AdamW within ranks and Nesterov's momentum between them: a small version of
+/// what docs/training.md has of a character model.
+TEST(Convergence, OfDiLoCoWithAdamWIsThatOfDdpForAHundredthOfTheBytes) {
+  const auto data = make_sequences(16, 16, 1);
+  Trial trial{.learner = "transformer?width=16&blocks=1&heads=2",
+              .ranks = 4,
+              .iterations = 1000,
+              .points = 20,
+              .batch = 4,
+              .steps = {.rate = 0.003F, .momentum = 0.9F, .adamw = AdamW{}}};
+  const Curve ddp = run_trial(trial, *data, *data);
+  const std::string policy = "diloco?every=100";
+  trial.policy = policy;
+  const Curve diloco = run_trial(trial, *data, *data);
+  EXPECT_EQ(ddp.sent.reduced, 100 * diloco.sent.reduced);
+  // A point is the loss of 8,192 tokens, so the last two of both.
+  const auto last = [](const Curve& curve) { return (curve.losses[19] + curve.losses[20]) / 2; };
+  EXPECT_LT(last(diloco), 1.005 * last(ddp));
+
+  const double step = 50, goal = last(ddp);
+  const double times = iterations_to(diloco, goal, step) / iterations_to(ddp, goal, step);
+  const Costs costs = network_costs(make_topology("ring:4?bw=10Mbit/s&lat=50us"),
+                                    "allreduce-optimal", nic::Model::Message);
+  const Model model{.name = "transformer",
+                    .layers = {{"all", 0.15e-3, 0.3e-3, {ddp.sent.reduced / 1000}}}};
+  const double seconds = simulate("ddp", model, costs).seconds;
+  EXPECT_GT(seconds / (simulate(policy, model, costs).seconds * times), 20);
 }
 
 TEST(Convergence, SendsWhatThePolicySends) {
