@@ -143,12 +143,12 @@ typedef struct {
    * environment variable MULTITREE_TUNING. Of no effect where the ranks go without messages. */
   const char* tuning;
   /** Who moves non-blocking calls on host memory while the program does something else: "on"
-   * (default), a thread of the process, started with the first of them; the number of a core for one
-   * there; "off", only mtRequestTest() and mtRequestWait(). NULL: the environment variable
+   * (default), a thread of the process, started with the first of them; the number of a core for
+   * one there; "off", only mtRequestTest() and mtRequestWait(). NULL: the environment variable
    * MULTITREE_PROGRESS. Ranks may differ. */
   const char* progress;
-  /** 1: with algorithm "auto", blocking calls try schedules that prediction cannot tell apart, and go
-   * on with the fastest; all ranks make a call blocking or none. 0 (default): they run what was
+  /** 1: with algorithm "auto", blocking calls try schedules that prediction cannot tell apart, and
+   * go on with the fastest; all ranks make a call blocking or none. 0 (default): they run what was
    * predicted. MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_REFINE, else 0. */
   int refine;
 } mtConfig_t;
