@@ -47,7 +47,8 @@ constexpr std::array kFormats = std::to_array<TopologyFormat>({
     {".yml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
     {".yaml", "astra", "ASTRA-sim's analytical network, read only", parse_topology_astra, nullptr},
     {".smi", "nvidia-smi", "`nvidia-smi topo -m`, read only", parse_topology_nvidia_smi, nullptr},
-    {".ibnet", "ibnetdiscover", "`ibnetdiscover`, read only", parse_topology_ibnetdiscover, nullptr},
+    {".ibnet", "ibnetdiscover", "`ibnetdiscover`, read only", parse_topology_ibnetdiscover,
+     nullptr},
     {".conf", "slurm", "Slurm's topology.conf, read only", parse_topology_slurm, nullptr},
 });
 
