@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Ranks of one host that run ahead of each other, wait for each other, and fail meanwhile.
+/// Ranks of one host that run ahead of each other, and fail meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "host_calls.hpp"
 #include "runtime/communicator.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
@@ -22,25 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using Numbers = std::vector<std::int32_t>;
-
-CommunicatorOptions in_shared_memory(Deadline timeout = Deadline(20'000)) {
-  CommunicatorOptions options;
-  options.host_path = HostPath::Required;
-  options.transport = "loopback";
-  options.timeout = timeout;
-  return options;
-}
-
-int rank_of(const Communicator& communicator) {
-  return static_cast<int>(index(communicator.rank()));
-}
-
-void run_rooted(Communicator& communicator, Collective collective, int root, Numbers& data) {
-  Call call{collective, data.data(), data.data(), data.size(), DataType::Int32};
-  call.root = Rank{static_cast<std::uint32_t>(root)};
-  communicator.run(call);
-}
 
 /// Until `counter` is `least`; whether it got there.
 bool await(const std::atomic<int>& counter, int least) {
@@ -327,105 +309,6 @@ TEST(HostFailure, AnAbortEndsTheReceiptOfAMessage) {
   });
   EXPECT_THAT(message_of(errors[0]),
               AllOf(HasSubstr("had enough"), HasSubstr("receive 4 bytes from rank 1")));
-}
-
-/// Sleeps until the request is complete. A ring that comes in the very moment may be lost, which
-/// costs the rest of the nap: that is rare.
-class Sleeper {
- public:
-  explicit Sleeper(Communicator& communicator) : communicator_(communicator) {}
-  void await(Request& request) {
-    while (!request.test()) {
-      const auto begin = std::chrono::steady_clock::now();
-      if (const auto nap = communicator_.poll_or_nap()) nap(kLimit);
-      if (std::chrono::steady_clock::now() - begin >= kLimit) ++lost_;
-    }
-    ASSERT_LE(lost_, 1) << "nobody rang";
-  }
-
- private:
-  static constexpr auto kLimit = 2s;
-  Communicator& communicator_;
-  int lost_ = 0;
-};
-
-CommunicatorOptions without_thread() {
-  CommunicatorOptions options = in_shared_memory(Deadline(60'000));
-  options.progress = "off";
-  return options;
-}
-
-/// Blocking calls, which no engine sees, ring for those who sleep.
-TEST(HostSleep, SmallCallsWakeTheirReaders) {
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, without_thread());
-    Sleeper sleeper(communicator);
-    for (int call = 0; call < 20; ++call) {
-      Numbers data(1 + 9 * static_cast<std::size_t>(call % 3), call);
-      if (rank_of(communicator) == 0) {
-        std::this_thread::sleep_for(5ms);
-        run_rooted(communicator, Collective::Broadcast, 0, data);
-      } else {
-        data.assign(data.size(), -1);
-        Request request =
-            communicator.start_broadcast(data.data(), data.data(), data.size(), DataType::Int32);
-        ASSERT_NO_FATAL_FAILURE(sleeper.await(request));
-      }
-      ASSERT_EQ(data, Numbers(data.size(), call));
-    }
-  });
-}
-
-/// A root whose cards are all used sleeps until they have been read.
-TEST(HostSleep, ReadersWakeARootThatIsTooFarAhead) {
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, without_thread());
-    Sleeper sleeper(communicator);
-    if (rank_of(communicator) != 0) std::this_thread::sleep_for(50ms);
-    for (int call = 0; call < 1000; ++call) {
-      std::int32_t number = rank_of(communicator) == 0 ? call : -1;
-      if (rank_of(communicator) == 0) {
-        Request request = communicator.start_broadcast(&number, &number, 1, DataType::Int32);
-        ASSERT_NO_FATAL_FAILURE(sleeper.await(request));
-      } else {
-        communicator.broadcast(&number, &number, 1, DataType::Int32);
-      }
-      ASSERT_EQ(number, call);
-    }
-  });
-}
-
-/// A full inbox that is read letter by letter.
-TEST(HostSleep, ReceiversWakeASenderWithoutRoom) {
-  constexpr int kMessages = 100;
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    Communicator communicator(bootstrap, std::vector<Schedule>{}, without_thread());
-    Sleeper sleeper(communicator);
-    if (rank_of(communicator) == 0) {
-      Numbers numbers(kMessages);
-      std::iota(numbers.begin(), numbers.end(), 0);
-      std::vector<Request> requests;
-      for (std::int32_t& number : numbers) {
-        requests.push_back(communicator.start({.exchange = Exchange::Send,
-                                               .send = &number,
-                                               .type = DataType::Int32,
-                                               .peer = Rank{1},
-                                               .count = 1}));
-      }
-      for (Request& request : requests) ASSERT_NO_FATAL_FAILURE(sleeper.await(request));
-      return;
-    }
-    std::this_thread::sleep_for(50ms);
-    for (int i = 0; i < kMessages; ++i) {
-      std::int32_t number = -1;
-      communicator.run({.exchange = Exchange::Receive,
-                        .recv = &number,
-                        .type = DataType::Int32,
-                        .peer = Rank{0},
-                        .count = 1});
-      ASSERT_EQ(number, i);
-    }
-  });
 }
 
 }  // namespace
