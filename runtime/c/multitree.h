@@ -119,8 +119,8 @@ typedef struct {
   /** 1 (default): set-up and mtCommFinalize() block. 0: they return mtInProgress and go on in the
    * background; mtCommGetAsyncError() tells when they are done. */
   int blocking;
-  int deadlineMs;        /**< longest wait without progress; default 30000, 1 or more */
-  int initDeadlineMs;    /**< for all ranks to arrive; default 60000, 1 or more */
+  int deadlineMs;     /**< longest wait without progress; default 30000, 1 or more */
+  int initDeadlineMs; /**< for all ranks to arrive; default 60000, 1 or more */
   /** "ucx"; "tcp", sockets of this library; "loopback", ranks are threads of one process; default:
    * "auto", as the environment variable MULTITREE_TRANSPORT says, else "ucx" where all ranks have
    * it, else "tcp". */

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kRanks = 8;
+constexpr int kRefinedRanks = 8;
 
 class Refine : public ::testing::Test {
  protected:
@@ -45,16 +45,16 @@ class Refine : public ::testing::Test {
   /// All-gathers and broadcasts, blocking and not, and their results.
   static void call(const mtConfig_t& config, int calls) {
     const mtUniqueId id = new_id();
-    in_threads(kRanks, [&](int rank) {
+    in_threads(kRefinedRanks, [&](int rank) {
       mtComm_t comm = nullptr;
-      ASSERT_EQ(mtCommInitRankConfig(&comm, kRanks, id, rank, &config), mtSuccess)
+      ASSERT_EQ(mtCommInitRankConfig(&comm, kRefinedRanks, id, rank, &config), mtSuccess)
           << mtGetLastError(nullptr);
       for (int i = 0; i < calls; ++i) {
         const std::int32_t mine[2] = {rank + i, -rank};
-        std::int32_t all[2 * kRanks] = {};
+        std::int32_t all[2 * kRefinedRanks] = {};
         ASSERT_EQ(mtAllGather(mine, all, 2, mtInt32, comm, nullptr), mtSuccess)
             << mtGetLastError(comm);
-        for (int r = 0; r < kRanks; ++r) ASSERT_EQ(all[2 * r] + all[2 * r + 1], i) << r;
+        for (int r = 0; r < kRefinedRanks; ++r) ASSERT_EQ(all[2 * r] + all[2 * r + 1], i) << r;
         std::int32_t told = rank == 1 ? i : -1;
         ASSERT_EQ(mtBroadcast(&told, &told, 1, mtInt32, 1, comm, nullptr), mtSuccess)
             << mtGetLastError(comm);
@@ -90,7 +90,7 @@ TEST_F(Refine, IsOffUnlessAskedFor) {
   ::setenv("MULTITREE_REFINE", "yes", 1);
   mtComm_t comm = nullptr;
   const mtConfig_t wanted = config(MT_CONFIG_UNDEF_INT);
-  EXPECT_EQ(mtCommInitRankConfig(&comm, kRanks, new_id(), 0, &wanted), mtInvalidArgument);
+  EXPECT_EQ(mtCommInitRankConfig(&comm, kRefinedRanks, new_id(), 0, &wanted), mtInvalidArgument);
   EXPECT_STREQ(mtGetLastError(nullptr), "MULTITREE_REFINE: expected 0 or 1, found \"yes\"");
 }
 
