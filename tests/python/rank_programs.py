@@ -119,8 +119,8 @@ def uneven(comm):
     assert all((spread[2 * b:2 * b + c] == r).all() for r, (b, c) in enumerate(zip(begins, counts)))
     got = comm.gatherv(mine, counts, root=0)
     assert got is None if rank else (got == whole).all()
-    assert (comm.scatterv(whole, counts) if rank == 0 else
-            comm.scatterv(None, recv=np.empty(rank + 1, "i4")) == mine).all()
+    got = comm.scatterv(whole, counts) if rank == 0 else comm.scatterv(None, recv=np.empty(rank + 1, "i4"))
+    assert (got == mine).all()
     assert (comm.reduce_scatterv(whole, np.array(counts)) == n * rank).all()
     sent = np.concatenate([np.full(rank + r + 1, 10 * rank + r, "i4") for r in range(n)])
     got = comm.all_to_allv(sent, [rank + r + 1 for r in range(n)], [rank + r + 1 for r in range(n)])
