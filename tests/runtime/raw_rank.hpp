@@ -18,21 +18,21 @@
 
 namespace multitree::runtime::test {
 
-constexpr Deadline kPatience{20'000};
+constexpr Deadline kTcpPatience{20'000};
 
 class RawRank {
  public:
   explicit RawRank(Bootstrap& job) : job_(job) {
     const Host here = describe_host(true);
-    static_cast<void>(job.all_gather(pack(here), kPatience));
+    static_cast<void>(job.all_gather(pack(here), kTcpPatience));
     own_ = {here, {}, tcp::port_at(door_), tcp::make_secret(), tcp::make_secret()};
-    book_ = job.open_book(pack(Addresses{{"tcp", tcp::pack(own_)}}), {}, kPatience);
+    book_ = job.open_book(pack(Addresses{{"tcp", tcp::pack(own_)}}), {}, kTcpPatience);
   }
   [[nodiscard]] tcp::Entrance entrance_of(Seat seat) const {
     return tcp::unpack_entrance(*find_address(book_->of(seat), "tcp"));
   }
   [[nodiscard]] Socket call(Seat seat) const {
-    return connect_to({kLoopback, entrance_of(seat).port}, kPatience).socket;
+    return connect_to({kLoopback, entrance_of(seat).port}, kTcpPatience).socket;
   }
   [[nodiscard]] tcp::Hello hello_to(Seat seat) const {
     return tcp::make_hello(job_.seat(), seat, entrance_of(seat).knock);
@@ -40,7 +40,7 @@ class RawRank {
   /// Waits for a guest.
   [[nodiscard]] Socket open() const {
     pollfd event{door_.fd(), POLLIN, 0};
-    ::poll(&event, 1, static_cast<int>(kPatience.count()));
+    ::poll(&event, 1, static_cast<int>(kTcpPatience.count()));
     return accept_from(door_);
   }
   void close_door() { door_.close(); }
@@ -58,7 +58,7 @@ inline std::string read_from(const Socket& socket, std::size_t bytes) {
   std::string text;
   while (text.size() < bytes) {
     pollfd event{socket.fd(), POLLIN, 0};
-    if (::poll(&event, 1, static_cast<int>(kPatience.count())) <= 0) return "nothing came";
+    if (::poll(&event, 1, static_cast<int>(kTcpPatience.count())) <= 0) return "nothing came";
     std::string part(bytes - text.size(), ' ');
     const ssize_t n = ::recv(socket.fd(), part.data(), part.size(), 0);
     if (n <= 0) return text;

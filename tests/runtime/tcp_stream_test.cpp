@@ -26,8 +26,8 @@ using tcp::Outgoing;
 using State = Completion::State;
 
 /// A pair of sockets that never wait.
-struct Pipe {
-  Pipe() {
+struct StreamPipe {
+  StreamPipe() {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds.data()), 0);
     near = Socket(fds[0]);
@@ -58,8 +58,8 @@ struct End {
 };
 
 /// Two ends that are connected.
-struct Ends {
-  explicit Ends(std::size_t credit = Outgoing::kUnlimited)
+struct StreamEnds {
+  explicit StreamEnds(std::size_t credit = Outgoing::kUnlimited)
       : one(std::move(pipe.near), credit), other(std::move(pipe.far), credit) {}
   void move() {
     for (int i = 0; i < 4; ++i) {
@@ -67,11 +67,11 @@ struct Ends {
       other.move();
     }
   }
-  Pipe pipe;
+  StreamPipe pipe;
   End one, other;
 };
 
-std::string text_of(std::size_t bytes, char first) {
+std::string letters(std::size_t bytes, char first) {
   std::string text(bytes, ' ');
   for (std::size_t i = 0; i < bytes; ++i)
     text[i] = static_cast<char>(first + static_cast<char>(i % 23));
@@ -89,8 +89,8 @@ struct Receive {
 };
 
 /// Everything that is written to send these messages, as bytes.
-std::string bytes_of(const std::vector<std::string>& messages) {
-  Ends ends;
+std::string stream_of(const std::vector<std::string>& messages) {
+  StreamEnds ends;
   std::deque<Completion> sent;
   std::string bytes;
   for (std::size_t i = 0; i < messages.size(); ++i) {
@@ -111,7 +111,7 @@ std::string bytes_of(const std::vector<std::string>& messages) {
 /// the others when all has come.
 void expect_arrival(const std::string& bytes, const std::vector<std::string>& messages,
                     const std::function<std::size_t()>& next) {
-  Pipe pipe;
+  StreamPipe pipe;
   End end(std::move(pipe.far));
   std::deque<Receive> receives;
   for (std::size_t i = 0; i < messages.size(); i += 2) {
@@ -138,22 +138,22 @@ void expect_arrival(const std::string& bytes, const std::vector<std::string>& me
   }
 }
 
-std::vector<std::string> messages_of(std::initializer_list<std::size_t> sizes) {
+std::vector<std::string> lettered(std::initializer_list<std::size_t> sizes) {
   std::vector<std::string> all;
   for (const std::size_t size : sizes) {
-    all.push_back(text_of(size, static_cast<char>('a' + all.size())));
+    all.push_back(letters(size, static_cast<char>('a' + all.size())));
   }
   return all;
 }
 
 TEST(TcpStream, ComesByteByByte) {
-  const auto messages = messages_of({1, 0, 5, 0, 0, 31, 700, 8, 24});
-  expect_arrival(bytes_of(messages), messages, [] { return std::size_t{1}; });
+  const auto messages = lettered({1, 0, 5, 0, 0, 31, 700, 8, 24});
+  expect_arrival(stream_of(messages), messages, [] { return std::size_t{1}; });
 }
 
 TEST(TcpStream, ComesInAnyPieces) {
-  const auto messages = messages_of({70'000, 3, 0, 65'536 - 24, 200'000, 1, 65'536, 4096, 0, 9});
-  const std::string bytes = bytes_of(messages);
+  const auto messages = lettered({70'000, 3, 0, 65'536 - 24, 200'000, 1, 65'536, 4096, 0, 9});
+  const std::string bytes = stream_of(messages);
   for (unsigned seed = 1; seed <= 20; ++seed) {
     std::mt19937 random(seed);
     const std::size_t most = std::size_t{64} << (seed % 12);
@@ -162,7 +162,7 @@ TEST(TcpStream, ComesInAnyPieces) {
 }
 
 TEST(TcpStream, MessagesOfOneTagKeepTheirOrder) {
-  Ends ends;
+  StreamEnds ends;
   const std::vector<std::string> texts{"first", "other", "third"};
   std::deque<Completion> sent;
   Receive early(ends.other, 5, 5);
@@ -175,9 +175,9 @@ TEST(TcpStream, MessagesOfOneTagKeepTheirOrder) {
 }
 
 TEST(TcpStream, SaysWhenALengthIsNotTheExpectedOne) {
-  Ends ends;
+  StreamEnds ends;
   std::deque<Completion> sent;
-  const std::string text = text_of(100, 'a');
+  const std::string text = letters(100, 'a');
   Receive longer(ends.other, 1, 200), shorter(ends.other, 2, 50), enough(ends.other, 3, 200, true);
   for (std::uint64_t tag = 1; tag <= 5; ++tag) {
     ends.one.outgoing.send(tag, text.data(), text.size(), sent.emplace_back());
@@ -202,8 +202,8 @@ TEST(TcpStream, SaysWhenALengthIsNotTheExpectedOne) {
 }
 
 TEST(TcpStream, BothDirectionsFullAtOnce) {
-  Ends ends;
-  const std::string there = text_of(9'000'000, 'a'), back = text_of(9'000'001, 'b');
+  StreamEnds ends;
+  const std::string there = letters(9'000'000, 'a'), back = letters(9'000'001, 'b');
   Completion sent_there, sent_back;
   ends.one.outgoing.send(1, there.data(), there.size(), sent_there);
   ends.other.outgoing.send(1, back.data(), back.size(), sent_back);
@@ -218,8 +218,8 @@ TEST(TcpStream, BothDirectionsFullAtOnce) {
 
 /// What nobody awaits is limited; what is awaited comes all the same.
 TEST(TcpStream, BeyondItsCreditAMessageStaysAtItsSender) {
-  Ends ends(10'000);
-  const std::string text = text_of(4000, 'a');
+  StreamEnds ends(10'000);
+  const std::string text = letters(4000, 'a');
   std::deque<Completion> sent;
   for (std::uint64_t tag = 0; tag < 6; ++tag) {
     ends.one.outgoing.send(tag, text.data(), text.size(), sent.emplace_back());
@@ -251,8 +251,8 @@ TEST(TcpStream, BeyondItsCreditAMessageStaysAtItsSender) {
 
 /// Of a stream in one direction the receiver says that it has gone on.
 TEST(TcpStream, TakenMessagesMakeRoomForOthers) {
-  Ends ends(10'000);
-  const std::string text = text_of(4000, 'a');
+  StreamEnds ends(10'000);
+  const std::string text = letters(4000, 'a');
   for (int i = 0; i < 200; ++i) {
     Completion sent;
     ends.one.outgoing.send(1, text.data(), text.size(), sent);
@@ -265,7 +265,7 @@ TEST(TcpStream, TakenMessagesMakeRoomForOthers) {
 }
 
 TEST(TcpStream, WhatCameBeforeTheEndCanBeReceived) {
-  Ends ends;
+  StreamEnds ends;
   Completion sent;
   ends.one.outgoing.send(1, "hello", 5, sent);
   ends.one.move();
@@ -283,8 +283,8 @@ TEST(TcpStream, WhatCameBeforeTheEndCanBeReceived) {
 
 TEST(TcpStream, AMessageThatEndsInTheMiddleIsNone) {
   for (const bool awaited : {true, false}) {
-    const std::string bytes = bytes_of({text_of(1000, 'a')});
-    Pipe pipe;
+    const std::string bytes = stream_of({letters(1000, 'a')});
+    StreamPipe pipe;
     End end(std::move(pipe.far));
     std::deque<Receive> receive;
     if (awaited) receive.emplace_back(end, 0, 1000);
@@ -302,7 +302,7 @@ TEST(TcpStream, AMessageThatEndsInTheMiddleIsNone) {
 TEST(TcpStream, NonsenseEndsIt) {
   for (const std::string& nonsense : {std::string(24, '\0'), std::string(24, '\xff'),
                                       std::string("\0\0\0\0\0\0\3\0", 8) + std::string(16, '\0')}) {
-    Pipe pipe;
+    StreamPipe pipe;
     End end(std::move(pipe.far));
     ASSERT_EQ(::send(pipe.near.fd(), nonsense.data(), nonsense.size(), 0),
               static_cast<ssize_t>(nonsense.size()));
@@ -313,8 +313,8 @@ TEST(TcpStream, NonsenseEndsIt) {
 }
 
 TEST(TcpStream, ALostPeerFailsWhatIsOnItsWay) {
-  Ends ends(1000);
-  const std::string text = text_of(4'000'000, 'a');
+  StreamEnds ends(1000);
+  const std::string text = letters(4'000'000, 'a');
   Completion queued, offered, flushed;
   ends.one.outgoing.send(1, text.data(), 1000, queued);
   ends.one.outgoing.send(2, text.data(), text.size(), offered);
@@ -328,7 +328,7 @@ TEST(TcpStream, ALostPeerFailsWhatIsOnItsWay) {
 
 /// No signal, and a word about it.
 TEST(TcpStream, WritingToWhoHasLeftIsAnError) {
-  Ends ends;
+  StreamEnds ends;
   ends.other.socket.close();
   Completion sent;
   ends.one.outgoing.send(1, "hello", 5, sent);

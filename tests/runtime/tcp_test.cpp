@@ -27,12 +27,12 @@ using State = Completion::State;
 using Clock = std::chrono::steady_clock;
 
 std::unique_ptr<Transport> over_tcp(Bootstrap& job, const std::vector<Seat>& peers) {
-  return make_transport("tcp", job, {.peers = peers, .deadline = kPatience});
+  return make_transport("tcp", job, {.peers = peers, .deadline = kTcpPatience});
 }
 
 /// Progresses until `condition`; false if it takes too long.
 bool await(Transport& transport, const std::function<bool()>& condition) {
-  const auto until = Clock::now() + kPatience;
+  const auto until = Clock::now() + kTcpPatience;
   while (!condition()) {
     if (Clock::now() > until) return false;
     if (!transport.progress()) transport.sleep(std::chrono::milliseconds(1));
@@ -74,9 +74,9 @@ TEST(Tcp, BothConnectAtOnce) {
     const Seat other{1 - index(job->seat())};
     for (int i = 0; i < kTimes; ++i) {
       if (job->seat() == 0_seat) before = count_files();
-      job->barrier(kPatience);
+      job->barrier(kTcpPatience);
       const auto transport = over_tcp(*job, {});
-      job->barrier(kPatience);
+      job->barrier(kTcpPatience);
       const std::string text = fmt::format("{} from {}", i, job->seat());
       std::deque<Completion> sent;
       for (std::uint64_t tag = 0; tag < 3; ++tag) {
@@ -87,11 +87,11 @@ TEST(Tcp, BothConnectAtOnce) {
                   fmt::format("{} from {}", i, other));
       }
       for (const Completion& one : sent) ASSERT_EQ(outcome_of(*transport, one, "sent"), "sent");
-      job->barrier(kPatience);
+      job->barrier(kTcpPatience);
       // Each has a door, a poller and one end of the connection.
       const bool alone = await(*transport, [&] { return count_files() <= before + 6; });
       EXPECT_TRUE(alone) << count_files() - before << " files in round " << i;
-      job->barrier(kPatience);
+      job->barrier(kTcpPatience);
     }
   });
 }
@@ -104,18 +104,18 @@ TEST(Tcp, ConnectionsAreMadeWhenTheyAreUsed) {
     const std::uint32_t self = index(job->seat());
     const Seat next{(self + 1) % kRanks}, previous{(self + kRanks - 1) % kRanks};
     const auto transport = over_tcp(*job, {std::min(next, previous), std::max(next, previous)});
-    job->barrier(kPatience);
+    job->barrier(kTcpPatience);
     if (self == 0) {
       EXPECT_EQ(count_files() - before, 2 * kRanks + 2 * kRanks) << "not of a ring";
     }
-    job->barrier(kPatience);
+    job->barrier(kTcpPatience);
     const Seat opposite{(self + kRanks / 2) % kRanks};
     EXPECT_EQ(send(*transport, opposite, 1, "hello"), "sent");
     EXPECT_EQ(receive(*transport, opposite, 1, 5), "hello");
     EXPECT_EQ(send(*transport, next, 1, ""), "sent");
     EXPECT_EQ(receive(*transport, previous, 1, 0), "");
-    transport->drain(kPatience);
-    job->barrier(kPatience);
+    transport->drain(kTcpPatience);
+    job->barrier(kTcpPatience);
   });
 }
 
@@ -128,7 +128,7 @@ void with_raw_rank(const std::function<void(RawRank&)>& mischief,
       RawRank raw(*job);
       mischief(raw);
       over = true;
-      job->barrier(kPatience);
+      job->barrier(kTcpPatience);
       return;
     }
     const Seat other{1 - index(job->seat())};
@@ -142,7 +142,7 @@ void with_raw_rank(const std::function<void(RawRank&)>& mischief,
       ASSERT_THAT(heard, AnyOf("stop", "more"));
       last = job->seat() == 0_seat ? last : heard == "stop";
     }
-    job->barrier(kPatience);
+    job->barrier(kTcpPatience);
   });
 }
 
@@ -289,12 +289,12 @@ TEST(Tcp, AbortLeavesCompletionsAlone) {
     Completion sent, awaited;
     transport->send(other, 1, text.data(), text.size(), sent);
     transport->receive(other, 2, received.data(), received.size(), awaited);
-    job->barrier(kPatience);
+    job->barrier(kTcpPatience);
     transport->abort();
     EXPECT_FALSE(transport->progress());
     EXPECT_EQ(sent.state, State::Pending);
     EXPECT_EQ(awaited.state, State::Pending);
-    job->barrier(kPatience);
+    job->barrier(kTcpPatience);
   });
 }
 
@@ -348,8 +348,8 @@ TEST(Tcp, TheNextWayIsTakenWhereOneLeadsNowhere) {
   const std::uint16_t nobody = [] { return tcp::port_at(tcp::open_entrance(true, 0)); }();
   const tcp::Secret knock = tcp::make_secret(), answer = tcp::make_secret();
   tcp::Dial dial({{tcp::socket_address(0x7f000001, nobody), {}}, {*last, {}}},
-                 tcp::make_hello(1_seat, 2_seat, knock), answer, {}, kPatience);
-  const auto until = Clock::now() + kPatience;
+                 tcp::make_hello(1_seat, 2_seat, knock), answer, {}, kTcpPatience);
+  const auto until = Clock::now() + kTcpPatience;
   std::unique_ptr<tcp::Guest> guest;
   auto step = dial.go_on();
   while (step != tcp::Dial::Step::Met && Clock::now() < until) {
