@@ -40,7 +40,7 @@ std::vector<std::vector<float>> replayed(const Schedule& schedule,
   const std::vector<ElementRange> ranges = chunk_ranges(schedule, values[0].size());
   for (std::uint32_t step = 0; step < schedule.num_steps(); ++step) {
     const auto before = values;
-    for (const Transfer& transfer : schedule.transfers) {
+    for (const multitree::Transfer& transfer : schedule.transfers) {
       if (transfer.step != step) continue;
       const ElementRange& range = ranges[transfer.chunk];
       for (std::uint64_t i = range.begin; i < range.begin + range.count; ++i) {
