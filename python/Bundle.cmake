@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What the module needs and another machine may lack, copied to lib/ beside it when it is installed. The C library and
-# the compiler's are those of the machine (the wheel's tag says how new); InfiniBand's too, which UCX loads where they
-# are. All are found by the module's own path, so nothing has to be patched, and what the process has loaded under the
-# same name already is used instead.
+# the compiler's are those of the machine (the wheel's tag says how new); UCX too, which is loaded where it is: without,
+# messages go over TCP sockets. All are found by the module's own path, so nothing has to be patched, and what the
+# process has loaded under the same name already is used instead.
 set(prefix ${CMAKE_INSTALL_PREFIX}/multitree)
 file(REMOVE_RECURSE ${prefix}/lib)
-file(MAKE_DIRECTORY ${prefix}/lib/ucx)
+file(MAKE_DIRECTORY ${prefix}/lib)
 file(COPY_FILE ${built}/libmultitree.so ${prefix}/lib/libmultitree.so.0)
 file(COPY_FILE ${built}/libmultitree_planning.so ${prefix}/lib/libmultitree_planning.so)
 
@@ -27,16 +27,6 @@ foreach(library IN LISTS found)
     file(REAL_PATH /usr/share/doc/${owner}/copyright terms)
     file(MAKE_DIRECTORY ${prefix}/lib/licenses)
     file(COPY_FILE ${terms} ${prefix}/lib/licenses/${owner}.txt)
-  endif()
-  if(name MATCHES "^libuct\\.so")
-    # Modules of UCX lie beside it; those whose own libraries a machine lacks are left out by UCX.
-    cmake_path(GET file PARENT_PATH folder)
-    file(GLOB modules ${folder}/ucx/libuct_*.so.0)
-    foreach(module IN LISTS modules)
-      cmake_path(GET module FILENAME name)
-      file(REAL_PATH ${module} file)
-      file(COPY_FILE ${file} ${prefix}/lib/ucx/${name})
-    endforeach()
   endif()
 endforeach()
 # A path of its own would keep a library from looking where the module says.

@@ -256,7 +256,9 @@ std::string Execution::words(std::uint32_t id) const {
 
 std::string Execution::waiting_for() const {
   for (std::uint32_t id = 0; id < completions_.size(); ++id) {
-    if (completions_[id].state == Completion::State::Pending) return words(id);
+    // One that has failed waited for the very peer that is lost.
+    const Completion::State state = completions_[id].state;
+    if (state == Completion::State::Pending || state == Completion::State::Failed) return words(id);
   }
   return done() ? "waiting for nothing" : "waiting for the last messages to leave";
 }

@@ -191,43 +191,64 @@ std::string frames_of(std::uint64_t tag, const std::string& text) {
 
 TEST(Tcp, ComesByteByByte) {
   const std::string text = "some words that take their time";
-  with_raw_rank(
-      [&](RawRank& raw) {
-        const Socket socket = raw.call(0_seat);
-        write_to(socket, bytes_of(raw.hello_to(0_seat)), 1);
-        EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
-        write_to(socket, frames_of(4, text) + frames_of(5, "") + frames_of(6, text), 1);
-        EXPECT_EQ(read_from(socket, sizeof(tcp::Header) + 6).substr(sizeof(tcp::Header)), "thanks");
-      },
-      [&](Transport& transport) {
-        EXPECT_EQ(receive(transport, 2_seat, 4, text.size()), text);
-        EXPECT_EQ(receive(transport, 2_seat, 6, text.size()), text);
-        EXPECT_EQ(receive(transport, 2_seat, 5, 0), "");
-        EXPECT_EQ(send(transport, 2_seat, 1, "thanks"), "sent");
-      });
+  const auto mischief = [&](RawRank& raw) {
+    const Socket socket = raw.call(0_seat);
+    write_to(socket, bytes_of(raw.hello_to(0_seat)), 1);
+    EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
+    write_to(socket, frames_of(4, text) + frames_of(5, "") + frames_of(6, text), 1);
+    EXPECT_EQ(read_from(socket, sizeof(tcp::Header) + 6).substr(sizeof(tcp::Header)), "thanks");
+  };
+  const auto work = [&](Transport& transport) {
+    EXPECT_EQ(receive(transport, 2_seat, 4, text.size()), text);
+    EXPECT_EQ(receive(transport, 2_seat, 6, text.size()), text);
+    EXPECT_EQ(receive(transport, 2_seat, 5, 0), "");
+    EXPECT_EQ(send(transport, 2_seat, 1, "thanks"), "sent");
+  };
+  with_raw_rank(mischief, work);
+}
+
+/// Rank 2 leaves in the middle of a message: it closes its connection, or that is reset.
+void expect_loss_is_named(bool politely) {
+  const auto mischief = [&](RawRank& raw) {
+    Socket socket = raw.call(0_seat);
+    write_to(socket, bytes_of(raw.hello_to(0_seat)));
+    EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
+    write_to(socket, frames_of(4, "whole") + frames_of(5, "half").substr(0, 26));
+    EXPECT_EQ(read_from(socket, sizeof(tcp::Header)).size(), sizeof(tcp::Header));
+    if (!politely) reset(std::move(socket));
+  };
+  const auto work = [&](Transport& transport) {
+    EXPECT_EQ(receive(transport, 2_seat, 4, 5), "whole");
+    EXPECT_EQ(send(transport, 2_seat, 1, ""), "sent");
+    const std::string lost = politely ? "connection to rank 2 failed (closed by it)"
+                                      : "connection to rank 2 failed (Connection reset by peer)";
+    EXPECT_EQ(receive(transport, 2_seat, 5, 4), lost);
+    EXPECT_EQ(send(transport, 2_seat, 1, "there?"), lost);
+    EXPECT_EQ(receive(transport, 2_seat, 6, 4), lost);
+  };
+  with_raw_rank(mischief, work);
 }
 
 TEST(Tcp, ARankThatIsLostIsNamedAtOnce) {
   for (const bool politely : {false, true}) {
-    with_raw_rank(
-        [&](RawRank& raw) {
-          Socket socket = raw.call(0_seat);
-          write_to(socket, bytes_of(raw.hello_to(0_seat)));
-          EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
-          write_to(socket, frames_of(4, "whole") + frames_of(5, "half").substr(0, 26));
-          EXPECT_EQ(read_from(socket, sizeof(tcp::Header)).size(), sizeof(tcp::Header));
-          if (!politely) reset(std::move(socket));
-        },
-        [&](Transport& transport) {
-          EXPECT_EQ(receive(transport, 2_seat, 4, 5), "whole");
-          EXPECT_EQ(send(transport, 2_seat, 1, ""), "sent");
-          const std::string lost = politely
-                                       ? "connection to rank 2 failed (closed by it)"
-                                       : "connection to rank 2 failed (Connection reset by peer)";
-          EXPECT_EQ(receive(transport, 2_seat, 5, 4), lost);
-          EXPECT_EQ(send(transport, 2_seat, 1, "there?"), lost);
-          EXPECT_EQ(receive(transport, 2_seat, 6, 4), lost);
-        });
+    const auto leave = [&](RawRank& raw) {
+      Socket socket = raw.call(0_seat);
+      write_to(socket, bytes_of(raw.hello_to(0_seat)));
+      EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
+      write_to(socket, frames_of(4, "whole") + frames_of(5, "half").substr(0, 26));
+      EXPECT_EQ(read_from(socket, sizeof(tcp::Header)).size(), sizeof(tcp::Header));
+      if (!politely) reset(std::move(socket));
+    };
+    const auto notice = [&](Transport& transport) {
+      EXPECT_EQ(receive(transport, 2_seat, 4, 5), "whole");
+      EXPECT_EQ(send(transport, 2_seat, 1, ""), "sent");
+      const std::string lost = politely ? "connection to rank 2 failed (closed by it)"
+                                        : "connection to rank 2 failed (Connection reset by peer)";
+      EXPECT_EQ(receive(transport, 2_seat, 5, 4), lost);
+      EXPECT_EQ(send(transport, 2_seat, 1, "there?"), lost);
+      EXPECT_EQ(receive(transport, 2_seat, 6, 4), lost);
+    };
+    with_raw_rank(leave, notice);
   }
 }
 

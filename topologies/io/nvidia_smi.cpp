@@ -220,9 +220,10 @@ class SmiReader {
       }
       builder.add_duplex(NodeId{static_cast<std::uint32_t>(i)}, up, pci, kSmiLatency);
     }
+    const Bandwidth between = cpu_bandwidth({.arch = "x86_64", .vendor = "GenuineIntel"});
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = a + 1; b < all.size(); ++b)
-        builder.add_duplex(all[a], all[b], cpu_bandwidth({}), kSmiLatency);
+        builder.add_duplex(all[a], all[b], between, kSmiLatency);
     }
   }
 
