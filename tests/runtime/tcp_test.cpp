@@ -230,26 +230,8 @@ void expect_loss_is_named(bool politely) {
 }
 
 TEST(Tcp, ARankThatIsLostIsNamedAtOnce) {
-  for (const bool politely : {false, true}) {
-    const auto leave = [&](RawRank& raw) {
-      Socket socket = raw.call(0_seat);
-      write_to(socket, bytes_of(raw.hello_to(0_seat)));
-      EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
-      write_to(socket, frames_of(4, "whole") + frames_of(5, "half").substr(0, 26));
-      EXPECT_EQ(read_from(socket, sizeof(tcp::Header)).size(), sizeof(tcp::Header));
-      if (!politely) reset(std::move(socket));
-    };
-    const auto notice = [&](Transport& transport) {
-      EXPECT_EQ(receive(transport, 2_seat, 4, 5), "whole");
-      EXPECT_EQ(send(transport, 2_seat, 1, ""), "sent");
-      const std::string lost = politely ? "connection to rank 2 failed (closed by it)"
-                                        : "connection to rank 2 failed (Connection reset by peer)";
-      EXPECT_EQ(receive(transport, 2_seat, 5, 4), lost);
-      EXPECT_EQ(send(transport, 2_seat, 1, "there?"), lost);
-      EXPECT_EQ(receive(transport, 2_seat, 6, 4), lost);
-    };
-    with_raw_rank(leave, notice);
-  }
+  expect_loss_is_named(true);
+  expect_loss_is_named(false);
 }
 
 TEST(Tcp, NobodyBehindTheDoor) {

@@ -8,6 +8,7 @@
 
 namespace multitree::runtime {
 
+// A name that is defined cannot be in parentheses. NOLINTNEXTLINE(bugprone-macro-parentheses)
 #define MULTITREE_DEFINE(name) decltype(&::name) name = nullptr
 MULTITREE_UCP_FUNCTIONS(MULTITREE_DEFINE);
 MULTITREE_UCS_FUNCTIONS(MULTITREE_DEFINE);
