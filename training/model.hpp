@@ -46,6 +46,7 @@ struct Machine {
   std::uint32_t batch = 16;           ///< samples a rank
   double flops = 0;                   ///< operations a second that layers reach
   double memory = 0;                  ///< bytes a second; 0: it does not count
+  double launch = 0;                  ///< seconds to start a pass of a layer, beside its work
   double clock_hz = 1e9;              ///< of tables in cycles, and of systolic arrays
 };
 
@@ -54,7 +55,8 @@ struct Machine {
 ///  - "name,params,forward,backward": measured times with their unit ("213.1us"). `params` are the
 ///    parameters of a layer, those of its tensors joined by '+' ("23232+64"; 0 for none).
 ///  - "name,kind,params,tensor_elems,fwd_macs,out_elems": multiplications of a sample and numbers
-///    that it makes; times are a roofline of the machine. Tensors as above in tensor_elems.
+///    that it makes; times are a roofline of the machine, and a launch for each pass. Tensors as
+///    above in tensor_elems.
 ///  - "Layer name, IFMAP Height, ...": shapes as SCALE-Sim has them (docs/study.md), on a systolic
 ///    array a sample.
 ///  - "DATA": ASTRA-sim's text workloads of data parallelism: the number of layers, then a line of

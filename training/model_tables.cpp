@@ -45,8 +45,9 @@ Layer layer_of_work(const Row& row, const Machine& machine) {
   const auto made = static_cast<double>(row.count(5, kMaxWork));
   const double bytes = static_cast<double>(layer.bytes()) +
                        2 * made * samples * static_cast<double>(machine.parameter_bytes);
-  layer.forward = roofline(machine, 2 * macs * samples, bytes);
-  layer.backward = 2 * layer.forward;
+  const double work = roofline(machine, 2 * macs * samples, bytes);
+  layer.forward = work + machine.launch;
+  layer.backward = 2 * work + machine.launch;
   return layer;
 }
 

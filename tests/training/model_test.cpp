@@ -70,6 +70,11 @@ TEST(ModelTables, OfMultiplicationsAreRooflines) {
   const Model moved = parse_model(kText, "net.csv", {.batch = 2, .flops = 1e12, .memory = 1e9});
   EXPECT_DOUBLE_EQ(moved.layers[1].forward, (512 + 2 * 500000 * 2 * 4) / 1e9);
   EXPECT_DOUBLE_EQ(moved.layers[0].forward, model.layers[0].forward);
+  // Passes are started, also those of layers without work.
+  const Model launched = parse_model(kText, "net.csv", {.batch = 2, .flops = 1e12, .launch = 1e-5});
+  EXPECT_DOUBLE_EQ(launched.layers[0].forward, model.layers[0].forward + 1e-5);
+  EXPECT_DOUBLE_EQ(launched.layers[0].backward, model.layers[0].backward + 1e-5);
+  EXPECT_DOUBLE_EQ(launched.layers[2].backward, 1e-5);
   try {
     (void)parse_model(kText, "net.csv");
     ADD_FAILURE();

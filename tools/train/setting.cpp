@@ -77,6 +77,9 @@ training::Model load_model(const TrainFlags& flags) {
       return static_cast<double>(parse_bandwidth(flags.memory).bytes_per_second);
     });
   }
+  if (!flags.launch.empty()) {
+    machine.launch = for_flag("--launch", [&] { return parse_time(flags.launch); }).seconds();
+  }
   return training::read_model(flags.model_file, machine);
 }
 
@@ -122,6 +125,8 @@ void add_model_flags(CLI::App& app, TrainFlags& flags) {
   app.add_option("--flops", flags.flops,
                  "Operations a second, for tables of multiplications: 45T, 312e12");
   app.add_option("--memory", flags.memory, "And what memory moves, if it counts: 900GB/s");
+  app.add_option("--launch", flags.launch,
+                 "And what it takes to start a layer's forward or backward pass: 12us");
   app.add_flag("--json", flags.json, "Print JSON");
 }
 

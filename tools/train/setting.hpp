@@ -20,7 +20,7 @@ struct TrainFlags {
   NetworkFlags network;
   std::string model_file;
   training::Machine machine;
-  std::string flops, memory;
+  std::string flops, memory, launch;
   std::string algorithm = "allreduce-optimal", simulator = "message";
   std::string call = "0us", alpha;
   double beta = -1;
