@@ -9,6 +9,7 @@
 #include <limits>
 #include <set>
 
+#include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
 #include "training/policies.hpp"
@@ -44,15 +45,42 @@ void join_parts(std::vector<PlannedTransfer>& transfers, std::uint64_t most) {
   transfers = std::move(joined);
 }
 
+/// A layer leaves the packing of all gradients where its pieces take so many times as long as those
+/// of a schedule for its own size. That has fewer trees, which load links unevenly: so it must not
+/// carry what is large, and need not carry what takes little longer.
+constexpr double kTooFine = 2;
+
+/// Schedules are made for few sizes: 4 KiB, 16 KiB, 64 KiB and so on, the next that holds `bytes`.
+std::uint64_t few_sizes(std::uint64_t bytes) {
+  std::uint64_t size = std::uint64_t{4} << 10;
+  while (size < bytes) size *= 4;
+  return size;
+}
+
 }  // namespace
 
 PlanSchedules::PlanSchedules(const Plan& plan, const Topology& topology, Time message)
     : plan_(plan), topology_(topology), message_(message) {}
 
 const Schedule& PlanSchedules::of(Collective collective, std::uint64_t bytes) {
-  // Of a preemptive plan that of all gradients, as one packing of trees carries them all.
-  const std::uint64_t size = plan_.order == Order::Preemptive ? plan_.model.bytes() : bytes;
-  const std::string spec = told(plan_.algorithm, size, message_);
+  if (plan_.order != Order::Preemptive) return made_for(collective, bytes);
+  const Schedule& all = whole(collective);
+  const std::uint64_t size = few_sizes(bytes);
+  if (size >= plan_.model.bytes()) return all;
+  const Schedule& own = made_for(collective, size);
+  const CostModel cost{.message_overhead = message_};
+  return predict_time(own, topology_, bytes, cost).seconds() * kTooFine <
+                 predict_time(all, topology_, bytes, cost).seconds()
+             ? own
+             : all;
+}
+
+const Schedule& PlanSchedules::whole(Collective collective) {
+  return made_for(collective, plan_.model.bytes());
+}
+
+const Schedule& PlanSchedules::made_for(Collective collective, std::uint64_t bytes) {
+  const std::string spec = told(plan_.algorithm, bytes, message_);
   const auto [at, is_new] = made_.try_emplace({collective, spec});
   if (is_new) at->second = make_schedule(spec, topology_, collective);
   return at->second;
@@ -72,6 +100,16 @@ std::vector<SizedSchedules> PlanSchedules::all() {
       list.push_back({schedule, bytes});
     }
     list.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
+  }
+  return lists;
+}
+
+std::vector<SizedSchedules> PlanSchedules::wholes() {
+  std::set<Collective> collectives;
+  for (const PlannedTransfer& transfer : plan_.transfers) collectives.insert(transfer.collective);
+  std::vector<SizedSchedules> lists;
+  for (const Collective collective : collectives) {
+    lists.push_back({{whole(collective), std::numeric_limits<std::uint64_t>::max()}});
   }
   return lists;
 }

@@ -48,18 +48,26 @@ struct Plan {
 Plan make_plan(std::string_view policy, const Model& model, const Costs& costs,
                std::string_view algorithm);
 
-/// The schedules that the transfers of a plan run on: those that its algorithm makes for their
-/// sizes, each made when it is first asked for. \throws Error as make_schedule()
+/// The schedules that the transfers of a plan run on, each made when it is first asked for: those
+/// that its algorithm makes for their sizes. A preemptive plan sends all on the one for the whole
+/// model, whose trees have every transfer's share of every link, but for small transfers that its
+/// many pieces would hold up. \throws Error as make_schedule()
 class PlanSchedules {
  public:
   /// Both outlive this. \param message what a message costs a processor; where there is none, 0
   PlanSchedules(const Plan& plan, const Topology& topology, Time message);
   /// Stays where it is. \param bytes of the transfer
   const Schedule& of(Collective collective, std::uint64_t bytes);
+  /// For all gradients of the model together.
+  const Schedule& whole(Collective collective);
   /// Of every collective of the plan, by size.
   std::vector<SizedSchedules> all();
+  /// Of every collective of the plan, that for all gradients, for transfers of any size.
+  std::vector<SizedSchedules> wholes();
 
  private:
+  const Schedule& made_for(Collective collective, std::uint64_t bytes);
+
   const Plan& plan_;
   const Topology& topology_;
   Time message_;

@@ -105,6 +105,33 @@ TEST(SimulatedPlan, OfPrioritiesIsNearTheBoundOnSwitches) {
   EXPECT_LE(simulate_plan(plan, fat_tree, nic::Model::Message).seconds, 1.03 * bound);
 }
 
+/// On a mesh the optimum for large vectors has hundreds of pieces, which small layers needn't have.
+TEST(SimulatedPlan, OfPrioritiesIsNearTheBoundWithSmallLayers) {
+  const Topology mesh = make_topology("mesh:8x8");
+  const char* algorithm = "allreduce-optimal";
+  Model model{"small and large", {}};
+  for (int pair = 0; pair < 4; ++pair) {
+    model.layers.push_back({"small" + std::to_string(pair), 5e-5, 1e-4, {4 << 10}});
+    model.layers.push_back({"large" + std::to_string(pair), 5e-5, 1e-4, {4 << 20}});
+  }
+  const Costs costs = network_costs(mesh, algorithm, nic::Model::Message);
+  const Plan plan = make_plan("priority", model, costs, algorithm);
+  ASSERT_EQ(plan.order, Order::Preemptive);
+  const double bound = certify_iteration(model, mesh).bound.seconds;
+  EXPECT_LE(simulate_plan(plan, mesh, nic::Model::Message).seconds, 1.03 * bound);
+
+  PlanSchedules schedules(plan, mesh, Time{});
+  const Schedule& whole = schedules.whole(Collective::AllReduce);
+  EXPECT_EQ(&schedules.of(Collective::AllReduce, 4 << 20), &whole);
+  EXPECT_LT(schedules.of(Collective::AllReduce, 4 << 10).chunks.size(), whole.chunks.size() / 8);
+  const std::vector<SizedSchedules> all = schedules.all(), wholes = schedules.wholes();
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].size(), 2U);
+  ASSERT_EQ(wholes.size(), 1U);
+  ASSERT_EQ(wholes[0].size(), 1U);
+  EXPECT_EQ(wholes[0][0].schedule, whole);
+}
+
 TEST(SimulatedPlan, OfTheFlitModelAgrees) {
   Model small = kModel;
   for (Layer& layer : small.layers) {

@@ -176,9 +176,9 @@ Plan Play::named(const Plan& plan) const {
 
 std::vector<SizedSchedules> Play::schedules_of(const Plan& plan) const {
   if (job().size() == 1) return {};
-  Plan named = this->named(plan);
-  if (options_.same_bits) named.order = training::Order::Preemptive;  // one schedule for all sizes
-  return training::PlanSchedules(named, network(), kMessageOverhead).all();
+  const Plan named = this->named(plan);
+  training::PlanSchedules schedules(named, network(), kMessageOverhead);
+  return options_.same_bits ? schedules.wholes() : schedules.all();
 }
 
 std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) const {
@@ -195,14 +195,13 @@ std::unique_ptr<runtime::CountedAllReduce> Play::counted_for(const Plan& plan) c
 /// By what gradients are summed up. \throws Error(Unsupported) unless other plans that the
 /// algorithm serves, with or without scattering, sum them up alike.
 std::unique_ptr<const Schedule> Play::sums_of(const Plan& plan) const {
-  Plan named = this->named(plan);
-  named.order = training::Order::Preemptive;
+  const Plan named = this->named(plan);
   training::PlanSchedules schedules(named, network(), kMessageOverhead);
-  const Schedule& whole = schedules.of(Collective::AllReduce, 0);
+  const Schedule& whole = schedules.whole(Collective::AllReduce);
   if (plan.transfers.front().collective == Collective::AllReduce) {
     return std::make_unique<const Schedule>(whole);
   }
-  const Schedule& scatter = schedules.of(Collective::ReduceScatter, 0);
+  const Schedule& scatter = schedules.whole(Collective::ReduceScatter);
   if (sum_trees(whole) != sum_trees(scatter)) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("--same-bits: expected an algorithm whose reduce-scatters add in the "
