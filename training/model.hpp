@@ -50,6 +50,9 @@ struct Machine {
   double clock_hz = 1e9;              ///< of tables in cycles, and of systolic arrays
 };
 
+/// What built-in models are computed by where nobody says: 45 Tflop/s, 12 us to start a pass.
+Machine reference_machine();
+
 /// A model from a table, layers in forward order, of the form that its first line tells. Blank
 /// lines and those that begin with '#' are skipped; no quotes.
 ///  - "name,params,forward,backward": measured times with their unit ("213.1us"). `params` are the

@@ -52,6 +52,7 @@ int run_bound(const BoundFlags& flags) {
   if (flags.json) {
     print_json(bound_json(certificate.bound, model));
   } else {
+    print(words_of_machine(flags));
     print(fmt::format("# {} on {}: {} layers, {}, computing {}\n{} at least: {}\n", model.name,
                       topology.name(), model.layers.size(), format_bytes(model.bytes()),
                       milliseconds(model.forward() + model.backward()),

@@ -119,6 +119,7 @@ int run_compare(const CompareFlags& flags) {
   const training::Model model = load_model(flags);
   const Setting setting = setting_of(flags, model);
   const std::vector<Outcome> outcomes = outcomes_of(flags, model, setting);
+  if (!flags.json) print(words_of_machine(flags));
   flags.json ? print_json(json_of(outcomes, setting, model))
              : print_outcomes(outcomes, setting, model);
   return kOk;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tools/progress.hpp"
@@ -67,8 +68,25 @@ std::string built_in_names() {
 
 }  // namespace
 
+bool has_reference_machine(const TrainFlags& flags) {
+  return flags.flops.empty() && flags.memory.empty() && flags.launch.empty() &&
+         !training::built_in_table(flags.model_file).empty() &&
+         !std::filesystem::exists(flags.model_file);
+}
+
+std::string words_of_machine(const TrainFlags& flags) {
+  if (!has_reference_machine(flags)) return "";
+  const training::Machine machine = training::reference_machine();
+  return fmt::format("# computed at {:.0f} Tflop/s, {:.0f} us to start a pass, {} samples a rank\n",
+                     machine.flops * 1e-12, machine.launch * 1e6, flags.machine.batch);
+}
+
 training::Model load_model(const TrainFlags& flags) {
   training::Machine machine = flags.machine;
+  if (has_reference_machine(flags)) {
+    machine.flops = training::reference_machine().flops;
+    machine.launch = training::reference_machine().launch;
+  }
   if (!flags.flops.empty()) {
     machine.flops = for_flag("--flops", [&] { return parse_rate(flags.flops); });
   }
@@ -123,7 +141,8 @@ void add_model_flags(CLI::App& app, TrainFlags& flags) {
       ->check(number_from(1, 1 << 16))
       ->capture_default_str();
   app.add_option("--flops", flags.flops,
-                 "Operations a second, for tables of multiplications: 45T, 312e12");
+                 "Operations a second, for tables of multiplications: 45T, 312e12; built-in "
+                 "models without it are computed at 45T with --launch 12us");
   app.add_option("--memory", flags.memory, "And what memory moves, if it counts: 900GB/s");
   app.add_option("--launch", flags.launch,
                  "And what it takes to start a layer's forward or backward pass: 12us");

@@ -34,6 +34,10 @@ void add_simulator_flag(CLI::App& app, TrainFlags& flags);
 void add_cost_flags(CLI::App& app, TrainFlags& flags);
 /// \}
 
+/// Whether the model is a built-in one, and no flag says how fast it is computed.
+bool has_reference_machine(const TrainFlags& flags);
+/// What is taken then, a line of a table's head; else "".
+std::string words_of_machine(const TrainFlags& flags);
 training::Model load_model(const TrainFlags& flags);
 /// The network of a command that cannot do without. \throws Error(InvalidArgument)
 Topology needed_network(const TrainFlags& flags);
