@@ -30,10 +30,7 @@ class InTurn {
       channel_.run(transfer_of(next()));
     }
   }
-  /// Sends what is left. Nothing will want to overtake it, so layers go undivided.
-  [[nodiscard]] Iteration finished(const Model& model) {
-    is_last_ = true;
-    send_until(HUGE_VAL);
+  [[nodiscard]] Iteration finished(const Model& model) const {
     return finish_apart(model, channel_);
   }
 
@@ -45,7 +42,7 @@ class InTurn {
   /// The front one with what comes after it, or a part of it.
   Gradient next() {
     Gradient sent = left_.back().gradient;
-    if (sent.bytes > chunk_ && !is_last_) {
+    if (sent.bytes > chunk_) {
       sent.bytes = chunk_;
       left_.back().gradient.bytes -= chunk_;
       left_.back().whole = false;
@@ -65,7 +62,6 @@ class InTurn {
   Channel channel_;
   std::uint64_t chunk_;
   std::vector<Left> left_;
-  bool is_last_ = false;
 };
 
 Iteration run_in_chunks(const Model& model, const Costs& costs, std::uint64_t chunk) {
@@ -74,6 +70,7 @@ Iteration run_in_chunks(const Model& model, const Costs& costs, std::uint64_t ch
     network.send_until(gradient.ready);
     network.arrive(gradient);
   }
+  network.send_until(HUGE_VAL);
   return network.finished(model);
 }
 
