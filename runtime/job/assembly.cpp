@@ -23,10 +23,9 @@ constexpr std::chrono::seconds kGoodbye{1};
 
 std::optional<Hello> read_hello(const std::string& text) {
   Reader reader(text);
-  const auto magic = reader.text(), token = reader.text();
   const auto rank = reader.number(), size = reader.number();
-  if (magic != kMagic || !token || !rank || !size) return std::nullopt;
-  return Hello{*token, *rank, *size};
+  if (!rank || !size) return std::nullopt;
+  return Hello{*rank, *size};
 }
 
 void Assembly::died(Origin rank, const std::string& how) {
@@ -159,7 +158,7 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
 
 void Assembly::admit(Guest& guest, const Frame& frame) {
   const auto hello = read_hello(frame.payload);
-  if (!hello || hello->token != token_) return refuse(guest, kWrongToken, FrameType::Stranger);
+  if (!hello) return refuse(guest, "not a rank of a multitree job");
   if (hello->size != states_.size() || hello->rank >= states_.size()) {
     return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", states_.size(),
                                      hello->rank, hello->size));

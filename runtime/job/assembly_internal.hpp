@@ -18,14 +18,11 @@
 
 namespace multitree::runtime {
 
-inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
-
 /// What a rank begins with.
 struct Hello {
-  std::string token;
   std::uint32_t rank = 0, size = 0;
 };
-/// Empty if `text` is none of this version.
+/// Empty if `text` is none.
 std::optional<Hello> read_hello(const std::string& text);
 
 /// A line; a stranger until it is known who it is.
@@ -45,11 +42,8 @@ struct Guest {
 /// come by Rejoin, and the first thing that it does is to shrink the job to them. Of one thread.
 class Assembly {
  public:
-  Assembly(std::uint32_t ranks, std::string token, bool in_charge)
-      : token_(std::move(token)),
-        in_charge_(in_charge),
-        states_(ranks),
-        members_(all_members(ranks)) {}
+  Assembly(std::uint32_t ranks, bool in_charge)
+      : in_charge_(in_charge), states_(ranks), members_(all_members(ranks)) {}
 
   void add(JobLine line) {
     const By by{line.trunk().get(), line.job()};
@@ -115,7 +109,6 @@ class Assembly {
   void lost(Guest& guest, const std::string& how);
   [[nodiscard]] std::string missing() const;
 
-  std::string token_;
   bool in_charge_;
   bool retired_ = false;
   std::vector<State> states_;  ///< by origin

@@ -67,12 +67,9 @@ void Assembly::adopt(const Standing& standing) {
 
 /// A rank that has lost the coordinator in charge, or its connection to this one.
 void Assembly::readmit(Guest& guest, const Frame& frame) {
-  Reader reader(frame.payload);
-  const auto magic = reader.text(), token = reader.text(), words = reader.text();
-  const auto standing = words ? unpack_standing(*words) : std::nullopt;
-  if (magic != kMagic || token != token_ || !standing ||
-      index(standing->members.back()) >= states_.size()) {
-    return refuse(guest, kWrongToken, FrameType::Stranger);
+  const auto standing = unpack_standing(frame.payload);
+  if (!standing || index(standing->members.back()) >= states_.size()) {
+    return refuse(guest, "not a rank of this job");
   }
   if (doors_.empty() || (retired_ && !in_charge_)) {
     guest.leaving = true;

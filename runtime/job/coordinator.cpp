@@ -3,31 +3,48 @@
 /// The coordinator's event loop.
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include "runtime/job/coordinator_server_internal.hpp"
+#include "runtime/job/interfaces_internal.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
 
-constexpr std::size_t kStrangerBytes = std::size_t{1} << 20;
+/// The longest frame of one who has not joined yet: who comes again tells all members that it
+/// knows.
+constexpr std::size_t kNewcomerBytes = std::size_t{16} << 20;
 /// How long a connection may take to begin something.
 constexpr std::chrono::seconds kBeginning{10};
-constexpr std::size_t kMaxStrangers = 256;
+/// Of those who have not said yet who they are so many are heard at a time, and no more than this
+/// share of the descriptors that the process may have.
+constexpr std::size_t kMostStrangers = 4096, kShareOfDescriptors = 4;
 /// Between two looks at those who have to say who they are.
 constexpr std::chrono::milliseconds kSweep{500};
 
+std::size_t most_strangers() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMostStrangers / kShareOfDescriptors;
+  const std::size_t share = limit.rlim_cur / kShareOfDescriptors;
+  return std::clamp<std::size_t>(share, 1, kMostStrangers);
+}
+
 }  // namespace
 
-Coordinator::Server::Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
+Coordinator::Server::Server(Socket listener, std::uint32_t ranks, const std::string& token,
+                            bool in_charge)
     : listener_(std::move(listener)),
       wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
-      token_(std::move(token)) {
+      key_(key_of(token)),
+      most_strangers_(most_strangers()) {
   assembly(kFirstJob, ranks, in_charge);
   watch(wake_.fd(), EPOLLIN);
   watch(listener_.fd(), EPOLLIN);
@@ -44,7 +61,7 @@ Coordinator::Server::~Server() {
 }
 
 Assembly& Coordinator::Server::assembly(JobNumber job, std::uint32_t ranks, bool in_charge) {
-  return assemblies_.try_emplace(job, ranks, token_, in_charge).first->second;
+  return assemblies_.try_emplace(job, ranks, in_charge).first->second;
 }
 
 void Coordinator::Server::wake() const {
@@ -84,7 +101,10 @@ void Coordinator::Server::run() {
     const Ready ready = wait(due);
     if (ready.orders && !take_orders()) break;
     if (ready.listener) accept_all();
-    for (const int caller : ready.callers) receive(callers_.at(caller));
+    for (const int fd : ready.callers) {
+      // One may have had to make room for another, which then has its descriptor.
+      if (const auto it = callers_.find(fd); it != callers_.end()) receive(it->second);
+    }
     for (const int caller : ready.callers) remove_if_over(caller);
     const bool late = due >= 0 && Clock::now() - swept_ >= std::chrono::milliseconds(due);
     if (ready.orders || late) sweep();
@@ -138,17 +158,53 @@ int Coordinator::Server::patience() const {
 void Coordinator::Server::accept_all() {
   while (true) {
     Socket socket = accept_from(listener_);
-    if (!socket.open()) return;
-    if (strangers_ >= kMaxStrangers) receive_all();  // most have said meanwhile who they are
-    if (strangers_ >= kMaxStrangers) continue;       // closes it
-    const int fd = socket.fd();
-    auto trunk = std::make_shared<Trunk>(std::move(socket), Trunk::Welcomes::Jobs);
-    trunk->set_limit(kStrangerBytes);
-    callers_.insert_or_assign(fd, Caller{std::move(trunk)});
-    ++strangers_;
-    unsettled_ = true;
-    watch(fd, EPOLLIN | EPOLLOUT | EPOLLET);
+    if (socket.open()) {
+      accept(std::move(socket));
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      if (let_the_oldest_stranger_go()) continue;
+      // Whoever is at the door stays there, and the door would call for ever.
+      ::epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, listener_.fd(), nullptr);
+      hears_knocks_ = false;
+      unsettled_ = true;
+      return;
+    } else if (errno != ECONNABORTED && errno != EINTR) {
+      return;
+    }
   }
+}
+
+void Coordinator::Server::accept(Socket socket) {
+  if (!may_be_met_at(local_address(socket))) return;
+  if (strangers_.size() >= most_strangers_) let_the_oldest_stranger_go();
+  const int fd = socket.fd();
+  auto trunk = std::make_shared<Trunk>(std::move(socket), key_, Trunk::Welcomes::Jobs);
+  trunk->set_limit(kNewcomerBytes);
+  callers_.insert_or_assign(fd, Caller{.trunk = std::move(trunk), .number = came_});
+  strangers_.emplace(came_++, fd);
+  unsettled_ = true;
+  watch(fd, EPOLLIN | EPOLLOUT | EPOLLET);
+}
+
+/// Those who come and say nothing, however many, are not to keep out those who do: a rank says at
+/// once who it is, and one that was let go comes again. False: there is none.
+bool Coordinator::Server::let_the_oldest_stranger_go() {
+  while (!strangers_.empty()) {
+    const int fd = strangers_.begin()->second;
+    Caller& caller = callers_.at(fd);
+    receive(caller);  // it may have said so meanwhile
+    if (!caller.is_stranger) continue;
+    forget(fd);
+    return true;
+  }
+  return false;
+}
+
+/// No more is to be heard of it, even where another process has the socket as well, by a fork.
+void Coordinator::Server::forget(int fd) {
+  const auto it = callers_.find(fd);
+  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, fd, nullptr);
+  if (it->second.is_stranger) strangers_.erase(it->second.number);
+  callers_.erase(it);
 }
 
 void Coordinator::Server::receive_all() {
@@ -163,9 +219,13 @@ void Coordinator::Server::receive(Caller& caller) {
     serve(trunk, job);
   }
   caller.had_lines = caller.had_lines || trunk.has_lines();
-  if (!caller.is_stranger || !trunk.trusted()) return;
+  if (!caller.is_stranger) return;
+  if (trunk.forged()) {
+    logger().info("a process that came to the rendezvous was refused: {}", kWrongToken);
+  }
+  if (!trunk.known()) return;
   caller.is_stranger = false;
-  --strangers_;
+  strangers_.erase(caller.number);
 }
 
 void Coordinator::Server::serve(const Trunk& trunk, JobNumber job) {
@@ -182,7 +242,9 @@ void Coordinator::Server::serve(const Trunk& trunk, JobNumber job) {
 
 void Coordinator::Server::sweep() {
   swept_ = Clock::now();
-  unsettled_ = strangers_ != 0;
+  unsettled_ = std::ranges::any_of(
+      callers_, [](const auto& entry) { return !entry.second.trunk->trusted(); });
+  if (!std::exchange(hears_knocks_, true)) watch(listener_.fd(), EPOLLIN);
   for (auto& [job, assembly] : assemblies_) {
     assembly.serve();
     unsettled_ = unsettled_ || assembly.has_strangers();
@@ -192,7 +254,7 @@ void Coordinator::Server::sweep() {
   for (auto it = callers_.begin(); it != callers_.end();) remove_if_over((it++)->first);
 }
 
-/// Whoever may begin a part knows the token of the whole, and says how large it is.
+/// Whoever may begin a part knows the key of the whole, and says how large it is.
 void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber job,
                                 FrameType first) {
   auto it = assemblies_.find(job);
@@ -201,8 +263,8 @@ void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber j
     JobLine line(trunk, job);
     const auto frame = line.next();
     const auto hello = read_hello(frame->payload);
-    if (hello && hello->token == token_ && hello->size <= kMostRanks) {
-      it = assemblies_.try_emplace(job, hello->size, token_, true).first;
+    if (hello && hello->size <= kMostRanks) {
+      it = assemblies_.try_emplace(job, hello->size, true).first;
       return it->second.add(std::move(line), *frame);
     }
     return assemblies_.at(kFirstJob).add(std::move(line), *frame);
@@ -221,13 +283,9 @@ void Coordinator::Server::begin(const std::shared_ptr<Trunk>& trunk, JobNumber j
   it->second.add(JobLine(trunk, job));
 }
 
-/// No more is to be heard of it, even where another process has the socket as well, by a fork.
 void Coordinator::Server::remove_if_over(int fd) {
-  const Caller& caller = callers_.at(fd);
-  if (!is_over(caller)) return;
-  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_DEL, fd, nullptr);
-  if (caller.is_stranger) --strangers_;
-  callers_.erase(fd);
+  const auto it = callers_.find(fd);
+  if (it != callers_.end() && is_over(it->second)) forget(fd);
 }
 
 bool Coordinator::Server::is_over(const Caller& caller) const {
@@ -248,10 +306,11 @@ void Coordinator::Server::say_goodbye() {
   }
 }
 
-Coordinator::Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge)
+Coordinator::Coordinator(Socket listener, std::uint32_t ranks, const std::string& token,
+                         bool in_charge)
     : port_(port_of(listener)),
       address_(local_address(listener)),
-      server_(std::make_unique<Server>(std::move(listener), ranks, std::move(token), in_charge)) {}
+      server_(std::make_unique<Server>(std::move(listener), ranks, token, in_charge)) {}
 
 Coordinator::~Coordinator() = default;
 

@@ -35,9 +35,13 @@ std::optional<Standing> unpack_standing(const std::string& text);
 ///
 /// Jobs that were parted from the first meet here as well, each by its number: their ranks share
 /// connections, and whoever knows the token of the first may begin one.
+///
+/// Of those who have not shown that they know the token a number is heard at a time, and the oldest
+/// makes room for the next.
 class Coordinator {
  public:
-  Coordinator(Socket listener, std::uint32_t ranks, std::string token, bool in_charge = true);
+  Coordinator(Socket listener, std::uint32_t ranks, const std::string& token,
+              bool in_charge = true);
   /// Says goodbye; gives the ranks a moment to have read everything.
   ~Coordinator();
   Coordinator(const Coordinator&) = delete;

@@ -21,7 +21,7 @@ namespace multitree::runtime {
 /// what one rank says does not grow with the ranks that say nothing.
 class Coordinator::Server {
  public:
-  Server(Socket listener, std::uint32_t ranks, std::string token, bool in_charge);
+  Server(Socket listener, std::uint32_t ranks, const std::string& token, bool in_charge);
   ~Server();
 
   /// From any thread; of an assembly that is not there any more nothing is done.
@@ -34,6 +34,7 @@ class Coordinator::Server {
   struct Caller {
     std::shared_ptr<Trunk> trunk;
     bool had_lines = false;
+    std::uint64_t number = 0;  ///< of those that came
     bool is_stranger = true;
     Clock::time_point since = Clock::now();
   };
@@ -51,6 +52,8 @@ class Coordinator::Server {
   bool take_orders();
   [[nodiscard]] int patience() const;
   void accept_all();
+  void accept(Socket socket);
+  bool let_the_oldest_stranger_go();
   void receive(Caller& caller);
   void receive_all();
   /// Gives a line to what a caller has begun.
@@ -60,16 +63,21 @@ class Coordinator::Server {
   /// Looks after everybody, also those who say nothing.
   void sweep();
   void remove_if_over(int fd);
+  void forget(int fd);
   [[nodiscard]] bool is_over(const Caller& caller) const;
   void say_goodbye();
   Assembly& assembly(JobNumber job, std::uint32_t ranks, bool in_charge);
 
   Socket listener_, wake_, epoll_;
-  const std::string token_;
+  const Key key_;
   std::map<int, Caller> callers_;  ///< by descriptor
-  std::size_t strangers_ = 0;      ///< of these
-  bool unsettled_ = false;         ///< somebody may have to say still who it is
-  Clock::time_point swept_;        ///< when sweep() was last called
+  /// Of these who has not shown that it knows the key, in the order in which they came.
+  std::map<std::uint64_t, int> strangers_;
+  std::uint64_t came_ = 0;  ///< callers so far
+  const std::size_t most_strangers_;
+  bool hears_knocks_ = true;  ///< not while there are no descriptors
+  bool unsettled_ = false;    ///< somebody may have to say still who it is
+  Clock::time_point swept_;   ///< when sweep() was last called
   std::map<JobNumber, Assembly> assemblies_;
   std::map<JobNumber, Ledger> ledgers_;
   std::mutex mutex_;  ///< of the two below

@@ -3,9 +3,7 @@
 /// Doors as text, and whether somebody is behind them.
 #include "runtime/job/doors_internal.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +11,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+
+#include "runtime/job/endpoint_internal.hpp"
+#include "runtime/job/interfaces_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -36,19 +37,14 @@ Presence answer_of(const Socket& socket) {
 /// Starts one; sets `presence` where the answer is known at once.
 std::optional<Knock> start(std::size_t door, const Address& address, Presence& answer) {
   answer = Presence::Silent;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(address.port);
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.open() || ::inet_pton(AF_INET, address.host.c_str(), &to.sin_addr) != 1) return {};
-  // As in connect_to(): the port of our own end is not to be in the way of a listener.
-  const int on = 1;
-  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::connect(socket.fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0) {
-    answer = answer_of(socket);
-  } else if (errno == EINPROGRESS) {
-    return Knock{door, std::move(socket)};
-  } else if (errno == ECONNREFUSED) {
+  const auto endpoint = Endpoint::of(address.host, address.port);
+  if (!endpoint) return {};
+  Started started = start_to_connect(*endpoint);
+  if (started.error == 0) {
+    answer = answer_of(started.socket);
+  } else if (started.error == EINPROGRESS) {
+    return Knock{door, std::move(started.socket)};
+  } else if (started.error == ECONNREFUSED) {
     answer = Presence::Gone;
   }
   return {};
@@ -127,10 +123,11 @@ std::vector<Address> ways_to(const Door& door) {
   if (door.host == this_host()) {
     return {{door.numbers.size() == 1 ? door.numbers.front() : kLoopback, door.port}};
   }
-  const std::vector<std::string> own = host_addresses();
+  const std::vector<OwnAddress> own = own_addresses();
   std::vector<Address> ways;
   for (const std::string& number : door.numbers) {
-    if (std::ranges::find(own, number) == own.end()) ways.push_back({number, door.port});
+    if (std::ranges::find(own, number, &OwnAddress::number) == own.end())
+      ways.push_back({number, door.port});
   }
   return ways;
 }

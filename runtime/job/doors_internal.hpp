@@ -17,7 +17,7 @@ namespace multitree::runtime {
 struct Door {
   std::string host;                  ///< tells hosts (network namespaces) apart
   std::uint16_t port = 0;            ///< 0: none
-  std::vector<std::string> numbers;  ///< IPv4 addresses of its host; those of the host alone last
+  std::vector<std::string> numbers;  ///< addresses of its host; those of the host alone last
   bool meeting = false;              ///< all ranks are connected to it
 };
 /// All but its port: what the ranks of a host say alike.

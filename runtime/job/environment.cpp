@@ -19,12 +19,20 @@ namespace {
 constexpr std::uint32_t kFirstPort = 10'000;
 constexpr std::uint32_t kPorts = 20'000;
 constexpr const char* kToken = "MULTITREE_TOKEN";
+constexpr const char* kKeyFile = "MULTITREE_KEY_FILE";
+
+/// What the user has told all ranks; empty: nothing.
+std::string secret_of(const Environment& environment) {
+  const auto file = environment(kKeyFile);
+  if (file && !file->empty()) return read_key_file(*file, kKeyFile);
+  return environment(kToken).value_or("");
+}
 
 /// What launchers name their jobs can be guessed; what the user adds cannot.
-std::string with_secret(const Environment& environment, std::string name) {
-  const auto secret = environment(kToken);
-  if (!secret || secret->empty()) return name;
-  return name.empty() ? *secret : name + " " + *secret;
+void set_token(Job& job, const Environment& environment, const std::string& name) {
+  const std::string secret = secret_of(environment);
+  job.open = secret.empty();
+  job.token = name.empty() || secret.empty() ? name + secret : name + " " + secret;
 }
 
 /// The variables of one launcher.
@@ -72,10 +80,12 @@ class Variables {
   /// \pre the coordinator and the token are known; `name` is where the coordinator was read from
   void require_secret(const Job& job, const char* name) const {
     if (!job.token.empty() || is_loopback(job.coordinator.host)) return;
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: {}={} can be reached from other hosts, where anybody could take a "
-                            "rank's seat: set {} to a secret, the same for all ranks",
-                            launcher_, name, job.coordinator.host, kToken));
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("{}: {}={} can be reached from other hosts, where anybody could take a "
+                    "rank's seat: set {} to a secret, the same for all ranks, or {} to a file "
+                    "that has it",
+                    launcher_, name, job.coordinator.host, kToken, kKeyFile));
   }
 
  private:
@@ -92,9 +102,13 @@ std::optional<Job> detect_own(const Environment& environment) {
   job.kind = JobKind::Address;
   v.rank_and_size(job, "MULTITREE_RANK", "MULTITREE_SIZE");
   job.coordinator = parse_address(v.text("MULTITREE_RENDEZVOUS"), "MULTITREE_RENDEZVOUS");
-  job.token = environment(kToken).value_or("");
-  v.require_secret(job, "MULTITREE_RENDEZVOUS");
   job.launcher_hosts = environment("MULTITREE_COORDINATOR") == "launcher";
+  if (job.launcher_hosts) {
+    job.token = environment(kToken).value_or("");
+  } else {
+    set_token(job, environment, "");
+  }
+  v.require_secret(job, "MULTITREE_RENDEZVOUS");
   job.description = job.launcher_hosts ? "local launcher" : "MULTITREE_RANK";
   return job;
 }
@@ -136,7 +150,7 @@ std::optional<Job> detect_torchrun(const Environment& environment) {
   const std::uint32_t port = v.number("MASTER_PORT", 65534);
   job.coordinator = {v.text("MASTER_ADDR"), static_cast<std::uint16_t>(port + 1)};
   const std::string run = environment("TORCHELASTIC_RUN_ID").value_or("");
-  job.token = with_secret(environment, run.empty() ? run : "torchrun " + run);
+  set_token(job, environment, run.empty() ? run : "torchrun " + run);
   v.require_secret(job, "MASTER_ADDR");
   job.description = "torchrun";
   return job;
@@ -155,7 +169,7 @@ std::optional<Job> detect_slurm(const Environment& environment) {
   const std::uint32_t step = v.has("SLURM_STEP_ID") ? v.number("SLURM_STEP_ID", kAny) : 0;
   job.coordinator = {first_host(v.text("SLURM_STEP_NODELIST")),
                      static_cast<std::uint16_t>(kFirstPort + (id * 7 + step) % kPorts)};
-  job.token = with_secret(environment, fmt::format("slurm {}.{}", id, step));
+  set_token(job, environment, fmt::format("slurm {}.{}", id, step));
   job.description = "Slurm";
   return job;
 }

@@ -28,6 +28,7 @@ struct Job {
   std::uint32_t size = 1;
   Address coordinator;  ///< of Address
   std::string token;
+  bool open = false;            ///< nobody has told a secret, so the token can be guessed
   bool launcher_hosts = false;  ///< the coordinator is in the launcher; else in rank 0
   int pmi_fd = -1;
 };
@@ -38,6 +39,10 @@ std::optional<std::string> process_environment(const char* name);
 
 /// \throws Error(InvalidArgument): a launcher's variables are incomplete or not numbers.
 Job detect_job(const Environment& environment);
+
+/// The secret in a file that its owner alone may read (mode 0600 or 0400), without a newline at its
+/// end. \throws Error(InvalidArgument) naming `what`; Error(Io).
+std::string read_key_file(const std::string& path, std::string_view what);
 
 /// "node[07-09,12],login" -> "node07": the first host of a Slurm node list.
 std::string first_host(std::string_view node_list);

@@ -33,6 +33,16 @@ bool Trunk::flushed() const {
   return status_ != Status::Open || channel_.flushed();
 }
 
+bool Trunk::known() const {
+  const std::scoped_lock lock(mutex_);
+  return channel_.known();
+}
+
+bool Trunk::forged() const {
+  const std::scoped_lock lock(mutex_);
+  return channel_.forged();
+}
+
 void Trunk::flush() {
   const std::scoped_lock lock(mutex_);
   channel_.flush();
@@ -117,7 +127,7 @@ void Trunk::take_in() {
       }
     }
   }
-  status_ = status;
+  status_ = channel_.forged() ? Status::Garbage : status;
   changed_.notify_all();
 }
 
@@ -153,7 +163,7 @@ void Trunk::wait(JobNumber job, std::chrono::milliseconds deadline) {
   }
   reading_ = true;
   pollfd event{channel_.fd(), POLLIN, 0};
-  if (!channel_.flushed()) event.events |= POLLOUT;
+  if (channel_.wants_to_write()) event.events |= POLLOUT;
   lock.unlock();
   ::poll(&event, 1, static_cast<int>(deadline.count()));
   lock.lock();

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/job/wire_internal.hpp"
+#include "runtime/job/channel_internal.hpp"
 
 namespace multitree::runtime {
 
@@ -27,8 +27,11 @@ class Trunk {
   /// jobs, which news() tells of.
   enum class Welcomes : std::uint8_t { Nothing, Jobs };
 
-  explicit Trunk(Socket socket, Welcomes welcomes = Welcomes::Nothing)
-      : welcomes_(welcomes), channel_(std::move(socket)) {}
+  /// `key`: of the job. Whoever welcomes jobs is the one who has accepted the connection.
+  Trunk(Socket socket, const Key& key, Welcomes welcomes = Welcomes::Nothing)
+      : welcomes_(welcomes),
+        channel_(std::move(socket), key,
+                 welcomes == Welcomes::Jobs ? Channel::Side::Acceptor : Channel::Side::Caller) {}
 
   [[nodiscard]] int fd() const { return channel_.fd(); }
   [[nodiscard]] std::string local_address() const { return channel_.local_address(); }
@@ -37,6 +40,10 @@ class Trunk {
   [[nodiscard]] bool flushed() const;
   void flush();
   void set_limit(std::size_t bytes);
+  /// Whether the other end has shown that it knows the key.
+  [[nodiscard]] bool known() const;
+  /// Whether it has said something that nobody with the key would say.
+  [[nodiscard]] bool forged() const;
   /// From a stranger to somebody who belongs here.
   void trust();
   [[nodiscard]] bool trusted() const;

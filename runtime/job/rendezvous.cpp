@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "runtime/job/environment_internal.hpp"
+#include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/log_internal.hpp"
 #include "runtime/job/process_manager_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
@@ -28,7 +29,7 @@ std::string describe_coordinator(const Socket& door, const std::string& token) {
   const std::string at = local_address(door);
   std::string text;
   for (const std::string& host : at == kAnyAddress ? host_addresses() : std::vector{at}) {
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", host, port_of(door));
+    text += (text.empty() ? "" : ",") + words_of(Address{host, port_of(door)});
   }
   return fmt::format("{};{}", text, token);
 }
@@ -53,9 +54,15 @@ void parse_coordinator(std::string_view text, TcpOptions& options) {
 std::string interface_of(const std::string& host) {
   const std::string number = resolve(host);
   if (is_loopback(host)) return number.empty() ? kLoopback : number;
-  const std::vector<std::string> own = host_addresses();
-  const bool known = !is_loopback(number) && std::ranges::find(own, number) != own.end();
-  return known ? number : kAnyAddress;
+  const std::vector<OwnAddress> own = own_addresses();
+  const auto here = std::ranges::find(own, number, &OwnAddress::number);
+  if (is_loopback(number) || here == own.end()) return widest_interface();
+  if (chosen_interfaces().allows(*here)) return number;
+  throw Error(
+      ErrorCode::InvalidArgument,
+      fmt::format("the rendezvous is at {}, of interface {}, which MULTITREE_INTERFACE leaves "
+                  "out",
+                  number, here->interface));
 }
 
 /// How a process reaches a door of its own.
@@ -85,7 +92,7 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
   Socket door;
   const std::string token = make_token();
   const auto publish = [&] {
-    door = listen_at(0, kAnyAddress);  // nobody has told yet from where the others come
+    door = listen_at(0, widest_interface());  // nobody has told yet from where the others come
     return describe_coordinator(door, token);
   };
   Exchanged exchanged =
@@ -103,6 +110,15 @@ std::shared_ptr<Bootstrap> join_through_manager(const Job& job, TcpOptions optio
   return join_over_tcp(std::move(options));
 }
 
+/// Jobs that nobody has told a secret say so, once.
+void tell_who_may_come(const Job& job) {
+  if (!job.open || job.launcher_hosts || job.seat != Seat{0} || job.size == 1) return;
+  const Address& at = job.coordinator;
+  logger().warn(
+      "this job has no secret: {} can take a rank's seat; MULTITREE_KEY_FILE names a file with one",
+      is_loopback(at.host) ? "every user of this host" : "whoever can reach " + words_of(at));
+}
+
 }  // namespace
 
 bool started_by_launcher() { return detect_job(&process_environment).kind != JobKind::Single; }
@@ -116,6 +132,7 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.description = job.description;
   tcp.coordinator_name = job.launcher_hosts ? "the launcher" : "rank 0 (coordinator)";
   if (job.kind == JobKind::Single) return make_in_process_bootstraps(1)[0];
+  tell_who_may_come(job);
   if (job.kind != JobKind::Address) return join_through_manager(job, std::move(tcp));
   tcp.seat = job.seat;
   tcp.size = job.size;
@@ -148,7 +165,7 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, Seat seat,
   Writer card;
   card.number(index(seat));
   if (job->seat() == Seat{0}) {
-    door = listen_at(0, connected == nullptr ? kAnyAddress : connected->reached_at());
+    door = listen_at(0, connected == nullptr ? widest_interface() : connected->reached_at());
     card.text(describe_coordinator(door, token));
   }
   const Gathered cards = job->all_gather(card.bytes(), deadline);

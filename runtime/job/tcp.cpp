@@ -73,13 +73,15 @@ void Tcp::join(Clock::time_point end) {
           std::clamp(until(end), std::chrono::milliseconds(1), std::chrono::milliseconds(2000));
       Connected connected = connect_to(address, patience);
       if (!connected.socket.open()) {
-        error = fmt::format("{}:{}: {}", address.host, address.port, connected.error);
+        error = fmt::format("{}: {}", words_of(address), connected.error);
         continue;
       }
-      channel_ = JobLine(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
+      channel_ =
+          JobLine(std::make_shared<Trunk>(std::move(connected.socket), key_of(options_.token)),
+                  options_.job);
       if (say_hello(end)) return;
       channel_.close();
-      error = fmt::format("{}:{}: {}", address.host, address.port,
+      error = fmt::format("{}: {}", words_of(address),
                           refused_.value_or("does not answer as a rendezvous"));
       // With several addresses it may be another host's, where an address exists on every host; but
       // whoever knows the token is ours.
@@ -102,7 +104,7 @@ void Tcp::join(Clock::time_point end) {
 /// False if whoever listens there does not speak our language.
 bool Tcp::say_hello(Clock::time_point end) {
   Writer hello;
-  hello.text(kMagic).text(options_.token).number(index(options_.seat)).number(options_.size);
+  hello.number(index(options_.seat)).number(options_.size);
   // Something else may listen there and never answer: try again rather than wait to the end.
   const bool welcome =
       introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
@@ -147,10 +149,8 @@ void Tcp::receive() {
         welcome_ = true;
         break;
       case FrameType::Refused:
-      case FrameType::Stranger:
       case FrameType::LeftOut:
         refused_ = frame->payload;
-        stranger_ = frame->type == FrameType::Stranger;
         if (!welcome_) break;
         fail_with(frame->payload);
         if (options_.coordinator != nullptr && frame->type == FrameType::LeftOut) {
@@ -191,8 +191,16 @@ void Tcp::receive() {
         break;
     }
   }
-  if (status == Channel::Status::Open) return;
+  if (status != Channel::Status::Open) end_with(status);
+}
+
+void Tcp::end_with(Channel::Status status) {
   channel_.close();
+  if (status == Channel::Status::Refused) {
+    refused_ = kWrongToken;
+    stranger_ = true;
+    return;
+  }
   if (!coordinator_left_) lose_coordinator();
 }
 

@@ -15,8 +15,7 @@
 
 namespace multitree::runtime {
 
-/// What a Hello starts with; the number is the protocol's version.
-inline constexpr std::string_view kMagic = "multitree rendezvous 7";
+inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
 
 struct TcpOptions {
   Seat seat{};

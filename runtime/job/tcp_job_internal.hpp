@@ -83,6 +83,7 @@ class Tcp final : public Bootstrap {
     return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
   void receive();
+  void end_with(Channel::Status status);
   void link_died(const std::string& payload);
   void rank_failed(const std::string& payload);
   void lose_coordinator();

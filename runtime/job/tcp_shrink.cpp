@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -60,7 +61,7 @@ std::string Tcp::meeting_place() const {
 std::string Tcp::reached_at() const {
   if (options_.on_this_host) return kLoopback;
   const std::string used = channel_.local_address();
-  return is_loopback(used) ? kAnyAddress : used;
+  return is_loopback(used) ? widest_interface() : used;
 }
 
 void Tcp::name_host() {
@@ -203,15 +204,15 @@ std::vector<Origin> Tcp::meeting_places() const {
 }
 
 bool Tcp::rejoin(Origin host, Clock::time_point end) {
-  Writer words;
-  words.text(kMagic).text(options_.token).text(pack(place_.standing));
+  const std::string words = pack(place_.standing);
   const auto enough = std::min(end, Clock::now() + kAnswer);
   for (const Address& address : ways_to(place_.doors.at(index(host)))) {
     Connected connected = connect_to(address, std::min(until(enough), kRankPatience));
     if (!connected.socket.open()) continue;
-    channel_ = JobLine(std::make_shared<Trunk>(std::move(connected.socket)), options_.job);
+    channel_ = JobLine(std::make_shared<Trunk>(std::move(connected.socket), key_of(options_.token)),
+                       options_.job);
     coordinator_left_ = false;
-    if (introduce(FrameType::Rejoin, words.bytes(), enough)) {
+    if (introduce(FrameType::Rejoin, words, enough)) {
       place_.host = host;
       name_host();
       for (const std::string& report : links_reports_) {

@@ -2,8 +2,10 @@
 /// \file
 /// The bytes of a unique id, and the doors that are open for those who have one.
 ///
-///     byte  0     4        5          6     8                24
-///           "MTid" version addresses  port  nonce (16 bytes)  IPv4 addresses, four bytes each
+///     byte  0      4        5          6     8                 24
+///           "MTid" version  addresses  port  nonce (16 bytes)  addresses
+///
+/// An address is a byte with its length, 4 or 16, and so many bytes.
 #include "runtime/job/unique_id.hpp"
 
 #include <arpa/inet.h>
@@ -16,6 +18,7 @@
 #include <mutex>
 #include <random>
 
+#include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -23,9 +26,8 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::string_view kIdMagic = "MTid";
-constexpr char kIdVersion = 1;
+constexpr char kIdVersion = 2;
 constexpr std::size_t kPortAt = 6, kNonceAt = 8, kAddressesAt = 24;
-constexpr std::size_t kMostAddresses = (sizeof(UniqueId) - kAddressesAt) / 4;
 
 /// Nobody says that an id will not be used. Of those that were not, so many stay open.
 constexpr std::size_t kMostDoors = 64;
@@ -72,22 +74,45 @@ std::string token_of(const UniqueId& id) {
   return token;
 }
 
+[[noreturn]] void refuse_id() {
+  throw Error(ErrorCode::InvalidArgument,
+              "unique id: expected the bytes that mtGetUniqueId() or make_unique_id() of this "
+              "version made, found others");
+}
+
 std::vector<Address> addresses_of(const UniqueId& id) {
-  const std::size_t count = static_cast<unsigned char>(id[5]);
-  if (std::string_view(id.data(), 4) != kIdMagic || id[4] != kIdVersion || count > kMostAddresses) {
-    throw Error(ErrorCode::InvalidArgument,
-                "unique id: expected the bytes that mtGetUniqueId() or make_unique_id() of this "
-                "version made, found others");
-  }
+  if (std::string_view(id.data(), 4) != kIdMagic || id[4] != kIdVersion) refuse_id();
   std::uint16_t port = 0;
   std::memcpy(&port, id.data() + kPortAt, sizeof port);
   std::vector<Address> addresses;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::array<char, INET_ADDRSTRLEN> text{};
-    ::inet_ntop(AF_INET, id.data() + kAddressesAt + 4 * i, text.data(), text.size());
+  std::size_t at = kAddressesAt;
+  for (std::size_t left = static_cast<unsigned char>(id[5]); left > 0; --left) {
+    const std::size_t length = at < id.size() ? static_cast<unsigned char>(id[at]) : 0;
+    const int kind = length == sizeof(in6_addr) ? AF_INET6 : AF_INET;
+    if ((kind == AF_INET && length != sizeof(in_addr)) || at + 1 + length > id.size()) {
+      refuse_id();
+    }
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    ::inet_ntop(kind, id.data() + at + 1, text.data(), text.size());
     addresses.push_back({text.data(), ntohs(port)});
+    at += 1 + length;
   }
   return addresses;
+}
+
+/// As many as there is room for.
+void write_addresses(const std::vector<std::string>& numbers, UniqueId& id) {
+  std::size_t count = 0, at = kAddressesAt;
+  for (const std::string& number : numbers) {
+    const bool longer = number.find(':') != std::string::npos;
+    const std::size_t length = longer ? sizeof(in6_addr) : sizeof(in_addr);
+    if (at + 1 + length > id.size()) break;
+    if (::inet_pton(longer ? AF_INET6 : AF_INET, number.c_str(), id.data() + at + 1) != 1) continue;
+    id[at] = static_cast<char>(length);
+    at += 1 + length;
+    ++count;
+  }
+  id[5] = static_cast<char>(count);
 }
 
 }  // namespace
@@ -98,15 +123,11 @@ UniqueId make_unique_id() {
   id[4] = kIdVersion;
   std::random_device device;
   for (std::size_t i = kNonceAt; i < kAddressesAt; ++i) id[i] = static_cast<char>(device());
-  Socket door = listen_at(0, kAnyAddress);
+  const std::string interface = widest_interface();
+  Socket door = listen_at(0, interface);
   const std::uint16_t port = htons(port_of(door));
   std::memcpy(id.data() + kPortAt, &port, sizeof port);
-  std::size_t count = 0;
-  for (const std::string& host : host_addresses()) {
-    if (count == kMostAddresses) break;
-    count += ::inet_pton(AF_INET, host.c_str(), id.data() + kAddressesAt + 4 * count) == 1 ? 1 : 0;
-  }
-  id[5] = static_cast<char>(count);
+  write_addresses(interface == kAnyAddress ? host_addresses() : std::vector{interface}, id);
   Doors::instance().open(token_of(id), std::move(door));
   return id;
 }
@@ -130,7 +151,9 @@ std::shared_ptr<Bootstrap> join_by_id(const UniqueId& id, Seat seat, std::uint32
   tcp.deadline = options.deadline;
   tcp.cancellation = options.cancellation;
   if (door.open()) {
-    tcp.addresses.insert(tcp.addresses.begin(), {"127.0.0.1", port_of(door)});
+    const std::string at = local_address(door);
+    tcp.addresses.insert(tcp.addresses.begin(),
+                         {at == kAnyAddress ? kLoopback : at, port_of(door)});
     tcp.coordinator = std::make_unique<Coordinator>(std::move(door), size, tcp.token);
   }
   return join_over_tcp(std::move(tcp));

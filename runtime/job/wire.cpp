@@ -6,9 +6,6 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -16,20 +13,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
-#include <memory>
 #include <system_error>
 
+#include "runtime/job/endpoint_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
-
-/// Of a frame: the length of its payload, its job, its type.
-constexpr std::size_t kHeader = 13;
 
 std::string words_of_errno(int error) { return std::generic_category().message(error); }
 
@@ -62,49 +54,73 @@ Address parse_address(std::string_view text, std::string_view what) {
   const std::size_t colon = text.rfind(':');
   std::uint16_t port = 0;
   if (colon != std::string_view::npos && colon > 0) {
+    std::string_view host = text.substr(0, colon);
     const std::string_view digits = text.substr(colon + 1);
+    // An address of IPv6 has colons of its own.
+    const bool bracketed = host.starts_with('[') && host.ends_with(']');
+    if (bracketed) host = host.substr(1, host.size() - 2);
+    const bool one_host = !host.empty() && bracketed == (host.find(':') != std::string_view::npos);
     const auto [end, error] = std::from_chars(digits.begin(), digits.end(), port);
-    if (error == std::errc() && end == digits.end() && port != 0) {
-      return {std::string(text.substr(0, colon)), port};
+    if (one_host && error == std::errc() && end == digits.end() && port != 0) {
+      return {std::string(host), port};
     }
   }
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("{}: expected host:port, found \"{}\"", what, text));
 }
 
+std::string words_of(const Address& address) {
+  const bool colons = address.host.find(':') != std::string::npos;
+  return fmt::format("{}{}{}:{}", colons ? "[" : "", address.host, colons ? "]" : "", address.port);
+}
+
 bool is_loopback(const std::string& host) {
   in_addr number{};
+  in6_addr longer{};
+  if (::inet_pton(AF_INET6, host.c_str(), &longer) == 1) return IN6_IS_ADDR_LOOPBACK(&longer);
   if (::inet_pton(AF_INET, host.c_str(), &number) != 1) return host == "localhost";
   return (ntohl(number.s_addr) >> IN_CLASSA_NSHIFT) == IN_LOOPBACKNET;
 }
 
 std::string resolve(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (::getaddrinfo(host.c_str(), nullptr, &hints, &list) != 0) return {};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
-  std::array<char, INET_ADDRSTRLEN> text{};
-  const auto* address = reinterpret_cast<const sockaddr_in*>(list->ai_addr);
-  ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
-  return text.data();
+  const std::vector<Endpoint> found = Endpoint::find(host, 0);
+  return found.empty() ? "" : found.front().host();
 }
 
-Socket listen_at(std::uint16_t port, const std::string& host) {
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.open()) fail("rendezvous socket");
-  const int on = 1;
+namespace {
+
+/// For IPv6, and for IPv4 too where it is for all addresses. Empty where the host has no IPv6.
+std::optional<Endpoint> all_addresses(std::uint16_t port) {
+  const Socket probe(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return Endpoint::of(probe.open() ? "::" : kAnyAddress, port);
+}
+
+Socket listen_at(const Endpoint& endpoint) {
+  Socket socket(::socket(endpoint.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open()) return socket;
+  const int on = 1, off = 0;
   ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  if (::inet_pton(AF_INET, host.c_str(), &address.sin_addr) != 1) {
+  ::setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (::bind(socket.fd(), endpoint.get(), endpoint.length()) == 0 &&
+      ::listen(socket.fd(), SOMAXCONN) == 0) {
+    return socket;
+  }
+  const int error = errno;
+  socket.close();
+  errno = error;
+  return socket;
+}
+
+}  // namespace
+
+Socket listen_at(std::uint16_t port, const std::string& host) {
+  const auto endpoint = host == kAnyAddress ? all_addresses(port) : Endpoint::of(host, port);
+  if (!endpoint) {
     throw Error(ErrorCode::Transport, fmt::format("cannot listen at \"{}\": no address", host));
   }
-  if (::bind(socket.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(socket.fd(), SOMAXCONN) != 0) {
-    fail(fmt::format("cannot listen for the rendezvous at {}:{}", host, port));
+  Socket socket = listen_at(*endpoint);
+  if (!socket.open()) {
+    fail(fmt::format("cannot listen for the rendezvous at {}", words_of({host, port})));
   }
   return socket;
 }
@@ -116,65 +132,40 @@ Socket accept_from(const Socket& listener) {
 }
 
 std::uint16_t port_of(const Socket& socket) {
-  sockaddr_in address{};
-  socklen_t length = sizeof address;
-  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&address), &length) != 0) {
-    fail("rendezvous port");
-  }
-  return ntohs(address.sin_port);
-}
-
-std::vector<std::string> host_addresses() {
-  std::vector<std::string> near, far;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return {"127.0.0.1"};
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, &::freeifaddrs);
-  for (const ifaddrs* it = list; it != nullptr; it = it->ifa_next) {
-    if (it->ifa_addr == nullptr || it->ifa_addr->sa_family != AF_INET) continue;
-    if ((it->ifa_flags & IFF_UP) == 0) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    const auto* address = reinterpret_cast<const sockaddr_in*>(it->ifa_addr);
-    ::inet_ntop(AF_INET, &address->sin_addr, text.data(), text.size());
-    ((it->ifa_flags & IFF_LOOPBACK) != 0 ? near : far).emplace_back(text.data());
-  }
-  far.insert(far.end(), near.begin(), near.end());
-  return far;
+  const auto here = Endpoint::here(socket.fd());
+  if (!here) fail("rendezvous port");
+  return here->port();
 }
 
 bool ends_at_itself(const Socket& socket) {
-  sockaddr_in here{}, there{};
-  socklen_t length = sizeof here;
-  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return false;
-  length = sizeof there;
-  if (::getpeername(socket.fd(), reinterpret_cast<sockaddr*>(&there), &length) != 0) return false;
-  return here.sin_port == there.sin_port && here.sin_addr.s_addr == there.sin_addr.s_addr;
+  const auto here = Endpoint::here(socket.fd()), there = Endpoint::there(socket.fd());
+  return here && there && *here == *there;
 }
 
 std::string local_address(const Socket& socket) {
-  sockaddr_in here{};
-  socklen_t length = sizeof here;
-  std::array<char, INET_ADDRSTRLEN> text{};
-  if (::getsockname(socket.fd(), reinterpret_cast<sockaddr*>(&here), &length) != 0) return {};
-  ::inet_ntop(AF_INET, &here.sin_addr, text.data(), text.size());
-  return text.data();
+  const auto here = Endpoint::here(socket.fd());
+  if (!here) return {};
+  return here->host() == "::" ? kAnyAddress : here->host();
 }
 
-Connected connect_to(const Address& address, std::chrono::milliseconds deadline) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int found =
-      ::getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &list);
-  if (found != 0) return {Socket(), ::gai_strerror(found)};
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(list, &::freeaddrinfo);
-  Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.open()) return {Socket(), words_of_errno(errno)};
+Started start_to_connect(const Endpoint& endpoint) {
+  Started started{
+      Socket(::socket(endpoint.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), 0};
+  if (!started.socket.open()) return {Socket(), errno};
   // Whatever port the kernel gives our end, it is not to be in the way of a listener.
   const int on = 1;
-  ::setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::connect(socket.fd(), list->ai_addr, list->ai_addrlen) != 0) {
-    if (errno != EINPROGRESS) return {Socket(), words_of_errno(errno)};
+  ::setsockopt(started.socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (::connect(started.socket.fd(), endpoint.get(), endpoint.length()) != 0) started.error = errno;
+  return started;
+}
+
+namespace {
+
+Connected connect_by(const Endpoint& endpoint, std::chrono::milliseconds deadline) {
+  Started started = start_to_connect(endpoint);
+  Socket& socket = started.socket;
+  if (started.error != 0) {
+    if (started.error != EINPROGRESS) return {Socket(), words_of_errno(started.error)};
     pollfd wait{socket.fd(), POLLOUT, 0};
     if (::poll(&wait, 1, static_cast<int>(deadline.count())) <= 0) return {Socket(), "no answer"};
     int error = 0;
@@ -192,6 +183,20 @@ Connected connect_to(const Address& address, std::chrono::milliseconds deadline)
   }
   keep_alive(socket.fd());
   return {std::move(socket), {}};
+}
+
+}  // namespace
+
+/// A name may have several numbers: those that do not answer share the time.
+Connected connect_to(const Address& address, std::chrono::milliseconds deadline) {
+  Connected connected;
+  const std::vector<Endpoint> found = Endpoint::find(address.host, address.port, &connected.error);
+  for (const Endpoint& one : found) {
+    const auto share = deadline / static_cast<int>(found.size());
+    connected = connect_by(one, std::max(share, std::chrono::milliseconds(1)));
+    if (connected.socket.open()) break;
+  }
+  return connected;
 }
 
 Writer& Writer::number(std::uint32_t value) {
@@ -219,76 +224,6 @@ std::optional<std::string> Reader::text() {
   std::string value(rest_.substr(0, *length));
   rest_.remove_prefix(*length);
   return value;
-}
-
-Packed packed(FrameType type, std::string_view payload, JobNumber job) {
-  const auto number = static_cast<std::uint64_t>(job);
-  Writer frame;
-  frame.number(static_cast<std::uint32_t>(payload.size()));
-  frame.number(static_cast<std::uint32_t>(number >> 32)).number(static_cast<std::uint32_t>(number));
-  std::string bytes = frame.bytes();
-  bytes.reserve(kHeader + payload.size());
-  bytes += static_cast<char>(type);
-  bytes += payload;
-  return std::make_shared<const std::string>(std::move(bytes));
-}
-
-void Channel::send(Packed frame) {
-  output_.push_back(std::move(frame));
-  flush();
-}
-
-void Channel::flush() {
-  while (!output_.empty()) {
-    const std::string& frame = *output_.front();
-    const ssize_t n =
-        ::send(socket_.fd(), frame.data() + sent_, frame.size() - sent_, MSG_NOSIGNAL);
-    if (n > 0) {
-      sent_ += static_cast<std::size_t>(n);
-      if (sent_ < frame.size()) continue;
-      output_.pop_front();
-      sent_ = 0;
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      return;
-    } else if (errno != EINTR) {
-      sent_ = 0;  // broken: nobody will read the rest
-      return output_.clear();
-    }
-  }
-}
-
-Channel::Status Channel::fill() {
-  std::array<char, 65536> buffer;
-  while (true) {
-    const ssize_t n = ::recv(socket_.fd(), buffer.data(), buffer.size(), 0);
-    if (n > 0) {
-      input_.append(buffer.data(), static_cast<std::size_t>(n));
-      if (input_.size() > limit_ + kHeader) return Status::Garbage;
-    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      break;
-    } else if (n == 0 || errno != EINTR) {
-      return Status::Closed;
-    }
-  }
-  const auto length = Reader(input_).number();
-  return length && *length > limit_ ? Status::Garbage : Status::Open;
-}
-
-std::optional<Frame> Channel::next() {
-  Reader header(input_);
-  const auto length = header.number();
-  if (!length || input_.size() < kHeader + std::size_t{*length}) return std::nullopt;
-  const std::uint64_t high = header.number().value_or(0), low = header.number().value_or(0);
-  Frame frame{static_cast<FrameType>(input_[kHeader - 1]), input_.substr(kHeader, *length),
-              JobNumber{high << 32 | low}};
-  input_.erase(0, kHeader + std::size_t{*length});
-  return frame;
-}
-
-void Channel::wait(std::chrono::milliseconds deadline) const {
-  pollfd event{socket_.fd(), POLLIN, 0};
-  if (!output_.empty()) event.events |= POLLOUT;
-  ::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(deadline.count(), 0)));
 }
 
 }  // namespace multitree::runtime

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Sockets and framed messages of the control connections.
+/// Sockets of the control connections, and the messages that they carry.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,26 +40,26 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-/// "host:port". \throws Error(InvalidArgument) naming `what`.
+/// "host:port", "[fd00::1]:port". \throws Error(InvalidArgument) naming `what`.
 Address parse_address(std::string_view text, std::string_view what);
+/// The other way round.
+std::string words_of(const Address& address);
 
 /// Where a door listens that only this host can come to, and one that everybody can.
 inline constexpr const char* kLoopback = "127.0.0.1";
 inline constexpr const char* kAnyAddress = "0.0.0.0";
-/// Whether only this host is meant: an address of 127.0.0.0/8, or "localhost". Other names that
-/// lead there (of this very host, by Debian's /etc/hosts) lead elsewhere from elsewhere.
+/// Whether only this host is meant: an address of 127.0.0.0/8, ::1, or "localhost". Other names
+/// that lead there (of this very host, by Debian's /etc/hosts) lead elsewhere from elsewhere.
 bool is_loopback(const std::string& host);
-/// The first IPv4 address of a name or number; empty if there is none.
+/// The first address of a name or number, of IPv4 if it has one; empty if there is none.
 std::string resolve(const std::string& host);
 
-/// Listens at one IPv4 address of this host, or at all; port 0 takes a free one.
+/// Listens at one address of this host, or at all of IPv4 and IPv6; port 0 takes a free one.
 /// \throws Error(Transport).
 Socket listen_at(std::uint16_t port, const std::string& address);
 /// A connection that was waiting; not open if there was none.
 Socket accept_from(const Socket& listener);
 std::uint16_t port_of(const Socket& socket);
-/// IPv4 addresses of this host, those that other hosts can reach first.
-std::vector<std::string> host_addresses();
 
 /// A connection, or why there is none.
 struct Connected {
@@ -69,13 +67,20 @@ struct Connected {
   std::string error;
 };
 Connected connect_to(const Address& address, std::chrono::milliseconds deadline);
+/// One that nobody waits for; `error`: 0, EINPROGRESS, or why there is none.
+struct Started {
+  Socket socket;
+  int error = 0;
+};
+class Endpoint;
+Started start_to_connect(const Endpoint& endpoint);
 /// Whether it is connected to itself, as happens at a port of the range that the kernel hands out.
 bool ends_at_itself(const Socket& socket);
 /// The address of this host that a connection leaves from, or that is listened at.
 std::string local_address(const Socket& socket);
 
 enum class FrameType : std::uint8_t {
-  Hello = 1,     ///< rank -> coordinator: magic, token, rank, size
+  Hello = 1,     ///< rank -> coordinator: rank, size
   Welcome,       ///< <-
   Refused,       ///< <- why; has no place in this job
   Gather,        ///< -> blob
@@ -91,7 +96,6 @@ enum class FrameType : std::uint8_t {
   RankFailed,  ///< <- which, then as Failure
   Rejoin,      ///< -> the meeting point is lost: magic, token, Standing
   Elsewhere,   ///< <- this is no place to meet again
-  Stranger,    ///< <- why; the token is not this job's, so that it may be another's
   LeftOut,     ///< <- why; the others have gone on without this rank
   HangUp,      ///< both ways: this job's share of the connection is closed
   // Of an address book, whose number is not that of a job:
@@ -135,46 +139,6 @@ class Reader {
 
  private:
   std::string_view rest_;
-};
-
-/// A frame as it is sent. Channels that send the same hold it once.
-using Packed = std::shared_ptr<const std::string>;
-Packed packed(FrameType type, std::string_view payload, JobNumber job = kFirstJob);
-
-/// A non-blocking socket that carries frames.
-class Channel {
- public:
-  explicit Channel(Socket socket) : socket_(std::move(socket)) {}
-
-  [[nodiscard]] int fd() const { return socket_.fd(); }
-  [[nodiscard]] bool open() const { return socket_.open(); }
-  void close() { socket_.close(); }
-  [[nodiscard]] std::string local_address() const { return runtime::local_address(socket_); }
-  /// Longest frame that is accepted; strangers get little.
-  void set_limit(std::size_t bytes) { limit_ = bytes; }
-
-  /// Queues a frame and sends what the socket takes. A broken connection shows when reading.
-  void send(Packed frame);
-  void send(FrameType type, std::string_view payload, JobNumber job = kFirstJob) {
-    send(packed(type, payload, job));
-  }
-  void flush();
-  [[nodiscard]] bool flushed() const { return output_.empty(); }
-
-  enum class Status : std::uint8_t { Open, Closed, Garbage };
-  /// Takes in what has arrived. Frames that came before a close are still handed out.
-  Status fill();
-  /// The next complete frame.
-  std::optional<Frame> next();
-  /// Waits until something can be read (or written, if output is queued), at most for `deadline`.
-  void wait(std::chrono::milliseconds deadline) const;
-
- private:
-  Socket socket_;
-  std::string input_;
-  std::deque<Packed> output_;
-  std::size_t sent_ = 0;  ///< of the first of these
-  std::size_t limit_ = std::size_t{1} << 30;
 };
 
 }  // namespace multitree::runtime

@@ -4,12 +4,16 @@
 
 usage: strangers.py MULTITREE
 """
+import hashlib
+import hmac
 import os
+import random
 import re
 import socket
 import struct
 import subprocess
 import sys
+import time
 
 from ports import free_port
 from watched import Job
@@ -18,6 +22,9 @@ MEET = 60  # seconds until the ranks have met, on a busy machine
 LEAVE = 60
 RANKS = 2
 RUN = ["run", "-t", "ring:2", "-a", "auto", "-b", "1K", "-e", "1K", "-w", "0", "-T", "30"]
+HELD = 300  # connections on which nothing is said
+GARBAGE = 2000  # connections on which something is said that nobody would say
+GREETING = b"multitree 8\n"
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 
@@ -63,12 +70,77 @@ def listening(pid):
 
 
 def stranger_is_refused(host, port):
-    """One who knows all but the token."""
-    magic, token = b"multitree rendezvous 6", b""
-    payload = struct.pack(">I", len(magic)) + magic + struct.pack(">I", len(token)) + token + struct.pack(">II", 1, 2)
-    with socket.create_connection((host, port), timeout=10) as connection:
-        connection.sendall(struct.pack(">IQB", len(payload), 0, 1) + payload)
-        return b"wrong token" in connection.recv(4096)
+    """One who knows all but the token; and with the right one is not."""
+    return not shows_that_it_knows(host, port, b"guess") and shows_that_it_knows(host, port, b"secret")
+
+
+def received(connection, count):
+    text = b""
+    while len(text) < count:
+        part = connection.recv(count - len(text))
+        if not part:
+            break
+        text += part
+    return text
+
+
+def shows_that_it_knows(host, port, token):
+    """Both ends in turn, as runtime/job/seal_internal.hpp has it. Whether the other one was convinced."""
+    key = hashlib.sha256(b"multitree control connections\n" + token).digest()
+    with socket.create_connection((host, port), timeout=30) as connection:
+        greeting = received(connection, len(GREETING) + 16)
+        if not greeting.startswith(GREETING):
+            fail(f"{host}:{port} greets with {greeting}")
+        nonces = greeting[len(GREETING):], os.urandom(16)
+        own, other = (hmac.digest(hmac.digest(key, side + nonces[0] + nonces[1], "sha256"), b"I know it", "sha256")
+                      for side in (b"caller", b"acceptor"))
+        connection.sendall(GREETING + nonces[1] + own)
+        verdict = received(connection, 32)
+        if verdict not in (other, bytes(32)):
+            fail(f"{host}:{port} answers {verdict}")
+        return verdict == other
+
+
+def pester(host, port, seed):
+    """Connections that say what nobody would say."""
+    print(f"garbage of seed {seed}", flush=True)
+    chance = random.Random(seed)
+    for _ in range(GARBAGE):
+        with socket.create_connection((host, port), timeout=30) as connection:
+            begin = GREETING if chance.random() < 0.5 else b""
+            try:
+                connection.sendall(begin + chance.randbytes(chance.randrange(100)))
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+
+
+def case_pestered(program, host):
+    """Connections that are held open do not delay the start of a job, and garbage changes nothing of one that runs."""
+    port = free_port()
+    start = lambda rank: Job([program, *RUN, "-n", "1000000"], variables("multitree", rank, host, port, "secret"))
+    jobs, held = [start(0)], []
+    try:
+        while len(held) < HELD:
+            try:
+                held.append(socket.create_connection((host, port), timeout=30))
+            except ConnectionRefusedError:
+                if jobs[0].process.poll() is not None:
+                    fail(f"{host}: rank 0 has ended", jobs[0].text)
+        before = time.monotonic()
+        jobs.append(start(1))
+        if not jobs[0].await_line(r"^#  *\(B\)", MEET):
+            fail(f"{host}: no start within {MEET} s beside {HELD} connections", *(job.text for job in jobs))
+        print(f"{host}: started {time.monotonic() - before:.1f} s after the last rank came, beside {HELD} held connections", flush=True)
+        pester(host, port, random.randrange(1 << 32))
+        if any(job.process.poll() is not None for job in jobs):
+            fail(f"{host}: the job has ended", *(job.text for job in jobs))
+    finally:
+        for one in held:
+            one.close()
+        for job in jobs:
+            job.process.kill()
+            job.process.wait()
+    print(f"{host}: {GARBAGE} connections with garbage changed nothing", flush=True)
 
 
 def case_listens(program, host, token, style):
@@ -108,6 +180,7 @@ def main():
     program = sys.argv[1]
     case_listens(program, "127.0.0.1", None, "multitree")
     case_listens(program, "127.0.0.1", "secret", "torchrun")
+    case_pestered(program, "127.0.0.1")
     beyond = own_address()
     if beyond is None:
         print("no interface beyond loopback: the rest is left out")

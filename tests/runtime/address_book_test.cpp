@@ -134,7 +134,7 @@ TEST_F(Books, CannotBeReadWithoutACoordinator) {
 }
 
 TEST_F(Books, AreNotForStrangers) {
-  Channel nobody = stranger(coordinator_->port());
+  Channel nobody = newcomer(coordinator_->port());
   nobody.send(FrameType::OpenBook, Writer().number(3).number(0).text("").bytes(), JobNumber{9});
   EXPECT_THAT(answer(nobody), HasSubstr("not a rank"));
 }

@@ -168,13 +168,14 @@ TEST_F(Meeting, RefusesWhoDoesNotBelongAndGoesOn) {
   EXPECT_EQ(answer(wrong_size), "this job has 3 ranks, found rank 0 of 4");
   Channel wrong_rank = raw_rank(port, 3, 3, "secret");
   EXPECT_EQ(answer(wrong_rank), "this job has 3 ranks, found rank 3 of 3");
-  Channel browser = stranger(port);
-  ASSERT_EQ(::send(browser.fd(), "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
-  EXPECT_EQ(answer(browser), "closed");
-  Channel polite = stranger(port);
+  const std::string request = "GET / HTTP/1.1\r\nHost: node07\r\nUser-Agent: nobody's/1.0\r\n\r\n";
+  const Socket browser = call(port);
+  ASSERT_EQ(::send(browser.fd(), request.data(), request.size(), 0),
+            static_cast<ssize_t>(request.size()));
+  Channel polite = newcomer(port);
   polite.send(FrameType::Gather, "let me in");
   EXPECT_EQ(answer(polite), "not a rank of a multitree job");
-  const Channel silent = stranger(port);
+  const Channel silent = newcomer(port);
 
   const auto all = join();
   Channel twin = raw_rank(port, 1, 3, "secret");
@@ -274,7 +275,11 @@ TEST(Tcp, AskingTooEarlyDoesNotTakeTheListenersPort) {
 
 TEST(Addresses, AreHostAndPort) {
   EXPECT_EQ(parse_address("node-7:4711", "X"), (Address{"node-7", 4711}));
-  for (const char* bad : {"", "host", "host:", ":1", "host:0", "host:65536", "host:1x"}) {
+  EXPECT_EQ(parse_address("[fd00::1]:4711", "X"), (Address{"fd00::1", 4711}));
+  EXPECT_EQ(words_of(Address{"fd00::1", 4711}), "[fd00::1]:4711");
+  EXPECT_EQ(words_of(Address{"node-7", 4711}), "node-7:4711");
+  for (const char* bad : {"", "host", "host:", ":1", "host:0", "host:65536", "host:1x", "fd00::1",
+                          "fd00::1:4711", "[host]:1", "[]:1", "[fd00::1]"}) {
     EXPECT_THAT(
         [&] { parse_address(bad, "X"); },
         ThrowsMessage<Error>(StrEq("X: expected host:port, found \"" + std::string(bad) + "\"")));

@@ -9,6 +9,7 @@
 
 #include "meeting.hpp"
 #include "runtime/job/doors_internal.hpp"
+#include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -65,13 +66,12 @@ class StandBy : public ::testing::Test {
     coordinator_->stand_by(standing, doors);
   }
 
-  Channel connect() {
-    return Channel(connect_to({"127.0.0.1", coordinator_->port()}, std::chrono::seconds(5)).socket);
+  Channel connect(std::string_view token = "secret") {
+    return newcomer(coordinator_->port(), token);
   }
   Channel rejoin(const Standing& standing) {
     Channel channel = connect();
-    channel.send(FrameType::Rejoin,
-                 Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
+    channel.send(FrameType::Rejoin, pack(standing));
     return channel;
   }
   Channel rejoin(std::uint32_t number) {
@@ -107,11 +107,13 @@ class StandBy : public ::testing::Test {
 TEST_F(StandBy, IsNoPlaceToJoin) {
   open({closed_door(), closed_door()});
   Channel channel = connect();
-  channel.send(FrameType::Hello, Writer().text(kMagic).text("secret").number(1).number(2).bytes());
+  channel.send(FrameType::Hello, Writer().number(1).number(2).bytes());
   EXPECT_EQ(answer(channel).type, FrameType::Elsewhere);
-  Channel stranger = connect();
-  stranger.send(FrameType::Rejoin, Writer().text(kMagic).text("guess").text("").bytes());
-  EXPECT_THAT(answer(stranger).payload, HasSubstr("wrong token"));
+  Channel odd = connect();
+  odd.send(FrameType::Rejoin, Writer().number(1).bytes());
+  EXPECT_EQ(answer(odd).payload, "not a rank of this job");
+  Channel stranger = connect("guess");
+  EXPECT_EQ(test::answer(stranger), kWrongToken);
 }
 
 TEST_F(StandBy, GoesOnWithoutAProcessThatIsGone) {
@@ -277,11 +279,14 @@ TEST(Election, NobodyComesAgainWhileAllIsWell) {
   std::uint16_t port = 0;
   auto all = join(3, &port);
   for (const std::uint32_t epoch : {0U, 7U}) {
-    Channel channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(5)).socket);
+    Channel channel = newcomer(port);
     const Standing standing{
         .self = Origin{1}, .epoch = epoch, .members = {Origin{1}}, .dead_links = {}};
-    channel.send(FrameType::Rejoin,
-                 Writer().text(kMagic).text("secret").text(pack(standing)).bytes());
+    channel.send(FrameType::Rejoin, pack(standing));
+    for (int i = 0; i < 500 && !channel.known(); ++i) {
+      channel.wait(std::chrono::milliseconds(10));
+      ASSERT_EQ(channel.fill(), Channel::Status::Open);
+    }
     channel.wait(std::chrono::milliseconds(300));
     EXPECT_EQ(channel.fill(), Channel::Status::Open);
     EXPECT_FALSE(channel.next().has_value());

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Which launcher started us, from made-up environments.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "runtime/job/environment_internal.hpp"
@@ -87,7 +91,8 @@ TEST(DetectJob, NothingBeyondThisHostWithoutASecret) {
     EXPECT_THAT([&] { detect(variables); },
                 ThrowsMessage<Error>(StrEq(
                     where + " can be reached from other hosts, where anybody could take a rank's "
-                            "seat: set MULTITREE_TOKEN to a secret, the same for all ranks")));
+                            "seat: set MULTITREE_TOKEN to a secret, the same for all ranks, or "
+                            "MULTITREE_KEY_FILE to a file that has it")));
   };
   for (const char* host : {"host", "10.1.2.3", "128.0.0.1", "0.0.0.0", "localhost.example"}) {
     own["MULTITREE_RENDEZVOUS"] = std::string(host) + ":4711";
@@ -98,6 +103,7 @@ TEST(DetectJob, NothingBeyondThisHostWithoutASecret) {
   for (const char* host : {"127.0.0.1", "127.7.7.7", "localhost"}) {
     own["MULTITREE_RENDEZVOUS"] = std::string(host) + ":4711";
     EXPECT_EQ(detect(own).token, "");
+    EXPECT_TRUE(detect(own).open);
   }
   Variables torch = kTorchrun;
   torch.erase("TORCHELASTIC_RUN_ID");  // set by hand, or by other programs in torchrun's manner
@@ -109,9 +115,67 @@ TEST(DetectJob, NothingBeyondThisHostWithoutASecret) {
 TEST(DetectJob, ASecretJoinsTheNameOfTheJob) {
   Variables torch = kTorchrun, slurm = kSlurm;
   EXPECT_EQ(detect(torch).token, "torchrun none");
+  EXPECT_TRUE(detect(torch).open);
+  EXPECT_TRUE(detect(slurm).open);
   torch["MULTITREE_TOKEN"] = slurm["MULTITREE_TOKEN"] = "secret";
   EXPECT_EQ(detect(torch).token, "torchrun none secret");
   EXPECT_EQ(detect(slurm).token, "slurm 1000.3 secret");
+  EXPECT_FALSE(detect(torch).open);
+  EXPECT_FALSE(detect(slurm).open);
+}
+
+/// A file of so many bytes, with a mode.
+class KeyFile : public ::testing::Test {
+ protected:
+  std::string write(const std::string& text, std::filesystem::perms mode) const {
+    std::ofstream(path_, std::ios::trunc) << text;
+    std::filesystem::permissions(path_, mode);
+    return path_;
+  }
+  ~KeyFile() override { std::filesystem::remove(path_); }
+
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / fmt::format("multitree-key-{}", ::getpid());
+  static constexpr auto kOwners =
+      std::filesystem::perms::owner_read | std::filesystem::perms::owner_write;
+};
+
+TEST_F(KeyFile, IsTheSecretBeforeTheVariable) {
+  Variables slurm = kSlurm;
+  slurm["MULTITREE_TOKEN"] = "secret";
+  slurm["MULTITREE_KEY_FILE"] = write("0123456789abcdef0123\n", kOwners);
+  EXPECT_EQ(detect(slurm).token, "slurm 1000.3 0123456789abcdef0123");
+  EXPECT_FALSE(detect(slurm).open);
+  // What a launcher has told its ranks is theirs.
+  Variables launched = kOwn;
+  launched["MULTITREE_KEY_FILE"] = path_;
+  launched["MULTITREE_COORDINATOR"] = "launcher";
+  EXPECT_EQ(detect(launched).token, "t");
+}
+
+TEST_F(KeyFile, IsForItsOwnerAndLongEnough) {
+  const auto why = [&](const std::string& text, std::filesystem::perms mode) -> std::string {
+    try {
+      read_key_file(write(text, mode), "K");
+    } catch (const Error& error) {
+      return std::string(error.what()).substr(path_.size() + 4);
+    }
+    return "";
+  };
+  const std::string secret(32, 's');
+  EXPECT_EQ(why(secret, kOwners), "");
+  EXPECT_EQ(why(secret, std::filesystem::perms::owner_read), "");
+  EXPECT_EQ(why(secret, kOwners | std::filesystem::perms::group_read),
+            "expected mode 0600, as others could read the secret, found 0640");
+  EXPECT_EQ(why(secret, kOwners | std::filesystem::perms::others_write),
+            "expected mode 0600, as others could read the secret, found 0602");
+  EXPECT_EQ(why("", kOwners), "expected a secret of 16 to 4096 bytes, found 0");
+  EXPECT_EQ(why("fifteen bytes..\n", kOwners), "expected a secret of 16 to 4096 bytes, found 15");
+  EXPECT_EQ(why(std::string(5000, 's'), kOwners),
+            "expected a secret of 16 to 4096 bytes, found 4097");
+  EXPECT_THROW(read_key_file("/nowhere/key", "K"), Error);
+  EXPECT_THROW(read_key_file("/dev/zero", "K"), Error);
+  EXPECT_THROW(read_key_file("/", "K"), Error);
 }
 
 TEST(DetectJob, SlurmStepButNotBatchScript) {

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <future>
@@ -71,8 +74,7 @@ TEST(Heartbeats, LinksInOrderAreNotSilent) {
   ends.other->start();
   Heartbeats third(std::chrono::milliseconds(100));
   ASSERT_TRUE(third.open(1_seat, kHere));
-  third.connect(1_seat,
-                {kHere, ends.of_one.port, ends.of_one.secret + 1});  // a stranger is not answered
+  third.connect(1_seat, ends.of_one);  // who knows nothing but the address is not answered
   third.start();
   ASSERT_TRUE(eventually([&] { return third.silent().has_value(); }));
   EXPECT_THAT(third.silent()->peers, ElementsAre(1_seat));
@@ -89,7 +91,7 @@ TEST(Heartbeats, WhoStillConnectsAnswersAndDoesNotWatch) {
   ends.other->answer();
   Heartbeats third(std::chrono::milliseconds(200));
   ASSERT_TRUE(third.open(1_seat, kHere));
-  third.connect(1_seat, {kHere, ends.of_one.port, ends.of_one.secret + 1});  // is not answered
+  third.connect(1_seat, ends.of_one);  // is not answered
   third.answer();
   ends.one->start();
   std::this_thread::sleep_for(std::chrono::milliseconds(1000));  // five deadlines
@@ -104,8 +106,9 @@ TEST(Heartbeats, WithoutAnyAnswerMessagesAreEnough) {
   Heartbeats heartbeats(std::chrono::milliseconds(100));
   ASSERT_TRUE(heartbeats.open(1_seat, kHere));
   ASSERT_TRUE(heartbeats.open(2_seat, kHere));
-  heartbeats.connect(1_seat, {kHere, 9, 1});
-  heartbeats.connect(2_seat, {kHere, 9, 1});
+  const HeartbeatAddress nowhere{kHere, 9, KeyPair().told()};
+  heartbeats.connect(1_seat, nowhere);
+  heartbeats.connect(2_seat, nowhere);
   heartbeats.heard(1_seat)->store(true);
   heartbeats.start();
   ASSERT_TRUE(eventually([&] { return heartbeats.silent().has_value(); }));
@@ -118,9 +121,89 @@ TEST(Heartbeats, UnknownLinksAreNotWatched) {
   ASSERT_TRUE(heartbeats.open(1_seat, kHere));
   EXPECT_EQ(heartbeats.heard(1_seat), nullptr);
   EXPECT_EQ(heartbeats.open(2_seat, 0x01010101), std::nullopt);  // no address of this host
-  const HeartbeatAddress address{kHere, 4242, 99};
+  const HeartbeatAddress address{kHere, 4242, KeyPair().told()};
   EXPECT_EQ(unpack_heartbeat(pack(address)), address);
   EXPECT_EQ(unpack_heartbeat("nonsense"), std::nullopt);
+}
+
+TEST(KeyPairs, AgreeOnWhatNobodyElseKnows) {
+  const KeyPair one, other, third;
+  EXPECT_EQ(one.shared_with(other.told()), other.shared_with(one.told()));
+  EXPECT_NE(one.shared_with(other.told()), one.shared_with(third.told()));
+  EXPECT_NE(one.told(), other.told());
+  EXPECT_EQ(one.shared_with(PublicKey{}), std::nullopt);
+}
+
+/// Somebody between the ends who passes datagrams on, and says them again.
+class Echo {
+ public:
+  explicit Echo(const HeartbeatAddress& end) : end_(end) {
+    sockaddr_in address = any();
+    socklen_t length = sizeof address;
+    EXPECT_EQ(::bind(socket_.fd(), reinterpret_cast<sockaddr*>(&address), length), 0);
+    ::getsockname(socket_.fd(), reinterpret_cast<sockaddr*>(&address), &length);
+    port_ = ntohs(address.sin_port);
+  }
+  /// How the other end knows `end`.
+  [[nodiscard]] HeartbeatAddress address() const { return {kHere, port_, end_.key}; }
+  /// The next datagram that comes; empty if none does.
+  [[nodiscard]] std::string hear(std::chrono::milliseconds patience) const {
+    pollfd event{socket_.fd(), POLLIN, 0};
+    if (::poll(&event, 1, static_cast<int>(patience.count())) <= 0) return {};
+    std::string text(100, ' ');
+    const ssize_t n = ::recv(socket_.fd(), text.data(), text.size(), 0);
+    text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+    return text;
+  }
+  void say(const std::string& datagram) const {
+    sockaddr_in to = any();
+    to.sin_port = htons(static_cast<std::uint16_t>(end_.port));
+    EXPECT_EQ(::sendto(socket_.fd(), datagram.data(), datagram.size(), 0,
+                       reinterpret_cast<const sockaddr*>(&to), sizeof to),
+              static_cast<ssize_t>(datagram.size()));
+  }
+
+ private:
+  static sockaddr_in any() {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(kHere);
+    return address;
+  }
+
+  HeartbeatAddress end_;
+  Socket socket_{::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+  std::uint16_t port_ = 0;
+};
+
+TEST(Heartbeats, AreAnsweredOnceAndNotWhenChanged) {
+  Ends ends(std::chrono::seconds(30));
+  // One asks by way of somebody who knows what is said, the other answers there.
+  const Echo to_other(ends.of_other), to_one(ends.of_one);
+  ends.one->connect(7_seat, to_other.address());
+  ends.other->connect(3_seat, to_one.address());
+  ends.one->answer();
+  ends.other->answer();
+  const std::string question = to_other.hear(kPatience);
+  ASSERT_EQ(question.size(), 28U);
+  const auto answers = [&](const std::string& datagram) {
+    to_other.say(datagram);
+    // Those of the other end's own questions come as well: an answer has its kind.
+    for (int i = 0; i < 20; ++i) {
+      if (to_one.hear(std::chrono::milliseconds(20)).starts_with("mtha")) return true;
+    }
+    return false;
+  };
+  for (const std::size_t at : {0U, 5U, 11U, 12U, 27U}) {
+    std::string changed = question;
+    changed[at] = static_cast<char>(changed[at] ^ 1);
+    EXPECT_FALSE(answers(changed)) << at;
+  }
+  EXPECT_FALSE(answers(question.substr(0, 27)));
+  EXPECT_FALSE(answers(question + "x"));
+  EXPECT_FALSE(answers(std::string(28, 'x')));
+  EXPECT_TRUE(answers(question));
+  EXPECT_FALSE(answers(question)) << "a second time";
 }
 
 TEST(SilentLinks, AreToldByNameOfBothEnds) {

@@ -61,9 +61,13 @@ inline std::string await_failure_of_one(Bootstrap& bootstrap) {
   return bootstrap.failure().value_or("no failure");
 }
 
-/// Opens a connection that belongs to nobody yet.
-inline Channel stranger(std::uint16_t port) {
-  return Channel(connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket);
+inline Socket call(std::uint16_t port) {
+  return connect_to({"127.0.0.1", port}, std::chrono::seconds(1)).socket;
+}
+
+/// A connection of somebody who knows the token and has not said yet who it is.
+inline Channel newcomer(std::uint16_t port, std::string_view token = "secret") {
+  return {call(port), key_of(token)};
 }
 
 /// What the coordinator answers before it hangs up.
@@ -71,6 +75,7 @@ inline std::string answer(Channel& channel) {
   while (true) {
     const Channel::Status status = channel.fill();
     if (const auto frame = channel.next()) return frame->payload;
+    if (status == Channel::Status::Refused) return kWrongToken;
     if (status != Channel::Status::Open) return "closed";
     channel.wait(std::chrono::seconds(5));
   }
@@ -79,10 +84,14 @@ inline std::string answer(Channel& channel) {
 /// A rank spelt out byte by byte, which can therefore die: it ends without a goodbye.
 inline Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t size,
                         std::string_view token) {
-  Channel channel = stranger(port);
+  Channel channel = newcomer(port, token);
   Writer hello;
-  hello.text(kMagic).text(token).number(rank).number(size);
+  hello.number(rank).number(size);
   channel.send(FrameType::Hello, hello.bytes());
+  // Both ends say who they are before; what is sent from here on leaves at once.
+  while (!channel.known() && channel.fill() == Channel::Status::Open) {
+    channel.wait(std::chrono::seconds(5));
+  }
   return channel;
 }
 

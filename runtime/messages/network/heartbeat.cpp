@@ -11,8 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
-#include <random>
+#include <cstring>
 
 #include "runtime/job/log_internal.hpp"
 
@@ -26,10 +27,27 @@ constexpr std::chrono::milliseconds kShortestInterval{5};
 /// What a datagram holds, in the order of the network.
 struct Beat {
   std::uint32_t kind = 0;
-  std::uint32_t to = 0;    ///< the secret of the end it is for
-  std::uint32_t from = 0;  ///< and of the end that sent it
+  std::uint32_t high = 0, low = 0;  ///< number of the question
+  std::array<char, 16> code{};
 };
 constexpr std::uint32_t kQuestion = 0x6d746871, kAnswer = 0x6d746861;  // "mthq", "mtha"
+
+std::uint64_t number_in(const Beat& beat) {
+  return std::uint64_t{ntohl(beat.high)} << 32 | ntohl(beat.low);
+}
+
+/// As the process with the key `sender` says it.
+Beat make_beat(std::uint32_t kind, std::uint64_t number, const PublicKey& sender, const Key& key) {
+  Beat beat{htonl(kind),
+            htonl(static_cast<std::uint32_t>(number >> 32)),
+            htonl(static_cast<std::uint32_t>(number)),
+            {}};
+  Writer words;
+  words.text(view_of(sender)).number(kind).number(ntohl(beat.high)).number(ntohl(beat.low));
+  const Key whole = code_of(key, words.bytes());
+  std::copy_n(whole.begin(), beat.code.size(), beat.code.begin());
+  return beat;
+}
 
 sockaddr_in address_of(std::uint32_t ip, std::uint32_t port) {
   sockaddr_in address{};
@@ -58,14 +76,20 @@ class NoSignals {
 }  // namespace
 
 std::string pack(const HeartbeatAddress& address) {
-  return Writer().number(address.ip).number(address.port).number(address.secret).bytes();
+  return Writer().number(address.ip).number(address.port).text(view_of(address.key)).bytes();
 }
 
 std::optional<HeartbeatAddress> unpack_heartbeat(const std::string& text) {
   Reader reader(text);
-  const auto ip = reader.number(), port = reader.number(), secret = reader.number();
-  if (!ip || !port || !secret || *port == 0 || *port > 65535) return std::nullopt;
-  return HeartbeatAddress{*ip, *port, *secret};
+  const auto ip = reader.number(), port = reader.number();
+  const auto key = reader.text();
+  HeartbeatAddress address;
+  if (!ip || !port || *port == 0 || *port > 65535) return std::nullopt;
+  if (!key || key->size() != address.key.size()) return std::nullopt;
+  address.ip = *ip;
+  address.port = *port;
+  std::ranges::copy(*key, address.key.begin());
+  return address;
 }
 
 Heartbeats::Heartbeats(std::chrono::milliseconds deadline)
@@ -90,14 +114,17 @@ std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, std::uint32_t ip) {
   Link& link = links_.emplace_back();
   link.peer = peer;
   link.socket = std::move(socket);
-  link.here = {ip, ntohs(address.sin_port), std::random_device{}()};
+  link.here = {ip, ntohs(address.sin_port), keys_.told()};
   return link.here;
 }
 
 void Heartbeats::connect(Seat peer, const HeartbeatAddress& there) {
   for (Link& link : links_) {
     if (link.peer != peer) continue;
+    const auto key = keys_.shared_with(there.key);
+    if (!key) continue;
     link.there = there;
+    link.key = *key;
     link.watched = true;
   }
 }
@@ -159,7 +186,7 @@ void Heartbeats::tick(std::chrono::nanoseconds gap) {
       link.quiet = {};
       link.spoken = true;
     }
-    if (link.quiet >= interval_ || !link.answered) send(link, kQuestion, link.there);
+    if (link.quiet >= interval_ || !link.answered) send(link, kQuestion, ++link.asked);
     // What was heard last may have come an interval before it was noticed.
     lost |= is_silent(link, deadline_ - interval_);
   }
@@ -182,29 +209,39 @@ void Heartbeats::tell() {
 }
 
 void Heartbeats::read_all(Link& link) {
-  Beat beat;
-  sockaddr_in from{};
-  socklen_t length = sizeof from;
-  while (::recvfrom(link.socket.fd(), &beat, sizeof beat, 0, reinterpret_cast<sockaddr*>(&from),
-                    &length) == static_cast<ssize_t>(sizeof beat)) {
-    const bool known = ntohl(beat.to) == link.here.secret &&
-                       (!link.watched || ntohl(beat.from) == link.there.secret);
-    if (known && ntohl(beat.kind) == kQuestion) {
-      send(link, kAnswer, {ntohl(from.sin_addr.s_addr), ntohs(from.sin_port), ntohl(beat.from)});
-    } else if (known && ntohl(beat.kind) == kAnswer) {
-      // Only an answer shows that both directions work.
-      if (!link.answered) logger().debug("heartbeats of rank {} pass", link.peer);
-      link.answered = true;
-      link.quiet = {};
+  // A byte of room, to see those that are too long.
+  std::array<char, sizeof(Beat) + 1> bytes{};
+  while (true) {
+    const ssize_t n = ::recv(link.socket.fd(), bytes.data(), bytes.size(), 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;
+    if (n == static_cast<ssize_t>(sizeof(Beat)) && link.watched) {
+      Beat beat;
+      std::memcpy(&beat, bytes.data(), sizeof beat);
+      hear(link, ntohl(beat.kind), number_in(beat), view_of(beat.code));
     }
-    length = sizeof from;
+  }
+}
+
+void Heartbeats::hear(Link& link, std::uint32_t kind, std::uint64_t number, std::string_view code) {
+  const Beat expected = make_beat(kind, number, link.there.key, link.key);
+  if (!same_secret(view_of(expected.code), code)) return;
+  if (kind == kQuestion && number > link.heard_question) {
+    link.heard_question = number;
+    send(link, kAnswer, number);
+  } else if (kind == kAnswer && number > link.heard_answer && number <= link.asked) {
+    // Only an answer shows that both directions work.
+    if (!link.answered) logger().debug("heartbeats of rank {} pass", link.peer);
+    link.heard_answer = number;
+    link.answered = true;
+    link.quiet = {};
   }
 }
 
 /// Never waits; what the network does not take is as good as lost.
-void Heartbeats::send(const Link& link, std::uint32_t kind, const HeartbeatAddress& to) {
-  const Beat beat{htonl(kind), htonl(to.secret), htonl(link.here.secret)};
-  const sockaddr_in address = address_of(to.ip, to.port);
+void Heartbeats::send(const Link& link, std::uint32_t kind, std::uint64_t number) {
+  const Beat beat = make_beat(kind, number, link.here.key, link.key);
+  const sockaddr_in address = address_of(link.there.ip, link.there.port);
   ::sendto(link.socket.fd(), &beat, sizeof beat, MSG_NOSIGNAL,
            reinterpret_cast<const sockaddr*>(&address), sizeof address);
 }

@@ -12,9 +12,11 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "runtime/job/key_pair_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/transport.hpp"
 
@@ -22,9 +24,9 @@ namespace multitree::runtime {
 
 /// Where a rank hears heartbeats of one link: what its peer is told.
 struct HeartbeatAddress {
-  std::uint32_t ip = 0;      ///< IPv4, in the order of this host
-  std::uint32_t port = 0;    ///< UDP
-  std::uint32_t secret = 0;  ///< whoever does not know it is not heard
+  std::uint32_t ip = 0;    ///< IPv4, in the order of this host
+  std::uint32_t port = 0;  ///< UDP
+  PublicKey key{};         ///< of the process that listens there
   bool operator==(const HeartbeatAddress&) const = default;
 };
 std::string pack(const HeartbeatAddress& address);
@@ -33,9 +35,11 @@ std::optional<HeartbeatAddress> unpack_heartbeat(const std::string& text);
 
 /// Asks over each link, by a datagram that leaves on the link's own interface, whether the other
 /// end is there, whenever nothing was heard over it for an eighth of the deadline; answers those
-/// who ask. In a thread of its own, so that a rank that computes is not taken for one behind a dead
-/// link. A link over which no answer has ever come (a firewall lets no datagrams pass, say) is
-/// given up only as long as nothing else was heard over it.
+/// who ask. Datagrams carry a code by a key that the two ends have agreed on, and a number: those
+/// of others, and those that come again, are not heard. In a thread of its own, so that a rank that
+/// computes is not taken for one behind a dead link. A link over which no answer has ever come (a
+/// firewall lets no datagrams pass, say) is given up only as long as nothing else was heard over
+/// it.
 class Heartbeats {
  public:
   /// `deadline`: longest silence of a link that is in order.
@@ -47,7 +51,7 @@ class Heartbeats {
   /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
   /// link is not watched. \pre before answer()
   std::optional<HeartbeatAddress> open(Seat peer, std::uint32_t ip);
-  /// Where the other end is. A link without is answered for and not watched. \pre before answer()
+  /// Where the other end is. A link without is not watched. \pre before answer()
   void connect(Seat peer, const HeartbeatAddress& there);
   /// From here on peers are asked and answered, and silence does not count yet: a rank that is
   /// still making its connections, for however long, answers its peers. Does nothing without links.
@@ -67,6 +71,9 @@ class Heartbeats {
     Seat peer{};
     Socket socket;
     HeartbeatAddress here{}, there{};
+    Key key{};                                           ///< of both ends; where it is watched
+    std::uint64_t asked = 0;                             ///< questions of this end
+    std::uint64_t heard_question = 0, heard_answer = 0;  ///< the highest numbers that came
     bool watched = false;
     bool answered = false;             ///< heartbeats pass
     bool spoken = false;               ///< something else does
@@ -77,11 +84,13 @@ class Heartbeats {
   void run();
   void tick(std::chrono::nanoseconds gap);
   void read_all(Link& link);
-  static void send(const Link& link, std::uint32_t kind, const HeartbeatAddress& to);
+  static void hear(Link& link, std::uint32_t kind, std::uint64_t number, std::string_view code);
+  static void send(const Link& link, std::uint32_t kind, std::uint64_t number);
   [[nodiscard]] bool is_silent(const Link& link, std::chrono::nanoseconds limit) const;
   void tell();
 
   std::chrono::milliseconds deadline_, interval_;
+  KeyPair keys_;
   std::deque<Link> links_;  ///< fixed once started
   Socket stop_;
   std::thread thread_;
