@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with: pkg/mt_pkg.sv prim/mt_credit.sv
+// with: pkg/mt_pkg.sv prim/mt_credit.sv check/mt_stream_check.sv
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // prove: StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 GroupW=2 PieceW=2 NumVc=2 CreditW=2 MaxOutstanding=2
 // steps: 3
@@ -204,6 +204,11 @@ end
            32'(waits_q) == MaxOutstanding || req_tvalid_o)
 `MT_ASSERT(NoneAtRest, busy_q || waits_q == '0)
 
+// As AXI4-Stream has it, also when the run stops.
+mt_stream_check #(.Width(mt_pkg::AddrW)) u_check_req (
+  .clk_i(clk_i), .rst_ni(rst_ni), .valid_i(req_tvalid_o), .ready_i(req_tready_i),
+  .data_i(req_tdata_o));
+
 // Credits, for any virtual channel.
 (* anyconst *) logic [VcW-1:0] which;
 logic loaded_q;
@@ -257,6 +262,8 @@ assign next_rest = is_header_flit ? says : is_payload_flit ? to_come_q - 1'b1 : 
 `MT_ASSERT(RestAtRest, busy_q || (next_state == Between && next_seen == '0 && asked_ref_q == '0))
 `MT_ASSERT(NextAddress, !sending_o || 32'(addr_q) ==
            (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16)
+`MT_ASSERT(RequestWaits, !req_waits_q || (busy_q && asked_ref_q < words && 32'(addr_q) ==
+           (32'(first) << (wide_i ? 2 : 1)) + 32'(asked_ref_q) * 16 && 32'(waits_q) < MaxOutstanding))
 `MT_ASSERT(RestIsNotSent, !sending_o || 32'(rest_q) + 32'(sent_q) == 32'(words))
 `MT_ASSERT(UnderWay, under_way_q == waits_q && asked_ref_q <= words &&
                      32'(asked_ref_q) == 32'(sent_q) + 32'(under_way_q) && under_way_q <= 2'd2)

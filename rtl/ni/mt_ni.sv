@@ -394,7 +394,7 @@ module mt_ni #(
   assign {trace_begun_o, trace_sent_o, trace_taken_o} = {begun, tx_sent, taken};
   assign trace_step_o = 16'(step);
 
-  `MT_ASSERT(NoWordAfterError, !halt || res_tvalid_o == '0)
+  `MT_ASSERT_NEXT(NoNewWordAfterError, 1'b1, !halt || (res_tvalid_o & ~$past(res_tvalid_o & ~res_tready_i)) == '0)
   `MT_ASSERT(DoneOnce, !(done && begun != '0))
 
 endmodule

@@ -280,10 +280,11 @@ module mt_rx_port #(
   // 1. Issue: a word beside the buffer, or the one that arrives.
   // While its flits arrive, words of the worm are beside the buffer if the next flit is not for the
   // next word; afterwards all that are left are.
+  logic stage_waits_q;  // the flit was offered to the memory beside the buffer, and goes there
   logic can_ask, behind, from_stage, direct, could, adds, issues;
   assign behind = !cur_live_q || live_addr_q[4 +: LenW] != addr_q[4 +: LenW];
   assign from_stage = cur_valid_q && behind && !cur_empty_q;
-  assign direct = cur_valid_q && !behind && is_payload;
+  assign direct = cur_valid_q && !behind && is_payload && !stage_waits_q;
   assign could = `MT_WORK(cur_valid_q) && !stops && can_ask
                  && (cur_empty_q ? cur_valid_q && in_turn && read_ok
                                  : (from_stage || direct) && may_add);
@@ -295,7 +296,11 @@ module mt_rx_port #(
 
   // 2. Other payload goes beside the buffer.
   logic stages;
-  assign stages = is_payload && !stops && !(issues && direct && !cur_empty_q);
+  assign stages = is_payload
+                  && (stage_waits_q || (!stops && !(issues && direct && !cur_empty_q)));
+  always_ff @(posedge clk_i) begin
+    stage_waits_q <= rst_ni && !clear_i && stage_wr_tvalid_o && !stage_wr_tready_i;
+  end
   assign stage_wr_tvalid_o = stages;
   assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
   always_comb begin
@@ -307,7 +312,7 @@ module mt_rx_port #(
       end
     end
   end
-  assign flit_taken = halt_i || !stages || stage_wr_tready_i;
+  assign flit_taken = !stages || stage_wr_tready_i;
 
   // 3. A header starts or is parked.
   assign parks = is_header && !stops && !starts && !duplicate_o;

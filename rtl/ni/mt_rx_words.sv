@@ -23,7 +23,7 @@ module mt_rx_words #(
   input  logic halt_i,  // write no more
   input  logic wide_i,  // elements of 4 bytes, else of 2
 
-  // A word is issued; all that it needs is asked for in this cycle, so only when ready_o.
+  // A word is issued; all that it needs is asked for from this cycle on. Only when ready_o.
   output logic              ready_o,
   input  logic              issue_i,
   input  logic              adds_i,    // needs the buffer's word
@@ -90,15 +90,22 @@ module mt_rx_words #(
   localparam int unsigned WordW = 2 + mt_pkg::LanesW + AddrW + PieceW + CntW + 2 * LenW;
   localparam int unsigned LvlW = $clog2(MaxOutstanding + 1);
 
-  // All of them are asked in the same cycle, so either all are ready or none is asked.
+  // A request that is not accepted at once waits here, whatever becomes of the other; the next word
+  // is issued when none waits. So whether one is asked does not depend on who is ready.
   logic way_ready, way_valid, way_taken, adds, staged;
   logic [DataW-1:0] way_data;
   logic [LvlW-1:0] unused_level;
-  assign ready_o = way_ready && acc_req_tready_i && stage_req_tready_i;
-  assign acc_req_tvalid_o = issue_i && adds_i;
-  assign acc_req_tdata_o = addr_i;
-  assign stage_req_tvalid_o = issue_i && staged_i;
-  assign stage_req_tdata_o = {mt_pkg::CountW'(turn_i), addr_i};
+  logic acc_free, stage_free, unused_acc_level, unused_stage_level;
+  assign ready_o = way_ready && acc_free && stage_free;
+  mt_fifo #(.Width(AddrW), .Depth(1), .Bypass(1)) u_acc_req (
+    .clk_i, .rst_ni, .in_valid_i(issue_i && adds_i), .in_ready_o(acc_free), .in_data_i(addr_i),
+    .out_valid_o(acc_req_tvalid_o), .out_ready_i(acc_req_tready_i), .out_data_o(acc_req_tdata_o),
+    .level_o(unused_acc_level));
+  mt_fifo #(.Width(StageW), .Depth(1), .Bypass(1)) u_stage_req (
+    .clk_i, .rst_ni, .in_valid_i(issue_i && staged_i), .in_ready_o(stage_free),
+    .in_data_i({mt_pkg::CountW'(turn_i), addr_i}), .out_valid_o(stage_req_tvalid_o),
+    .out_ready_i(stage_req_tready_i), .out_data_o(stage_req_tdata_o),
+    .level_o(unused_stage_level));
   mt_fifo #(.Width(2 + DataW), .Depth(MaxOutstanding)) u_data (
     .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
     .in_data_i({adds_i, staged_i, data_i}), .out_valid_o(way_valid), .out_ready_i(way_taken),
@@ -147,8 +154,10 @@ module mt_rx_words #(
       unit_b_o = staged ? stage_tdata_i : way_data;
     end
   end
-  logic writes;
-  assign res_tvalid_o = unit_valid_i && !done.empty && !halt_i;
+  // What has been offered stays, whatever went wrong since.
+  logic writes, result_waits_q;
+  assign res_tvalid_o = unit_valid_i && !done.empty && (!halt_i || result_waits_q);
+  always_ff @(posedge clk_i) result_waits_q <= rst_ni && res_tvalid_o && !res_tready_i;
   assign res_taddr_o = done.addr;
   always_comb begin
     res_tkeep_o = '1;
@@ -175,7 +184,5 @@ module mt_rx_words #(
   end
 
   `MT_ASSERT(IssuedWhenReady, !issue_i || ready_o)
-  `MT_ASSERT_NEXT(ResultStays, res_tvalid_o && !res_tready_i && !halt_i,
-                  halt_i || (res_tvalid_o && $stable(res_taddr_o)))
 
 endmodule

@@ -207,15 +207,18 @@ module mt_tx_port #(
   // Payload words, asked for ahead: as many as are left without those that are under way.
   logic [AddrW-1:0] addr_q;
   logic [LvlW-1:0] under_way_q;  // asked for and not sent
-  logic word_taken, asks, more;
+  logic req_waits_q;  // a request that was offered stays, whatever went wrong since
+  logic word_taken, asks, more, wants;
   assign more = sending_q ? rest_q > LenW'(under_way_q) : total != '0;
-  assign req_tvalid_o = active && more && under_way_q != LvlW'(MaxOutstanding);
-  assign req_tdata_o = sending_q ? addr_q : base;
+  assign wants = active && more && under_way_q != LvlW'(MaxOutstanding);
+  assign req_tvalid_o = wants || req_waits_q;
+  assign req_tdata_o = sending_q || req_waits_q ? addr_q : base;
   assign asks = req_tvalid_o && req_tready_i;
   assign data_tready_o = word_taken;
   always_ff @(posedge clk_i) begin
     if (asks) addr_q <= req_tdata_o + AddrW'(16);
-    else if (!sending_q) addr_q <= base;
+    else if (!sending_q && !req_waits_q) addr_q <= base;
+    req_waits_q <= rst_ni && req_tvalid_o && !req_tready_i;
   end
 
   // The flit of this cycle.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a node, for simulation: answers in the next cycle and keeps the answer until it is
-// taken; what is written in a cycle is read from the next one on. Its contents are in C++ (memory.cpp).
+// taken; what is written in a cycle is read from the next one on. A shy one is ready only in a cycle
+// after one in which it was asked. Its contents are in C++ (memory.cpp).
 module mt_memory_model #(
   // Ports of the interface.
   parameter int unsigned NumPorts = 4,
@@ -15,6 +16,7 @@ module mt_memory_model #(
   input  logic [31:0] handle_i,
   // Requests that are not accepted in this cycle: of port p in bits 5p +: 5.
   input  logic [5*P-1:0] stall_i,
+  input  logic           shy_i,
 
   // Memory, AXI4-Stream: payload to be sent,
   input  logic [P-1:0]   tx_req_tvalid_i,
@@ -56,13 +58,20 @@ module mt_memory_model #(
       input int handle, input int turn, input int address, input int keep,
       input bit [127:0] data);
 
+  logic [5*P-1:0] stalls, asked, asked_q;  // asked: and not accepted
+  assign stalls = stall_i | (shy_i ? ~asked_q : '0);
   for (genvar p = 0; p < P; p++) begin : gen_ready
-    assign tx_req_tready_o[p] = !stall_i[5*p] && (!tx_tvalid_o[p] || tx_tready_i[p]);
-    assign acc_req_tready_o[p] = !stall_i[5*p + 1] && (!acc_tvalid_o[p] || acc_tready_i[p]);
-    assign stage_req_tready_o[p] = !stall_i[5*p + 2] && (!stage_tvalid_o[p] || stage_tready_i[p]);
-    assign stage_wr_tready_o[p] = !stall_i[5*p + 3];
-    assign res_tready_o[p] = !stall_i[5*p + 4];
+    assign tx_req_tready_o[p] = !stalls[5*p] && (!tx_tvalid_o[p] || tx_tready_i[p]);
+    assign acc_req_tready_o[p] = !stalls[5*p + 1] && (!acc_tvalid_o[p] || acc_tready_i[p]);
+    assign stage_req_tready_o[p] = !stalls[5*p + 2] && (!stage_tvalid_o[p] || stage_tready_i[p]);
+    assign stage_wr_tready_o[p] = !stalls[5*p + 3];
+    assign res_tready_o[p] = !stalls[5*p + 4];
+    assign asked[5*p +: 5] = {
+      res_tvalid_i[p] && !res_tready_o[p], stage_wr_tvalid_i[p] && !stage_wr_tready_o[p],
+      stage_req_tvalid_i[p] && !stage_req_tready_o[p], acc_req_tvalid_i[p] && !acc_req_tready_o[p],
+      tx_req_tvalid_i[p] && !tx_req_tready_o[p]};
   end
+  always_ff @(posedge clk_i) if (shy_i) asked_q <= asked;
 
   // All reads of a cycle before all writes.
   logic [D-1:0] tx_q [P];

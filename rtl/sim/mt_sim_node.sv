@@ -23,6 +23,8 @@ module mt_sim_node #(
   input  logic [31:0] handle_i,
   // Requests that memory does not accept in this cycle: 5 for each port.
   input  logic [5*P-1:0] stall_i,
+  // It accepts what was asked in the cycle before.
+  input  logic           shy_i,
 
   // Registers.
   input  logic        s_axil_awvalid_i,
@@ -82,6 +84,7 @@ module mt_sim_node #(
   // Inputs of the cycle.
   logic rst_nq;
   logic [5*P-1:0] stall_q;
+  logic shy_q;
   logic s_axil_awvalid_q, s_axil_wvalid_q, s_axil_arvalid_q, s_axil_bready_q, s_axil_rready_q;
   logic [11:0] s_axil_awaddr_q, s_axil_araddr_q;
   logic [31:0] s_axil_wdata_q;
@@ -92,6 +95,7 @@ module mt_sim_node #(
   always_ff @(posedge clk_i) begin
     rst_nq <= rst_ni;
     stall_q <= stall_i;
+    shy_q <= shy_i;
     s_axil_awvalid_q <= s_axil_awvalid_i;
     s_axil_awaddr_q <= s_axil_awaddr_i;
     s_axil_wvalid_q <= s_axil_wvalid_i;
@@ -175,7 +179,7 @@ module mt_sim_node #(
     .trace_taken_piece_o(trace_taken_piece), .trace_step_o(trace_step));
 
   mt_memory_model #(.NumPorts(P)) u_memory (
-    .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q),
+    .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q), .shy_i(shy_q),
     .tx_req_tvalid_i(tx_req_tvalid), .tx_req_tready_o(tx_req_tready),
     .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid), .tx_tready_i(tx_tready),
     .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid), .acc_req_tready_o(acc_req_tready),

@@ -218,6 +218,10 @@ Network::RxTrace Network::rx_trace(Rank rank, std::uint32_t port) const {
   return nodes_[index(topology_.node_of(rank))]->rx_trace(port);
 }
 
+void Network::set_shy(bool shy) {
+  for (auto& node : nodes_) node->set_shy(shy);
+}
+
 void Network::set_traced(bool traced) {
   for (auto& node : nodes_) node->set_traced(traced);
 }

@@ -67,6 +67,10 @@ class Network : public Hardware {
   /// Requests that the memory of a rank refuses in a cycle: 5 bits a port.
   std::function<std::uint32_t(Rank)> stalls;
 
+  /// Whether memories accept only what they were asked in the cycle before, as a slave may that
+  /// waits for TVALID before it says TREADY.
+  void set_shy(bool shy);
+
   /// Whether trace() and rx_trace() say all, as they do at first, or only what runs, is done and is
   /// taken in, which is faster.
   void set_traced(bool traced);

@@ -99,6 +99,7 @@ class RankNode : public Base<Model> {
     Model& m = *this->model_;
     m.handle_i = memory;
     m.stall_i = 0;
+    m.shy_i = 0;
     m.trace_i = 1;
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
@@ -123,6 +124,7 @@ class RankNode : public Base<Model> {
     return this->model_->s_axil_rvalid_o != 0;
   }
   void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
+  void set_shy(bool shy) override { this->model_->shy_i = shy; }
   void set_traced(bool traced) override { this->model_->trace_i = traced; }
 
   [[nodiscard]] NodeTrace trace() const override {
@@ -172,6 +174,7 @@ class SwitchNode : public Base<Model> {
   void put_read(const std::uint32_t*) override {}
   [[nodiscard]] bool get_read(std::uint32_t&) const override { return true; }
   void put_stalls(std::uint32_t) override {}
+  void set_shy(bool) override {}
   void set_traced(bool) override {}
   [[nodiscard]] NodeTrace trace() const override { return {}; }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }

@@ -41,6 +41,8 @@ class Node {
   virtual void put_read(const std::uint32_t* address) = 0;
   [[nodiscard]] virtual bool get_read(std::uint32_t& value) const = 0;
   virtual void put_stalls(std::uint32_t stalls) = 0;
+  /// Whether memory accepts only what it was asked in the cycle before; not so at first.
+  virtual void set_shy(bool shy) = 0;
   /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at
   /// first.
   virtual void set_traced(bool traced) = 0;

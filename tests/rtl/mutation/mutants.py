@@ -25,6 +25,9 @@ FLITS = 'proof mt_rx_flits PieceW=3 CntW=2'
 INPUT = 'proof mt_rt_input NumPorts=2 NumVc=2 Depth=2'
 OUTPUT = 'proof mt_rt_output NumPorts=3 NumVc=2 CreditW=2 Ejection=0'
 
+SHY = 'test rtl_network_test *MemoryMayBeReady*torus_2x2* sim_node'
+RECEIVE = 'test rtl_ni_test RxPort.* rx_port'
+
 # name, file, old, new, what it breaks, check, 'ci'
 BUGS = [
     # Primitives.
@@ -133,6 +136,16 @@ BUGS = [
      'results are added, not copied', COSIM),
     ('result-lost', 'ni/mt_rx_words.sv', 'unit_ready_o = !res_tvalid_o || res_tready_i',
      "unit_ready_o = 1'b1", 'a result is lost when memory is slow', NETWORK),
+    # Streams.
+    ('request-waits-for-ready', 'ni/mt_rx_words.sv', 'way_ready && acc_free && stage_free',
+     'way_ready && acc_req_tready_i && stage_req_tready_i',
+     'words are asked for only of a memory that is ready before', SHY),
+    ('offer-beside-taken-back', 'ni/mt_rx_port.sv', 'is_payload && !stage_waits_q;', 'is_payload;',
+     'what was offered to memory is used otherwise', RECEIVE),
+    ('request-taken-back', 'ni/mt_tx_port.sv', 'req_tvalid_o = wants || req_waits_q', 'req_tvalid_o = wants',
+     'a run that stops takes back what it asked', SEND),
+    ('result-taken-back', 'ni/mt_rx_words.sv', '(!halt_i || result_waits_q)', '!halt_i',
+     'an error takes back a word that was offered', 'proof mt_rx_words PieceW=1 CntW=1 Latency=1 MaxOutstanding=2'),
     ('turn-before', 'ni/mt_others.sv', "wrote_turn_i[q*CntW +: CntW] + CntW'(1) == turn_i",
      'wrote_turn_i[q*CntW +: CntW] == turn_i', 'a message follows itself', COSIM),
     # The interface.

@@ -98,6 +98,20 @@ TEST_P(Networks, AddersOfTheHardwareAgree) {
   }
 }
 
+// AXI4-Stream lets a slave wait for TVALID before it says TREADY, and so nobody may wait for
+// TREADY.
+TEST_P(Networks, MemoryMayBeReadyOnlyAfterItWasAsked) {
+  for (const bool stalls : {false, true}) {
+    const Plan plan(scenario(HardwareType::Fp32, 600));
+    Machine machine(plan, plan.parameters.ports_per_unit > 1 ? Adders::Function : Adders::Hardware);
+    machine.network().set_shy(true);
+    if (stalls) refuse(machine.network(), 5, 100, false);
+    machine.start();
+    machine.run(kMost);
+    ASSERT_EQ(ends_well(machine), "") << (stalls ? "with stalls" : "without stalls");
+  }
+}
+
 TEST_P(Networks, OneCollectiveAfterTheOtherWithTheSameTables) {
   const Plan plan(scenario(HardwareType::Fp32, 1000));
   Machine machine(plan);

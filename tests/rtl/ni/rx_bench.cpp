@@ -107,6 +107,18 @@ void RxBench::run() {
   EXPECT_TRUE(link_.empty());
 }
 
+bool RxBench::accepts(unsigned kind) {
+  const bool now = throttles_[kind]();
+  return now && (!config_.shy || asked_[kind]);
+}
+
+void RxBench::note_asked() {
+  asked_[kAccReq] = bench_->acc_req_tvalid_o && !bench_->acc_req_tready_i;
+  asked_[kStageReq] = bench_->stage_req_tvalid_o && !bench_->stage_req_tready_i;
+  asked_[kStageWr] = bench_->stage_wr_tvalid_o && !bench_->stage_wr_tready_i;
+  asked_[kRes] = bench_->res_tvalid_o && !bench_->res_tready_i;
+}
+
 void RxBench::set_inputs() {
   bench_->valid_i = ready_ && !link_.empty() && throttles_[kFlits]();
   if (bench_->valid_i) {
@@ -114,10 +126,10 @@ void RxBench::set_inputs() {
     std::copy(bits.begin(), bits.end(), bench_->flit_i.data());
     link_.pop_front();
   }
-  bench_->acc_req_tready_i = throttles_[kAccReq]();
-  bench_->stage_req_tready_i = throttles_[kStageReq]();
-  bench_->stage_wr_tready_i = throttles_[kStageWr]();
-  bench_->res_tready_i = throttles_[kRes]();
+  bench_->acc_req_tready_i = accepts(kAccReq);
+  bench_->stage_req_tready_i = accepts(kStageReq);
+  bench_->stage_wr_tready_i = accepts(kStageWr);
+  bench_->res_tready_i = accepts(kRes);
   // An answer stays until it is taken.
   const auto answer = [](const std::deque<FlitWord>& words, bool now, bool& stays, auto& valid,
                          auto& data) {
@@ -176,6 +188,7 @@ void RxBench::cycle() {
   bench_.settle();
   check_errors();
   ready_ = bench_->ready_o;
+  note_asked();
   dut_wrote_ = {.valid = bench_->wrote_valid_o != 0,
                 .piece = bench_->wrote_piece_o,
                 .turn = bench_->wrote_turn_o,

@@ -38,6 +38,7 @@ struct RxConfig {
   bool wide = true;
   unsigned packet_words = 0;  ///< 0: messages
   bool overtakes = false;     ///< packets of a message may come in any order
+  bool shy = false;           ///< memory accepts only what it was asked in the cycle before
   /// Gaps between flits; the five streams; words read; the other port; the send ports.
   std::array<Throttle::Kind, 11> kinds{};
 };
@@ -102,6 +103,8 @@ class RxBench {
   void make_references();
   void make_link();
   void set_inputs();
+  [[nodiscard]] bool accepts(unsigned kind);
+  void note_asked();
   void look_up();
   void check_errors();
   void memory_and_unit();
@@ -124,6 +127,7 @@ class RxBench {
   std::deque<HardwareFlit> link_;
   bool ready_ = false;
   bool unit_goes_ = true, unit_takes_ = true;
+  std::array<bool, 11> asked_{};  // by kind: in the cycle before, and not accepted
   std::deque<FlitWord> acc_, stage_;
   bool acc_stays_ = false, stage_stays_ = false;
   struct Stage {

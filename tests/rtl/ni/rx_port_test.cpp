@@ -25,7 +25,8 @@ void random_case(std::uint64_t seed, Totals& totals) {
   const auto below = [&](unsigned n) { return static_cast<unsigned>(random() % n); };
   RxConfig config{.wide = random() % 2 == 0,
                   .packet_words = random() % 2 == 0 ? 0 : 1 + below(4),
-                  .overtakes = random() % 4 == 0};
+                  .overtakes = random() % 4 == 0,
+                  .shy = seed % 4 == 0};
   const bool is_fast = random() % 4 == 0;
   for (Throttle::Kind& kind : config.kinds) {
     kind = is_fast ? Throttle::Kind::Always : Throttle::all[random() % std::size(Throttle::all)];

@@ -48,6 +48,7 @@ struct Message {
 
 struct Config {
   bool wide = true, packets = false, uniform = false, lockstep = false;
+  bool shy = false;  ///< memory accepts only what it was asked in the cycle before
   unsigned packet_flits = 3, mask = 0xf, places = 15, chunk = 10, pieces = 2;
   std::array<bool, 4> is_long{};
   Throttle::Kind requests = Throttle::Kind::Always, words = Throttle::Kind::Always,
@@ -185,7 +186,8 @@ class Sender {
     put(bench_->taken_i, std::min(taken_, 7U));
     put(bench_->step_i, step_);
     put(bench_->current_step_i, step_);
-    bench_->req_tready_i = requests_();
+    const bool accepts = requests_();
+    bench_->req_tready_i = accepts && (!config_.shy || asks_);
     // A word stays until it is taken.
     gives_word_ = gives_word_ || (!words_due_.empty() && words_());
     bench_->data_tvalid_i = gives_word_;
@@ -202,6 +204,7 @@ class Sender {
     }
     bench_.settle();
     check_outputs(m, has_entry);
+    asks_ = bench_->req_tvalid_o && !bench_->req_tready_i;
     const bool pops = bench_->entry_pop_o;
     if (bench_->sent_o) sent_ = asked_ = 0;
     sending_ = (sending_ || bench_->begun_o) && !bench_->sent_o;
@@ -288,6 +291,7 @@ class Sender {
   std::size_t next_ = 0;
   std::uint64_t cycle_ = 0;
   unsigned taken_ = 0, step_ = 0, asked_ = 0, sent_ = 0, vc_ = 0;
+  bool asks_ = false;  // and was not accepted
   bool sending_ = false, is_header_ = true;
 };
 
@@ -299,6 +303,7 @@ TEST(TxPort, SendsItsTableWhateverWaits) {
                   .packets = random() % 2 == 0,
                   .uniform = random() % 3 == 0,
                   .lockstep = random() % 3 == 0,
+                  .shy = seed % 4 == 0,
                   .packet_flits = static_cast<unsigned>(1 + random() % 5),
                   .mask = static_cast<unsigned>(1 + random() % 15),
                   .places = static_cast<unsigned>(1 + random() % 15),
