@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Collectives of arrays between processes: their numbers, shapes, and kinds of arrays."""
+import faulthandler
 import json
 import os
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -14,17 +16,24 @@ import rank_programs
 PATHS = {"auto": {}, "messages": {"algorithm": "ring"}}
 PROGRAMS = [rank_programs.reductions, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
             rank_programs.messages, rank_programs.started]
+#: Seconds: ranks that get one hundredth of a processor beside other work take minutes to start.
+PATIENCE = 400
 
 
 def all_programs(comm):
+    # Who waits for what, where ranks have not returned in time.
+    faulthandler.dump_traceback_later(PATIENCE - 20)
     for program in PROGRAMS:
         program(comm)
+        # Told only in a failure: whether ranks stand still or are slow.
+        print(f"rank {comm.rank}: {program.__name__} done, {time.process_time():.1f} s of a processor", flush=True)
+    faulthandler.cancel_dump_traceback_later()
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 @pytest.mark.parametrize("path", PATHS)
 def test_numbers(ranks, path):
-    multitree.spawn(all_programs, ranks, timeout=90, options=PATHS[path])
+    multitree.spawn(all_programs, ranks, timeout=PATIENCE, options=PATHS[path])
 
 
 def test_bfloat16():
