@@ -10,6 +10,7 @@
 
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/report.hpp"
+#include "nic/hardware.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
 #include "tools/command.hpp"
@@ -27,7 +28,7 @@ struct SimulateFlags {
   WorkFlags work;
   std::string first = "32K", last = "64M", increment = "0";
   std::uint32_t factor = 4;
-  std::string model = "flit", reduction;
+  std::string model = "flit", machine = "ideal", reduction;
   InterfaceFlags interface;
   std::optional<std::uint32_t> ports;
   std::string check = "auto";
@@ -46,6 +47,7 @@ nic::Parameters parameters_of(const SimulateFlags& flags) {
                   : flags.reduction == "pipelined" ? nic::Reduction::Pipelined
                                                    : nic::Reduction::Streaming;
   }
+  if (flags.machine == "hardware") p = nic::as_hardware(p);
   if (flags.ports) p.ports = *flags.ports;
   return p;
 }
@@ -109,6 +111,12 @@ class Simulations {
         work_(work),
         parameters_(parameters),
         model_(for_flag("--model", [&] { return nic::parse_model(flags.model); })) {
+    setup_ = {work.topology.name(),
+              std::string(to_string(work.collective)),
+              work.topology.num_ranks(),
+              model_,
+              parameters,
+              flags.machine == "hardware"};
     for (const std::string& fault : flags.faults) {
       faults_.push_back(parse_fault(fault, work.topology));
     }
@@ -126,7 +134,9 @@ class Simulations {
     const bool moves_flits = model_ == nic::Model::Flit || model_ == nic::Model::Rtl;
     if (!moves_flits && parameters_.reduction == nic::Reduction::Pipelined) {
       throw Error(ErrorCode::InvalidArgument,
-                  "--reduction: expected --model flit for pipelined, or streaming or store");
+                  setup_.is_hardware
+                      ? "--machine: expected --model flit for hardware"
+                      : "--reduction: expected --model flit for pipelined, or streaming or store");
     }
     if (!moves_flits && flags.check == "1") {
       throw Error(ErrorCode::InvalidArgument,
@@ -134,38 +144,45 @@ class Simulations {
     }
     const Bounds bounds = compute_bounds(work.topology);
     certificate_ = certify(work.topology, bounds, work.collective, work.root).certificate;
-    setup_ = {work.topology.name(), std::string(to_string(work.collective)),
-              work.topology.num_ranks(), model_, parameters};
   }
 
   [[nodiscard]] const SimulationSetup& setup() const { return setup_; }
 
   [[nodiscard]] SimulatedRow run(std::size_t algorithm, std::uint64_t bytes, bool trace) const {
     const Schedule& schedule = schedule_for(work_.schedules[algorithm], bytes);
+    const nic::Parameters parameters = parameters_for(schedule);
     SimulatedRow row{.algorithm = work_.names[algorithm], .bytes = bytes, .result = {}};
     const std::string what = fmt::format("simulating {} of {} bytes", row.algorithm, bytes);
     Progress progress(what);
     if (model_ == nic::Model::Rtl) {
-      row.result = simulate_hardware(schedule, work_.topology, bytes, parameters_);
+      row.result = simulate_hardware(schedule, work_.topology, bytes, parameters);
     } else {
       row.result = nic::simulate(
-          schedule, work_.topology, bytes, parameters_,
+          schedule, work_.topology, bytes, parameters,
           {.model = model_,
-           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters_, bytes),
+           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
            .faults = faults_,
            .trace = trace,
            .progress = [&](double share) {
              progress.update(fmt::format("{}: {:.0f} %", what, 100 * share));
            }});
     }
-    row.bytes = nic::padded_elements(bytes, parameters_.element_bytes, schedule.ranks) *
-                parameters_.element_bytes;
+    row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
+                parameters.element_bytes;
     row.bound_seconds = seconds_of(certificate_.bound, work_.topology, row.bytes);
     row.bus_factor = busbw_factor(work_.collective, schedule.ranks);
     return row;
   }
 
  private:
+  /// The hardware's headers depend on how long routes are.
+  [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
+    nic::Parameters p = parameters_;
+    const Schedule* const one = &schedule;
+    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits({&one, 1});
+    return p;
+  }
+
   const SimulateFlags& flags_;
   const Work& work_;
   const nic::Parameters& parameters_;
@@ -239,8 +256,15 @@ void add_model_flags(CLI::App& app, SimulateFlags& flags) {
       ->check(one_of({"alphabeta", "message", "flit", "rtl"}))
       ->capture_default_str();
   add_interface_flags(app, flags.interface);
+  auto* machine =
+      app.add_option("--machine", flags.machine,
+                     "ideal (an input of a router moves a flit of each virtual channel in a cycle, "
+                     "sums take no time) or hardware (that of rtl/)")
+          ->check(one_of({"ideal", "hardware"}))
+          ->capture_default_str();
   app.add_option("--reduction", flags.reduction, "streaming (the default), store or pipelined")
-      ->check(one_of({"streaming", "store", "pipelined"}));
+      ->check(one_of({"streaming", "store", "pipelined"}))
+      ->excludes(machine);
   app.add_option("--ports", flags.ports, "Ports of an interface; 0: one a link (the default)")
       ->check(number_from(0, 1024));
   app.add_flag("--print-config", flags.print_config, "Print all parameters as JSON and stop");

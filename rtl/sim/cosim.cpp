@@ -9,11 +9,13 @@
 #include <chrono>
 #include <optional>
 
+#include "nic/hardware.hpp"
 #include "nic/machine/machine.hpp"
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
 #include "rtl/sim/events.hpp"
+#include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::rtl {
@@ -22,8 +24,6 @@ namespace {
 /// Cycles that hardware may take beyond what the model has taken, to show how it ends.
 constexpr std::uint64_t kSpareCycles = 200'000;
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 31;
-constexpr std::size_t kShortRoute =
-    mt_pkg::kShortHops - 1;  // links, for a header without a flit for the route
 
 /// Compares the hardware's events with the model's, until they differ.
 class Comparison {
@@ -167,9 +167,25 @@ std::string find_wrong(const Setup& setup, const Buffers& inputs, const Buffers&
   return {};
 }
 
+/// Whether the usual places for early worms are enough is found out by the model, which is equal in
+/// every cycle: places that no worm takes change nothing. If not, interfaces have as many as there
+/// can be, where those are verilated; the model says so if that is too few.
+std::uint32_t places_for(const Setup& setup) {
+  const bool has_more = setup.parameters.ports_per_unit == 1 && setup.options.wave.empty();
+  if (setup.options.synthesized) {
+    require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
+    return kMostParkSlots;
+  }
+  const nic::Simulation model =
+      nic::run_flit_level(setup.program, setup.topology, setup.parameters, {}, nullptr);
+  return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
+}
+
 /// Runs the model, if it is to be compared with, then the hardware.
 CosimResult run_both(const Setup& setup) {
-  const auto& [tables, program, topology, parameters, options, parts, doorbells] = setup;
+  const auto& [tables, program, topology, usual, options, parts, doorbells] = setup;
+  nic::Parameters parameters = usual;
+  parameters.park_slots = places_for(setup);
   const std::vector<Rank> waves = ranks_of_waves(options, topology);
   Network network(topology, parameters, tables.elements * parameters.element_bytes, options.adders,
                   waves);
@@ -258,23 +274,10 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters,
   require(parameters.ports == 0 && parameters.port_queue_packets == 0, "a port for each link");
   require(parameters.step_discount == 0, "step_discount 0");
   require(parameters.packet_bytes % usual.flit_bytes == 0, "packets of whole flits");
-  nic::Parameters hardware = parameters;
-  hardware.reduction = nic::Reduction::Pipelined;
-  hardware.reduction_cycles = mt_pkg::kReduceCycles;
-  hardware.park_slots = mt_pkg::kParkSlots;
-  hardware.ejection_channels = 1;
-  hardware.shared_inputs = true;
+  nic::Parameters hardware = nic::as_hardware(parameters);
   hardware.element_bytes = bytes_of(type);
-  std::size_t longest = 0;
-  for (const Schedule* const schedule : schedules) {
-    for (const Transfer& t : schedule->transfers) {
-      longest = std::max<std::size_t>(longest, t.route_size);
-    }
-  }
-  require(longest <= kShortRoute || hardware.header_flits == 1 || hardware.header_flits == 2,
-          "header_flits 1");
-  // A route that does not fit the header has a flit of its own, in all worms of the collective.
-  hardware.header_flits = longest > kShortRoute ? 2 : 1;
+  hardware.header_flits = nic::hardware_header_flits(schedules);
+  require(hardware.header_flits == 1 || parameters.header_flits <= 2, "header_flits 1");
   return hardware;
 }
 

@@ -24,6 +24,9 @@ struct CosimOptions {
   Adders adders = Adders::Hardware;
   bool compare = true;      ///< false: the hardware alone
   bool own_chunks = false;  ///< as in Collective
+  /// The hardware as it is synthesized, which works out what simulation skips; its sums are made by
+  /// a function. A reduction unit for each port, no waves.
+  bool synthesized = false;
   std::function<void(double)> progress = {};
   std::string wave =
       {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none

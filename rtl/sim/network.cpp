@@ -73,7 +73,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
       const std::uint32_t memory = memories_.back()->handle();
       nodes_.push_back(std::ranges::find(waves, *node.rank) != waves.end()
                            ? make_wave_rank(memory, node.name, *waves_)
-                           : make_rank(memory, adders, parameters.ports_per_unit, node.name));
+                           : make_rank(memory, adders, parameters, node.name));
     } else {
       nodes_.push_back(
           make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),

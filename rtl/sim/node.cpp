@@ -10,6 +10,7 @@
 
 #include "Vsim_node.h"
 #include "Vsim_node_fast.h"
+#include "Vsim_node_park.h"
 #include "Vsim_node_share.h"
 #include "Vsim_node_wave.h"
 #include "Vsim_switch16.h"
@@ -182,9 +183,13 @@ class SwitchNode : public Base<Model> {
 
 }  // namespace
 
-std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, std::uint32_t ports_per_unit,
-                                const std::string& name) {
-  if (ports_per_unit > 1) return std::make_unique<RankNode<Vsim_node_share>>(memory, name);
+std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
+                                const nic::Parameters& parameters, const std::string& name) {
+  if (parameters.park_slots > mt_pkg::kParkSlots) {
+    return std::make_unique<RankNode<Vsim_node_park>>(memory, name);
+  }
+  if (parameters.ports_per_unit > 1)
+    return std::make_unique<RankNode<Vsim_node_share>>(memory, name);
   if (adders == Adders::Hardware) return std::make_unique<RankNode<Vsim_node>>(memory, name);
   return std::make_unique<RankNode<Vsim_node_fast>>(memory, name);
 }

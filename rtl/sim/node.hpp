@@ -50,9 +50,12 @@ class Node {
   [[nodiscard]] virtual Network::RxTrace rx_trace(std::uint32_t port) const = 0;
 };
 
-/// A rank with its memory. Where two ports share a unit, its sums are always made by a function.
-std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders, std::uint32_t ports_per_unit,
-                                const std::string& name);
+/// A rank with its memory. Where two ports share a unit, or a port has more places for early worms
+/// than usual, its sums are always made by a function.
+std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
+                                const nic::Parameters& parameters, const std::string& name);
+/// Places for early worms that a port may have.
+inline constexpr std::uint32_t kMostParkSlots = 255;
 /// A switch for so many links. \returns null if there is none that large.
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
 inline constexpr std::uint32_t kMostSwitchLinks = 16;

@@ -29,11 +29,12 @@ double SimulatedRow::of_bound() const {
 std::string simulation_header(const SimulationSetup& setup) {
   const nic::Parameters& p = setup.parameters;
   return fmt::format(
-      "# {} on {}, {} ranks; model {}, {} flow control, {} issue\n"
+      "# {} on {}, {} ranks; model {}{}, {} flow control, {} issue\n"
       "# time in us of {} cycles a us; algbw, busbw in GB/s; bound: share of the speed that no "
       "schedule exceeds\n"
       "{:>12} {:<24} {:>12} {:>12} {:>9} {:>9} {:>7} {:>7} {:>6}\n",
       setup.collective, setup.topology, setup.ranks, to_string(setup.model),
+      setup.is_hardware ? " of the hardware" : "",
       p.flow_control == nic::FlowControl::Message ? "message" : "packet",
       p.issue == nic::Issue::Dependency ? "dependency" : "lockstep", p.clock_hz / 1'000'000, "size",
       "algorithm", "cycles", "time", "algbw", "busbw", "bound", "link", "check");

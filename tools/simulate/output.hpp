@@ -33,6 +33,7 @@ struct SimulationSetup {
   std::uint32_t ranks = 0;
   nic::Model model = nic::Model::Flit;
   nic::Parameters parameters;
+  bool is_hardware = false;  ///< the machine of rtl/
 };
 
 std::string simulation_header(const SimulationSetup& setup);

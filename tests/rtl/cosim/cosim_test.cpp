@@ -40,6 +40,7 @@ constexpr std::array kTopologies = {"ring:2",           "ring:3",
 constexpr std::array kSizes = {8, 64, 200, 1000, 1024, 4096, 4104, 9000, 16384, 32768};
 constexpr std::uint32_t kPointsPerTest = 10;
 constexpr std::uint32_t kFirstShared = 500'000;  // of the points with shared units
+constexpr std::uint32_t kFirstSynthesized = 2'000'000;
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -102,7 +103,7 @@ std::string describe(const Point& p) {
 class Cosimulation : public testing::TestWithParam<std::uint32_t> {};
 
 /// Ten points from `first` on, with so many ports a reduction unit.
-void compare_points(std::uint32_t first, std::uint32_t ports_per_unit) {
+void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false) {
   std::uint32_t compared = 0, unsupported = 0;
   std::uint64_t events = 0;
   // Points that are not possible (an algorithm on a network, a route, too many early worms) do not
@@ -114,8 +115,9 @@ void compare_points(std::uint32_t first, std::uint32_t ports_per_unit) {
     const Topology topology = make_topology(point.topology);
     try {
       const Schedule schedule = make_schedule(point.algorithm, topology, point.collective, Rank{0});
-      const CosimResult result = cosimulate(schedule, topology, point.bytes, point.parameters,
-                                            {.type = point.type, .own_chunks = point.own_chunks});
+      const CosimResult result = cosimulate(
+          schedule, topology, point.bytes, point.parameters,
+          {.type = point.type, .own_chunks = point.own_chunks, .synthesized = synthesized});
       EXPECT_EQ(result.difference, "");
       EXPECT_EQ(result.wrong, "");
       for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
@@ -154,6 +156,17 @@ INSTANTIATE_TEST_SUITE_P(
     Random, SharedUnits,
     testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 4)));
 
+/// A twelfth as many: the hardware as it is synthesized, without what simulation skips.
+class AsSynthesized : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(AsSynthesized, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstSynthesized + GetParam() * 1000, 1, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, AsSynthesized,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 12)));
+
 /// The networks and schedules that results are reported for.
 TEST(CosimulationOf, TheNetworksInTheDocuments) {
   const std::array networks = {"torus:4x4", "mesh:4x4", "fattree:4x4"};
@@ -188,6 +201,28 @@ TEST(CosimulationOf, SharedUnitsCostNoMoreThanTheyAreMeantTo) {
                                         {.ports_per_unit = 2}, {});
   EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
   EXPECT_LE(result.hardware.cycles, 17'800U);
+}
+
+/// More worms are early at a time than the usual places hold: interfaces with more of them, or no
+/// before anything runs.
+TEST(CosimulationOf, EarlyWormsHavePlacesOrAreRefusedBefore) {
+  const Topology cube = make_topology("hypercube:4?lat=30ns");
+  const CosimResult result = cosimulate(make_schedule("forest", cube), cube, 4096, {}, {});
+  EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+  nic::Parameters usual;
+  usual.ports_per_unit = 2;  // there are none with more places that share units
+  EXPECT_THROW((void)cosimulate(make_schedule("forest", cube), cube, 4096, usual, {}), Error);
+  const Topology torus = make_topology("torus:5x5");
+  nic::Parameters packets;
+  packets.flow_control = nic::FlowControl::Packet;
+  try {
+    (void)cosimulate(make_schedule("recursive-doubling", torus), torus, 65536, packets, {});
+    FAIL() << "more places than there can be";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_NE(std::string(error.what()).find("none of park_slots (255) is free"), std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(CosimulationOf, SixtyFourRanks) {

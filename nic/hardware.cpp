@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "nic/hardware.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+#include "generated/mt_pkg.hpp"
+
+namespace multitree::nic {
+namespace {
+
+/// Links of a route for which a header has room: its last hop is the interface.
+constexpr std::size_t kShortRoute = mt_pkg::kShortHops - 1;
+
+}  // namespace
+
+Parameters as_hardware(Parameters parameters) {
+  parameters.reduction = Reduction::Pipelined;
+  parameters.reduction_cycles = mt_pkg::kReduceCycles;
+  parameters.park_slots = mt_pkg::kParkSlots;
+  parameters.ejection_channels = 1;
+  parameters.shared_inputs = true;
+  return parameters;
+}
+
+std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules) {
+  std::size_t longest = 0;
+  for (const Schedule* const schedule : schedules) {
+    for (const Transfer& t : schedule->transfers) {
+      longest = std::max<std::size_t>(longest, t.route_size);
+    }
+  }
+  return longest > kShortRoute ? 2 : 1;
+}
+
+}  // namespace multitree::nic

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Parameters of the hardware in rtl/.
+#pragma once
+
+#include <span>
+
+#include "algorithms/schedule.hpp"
+#include "nic/parameters.hpp"
+
+namespace multitree::nic {
+
+/// The same with all that the hardware has in one way only: sums word by word by an engine at each
+/// port, its places for early worms and its adders' cycles; one virtual channel to interfaces;
+/// routers whose inputs move one flit a cycle.
+Parameters as_hardware(Parameters parameters);
+
+/// Header flits of each worm of these schedules: a route that does not fit the header has a flit of
+/// its own, and then all have.
+std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules);
+
+}  // namespace multitree::nic
