@@ -41,15 +41,22 @@ Certificate header_of(const Topology& topology, const Demand& demand) {
   return certificate;
 }
 
+/// The prices, or those of them that are not small: what proves the most.
 Certificate proof_of(const Topology& topology, const Demand& demand,
                      const std::vector<double>& price) {
-  Certificate certificate = header_of(topology, demand);
-  for (std::uint32_t l = 0; l < price.size(); ++l) {
-    const auto whole = static_cast<std::uint64_t>(std::llround(price[l] * kPriceUnit));
-    if (whole > 0) certificate.links.push_back({LinkId{l}, Exact(whole)});
+  Certificate best = header_of(topology, demand);
+  for (const double least : {0.0, 0.001, 0.03, 0.3}) {
+    Certificate next = best;
+    next.links.clear();
+    for (std::uint32_t l = 0; l < price.size(); ++l) {
+      const auto whole = static_cast<std::uint64_t>(std::llround(price[l] * kPriceUnit));
+      if (whole > 0 && price[l] >= least) next.links.push_back({LinkId{l}, Exact(whole)});
+    }
+    if (next.links.size() == best.links.size()) continue;
+    next.bound = evaluate(next, topology);
+    if (next.bound > best.bound) best = std::move(next);
   }
-  certificate.bound = evaluate(certificate, topology);
-  return certificate;
+  return best;
 }
 
 }  // namespace
