@@ -16,22 +16,28 @@
 namespace multitree {
 namespace {
 
+constexpr bool is_along_trees(const CollectiveFacts& row) {
+  return row.start != Holder::Own || row.end != Holder::Own;
+}
+
 constexpr auto kCollectives = [] {
-  std::array<Collective, std::size(kFacts)> all{};
+  std::array<Collective, std::ranges::count_if(kFacts, is_along_trees)> all{};
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = kFacts[i].collective;
   return all;
 }();
 
 constexpr std::array kAliases = {Alias{"bcast", "broadcast"}, Alias{"rs", "reduce-scatter"},
-                                 Alias{"ag", "allgather"}};
+                                 Alias{"ag", "allgather"}, Alias{"a2a", "alltoall"}};
 
 constexpr bool is_in_order() {
   for (std::size_t i = 0; i < std::size(kFacts); ++i) {
-    if (kCollectives[i] != static_cast<Collective>(i)) return false;
+    const bool is_first = i < kCollectives.size();
+    if (kFacts[i].collective != static_cast<Collective>(i)) return false;
+    if (is_along_trees(kFacts[i]) != is_first) return false;
   }
   return true;
 }
-static_assert(is_in_order(), "facts() looks rows up by their number");
+static_assert(is_in_order(), "facts() looks rows up by their number, those along trees first");
 
 }  // namespace
 
@@ -44,8 +50,10 @@ Collective parse_collective(std::string_view text) {
   if (const auto known = meant(text, names, kAliases)) {
     return std::ranges::find(kFacts, *known, &CollectiveFacts::name)->collective;
   }
+  // Those that everything takes.
+  const auto first = std::span(names).first(kCollectives.size());
   throw Error(ErrorCode::InvalidArgument,
-              fmt::format("expected a collective ({}), got '{}'{}", fmt::join(names, ", "), text,
+              fmt::format("expected a collective ({}), got '{}'{}", fmt::join(first, ", "), text,
                           did_you_mean(text, names)));
 }
 

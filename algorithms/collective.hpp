@@ -23,6 +23,9 @@ namespace multitree {
 /// | Reduce         | its input of every chunk    | root: every chunk, all contributions once    |
 /// | Gather         | its own chunks              | root: every chunk                            |
 /// | Scatter        | root: every chunk           | its own chunks                               |
+/// | AllToAll       | its own chunks              | those of every rank that are for it          |
+///
+/// The whole buffer of an AllToAll is what all ranks put in, one after the other.
 enum class Collective : std::uint8_t {
   AllReduce,
   ReduceScatter,
@@ -30,7 +33,8 @@ enum class Collective : std::uint8_t {
   Broadcast,
   Reduce,
   Gather,
-  Scatter
+  Scatter,
+  AllToAll
 };
 
 /// Which ranks have a chunk, before a collective or after it.
@@ -56,15 +60,18 @@ inline constexpr CollectiveFacts kFacts[] = {
     {Collective::Reduce, "reduce", Holder::Everyone, Holder::Root},
     {Collective::Gather, "gather", Holder::Own, Holder::Root},
     {Collective::Scatter, "scatter", Holder::Root, Holder::Own},
+    {Collective::AllToAll, "alltoall", Holder::Own, Holder::Own},
 };
 [[nodiscard]] constexpr const CollectiveFacts& facts(Collective collective) {
   return kFacts[static_cast<std::size_t>(collective)];
 }
 
-/// All of them, in the order of the enumeration.
+/// Those that are done along trees, which every algorithm makes, in the order of the enumeration:
+/// all but AllToAll, where each chunk is for one rank (traffic/all_to_all.hpp).
 std::span<const Collective> all_collectives();
 
-/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce", "gather", "scatter".
+/// "allreduce", "reduce-scatter", "allgather", "broadcast", "reduce", "gather", "scatter",
+/// "alltoall".
 std::string_view to_string(Collective collective);
 /// \throws Error(InvalidArgument) listing the names.
 Collective parse_collective(std::string_view text);

@@ -9,8 +9,10 @@
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/design/improve.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/report.hpp"
+#include "tools/all_to_all.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/proof.hpp"
@@ -29,7 +31,8 @@ struct BoundsFlags {
   std::string size = "64MiB";
   std::string output;
   std::string check;
-  bool exact = false, json = false;
+  std::string demand;
+  bool exact = false, improve = false, json = false;
 };
 
 ordered_json to_json(const Certified& certified, const Bounds& bounds, const Topology& topology,
@@ -104,6 +107,44 @@ std::string to_text(const std::vector<Certified>& results, const Bounds& bounds,
   return text;
 }
 
+/// The cables that would help most, and what they would do.
+int improve(const BoundsFlags& flags, const Topology& topology, Collective collective, Rank root) {
+  constexpr std::size_t kShown = 5;
+  Improvements found;
+  {
+    const Progress progress("trying cables in " + topology.name());
+    found = improve_by_cable(topology, collective, root);
+  }
+  std::vector<std::vector<std::string>> rows = {{"cable", "shard times", "of before"}};
+  ordered_json cables = ordered_json::array();
+  for (const Improvement& cable : found.cables) {
+    if (cables.size() == kShown) break;
+    const std::string& first = topology.node(topology.node_of(cable.first)).name;
+    const std::string& second = topology.node(topology.node_of(cable.second)).name;
+    const double share = Exact(cable.bound / found.before).convert_to<double>();
+    rows.push_back({first + " - " + second, cable.bound.str(), fmt::format("{:.3f}", share)});
+    cables.push_back({{"between", {first, second}}, {"bound_shards", cable.bound.str()}});
+  }
+  if (flags.json) {
+    print_json({{"topology", topology.name()},
+                {"collective", to_string(collective)},
+                {"bandwidth", to_string(found.bandwidth)},
+                {"bound_shards", found.before.str()},
+                {"tried", found.tried},
+                {"possible", found.possible},
+                {"helping", found.cables.size()},
+                {"cables", cables}});
+    return kOk;
+  }
+  print(
+      fmt::format("# {} on {}: {} shard times; a cable of {} more between two ranks\n"
+                  "# {} of {} pairs across a cut that limits tried, {} help\n",
+                  to_string(collective), topology.name(), found.before.str(),
+                  to_string(found.bandwidth), found.tried, found.possible, found.cables.size()));
+  if (!found.cables.empty()) print(format_table(rows));
+  return kOk;
+}
+
 /// Evaluates a certificate file, on its own network or on another.
 int check_file(const BoundsFlags& flags) {
   const CertificateFile file = parse_certificate_json(
@@ -147,6 +188,18 @@ int run(const BoundsFlags& flags) {
     throw Error(ErrorCode::InvalidArgument, "bounds: expected --topology or --check, got neither");
   }
   const std::vector<Collective> collectives = chosen_collectives(flags);
+  if (collectives.front() == Collective::AllToAll) {
+    if (flags.improve) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--improve: expected a collective along trees, got alltoall");
+    }
+    return all_to_all_bounds({.network = flags.network,
+                              .demand = flags.demand,
+                              .size = flags.size,
+                              .output = flags.output,
+                              .json = flags.json});
+  }
+  if (!flags.demand.empty()) check_no_demand(flags.collective);
   if (collectives.size() > 1 && !flags.output.empty()) {
     throw Error(ErrorCode::InvalidArgument,
                 "--output: expected one collective to write the certificate of, got all");
@@ -154,6 +207,7 @@ int run(const BoundsFlags& flags) {
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const Topology topology = load_network(flags.network);
   const Rank root = check_root(flags.root, topology);
+  if (flags.improve) return improve(flags, topology, collectives.front(), root);
   const Progress progress("computing exact bounds of " + topology.name());
   const Bounds bounds = compute_bounds(topology);
   std::vector<Certified> results;
@@ -180,12 +234,13 @@ Command add_bounds_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "bounds", "What no schedule can beat on a network, exactly, with proofs");
   add_network_flags(*app, flags->network);
-  app->add_option("-c,--collective", flags->collective, "all, " + collective_names())
+  app->add_option("-c,--collective", flags->collective, "all, " + collective_names() + "; alltoall")
       ->capture_default_str();
   app->add_option("-r,--root", flags->root, "Root rank, where there is one")
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("--size", flags->size, "Buffer size for the times")->capture_default_str();
+  add_demand_flag(*app, flags->demand);
   app->add_option("-o,--output", flags->output,
                   "Write the certificate of one collective here ('-': standard output)");
   app->add_option(
@@ -194,6 +249,9 @@ Command add_bounds_command(CLI::App& parent) {
   app->add_flag("--exact", flags->exact,
                 "Solve linear programs of any size, however long that takes (default: of up to 64 "
                 "nodes; beyond, the bound of an all-reduce may not be the optimum)");
+  app->add_flag("--improve", flags->improve,
+                "Instead: which cable more between two ranks would lower the bound most (of 'all': "
+                "that of the all-reduce)");
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree bounds -t mesh:4x4 -c allreduce -o certificate.json");
   return {app, [flags] { return run(*flags); }};

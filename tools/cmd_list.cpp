@@ -52,7 +52,8 @@ std::string_view words(Holder holder, std::string_view everyone) {
 
 ordered_json collectives_json() {
   ordered_json list = ordered_json::array();
-  for (const CollectiveFacts& row : kFacts) {
+  for (const Collective collective : all_collectives()) {
+    const CollectiveFacts& row = facts(collective);
     const bool sums = reduces(row.collective);
     std::string ends(words(row.end, "every chunk"));
     if (sums) ends += ", all contributions once";

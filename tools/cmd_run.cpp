@@ -124,6 +124,7 @@ void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expe
 /// The only run: these, as a file says.
 void plan_given(Plan& plan, Topology topology, SizedSchedules schedules) {
   const Schedule& first = schedules.front().schedule;
+  check_along_trees(first.collective, "--schedule");
   plan.options.collective = first.collective;
   plan.options.root = first.root;
   plan.network.push_back(std::move(topology));

@@ -11,6 +11,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/report.hpp"
 #include "algorithms/verify.hpp"
+#include "tools/all_to_all.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/work.hpp"
@@ -23,13 +24,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr const char* kDefaultAlgorithm = "multitree";
+
 struct ScheduleFlags {
   NetworkFlags network;
-  std::string algorithms = "multitree";
+  std::string algorithms = kDefaultAlgorithm;
   std::string collective = "allreduce";
   std::uint32_t root = 0;
   std::string size = "64MiB", overhead = to_string(kMessageOverhead);
   std::string output;
+  std::string demand;
   bool json = false;
 };
 
@@ -117,7 +121,26 @@ std::string to_table(const std::vector<Result>& results, const Topology& topolog
          format_table(rows);
 }
 
+int run_all_to_all(const ScheduleFlags& flags) {
+  if (flags.algorithms != kDefaultAlgorithm) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--algorithm: expected none, as alltoall is routed without one, got {}",
+                            flags.algorithms));
+  }
+  return all_to_all_schedules({.network = flags.network,
+                               .demand = flags.demand,
+                               .size = flags.size,
+                               .overhead = flags.overhead,
+                               .output = flags.output,
+                               .json = flags.json});
+}
+
 int run(const ScheduleFlags& flags) {
+  if (for_flag("--collective", [&] { return parse_collective(flags.collective); }) ==
+      Collective::AllToAll) {
+    return run_all_to_all(flags);
+  }
+  if (!flags.demand.empty()) check_no_demand(flags.collective);
   const Topology topology = load_network(flags.network);
   const std::vector<std::string> names = algorithm_list(flags.algorithms, topology);
   if (names.size() > 1 && !flags.output.empty()) {
@@ -174,6 +197,7 @@ Command add_schedule_command(CLI::App& parent) {
   app->add_option("--size", flags->size,
                   "Buffer size for the predicted time, and for algorithms that choose by it")
       ->capture_default_str();
+  add_demand_flag(*app, flags->demand);
   app->add_option("--message-overhead", flags->overhead,
                   "Time that each message occupies its sender (LogP's o)")
       ->capture_default_str();

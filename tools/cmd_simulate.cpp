@@ -10,6 +10,7 @@
 
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/report.hpp"
+#include "algorithms/traffic/all_to_all.hpp"
 #include "nic/hardware.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
@@ -143,7 +144,11 @@ class Simulations {
                   "--check: expected --model flit, which moves numbers, or 0");
     }
     const Bounds bounds = compute_bounds(work.topology);
-    certificate_ = certify(work.topology, bounds, work.collective, work.root).certificate;
+    certificate_ =
+        work.collective == Collective::AllToAll
+            ? route_demand(work.topology, demand_of(work.schedules.front().front().schedule))
+                  .certificate
+            : certify(work.topology, bounds, work.collective, work.root).certificate;
   }
 
   [[nodiscard]] const SimulationSetup& setup() const { return setup_; }

@@ -136,6 +136,7 @@ int run(const TuneFlags& flags) {
   const Topology topology = load_network(flags.network);
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
+  check_along_trees(collective, "--collective");
   const Rank root = check_root(flags.root, topology);
   TuneOptions options = tune_options(flags, topology);
   TuneResult result;

@@ -118,6 +118,12 @@ std::string collective_names() {
   return fmt::format("{} or {}", fmt::join(names, ", "), to_string(all.back()));
 }
 
+void check_along_trees(Collective collective, std::string_view flag) {
+  if (collective != Collective::AllToAll) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{}: expected {}, got alltoall", flag, collective_names()));
+}
+
 Rank check_root(std::uint32_t root, const Topology& topology) {
   if (root < topology.num_ranks()) return Rank{root};
   throw Error(ErrorCode::InvalidArgument,

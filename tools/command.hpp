@@ -60,6 +60,7 @@ Command add_symmetric_command(CLI::App& parent);
 Command add_train_command(CLI::App& parent);
 Command add_view_command(CLI::App& parent);
 Command add_explain_command(CLI::App& parent);
+Command add_design_command(CLI::App& parent);
 Command add_completion_command(CLI::App& parent);
 Command add_manual_command(CLI::App& parent);
 
@@ -96,6 +97,9 @@ Topology change_by_flags(const Topology& topology, const NetworkChanges& changes
 
 /// "allreduce, ... or scatter", for help.
 std::string collective_names();
+
+/// \throws Error(Unsupported) naming the flag: the command's collectives are those along trees.
+void check_along_trees(Collective collective, std::string_view flag);
 
 /// A root rank. \throws Error(InvalidArgument) if the topology has fewer ranks.
 Rank check_root(std::uint32_t root, const Topology& topology);

@@ -38,6 +38,13 @@ struct SwitchPrice {
   bool operator==(const SwitchPrice&) const = default;
 };
 
+/// Price of a byte on a link, of an AllToAll.
+struct LinkPrice {
+  LinkId link{};
+  Exact price = 0;  ///< >= 0
+  bool operator==(const LinkPrice&) const = default;
+};
+
 /// Lower bound on the time of a collective.
 ///
 /// Model: store and forward, copying and reduction at ranks only, no coding, no in-network
@@ -52,6 +59,12 @@ struct SwitchPrice {
 ///     time >= z * bytes / sum over links e of bandwidth(e) * max(0, g(e), h(e)),
 /// the linear-programming dual of packing in-trees and out-trees. All-gather and broadcast have
 /// gather weights only, reduce-scatter and reduce have reduce weights only.
+///
+/// Of an AllToAll, prices of links are the proof instead of cuts. What goes from s to t pays at
+/// least the length d(s, t) of the cheapest path, and all links together can earn no more than
+/// price * bandwidth * time, so
+///     time >= sum over s and t of bytes(s, t) * d(s, t) / sum over links of price * bandwidth,
+/// the dual of the concurrent multicommodity flow.
 struct Certificate {
   Collective collective = Collective::AllReduce;
   Rank root{};              ///< of broadcast and reduce; 0 otherwise
@@ -60,6 +73,10 @@ struct Certificate {
   Exact bound = 0;
   std::vector<WeightedCut> cuts;
   std::vector<SwitchPrice> prices;  ///< ascending by node; absent: 0
+  std::vector<LinkPrice> links;     ///< of an AllToAll alone, ascending by link; absent: 0
+  /// Of an AllToAll alone: what rank s has for rank t, at s * ranks + t, in any unit. A shard is
+  /// the largest sum of a row. Empty: the same for everyone, itself included.
+  std::vector<std::uint64_t> demand;
   /// A pair of ranks that are most hops apart, and how many (rank to rank, through switches only).
   std::uint32_t hops = 0;
   std::pair<Rank, Rank> far_apart{};

@@ -140,6 +140,11 @@ Certified certify(const Topology& topology, const Bounds& bounds, Collective col
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected a root below {}, got {}", topology.num_ranks(), index(root)));
   }
+  if (collective == Collective::AllToAll) {
+    throw Error(ErrorCode::Unsupported,
+                "expected a collective along trees, got alltoall, which 'bounds' and 'schedule' "
+                "route");
+  }
   const Certificate header = make_header(topology, bounds, collective, root);
   if (collective == Collective::AllReduce) {
     return all_reduce(header, topology, bounds, most_program_nodes);

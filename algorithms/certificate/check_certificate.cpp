@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/certificate/link_prices_internal.hpp"
 
 namespace multitree {
 namespace {
 
-constexpr std::array<std::string_view, 7> kFaultNames = {
-    "wrong-network", "wrong-collective", "bad-cut",   "bad-weight",
-    "bad-price",     "wrong-bound",      "wrong-hops"};
+constexpr std::array<std::string_view, 9> kFaultNames = {
+    "wrong-network", "wrong-collective", "bad-cut",        "bad-weight",  "bad-price",
+    "wrong-bound",   "wrong-hops",       "bad-link-price", "wrong-demand"};
 constexpr std::uint32_t kUnreached = std::numeric_limits<std::uint32_t>::max();
 
 /// Collects violations; the checks of one certificate.
@@ -72,6 +73,14 @@ class Checker {
     }
   }
 
+  void check_links() {
+    for (const std::string& what : faults_of_prices(certificate_, topology_)) {
+      add(CertificateFault::BadLinkPrice, what);
+    }
+    const std::string what = fault_of_demand(certificate_, topology_);
+    if (!what.empty()) add(CertificateFault::WrongDemand, what);
+  }
+
   void check_hops() {
     const auto [from, to] = certificate_.far_apart;
     const std::uint32_t ranks = topology_.num_ranks();
@@ -118,6 +127,8 @@ class Checker {
           fmt::format("expected a certificate for the root {}, got one for {}",
                       index(schedule.root), index(certificate_.root)));
     }
+    const std::string what = fault_of_moved(certificate_, schedule);
+    if (!what.empty()) add(CertificateFault::WrongDemand, what);
   }
 
  private:
@@ -220,6 +231,7 @@ CertificateReport check_certificate(const Certificate& certificate, const Topolo
   checker.check_network();
   checker.check_cuts();
   checker.check_prices();
+  checker.check_links();
   if (checker.ok()) {
     report.bound = evaluate(certificate, topology);
     checker.check_bound(report.bound);

@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "algorithms/certificate/link_prices_internal.hpp"
+
 namespace multitree {
 namespace {
 
@@ -140,6 +142,7 @@ Exact shards_of_whole(const Schedule& schedule) {
 }  // namespace
 
 Exact evaluate(const Certificate& certificate, const Topology& topology) {
+  if (certificate.collective == Collective::AllToAll) return bound_by_prices(certificate, topology);
   const auto cuts = cuts_of_nodes(certificate, topology);
   const Exact crossing = Crossing(certificate, topology, cuts).value();
   const Exact bandwidth = priced_bandwidth(certificate, topology, cuts);

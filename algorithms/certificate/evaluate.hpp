@@ -16,9 +16,9 @@
 
 namespace multitree {
 
-/// The bound that the cuts prove, in shard times; 0 if they prove nothing. Certificate::bound is
-/// not looked at. \pre Nodes are the topology's, weights are not negative, prices are at switches.
-/// O(sizes of the far sides + links * cuts around a node).
+/// The bound that the cuts, or the prices of links, prove, in shard times; 0 if they prove nothing.
+/// Certificate::bound is not looked at. \pre Nodes are the topology's, weights are not negative,
+/// prices are at switches. O(sizes of the far sides + links * cuts around a node).
 [[nodiscard]] Exact evaluate(const Certificate& certificate, const Topology& topology);
 
 /// Time of the busiest link in shard times, exact: the sum of the shares of the buffer that it
@@ -35,6 +35,8 @@ enum class CertificateFault : std::uint8_t {
   BadPrice,         ///< at a rank, at no node, not ascending, or of the wrong phase
   WrongBound,       ///< the cuts prove another bound
   WrongHops,        ///< the pair of ranks is not that far apart, or not at the root
+  BadLinkPrice,     ///< of no link, not ascending, negative, or of another collective than AllToAll
+  WrongDemand,      ///< not a row for each rank, or not what the schedule moves
 };
 std::string_view to_string(CertificateFault fault);
 

@@ -108,6 +108,13 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
     options.fail(
         fmt::format("root: expected a rank below {}, got {}", topology.num_ranks(), index(root)));
   }
+  if (collective == Collective::AllToAll) {
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("{}: expected a collective along trees, got alltoall, which 'bounds' and "
+                    "'schedule' route without an algorithm",
+                    algorithm.name));
+  }
   if (const auto reason = algorithm.unsupported(topology)) {
     throw Error(ErrorCode::Unsupported, *reason);
   }

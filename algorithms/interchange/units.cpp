@@ -40,7 +40,9 @@ std::vector<std::uint64_t> share_weights(const Schedule& schedule, bool shards) 
 
 }  // namespace
 
-bool has_program(Collective collective) { return !is_sharded(collective) || !has_root(collective); }
+bool has_program(Collective collective) {
+  return collective != Collective::AllToAll && (!is_sharded(collective) || !has_root(collective));
+}
 
 UnitLayout unit_layout(const Schedule& schedule) {
   if (!has_program(schedule.collective)) {

@@ -86,6 +86,41 @@ SwitchPrice parse_price(const JsonValue& value, const Topology& topology) {
           .reduce = optional_exact(value, "reduce")};
 }
 
+LinkPrice parse_link_price(const JsonValue& value, const Topology& topology) {
+  value.check_keys({"link", "price"});
+  const auto link = static_cast<std::uint32_t>(value.at("link").integer(0, topology.num_links()));
+  return {.link = LinkId{link}, .price = parse_exact(value.at("price"))};
+}
+
+/// ,"links":[...],"demand":[...] of an all-to-all.
+void write_links(const Certificate& certificate, fmt::memory_buffer& out) {
+  const auto to = std::back_inserter(out);
+  if (!certificate.links.empty()) fmt::format_to(to, ",\n\"links\":[");
+  for (std::size_t l = 0; l < certificate.links.size(); ++l) {
+    const LinkPrice& price = certificate.links[l];
+    fmt::format_to(to, "{}{{\"link\":{},\"price\":\"{}\"}}", l == 0 ? "\n" : ",\n",
+                   index(price.link), price.price.str());
+  }
+  if (!certificate.links.empty()) fmt::format_to(to, "]");
+  if (!certificate.demand.empty()) {
+    fmt::format_to(to, ",\n\"demand\":[{}]", fmt::join(certificate.demand, ","));
+  }
+}
+
+void read_links(const JsonValue& value, const Topology& topology, Certificate& certificate) {
+  if (value.has("links")) {
+    const JsonValue links = value.at("links");
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      certificate.links.push_back(parse_link_price(links.at(l), topology));
+    }
+  }
+  if (!value.has("demand")) return;
+  const JsonValue demand = value.at("demand");
+  for (std::size_t d = 0; d < demand.size(); ++d) {
+    certificate.demand.push_back(demand.at(d).integer(0, kMaxWeights));
+  }
+}
+
 }  // namespace
 
 std::string certificate_object(const Certificate& certificate) {
@@ -111,13 +146,15 @@ std::string certificate_object(const Certificate& certificate) {
     fmt::format_to(to, "{}{{\"node\":{}{}}}", p == 0 ? "\n" : ",\n", index(price.node),
                    weights(price.gather, price.reduce));
   }
-  fmt::format_to(to, "]}}");
+  fmt::format_to(to, "]");
+  write_links(certificate, out);
+  fmt::format_to(to, "}}");
   return fmt::to_string(out);
 }
 
 Certificate parse_certificate(const JsonValue& value, const Topology& topology) {
-  value.check_keys(
-      {"model", "collective", "root", "ranks", "bound", "hops", "far_apart", "cuts", "prices"});
+  value.check_keys({"model", "collective", "root", "ranks", "bound", "hops", "far_apart", "cuts",
+                    "prices", "links", "demand"});
   const JsonValue model = value.at("model");
   if (model.string() != kCertificateModel) {
     model.fail(fmt::format("expected the model '{}', got '{}'", kCertificateModel, model.string()));
@@ -140,6 +177,7 @@ Certificate parse_certificate(const JsonValue& value, const Topology& topology) 
   for (std::size_t p = 0; p < prices.size(); ++p) {
     certificate.prices.push_back(parse_price(prices.at(p), topology));
   }
+  read_links(value, topology, certificate);
   return certificate;
 }
 

@@ -102,6 +102,11 @@ Rank owner_of(const Schedule& schedule, const Chunk& chunk) {
   return is_sharded(schedule.collective) ? shard_of(schedule.collective, chunk) : chunk.root();
 }
 
+/// Whether the other end of a chunk is a rank that the file has to name.
+bool names_target(Collective collective) {
+  return facts(collective).start == Holder::Own && facts(collective).end == Holder::Own;
+}
+
 /// The chunk that owner_of() is said of. The other end is then the root, where there is one.
 Chunk owned_chunk(const Schedule& schedule, Rank owner, std::uint32_t tree, std::uint64_t weight) {
   Chunk chunk = Chunk::rooted(owner, tree, weight);
@@ -116,14 +121,19 @@ void read_chunks(const JsonValue& value, Schedule& schedule) {
   const RowReader reader(value);
   schedule.chunks.reserve(count);
   std::uint64_t weights = 0;
+  const bool targets = names_target(schedule.collective);
+  const std::size_t columns = targets ? 4 : 3;
   for (std::size_t i = 0; i < count; ++i) {
     const json& row = value.json()[i];
-    reader.check_row(row, i, 3, 3, "a chunk [owner, tree, weight]");
+    reader.check_row(
+        row, i, columns, columns,
+        targets ? "a chunk [owner, tree, weight, target]" : "a chunk [owner, tree, weight]");
     constexpr auto kAny = std::numeric_limits<std::uint32_t>::max();
     const Rank owner{reader.number(row, i, 0, "an owner", schedule.ranks)};
     const std::uint32_t tree = reader.number(row, i, 1, "a tree", kAny);
-    const Chunk chunk =
+    Chunk chunk =
         owned_chunk(schedule, owner, tree, reader.wide_number(row, i, 2, "a weight", kMaxWeights));
+    if (targets) chunk.target = Rank{reader.number(row, i, 3, "a target", schedule.ranks)};
     if (chunk.weight == 0) reader.fail(i, "expected a weight of at least 1, got 0");
     if (chunk.weight > kMaxWeights - weights) {
       reader.fail(i, fmt::format("expected weights that add up to at most {}, got {} more than {}",
@@ -171,8 +181,10 @@ void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
-    fmt::format_to(to, "{}[{},{},{}]", c == 0 ? "\n" : ",\n", index(owner_of(schedule, chunk)),
+    fmt::format_to(to, "{}[{},{},{}", c == 0 ? "\n" : ",\n", index(owner_of(schedule, chunk)),
                    chunk.tree, chunk.weight);
+    if (names_target(schedule.collective)) fmt::format_to(to, ",{}", index(chunk.target));
+    out.push_back(']');
   }
   fmt::format_to(to, "],\n\"steps\":[");
   write_steps(schedule, out);

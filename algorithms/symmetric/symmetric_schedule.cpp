@@ -14,7 +14,7 @@ namespace multitree {
 
 SymmetricSchedule::SymmetricSchedule(CayleyGraph graph, std::uint32_t chunks, Collective collective)
     : graph_(std::move(graph)), collective_(collective) {
-  if (has_root(collective)) {
+  if (has_root(collective) || collective == Collective::AllToAll) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("symmetric: expected allreduce, reduce-scatter or allgather, got {}",
                             to_string(collective)));

@@ -3,6 +3,8 @@
 /// Reading of images.
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "nic/encode/format_internal.hpp"
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
@@ -81,8 +83,8 @@ void read_meaning(BitReader& in, Tables& tables) {
 
 Collective read_collective(BitReader& in) {
   const auto collective = in.number<std::uint8_t>("a collective");
-  if (collective >= all_collectives().size()) {
-    in.fail(fmt::format("expected a collective below {}", all_collectives().size()));
+  if (collective >= std::size(kFacts)) {
+    in.fail(fmt::format("expected a collective below {}", std::size(kFacts)));
   }
   return static_cast<Collective>(collective);
 }

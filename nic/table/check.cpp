@@ -173,6 +173,10 @@ Chunk GroupCheck::chunk_of(std::uint64_t start, std::uint64_t size, std::uint32_
               .target = at(ends),
               .tree = tree,
               .weight = std::max<std::uint64_t>(size, 1)};
+  // Equal pieces for every rank: tables say of a message whose it is, not where it ends.
+  if (begins == Holder::Own && ends == Holder::Own) {
+    chunk.target = Rank{static_cast<std::uint32_t>(start % shard * tables_.ranks / shard)};
+  }
   // Where every rank is at one end, source and target are one: that of the other end.
   if (begins == Holder::Everyone) chunk.source = chunk.target;
   if (ends == Holder::Everyone) chunk.target = chunk.source;

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/traffic/all_to_all.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/registry.hpp"
 
@@ -217,6 +218,9 @@ std::vector<Subject> subjects() {
   for (const char* spec :
        {"torus:3x3", "mesh:2x3", "ring:5", "hypercube:3", "fattree:2x3", "star:4"}) {
     const Topology topology = make_topology(spec);
+    const Demand demand = Demand::uniform(topology.num_ranks());
+    list.push_back(
+        {topology, all_to_all_schedule(route_demand(topology, demand), demand, topology)});
     for (const char* algorithm : {"multitree", "ring", "double-binary-tree", "halving-doubling"}) {
       for (const Collective collective : all_collectives()) {
         list.push_back({topology, make_schedule(algorithm, topology, collective)});

@@ -216,6 +216,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.collective =
       for_flag(flags.collective == flags.check_or_collective ? "-c" : "--collective",
                [&] { return parse_collective(flags.collective); });
+  check_along_trees(options.collective, "--collective");
   const SizeRange range{for_flag("-b", [&] { return parse_bytes(flags.first); }),
                         for_flag("-e", [&] { return parse_bytes(flags.last); }),
                         for_flag("-i", [&] { return parse_bytes(flags.increment); }),
