@@ -3,8 +3,8 @@
 /// Rounds of messages between all neighbours at once.
 #pragma once
 
-#include <chrono>
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <memory>
