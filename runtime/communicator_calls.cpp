@@ -9,6 +9,18 @@
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
+namespace {
+
+/// Who moves on what was started; where nobody does until the caller comes back, at least its first
+/// messages leave now.
+void set_off(Engine& engine, const ProgressChoice& progress, bool by_messages) {
+  engine.progress_while_away(progress);
+  if (progress.on || !by_messages) return;
+  const auto guard = engine.guard();
+  engine.look_after_others();
+}
+
+}  // namespace
 
 Request::Request() = default;
 Request::Request(Request&&) noexcept = default;
@@ -80,9 +92,8 @@ Prepared Communicator::prepare(const Call& call) {
 
 Request Communicator::start(const Prepared& prepared) {
   Request request = start_attended(prepared);
-  if (prepared.state_->path == impl_->host.get()) {
-    impl_->engine->progress_while_away(impl_->progress);
-  }
+  if (prepared.state_->path == impl_->host.get())
+    set_off(*impl_->engine, impl_->progress, !on_one_host());
   return request;
 }
 
@@ -125,7 +136,7 @@ void Communicator::check(const ExchangeCall& call) const {
 Request Communicator::start(const ExchangeCall& call) {
   Request request = start_attended(call);
   if (request.operation_ != nullptr && is_long(call))
-    impl_->engine->progress_while_away(impl_->progress);
+    set_off(*impl_->engine, impl_->progress, !on_one_host());
   return request;
 }
 

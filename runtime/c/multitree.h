@@ -122,8 +122,8 @@ typedef struct {
   int deadlineMs;     /**< longest wait without progress; default 30000, 1 or more */
   int initDeadlineMs; /**< for all ranks to arrive; default 60000, 1 or more */
   /** "ucx"; "tcp", sockets of this library; "loopback", ranks are threads of one process; default:
-   * "auto", as the environment variable MULTITREE_TRANSPORT says, else "ucx" where all ranks have
-   * it, else "tcp". */
+   * "auto", as the environment variable MULTITREE_TRANSPORT says, else "tcp" between hosts on slow
+   * networks and where a rank has no UCX, else "ucx". */
   const char* transport;
   /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
    * full mesh. Rank i is the i-th of the topology. */

@@ -114,8 +114,9 @@ void keep_choices(const std::string& file, const std::vector<LinkTable::Choice>&
 
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
                        const MeasureOptions& options, std::string* file) {
-  std::string key = fmt::format("{}\n{}\n{}", write_topology_json(topology),
-                                transport_here(options.transport), options.segment_bytes);
+  std::string key = fmt::format(
+      "{}\n{}\n{}", write_topology_json(topology),
+      transport_of_job(options.transport, bootstrap, options.timeout).name, options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
     key += '\n' + rank;
   }

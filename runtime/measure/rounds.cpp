@@ -104,6 +104,8 @@ void Rounds::send(const std::vector<Seat>& to, std::vector<Message>& messages, s
     std::memcpy(messages[i].data.data(), &begin, sizeof begin);
     transport_->send(to[i % to.size()], tag, messages[i].data.data(), bytes,
                      messages[i].completion);
+    // Each leaves by itself, as those of schedules do: what is posted at once may leave together.
+    transport_->progress();
   }
 }
 

@@ -3,6 +3,7 @@
 /// Rounds of messages between all neighbours at once.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <limits>

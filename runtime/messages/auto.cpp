@@ -3,11 +3,17 @@
 /// By the environment, or by what is there.
 #include "runtime/messages/auto_internal.hpp"
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
+#include <vector>
 
+#include "runtime/job/log_internal.hpp"
+#include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -15,56 +21,100 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::string_view kAuto = "auto";
-/// In front of a name that was given.
-constexpr char kTold = '=';
 
-/// What this rank would take.
-std::string wanted_here() {
-  const char* const variable = std::getenv(kTransportVariable);
-  if (variable == nullptr || *variable == '\0' || variable == kAuto) {
-    return has_ucx() ? "ucx" : "tcp";
-  }
-  return std::string(1, kTold) + std::string(find_transport(variable).name);
+/// Its program may hand over memory of a GPU, which UCX sends from where it lies.
+bool uses_cuda() {
+  void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  if (driver == nullptr) return false;
+  ::dlclose(driver);
+  return true;
 }
 
-std::string words_of_wish(const std::string& wish) {
-  if (!wish.starts_with(kTold)) return fmt::format("no {}", kTransportVariable);
-  return fmt::format("{}{}", kTransportVariable, wish);
+TransportWish wish_here() {
+  TransportWish wish;
+  const char* const variable = std::getenv(kTransportVariable);
+  if (variable != nullptr && *variable != '\0' && variable != kAuto) {
+    wish.told = find_transport(variable).name;
+    return wish;
+  }
+  wish.has_ucx = has_ucx();
+  if (uses_cuda()) {
+    wish.needs = "uses CUDA";
+  } else if (!ucx_is_tcp()) {
+    wish.needs = "has RDMA, or UCX_TLS or UCX_NET_DEVICES is set";
+  }
+  wish.host = pack(describe_host(true));
+  return wish;
+}
+
+TransportWish unpack_wish(const std::string& text) {
+  Reader reader(text);
+  const auto told = reader.text(), needs = reader.text(), host = reader.text();
+  const auto ucx = reader.number();
+  if (!told || !needs || !host || !ucx) {
+    throw Error(ErrorCode::Transport, "invalid wish for a transport");
+  }
+  return {std::string(*told), std::string(*needs), *ucx != 0, std::string(*host)};
+}
+
+std::string words_of_wish(const std::string& told) {
+  if (told.empty()) return fmt::format("no {}", kTransportVariable);
+  return fmt::format("{}={}", kTransportVariable, told);
+}
+
+AgreedTransport by_hosts(const std::vector<TransportWish>& wishes) {
+  std::vector<Host> hosts;
+  for (const TransportWish& wish : wishes) hosts.push_back(unpack_host(wish.host));
+  if (choose_ways(hosts, Seat{0}).slow_network) {
+    return {"tcp", "each rank is on a host of its own, and no interface is faster than 10 Gbit/s"};
+  }
+  return {"ucx", "ranks share hosts, or an interface is faster than 10 Gbit/s"};
 }
 
 }  // namespace
 
-std::string transport_here(const std::string& name) {
-  if (name != kAuto) return name;
-  const std::string wanted = wanted_here();
-  return wanted.starts_with(kTold) ? wanted.substr(1) : wanted;
+std::string pack(const TransportWish& wish) {
+  Writer writer;
+  writer.text(wish.told).text(wish.needs).text(wish.host).number(wish.has_ucx ? 1 : 0);
+  return writer.bytes();
 }
 
-std::string agreed_transport(const Gathered& wanted) {
-  std::string agreed = wanted[0];
-  for (std::size_t i = 1; i < wanted.size(); ++i) {
-    if (wanted[i] == agreed) continue;
-    if (wanted[i].starts_with(kTold) || agreed.starts_with(kTold)) {
-      throw Error(ErrorCode::InvalidArgument,
-                  fmt::format("expected one transport at all ranks, found {} at rank 0 and {} at "
-                              "rank {}",
-                              words_of_wish(wanted[0]), words_of_wish(wanted[i]), i));
-    }
-    agreed = "tcp";
+AgreedTransport agreed_transport(const Gathered& texts) {
+  std::vector<TransportWish> wishes;
+  for (const std::string& text : texts) wishes.push_back(unpack_wish(text));
+  const std::string& told = wishes.front().told;
+  for (std::size_t i = 1; i < wishes.size(); ++i) {
+    if (wishes[i].told == told) continue;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected one transport at all ranks, found {} at rank 0 and {} at "
+                            "rank {}",
+                            words_of_wish(told), words_of_wish(wishes[i].told), i));
   }
-  return agreed.starts_with(kTold) ? agreed.substr(1) : agreed;
+  if (!told.empty()) return {told, words_of_wish(told)};
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (!wishes[i].has_ucx) return {"tcp", fmt::format("rank {} has no UCX", i)};
+  }
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (!wishes[i].needs.empty()) return {"ucx", fmt::format("rank {} {}", i, wishes[i].needs)};
+  }
+  return by_hosts(wishes);
 }
 
-std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options) {
-  std::string name;
+AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, Deadline deadline) {
+  if (name != kAuto) return {name, "it was asked for"};
   try {
-    name = agreed_transport(bootstrap.all_gather(wanted_here(), options.deadline));
+    return agreed_transport(bootstrap.all_gather(pack(wish_here()), deadline));
   } catch (const Error& error) {
     // The others are not kept waiting.
     if (error.code() == ErrorCode::InvalidArgument) bootstrap.report_failure(error.what());
     throw;
   }
-  return make_transport(name, bootstrap, options);
+}
+
+std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options) {
+  const AgreedTransport agreed = transport_of_job(std::string(kAuto), bootstrap, options.deadline);
+  if (bootstrap.seat() == Seat{0}) logger().info("transport {}: {}", agreed.name, agreed.why);
+  return make_transport(agreed.name, bootstrap, options);
 }
 
 }  // namespace multitree::runtime

@@ -13,17 +13,33 @@ namespace multitree::runtime {
 /// What names it for the whole job, where the program does not.
 inline constexpr const char* kTransportVariable = "MULTITREE_TRANSPORT";
 
-/// What this rank would take of itself for `name`: that, or what is meant by "auto".
-/// \throws Error(InvalidArgument) if MULTITREE_TRANSPORT names no transport
-std::string transport_here(const std::string& name);
+/// What a rank says of itself.
+struct TransportWish {
+  std::string told;   ///< named by MULTITREE_TRANSPORT; else empty
+  std::string needs;  ///< why this rank can take one transport only; empty: it can take any
+  bool has_ucx = false;
+  std::string host;  ///< pack() of Host, with a free choice
+};
+std::string pack(const TransportWish& wish);
 
-/// Of what ranks would take each, what all of them take: the same, or "tcp" where only some have
-/// UCX. \throws Error(InvalidArgument) naming two ranks that were told different ones
-std::string agreed_transport(const Gathered& wanted);
+/// One transport for all ranks, and why it is that.
+struct AgreedTransport {
+  std::string name;
+  std::string why;
+};
 
-/// Collective: the transport that MULTITREE_TRANSPORT names, which is then the same at every rank;
-/// else "ucx" where all ranks have it, "tcp" where one has not.
-/// \throws Error(InvalidArgument) if there is no such transport, or another one elsewhere
+/// Of what ranks have said, each pack() of TransportWish: as they were told; "tcp" where one has no
+/// UCX, and where each is on a host of its own that only slow networks lead to; else "ucx".
+/// \throws Error(InvalidArgument) naming two ranks that were told different ones,
+/// Error(Transport) if one has said something else
+AgreedTransport agreed_transport(const Gathered& wishes);
+
+/// Collective: what make_transport() takes for `name`: that, or what is meant by "auto".
+/// \throws Error(InvalidArgument) if MULTITREE_TRANSPORT names no transport, or another one
+/// elsewhere
+AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, Deadline deadline);
+
+/// Collective: the transport of transport_of_job("auto"). \throws as that, and make_transport()
 std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options);
 
 }  // namespace multitree::runtime

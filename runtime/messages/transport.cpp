@@ -19,7 +19,8 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::array kTransports{
-    TransportKind{"auto", "ucx where all ranks have it, else tcp; or as MULTITREE_TRANSPORT says",
+    TransportKind{"auto",
+                  "as MULTITREE_TRANSPORT says; else tcp between hosts on slow networks, else ucx",
                   &make_auto},
     TransportKind{"loopback", "threads of one process, through shared queues", &make_loopback},
     TransportKind{"tcp", "TCP sockets, one connection a pair of ranks", &make_tcp},

@@ -37,6 +37,17 @@ def case_results(netlab):
         expect(digests(here.stdout) == digests(there), f"{spec}: other results than on one host")
 
 
+def case_default_transport(netlab):
+    """Between hosts that have nothing but TCP, sockets of our own; UCX for who asks for it."""
+    for told, expected in (({}, "transport tcp: each rank is on a host of its own"),
+                           ({"UCX_TLS": "tcp"}, "transport ucx: rank 0 has RDMA, or UCX_TLS"),
+                           ({"MULTITREE_TRANSPORT": "ucx"}, "transport ucx: MULTITREE_TRANSPORT=ucx")):
+        words = netlab.run("star:4", "--deadline", str(DEADLINE), "--", "env", "MULTITREE_LOG=info",
+                           *(f"{name}={value}" for name, value in told.items()), "multitree", "run", "-t", "star:4",
+                           "-b", "4K", "-e", "4K", "-n", "2")
+        expect(expected in words, f"{told}: expected {expected}, got\n{words}")
+
+
 def case_neighbours(netlab):
     """Messages between neighbours cross the link between them and no other."""
     spec, size, ranks, runs = "torus:3x3", 1 << 20, 9, 4  # in and out of place, each timed once and checked once

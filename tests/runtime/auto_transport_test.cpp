@@ -4,8 +4,12 @@
 #include <gmock/gmock.h>
 
 #include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "runtime/messages/auto_internal.hpp"
+#include "runtime/messages/network/devices_internal.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
 
@@ -16,27 +20,68 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-TEST(AutoTransport, IsWhatAllRanksHave) {
-  const auto of = [](std::vector<std::string> wanted) {
-    return agreed_transport(Gathered(std::move(wanted)));
-  };
-  EXPECT_EQ(of({"ucx", "ucx", "ucx"}), "ucx");
-  EXPECT_EQ(of({"ucx", "ucx", "tcp"}), "tcp");
-  EXPECT_EQ(of({"tcp", "ucx", "ucx"}), "tcp");
-  EXPECT_EQ(of({"=loopback", "=loopback"}), "loopback");
+/// A rank on a host with one interface.
+TransportWish on_host(const std::string& id, std::uint32_t mbits) {
+  TransportWish wish;
+  wish.has_ucx = true;
+  wish.host = pack(Host{id, true, {{"eth0", 0x0a000001, 24, mbits}}});
+  return wish;
+}
+
+TransportWish told(const std::string& name) {
+  TransportWish wish;
+  wish.told = name;
+  return wish;
+}
+
+AgreedTransport agreed_by(const std::vector<TransportWish>& wishes) {
+  std::vector<std::string> texts;
+  for (const TransportWish& wish : wishes) texts.push_back(pack(wish));
+  return agreed_transport(Gathered(std::move(texts)));
+}
+
+TEST(AutoTransport, IsSocketsBetweenHostsOnSlowNetworks) {
+  const TransportWish a = on_host("a", 1000), b = on_host("b", 0), fast = on_host("c", 100'000);
+  EXPECT_EQ(agreed_by({a, b}).name, "tcp");
+  EXPECT_THAT(agreed_by({a, b}).why, HasSubstr("a host of its own"));
+  EXPECT_EQ(agreed_by({a, b, fast}).name, "ucx");
+  EXPECT_EQ(agreed_by({a, b, b}).name, "ucx") << "two share memory";
+}
+
+TEST(AutoTransport, IsUcxWhereARankNeedsIt) {
+  TransportWish gpu = on_host("b", 1000);
+  gpu.needs = "uses CUDA";
+  const AgreedTransport agreed = agreed_by({on_host("a", 1000), gpu});
+  EXPECT_EQ(agreed.name, "ucx");
+  EXPECT_EQ(agreed.why, "rank 1 uses CUDA");
+}
+
+TEST(AutoTransport, IsSocketsWhereARankHasNoUcx) {
+  TransportWish without = on_host("a", 1000), gpu = on_host("a", 1000);
+  without.has_ucx = false;
+  gpu.needs = "uses CUDA";
+  const AgreedTransport agreed = agreed_by({gpu, on_host("a", 1000), without});
+  EXPECT_EQ(agreed.name, "tcp");
+  EXPECT_EQ(agreed.why, "rank 2 has no UCX");
+}
+
+TEST(AutoTransport, IsAsAllWereTold) {
+  EXPECT_EQ(agreed_by({told("loopback"), told("loopback")}).name, "loopback");
   EXPECT_THAT(
-      [&] {
-        of({"ucx", "=tcp"});
+      [] {
+        agreed_by({on_host("a", 0), told("tcp")});
       },
       ThrowsMessage<Error>("expected one transport at all ranks, found no "
                            "MULTITREE_TRANSPORT at rank 0 and MULTITREE_TRANSPORT=tcp at "
                            "rank 1"));
   EXPECT_THAT(
-      [&] {
-        of({"=ucx", "=ucx", "=tcp"});
+      [] {
+        agreed_by({told("ucx"), told("ucx"), told("tcp")});
       },
       ThrowsMessage<Error>(HasSubstr("MULTITREE_TRANSPORT=ucx at rank 0 and "
                                      "MULTITREE_TRANSPORT=tcp at rank 2")));
+  EXPECT_THAT([] { agreed_transport(Gathered({"pigeon"})); },
+              ThrowsMessage<Error>("invalid wish for a transport"));
 }
 
 /// The environment, for one test.
@@ -61,9 +106,11 @@ TEST_F(AutoTransportBy, TheEnvironment) {
   EXPECT_THAT(two_ranks("loopback"), StartsWith("loopback"));
   EXPECT_THAT([] { two_ranks("pigeon"); },
               ThrowsMessage<Error>(HasSubstr("unknown transport \"pigeon\"; one of: auto")));
-  EXPECT_EQ(transport_here("ucx"), "ucx");
   ::setenv(kTransportVariable, "tcp", 1);
-  EXPECT_EQ(transport_here("auto"), "tcp");
+  run_ranks(2, [](const std::shared_ptr<Bootstrap>& job) {
+    EXPECT_EQ(transport_of_job("auto", *job, Deadline(10'000)).name, "tcp");
+    EXPECT_EQ(transport_of_job("ucx", *job, Deadline(10'000)).name, "ucx");
+  });
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
                  "(hosts take ranks next to each other), or a file of ranks and hosts");
   app.add_option("--transport", flags.transport,
                  "ucx, tcp (sockets), loopback (threads of one process), or auto: as "
-                 "MULTITREE_TRANSPORT says, else ucx where all ranks have it, else tcp")
+                 "MULTITREE_TRANSPORT says, else tcp between hosts on slow networks, else ucx")
       ->check(one_of({"auto", "ucx", "tcp", "loopback"}))
       ->capture_default_str();
   app.add_option("-T,--timeout", flags.timeout, "Longest wait without any progress, in seconds")

@@ -11,6 +11,7 @@
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/ucx/transport_internal.hpp"
+#include "runtime/messages/ucx/ucx_internal.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -52,6 +53,8 @@ std::string address_for(const std::string& packed, const std::string& wire, Seat
 }
 
 }  // namespace
+
+bool ucx_is_tcp() { return std::getenv("UCX_TLS") == nullptr && leaves_choice(); }
 
 Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options)
     : self_(bootstrap.seat()), links_(bootstrap.seat()) {

@@ -8,6 +8,8 @@ namespace multitree::runtime {
 
 bool has_ucx() { return false; }
 
+bool ucx_is_tcp() { return true; }
+
 std::unique_ptr<Transport> make_ucx(Bootstrap& /*bootstrap*/, const TransportOptions& /*options*/) {
   throw Error(ErrorCode::Unsupported,
               "transport ucx: this program was built without UCX; expected tcp or auto");
