@@ -21,8 +21,7 @@
 namespace multitree {
 namespace {
 
-/// Rough ones: where only winners are asked for, as around a crossover both take about the same
-/// time.
+/// Rough: where only winners are asked for. Around a crossover both take about the same time.
 constexpr std::uint64_t kGridFactor = 4, kRoughGridFactor = 8;
 constexpr std::uint64_t kCrossoverPrecision = 64, kRoughPrecision = 8;
 
