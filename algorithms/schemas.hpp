@@ -18,6 +18,8 @@ inline constexpr FileSchema kScheduleSchema{"multitree/schedule/1",
 inline constexpr FileSchema kPlanSchema{"multitree/plan/1", "schedules by size with their network"};
 inline constexpr FileSchema kCertificateSchema{"multitree/certificate/1",
                                                "what no schedule can beat on a network, proved"};
+inline constexpr FileSchema kTimeCertificateSchema{
+    "multitree/time-certificate/1", "what no schedule for a size can take less than, proved"};
 inline constexpr FileSchema kLinkTableSchema{"multitree/link-table/1",
                                              "what links were measured to take"};
 inline constexpr FileSchema kIterationPlanSchema{
@@ -25,8 +27,8 @@ inline constexpr FileSchema kIterationPlanSchema{
 inline constexpr FileSchema kIterationCertificateSchema{
     "multitree/iteration-certificate/1", "what no iteration can beat on a network, proved"};
 
-inline constexpr std::array kFileSchemas{kScheduleSchema,      kPlanSchema,
-                                         kCertificateSchema,   kLinkTableSchema,
-                                         kIterationPlanSchema, kIterationCertificateSchema};
+inline constexpr std::array kFileSchemas{
+    kScheduleSchema,  kPlanSchema,          kCertificateSchema,         kTimeCertificateSchema,
+    kLinkTableSchema, kIterationPlanSchema, kIterationCertificateSchema};
 
 }  // namespace multitree

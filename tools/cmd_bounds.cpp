@@ -9,8 +9,11 @@
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/certificate/least_time.hpp"
+#include "algorithms/cost.hpp"
 #include "algorithms/design/improve.hpp"
 #include "algorithms/io/io.hpp"
+#include "algorithms/io/time_certificate_file.hpp"
 #include "algorithms/report.hpp"
 #include "tools/all_to_all.hpp"
 #include "tools/command.hpp"
@@ -28,20 +31,29 @@ struct BoundsFlags {
   NetworkFlags network;
   std::string collective = "all";
   std::uint32_t root = 0;
-  std::string size = "64MiB";
+  std::string size = "64MiB", overhead = to_string(kMessageOverhead);
   std::string output;
   std::string check;
   std::string demand;
-  bool exact = false, improve = false, json = false;
+  bool exact = false, improve = false, seconds = false, json = false;
 };
 
-ordered_json to_json(const Certified& certified, const Bounds& bounds, const Topology& topology,
+/// What is known of a collective.
+struct Known {
+  Certified certified;
+  TimeCertificate least;  ///< at the size asked for
+};
+
+ordered_json to_json(const Known& known, const Bounds& bounds, const Topology& topology,
                      std::uint64_t bytes) {
+  const Certified& certified = known.certified;
   const Certificate& certificate = certified.certificate;
   ordered_json json = {{"collective", to_string(certificate.collective)},
                        {"bound_shards", certificate.bound.str()},
                        {"is_optimum", certified.exact},
                        {"seconds", seconds_of(certificate.bound, topology, bytes)},
+                       {"least_seconds", known.least.bound.seconds()},
+                       {"least_by", to_string(known.least.reason)},
                        {"hops", certificate.hops},
                        {"cuts", certificate.cuts.size()},
                        {"cuts_by_ranks", far_sizes(certificate, topology)}};
@@ -60,7 +72,7 @@ ordered_json to_json(const Certified& certified, const Bounds& bounds, const Top
   return json;
 }
 
-ordered_json to_json(const std::vector<Certified>& results, const Bounds& bounds,
+ordered_json to_json(const std::vector<Known>& results, const Bounds& bounds,
                      const Topology& topology, std::uint64_t bytes) {
   ordered_json json = {{"topology", topology.name()},
                        {"ranks", topology.num_ranks()},
@@ -70,7 +82,7 @@ ordered_json to_json(const std::vector<Certified>& results, const Bounds& bounds
                        {"model", kCertificateModel},
                        {"bytes", bytes},
                        {"bounds", ordered_json::array()}};
-  for (const Certified& result : results) {
+  for (const Known& result : results) {
     json["bounds"].push_back(to_json(result, bounds, topology, bytes));
   }
   return json;
@@ -86,23 +98,25 @@ std::string two_phase_line(const Certificate& certificate, const Bounds& bounds)
       two_phases.str(), gain);
 }
 
-std::string to_text(const std::vector<Certified>& results, const Bounds& bounds,
+std::string to_text(const std::vector<Known>& results, const Bounds& bounds,
                     const Topology& topology, std::uint64_t bytes) {
   std::string text =
       fmt::format("# {}: {} ranks, {} switches, diameter {}; times for {}\n# {}\n", topology.name(),
                   topology.num_ranks(), topology.num_nodes() - topology.num_ranks(),
                   bounds.diameter, format_bytes(bytes), kCertificateModel);
   std::vector<std::vector<std::string>> rows = {
-      {"collective", "shard times", "time", "hops", "optimum", "proof"}};
-  for (const Certified& result : results) {
-    const Certificate& certificate = result.certificate;
+      {"collective", "shard times", "time", "at least", "by", "hops", "optimum", "proof"}};
+  for (const Known& result : results) {
+    const Certificate& certificate = result.certified.certificate;
     rows.push_back({std::string(to_string(certificate.collective)), certificate.bound.str(),
                     fmt::format("{:.1f}us", seconds_of(certificate.bound, topology, bytes) * 1e6),
-                    fmt::format("{}", certificate.hops), result.exact ? "yes" : "unknown",
+                    fmt::format("{:.1f}us", result.least.bound.seconds() * 1e6),
+                    std::string(to_string(result.least.reason)),
+                    fmt::format("{}", certificate.hops), result.certified.exact ? "yes" : "unknown",
                     proof_text(certificate, topology)});
   }
   text += format_table(rows);
-  const Certificate& first = results.front().certificate;
+  const Certificate& first = results.front().certified.certificate;
   if (first.collective == Collective::AllReduce) text += two_phase_line(first, bounds);
   return text;
 }
@@ -145,10 +159,42 @@ int improve(const BoundsFlags& flags, const Topology& topology, Collective colle
   return kOk;
 }
 
-/// Evaluates a certificate file, on its own network or on another.
+/// Evaluates the proof of a time, on its own network or on another.
+int check_time_file(const std::string& text, const std::string& name, const BoundsFlags& flags) {
+  const auto [own, certificate] = parse_time_certificate_json(text, name);
+  const Topology topology = flags.network.topology.empty() ? own : load_network(flags.network);
+  const std::vector<TimeViolation> violations = check_time_certificate(certificate, topology);
+  if (flags.json) {
+    ordered_json list = ordered_json::array();
+    for (const auto& [fault, message] : violations) {
+      list.push_back({{"kind", to_string(fault)}, {"message", message}});
+    }
+    print_json({{"ok", violations.empty()},
+                {"topology", topology.name()},
+                {"collective", to_string(certificate.collective)},
+                {"model", kCertificateModel},
+                {"bytes", certificate.bytes},
+                {"least_seconds", certificate.bound.seconds()},
+                {"least_by", to_string(certificate.reason)},
+                {"violations", std::move(list)}});
+  } else {
+    for (const auto& [fault, message] : violations) {
+      print(fmt::format("{}: {}\n", to_string(fault), message));
+    }
+    print(fmt::format("{}: {} of {} on {} takes at least {}\n",
+                      violations.empty() ? "proved" : "NOT PROVED",
+                      to_string(certificate.collective), format_bytes(certificate.bytes),
+                      topology.name(), to_string(certificate.bound)));
+  }
+  return violations.empty() ? kOk : kNegativeAnswer;
+}
+
+/// Evaluates a certificate file, also of a time, on its own network or on another.
 int check_file(const BoundsFlags& flags) {
-  const CertificateFile file = parse_certificate_json(
-      read_file(flags.check), flags.check == "-" ? "standard input" : flags.check);
+  const std::string name = flags.check == "-" ? "standard input" : flags.check;
+  const std::string text = read_file(flags.check);
+  if (is_time_certificate(text)) return check_time_file(text, name, flags);
+  const CertificateFile file = parse_certificate_json(text, name);
   const Topology topology =
       flags.network.topology.empty() ? file.topology : load_network(flags.network);
   const CertificateReport report = check_certificate(file.certificate, topology);
@@ -210,13 +256,19 @@ int run(const BoundsFlags& flags) {
   if (flags.improve) return improve(flags, topology, collectives.front(), root);
   const Progress progress("computing exact bounds of " + topology.name());
   const Bounds bounds = compute_bounds(topology);
-  std::vector<Certified> results;
+  const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  std::vector<Known> results;
   for (const Collective collective : collectives) {
     const std::uint32_t most_nodes = flags.exact ? topology.num_nodes() : kQuickProgramNodes;
-    results.push_back(certify(topology, bounds, collective, root, most_nodes));
+    Certified certified = certify(topology, bounds, collective, root, most_nodes);
+    TimeCertificate least = LeastTime(topology, certified.certificate, overhead).at(bytes);
+    results.push_back({std::move(certified), std::move(least)});
   }
   if (!flags.output.empty()) {
-    write_file(flags.output, write_certificate_json(results.front().certificate, topology));
+    const auto& [certified, least] = results.front();
+    write_file(flags.output, flags.seconds
+                                 ? write_time_certificate_json(least, topology)
+                                 : write_certificate_json(certified.certificate, topology));
     if (flags.output == "-") return kOk;
   }
   if (flags.json) {
@@ -241,6 +293,11 @@ Command add_bounds_command(CLI::App& parent) {
       ->capture_default_str();
   app->add_option("--size", flags->size, "Buffer size for the times")->capture_default_str();
   add_demand_flag(*app, flags->demand);
+  app->add_option("--message-overhead", flags->overhead,
+                  "Time that each message occupies its sender (LogP's o)")
+      ->capture_default_str();
+  app->add_flag("--seconds", flags->seconds,
+                "With -o: write the proof of the least time at --size instead");
   app->add_option("-o,--output", flags->output,
                   "Write the certificate of one collective here ('-': standard output)");
   app->add_option(

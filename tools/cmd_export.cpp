@@ -5,9 +5,16 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
+#include "algorithms/cost.hpp"
+#include "algorithms/interchange/fewer_pieces.hpp"
 #include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
+#include "algorithms/registry.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -24,6 +31,7 @@ struct ExportFlags {
   std::string limits = "msccl", buffers = "inplace";
   std::string size, min_bytes, max_bytes;
   std::uint32_t blocks = 0;
+  bool channels_given = false;
 };
 
 /// The schedule that the flags name; without a collective one of this.
@@ -50,6 +58,73 @@ void export_dot(const ExportFlags& flags) {
              }));
 }
 
+/// What it costs to have fewer pieces, or that there are more channels.
+void tell_change(const SchedulePlan& plan, const Schedule& fitted, const std::string& channels) {
+  std::string text = "export: the format has no room for the schedule as it is; written with ";
+  if (fitted == plan.schedule) {
+    return print_error(fmt::format("{}{}, which changes no prediction\n", text, channels));
+  }
+  const CostModel cost{kMessageOverhead};
+  const auto seconds = [&](const Schedule& schedule) {
+    return predict_time(schedule, plan.topology, kDefaultSize, cost).seconds();
+  };
+  print_error(fmt::format(
+      "{}{} instead of {} pieces a tree{}: {} takes {:.3f} times as long (predicted)\n", text,
+      pieces_of(fitted), pieces_of(plan.schedule), channels.empty() ? "" : " and " + channels,
+      format_bytes(kDefaultSize), seconds(fitted) / seconds(plan.schedule)));
+}
+
+/// The text of the schedule, in fewer pieces where those are too many. \throws Error(Unsupported)
+/// why the schedule itself does not fit, if nothing does
+template <class Write>
+std::optional<std::pair<std::string, Schedule>> fitted_text(const SchedulePlan& plan,
+                                                            const Write& write) {
+  std::string text;
+  const auto fits = [&](const Schedule& schedule) {
+    try {
+      text = write(schedule);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::Unsupported) throw;
+      return false;
+    }
+  };
+  // The last that is tried may be one that does not fit: text is of the last that does.
+  std::optional<Schedule> fitted = fitting(plan.schedule, plan.topology, fits);
+  if (!fitted) return std::nullopt;
+  return std::pair{std::move(text), std::move(*fitted)};
+}
+
+/// Channels that are tried where none are asked for: chunks dealt to more of them are as many, in
+/// shorter thread blocks.
+constexpr std::uint32_t kChannels[] = {1, 2, 4, 8, 16, 32};
+
+void write_msccl(const ExportFlags& flags, const SchedulePlan& plan, MscclOptions options) {
+  const std::vector<std::uint32_t> asked = {options.channels};
+  const std::span<const std::uint32_t> tried =
+      flags.channels_given ? std::span<const std::uint32_t>(asked) : kChannels;
+  std::optional<std::pair<std::string, Schedule>> best;
+  std::uint32_t channels = 0;
+  for (const std::uint32_t one : tried) {
+    options.channels = one;
+    auto made = fitted_text(plan, [&](const Schedule& s) { return write_msccl_xml(s, options); });
+    if (!made || (best && pieces_of(made->second) <= pieces_of(best->second))) continue;
+    best = std::move(made);
+    channels = one;
+    if (best->second == plan.schedule) break;
+  }
+  if (!best) {
+    options.channels = flags.msccl.channels;
+    static_cast<void>(write_msccl_xml(plan.schedule, options));  // throws
+    return;
+  }
+  const bool more = channels != flags.msccl.channels;
+  if (more || !(best->second == plan.schedule)) {
+    tell_change(plan, best->second, more ? fmt::format("{} channels", channels) : "");
+  }
+  write_file(flags.output, best->first);
+}
+
 void export_msccl(const ExportFlags& flags) {
   MscclOptions options = flags.msccl;
   options.min_bytes = bytes_of("--min-bytes", flags.min_bytes, options.min_bytes);
@@ -61,8 +136,7 @@ void export_msccl(const ExportFlags& flags) {
                     : flags.buffers == "outofplace" ? BufferMode::OutOfPlace
                                                     : BufferMode::Either;
   const SchedulePlan plan = plan_of(flags);
-  write_file(flags.output,
-             for_flag("export", [&] { return write_msccl_xml(plan.schedule, options); }));
+  for_flag("export", [&] { write_msccl(flags, plan, options); });
 }
 
 void export_mscclpp(const ExportFlags& flags) {
@@ -70,8 +144,16 @@ void export_mscclpp(const ExportFlags& flags) {
                                .min_bytes = bytes_of("--min-bytes", flags.min_bytes, 0),
                                .max_bytes = bytes_of("--max-bytes", flags.max_bytes, UINT64_MAX)};
   const SchedulePlan plan = plan_of(flags);
-  write_file(flags.output,
-             for_flag("export", [&] { return write_mscclpp_json(plan.schedule, options); }));
+  for_flag("export", [&] {
+    const auto write = [&](const Schedule& s) { return write_mscclpp_json(s, options); };
+    const auto made = fitted_text(plan, write);
+    if (!made) {
+      static_cast<void>(write(plan.schedule));  // throws
+      return;
+    }
+    if (!(made->second == plan.schedule)) tell_change(plan, made->second, "");
+    write_file(flags.output, made->first);
+  });
 }
 
 void export_chakra(const ExportFlags& flags) {
@@ -137,9 +219,9 @@ void add_format_flags(CLI::App& app, ExportFlags& flags) {
   app.add_option("--proto", flags.msccl.protocol, "msccl: NCCL's protocol")
       ->check(one_of({"Simple", "LL", "LL128"}))
       ->capture_default_str();
-  app.add_option("--channels", flags.msccl.channels, "msccl: channels that chunks are dealt to")
-      ->check(number_from(1, 32))
-      ->capture_default_str();
+  app.add_option("--channels", flags.msccl.channels,
+                 "msccl: channels that chunks are dealt to (default: 1, or as many as it takes)")
+      ->check(number_from(1, 32));
   app.add_option("--buffers", flags.buffers, "msccl: the caller's buffers")
       ->check(one_of({"inplace", "outofplace", "either"}))
       ->capture_default_str();
@@ -181,6 +263,7 @@ Command add_export_command(CLI::App& parent) {
   return {app, [flags, app] {
             const Format& format = find_format(flags->format);
             check_flags(*app, format);
+            flags->channels_given = app->count("--channels") > 0;
             format.write(*flags);
             return static_cast<int>(kOk);
           }};

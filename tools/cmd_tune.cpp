@@ -7,6 +7,7 @@
 
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/certify.hpp"
+#include "algorithms/certificate/least_time.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/tuning/reason.hpp"
 #include "algorithms/tuning/tune.hpp"
@@ -40,18 +41,37 @@ double busbw(std::uint64_t bytes, Time time, const Schedule& schedule) {
          busbw_factor(schedule.collective, schedule.ranks);
 }
 
+/// Up to so many nodes the bandwidth bound is exact by a linear program, which may take longer than
+/// all the rest beyond.
+constexpr std::uint32_t kProgramNodes = 32;
+
+LeastTime least_time_of(const Topology& topology, Collective collective, Rank root,
+                        const CostModel& cost) {
+  const Bounds bounds = compute_bounds(topology);
+  return {topology, certify(topology, bounds, collective, root, kProgramNodes).certificate,
+          cost.message_overhead};
+}
+
+/// A time over the least that is proved.
+std::string over_least(Time time, std::uint64_t bytes, const LeastTime& least) {
+  const double seconds = least.seconds(bytes);
+  return seconds > 0 ? fmt::format("{:.3f}", time.seconds() / seconds) : "-";
+}
+
 /// The crossover table: who is fastest from which size to which.
-std::string crossover_table(const TuneResult& result) {
-  std::vector<std::vector<std::string>> rows = {
-      {"algorithm", "from", "to", "time(from)", "time(to)", "busbw(to)", "steps", "transfers"}};
+std::string crossover_table(const TuneResult& result, const LeastTime& least) {
+  std::vector<std::vector<std::string>> rows = {{"algorithm", "from", "to", "time(from)",
+                                                 "time(to)", "over least(from)", "over least(to)",
+                                                 "busbw(to)", "steps", "transfers"}};
   for (const TunedRange& range : result.ranges) {
     const Schedule& schedule = result.candidates[range.candidate].schedule;
-    rows.push_back({result.candidates[range.candidate].spec, format_bytes(range.from),
-                    format_bytes(range.to), fmt::format("{:.3f}us", microseconds(range.time_from)),
-                    fmt::format("{:.3f}us", microseconds(range.time_to)),
-                    fmt::format("{:.2f}", busbw(range.to, range.time_to, schedule)),
-                    fmt::format("{}", schedule.num_steps()),
-                    fmt::format("{}", schedule.transfers.size())});
+    rows.push_back(
+        {result.candidates[range.candidate].spec, format_bytes(range.from), format_bytes(range.to),
+         fmt::format("{:.3f}us", microseconds(range.time_from)),
+         fmt::format("{:.3f}us", microseconds(range.time_to)),
+         over_least(range.time_from, range.from, least), over_least(range.time_to, range.to, least),
+         fmt::format("{:.2f}", busbw(range.to, range.time_to, schedule)),
+         fmt::format("{}", schedule.num_steps()), fmt::format("{}", schedule.transfers.size())});
   }
   return format_table(rows);
 }
@@ -70,14 +90,18 @@ std::string comparison_table(const TuneResult& result) {
 }
 
 /// For every size compared, what the choice is due to.
-std::string reason_table(const TuneResult& result, const std::vector<Reason>& reasons) {
-  std::vector<std::vector<std::string>> rows = {{"size", "algorithm", "time", "decided by", "bytes",
-                                                 "messages", "latency", "next", "slower"}};
+std::string reason_table(const TuneResult& result, const std::vector<Reason>& reasons,
+                         const LeastTime& least) {
+  std::vector<std::vector<std::string>> rows = {{"size", "algorithm", "time", "over least",
+                                                 "proved by", "decided by", "bytes", "messages",
+                                                 "latency", "next", "slower"}};
   const auto percent = [](double part) { return fmt::format("{:.0f}%", part * 100); };
   for (const Reason& reason : reasons) {
     const double time = std::max(reason.time.seconds(), 1e-15);
     rows.push_back({format_bytes(reason.bytes), result.candidates[reason.candidate].spec,
                     fmt::format("{:.2f}us", microseconds(reason.time)),
+                    over_least(reason.time, reason.bytes, least),
+                    std::string(to_string(least.at(reason.bytes).reason)),
                     std::string(reason.decides()), percent(reason.bytes_part),
                     percent(reason.messages_part), percent(reason.latency_part),
                     reason.next ? result.candidates[*reason.next].spec : "-",
@@ -86,14 +110,19 @@ std::string reason_table(const TuneResult& result, const std::vector<Reason>& re
   return format_table(rows);
 }
 
-ordered_json to_json(const TuneResult& result, const Topology& topology, Collective collective) {
+ordered_json to_json(const TuneResult& result, const Topology& topology, Collective collective,
+                     const LeastTime& least) {
   ordered_json ranges = ordered_json::array(), candidates = ordered_json::array();
+  ordered_json proved = ordered_json::array();
+  for (const std::uint64_t size : result.sizes) proved.push_back(least.seconds(size));
   for (const TunedRange& range : result.ranges) {
     ranges.push_back({{"from", range.from},
                       {"to", range.to},
                       {"algorithm", result.candidates[range.candidate].spec},
                       {"seconds_from", range.time_from.seconds()},
-                      {"seconds_to", range.time_to.seconds()}});
+                      {"seconds_to", range.time_to.seconds()},
+                      {"least_seconds_from", least.seconds(range.from)},
+                      {"least_seconds_to", least.seconds(range.to)}});
   }
   for (const TuneCandidate& candidate : result.candidates) {
     ordered_json entry = {{"algorithm", candidate.spec}};
@@ -111,6 +140,7 @@ ordered_json to_json(const TuneResult& result, const Topology& topology, Collect
           {"model", "alpha-beta links with contention, predicted"},
           {"ranges", std::move(ranges)},
           {"sizes", result.sizes},
+          {"least_seconds", std::move(proved)},
           {"candidates", std::move(candidates)}};
 }
 
@@ -152,17 +182,18 @@ int run(const TuneFlags& flags) {
       write_file(flags.output, write_plan_json(result.plan(), topology, &certified.certificate));
     }
   }
+  const LeastTime least = least_time_of(topology, collective, root, options.cost);
   if (flags.json) {
-    flags.output == "-" ? print_error(to_json(result, topology, collective).dump(2) + "\n")
-                        : print_json(to_json(result, topology, collective));
+    const ordered_json json = to_json(result, topology, collective, least);
+    flags.output == "-" ? print_error(json.dump(2) + "\n") : print_json(json);
     return kOk;
   }
   std::string text =
       fmt::format("# {} on {}, {} ranks; predicted (alpha-beta, contention); all verified\n",
                   to_string(collective), topology.name(), topology.num_ranks()) +
-      crossover_table(result);
+      crossover_table(result, least);
   if (flags.all) text += "#\n" + comparison_table(result);
-  if (flags.why) text += "#\n" + reason_table(result, reasons(result, topology, options));
+  if (flags.why) text += "#\n" + reason_table(result, reasons(result, topology, options), least);
   flags.output == "-" ? print_error(text) : print(text);
   return kOk;
 }

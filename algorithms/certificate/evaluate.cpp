@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "algorithms/certificate/evaluate_internal.hpp"
 #include "algorithms/certificate/link_prices_internal.hpp"
 
 namespace multitree {
@@ -34,25 +35,25 @@ Exact sum_without(const std::vector<std::uint32_t>& those, const std::vector<std
   return sum;
 }
 
-/// Sum over the links of bandwidth * max(0, g, h), in bytes per second.
-Exact priced_bandwidth(const Certificate& certificate, const Topology& topology,
-                       const std::vector<std::vector<std::uint32_t>>& cuts) {
+/// max(0, g, h) of each link.
+std::vector<Exact> prices_of(const Certificate& certificate, const Topology& topology,
+                             const std::vector<std::vector<std::uint32_t>>& cuts) {
   std::vector<Exact> gather(topology.num_nodes(), 0), reduce(topology.num_nodes(), 0);
   for (const SwitchPrice& price : certificate.prices) {
     gather[index(price.node)] += price.gather;
     reduce[index(price.node)] += price.reduce;
   }
-  Exact sum = 0;
+  std::vector<Exact> prices;
+  prices.reserve(topology.num_links());
   for (const Link& link : topology.links()) {
     const std::size_t src = index(link.src), dst = index(link.dst);
     const Exact g = sum_without(cuts[dst], cuts[src], certificate, &WeightedCut::gather) +
                     gather[dst] - gather[src];
     const Exact h = sum_without(cuts[src], cuts[dst], certificate, &WeightedCut::reduce) +
                     reduce[dst] - reduce[src];
-    const Exact& price = std::max(g, h);
-    if (price > 0) sum += price * Exact(link.bandwidth.bytes_per_second);
+    prices.push_back(std::max({Exact(0), g, h}));
   }
-  return sum;
+  return prices;
 }
 
 /// What must cross the cuts, as a multiple of the buffer: z of certificate.hpp.
@@ -141,11 +142,24 @@ Exact shards_of_whole(const Schedule& schedule) {
 
 }  // namespace
 
+Exact crossing_of(const Certificate& certificate, const Topology& topology) {
+  return Crossing(certificate, topology, cuts_of_nodes(certificate, topology)).value();
+}
+
+std::vector<Exact> link_prices(const Certificate& certificate, const Topology& topology) {
+  return prices_of(certificate, topology, cuts_of_nodes(certificate, topology));
+}
+
 Exact evaluate(const Certificate& certificate, const Topology& topology) {
   if (certificate.collective == Collective::AllToAll) return bound_by_prices(certificate, topology);
-  const auto cuts = cuts_of_nodes(certificate, topology);
-  const Exact crossing = Crossing(certificate, topology, cuts).value();
-  const Exact bandwidth = priced_bandwidth(certificate, topology, cuts);
+  const Exact crossing = crossing_of(certificate, topology);
+  const std::vector<Exact> prices = link_prices(certificate, topology);
+  Exact bandwidth = 0;
+  for (std::uint32_t l = 0; l < prices.size(); ++l) {
+    if (prices[l] > 0) {
+      bandwidth += prices[l] * Exact(topology.link(LinkId{l}).bandwidth.bytes_per_second);
+    }
+  }
   if (crossing <= 0 || bandwidth <= 0) return 0;
   return crossing * Exact(topology.num_ranks()) *
          Exact(topology.unit_bandwidth().bytes_per_second) / bandwidth;

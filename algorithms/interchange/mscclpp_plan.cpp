@@ -284,6 +284,16 @@ class Planner {
   std::vector<std::vector<std::uint32_t>> position_;  // rank, block
 };
 
+/// Counted without a plan: each operation of a rank is at least one of its thread block.
+bool has_too_many_operations(const RankOperations& all, std::uint32_t ranks, std::uint32_t blocks) {
+  std::vector<std::size_t> count(std::size_t{ranks} * blocks, 0);
+  for (const Operation& o : all.operations) {
+    if (++count[std::size_t{index(o.rank)} * blocks + o.chunk % blocks] > kMaxOperations)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string write_mscclpp_json(const Schedule& schedule, const MscclppOptions& options) {
@@ -292,6 +302,8 @@ std::string write_mscclpp_json(const Schedule& schedule, const MscclppOptions& o
   const auto chunks = static_cast<std::uint32_t>(schedule.chunks.size());
   std::uint32_t blocks = std::max(options.blocks, 1U);
   for (;; ++blocks) {
+    const bool is_last = options.blocks != 0 || blocks >= chunks;
+    if (!is_last && has_too_many_operations(all, schedule.ranks, blocks)) continue;
     const Planner planner(schedule, layout, all, blocks);
     const std::string problem = planner.exceeded();
     if (problem.empty()) {
@@ -310,7 +322,7 @@ std::string write_mscclpp_json(const Schedule& schedule, const MscclppOptions& o
                                  {"max_message_size", options.max_bytes}};
       return plan.dump(1) + "\n";
     }
-    if (options.blocks != 0 || blocks >= chunks) {
+    if (is_last) {
       throw Error(
           ErrorCode::Unsupported,
           fmt::format("mscclpp: expected {}: {}", problem,

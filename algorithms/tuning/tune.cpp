@@ -14,18 +14,16 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/tuning/parallel_internal.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
 
-constexpr std::uint64_t kGridFactor = 4;
-/// Where only winners are asked for.
-constexpr std::uint64_t kRoughGridFactor = 8;
-constexpr std::uint64_t kCrossoverPrecision = 64;
-/// Where only winners are asked for: around a crossover both take about the same time.
-constexpr std::uint64_t kRoughPrecision = 8;
+/// Rough: where only winners are asked for. Around a crossover both take about the same time.
+constexpr std::uint64_t kGridFactor = 4, kRoughGridFactor = 8;
+constexpr std::uint64_t kCrossoverPrecision = 64, kRoughPrecision = 8;
 
 /// What a window must gain somewhere over doing without it.
 constexpr double kLeastGain = 0.01;
@@ -120,6 +118,7 @@ class Tuner {
                   fmt::format("{}: expected an algorithm that serves this network, got none of {}",
                               topology_.name(), result_.candidates.size()));
     }
+    if (!options_.winners_only) price_all();
     std::vector<std::size_t> winners;
     for (const std::uint64_t size : result_.sizes) winners.push_back(compare(size));
     windows_.push_back({options_.first, options_.first, winners.front()});
@@ -194,6 +193,18 @@ class Tuner {
     const bool few = has_root(collective_) && !is_sharded(collective_);
     if (few || topology_.num_ranks() <= kRanksForEverySize) return true;
     return bytes >= kMiddling.first && bytes <= kMiddling.second;
+  }
+
+  /// Everything at every size of the grid.
+  void price_all() {
+    std::vector<Time> times(live_.size() * result_.sizes.size());
+    in_parallel(times.size(), [&](std::size_t i) {
+      const Schedule& schedule = result_.candidates[live_[i % live_.size()]].schedule;
+      times[i] = predict_time(schedule, priced_, result_.sizes[i / live_.size()], options_.cost);
+    });
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      floors_[live_[i % live_.size()]].note(result_.sizes[i / live_.size()], times[i]);
+    }
   }
 
   Time time(std::size_t candidate, std::uint64_t bytes) {

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The independent evaluator and checker of least times.
+#include "algorithms/certificate/time_certificate.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/certificate/evaluate_internal.hpp"
+#include "algorithms/certificate/latencies_internal.hpp"
+#include "algorithms/certificate/time_certificate_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree {
+namespace {
+
+using Integer = boost::multiprecision::cpp_int;
+
+constexpr std::array<std::string_view, 4> kReasonNames = {"path", "spread", "cuts", "arrivals"};
+constexpr std::array<std::string_view, 6> kTimeFaultNames = {
+    "wrong-network", "wrong-collective", "bad-path", "bad-count", "bad-cuts", "wrong-bound"};
+constexpr std::int64_t kPicosecondsASecond = 1'000'000'000'000;
+
+/// `chosen` out of `all`, at most `most`.
+std::uint64_t choose(std::uint64_t all, std::uint64_t chosen, std::uint64_t most) {
+  if (chosen > all) return 0;
+  chosen = std::min(chosen, all - chosen);
+  unsigned __int128 value = 1;
+  for (std::uint64_t i = 1; i <= chosen; ++i) {
+    value = value * (all - chosen + i) / i;
+    if (value >= most) return most;
+  }
+  return static_cast<std::uint64_t>(value);
+}
+
+/// Whether messages that each inform one rank may have informed all by `time`.
+class Informing {
+ public:
+  Informing(const std::vector<std::int64_t>& latencies, std::int64_t nearest, std::int64_t overhead)
+      : latencies_(latencies), nearest_(nearest), overhead_(overhead) {}
+
+  /// A rank that was informed along k messages, each the j-th of its sender, sum of all j = s,
+  /// knows at s * overhead + max(its latency, k * nearest) at the soonest, and C(s-1, k-1) ranks at
+  /// most have such a chain. Ranks that are further need chains of smaller s.
+  [[nodiscard]] bool could_be_done(std::int64_t time) const {
+    const std::uint64_t all = latencies_.size();
+    std::uint64_t chains = 0;
+    for (std::int64_t s = 1; chains < all; ++s) {
+      const std::int64_t left = time - s * overhead_;
+      const auto further =
+          static_cast<std::uint64_t>(latencies_.end() - std::ranges::upper_bound(latencies_, left));
+      if (further > chains) return false;
+      if (left < 0) return false;
+      chains += chains_of(static_cast<std::uint64_t>(s), left, all - chains);
+    }
+    return true;
+  }
+
+ private:
+  /// Of any number of messages that fits, at most `most`.
+  [[nodiscard]] std::uint64_t chains_of(std::uint64_t s, std::int64_t left,
+                                        std::uint64_t most) const {
+    std::uint64_t longest = s;
+    if (nearest_ > 0) longest = std::min(s, static_cast<std::uint64_t>(left / nearest_));
+    std::uint64_t count = 0;
+    for (std::uint64_t k = 1; k <= longest && count < most; ++k) {
+      count += choose(s - 1, k - 1, most);
+    }
+    return std::min(count, most);
+  }
+
+  const std::vector<std::int64_t>& latencies_;
+  std::int64_t nearest_, overhead_;
+};
+
+/// The root that Exact(left side) = sum over links of price * bandwidth * max(0, T - window) has.
+class Windows {
+ public:
+  void add(std::int64_t window, const Exact& rate) { rates_[window] += rate; }
+
+  /// `need` in bytes, rates in bytes a picosecond.
+  [[nodiscard]] Exact time_for(const Exact& need) const {
+    Exact rate = 0, lost = 0, time = 0;
+    for (auto it = rates_.begin(); it != rates_.end(); ++it) {
+      rate += it->second;
+      lost += it->second * it->first;
+      time = (need + lost) / rate;
+      const auto next = std::next(it);
+      if (next == rates_.end() || time <= next->first) break;
+    }
+    return time;
+  }
+
+ private:
+  std::map<std::int64_t, Exact> rates_;  // of links, by how much of the time they cannot use
+};
+
+std::vector<NodeId> nodes_of_ranks(const Topology& topology) {
+  std::vector<NodeId> nodes;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    nodes.push_back(topology.node_of(Rank{r}));
+  }
+  return nodes;
+}
+
+Exact per_picosecond(const Bandwidth& bandwidth) {
+  return Exact(Integer(bandwidth.bytes_per_second), Integer(kPicosecondsASecond));
+}
+
+/// Each link serves only what has left a rank, and what still can reach one in time.
+Exact cuts_time(const TimeCertificate& certificate, const Topology& topology) {
+  const Exact need = crossing_of(certificate.cuts, topology) * Exact(certificate.bytes);
+  if (need <= 0) return 0;
+  const std::vector<NodeId> ranks = nodes_of_ranks(topology);
+  const std::vector<std::int64_t> before = latencies_from(ranks, topology, Along::Links);
+  const std::vector<std::int64_t> after = latencies_from(ranks, topology, Along::LinksBackwards);
+  const std::vector<Exact> prices = link_prices(certificate.cuts, topology);
+  Windows windows;
+  for (std::uint32_t l = 0; l < prices.size(); ++l) {
+    const Link& link = topology.link(LinkId{l});
+    const std::int64_t head = before[index(link.src)], tail = after[index(link.dst)];
+    if (prices[l] <= 0 || head == kNoWay || tail == kNoWay) continue;
+    windows.add(certificate.message_overhead.picoseconds + head + link.latency.picoseconds + tail,
+                prices[l] * per_picosecond(link.bandwidth));
+  }
+  return windows.time_for(need);
+}
+
+/// Bytes a second into ranks that may have to receive, and out of all; descending.
+std::vector<std::uint64_t> rates_into(const Topology& topology,
+                                      const TimeCertificate& certificate) {
+  std::vector<std::uint64_t> rates;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    const bool knows = facts(certificate.collective).start == Holder::Root;
+    if (knows && Rank{r} == certificate.root) continue;
+    std::uint64_t rate = 0;
+    for (const LinkId id : topology.in_links(topology.node_of(Rank{r}))) {
+      rate += topology.link(id).bandwidth.bytes_per_second;
+    }
+    rates.push_back(rate);
+  }
+  std::ranges::sort(rates, std::greater{});
+  return rates;
+}
+
+Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology) {
+  const std::uint32_t late = topology.num_ranks() - certificate.informed;
+  const std::int64_t nearest = nearest_latency(topology);
+  // As if all ranks were as near as the nearest two: then what leaves later arrives later.
+  const std::int64_t known =
+      informing_time(std::vector<std::int64_t>(certificate.informed, nearest), nearest,
+                     certificate.message_overhead.picoseconds);
+  const bool whole = facts(certificate.collective).end == Holder::Everyone;
+  std::vector<std::uint64_t> rates = rates_into(topology, certificate);
+  if (!whole) rates.resize(std::min<std::size_t>(rates.size(), late));
+  Integer rate = 0;
+  for (const std::uint64_t one : rates) rate += one;
+  const Exact bytes = Exact(certificate.bytes) * late / (whole ? 1 : topology.num_ranks());
+  return Exact(known) + bytes * kPicosecondsASecond / Exact(rate);
+}
+
+/// Whether all that a rank starts with has to reach all others.
+bool reaches_all(Collective collective) { return facts(collective).end != Holder::Root; }
+
+/// What is wrong with a certificate, as it is found.
+class TimeChecker {
+ public:
+  TimeChecker(const TimeCertificate& certificate, const Topology& topology)
+      : certificate_(certificate), topology_(topology) {}
+
+  std::vector<TimeViolation> run() {
+    check_network();
+    if (violations_.empty()) check_reason();
+    if (violations_.empty()) check_bound();
+    return std::move(violations_);
+  }
+
+ private:
+  void add(TimeFault fault, std::string message) {
+    violations_.push_back({fault, "certificate: " + std::move(message)});
+  }
+
+  void check_network() {
+    const std::uint32_t ranks = topology_.num_ranks();
+    if (certificate_.ranks != ranks) {
+      add(TimeFault::WrongNetwork,
+          fmt::format("expected a certificate for {} ranks, got one for {}", ranks,
+                      certificate_.ranks));
+    }
+    const std::uint32_t roots = has_root(certificate_.collective) ? ranks : 1;
+    if (index(certificate_.root) >= roots) {
+      add(TimeFault::WrongCollective,
+          fmt::format("expected a root below {}, got {}", roots, index(certificate_.root)));
+    }
+    const bool needs_all =
+        certificate_.reason == TimeReason::Spread || certificate_.reason == TimeReason::Arrivals;
+    if (needs_all && !reaches_all(certificate_.collective)) {
+      add(TimeFault::WrongCollective,
+          fmt::format("{}: expected a collective whose data reaches all ranks, got {}",
+                      to_string(certificate_.reason), to_string(certificate_.collective)));
+    }
+  }
+
+  void check_reason() {
+    switch (certificate_.reason) {
+      case TimeReason::Path:
+        return check_path(true);
+      case TimeReason::Spread:
+        return check_path(false);
+      case TimeReason::Cuts:
+        return check_cuts();
+      case TimeReason::Arrivals:
+        return check_count();
+    }
+  }
+
+  void check_path(bool has_end) {
+    const auto [from, to] = certificate_.path;
+    const std::uint32_t ranks = topology_.num_ranks();
+    if (index(from) >= ranks || (has_end && index(to) >= ranks)) {
+      return add(TimeFault::BadPath, fmt::format("expected ranks below {}, got {} and {}", ranks,
+                                                 index(from), index(to)));
+    }
+    const CollectiveFacts& what = facts(certificate_.collective);
+    const bool wrong_start = what.start == Holder::Root && from != certificate_.root;
+    const bool wrong_end = has_end && what.end == Holder::Root && to != certificate_.root;
+    if (!wrong_start && !wrong_end) return;
+    add(TimeFault::BadPath,
+        fmt::format("expected a way that {} at the root {}, got one from rank {} to rank {}",
+                    wrong_start ? "starts" : "ends", index(certificate_.root), index(from),
+                    index(to)));
+  }
+
+  void check_count() {
+    if (certificate_.informed >= 1 && certificate_.informed < topology_.num_ranks()) return;
+    add(TimeFault::BadCount, fmt::format("expected 1 to {} ranks that know, got {}",
+                                         topology_.num_ranks() - 1, certificate_.informed));
+  }
+
+  void check_cuts() {
+    const CertificateReport report = check_certificate(certificate_.cuts, topology_);
+    for (const CertificateViolation& violation : report.violations) {
+      add(TimeFault::BadCuts, fmt::format("{}: {}", to_string(violation.fault), violation.message));
+    }
+    if (certificate_.cuts.collective != certificate_.collective ||
+        certificate_.cuts.root != certificate_.root) {
+      add(TimeFault::BadCuts,
+          fmt::format("expected cuts for {} with root {}, got those for {} with root {}",
+                      to_string(certificate_.collective), index(certificate_.root),
+                      to_string(certificate_.cuts.collective), index(certificate_.cuts.root)));
+    }
+  }
+
+  void check_bound() {
+    const Time proved = evaluate_time(certificate_, topology_);
+    if (proved == certificate_.bound) return;
+    add(TimeFault::WrongBound, fmt::format("expected the bound {} that is proved, got {}",
+                                           to_string(proved), to_string(certificate_.bound)));
+  }
+
+  const TimeCertificate& certificate_;
+  const Topology& topology_;
+  std::vector<TimeViolation> violations_;
+};
+
+Time rounded_down(const Exact& picoseconds) {
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  const Integer whole = numerator(picoseconds) / denominator(picoseconds);
+  return {whole > kMost ? kMost : whole.convert_to<std::int64_t>()};
+}
+
+}  // namespace
+
+std::string_view to_string(TimeReason reason) {
+  return kReasonNames[static_cast<std::size_t>(reason)];
+}
+
+TimeReason parse_time_reason(std::string_view text) {
+  const auto found = std::ranges::find(kReasonNames, text);
+  if (found != kReasonNames.end()) return TimeReason(found - kReasonNames.begin());
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("expected a reason ({}), got '{}'", fmt::join(kReasonNames, ", "), text));
+}
+
+std::string_view to_string(TimeFault fault) {
+  return kTimeFaultNames[static_cast<std::size_t>(fault)];
+}
+
+std::int64_t nearest_latency(const Topology& topology) {
+  std::int64_t nearest = kNoWay;
+  for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    for (const std::int64_t one : rank_latencies(Rank{r}, topology, Along::Links)) {
+      nearest = std::min(nearest, one);
+      break;
+    }
+  }
+  return nearest == kNoWay ? 0 : nearest;
+}
+
+std::int64_t informing_time(const std::vector<std::int64_t>& latencies, std::int64_t nearest,
+                            std::int64_t overhead) {
+  if (latencies.empty()) return 0;
+  const std::int64_t least = overhead + latencies.back();
+  if (overhead == 0) return least;
+  const Informing informing(latencies, nearest, overhead);
+  std::int64_t low = least - 1, high = least;  // cannot be done, can be done
+  while (!informing.could_be_done(high)) {
+    low = high;
+    high *= 2;
+  }
+  while (high - low > 1) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (informing.could_be_done(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+Time evaluate_time(const TimeCertificate& certificate, const Topology& topology) {
+  if (topology.num_ranks() < 2 || certificate.bytes == 0) return {};
+  const std::int64_t overhead = certificate.message_overhead.picoseconds;
+  const auto [from, to] = certificate.path;
+  switch (certificate.reason) {
+    case TimeReason::Path: {
+      const NodeId source = topology.node_of(from);
+      const auto latencies = latencies_from({&source, 1}, topology, Along::Links);
+      return {from == to ? 0 : overhead + latencies[index(topology.node_of(to))]};
+    }
+    case TimeReason::Spread:
+      return {informing_time(rank_latencies(from, topology, Along::Links),
+                             nearest_latency(topology), overhead)};
+    case TimeReason::Cuts:
+      return rounded_down(cuts_time(certificate, topology));
+    case TimeReason::Arrivals:
+      return rounded_down(arrivals_time(certificate, topology));
+  }
+  return {};
+}
+
+std::vector<TimeViolation> check_time_certificate(const TimeCertificate& certificate,
+                                                  const Topology& topology) {
+  return TimeChecker(certificate, topology).run();
+}
+
+}  // namespace multitree

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How long it takes to tell all ranks, if each message tells one and costs its sender.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "topologies/topology.hpp"
+
+namespace multitree {
+
+/// Least latency between two ranks, in picoseconds; 0 for one rank.
+std::int64_t nearest_latency(const Topology& topology);
+
+/// Picoseconds that nobody beats who starts as the only one that knows. `latencies`: to each of
+/// those that are to know, ascending; `nearest`: no message has less; `overhead`: of each message,
+/// at its sender.
+std::int64_t informing_time(const std::vector<std::int64_t>& latencies, std::int64_t nearest,
+                            std::int64_t overhead);
+
+}  // namespace multitree
