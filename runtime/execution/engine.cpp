@@ -4,7 +4,6 @@
 #include "runtime/execution/engine_internal.hpp"
 
 #include <fmt/format.h>
-#include <poll.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -51,15 +50,6 @@ void relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
 #endif
-}
-
-/// Until one of the descriptors is readable.
-void await_any(const std::vector<int>& descriptors, std::chrono::microseconds limit) {
-  std::vector<pollfd> events;
-  for (const int descriptor : descriptors) events.push_back({descriptor, POLLIN, 0});
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit);
-  const timespec time{seconds.count(), (limit - seconds).count() * 1000};
-  ::ppoll(events.data(), events.size(), &time, nullptr);
 }
 
 }  // namespace
@@ -207,23 +197,6 @@ bool Engine::poll() {
   // And there may be no end to it: UCX has work as long as it tries to let go of a connection.
   if (!network || idle_polls_ >= spins_ || ++busy_polls_ % kBusyPolls == 0) on_idle(network);
   return network;
-}
-
-Transport::Nap Engine::poll_or_nap() {
-  Transport::Nap nap = transport_->arm();
-  if (poll()) return nullptr;
-  if (nap) return nap;
-  std::vector<int> descriptors;
-  switch (transport_->await_arrivals(descriptors)) {
-    case Transport::Arrivals::Here:
-      return nullptr;
-    case Transport::Arrivals::Awaited:
-      return [descriptors](std::chrono::microseconds limit) { await_any(descriptors, limit); };
-    case Transport::Arrivals::Unknown:
-      break;
-  }
-  return
-      [](std::chrono::microseconds limit) { std::this_thread::sleep_for(std::min(limit, kNap)); };
 }
 
 void Engine::on_idle(bool network) {

@@ -13,8 +13,11 @@
 namespace multitree::runtime::host {
 
 /// Most waits end sooner than the engine would look at its clock, so a rank looks again at once,
-/// for some microseconds, and then offers its processor to others: soon where these take it, as the
-/// one that is waited for may be among them. Of one rank, for one wait after another.
+/// for some microseconds, and then offers its processor to others: soon where these take it and
+/// give it back as soon, as the one that is waited for may be among them. Where the last offer cost
+/// it a slice of time, strangers compute, of whatever priority, and it looks for about as long
+/// before it offers again: so it takes at most twice what either way would. Of one rank, for one
+/// wait after another.
 class Patience {
  public:
   /// `crowded`: more ranks than processors, so that offers are always taken.
@@ -35,8 +38,11 @@ class Patience {
 
  private:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::uint32_t kSpins = 2000, kSpinsWhenTaken = 32, kOffers = 64;
-  static constexpr std::chrono::microseconds kTaken{2};
+  /// Looks before an offer: where the last was not taken, taken, or cost a slice; some nanoseconds
+  /// each.
+  static constexpr std::uint32_t kSpins = 2000, kSpinsWhenTaken = 32, kSpinsWhenDear = 40'000;
+  static constexpr std::uint32_t kOffers = 64;
+  static constexpr std::chrono::microseconds kTaken{2}, kDear{200};
 
   void offer() {
     if (crowded_) {
@@ -45,7 +51,16 @@ class Patience {
     }
     const Clock::time_point before = Clock::now();
     ::sched_yield();
-    spins_ = Clock::now() - before > kTaken ? kSpinsWhenTaken : kSpins;
+    learn(Clock::now() - before);
+  }
+
+  void learn(Clock::duration away) {
+    if (away > kDear) {
+      spins_ = kSpinsWhenDear;
+      looks_ = 0;
+    } else {
+      spins_ = away > kTaken ? kSpinsWhenTaken : kSpins;
+    }
   }
 
   bool crowded_;
