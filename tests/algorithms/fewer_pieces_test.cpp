@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <string>
 
 #include "algorithms/certificate/evaluate.hpp"
@@ -41,9 +42,16 @@ TEST(FewerPieces, AreAsManyAsFit) {
                    [&](const Schedule& one) { return one.transfers.size() <= most; });
   };
   EXPECT_EQ(*at_most(schedule.transfers.size()), schedule);
-  const auto half = at_most(schedule.transfers.size() - 1);
-  ASSERT_TRUE(half);
-  EXPECT_EQ(pieces_of(*half), 16U);
+  // Pieces are halved until they fit, and no more often.
+  const std::size_t fewer = schedule.transfers.size() - 1;
+  const auto fitted = at_most(fewer);
+  ASSERT_TRUE(fitted);
+  EXPECT_LE(fitted->transfers.size(), fewer);
+  const std::uint32_t pieces = pieces_of(*fitted);
+  EXPECT_TRUE(std::has_single_bit(pieces));
+  if (2 * pieces < pieces_of(schedule)) {
+    EXPECT_GT(in_pieces(schedule, 2 * pieces, topology)->transfers.size(), fewer);
+  }
   EXPECT_FALSE(at_most(1));
 }
 

@@ -156,7 +156,7 @@ TEST(Image, AWrongHeaderIsRefused) {
     set(changed, at, value, bytes);
     return sealed(changed);
   };
-  expect_refused(with(10, 7, 1), "expected a collective below 7");
+  expect_refused(with(10, 8, 1), "expected a collective below 8");
   expect_refused(with(11, 4, 1), "expected flags 1 (relative) and 2 (uniform), got 4");
   expect_refused(with(11, 0, 1), "expected either uniform pieces or widths");
   expect_refused(with(12, 4, 4), "expected a root below 4, got 4");
