@@ -89,7 +89,8 @@ inline Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t si
   hello.number(rank).number(size);
   channel.send(FrameType::Hello, hello.bytes());
   // Both ends say who they are before; what is sent from here on leaves at once.
-  while (!channel.known() && channel.fill() == Channel::Status::Open) {
+  // Nobody waits once they have: the answer may have been taken in along with the last word.
+  while (channel.fill() == Channel::Status::Open && !channel.known()) {
     channel.wait(std::chrono::seconds(5));
   }
   return channel;
