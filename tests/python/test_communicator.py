@@ -12,6 +12,9 @@ import pytest
 import multitree
 import rank_programs
 
+# What is started by hand here has a secret: jobs without one say so at the start.
+os.environ.setdefault("MULTITREE_TOKEN", "of these tests")
+
 SUM = ("import numpy as np, multitree\n"
        "with multitree.Communicator() as comm:\n"
        "    print(comm.rank, comm.size, comm.all_reduce(np.array([comm.rank + 1]))[0])\n")
