@@ -12,8 +12,8 @@ import pytest
 import multitree
 import rank_programs
 
-# What is started by hand here has a secret: jobs without one say so at the start.
-os.environ.setdefault("MULTITREE_TOKEN", "of these tests")
+# Jobs that are started by hand without a secret say so at the start.
+SECRET = {"MULTITREE_TOKEN": "of these tests"}
 
 SUM = ("import numpy as np, multitree\n"
        "with multitree.Communicator() as comm:\n"
@@ -36,7 +36,7 @@ def torchrun(rank, port):
 @pytest.mark.parametrize("variables", [own, torchrun])
 def test_joins_from_the_environment(variables):
     port = free_port()
-    ranks = [subprocess.Popen([sys.executable, "-c", SUM], env={**os.environ, **variables(rank, port)},
+    ranks = [subprocess.Popen([sys.executable, "-c", SUM], env={**os.environ, **SECRET, **variables(rank, port)},
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for rank in range(2)]
     assert [rank.communicate(timeout=60)[0].split() for rank in ranks] == [["0", "2", "3"], ["1", "2", "3"]]
 
@@ -177,7 +177,7 @@ LEFT = ("import numpy as np, multitree\n"
 
 def run_left(end):
     port = free_port()
-    ranks = [subprocess.Popen([sys.executable, "-c", LEFT.format(end=end)], env={**os.environ, **own(rank, port)},
+    ranks = [subprocess.Popen([sys.executable, "-c", LEFT.format(end=end)], env={**os.environ, **SECRET, **own(rank, port)},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
     return [(*rank.communicate(timeout=60), rank.returncode) for rank in ranks]
 
