@@ -177,7 +177,8 @@ LEFT = ("import numpy as np, multitree\n"
 
 def run_left(end):
     port = free_port()
-    ranks = [subprocess.Popen([sys.executable, "-c", LEFT.format(end=end)], env={**os.environ, **SECRET, **own(rank, port)},
+    ranks = [subprocess.Popen([sys.executable, "-c", LEFT.format(end=end)],
+                              env={**os.environ, **SECRET, **own(rank, port)},
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for rank in range(2)]
     return [(*rank.communicate(timeout=60), rank.returncode) for rank in ranks]
 
