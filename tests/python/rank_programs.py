@@ -265,9 +265,10 @@ def handled(comm):
 
 
 def killed(comm, folder, call):
-    if comm.rank == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
     try:
+        comm.barrier()  # all communicators are made
+        if comm.rank == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
         comm.all_reduce(np.ones(100)) if call == "blocking" else comm.iall_reduce(np.ones(100)).wait()
     except multitree.TransportError as error:
         (folder / f"rank-{comm.rank}").write_text(f"{error}\n{comm.failure()}")
