@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "runtime/execution/custom_op_internal.hpp"
+#include "runtime/execution/exact_sum_internal.hpp"
 #include "runtime/host/host_path_internal.hpp"
 #include "runtime/host/mail_internal.hpp"
 #include "runtime/messages/checksum_internal.hpp"
@@ -70,10 +71,25 @@ void Communicator::Impl::check_wire(const Call& call, bool on_device) {
                   to_string(call.type), on_device ? " on a device" : ""));
 }
 
+void Communicator::Impl::check_summing(const Call& call, bool on_device) {
+  if (!is_exact_sum(call) || (call.wire == WireType::AsIs && !on_device)) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{} with {} sums: expected host memory and numbers as they are on the "
+                          "wire, found {}",
+                          to_string(call.collective), to_string(call.summing),
+                          on_device ? "memory of a device" : to_string(call.wire)));
+}
+
+std::uint64_t Communicator::Impl::own_calls_before(std::uint64_t number) const {
+  const auto first = std::ranges::lower_bound(maxima, number);
+  return host->own_calls_before(number) + static_cast<std::uint64_t>(first - maxima.begin());
+}
+
 Path& Communicator::Impl::path_of(const Call& call) {
   check_operator(call);
   const bool on_device = device != nullptr && device->takes(call);
   check_wire(call, on_device);
+  check_summing(call, on_device);
   if (on_device) return *device;
   if (host->sends_messages() && engine->bootstrap().size() > 1) check_operator_by_messages(call);
   return *host;
@@ -81,6 +97,10 @@ Path& Communicator::Impl::path_of(const Call& call) {
 
 std::unique_ptr<Operation> Communicator::Impl::start(const Call& call, Path& path,
                                                      std::shared_ptr<const LoadedProgram> program) {
+  if (is_exact_sum(call)) {
+    maxima.push_back(sequence);
+    return std::make_unique<ExactSum>(*host, call, sequence, engine);
+  }
   if (reduces(call.collective) && call.op == ReduceOp::PreMulSum) {
     return std::make_unique<PreMultiplied>(path, call, std::move(program), sequence++, engine);
   }
@@ -250,7 +270,7 @@ std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, D
   options.root = root_after(options.root, shrunk);
   auto communicator =
       std::make_unique<Communicator>(shrunk.job, replan(shrunk), std::move(options));
-  communicator->impl_->finished_before = finished - impl_->host->own_calls_before(finished);
+  communicator->impl_->finished_before = finished - impl_->own_calls_before(finished);
   return communicator;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/communicator_internal.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/execution/custom_op_internal.hpp"
+#include "runtime/execution/exact_sum_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -60,7 +61,7 @@ void Communicator::abort(const std::string& reason) {
 
 void Communicator::run(const Call& call) {
   Path& path = impl_->path_of(call);
-  if (call.custom != nullptr) return start(call).wait();
+  if (call.custom != nullptr || is_exact_sum(call)) return start(call).wait();
   path.call(call, impl_->sequence);
 }
 
@@ -74,6 +75,7 @@ Request Communicator::start(const Call& call, Stream stream) {
   }
   check_operator(call);
   Impl::check_wire(call, true);
+  Impl::check_summing(call, true);
   impl_->device->check_streamed(call);
   auto program = impl_->device->prepare(call);
   Request request;
@@ -107,7 +109,7 @@ Request Communicator::start_attended(const Prepared& prepared) {
 
 Request Communicator::start_run(const Call& call) {
   Path& path = impl_->path_of(call);
-  if (call.custom != nullptr) return start_attended(prepare(call));
+  if (call.custom != nullptr || is_exact_sum(call)) return start_attended(prepare(call));
   impl_->check_usable();
   Request request;
   request.operation_ = path.start_call(call, impl_->sequence);

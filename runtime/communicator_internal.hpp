@@ -26,6 +26,7 @@ struct Communicator::Impl {
   std::unique_ptr<HostMemoryPath> host;
   std::unique_ptr<Exchanges> exchanges;
   std::uint64_t sequence = 0;
+  std::vector<std::uint64_t> maxima;  ///< numbers of calls that are parts of others (ExactSum)
   std::uint64_t finished_before = 0;
   int exceptions = std::uncaught_exceptions();
 
@@ -39,8 +40,11 @@ struct Communicator::Impl {
   void check_usable() const;
   /// What Exchanges::check() leaves. \throws Error(Unsupported) for memory of the device
   void check(const ExchangeCall& call) const;
-  /// \throws Error(Unsupported) unless it may travel as it asks to.
+  /// \throws Error(Unsupported) unless it may travel, and be summed, as it asks to.
   static void check_wire(const Call& call, bool on_device);
+  static void check_summing(const Call& call, bool on_device);
+  /// How many of the calls with lower numbers than this are not the user's.
+  [[nodiscard]] std::uint64_t own_calls_before(std::uint64_t number) const;
   /// The one that takes a call. \throws Error: none does
   Path& path_of(const Call& call);
   /// `program`: what the path has prepared.

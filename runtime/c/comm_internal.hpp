@@ -44,6 +44,10 @@ struct Job {
   const CallSpec spec;
   const bool persistent;
   [[nodiscard]] bool streamed() const { return spec.stream != nullptr; }
+  /// Whether other ranks may have to start it before start() returns here.
+  [[nodiscard]] bool waits_to_start() const {
+    return streamed() || spec.call.summing != Summing::Floats;
+  }
   std::atomic<State> state{State::Idle};
   bool attended = false;          ///< its caller stays until it is done
   bool alone = false;             ///< and starts nothing else before

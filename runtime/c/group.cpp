@@ -68,11 +68,12 @@ void Group::start(const std::vector<Entry>& entries, const std::vector<Comm*>& c
   std::vector<std::shared_ptr<Job>> jobs;
   for (const Entry& entry : entries) jobs.push_back(entry.job);
   jobs = put_together(jobs);
-  if (comms.size() == 1 || std::ranges::none_of(jobs, &Job::streamed)) {
+  if (comms.size() == 1 || std::ranges::none_of(jobs, &Job::waits_to_start)) {
     for (const auto& job : jobs) error.run([&] { start_one(job); });
     return;
   }
-  // One on a stream may wait for the one before it, and so for another rank of this thread.
+  // One on a stream may wait for the one before it, an exact sum for its maximum, and so for
+  // another rank of this thread.
   std::vector<std::function<void()>> starting;
   for (Comm* const comm : comms) {
     starting.emplace_back([&jobs, comm] {

@@ -47,7 +47,18 @@ MT_API mtResult_t mtRedOpCreatePreMulSum(mtRedOp_t* op, void* scalar, mtDataType
  * travels and nothing is rounded. Errors: mtInvalidArgument (NULL, base, wire). */
 MT_API mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_t wire,
                                       mtComm_t comm);
-/** Thread-safe. Frees one of the three above; what was started with it goes on, persistent requests
+/** What the unit of an exact sum follows from: the largest contribution to each element, or to each
+ * block of 32 elements, which takes a tenth of the time and rounds small elements beside large ones
+ * as those. */
+typedef enum { mtExactElements = 0, mtExactBlocks = 1 } mtExact_t;
+/** Thread-safe. `base` (mtSum or mtAvg) of floats that are added as whole numbers of a unit which
+ * all contributions have in common, so that any schedule, order of ranks and network gives the same
+ * bits. With R ranks a sum is off by at most R/2 last places of its largest contribution and one
+ * rounding. Takes an all-reduce of exponents first, which also a call that does not wait waits for.
+ * For calls with half, bfloat16, float (up to 2^20 ranks) and double (up to 1,024) on host memory;
+ * sums of integers are as ever. Errors: mtInvalidArgument (NULL, base, unit). */
+MT_API mtResult_t mtRedOpCreateExact(mtRedOp_t* op, mtRedOp_t base, mtExact_t unit, mtComm_t comm);
+/** Thread-safe. Frees one of the four above; what was started with it goes on, persistent requests
  * included. Errors: mtInvalidArgument (built in, freed, or of another communicator). */
 MT_API mtResult_t mtRedOpDestroy(mtRedOp_t op, mtComm_t comm);
 

@@ -54,6 +54,7 @@ struct Made {
   std::shared_ptr<const CustomOp> custom;
   std::optional<DataType> type;  ///< the only one that it is for
   WireType wire = WireType::AsIs;
+  Summing summing = Summing::Floats;
 };
 
 /// Numbers are never used twice, so one that was freed is told from a good one.
@@ -98,6 +99,19 @@ class Operators {
 Operators& operators() {
   static auto* const all = new Operators();
   return *all;
+}
+
+/// \throws Failure(mtInvalidArgument)
+Summing summing_of(mtExact_t unit) {
+  switch (static_cast<int>(unit)) {
+    case mtExactElements:
+      return Summing::Elements;
+    case mtExactBlocks:
+      return Summing::Blocks;
+    default:
+      throw Failure(mtInvalidArgument,
+                    fmt::format("unit: expected an mtExact_t, found {}", static_cast<int>(unit)));
+  }
 }
 
 /// \throws Failure(mtInvalidArgument)
@@ -146,6 +160,7 @@ void set_operator(Call& call, mtRedOp_t op, const std::shared_ptr<Comm>& comm) {
   call.op = made.op;
   call.custom = made.custom;
   call.wire = made.wire;
+  call.summing = made.summing;
 }
 
 }  // namespace multitree::runtime::c
@@ -155,6 +170,7 @@ using multitree::runtime::all_reduce_ops;
 using multitree::runtime::CustomOp;
 using multitree::runtime::DataType;
 using multitree::runtime::ReduceOp;
+using multitree::runtime::Summing;
 
 mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void* state, int commutative,
                          mtComm_t comm) {
@@ -205,6 +221,19 @@ mtResult_t mtRedOpCreateOnWire(mtRedOp_t* op, mtRedOp_t base, mtDataType_t wire,
                                 static_cast<int>(base)));
     }
     *op = operators().add({find(comm), *built_in, nullptr, DataType::Float32, wire_of(wire)});
+  });
+}
+
+mtResult_t mtRedOpCreateExact(mtRedOp_t* op, mtRedOp_t base, mtExact_t unit, mtComm_t comm) {
+  return guarded([&] {
+    require(op, "op");
+    if (base != mtSum && base != mtAvg) {
+      throw Failure(mtInvalidArgument,
+                    fmt::format("base: expected mtSum or mtAvg, found {}", static_cast<int>(base)));
+    }
+    Made made{find(comm), base == mtSum ? ReduceOp::Sum : ReduceOp::Avg, nullptr, std::nullopt};
+    made.summing = summing_of(unit);
+    *op = operators().add(std::move(made));
   });
 }
 

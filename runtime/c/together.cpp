@@ -18,7 +18,7 @@ namespace {
 /// What calls must have in common to be one.
 auto kind_of(const Job& job) {
   const Call& call = job.spec.call;
-  return std::tuple(job.comm.get(), call.collective, call.type, call.op, call.wire,
+  return std::tuple(job.comm.get(), call.collective, call.type, call.op, call.wire, call.summing,
                     call.root.value_or(Rank{0}));
 }
 

@@ -59,6 +59,7 @@ class MessagePath final : public HostMemoryPath {
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
     return planned_.programs().algorithm(collective, bytes);
   }
+  [[nodiscard]] Rank root_of(const Call& call) const override { return planned_.root_of(call); }
   void barrier(std::uint64_t& sequence) override;
   void* allocate(std::size_t bytes) override;
   bool deallocate(void* memory) override;

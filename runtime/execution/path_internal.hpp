@@ -50,6 +50,8 @@ class Path {
 class HostMemoryPath : public Path {
  public:
   [[nodiscard]] bool takes(const Call&) const final { return true; }
+  /// Of a call that has one; else any.
+  [[nodiscard]] virtual Rank root_of(const Call& call) const = 0;
   /// Collective.
   virtual void barrier(std::uint64_t& sequence) = 0;
   /// Collective: memory of this rank that the path likes best. \throws Error(Io)

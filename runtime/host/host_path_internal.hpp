@@ -46,7 +46,7 @@ class HostPath final : public HostMemoryPath {
                                           std::uint64_t sequence);
   std::unique_ptr<HostRequest> request_of(std::unique_ptr<Activity> operation,
                                           const CommonCall& common, std::uint64_t sequence);
-  [[nodiscard]] Rank root_of(const Call& call) const {
+  [[nodiscard]] Rank root_of(const Call& call) const override {
     return call.root ? *call.root : programs_->root_of(call.collective, root_);
   }
 

@@ -84,6 +84,15 @@ constexpr std::array kWires{
     WireRow{WireType::Float8E4M3, "e4m3"},   WireRow{WireType::Float8E5M2, "e5m2"},
     WireRow{WireType::Lossless, "lossless"},
 };
+struct SummingRow {
+  Summing summing;
+  std::string_view name;
+};
+
+// Row i describes enumerator i.
+constexpr std::array kSummings{SummingRow{Summing::Floats, "floats"},
+                               SummingRow{Summing::Elements, "exact"},
+                               SummingRow{Summing::Blocks, "exact-blocks"}};
 constexpr std::size_t kOfAllTypes = 5, kOfIntegers = 6;
 
 template <typename Value, typename Row, std::size_t rows>
@@ -95,6 +104,7 @@ constexpr std::array<Value, rows> column(const std::array<Row, rows>& table, Val
 constexpr std::array kTypeValues = column(kTypes, &TypeRow::type);
 constexpr std::array kOpValues = column(kOps, &OpRow::op);
 constexpr std::array kWireValues = column(kWires, &WireRow::wire);
+constexpr std::array kSummingValues = column(kSummings, &SummingRow::summing);
 
 template <typename Rows>
 [[noreturn]] void reject(std::string_view what, std::string_view text, const Rows& rows) {
@@ -148,6 +158,18 @@ WireType parse_wire(std::string_view text) {
     if (text == row.name) return row.wire;
   }
   reject("form of travelling", text, kWires);
+}
+
+std::span<const Summing> all_summings() { return kSummingValues; }
+std::string_view to_string(Summing summing) {
+  return kSummings[static_cast<std::size_t>(summing)].name;
+}
+
+Summing parse_summing(std::string_view text) {
+  for (const SummingRow& row : kSummings) {
+    if (text == row.name) return row.summing;
+  }
+  reject("way of summing", text, kSummings);
 }
 
 }  // namespace multitree::runtime

@@ -61,6 +61,11 @@ enum class WireType : std::uint8_t {
   Lossless,  ///< exponents as Huffman codes; also of other floats than those of 32 bits
 };
 
+/// What floats are summed as: floats, one rounding after the other in the order of the schedule; or
+/// whole numbers of a unit that follows from the largest contribution to each element, or to each
+/// block of 32, of which every order gives the same bits (exact.hpp). Integers are summed as ever.
+enum class Summing : std::uint8_t { Floats, Elements, Blocks };
+
 /// inout[i] = in[i] op inout[i], `count` elements of `type` each, which overlap in nothing. Called
 /// by whatever thread moves the collective on; throws nothing, and calls nothing of the library.
 using ReduceFunction =
@@ -98,5 +103,9 @@ std::span<const WireType> all_wire_types();
 /// listing the names.
 std::string_view to_string(WireType wire);
 WireType parse_wire(std::string_view text);
+/// "floats" "exact" "exact-blocks". \throws Error(InvalidArgument) listing the names.
+std::span<const Summing> all_summings();
+std::string_view to_string(Summing summing);
+Summing parse_summing(std::string_view text);
 
 }  // namespace multitree::runtime

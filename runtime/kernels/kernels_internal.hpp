@@ -29,6 +29,18 @@ struct WireCodec {
   void (*decode)(float* to, const void* from, std::size_t count);
 };
 
+/// Elements of a block with an exponent in common, in sums that are free of order.
+inline constexpr std::size_t kExactBlock = 32;
+/// As exponents_of(), to_whole() and from_whole() in exact.hpp.
+struct ExactCodec {
+  void (*exponents)(void* to, const void* from, std::size_t count);
+  void (*encode)(void* to, const void* from, const void* exponents, std::size_t count);
+  void (*decode)(void* to, const void* from, const void* exponents, std::size_t count);
+};
+/// By type (half, bfloat16, float, double), by whole numbers (int32, int64; of double always
+/// int64), by blocks (each element for itself, blocks).
+using ExactCodecs = std::array<std::array<std::array<ExactCodec, 2>, 2>, 4>;
+
 /// By ReduceOp, but for Custom; null where the operator is not for the type.
 using CombineRow = std::array<Combine, 12>;
 
@@ -38,6 +50,7 @@ struct Set {
   std::array<CombineRow, 12> combine;  ///< by DataType
   Stream stream;
   std::array<WireCodec, 5> wire;  ///< by WireType, those that round
+  ExactCodecs exact;
 };
 
 /// The set for this processor.

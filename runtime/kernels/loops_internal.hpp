@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "runtime/kernels/exact_loops_internal.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
 #include "runtime/kernels/wire_loops_internal.hpp"
 
@@ -364,7 +365,8 @@ constexpr Set make_set(const char* name) {
        words<std::int16_t, std::uint16_t>(), words<std::uint16_t, std::uint16_t>(),
        words<std::uint32_t, std::uint32_t>(), words<std::uint64_t, std::uint64_t>()},
       &stream,
-      kWireCodecs};
+      kWireCodecs,
+      kExactCodecs};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "runtime/kernels/exact_loops_internal.hpp"
 #include "runtime/kernels/float16_internal.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
 #include "runtime/kernels/wire_loops_internal.hpp"
@@ -178,7 +179,8 @@ constexpr Set kPortable{
      row<Bfloat>(), row<float>(), row<double>(), row<std::int16_t>(), row<std::uint16_t>(),
      row<std::uint32_t>(), row<std::uint64_t>()},
     &stream,
-    kWireCodecs};
+    kWireCodecs,
+    kExactCodecs};
 
 constexpr std::array<Divide, 12> kDivide{
     &divide<std::int8_t>,  &divide<std::uint8_t>,  &divide<std::int32_t>,  &divide<std::int64_t>,

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "algorithms/bounds.hpp"
+#include "algorithms/registry.hpp"
 #include "runtime/job/agreement.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/buffer.hpp"
@@ -206,16 +207,25 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   observer.join(*job, crew.network().network(), fitting, wanted.timeout);
   runtime::PlansBySize by_size(std::move(plans));
   if (crew.survivors().is_all()) by_size.refining = options.refining;
+  if (!schedules.empty() && options.summing != runtime::Summing::Floats) {
+    // Exact sums of any collective begin with an all-reduce.
+    by_size.on_demand = [&crew](Collective collective, Rank from) {
+      return for_all_sizes(make_schedule("multitree", crew.network().network(), collective, from));
+    };
+  }
   Communicator communicator(job, std::move(by_size), wanted);
   if (options.on_device && wanted.device != nullptr) options.on_device(communicator.describe());
   for (; done.keys < keys.size(); ++done.keys) {
     const RowKey& key = keys[done.keys];
-    const CheckCase check{
-        {.collective = options.collective, .type = key.type, .op = key.op, .wire = options.wire},
-        job->size(),
-        root,
-        options.seed,
-        options.data};
+    const CheckCase check{{.collective = options.collective,
+                           .type = key.type,
+                           .op = key.op,
+                           .wire = options.wire,
+                           .summing = options.summing},
+                          job->size(),
+                          root,
+                          options.seed,
+                          options.data};
     Case test(check, communicator, key.bytes, {options.shared_buffers, wanted.device});
     const RowKey rounded{key.type, key.op, test.bytes()};
     if (!done.rows.empty() && done.rows.back().key == rounded) continue;

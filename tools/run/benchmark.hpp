@@ -40,6 +40,7 @@ struct BenchmarkOptions {
   std::uint32_t warmup = 5;
   bool check = true;
   runtime::WireType wire = runtime::WireType::AsIs;
+  runtime::Summing summing = runtime::Summing::Floats;
   DataKind data = DataKind::Exact;
   std::uint64_t seed = 1;
   bool shared_buffers = false;  ///< of Communicator::allocate()

@@ -171,6 +171,8 @@ RealResult real_result(const CheckCase& check, std::uint64_t i) {
     most = std::max(most, x);
   }
   const double rounding = check.data == DataKind::Exact ? 0 : check.ranks * epsilon<T>();
+  // All of a block are rounded as its largest is, which is below 1.
+  if (check.call.summing == runtime::Summing::Blocks) magnitude = std::max(magnitude, 1.0);
   switch (check.call.op) {
     case ReduceOp::Sum:
       return {sum, rounding * magnitude};

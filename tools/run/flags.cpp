@@ -25,6 +25,13 @@ std::vector<std::string> wire_names() {
 }
 
 /// Whether sums of DataKind::Exact are numbers of this form.
+std::vector<std::string> summing_names() {
+  std::vector<std::string> names;
+  for (const runtime::Summing summing : runtime::all_summings())
+    names.emplace_back(to_string(summing));
+  return names;
+}
+
 bool holds_exact(runtime::WireType wire) {
   return wire != runtime::WireType::Float8E4M3 && wire != runtime::WireType::Float8E5M2;
 }
@@ -164,6 +171,11 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
          "or e5m2, while sums are floats; or lossless, with exponents as Huffman codes")
       ->check(one_of(wire_names()))
       ->capture_default_str();
+  app.add_option("--sum", flags.sum,
+                 "What sums of floats are made as: floats; exact, whole numbers of a unit for each "
+                 "element, the same bits in any order; or exact-blocks, of a unit for 32 elements")
+      ->check(one_of(summing_names()))
+      ->capture_default_str();
   app.add_option("-c", flags.check_or_collective,
                  "0 or 1: whether to check results, as in nccl-tests; or a collective");
   app.add_option("--check", flags.check, "0 or 1: whether to check results")
@@ -250,6 +262,14 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--wire {}: expected --check 0, as sums are not exact in so few bits",
                             flags.wire));
+  }
+  options.summing = runtime::parse_summing(flags.sum);
+  if (options.summing != runtime::Summing::Floats &&
+      (flags.device || options.wire != runtime::WireType::AsIs)) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--sum {}: expected no {}, as exact sums are made in host memory of "
+                            "numbers as they are",
+                            flags.sum, flags.device ? "--device" : "--wire"));
   }
   if (flags.device && flags.shared_buffers) {
     throw Error(ErrorCode::InvalidArgument,

@@ -20,7 +20,7 @@ struct RunFlags {
   std::string first = "1K", last = "64M", increment = "0", factor = "4";
   std::string types = "float", ops = "sum";
   std::string check_or_collective, collective = "allreduce", check = "1";
-  std::string on_failure = "stop", map, wire = "as-is";
+  std::string on_failure = "stop", map, wire = "as-is", sum = "floats";
   std::string transport = "auto", data = "exact", segment = "256K", json_file, progress;
   std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
