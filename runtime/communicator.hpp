@@ -138,9 +138,8 @@ struct Call {
   /// operators other than Custom, by schedules in which each chunk is summed at one rank
   /// (Error(Unsupported) otherwise). On one host without messages nothing is rounded.
   WireType wire = WireType::AsIs;
-  /// What sums and averages of floats are made as; integers and other operators pass it by. Exact
-  /// ones take two collectives, a maximum of exponents and the sum: start() returns once the
-  /// maximum, an all-reduce, is complete. Host memory only, nothing else on the wire.
+  /// Of sums and averages of floats in host memory, with nothing else on the wire. Exact ones take
+  /// two collectives: start() returns when the first, an all-reduce of exponents, is complete.
   Summing summing = Summing::Floats;
 
   [[nodiscard]] const ReduceFunction* function() const {

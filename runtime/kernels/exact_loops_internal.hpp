@@ -15,76 +15,68 @@
 namespace multitree::runtime::kernels {
 namespace {
 
-/// What is computed as float: 24 significant bits, exponents of 8 bits.
-template <typename Element>
-struct ExactSingle {
+/// How elements are stored and computed with.
+template <typename Element, typename Real, typename Unsigned, typename Signed, typename Small>
+struct ExactFormat {
   using Stored = Element;
-  using Value = float;
-  using Bits = std::uint32_t;
-  using Exponent = std::uint8_t;
-  static constexpr unsigned kMantissa = 23;
-  static constexpr Bits kNotFinite = 255;
-  static MULTITREE_FLOAT16 float load(Element element) {
-    if constexpr (sizeof(Element) == sizeof(float)) {
+  using Value = Real;
+  using Bits = Unsigned;
+  using Exponent = Small;
+  static constexpr unsigned kMantissa = sizeof(Value) == 4 ? 23 : 52;
+  static constexpr Bits kNotFinite = sizeof(Value) == 4 ? 255 : 2047;
+  static constexpr auto kBias = static_cast<Signed>(kNotFinite / 2);
+
+  static MULTITREE_FLOAT16 Value load(Element element) {
+    if constexpr (sizeof(Element) == sizeof(Value)) {
       return element;
     } else {
       return element.to_float();
     }
   }
-  static MULTITREE_FLOAT16 Element store(float value) {
-    if constexpr (sizeof(Element) == sizeof(float)) {
+  static MULTITREE_FLOAT16 Element store(Value value) {
+    if constexpr (sizeof(Element) == sizeof(Value)) {
       return value;
     } else {
       return Element::from_float(value);
     }
   }
-  /// 2^power, of any power that this is asked for.
-  static MULTITREE_FLOAT16 double power_of_two(std::int64_t power) {
-    return __builtin_bit_cast(double, (1023 + power) << 52);
+  /// The power of two that is the last place of numbers with this exponent.
+  static MULTITREE_FLOAT16 Signed unit_of(Exponent exponent) {
+    const Signed field = exponent == 0 ? 1 : exponent;
+    return field - kBias - static_cast<Signed>(kMantissa);
   }
-  /// value / unit, rounded to nearest even: the addition leaves no room for fractions.
-  template <typename Whole>
-  static MULTITREE_FLOAT16 Whole whole(float value, std::int64_t unit) {
-    constexpr double kRounding = 0x1.8p52;
-    const double rounded = static_cast<double>(value) * power_of_two(-unit) + kRounding;
-    return static_cast<Whole>(__builtin_bit_cast(std::int64_t, rounded) -
-                              __builtin_bit_cast(std::int64_t, kRounding));
+  /// value * 2^power, in two steps, as the power may be out of range.
+  static MULTITREE_FLOAT16 Value scaled(Value value, Signed power) {
+    const Signed half = power >> 1, other = power - half;
+    return value * __builtin_bit_cast(Value, (kBias + half) << kMantissa) *
+           __builtin_bit_cast(Value, (kBias + other) << kMantissa);
   }
+  /// How often the unit of numbers with exponent `agreed` goes into `value`, to nearest even: its
+  /// digits without those that lie below the unit. By integers alone, as a processor may be set to
+  /// take small floats as 0. \pre value is finite, its exponent at most `agreed`
   template <typename Whole>
-  static MULTITREE_FLOAT16 float value(Whole whole, std::int64_t unit) {
-    return static_cast<float>(static_cast<double>(whole) * power_of_two(unit));
+  static MULTITREE_FLOAT16 Whole whole(Value value, Exponent agreed) {
+    const Bits all = __builtin_bit_cast(Bits, value), sign = all >> (8 * sizeof(Bits) - 1);
+    const Bits field = all >> kMantissa & kNotFinite, fraction = all & ((Bits{1} << kMantissa) - 1);
+    const Bits normal = field == 0 ? 0 : 1, own = field == 0 ? 1 : field;
+    const Bits most = agreed == 0 ? 1 : agreed;
+    // A digit more, so that there is one to be rounded away in any case.
+    const Bits digits = (normal << kMantissa | fraction) << 1;
+    const Bits distance = most - own + 1,
+               shift = distance < kMantissa + 3 ? distance : kMantissa + 3;
+    const Bits odd = digits >> shift & 1;
+    const Bits number = (digits + (Bits{1} << (shift - 1)) - 1 + odd) >> shift;
+    return static_cast<Whole>(static_cast<Signed>((number ^ (Bits{0} - sign)) + sign));
+  }
+  /// Rounded once: what is below the least normal number has a whole number of few bits.
+  template <typename Whole>
+  static MULTITREE_FLOAT16 Value value(Whole whole, Signed unit) {
+    return scaled(static_cast<Value>(whole), unit);
   }
 };
-
-struct ExactDouble {
-  using Stored = double;
-  using Value = double;
-  using Bits = std::uint64_t;
-  using Exponent = std::uint16_t;
-  static constexpr unsigned kMantissa = 52;
-  static constexpr Bits kNotFinite = 2047;
-  static MULTITREE_FLOAT16 double load(double element) { return element; }
-  static MULTITREE_FLOAT16 double store(double value) { return value; }
-  /// By a power that may be out of a double's range, in two exact steps.
-  static MULTITREE_FLOAT16 double scaled(double value, std::int64_t power) {
-    const std::int64_t half = power / 2, other = power - half;
-    return value * __builtin_bit_cast(double, (1023 + half) << 52) *
-           __builtin_bit_cast(double, (1023 + other) << 52);
-  }
-  /// What is 2^52 or more has no fraction; below, the addition rounds it away.
-  template <typename Whole>
-  static MULTITREE_FLOAT16 Whole whole(double value, std::int64_t unit) {
-    const double exact = scaled(value, -unit);
-    const double magnitude = exact < 0 ? -exact : exact;
-    const double rounded = magnitude < 0x1p52 ? (magnitude + 0x1p52) - 0x1p52 : magnitude;
-    const auto number = static_cast<Whole>(rounded < 0x1p54 ? rounded : 0);  // also of a NaN
-    return exact < 0 ? -number : number;
-  }
-  template <typename Whole>
-  static MULTITREE_FLOAT16 double value(Whole whole, std::int64_t unit) {
-    return scaled(static_cast<double>(whole), unit);
-  }
-};
+template <typename Element>
+using ExactSingle = ExactFormat<Element, float, std::uint32_t, std::int32_t, std::uint8_t>;
+using ExactDouble = ExactFormat<double, double, std::uint64_t, std::int64_t, std::uint16_t>;
 
 template <typename Format, typename Whole, bool kBlocks>
 struct Exact {
@@ -101,15 +93,6 @@ struct Exact {
   static MULTITREE_FLOAT16 Bits magnitude_of(Value value) {
     return __builtin_bit_cast(Bits, value) & kMagnitude;
   }
-  /// Of the last place of numbers with this exponent, as a power of two.
-  static MULTITREE_FLOAT16 std::int64_t unit_of(Exponent exponent) {
-    const std::int64_t field = exponent == 0 ? 1 : exponent;
-    return field - static_cast<std::int64_t>(Format::kNotFinite / 2) - Format::kMantissa;
-  }
-  static MULTITREE_FLOAT16 Exponent exponent_of(std::size_t i, const Exponent* exponents) {
-    return kBlocks ? exponents[0] : exponents[i];
-  }
-
   static std::size_t load(Value (&values)[kExactBlock], const void* from, std::size_t at,
                           std::size_t count) {
     const std::size_t length = count - at < kExactBlock ? count - at : kExactBlock;
@@ -160,25 +143,45 @@ struct Exact {
     return __builtin_bit_cast(Value, infinite ? kInfinity | sign : nan);
   }
 
-  static std::size_t load_exponents(Exponent (&exponents)[kExactBlock], const void* from,
-                                    std::size_t at, std::size_t length) {
-    const std::size_t first = kBlocks ? at / kExactBlock : at;
-    __builtin_memcpy(exponents, static_cast<const char*>(from) + first * sizeof(Exponent),
-                     (kBlocks ? 1 : length) * sizeof(Exponent));
-    return length;
-  }
+  /// Of one block of at most kExactBlock elements.
+  struct Agreed {
+    Exponent exponents[kExactBlock] = {};
+    bool finite = true;  ///< all of them are
+
+    Agreed(const void* from, std::size_t at, std::size_t length) {
+      const std::size_t first = kBlocks ? at / kExactBlock : at;
+      __builtin_memcpy(exponents, static_cast<const char*>(from) + first * sizeof(Exponent),
+                       (kBlocks ? 1 : length) * sizeof(Exponent));
+      Exponent most = 0;
+      for (std::size_t i = 0; i < (kBlocks ? 1 : kExactBlock); ++i) {
+        most = most < exponents[i] ? exponents[i] : most;
+      }
+      finite = most != Format::kNotFinite;
+    }
+    [[nodiscard]] MULTITREE_FLOAT16 Exponent of(std::size_t i) const {
+      return exponents[kBlocks ? 0 : i];
+    }
+  };
 
   static void encode(void* to, const void* from, const void* exponents, std::size_t count) {
     for (std::size_t at = 0; at < count; at += kExactBlock) {
       Value values[kExactBlock];
       const std::size_t length = load(values, from, at, count);
-      Exponent agreed[kExactBlock] = {};
-      load_exponents(agreed, exponents, at, length);
-      Whole wholes[kExactBlock];
+      const Agreed agreed(exponents, at, length);
+      Whole wholes[kExactBlock], kinds[kExactBlock];
+      if (!agreed.finite) {
+        for (std::size_t i = 0; i < kExactBlock; ++i) {
+          kinds[i] = kind_of(values[i]);
+          if (agreed.of(i) == Format::kNotFinite) values[i] = 0;
+        }
+      }
       for (std::size_t i = 0; i < kExactBlock; ++i) {
-        const Exponent exponent = exponent_of(i, agreed);
-        const Whole whole = Format::template whole<Whole>(values[i], unit_of(exponent));
-        wholes[i] = exponent == Format::kNotFinite ? kind_of(values[i]) : whole;
+        wholes[i] = Format::template whole<Whole>(values[i], agreed.of(i));
+      }
+      if (!agreed.finite) {
+        for (std::size_t i = 0; i < kExactBlock; ++i) {
+          if (agreed.of(i) == Format::kNotFinite) wholes[i] = kinds[i];
+        }
       }
       __builtin_memcpy(static_cast<char*>(to) + at * sizeof(Whole), wholes, length * sizeof(Whole));
     }
@@ -190,14 +193,18 @@ struct Exact {
       Whole wholes[kExactBlock] = {};
       __builtin_memcpy(wholes, static_cast<const char*>(from) + at * sizeof(Whole),
                        length * sizeof(Whole));
-      Exponent agreed[kExactBlock] = {};
-      load_exponents(agreed, exponents, at, length);
-      Stored stored[kExactBlock];
+      const Agreed agreed(exponents, at, length);
+      Value values[kExactBlock];
       for (std::size_t i = 0; i < kExactBlock; ++i) {
-        const Exponent exponent = exponent_of(i, agreed);
-        const Value value = Format::value(wholes[i], unit_of(exponent));
-        stored[i] = Format::store(exponent == Format::kNotFinite ? of_kinds(wholes[i]) : value);
+        values[i] = Format::value(wholes[i], Format::unit_of(agreed.of(i)));
       }
+      if (!agreed.finite) {
+        for (std::size_t i = 0; i < kExactBlock; ++i) {
+          if (agreed.of(i) == Format::kNotFinite) values[i] = of_kinds(wholes[i]);
+        }
+      }
+      Stored stored[kExactBlock];
+      for (std::size_t i = 0; i < kExactBlock; ++i) stored[i] = Format::store(values[i]);
       __builtin_memcpy(static_cast<char*>(to) + at * sizeof(Stored), stored,
                        length * sizeof(Stored));
     }

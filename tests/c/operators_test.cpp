@@ -255,6 +255,68 @@ TEST_P(Operators, TravelAsFewerBytes) {
   for (int rank = 1; rank < kRanks; ++rank) EXPECT_EQ(rounded[rank], rounded[0]);
 }
 
+/// One digest of bits by messages and without, by every kind of call; several ranks of one thread
+/// in a group, where each start waits for the others'.
+TEST(CApiOperators, ExactSumsAreTheSameBitsEverywhere) {
+  std::vector<std::vector<float>> sums;
+  for (const char* algorithm : {"ring", "recursive-doubling", "auto"}) {
+    mtConfig_t config = loopback();
+    config.algorithm = algorithm;
+    const Together all(kRanks, config);
+    constexpr std::size_t kCount = 5003;
+    std::vector<std::vector<float>> in(kRanks, std::vector<float>(kCount)), out = in, means = in;
+    std::vector<mtRedOp_t> ops(kRanks), averages(kRanks);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        in[rank][i] = static_cast<float>((i * 7919 + 1) % 1009) / static_cast<float>(rank + 3);
+      }
+      ASSERT_EQ(mtRedOpCreateExact(&ops[rank], mtSum, mtExactElements, all.comms[rank]), mtSuccess);
+      ASSERT_EQ(mtRedOpCreateExact(&averages[rank], mtAvg, mtExactBlocks, all.comms[rank]),
+                mtSuccess);
+    }
+    ASSERT_EQ(mtGroupStart(), mtSuccess);
+    for (int rank = 0; rank < kRanks; ++rank) {
+      ASSERT_EQ(mtAllReduce(in[rank].data(), out[rank].data(), kCount, mtFloat32, ops[rank],
+                            all.comms[rank], nullptr),
+                mtSuccess);
+    }
+    ASSERT_EQ(mtGroupEnd(), mtSuccess) << words();
+    in_threads(kRanks, [&](int rank) {
+      mtRequest_t request = nullptr;
+      ASSERT_EQ(mtIAllReduce(in[rank].data(), means[rank].data(), kCount, mtFloat32, averages[rank],
+                             all.comms[rank], nullptr, &request),
+                mtSuccess);
+      ASSERT_EQ(mtRequestWait(request), mtSuccess);
+      ASSERT_EQ(mtRequestFree(&request), mtSuccess);
+      std::int32_t whole = rank;  // integers are as ever
+      ASSERT_EQ(mtAllReduce(&whole, &whole, 1, mtInt32, ops[rank], all.comms[rank], nullptr),
+                mtSuccess);
+      ASSERT_EQ(whole, 3);
+    });
+    for (int rank = 1; rank < kRanks; ++rank) {
+      EXPECT_EQ(out[rank], out[0]);
+      EXPECT_EQ(means[rank], means[0]);
+    }
+    out[0].insert(out[0].end(), means[0].begin(), means[0].end());
+    sums.push_back(out[0]);
+  }
+  EXPECT_EQ(sums[1], sums[0]);
+  EXPECT_EQ(sums[2], sums[0]);
+  EXPECT_FLOAT_EQ(sums[0][0], 1 / 3.0F + 1 / 4.0F + 1 / 5.0F);
+}
+
+TEST(CApiOperators, ExactSumsNameWhatIsWrong) {
+  const Alone one;
+  mtRedOp_t op = mtSum;
+  EXPECT_EQ(mtRedOpCreateExact(nullptr, mtSum, mtExactBlocks, one.comm), mtInvalidArgument);
+  EXPECT_EQ(mtRedOpCreateExact(&op, mtMax, mtExactBlocks, one.comm), mtInvalidArgument);
+  EXPECT_EQ(words(), "base: expected mtSum or mtAvg, found 2");
+  const int unknown = std::stoi("3");
+  EXPECT_EQ(mtRedOpCreateExact(&op, mtSum, static_cast<mtExact_t>(unknown), one.comm),
+            mtInvalidArgument);
+  EXPECT_EQ(words(), "unit: expected an mtExact_t, found 3");
+}
+
 TEST(CApiOperators, OnTheWireAreRefusedWhereTheyCannotBe) {
   mtConfig_t config = loopback();
   config.algorithm = "recursive-doubling";

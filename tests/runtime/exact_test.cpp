@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Exact sums: the definition, by another arithmetic; every instruction set; every way of summing
-/// gives the same bits.
+/// Exact sums by the kernels: as defined, as exact as said, the same by every instruction set.
 #include "runtime/kernels/exact.hpp"
 
-#include <fmt/format.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,125 +10,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <map>
 #include <random>
-#include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
-#include "algorithms/registry.hpp"
-#include "runtime/communicator.hpp"
-#include "runtime/kernels/float16_internal.hpp"
+#include "exact_support.hpp"
 #include "runtime/kernels/kernels_internal.hpp"
-#include "support.hpp"
 #include "topologies/error.hpp"
-#include "topologies/registry.hpp"
 
 namespace multitree::runtime::test {
 namespace {
-
-constexpr DataType kFloats[] = {DataType::Float16, DataType::BFloat16, DataType::Float32,
-                                DataType::Float64};
-constexpr Summing kExact[] = {Summing::Elements, Summing::Blocks};
-constexpr std::size_t kBlock = 32;
-
-/// A bit more than a float, and as wide: 64 bits and 15 of exponent.
-static_assert(std::numeric_limits<long double>::digits >= 64);
-
-/// Reads and writes elements of the floating types.
-class Format {
- public:
-  explicit Format(DataType type) : type_(type) {}
-
-  [[nodiscard]] long double get(const std::byte* at) const {
-    switch (type_) {
-      case DataType::Float16:
-        return load<Half>(at).to_float();
-      case DataType::BFloat16:
-        return load<Bfloat>(at).to_float();
-      case DataType::Float32:
-        return load<float>(at);
-      default:
-        return load<double>(at);
-    }
-  }
-  /// Rounded as exact.hpp says.
-  void put(std::byte* at, long double value) const {
-    const auto single = static_cast<float>(value);
-    switch (type_) {
-      case DataType::Float16:
-        return store(at, Half::from_float(single));
-      case DataType::BFloat16:
-        return store(at, Bfloat::from_float(single));
-      case DataType::Float32:
-        return store(at, single);
-      default:
-        return store(at, static_cast<double>(value));
-    }
-  }
-  /// The power of two that is the last place of numbers like `value`, as they are computed with.
-  [[nodiscard]] int unit(long double value) const {
-    const bool wide = type_ == DataType::Float64;
-    const int digits = wide ? 53 : 24, least = wide ? -1074 : -149;
-    return value == 0 ? least : std::max(least, std::ilogb(value) - digits + 1);
-  }
-
- private:
-  template <typename T>
-  static T load(const std::byte* at) {
-    T value;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  template <typename T>
-  static void store(std::byte* at, T value) {
-    std::memcpy(at, &value, sizeof value);
-  }
-  DataType type_;
-};
-
-using Bytes = std::vector<std::byte>;
-
-/// What the inputs of all ranks add up to, from the definition. \pre all are finite
-Bytes sum_by_definition(const std::vector<Bytes>& inputs, DataType type, Summing summing) {
-  const Format format(type);
-  const std::size_t width = size_of(type), count = inputs[0].size() / width;
-  const std::size_t block = summing == Summing::Blocks ? kBlock : 1;
-  Bytes sums(inputs[0].size());
-  for (std::size_t first = 0; first < count; first += block) {
-    const std::size_t end = std::min(count, first + block);
-    long double most = 0;
-    for (const Bytes& input : inputs) {
-      for (std::size_t i = first; i < end; ++i) {
-        most = std::max(most, std::fabs(format.get(input.data() + i * width)));
-      }
-    }
-    const int unit = format.unit(most);
-    for (std::size_t i = first; i < end; ++i) {
-      std::int64_t sum = 0;
-      for (const Bytes& input : inputs) {
-        sum += std::llrint(std::ldexp(format.get(input.data() + i * width), -unit));
-      }
-      format.put(sums.data() + i * width, std::ldexp(static_cast<long double>(sum), unit));
-    }
-  }
-  return sums;
-}
-
-/// Numbers of many sizes, some of them 0 or subnormal.
-Bytes input_of(std::uint32_t rank, DataType type, std::size_t count, int spread) {
-  std::mt19937_64 random(rank * 1000 + count + static_cast<std::size_t>(type));
-  const Format format(type);
-  Bytes bytes(count * size_of(type));
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto mantissa = static_cast<long double>(static_cast<std::int64_t>(random()));
-    const int power = static_cast<int>(random() % static_cast<std::uint64_t>(spread)) - spread / 2;
-    long double value = std::ldexp(mantissa, power - 63);
-    if (random() % 16 == 0) value = std::ldexp(value, type == DataType::Float64 ? -1060 : -140);
-    if (random() % 16 == 0) value = -0.0L;
-    format.put(bytes.data() + i * size_of(type), value);
-  }
-  return bytes;
-}
 
 /// All that a sum goes through at a rank, for the contributions of as many.
 Bytes sum_by_kernels(const std::vector<Bytes>& inputs, ExactForm form) {
@@ -183,7 +72,8 @@ TEST(Exact, IsAsDefined) {
       for (const std::uint32_t ranks : {1U, 2U, 7U, 128U, 129U, 1000U}) {
         const int spread = type == DataType::Float16 ? 20 : 40;
         std::vector<Bytes> inputs;
-        for (std::uint32_t r = 0; r < ranks; ++r) inputs.push_back(input_of(r, type, 197, spread));
+        for (std::uint32_t r = 0; r < ranks; ++r)
+          inputs.push_back(mixed_input(r, type, 197, spread));
         ASSERT_EQ(sum_by_kernels(inputs, exact_form(type, summing, ranks)),
                   sum_by_definition(inputs, type, summing))
             << to_string(type) << " " << to_string(summing) << " " << ranks;
@@ -197,7 +87,7 @@ TEST(Exact, HasRoomForAsManyAsItSays) {
   const std::pair<DataType, std::uint32_t> cases[] = {
       {DataType::Float32, 128}, {DataType::Float32, 129}, {DataType::Float64, 1024}};
   for (const auto& [type, ranks] : cases) {
-    const Format format(type);
+    const ExactReference format(type);
     Bytes one(size_of(type));
     const long double most = type == DataType::Float64 ? 0x1.fffffffffffffp+900L : 0x1.fffffep+100L;
     format.put(one.data(), -most);
@@ -217,11 +107,11 @@ TEST(Exact, HasRoomForAsManyAsItSays) {
 
 /// Against the sum without any rounding.
 TEST(Exact, IsOffByLessThanItSays) {
-  const Format format(DataType::Float32);
+  const ExactReference format(DataType::Float32);
   constexpr std::uint32_t kRanks = 24;
   std::vector<Bytes> inputs;
   for (std::uint32_t r = 0; r < kRanks; ++r) {
-    inputs.push_back(input_of(r, DataType::Float32, 4000, 30));
+    inputs.push_back(mixed_input(r, DataType::Float32, 4000, 30));
   }
   const Bytes sums =
       sum_by_kernels(inputs, exact_form(DataType::Float32, Summing::Elements, kRanks));
@@ -278,7 +168,7 @@ TEST(Exact, TreatsWhatIsNotFiniteAsSumsDo) {
     if (i == 5) {
       EXPECT_EQ(value, kInf);
     } else {
-      EXPECT_EQ(std::isnan(value), i < kBlock) << i;
+      EXPECT_EQ(std::isnan(value), i < kExactBlock) << i;
     }
   }
 }
@@ -307,190 +197,6 @@ TEST(Exact, EverySetHasThePortableBits) {
       }
     }
   }
-}
-
-/// A way in which ranks may sum: an algorithm's schedules, or without messages.
-std::unique_ptr<Communicator> open(const std::string& way, std::shared_ptr<Bootstrap> bootstrap) {
-  CommunicatorOptions options;
-  options.transport = "loopback";
-  const std::uint32_t ranks = bootstrap->size();
-  if (way == "host") {
-    options.host_path = HostPath::Required;
-    return std::make_unique<Communicator>(bootstrap, std::vector<Schedule>{}, options);
-  }
-  const Topology network = make_topology(fmt::format("full:{}", ranks));
-  std::vector<Schedule> schedules;
-  for (const Collective collective :
-       {Collective::AllReduce, Collective::ReduceScatter, Collective::Reduce}) {
-    schedules.push_back(make_schedule(way, network, collective, Rank{0}));
-  }
-  return std::make_unique<Communicator>(bootstrap, std::move(schedules), options);
-}
-
-constexpr std::size_t kShard = 1003;
-
-/// All results of all ranks, by what was called.
-using Results = std::map<std::string, Bytes>;
-
-Results results_of(const std::string& way, std::uint32_t ranks) {
-  std::vector<Results> by_rank(ranks);
-  run_ranks(ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto communicator = open(way, bootstrap);
-    const std::uint32_t rank = index(communicator->rank());
-    Results& results = by_rank[rank];
-    for (const DataType type : kFloats) {
-      for (const Summing summing : kExact) {
-        const std::size_t width = size_of(type);
-        const Bytes input = input_of(rank, type, kShard * ranks, 18);
-        const auto call = [&](Collective collective, const Bytes& send, Bytes& recv, ReduceOp op) {
-          Call made{collective,  send.data(),
-                    recv.data(), kShard * (is_sharded(collective) ? 1 : ranks),
-                    type,        op};
-          made.summing = summing;
-          return made;
-        };
-        const auto name = [&](const std::string& what) {
-          return fmt::format("{} {} {}", what, to_string(type), to_string(summing));
-        };
-        Bytes sum(input.size()), mean = input, shard(kShard * width), root(input.size());
-        communicator->run(call(Collective::AllReduce, input, sum, ReduceOp::Sum));
-        // In place, and with another call that is started before it ends.
-        Request request =
-            communicator->start(call(Collective::AllReduce, mean, mean, ReduceOp::Avg));
-        communicator->run(call(Collective::ReduceScatter, input, shard, ReduceOp::Sum));
-        request.wait();
-        Bytes inside = input;
-        Call in_place = call(Collective::ReduceScatter, inside, inside, ReduceOp::Sum);
-        in_place.recv = inside.data() + rank * shard.size();
-        const Prepared prepared = communicator->prepare(in_place);
-        communicator->start(prepared).wait();
-        EXPECT_TRUE(std::equal(shard.begin(), shard.end(), inside.begin() + rank * shard.size()));
-        {
-          const Request dropped =
-              communicator->start(call(Collective::Reduce, input, root, ReduceOp::Sum));
-        }
-        EXPECT_EQ(input, input_of(rank, type, kShard * ranks, 18));
-        results[name("sum")] = sum;
-        results[name("mean")] = mean;
-        results[name("shard")] = shard;
-        EXPECT_EQ(root, rank == 0 ? sum : Bytes(root.size()));
-      }
-    }
-  });
-  Results all = by_rank[0];
-  for (std::uint32_t r = 1; r < ranks; ++r) {
-    for (const auto& [name, bytes] : by_rank[r]) {
-      if (name.starts_with("shard")) {
-        all[name].insert(all[name].end(), bytes.begin(), bytes.end());
-      } else {
-        EXPECT_EQ(bytes, all[name]) << name << " of rank " << r;
-      }
-    }
-  }
-  return all;
-}
-
-TEST(ExactSums, AreTheSameBitsInEveryOrder) {
-  for (const std::uint32_t ranks : {1U, 3U, 4U, 5U}) {
-    const Results expected = results_of("ring", ranks);
-    for (const DataType type : kFloats) {
-      std::vector<Bytes> inputs;
-      for (std::uint32_t r = 0; r < ranks; ++r)
-        inputs.push_back(input_of(r, type, kShard * ranks, 18));
-      for (const Summing summing : kExact) {
-        const std::string name = fmt::format("sum {} {}", to_string(type), to_string(summing));
-        EXPECT_EQ(expected.at(name), sum_by_definition(inputs, type, summing)) << name;
-        if (summing == Summing::Elements) {
-          // In blocks a shard has blocks of its own.
-          EXPECT_EQ(expected.at("shard" + name.substr(3)), expected.at(name));
-        }
-      }
-    }
-    for (const std::string way : {"recursive-doubling", "multitree", "halving-doubling", "host"}) {
-      EXPECT_TRUE(results_of(way, ranks) == expected) << way << " " << ranks;
-    }
-  }
-}
-
-/// Ranks that bring nothing change nothing.
-TEST(ExactSums, DoNotDependOnTheNumberOfRanks) {
-  Bytes sums[2];
-  for (const std::uint32_t ranks : {3U, 6U}) {
-    run_ranks(ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-      const auto communicator = open("multitree", bootstrap);
-      const std::uint32_t rank = index(communicator->rank());
-      const Bytes input =
-          rank < 3 ? input_of(rank, DataType::Float32, 999, 40) : Bytes(999 * sizeof(float));
-      Bytes sum(input.size());
-      Call call{Collective::AllReduce, input.data(), sum.data(), 999, DataType::Float32};
-      call.summing = Summing::Blocks;
-      communicator->run(call);
-      if (rank == 0) sums[ranks / 6] = sum;
-    });
-  }
-  EXPECT_EQ(sums[0], sums[1]);
-}
-
-TEST(ExactSums, LeaveIntegersAndOtherOperatorsAsTheyAre) {
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto communicator = open("ring", bootstrap);
-    for (const DataType type : {DataType::Int32, DataType::Float32}) {
-      check_collective(*communicator, Collective::AllReduce, Rank{0}, 100, type, ReduceOp::Max,
-                       false);
-    }
-    std::int32_t value = 5;
-    Call call{Collective::AllReduce, &value, &value, 1, DataType::Int32};
-    call.summing = Summing::Elements;
-    communicator->run(call);
-    EXPECT_EQ(value, 10);
-    float empty = 1;
-    call = {Collective::AllReduce, &empty, &empty, 0, DataType::Float32};
-    call.summing = Summing::Elements;
-    communicator->run(call);
-    EXPECT_EQ(empty, 1);
-  });
-}
-
-TEST(ExactSums, RefuseWhatTheyCannotBe) {
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto communicator = open("ring", bootstrap);
-    float value = 5;
-    Call call{Collective::AllReduce, &value, &value, 1, DataType::Float32};
-    call.summing = Summing::Elements;
-    call.wire = WireType::Float16;
-    try {
-      communicator->run(call);
-      ADD_FAILURE();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-      EXPECT_THAT(error.what(), ::testing::HasSubstr("allreduce with exact sums: expected host "
-                                                     "memory and numbers as they are on the wire, "
-                                                     "found half"));
-    }
-    call.wire = WireType::AsIs;
-    communicator->run(call);
-    EXPECT_EQ(value, 10);
-  });
-}
-
-/// After an exact sum, what has finished is counted in the user's calls.
-TEST(ExactSums, CountAsOneCall) {
-  run_ranks(2, [](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const auto communicator = open("ring", bootstrap);
-    float value = 1;
-    Call call{Collective::AllReduce, &value, &value, 1, DataType::Float32};
-    call.summing = Summing::Elements;
-    for (int i = 0; i < 3; ++i) communicator->run(call);
-    const std::uint32_t ranks = bootstrap->size();
-    const auto next = communicator->shrink(
-        [ranks](std::span<const Seat>) {
-          std::vector<SizedSchedules> plans;
-          plans.push_back(for_all_sizes(ring_schedule(Collective::AllReduce, ranks)));
-          return PlansBySize(std::move(plans));
-        },
-        Deadline(10'000));
-    EXPECT_EQ(next->finished_before(), 3U);
-  });
 }
 
 }  // namespace

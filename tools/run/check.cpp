@@ -54,6 +54,10 @@ struct Small {
     if (x == 0) return {sign};
     int exponent = 0;
     const double fraction = std::frexp(std::fabs(x), &exponent);  // in [0.5, 1)
+    if (exponent - 1 + kBias < 1) {
+      const double places = std::ldexp(std::fabs(x), kBias - 1 + kMantissaBits);
+      return {static_cast<std::uint16_t>(sign | static_cast<std::uint16_t>(places))};
+    }
     const auto mantissa = static_cast<int>(std::ldexp(fraction, kMantissaBits + 1));
     return {static_cast<std::uint16_t>(sign | (exponent - 1 + kBias) << kMantissaBits |
                                        (mantissa & ((1 << kMantissaBits) - 1)))};

@@ -198,6 +198,31 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
   app.add_option("-J,--output_file", flags.json_file, "Write the JSON to this file as well");
 }
 
+/// What travels, and what it is added as. \pre the types, the data and whether to check are set
+void set_numbers(BenchmarkOptions& options, const RunFlags& flags) {
+  options.wire = runtime::parse_wire(flags.wire);
+  if (runtime::rounds(options.wire) && (options.data == DataKind::Random ||
+                                        options.types != std::vector{runtime::DataType::Float32})) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--wire {}: expected -d float and --data exact, which rounding leaves "
+                            "as they are, got -d {} --data {}",
+                            flags.wire, flags.types, flags.data));
+  }
+  if (!holds_exact(options.wire) && options.check) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--wire {}: expected --check 0, as sums are not exact in so few bits",
+                            flags.wire));
+  }
+  options.summing = runtime::parse_summing(flags.sum);
+  if (options.summing != runtime::Summing::Floats &&
+      (flags.device || options.wire != runtime::WireType::AsIs)) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--sum {}: expected no {}, as exact sums are made in host memory of "
+                            "numbers as they are",
+                            flags.sum, flags.device ? "--device" : "--wire"));
+  }
+}
+
 }  // namespace
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
@@ -250,27 +275,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.warmup = flags.warmup;
   options.root = Rank{flags.root};
   options.data = flags.data == "random" ? DataKind::Random : DataKind::Exact;
-  options.wire = runtime::parse_wire(flags.wire);
-  if (runtime::rounds(options.wire) && (options.data == DataKind::Random ||
-                                        options.types != std::vector{runtime::DataType::Float32})) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--wire {}: expected -d float and --data exact, which rounding leaves "
-                            "as they are, got -d {} --data {}",
-                            flags.wire, flags.types, flags.data));
-  }
-  if (!holds_exact(options.wire) && options.check) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--wire {}: expected --check 0, as sums are not exact in so few bits",
-                            flags.wire));
-  }
-  options.summing = runtime::parse_summing(flags.sum);
-  if (options.summing != runtime::Summing::Floats &&
-      (flags.device || options.wire != runtime::WireType::AsIs)) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("--sum {}: expected no {}, as exact sums are made in host memory of "
-                            "numbers as they are",
-                            flags.sum, flags.device ? "--device" : "--wire"));
-  }
+  set_numbers(options, flags);
   if (flags.device && flags.shared_buffers) {
     throw Error(ErrorCode::InvalidArgument,
                 "--device: expected no --shared-buffers, which are memory of the host");
