@@ -8,8 +8,9 @@
 /// With scatter=S only S rounds halve, with the nearest ranks first; in the others ranks exchange
 /// the sums of what they have, as in recursive doubling, and S rounds gather: 2^S chunks, which
 /// take 2 (2^S - 1) + k - S messages a rank instead of 2 (2^k - 1). Between boxes of 2^S ranks with
-/// fast links inside, only shards pass. Where the number of ranks has a small odd factor nobody is
-/// folded: the first round divides by that factor, with a message to each of the others.
+/// fast links inside, only shards pass. With radix=R such a round divides by R, with messages to R
+/// - 1 ranks at once: more links carry them, and latencies are fewer. Where the number of ranks has
+/// a small odd factor nobody is folded: the first round divides by that factor.
 #include <fmt/format.h>
 
 #include <bit>
@@ -30,8 +31,16 @@ std::uint32_t scatter_option(const Spec& options) {
   return options.get_number("scatter", kAll, 1, kAll);
 }
 
+std::uint32_t radix_option(const Spec& options) {
+  const std::uint32_t radix = options.get_number("radix", 2, 2, 16);
+  if (!std::has_single_bit(radix)) options.fail("radix: expected 2, 4, 8 or 16");
+  if (radix > 2 && !options.has("scatter")) options.fail("radix: expected scatter= beside it");
+  return radix;
+}
+
 Schedule halving_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(scatter_option(options));
+  static_cast<void>(radix_option(options));
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks_of = [&](std::uint32_t label) {
     std::vector<std::uint32_t> chunks = {index(labels.core[label])};
@@ -72,6 +81,7 @@ void add_unfolding(const FoldedLabels& labels, std::uint32_t chunks,
 
 Schedule halving_broadcast(const Topology& topology, Rank root, const Spec& options) {
   static_cast<void>(scatter_option(options));
+  static_cast<void>(radix_option(options));
   const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);
@@ -97,22 +107,27 @@ Schedule wholly_halved(const Topology& topology) {
 /// The largest odd factor that is worth a message to each other rank.
 constexpr std::uint32_t kMostOdd = 9;
 
-/// Labels as numbers with these digits, the first for the nearest ranks. Digits are 2 but for the
-/// first, which may be odd.
+/// Labels as numbers with these digits, the first for the nearest ranks; those of the rounds that
+/// halve are the first `rounds`. The first may be odd; the others that halve are `radix` where it
+/// divides what is left, and all others 2.
 struct Digits {
   FoldedLabels labels;
   std::vector<std::uint32_t> radices;
 
-  explicit Digits(std::uint32_t ranks) : labels(ranks, Rank{0}) {
+  Digits(std::uint32_t ranks, std::uint32_t rounds, std::uint32_t radix) : labels(ranks, Rank{0}) {
     const std::uint32_t odd = ranks >> std::countr_zero(ranks);
+    std::uint32_t left = std::bit_floor(ranks);
     if (odd > 1 && odd <= kMostOdd) {
       labels.core.resize(ranks);
       for (std::uint32_t r = 0; r < ranks; ++r) labels.core[r] = Rank{r};
       labels.folded.clear();
       radices.push_back(odd);
-      ranks /= odd;
+      left = ranks / odd;
     }
-    for (std::uint32_t left = std::bit_floor(ranks); left > 1; left /= 2) radices.push_back(2);
+    while (left > 1) {
+      radices.push_back(radices.size() < rounds && left % radix == 0 ? radix : 2);
+      left /= radices.back();
+    }
   }
 };
 
@@ -171,9 +186,9 @@ class PartlyScattered {
 };
 
 Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
-  const std::uint32_t scatter = scatter_option(options);
+  const std::uint32_t scatter = scatter_option(options), radix = radix_option(options);
   if (scatter == kAll) return wholly_halved(topology);
-  const Digits digits(topology.num_ranks());
+  const Digits digits(topology.num_ranks(), scatter, radix);
   if (scatter > digits.radices.size()) {
     throw Error(
         ErrorCode::Unsupported,
@@ -192,18 +207,21 @@ Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
 }  // namespace
 
 Algorithm halving_doubling_algorithm() {
-  return {.name = "halving-doubling",
-          .summary = "recursive halving, then recursive doubling; ranks beyond 2^k are folded",
-          .source = "Rabenseifner, ICCS 2004; Thakur et al., IJHPCA 2005",
-          .parameters =
-              "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
-              "first; in the others what is left is exchanged whole (default: all halve, "
-              "the farthest first)",
-          .unsupported = supports_all,
-          .all_gather = halving_all_gather,
-          .broadcast = halving_broadcast,
-          .all_reduce = halving_all_reduce,
-          .variants = "scatter=1|scatter=2|scatter=3"};
+  return {
+      .name = "halving-doubling",
+      .summary = "recursive halving, then recursive doubling; ranks beyond 2^k are folded",
+      .source = "Rabenseifner, ICCS 2004; Thakur et al., IJHPCA 2005",
+      .parameters =
+          "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
+          "first; in the others what is left is exchanged whole (default: all halve, "
+          "the farthest first); radix=R: such a round divides by 4, 8 or 16 "
+          "(default 2)",
+      .unsupported = supports_all,
+      .all_gather = halving_all_gather,
+      .broadcast = halving_broadcast,
+      .all_reduce = halving_all_reduce,
+      .variants =
+          "scatter=1|scatter=2|scatter=3|scatter=1&radix=4|scatter=2&radix=4|scatter=1&radix=8"};
 }
 
 }  // namespace multitree

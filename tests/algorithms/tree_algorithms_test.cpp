@@ -135,6 +135,22 @@ TEST(HalvingDoubling, FoldsNobodyWhereTheOddFactorIsSmall) {
   }
 }
 
+TEST(HalvingDoubling, DividesByMoreThanTwoWhereItIsAskedTo) {
+  const auto schedule = [](const std::string& options, std::uint32_t ranks) {
+    return make_schedule("halving-doubling?" + options, network("full", ranks));
+  };
+  // On direct links all messages of a round go at once.
+  const Schedule eight = schedule("scatter=1&radix=8", 8);
+  EXPECT_EQ(eight.chunks.size(), 8U);
+  EXPECT_EQ(eight.num_steps(), 2U);
+  EXPECT_EQ(schedule("scatter=1&radix=8", 32).chunks.size(), 8U);
+  EXPECT_EQ(schedule("scatter=2&radix=4", 32).chunks.size(), 16U);
+  EXPECT_EQ(schedule("scatter=2&radix=4", 8).chunks.size(), 8U);    // 4, then 2
+  EXPECT_EQ(schedule("scatter=2&radix=4", 12).chunks.size(), 12U);  // 3, then 4
+  EXPECT_THROW(schedule("scatter=1&radix=3", 8), Error);
+  EXPECT_THROW(schedule("radix=4", 8), Error);
+}
+
 /// What a box has summed passes once each way between two boxes, an eighth by each of its ranks.
 TEST(HalvingDoubling, KeepsBoxesApartWithTheNearestFirst) {
   const Schedule schedule = make_schedule(scattered(3), make_topology("dgx-a100:2"));
