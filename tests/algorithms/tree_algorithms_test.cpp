@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "algorithms/registry.hpp"
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -91,6 +92,76 @@ TEST(HalvingDoubling, FoldsRanksBeyondThePowerOfTwo) {
       }
     }
   }
+}
+
+std::string scattered(std::uint32_t rounds) {
+  return "halving-doubling?scatter=" + std::to_string(rounds);
+}
+
+/// make_schedule() verifies.
+TEST(HalvingDoubling, SendsFewerMessagesWhereFewerRoundsHalve) {
+  for (std::uint32_t rounds = 1; rounds <= 6; ++rounds) {
+    const std::uint32_t ranks = 1U << rounds;
+    for (std::uint32_t halved = 1; halved <= rounds; ++halved) {
+      const Schedule schedule = make_schedule(scattered(halved), network("full", ranks));
+      const std::uint32_t chunks = 1U << halved;
+      EXPECT_EQ(schedule.chunks.size(), chunks);
+      EXPECT_EQ(schedule.transfers.size(), ranks * (2 * (chunks - 1) + rounds - halved));
+    }
+    EXPECT_THROW(make_schedule(scattered(rounds + 1), network("full", ranks)), Error);
+  }
+}
+
+TEST(HalvingDoubling, FoldsNobodyWhereTheOddFactorIsSmall) {
+  struct Case {
+    std::uint32_t ranks, halved, chunks, messages;
+  };
+  const Case cases[] = {
+      {3, 1, 3, 4},  {6, 1, 3, 5},    {6, 2, 6, 10},  {7, 1, 7, 12},
+      {12, 1, 3, 6}, {12, 3, 12, 22}, {20, 1, 5, 10}, {36, 2, 18, 35},
+  };
+  for (const Case& one : cases) {
+    for (const char* family : {"star", "full", "ring"}) {
+      const Schedule schedule = make_schedule(scattered(one.halved), network(family, one.ranks));
+      EXPECT_EQ(schedule.chunks.size(), one.chunks);
+      std::vector<std::uint32_t> sent(one.ranks);
+      for (const Transfer& t : schedule.transfers) ++sent[index(t.src)];
+      if (std::string(family) == "ring") continue;  // where a swap may take two messages one way
+      for (const std::uint32_t messages : sent) EXPECT_EQ(messages, one.messages) << one.ranks;
+    }
+  }
+  for (const std::uint32_t ranks : {11U, 13U, 22U}) {  // too large a factor: folded
+    EXPECT_EQ(make_schedule(scattered(2), network("star", ranks)).chunks.size(), 4U);
+  }
+}
+
+TEST(HalvingDoubling, DividesByMoreThanTwoWhereItIsAskedTo) {
+  const auto schedule = [](const std::string& options, std::uint32_t ranks) {
+    return make_schedule("halving-doubling?" + options, network("full", ranks));
+  };
+  // On direct links all messages of a round go at once.
+  const Schedule eight = schedule("scatter=1&radix=8", 8);
+  EXPECT_EQ(eight.chunks.size(), 8U);
+  EXPECT_EQ(eight.num_steps(), 2U);
+  EXPECT_EQ(schedule("scatter=1&radix=8", 32).chunks.size(), 8U);
+  EXPECT_EQ(schedule("scatter=2&radix=4", 32).chunks.size(), 16U);
+  EXPECT_EQ(schedule("scatter=2&radix=4", 8).chunks.size(), 8U);    // 4, then 2
+  EXPECT_EQ(schedule("scatter=2&radix=4", 12).chunks.size(), 12U);  // 3, then 4
+  EXPECT_THROW(schedule("scatter=1&radix=3", 8), Error);
+  EXPECT_THROW(schedule("radix=4", 8), Error);
+}
+
+/// What a box has summed passes once each way between two boxes, an eighth by each of its ranks.
+TEST(HalvingDoubling, KeepsBoxesApartWithTheNearestFirst) {
+  const Schedule schedule = make_schedule(scattered(3), make_topology("dgx-a100:2"));
+  std::uint32_t between = 0;
+  for (const Transfer& t : schedule.transfers) {
+    if (index(t.src) / 8 == index(t.dst) / 8) continue;
+    EXPECT_EQ(index(t.src) % 8, index(t.dst) % 8);
+    EXPECT_EQ(t.chunk, index(t.src) % 8);
+    ++between;
+  }
+  EXPECT_EQ(between, 16U);
 }
 
 TEST(HalvingDoubling, BroadcastScattersBeforeItGathers) {
