@@ -189,10 +189,12 @@ void connect(Peer& peer, const std::string& address) {
             fmt::format("connection to rank {}", peer.seat).c_str());
 }
 
-bool close_endpoints(Connections& connections, const std::function<bool()>& progress) {
+bool close_endpoints(Connections& connections, bool orderly,
+                     const std::function<bool()>& progress) {
   std::vector<ucs_status_ptr_t> closing;
+  const auto is_left = [orderly](const Peer& peer) { return !orderly && peer.by_memory; };
   for (Peer& peer : connections.peers) {
-    if (peer.endpoint == nullptr) continue;
+    if (peer.endpoint == nullptr || is_left(peer)) continue;
     ucp_request_param_t param{};
     param.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
     param.flags = UCP_EP_CLOSE_FLAG_FORCE;
@@ -207,7 +209,10 @@ bool close_endpoints(Connections& connections, const std::function<bool()>& prog
                                [](ucs_status_ptr_t request) {
                                  return ucp_request_check_status(request) == UCS_INPROGRESS;
                                }) ||
-           std::ranges::any_of(connections.pool, &Posted::active);
+           std::ranges::any_of(connections.pool, [&](const Posted& posted) {
+             if (!posted.active) return false;
+             return posted.receive || !is_left(connections.peer_of(posted.peer));
+           });
   };
   const auto until = Clock::now() + kCloseTime;
   while (busy() && Clock::now() < until) {

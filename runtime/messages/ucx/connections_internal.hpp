@@ -39,6 +39,7 @@ struct Peer {
   ucp_ep_h endpoint = nullptr;
   ucs_status_t status = UCS_OK;  ///< why UCX gave the connection up
   bool reported = false;
+  bool by_memory = false;  ///< messages go through memory of this host, by its processors
   std::atomic<bool>* heard = nullptr;  ///< to be set when something comes; null if nobody asks
   std::uint64_t sent = 0, left = 0;    ///< messages to it so far; those known to have left UCX
   /// What they may take of the socket's buffer: from the first flush on all since one has ended.
@@ -63,8 +64,9 @@ struct Flush {
 
 struct Connections {
   std::deque<Rail> rails;
-  std::deque<Peer> peers;      ///< neighbours, ascending by seat; then those that were met later
-  std::vector<Peer*> by_seat;  ///< null: not met yet
+  std::deque<Peer> peers;       ///< neighbours, ascending by seat; then those that were met later
+  std::vector<Peer*> by_seat;   ///< null: not met yet
+  std::vector<bool> by_memory;  ///< by seat: Peer::by_memory
   std::deque<Posted> pool;
   std::vector<Posted*> done;
   std::vector<Flush> flushes;
@@ -74,6 +76,7 @@ struct Connections {
   Peer& add_peer(Seat seat) {
     Peer& peer = peers.emplace_back();
     peer.seat = seat;
+    peer.by_memory = by_memory[index(seat)];
     by_seat[index(seat)] = &peer;
     return peer;
   }
@@ -116,7 +119,10 @@ void connect(Peer& peer, const std::string& address);
 
 /// Drops the endpoints without waiting for the peers, and cancels what is posted; `progress` is
 /// called until UCX has let go or a moment has passed. True if UCX has let go of everything.
-bool close_endpoints(Connections& connections, const std::function<bool()>& progress);
+/// Unless all is in order, endpoints by memory are left as they are: UCX 1.13 ends the process
+/// where one is closed whose queue holds a part of its handshake, as when a peer dies in its first
+/// exchange. Nothing moves through them any more without progress.
+bool close_endpoints(Connections& connections, bool orderly, const std::function<bool()>& progress);
 
 /// What is left behind after a failure. Destroying a worker with unfinished business could hang,
 /// and complains of every message that nobody took; a failed communicator costs its workers'

@@ -70,6 +70,9 @@ Ucx::Ucx(Bootstrap& bootstrap, const TransportOptions& options)
     }
     links_.set_ways(choose_ways(hosts, self_));
     ucx_->by_seat.resize(bootstrap.size());
+    for (const Host& host : hosts) {
+      ucx_->by_memory.push_back(host.id == hosts[index(self_)].id && !has_rdma());
+    }
     for (const Seat peer : options.peers) ucx_->add_peer(peer);
     open_rails(hosts[index(self_)]);
     Addresses mine;

@@ -182,7 +182,7 @@ void Ucx::close(bool orderly) {
   links_.stop();
   for (Posted& posted : ucx_->pool) posted.completion = nullptr;
   for (Flush& flush : ucx_->flushes) flush.completion = nullptr;
-  const bool closed = close_endpoints(*ucx_, [this] { return progress(); });
+  const bool closed = close_endpoints(*ucx_, orderly, [this] { return progress(); });
   if (!orderly || !closed) {
     bury(std::move(ucx_));
     return;
