@@ -166,11 +166,9 @@ void set_operator(Call& call, mtRedOp_t op, const std::shared_ptr<Comm>& comm) {
 }  // namespace multitree::runtime::c
 
 using namespace multitree::runtime::c;
-using multitree::runtime::all_reduce_ops;
 using multitree::runtime::CustomOp;
 using multitree::runtime::DataType;
 using multitree::runtime::ReduceOp;
-using multitree::runtime::Summing;
 
 mtResult_t mtRedOpCreate(mtRedOp_t* op, mtRedOpFunction_t function, void* state, int commutative,
                          mtComm_t comm) {

@@ -22,7 +22,8 @@ namespace multitree::runtime::test {
 namespace {
 
 /// A way in which ranks may sum: an algorithm's schedules, or without messages.
-std::unique_ptr<Communicator> open(const std::string& way, std::shared_ptr<Bootstrap> bootstrap) {
+std::unique_ptr<Communicator> open(const std::string& way,
+                                   const std::shared_ptr<Bootstrap>& bootstrap) {
   CommunicatorOptions options;
   options.transport = "loopback";
   const std::uint32_t ranks = bootstrap->size();
