@@ -37,6 +37,8 @@ constexpr Pipeline kChains{.fill = 0.005, .most_transfers = 1U << 21, .least_byt
 constexpr std::uint32_t kMaxCompared = 512;
 /// Beyond this many ranks it is not compared in all the ways there are.
 constexpr std::uint32_t kMaxComparedWithAll = 256;
+/// Beyond this many ranks fewer trees than the optimum's are not tried but for one.
+constexpr std::uint32_t kMaxFewer = 128;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
@@ -140,6 +142,13 @@ class Fastest {
       if (!refusal_) refusal_ = error;
     }
   }
+  /// Its time; \pre there is one
+  [[nodiscard]] Time time() const { return time_; }
+  /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
+  [[nodiscard]] double share_of_messages() const {
+    const Time without = predict_time(*best_, topology_, bytes_, CostModel{});
+    return time_.seconds() / without.seconds() - 1;
+  }
   /// Whether something is within a hundredth of a time in shard times, so that no more can be
   /// gained.
   [[nodiscard]] bool reaches(const Exact& shard_times) const {
@@ -164,6 +173,24 @@ class Fastest {
   std::optional<Error> refusal_;
 };
 
+/// Between one tree and as many as the optimum takes: links are not all used as well, but ranks
+/// send fewer messages. Tried from few to many, until two in a row were no better.
+void consider_fewer_trees(Fastest& fastest, const Topology& topology, OptimalOptions options) {
+  constexpr double kWorthTrying = 0.03;
+  if (options.message == Time{} || topology.num_ranks() > kMaxFewer ||
+      fastest.share_of_messages() < kWorthTrying) {
+    return;
+  }
+  int worse = 0;
+  for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
+    const Time before = fastest.time();
+    options.trees = trees;
+    fastest.consider(over_trees(topology, options));
+    worse = fastest.time() < before ? 0 : worse + 1;
+    if (worse == 2 && trees > 4) return;
+  }
+}
+
 /// Trees for bandwidth, a single one for latency, and reduce-scatter + all-gather, which is as good
 /// as trees where all ranks are alike. Where trees take a linear program, they come last: nothing
 /// that reaches the optimum needs them, and a bound that reduce-scatter + all-gather could reach is
@@ -177,6 +204,7 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
     OptimalOptions one_tree = options;
     one_tree.trees = 1;
     fastest.consider(over_trees(topology, one_tree));
+    consider_fewer_trees(fastest, topology, options);
     if (ranks > kMaxCompared) return fastest.take();
   }
   if (const auto chains = pack_boxes(topology)) {

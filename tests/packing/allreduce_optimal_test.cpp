@@ -145,6 +145,23 @@ TEST(AllreduceOptimal, PiecesAreWorthTheirMessages) {
   }
 }
 
+/// Where a message costs its sender a microsecond.
+TEST(AllreduceOptimal, FewerTreesWhereMessagesCostMoreThanLinksGain) {
+  for (const char* name : {"mesh:4x4x4", "torus:5x3"}) {
+    const Topology topology = make_topology(name);
+    const std::uint64_t bytes = topology.num_ranks() > 16 ? 1 << 20 : 64 << 10;
+    const auto size = fmt::format("size={}", format_bytes(bytes));
+    const CostModel cost{Time{1'000'000}};
+    const auto made = [&](const std::string& options) {
+      return make_schedule("allreduce-optimal?" + size + options, topology);
+    };
+    const Time fewer = predict_time(made("&message=1us"), topology, bytes, cost);
+    const Time all = predict_time(made("&message=1us&form=trees"), topology, bytes, cost);
+    const Time one = predict_time(made("&message=1us&trees=1"), topology, bytes, cost);
+    EXPECT_LT(fewer.seconds(), 0.9 * std::min(all, one).seconds()) << name;
+  }
+}
+
 TEST(AllreduceOptimal, ServesAllCollectivesAndSizes) {
   for (const char* spec : {"mesh:1", "mesh:1x1x1", "mesh:2", "mesh:2x1", "mesh:2x2", "mesh:3",
                            "torus:2x2", "mesh:2x3x4", "full:3", "mesh:3x3?bw=1GB/s,2.5GB/s"}) {
