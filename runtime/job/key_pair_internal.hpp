@@ -3,12 +3,9 @@
 /// A key that two ranks have in common and that nobody learns who reads what they tell each other.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "runtime/job/keys_internal.hpp"
-
-struct evp_pkey_st;
 
 namespace multitree::runtime {
 
@@ -19,15 +16,15 @@ class KeyPair {
  public:
   /// \throws Error(Transport): the system has no random numbers.
   KeyPair();
+  ~KeyPair();
+  KeyPair(const KeyPair&) = delete;
+  KeyPair& operator=(const KeyPair&) = delete;
   [[nodiscard]] const PublicKey& told() const { return told_; }
   /// The same at both ends; empty if `other` is no key.
   [[nodiscard]] std::optional<Key> shared_with(const PublicKey& other) const;
 
  private:
-  struct Release {
-    void operator()(evp_pkey_st* key) const;
-  };
-  std::unique_ptr<evp_pkey_st, Release> own_;
+  Key own_{};
   PublicKey told_{};
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What the control connections need of cryptography, all of it OpenSSL's.
+/// What the control connections need of cryptography, all of it libsodium's.
 #pragma once
 
 #include <array>
@@ -23,6 +23,8 @@ Key key_of(std::string_view token);
 Key digest_of(std::string_view bytes);
 /// HMAC: what only those can say of `bytes` who know `key`.
 Key code_of(const Key& key, std::string_view bytes);
+/// To be called before libsodium makes random numbers. \throws Error(Transport): there are none.
+void open_sodium();
 /// In a time that does not tell where they differ.
 bool same_secret(std::string_view a, std::string_view b);
 /// \throws Error(Transport): the system has no random numbers.
