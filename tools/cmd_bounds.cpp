@@ -159,67 +159,6 @@ int improve(const BoundsFlags& flags, const Topology& topology, Collective colle
   return kOk;
 }
 
-/// Evaluates the proof of a time, on its own network or on another.
-int check_time_file(const std::string& text, const std::string& name, const BoundsFlags& flags) {
-  const auto [own, certificate] = parse_time_certificate_json(text, name);
-  const Topology topology = flags.network.topology.empty() ? own : load_network(flags.network);
-  const std::vector<TimeViolation> violations = check_time_certificate(certificate, topology);
-  if (flags.json) {
-    ordered_json list = ordered_json::array();
-    for (const auto& [fault, message] : violations) {
-      list.push_back({{"kind", to_string(fault)}, {"message", message}});
-    }
-    print_json({{"ok", violations.empty()},
-                {"topology", topology.name()},
-                {"collective", to_string(certificate.collective)},
-                {"model", kCertificateModel},
-                {"bytes", certificate.bytes},
-                {"least_seconds", certificate.bound.seconds()},
-                {"least_by", to_string(certificate.reason)},
-                {"violations", std::move(list)}});
-  } else {
-    for (const auto& [fault, message] : violations) {
-      print(fmt::format("{}: {}\n", to_string(fault), message));
-    }
-    print(fmt::format("{}: {} of {} on {} takes at least {}\n",
-                      violations.empty() ? "proved" : "NOT PROVED",
-                      to_string(certificate.collective), format_bytes(certificate.bytes),
-                      topology.name(), to_string(certificate.bound)));
-  }
-  return violations.empty() ? kOk : kNegativeAnswer;
-}
-
-/// Evaluates a certificate file, also of a time, on its own network or on another.
-int check_file(const BoundsFlags& flags) {
-  const std::string name = flags.check == "-" ? "standard input" : flags.check;
-  const std::string text = read_file(flags.check);
-  if (is_time_certificate(text)) return check_time_file(text, name, flags);
-  const CertificateFile file = parse_certificate_json(text, name);
-  const Topology topology =
-      flags.network.topology.empty() ? file.topology : load_network(flags.network);
-  const CertificateReport report = check_certificate(file.certificate, topology);
-  if (flags.json) {
-    ordered_json violations = ordered_json::array();
-    for (const CertificateViolation& violation : report.violations) {
-      violations.push_back({{"kind", to_string(violation.fault)}, {"message", violation.message}});
-    }
-    print_json({{"ok", report.ok()},
-                {"topology", topology.name()},
-                {"collective", to_string(file.certificate.collective)},
-                {"model", kCertificateModel},
-                {"bound_shards", report.bound.str()},
-                {"violations", violations}});
-  } else {
-    for (const CertificateViolation& violation : report.violations) {
-      print(fmt::format("{}: {}\n", to_string(violation.fault), violation.message));
-    }
-    print(fmt::format("{}: {} on {} takes at least {} shard times\n",
-                      report.ok() ? "proved" : "NOT PROVED", to_string(file.certificate.collective),
-                      topology.name(), file.certificate.bound.str()));
-  }
-  return report.ok() ? kOk : kNegativeAnswer;
-}
-
 std::vector<Collective> chosen_collectives(const BoundsFlags& flags) {
   if (flags.collective == "all") {
     const auto all = all_collectives();
@@ -229,7 +168,11 @@ std::vector<Collective> chosen_collectives(const BoundsFlags& flags) {
 }
 
 int run(const BoundsFlags& flags) {
-  if (!flags.check.empty()) return check_file(flags);
+  if (!flags.check.empty()) {
+    Claims claims;
+    if (!flags.network.topology.empty()) claims.topology = load_network(flags.network);
+    return check_certificate(read_certificate(flags.check), claims, flags.json);
+  }
   if (flags.network.topology.empty()) {
     throw Error(ErrorCode::InvalidArgument, "bounds: expected --topology or --check, got neither");
   }

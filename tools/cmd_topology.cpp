@@ -49,8 +49,8 @@ ordered_json summary(const Topology& topology, const Bounds& bounds) {
                        {"link_kinds", links},
                        {"rank_degree", degree_text(topology)},
                        {"diameter", bounds.diameter},
-                       {"allgather_bound_shards", to_text(bounds.all_gather)},
-                       {"reduce_scatter_bound_shards", to_text(bounds.reduce_scatter)},
+                       {"allgather_bound_shards", tools::to_text(bounds.all_gather)},
+                       {"reduce_scatter_bound_shards", tools::to_text(bounds.reduce_scatter)},
                        {"bottleneck_ranks", bounds.bottleneck.size()},
                        {"bound_model", "store and forward, reduce-scatter + allgather"}};
   if (topology.num_ranks() > 1) {

@@ -9,6 +9,7 @@
 #include "algorithms/certificate/evaluate.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/verify.hpp"
+#include "tools/certificates.hpp"
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "topologies/io/files.hpp"
@@ -133,10 +134,16 @@ bool answer(const SchedulePlan& plan, const VerifyFlags& flags, ordered_json& js
 
 int run(const VerifyFlags& flags) {
   const Progress progress("verifying " + flags.schedule);
-  PlanFile file = load_plan(flags.schedule);
+  const auto [text, name] = read_certificate(flags.schedule);
+  std::optional<Topology> other;
   if (!flags.topology.empty()) {
-    file.topology = for_flag("--topology", [&] { return load_topology(flags.topology); });
+    other = for_flag("--topology", [&] { return load_topology(flags.topology); });
   }
+  if (flags.certificate && is_certificate(text)) {
+    return check_certificate({text, name}, {.topology = std::move(other)}, flags.json);
+  }
+  PlanFile file = parse_plan_json(text, name);
+  if (other) file.topology = std::move(*other);
   bool ok = true;
   ordered_json answers = ordered_json::array();
   for (SizedSchedule& sized : file.schedules) {
@@ -161,7 +168,8 @@ Command add_verify_command(CLI::App& parent) {
       ->check(number_from(0))
       ->capture_default_str();
   app->add_flag("--certificate", flags->certificate,
-                "Check the certificate in the file too, and compare the schedule with it");
+                "Check the certificate in the file too, and compare the schedule with it; or the "
+                "file is a certificate by itself, of a bandwidth, a time or an iteration");
   app->add_flag("--json", flags->json, "Print JSON");
   app->footer("Example: multitree schedule -t mesh:4x4 -a multitree | multitree verify -");
   return {app, [flags] { return run(*flags); }};

@@ -89,10 +89,49 @@ std::vector<std::string> check(const IterationCertificate& certificate, const Mo
   return wrong;
 }
 
-std::string write_json(const IterationCertificate& certificate, const Topology& topology) {
+namespace {
+
+ordered_json to_json(const Model& model) {
+  ordered_json layers = ordered_json::array();
+  for (const Layer& layer : model.layers) {
+    layers.push_back({{"name", layer.name},
+                      {"forward", layer.forward},
+                      {"backward", layer.backward},
+                      {"tensors", layer.tensors}});
+  }
+  return {{"name", model.name}, {"layers", std::move(layers)}};
+}
+
+Model parse_model_json(const JsonValue& value) {
+  value.check_keys({"name", "layers"});
+  Model model{value.at("name").string(), {}};
+  const JsonValue layers = value.at("layers");
+  if (layers.size() == 0 || layers.size() > kMaxLayers) {
+    layers.fail(fmt::format("'layers': expected 1 to {}, got {}", kMaxLayers, layers.size()));
+  }
+  for (std::size_t l = 0; l < layers.size(); ++l) {
+    const JsonValue layer = layers.at(l);
+    layer.check_keys({"name", "forward", "backward", "tensors"});
+    Layer& made = model.layers.emplace_back();
+    made.name = layer.at("name").string();
+    made.forward = layer.at("forward").number();
+    made.backward = layer.at("backward").number();
+    const JsonValue tensors = layer.at("tensors");
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      made.tensors.push_back(tensors.at(t).integer(0, 8 * kMaxParameters));
+    }
+  }
+  return model;
+}
+
+}  // namespace
+
+std::string write_json(const IterationCertificate& certificate, const Model& model,
+                       const Topology& topology) {
   const ordered_json json = {{"schema", kIterationCertificateSchema.name},
                              {"seconds", certificate.bound.seconds},
                              {"front_layers", certificate.bound.layers},
+                             {"model", to_json(model)},
                              {"all_reduce", ordered_json::parse(write_certificate_json(
                                                 certificate.all_reduce, topology))}};
   return json.dump(1) + "\n";
@@ -103,12 +142,13 @@ IterationCertificateFile parse_iteration_certificate(std::string_view text,
   const JsonDocument document(text, file);
   const JsonValue root(document);
   root.check_schema({kIterationCertificateSchema.name});
-  root.check_keys({"schema", "seconds", "front_layers", "all_reduce"});
+  root.check_keys({"schema", "seconds", "front_layers", "model", "all_reduce"});
   const IterationBound bound{
       root.at("seconds").number(),
       static_cast<std::uint32_t>(root.at("front_layers").integer(0, kMaxLayers))};
+  Model model = parse_model_json(root.at("model"));
   CertificateFile inner = parse_certificate_json(root.at("all_reduce").json().dump(1), file);
-  return {{bound, std::move(inner.certificate)}, std::move(inner.topology)};
+  return {{bound, std::move(inner.certificate)}, std::move(model), std::move(inner.topology)};
 }
 
 }  // namespace multitree::training

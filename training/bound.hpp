@@ -54,10 +54,13 @@ IterationCertificate certify_iteration(const Model& model, const Topology& topol
 std::vector<std::string> check(const IterationCertificate& certificate, const Model& model,
                                const Topology& topology);
 
-/// JSON: the bound, and the certificate of the all-reduce with its network.
-std::string write_json(const IterationCertificate& certificate, const Topology& topology);
+/// JSON: the bound, the model that it is for, and the certificate of the all-reduce with its
+/// network.
+std::string write_json(const IterationCertificate& certificate, const Model& model,
+                       const Topology& topology);
 struct IterationCertificateFile {
   IterationCertificate certificate;
+  Model model;
   Topology topology;
 };
 /// \throws Error(InvalidInput) "file: ...".

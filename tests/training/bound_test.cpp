@@ -30,8 +30,9 @@ TEST(BoundCertificate, IsProvedOnItsNetworkAlone) {
   EXPECT_THAT(check(made, kFront, mesh), testing::IsEmpty());
 
   const IterationCertificateFile read =
-      parse_iteration_certificate(write_json(made, mesh), "certificate.json");
-  EXPECT_THAT(check(read.certificate, kFront, read.topology), testing::IsEmpty());
+      parse_iteration_certificate(write_json(made, kFront, mesh), "certificate.json");
+  EXPECT_EQ(read.model, kFront);
+  EXPECT_THAT(check(read.certificate, read.model, read.topology), testing::IsEmpty());
   EXPECT_THAT(check(made, kFront, make_topology("torus:3x3")), testing::Not(testing::IsEmpty()));
 }
 
@@ -57,7 +58,11 @@ TEST(BoundCertificate, ChangedNumbersAreNoticed) {
 TEST(BoundCertificate, FilesAreChecked) {
   for (const std::string_view text :
        {"", "{}", "[1]", R"({"schema":"other"})",
-        R"({"schema":"multitree/iteration-certificate/1","seconds":1,"front_layers":1})"}) {
+        R"({"schema":"multitree/iteration-certificate/1","seconds":1,"front_layers":1})",
+        R"({"schema":"multitree/iteration-certificate/1","seconds":1,"front_layers":1,
+            "model":{"name":"m","layers":[]}})",
+        R"({"schema":"multitree/iteration-certificate/1","seconds":1,"front_layers":1,
+            "model":{"name":"m","layers":[{"name":"a","forward":-1,"backward":1,"tensors":[]}]}})"}) {
     try {
       (void)parse_iteration_certificate(text, "bad.json");
       ADD_FAILURE() << text;

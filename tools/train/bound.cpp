@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/certificates.hpp"
 #include "tools/progress.hpp"
 #include "tools/train/setting.hpp"
 #include "topologies/io/files.hpp"
@@ -20,23 +21,12 @@ struct BoundFlags : TrainFlags {
   std::string output, check;
 };
 
-/// Evaluates a certificate file, on its own network or on another.
+/// On its own network and model, or on others.
 int check_bound(const BoundFlags& flags) {
-  const training::IterationCertificateFile file =
-      training::parse_iteration_certificate(read_file(flags.check), flags.check);
-  const Topology topology =
-      flags.network.topology.empty() ? file.topology : load_network(flags.network);
-  const training::Model model = load_model(flags);
-  const std::vector<std::string> wrong = check(file.certificate, model, topology);
-  if (flags.json) {
-    print_json({{"ok", wrong.empty()}, {"violations", wrong}});
-  } else {
-    for (const std::string& line : wrong) print(line + "\n");
-    print(fmt::format("{}: an iteration of {} on {} takes at least {}\n",
-                      wrong.empty() ? "proved" : "NOT PROVED", model.name, topology.name(),
-                      milliseconds(file.certificate.bound.seconds)));
-  }
-  return wrong.empty() ? kOk : kNegativeAnswer;
+  Claims claims;
+  if (!flags.network.topology.empty()) claims.topology = load_network(flags.network);
+  if (!flags.model_file.empty()) claims.model = load_model(flags);
+  return check_certificate(read_certificate(flags.check), claims, flags.json);
 }
 
 int run_bound(const BoundFlags& flags) {
@@ -46,7 +36,7 @@ int run_bound(const BoundFlags& flags) {
   const Progress progress("bounding iterations on " + topology.name());
   const IterationCertificate certificate = certify_iteration(model, topology);
   if (!flags.output.empty()) {
-    write_file(flags.output, write_json(certificate, topology));
+    write_file(flags.output, write_json(certificate, model, topology));
     if (flags.output == "-") return kOk;
   }
   if (flags.json) {
@@ -69,9 +59,10 @@ Command add_train_bound(CLI::App& train) {
   add_model_flags(*app, *flags);
   app->add_option("-o,--output", flags->output,
                   "Write the certificate here ('-': standard output)");
-  app->add_option(
-      "--check", flags->check,
-      "Check a certificate file instead, on its own network unless --topology is given");
+  app->add_option("--check", flags->check,
+                  "Check a certificate file instead, with its own network and model unless "
+                  "--topology or --model "
+                  "is given");
   return {app, [flags] { return run_bound(*flags); }};
 }
 
