@@ -95,18 +95,31 @@ std::string tick_list(const Axis& axis) {
   return fmt::format("({})", fmt::join(items, ", "));
 }
 
-std::string area_script(const Layout& layout) {
+std::string terminal(const Layout& layout, Image image) {
+  if (image == Image::Svg) {
+    return fmt::format(
+        "set terminal svg size {},{} fixed font 'Helvetica,Arial,sans-serif,{}' noenhanced "
+        "background '#ffffff' rounded\n",
+        layout.width, layout.height, kFont);
+  }
+  // Twice everything, for screens and paper that show it.
+  return fmt::format(
+      "set terminal pngcairo size {},{} font 'Helvetica,{}' fontscale 2 linewidth 2 pointscale 2 "
+      "noenhanced background '#ffffff' rounded\n",
+      2 * layout.width, 2 * layout.height, kFont * 0.75);
+}
+
+std::string area_script(const Layout& layout, Image image) {
   const double w = layout.width, h = layout.height;
-  std::string script = fmt::format(
-      "set encoding utf8\n"
-      "set terminal svg size {},{} fixed font 'Helvetica,Arial,sans-serif,{}' noenhanced "
-      "background '#ffffff' rounded\n"
-      "set rmargin at screen {:.6f}\n"
-      "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n"
-      "set key at screen {:.6f},{:.6f} left top reverse Left samplen 2.4 spacing {:.3f} "
-      "maxrows {}\n",
-      w, h, kFont, layout.right / w, 1 - layout.top / h, 1 - layout.bottom / h, layout.legend_x / w,
-      1 - layout.legend_y / h, kRow / kGnuplotRow, layout.rows);
+  std::string script =
+      "set encoding utf8\n" + terminal(layout, image) +
+      fmt::format(
+          "set rmargin at screen {:.6f}\n"
+          "set tmargin at screen {:.6f}\nset bmargin at screen {:.6f}\n"
+          "set key at screen {:.6f},{:.6f} left top reverse Left samplen 2.4 spacing {:.3f} "
+          "maxrows {}\n",
+          layout.right / w, 1 - layout.top / h, 1 - layout.bottom / h, layout.legend_x / w,
+          1 - layout.legend_y / h, kRow / kGnuplotRow, layout.rows);
   if (layout.slanted) script += fmt::format("set lmargin at screen {:.6f}\n", layout.left / w);
   return script;
 }
@@ -170,13 +183,13 @@ std::string limit_curve(const std::pair<std::string, double>& limit) {
 }
 
 std::string draw(const Figure& figure, const std::string& data,
-                 const std::vector<std::string>& curves) {
+                 const std::vector<std::string>& curves, Image image) {
   const Layout layout = lay_out(figure);
   const std::string plot =
       curves.empty() ? "NaN notitle" : fmt::format("{}", fmt::join(curves, ", \\\n  "));
-  return tidy_svg(
-      run_gnuplot(area_script(layout) + axes_script(figure, layout) + data + "plot " + plot + "\n"),
-      figure.title);
+  std::string drawn = run_gnuplot(area_script(layout, image) + axes_script(figure, layout) + data +
+                                  "plot " + plot + "\n");
+  return image == Image::Svg ? tidy_svg(drawn, figure.title) : drawn;
 }
 
 }  // namespace multitree::report

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "report/axis_internal.hpp"
+#include "report/plot.hpp"
 
 namespace multitree::report {
 
@@ -37,8 +38,8 @@ void check_number(std::string_view what, double value, bool log);
 /// The clause of gnuplot's `plot` for a dashed line from side to side.
 std::string limit_curve(const std::pair<std::string, double>& limit);
 
-/// The SVG. `data` defines what `curves`, the clauses of gnuplot's `plot`, refer to.
+/// The picture. `data` defines what `curves`, the clauses of gnuplot's `plot`, refer to.
 std::string draw(const Figure& figure, const std::string& data,
-                 const std::vector<std::string>& curves);
+                 const std::vector<std::string>& curves, Image image = Image::Svg);
 
 }  // namespace multitree::report

@@ -7,9 +7,13 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
+#include <set>
+#include <string_view>
 
 #include "report/figure_internal.hpp"
 #include "report/gnuplot_internal.hpp"
+#include "report/styles.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::report {
@@ -68,28 +72,67 @@ std::string data_block(std::size_t index, const Series& series) {
   return text + "END\n";
 }
 
-std::string curve(std::size_t index, const Series& series) {
+/// As gnuplot has them, by Dashes.
+constexpr std::array<std::string_view, 3> kDashes{"1", "(8,4)", "(2,3)"};
+constexpr std::string_view kBesides = "(4,3)";  ///< of what is no algorithm
+
+/// Colour and dashes of a line.
+struct Look {
+  std::string_view colour, dashes;
+  auto operator<=>(const Look&) const = default;
+};
+
+/// Algorithms have theirs; what else is drawn gets what is left.
+std::vector<Look> looks_of(const std::vector<Series>& series) {
+  std::vector<Look> looks(series.size());
+  std::set<Look> taken;
+  for (std::size_t i = 0; i < series.size(); ++i) {
+    const Style* const style = style_of(series[i].label);
+    if (style == nullptr) continue;
+    looks[i] = {style->colour, kDashes.at(static_cast<std::size_t>(style->dashes))};
+    taken.insert(looks[i]);
+  }
+  std::size_t next = 0;
+  for (Look& look : looks) {
+    while (look.colour.empty()) {
+      const Look free{colour(next), next / kColours % 2 == 0 ? kDashes[0] : kBesides};
+      ++next;
+      if (taken.contains(free) && next <= 2 * kColours) continue;
+      look = free;
+    }
+  }
+  return looks;
+}
+
+std::string curve(std::size_t index, const Series& series, const Look& look) {
   const std::string source =
       series.points.empty() ? "NaN" : fmt::format("$data{} using 1:2", index);
   const std::size_t every = 1 + series.points.size() / kMarked;
   return fmt::format("{} with linespoints lw 2 dt {} pt {} ps 0.75 pi {} lc rgb '{}' title {}",
-                     source, index / kColours % 2 == 0 ? "1" : "(4,3)", marker(index), every,
-                     colour(index), gnuplot_quote(series.label));
+                     source, look.dashes, marker(index), every, look.colour,
+                     gnuplot_quote(series.label));
 }
 
 }  // namespace
 
-std::string to_svg(const Plot& plot) {
+Image image_of(std::string_view path) {
+  return path.ends_with(".png") || path.ends_with(".PNG") ? Image::Png : Image::Svg;
+}
+
+std::string to_svg(const Plot& plot) { return to_image(plot, Image::Svg); }
+
+std::string to_image(const Plot& plot, Image image) {
   check(plot);
   const Figure figure = figure_of(plot);
   std::string data;
   std::vector<std::string> curves;
   if (plot.limit) curves.push_back(limit_curve(*plot.limit));
+  const std::vector<Look> looks = looks_of(plot.series);
   for (std::size_t i = 0; i < plot.series.size(); ++i) {
     if (!plot.series[i].points.empty()) data += data_block(i, plot.series[i]);
-    curves.push_back(curve(i, plot.series[i]));
+    curves.push_back(curve(i, plot.series[i], looks[i]));
   }
-  return draw(figure, data, curves);
+  return draw(figure, data, curves, image);
 }
 
 }  // namespace multitree::report

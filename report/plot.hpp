@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Charts as SVG text, fit for a README or a paper: white background, colours of Okabe and Ito that
-/// colour-blind readers can tell apart, a marker of its own for every line, the legend beside the
-/// data. The same input gives the same bytes.
+/// Charts as SVG text or PNG, fit for a README or a paper: white background, colours of Okabe and
+/// Ito that colour-blind readers can tell apart, the same for an algorithm in every figure
+/// (styles.hpp), a marker of its own for every line, the legend beside the data. The same input
+/// gives the same bytes.
 ///
 /// gnuplot draws them. All functions throw Error(Unsupported) if it is not installed, Error(Io) if
 /// it fails and Error(Timeout) if it hangs.
@@ -10,10 +11,15 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace multitree::report {
+
+enum class Image { Svg, Png };
+/// By the ending of a file's name: Png for ".png", otherwise Svg.
+[[nodiscard]] Image image_of(std::string_view path);
 
 /// One line of a plot. No points: it stands in the legend only.
 struct Series {
@@ -53,6 +59,8 @@ struct Bars {
 /// \throws Error(InvalidArgument) for a text that is not UTF-8 or has control characters, and for a
 /// number that is not finite, is beyond 1e300, or cannot be on its axis.
 std::string to_svg(const Plot& plot);
+/// The same; of Png the bytes of the file, twice as many pixels each way.
+std::string to_image(const Plot& plot, Image image);
 /// \throws Error(InvalidArgument) as above, and for a series without a value for every group.
 std::string to_svg(const Bars& bars);
 

@@ -244,7 +244,8 @@ int run(const SimulateFlags& flags) {
     files.emplace_back(flags.json_file, simulation_json(simulations.setup(), rows).dump(2) + "\n");
   }
   if (!flags.plot.empty()) {
-    files.emplace_back(flags.plot, simulation_plot(simulations.setup(), rows));
+    files.emplace_back(flags.plot,
+                       simulation_plot(simulations.setup(), rows, report::image_of(flags.plot)));
   }
   if (!flags.trace.empty()) {
     files.emplace_back(flags.trace, simulation_trace(work.topology, rows.front().result));
@@ -305,7 +306,8 @@ Command add_simulate_command(CLI::App& parent) {
   add_model_flags(*app, *flags);
   app->add_flag("--json", flags->json, "Print JSON instead of the table");
   app->add_option("-J,--output_file", flags->json_file, "Write the JSON to this file as well");
-  app->add_option("--plot", flags->plot, "Write busbw against size as SVG");
+  app->add_option("--plot", flags->plot,
+                  "Write busbw against size as SVG, or as PNG if the name ends in .png");
   app->add_option("--trace", flags->trace,
                   "Write a timeline of links and interfaces for ui.perfetto.dev");
   app->footer(

@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/report.hpp"
+#include "report/styles.hpp"
 #include "view/layout.hpp"
 
 namespace multitree::embedded {
@@ -140,6 +142,20 @@ ordered_json schedule_json(const Schedule& schedule, const Subject& subject, boo
   return json;
 }
 
+/// By algorithm its colour, and the lengths of dashes and gaps in pixels.
+ordered_json styles_json() {
+  constexpr std::array<std::array<int, 2>, 3> kDashes{{{0, 0}, {8, 4}, {2, 3}}};  // by Dashes
+  ordered_json styles = ordered_json::object();
+  for (const report::Style& style : report::kStyles) {
+    ordered_json dashes = ordered_json::array();
+    if (style.dashes != report::Dashes::Solid) {
+      dashes = kDashes.at(static_cast<std::size_t>(style.dashes));
+    }
+    styles[std::string(style.algorithm)] = {style.colour, std::move(dashes)};
+  }
+  return styles;
+}
+
 ordered_json page_json(const Subject& subject, std::size_t most_numbers) {
   const Schedule& first = subject.schedules.front();
   ordered_json schedules = ordered_json::array();
@@ -149,7 +165,8 @@ ordered_json page_json(const Subject& subject, std::size_t most_numbers) {
     schedules.push_back(schedule_json(schedule, subject, whole));
   }
   const double factor = busbw_factor(first.collective, first.ranks);
-  return {{"network", network_json(subject.topology)},
+  return {{"styles", styles_json()},
+          {"network", network_json(subject.topology)},
           {"collective", to_string(first.collective)},
           {"root", index(first.root)},
           {"rooted", has_root(first.collective)},

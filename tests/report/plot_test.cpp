@@ -7,7 +7,10 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <string_view>
 
+#include "algorithms/registry.hpp"
+#include "report/styles.hpp"
 #include "tests/report/drawing.hpp"
 #include "tests/topologies/error_matcher.hpp"
 
@@ -125,6 +128,44 @@ TEST(Plot, TwelveSeriesLookDifferent) {
   }
   EXPECT_EQ(looks.size(), 12u);
   EXPECT_EQ(without_colour.size(), 12u) << "in black and white";
+}
+
+/// Whatever is drawn before it.
+TEST(Plot, AnAlgorithmLooksTheSameInAllFigures) {
+  const Series ring{"ring", {{1, 1}, {2, 2}}}, tree{"multitree?order=ascending", {{1, 3}, {2, 2}}};
+  const Drawing one(to_svg(Plot{.series = {ring, tree}}));
+  const Drawing other(to_svg(Plot{.series = {{"else", {{1, 2}}}, tree, ring}}));
+  for (const char* label : {"ring", "multitree?order=ascending"}) {
+    EXPECT_EQ(one.look(label).colour, other.look(label).colour) << label;
+    EXPECT_EQ(one.look(label).dashes, other.look(label).dashes) << label;
+  }
+  EXPECT_NE(one.look("ring").colour, one.look("multitree?order=ascending").colour);
+  EXPECT_NE(other.look("else").colour, other.look("multitree?order=ascending").colour);
+}
+
+TEST(Styles, AreThoseOfAllAlgorithmsAndDiffer) {
+  std::set<std::pair<std::string_view, Dashes>> looks;
+  for (const Algorithm& algorithm : algorithms()) {
+    const Style* const style = style_of(algorithm.name);
+    ASSERT_NE(style, nullptr) << algorithm.name;
+    EXPECT_TRUE(looks.insert({style->colour, style->dashes}).second) << algorithm.name;
+  }
+  EXPECT_EQ(style_of("bound"), nullptr);
+}
+
+TEST(Plot, IsAlsoPng) {
+  EXPECT_EQ(image_of("a.png"), Image::Png);
+  EXPECT_EQ(image_of("png"), Image::Svg);
+  const std::string png = to_image(sizes(2), Image::Png);
+  ASSERT_GT(png.size(), 1000u);
+  EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n");
+  EXPECT_EQ(png, to_image(sizes(2), Image::Png));
+  const auto width = [](const std::string& image) {
+    return static_cast<unsigned char>(image[18]) * 256 + static_cast<unsigned char>(image[19]);
+  };
+  const std::string svg = to_svg(sizes(2));
+  const std::size_t at = svg.find("width=\"") + 7;
+  EXPECT_EQ(width(png), 2 * std::stoi(svg.substr(at)));
 }
 
 TEST(Plot, LegendIsBesideTheDataOrBelow) {

@@ -43,6 +43,7 @@ TEST(Page, HoldsNetworkSchedulesAndProof) {
   EXPECT_EQ(data["bound"]["shards"], "3");
   EXPECT_EQ(data["bound"]["is_optimum"], true);
   EXPECT_GE(data["bound"]["cuts"].size(), 1U);
+  EXPECT_EQ(data["styles"]["ring"], json::parse(R"(["#D55E00", []])"));
   ASSERT_EQ(data["schedules"].size(), 2U);
   // No link of an optimal all-reduce is busy for longer than the bound.
   const json with_optimal = data_of(page_of(topology, {"allreduce-optimal"}));

@@ -81,7 +81,8 @@ ordered_json simulation_json(const SimulationSetup& setup, const std::vector<Sim
           {"results", std::move(results)}};
 }
 
-std::string simulation_plot(const SimulationSetup& setup, const std::vector<SimulatedRow>& rows) {
+std::string simulation_plot(const SimulationSetup& setup, const std::vector<SimulatedRow>& rows,
+                            report::Image image) {
   report::Plot plot;
   plot.title =
       fmt::format("{} on {}, {} model", setup.collective, setup.topology, to_string(setup.model));
@@ -101,7 +102,7 @@ std::string simulation_plot(const SimulationSetup& setup, const std::vector<Simu
     plot.limit = {"bound",
                   static_cast<double>(last->bytes) / last->bound_seconds * 1e-9 * last->bus_factor};
   }
-  return report::to_svg(plot);
+  return report::to_image(plot, image);
 }
 
 }  // namespace multitree::tools

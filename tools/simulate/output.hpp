@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "nic/simulate.hpp"
+#include "report/plot.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {
@@ -40,8 +41,9 @@ std::string simulation_header(const SimulationSetup& setup);
 std::string simulation_line(const SimulatedRow& row);
 nlohmann::ordered_json simulation_json(const SimulationSetup& setup,
                                        const std::vector<SimulatedRow>& rows);
-/// busbw against size, a line an algorithm, as SVG. \throws as report::to_svg().
-std::string simulation_plot(const SimulationSetup& setup, const std::vector<SimulatedRow>& rows);
+/// busbw against size, a line an algorithm. \throws as report::to_svg().
+std::string simulation_plot(const SimulationSetup& setup, const std::vector<SimulatedRow>& rows,
+                            report::Image image);
 /// A row for each port of an interface and each link, arrows from each message to those that waited
 /// for it. \pre the simulation was traced.
 std::string simulation_trace(const Topology& topology, const nic::Simulation& simulation);

@@ -4,15 +4,8 @@ const page = JSON.parse(document.getElementById('data').textContent);
 const at = id => document.getElementById(id);
 const REDUCE = '#D55E00', COPY = '#0072B2', NEAR = '#ffffff', FAR = '#f0c27b';
 
-// One colour and dash an algorithm, whatever else is drawn. Colours of Okabe and Ito.
-const STYLES = {
-  'allreduce-optimal': ['#009E73', []], multitree: ['#0072B2', []], ring: ['#D55E00', []],
-  forest: ['#CC79A7', []], symmetric: ['#E69F00', []], 'double-binary-tree': ['#56B4E9', []],
-  auto: ['#000000', []], 'bidirectional-ring': ['#D55E00', [8, 4]], ring2d: ['#D55E00', [2, 3]],
-  'breadth-first': ['#0072B2', [8, 4]], 'halving-doubling': ['#009E73', [8, 4]],
-  'recursive-doubling': ['#009E73', [2, 3]], swing: ['#CC79A7', [8, 4]], bine: ['#CC79A7', [2, 3]],
-  exchange: ['#E69F00', [8, 4]], hdrm: ['#56B4E9', [8, 4]]};
-const style_of = name => STYLES[name.split('?')[0]] || ['#666666', [4, 4]];
+// One colour and dash an algorithm, whatever else is drawn.
+const style_of = name => page.styles[name.split('?')[0]] || ['#666666', [4, 4]];
 
 function in_units(value, units) {
   for (const [factor, unit] of units) {
