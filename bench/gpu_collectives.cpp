@@ -3,7 +3,12 @@
 /// Which GPU of this host maps which, and what collectives between them take. A process for each
 /// GPU, or RANKS of them, which share GPUs where there are fewer.
 ///
-///     bench_gpu_collectives [RANKS [BYTES]]     as many as GPUs, but two at least; up to 64 MiB
+///     bench_gpu_collectives [RANKS [BYTES]]         as many as GPUs, but two at least; up to 64
+///     MiB bench_gpu_collectives kernel [RANKS [BYTES [SEGMENT]]]  ranks are threads that share the
+///     first GPU, each
+///                                                   as if it had one of its own: a collective is
+///                                                   one kernel of each, and memory is the only
+///                                                   link
 ///
 /// A time is the median of kRuns runs of kRepeats calls in the order of one stream, by the clock of
 /// rank 0, divided by kRepeats. Bytes are those of the whole vector. Every result is checked.
@@ -11,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +24,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -76,6 +83,7 @@ class RankBench {
   /// Microseconds of one call. \throws std::runtime_error if a result is wrong.
   double measure(Collective collective, std::size_t bytes) {
     const Memory send(*device_, bytes), recv(*device_, bytes);
+    communicator_.barrier();  // nobody allocates while a stream is held for a collective
     Call call{collective, send.data(), recv.data(), bytes / 4, DataType::Float32};
     if (is_sharded(collective)) call.count /= communicator_.size();
     check(call, send, recv);
@@ -110,8 +118,9 @@ class RankBench {
     auto* const in = reinterpret_cast<float*>(send.pinned());
     std::fill_n(in, sent, static_cast<float>(self + 1));
     device_->copy(send.data(), send.pinned(), sent * 4, stream_);
-    Request request = communicator_.start(call, Stream{stream_});
-    request.wait();
+    finish();
+    // Without a stream: memory is set aside by calls that hold none.
+    communicator_.start(call).wait();
     device_->copy(recv.pinned(), recv.data(), received * 4, stream_);
     finish();
     if (!receives(call.collective, Rank{self}, Rank{0})) return;
@@ -143,16 +152,9 @@ void print_mappings(Bootstrap& bootstrap, const std::string& mine) {
   fmt::print(" allreduce, GB/s |\n|---|---|---|---|---|---|---|\n");
 }
 
-void run_rank(std::size_t most_bytes) {
-  const auto bootstrap = make_bootstrap();
+void run_rank(const std::shared_ptr<Bootstrap>& bootstrap, const CommunicatorOptions& options,
+              std::size_t most_bytes) {
   const std::uint32_t ranks = bootstrap->size();
-  std::string why;
-  const auto devices = static_cast<std::uint32_t>(device::cuda_devices(why).size());
-  if (devices == 0) throw std::runtime_error(why);
-  CommunicatorOptions options;
-  options.device =
-      device::open_cuda(static_cast<std::int32_t>(index(bootstrap->seat()) % devices), why);
-  if (options.device == nullptr) throw std::runtime_error(why);
   const Topology topology = make_topology(fmt::format("full:{}", ranks));
   std::vector<Schedule> schedules;
   for (const Collective collective : kCollectives) {
@@ -173,6 +175,57 @@ void run_rank(std::size_t most_bytes) {
     if (bootstrap->seat() != Seat{0}) continue;
     fmt::print("{} {:.2f} |\n", row, static_cast<double>(bytes) / all_reduce / 1e3);
   }
+}
+
+void run_process(std::size_t most_bytes) {
+  const auto bootstrap = make_bootstrap();
+  std::string why;
+  const auto devices = static_cast<std::uint32_t>(device::cuda_devices(why).size());
+  if (devices == 0) throw std::runtime_error(why);
+  CommunicatorOptions options;
+  options.device =
+      device::open_cuda(static_cast<std::int32_t>(index(bootstrap->seat()) % devices), why);
+  if (options.device == nullptr) throw std::runtime_error(why);
+  run_rank(bootstrap, options, most_bytes);
+}
+
+/// The first GPU, which says that it is rank `rank`'s alone. Kernels of all ranks run at the same
+/// time, or they would wait for each other forever.
+std::shared_ptr<const device::Device> part_of_gpu(std::uint32_t rank, std::uint32_t ranks) {
+  constexpr std::uint32_t kMultiprocessors = 128;
+  std::string why;
+  static const auto* const gpu =  // outlives the threads
+      new std::shared_ptr<const device::Device>(device::open_cuda(0, why));
+  if (*gpu == nullptr) throw std::runtime_error(why);
+  device::Table table = (*gpu)->table();
+  table.close = nullptr;
+  table.walk_blocks = std::min(table.walk_blocks, kMultiprocessors / ranks);
+  fmt::format_to_n(table.identity.unit.data(), table.identity.unit.size() - 1, "part {}", rank);
+  table.can_map = [](void*, const device::Identity*) { return true; };
+  return std::make_shared<const device::Device>(table);
+}
+
+int run_threads(std::uint32_t ranks, std::size_t most_bytes, std::size_t segment_bytes) {
+  if (ranks == 0) ranks = 2;
+  auto bootstraps = make_in_process_bootstraps(ranks);
+  std::vector<std::thread> threads;
+  std::atomic<int> failed = 0;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      try {
+        CommunicatorOptions options{.transport = "loopback"};
+        options.device = part_of_gpu(r, ranks);
+        if (segment_bytes != 0) options.kernel_segment_bytes = segment_bytes;
+        run_rank(bootstraps[r], options, most_bytes);
+      } catch (const std::exception& error) {
+        fmt::print(stderr, "{}\n", error.what());
+        bootstraps[r]->report_failure(error.what());
+        ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return failed == 0 ? 0 : 1;
 }
 
 int launch(std::uint32_t ranks, std::size_t most_bytes) {
@@ -201,8 +254,13 @@ int main(int argc, char** argv) {
   constexpr std::size_t kMost = 64U << 20;
   try {
     if (argc > 1 && std::string_view(argv[1]) == "rank") {
-      run_rank(number(2, kMost));
+      run_process(number(2, kMost));
       return 0;
+    }
+    if (argc > 1 && std::string_view(argv[1]) == "kernel") {
+      // A queue for each stream: kernels wait for each other.
+      ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+      return run_threads(static_cast<std::uint32_t>(number(2, 0)), number(3, kMost), number(4, 0));
     }
     return launch(static_cast<std::uint32_t>(number(1, 0)), number(2, kMost));
   } catch (const std::exception& error) {

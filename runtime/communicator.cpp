@@ -117,7 +117,7 @@ device::Identities Communicator::Impl::find_devices(Bootstrap& job) {
 }
 
 void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& identities,
-                                     const Planned& planned) {
+                                     Planned planned) {
   if (!options.devices) return;
   const bool sends_messages = host->sends_messages();
   device::Routes routes;
@@ -127,11 +127,12 @@ void Communicator::Impl::open_device(Bootstrap& job, const device::Identities& i
   }
   if (options.device == nullptr) return;
   auto walking = device::Walking::join(job, options.device, identities, routes,
-                                       options.segment_bytes, options.timeout);
+                                       options.kernel_segment_bytes, options.timeout);
+  if (walking != nullptr) planned.cut_into(walking->message_bytes());
   auto collectives = std::make_unique<device::Collectives>(
       engine, options.device, std::move(routes), std::move(walking), options.timeout);
-  device = std::make_unique<device::DevicePath>(planned, std::move(collectives), sends_messages,
-                                                options.timeout);
+  device = std::make_unique<device::DevicePath>(std::move(planned), std::move(collectives),
+                                                sends_messages, options.timeout);
   if (sends_messages) description += fmt::format(", on {}", device->describe());
 }
 
@@ -177,6 +178,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     : impl_(std::make_unique<Impl>()) {
   Bootstrap& job = *bootstrap;
   if (options.segment_bytes == 0) reject("segment_bytes must be at least 1");
+  if (options.kernel_segment_bytes == 0) reject("kernel_segment_bytes must be at least 1");
   static_cast<void>(find_transport(options.transport));  // also where none is needed
   impl_->progress = progress_choice(options.progress);
   if (index(options.root) >= job.size()) {

@@ -41,6 +41,9 @@ struct CommunicatorOptions {
   std::string transport = "auto";          ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
+  /// The same where a collective is one kernel on a device, each of whose blocks moves a slice of a
+  /// piece: each rank has room on its device for four from every other, at most 512 MiB together.
+  std::size_t kernel_segment_bytes = std::size_t{4} << 20;
   /// Longest silence of a link between hosts before it counts as dead; 0: links are not watched.
   /// Nothing is watched within a host, nor where UCX may use something else than TCP. As at all
   /// ranks.

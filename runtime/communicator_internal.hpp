@@ -34,7 +34,7 @@ struct Communicator::Impl {
   device::Identities find_devices(Bootstrap& job);
   /// Collective: the ranks as those of one host, if they are; null otherwise.
   [[nodiscard]] std::unique_ptr<host::Group> join_host(Bootstrap& job, bool wanted) const;
-  void open_device(Bootstrap& job, const device::Identities& identities, const Planned& planned);
+  void open_device(Bootstrap& job, const device::Identities& identities, Planned planned);
   /// Ends what is outstanding on the device; what was not finished is given up.
   void close_device(bool finish, const std::string& reason);
   void check_usable() const;

@@ -136,7 +136,9 @@ Settings read_config(const mtConfig_t* config) {
   if (has_progress) settings.options.progress = text(config->progress, "");
   settings.refine = checked("refine", has_refine ? config->refine : MT_CONFIG_UNDEF_INT,
                             find_refine(), 0, 1) == 1;
-  if (config->segmentBytes != 0) settings.options.segment_bytes = config->segmentBytes;
+  if (config->segmentBytes != 0) {
+    settings.options.segment_bytes = settings.options.kernel_segment_bytes = config->segmentBytes;
+  }
   const bool devices = !has_devices || checked("devices", config->devices, 1, 0, 1) == 1;
   settings.options.devices = devices;
   if (devices) find_device(settings);

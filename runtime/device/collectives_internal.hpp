@@ -40,8 +40,11 @@ class Collectives {
   std::shared_ptr<StreamOperation> start(std::shared_ptr<const LoadedProgram> program,
                                          const Call& call, std::uint64_t sequence, Stream stream,
                                          bool hold);
-  /// Whether the stream can be held until a collective is over; else the call has to wait.
-  [[nodiscard]] bool can_hold(Stream stream) const { return device_->can_hold(stream); }
+  /// Whether the stream can be held until a collective is over; else the call has to wait. A kernel
+  /// is on the stream itself.
+  [[nodiscard]] bool can_hold(Stream stream, const LoadedProgram& program) const {
+    return (walking_ != nullptr && walking_->takes(program.program)) || device_->can_hold(stream);
+  }
 
   /// Waits for all that is outstanding; past the deadline gives up. Then stops the thread and lets
   /// go of other ranks' memory.

@@ -55,7 +55,7 @@ void DevicePath::check_streamed(const Call& call) const {
 std::unique_ptr<Operation> DevicePath::start_in_order(const Call& call,
                                                       std::shared_ptr<const LoadedProgram> program,
                                                       std::uint64_t sequence, Stream stream) {
-  const bool hold = collectives_->can_hold(stream);
+  const bool hold = collectives_->can_hold(stream, *program);
   auto request = std::make_unique<StreamRequest>(
       collectives_->start(std::move(program), call, sequence, stream, hold), timeout_, false);
   if (!hold) request->wait();

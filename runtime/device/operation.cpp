@@ -16,10 +16,12 @@ namespace {
 /// them by then never will.
 constexpr std::chrono::seconds kQuiet{5};
 
-bool quiesce(Workspace& workspace) {
+/// A kernel that has not begun will see that we have given up, whenever that is.
+bool quiesce(Workspace& workspace, const OwnedEvent* before, const OwnedEvent* after) {
   const auto until = std::chrono::steady_clock::now() + kQuiet;
   try {
-    while (!workspace.idle()) {
+    if (after != nullptr && !before->reached()) return false;
+    while (!workspace.idle() || (after != nullptr && !after->reached())) {
       if (workspace.poll()) continue;
       if (std::chrono::steady_clock::now() > until) return false;
       std::this_thread::yield();
@@ -63,19 +65,14 @@ StreamOperation::StreamOperation(std::shared_ptr<Engine> engine,
   }
 }
 
-StreamOperation::~StreamOperation() {
-  if (event_ != nullptr) workspace_->device->destroy_event(event_);
-}
-
 void StreamOperation::enqueue(Stream stream, bool hold) {
-  const Device& device = *workspace_->device;
-  event_ = device.create_event();
-  device.record(event_, stream);
-  if (walking_ != nullptr) ticket_ = walking_->ticket();
+  before_ = std::make_shared<OwnedEvent>(workspace_->device);
+  before_->record(stream);
+  if (walking_ != nullptr) return walk(stream, hold);
   if (!hold) return;
   flag_ = workspace_->flags.take();
   try {
-    device.wait_value(stream, flag_.word, flag_.value);
+    workspace_->device->wait_value(stream, flag_.word, flag_.value);
   } catch (...) {
     workspace_->flags.release(flag_);
     throw;
@@ -102,7 +99,6 @@ Buffers StreamOperation::prepare(bool& copied) {
 }
 
 void StreamOperation::begin() {
-  if (walking_ != nullptr) return walk();
   bool copied = false;
   const Buffers buffers = prepare(copied);
   Moment ready;
@@ -121,17 +117,26 @@ WalkShape StreamOperation::walk_shape() const {
   return shape;
 }
 
-Walking::Call StreamOperation::walk_call(std::byte* work) const {
-  return {bytes_of(call_.send), bytes_of(call_.recv), work, call_.type, call_.op, tag_};
+Walking::Call StreamOperation::walk_call() const {
+  return {bytes_of(call_.send), bytes_of(call_.recv), nullptr, call_.type, call_.op, tag_};
 }
 
-void StreamOperation::walk() {
+void StreamOperation::walk(Stream stream, bool hold) {
   Workspace& w = *workspace_;
-  if (needs_.works != 0) work_ = w.work.take(needs_.work);
-  walking_->launch(w, *list_, walk_call(work_.memory));
-  launched_ = true;
-  mark_ = w.compute.mark();
-  state_.store(State::Ending, std::memory_order_release);
+  Stream on = stream;
+  if (!hold) {
+    on = w.compute.stream();
+    w.device->wait_event(on, before_->event());
+  }
+  auto after = std::make_shared<OwnedEvent>(w.device);
+  number_ = walking_->launch(w, *list_, walk_call(), on, after);
+  after_ = std::move(after);
+}
+
+bool StreamOperation::reached() const { return before_->reached(); }
+
+bool StreamOperation::ended() const {
+  return after_ != nullptr ? after_->reached() : workspace_->compute.done(mark_);
 }
 
 void StreamOperation::record(Stream stream, Deadline deadline) {
@@ -144,7 +149,7 @@ void StreamOperation::record(Stream stream, Deadline deadline) {
                                 ? "not all ranks map each other's devices"
                                 : "its pieces are longer than the places for them"));
   }
-  walking_->record(*workspace_, *list_, walk_call(nullptr), stream, deadline);
+  walking_->record(*workspace_, *list_, walk_call(), stream, deadline);
   state_.store(State::Done, std::memory_order_release);
 }
 
@@ -178,9 +183,13 @@ bool StreamOperation::advance() {
   Workspace& w = *workspace_;
   switch (state()) {
     case State::Waiting:
-      if (!w.device->query(event_)) return false;
-      if (walking_ != nullptr && !walking_->is_turn(ticket_)) return false;
-      begin();
+      if (walking_ != nullptr && !walking_->is_oldest(number_)) return false;
+      if (!reached()) return false;
+      if (walking_ == nullptr) {
+        begin();
+      } else {
+        state_.store(State::Ending, std::memory_order_release);
+      }
       return true;
     case State::Running: {
       const bool polled = w.poll();
@@ -190,7 +199,7 @@ bool StreamOperation::advance() {
     case State::Ending: {
       const bool polled = w.poll();
       // Where a rank has called something else the engine finds out what, as for messages.
-      if (!w.compute.done(mark_) || stranger()) return polled;
+      if (!ended() || stranger()) return polled;
       finish(State::Done);
       return true;
     }
@@ -203,6 +212,7 @@ bool StreamOperation::advance() {
 
 void StreamOperation::finish(State outcome) {
   execution_.reset();
+  if (after_ != nullptr) walking_->is_over(number_);
   if (work_.memory != nullptr) workspace_->work.give(work_);
   work_ = {};
   list_.reset();
@@ -219,7 +229,7 @@ void StreamOperation::fail(ErrorCode code, const std::string& reason) {
   if (over()) return;
   // The stream may go on only when nothing of ours writes its buffers any more. A device that does
   // not come to rest keeps our memory; its streams are of no use to anybody then.
-  const bool quiet = quiesce(*workspace_);
+  const bool quiet = quiesce(*workspace_, before_.get(), after_.get());
   if (!quiet || workspace_->routes.any_mapped) bury(workspace_);
   code_ = code;
   reason_ = reason;
@@ -238,7 +248,7 @@ std::string StreamOperation::waiting_for() const {
   if (const auto seat = stranger()) {
     return fmt::format("waiting for rank {}, which sends what belongs to another call", *seat);
   }
-  if (!launched_) return "waiting for the device";
+  if (walking_ == nullptr) return "waiting for the device";
   return fmt::format("waiting to finish with rank {}",
                      fmt::join(program_->source->plan.peers, ", rank "));
 }

@@ -20,10 +20,13 @@
 
 namespace multitree::runtime::device {
 
-/// Its life:
+/// Its life where the host moves messages, and where it is one kernel:
 ///
 ///     user's stream:  ... earlier work | event ............ wait for flag | later work ...
 ///     this:                 Waiting ──▶│ Running ──▶ Ending ──▶ Done: flag
+///
+///     user's stream:  ... earlier work | event, kernel, event | later work ...
+///     this:                 Waiting ──▶│      Ending       ──▶│ Done
 ///
 /// Made and started under Engine::guard() in the caller's thread, progressed under it by whoever
 /// polls the engine; wait() and failure() are the caller's, without it.
@@ -32,11 +35,11 @@ class StreamOperation final : public Activity {
   StreamOperation(std::shared_ptr<Engine> engine, std::shared_ptr<Workspace> workspace,
                   std::shared_ptr<const LoadedProgram> program, const Call& call,
                   std::uint64_t sequence);
-  ~StreamOperation() override;
+  ~StreamOperation() override = default;
 
   [[nodiscard]] const Needs& needs() const { return needs_; }
-  /// Puts the event and, with `hold`, the wait on the user's stream. \throws Error(Cuda); then
-  /// nothing was put there that holds it.
+  /// Puts the event and, with `hold`, the wait or the kernel on the user's stream. \throws
+  /// Error(Cuda); then nothing was put there that holds it.
   void enqueue(Stream stream, bool hold);
 
   /// Instead of enqueue(), and then it is Done: records the collective into the graph that is
@@ -70,9 +73,13 @@ class StreamOperation final : public Activity {
   enum class State : std::uint8_t { Waiting, Running, Ending, Done, Failed };
   [[nodiscard]] State state() const { return state_.load(std::memory_order_acquire); }
   void begin();
-  void walk();
+  /// Puts the kernel on the stream, or with no `hold` on one of ours behind it.
+  void walk(Stream stream, bool hold);
+  /// Whether what stands before it on the stream is done, and whether all of it is.
+  [[nodiscard]] bool reached() const;
+  [[nodiscard]] bool ended() const;
   [[nodiscard]] WalkShape walk_shape() const;
-  [[nodiscard]] Walking::Call walk_call(std::byte* work) const;
+  [[nodiscard]] Walking::Call walk_call() const;
   /// Whose message belonged to another call.
   [[nodiscard]] std::optional<Seat> stranger() const;
   bool end_if_left();
@@ -89,7 +96,7 @@ class StreamOperation final : public Activity {
   Layout layout_;
   std::uint64_t tag_;
   std::string name_;
-  Event event_ = nullptr;
+  std::shared_ptr<OwnedEvent> before_, after_;  ///< after_: of a kernel
   bool held_ = false;
   FlagPool::Flag flag_;
   BlockPool::Block work_;
@@ -97,10 +104,9 @@ class StreamOperation final : public Activity {
   std::unique_ptr<DeviceExecution> execution_;  ///< where the collective is messages
   Walking* walking_ = nullptr;                  ///< where it is one kernel
   std::shared_ptr<WalkList> list_;
-  bool launched_ = false;
-  std::uint64_t ticket_ = 0;
+  std::uint64_t number_ = 0;  ///< among those of walking_
   Departure departure_;
-  std::uint64_t mark_ = 0;  ///< of `compute`: when the ending is done
+  std::uint64_t mark_ = 0;  ///< of `compute`: when the ending of messages is done
 
   std::atomic<State> state_{State::Waiting};
   ErrorCode code_{};  ///< with reason_: written before Failed

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/device/device.hpp"
@@ -35,6 +37,24 @@ class Timeline {
   std::uint64_t done_ = 0;
   std::deque<Event> pending_;  ///< of marks done_ + 1, ...
   std::vector<Event> free_;
+};
+
+/// A point of anybody's stream.
+class OwnedEvent {
+ public:
+  explicit OwnedEvent(std::shared_ptr<const Device> device)
+      : device_(std::move(device)), event_(device_->create_event()) {}
+  ~OwnedEvent() { device_->destroy_event(event_); }
+  OwnedEvent(const OwnedEvent&) = delete;
+  OwnedEvent& operator=(const OwnedEvent&) = delete;
+
+  void record(Stream stream) const { device_->record(event_, stream); }
+  [[nodiscard]] bool reached() const { return device_->query(event_); }
+  [[nodiscard]] Event event() const { return event_; }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  Event event_;
 };
 
 /// A point of a timeline.

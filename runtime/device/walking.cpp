@@ -38,6 +38,11 @@ bool have_devices_of_their_own(const Identities& identities) {
 
 }  // namespace
 
+namespace {
+/// Of all places of a rank.
+constexpr std::size_t kMostPlaces = std::size_t{512} << 20;
+}  // namespace
+
 /// What ranks tell each other.
 struct Walking::Offer {
   Handle handle;
@@ -96,7 +101,8 @@ Walking::Walking(std::shared_ptr<const Device> device, Seat self, std::uint32_t 
       self_(self),
       ranks_(ranks),
       blocks_(device_->table().walk == nullptr ? 0 : device_->table().walk_blocks),
-      message_bytes_(std::max(segment_bytes, sizeof(double))),
+      message_bytes_(std::clamp(kMostPlaces / kWalkPlaces / ranks, sizeof(double),
+                                std::max(segment_bytes, sizeof(double)))),
       place_bytes_(blocks_ == 0 ? 0 : walk_place_bytes(message_bytes_, blocks_)),
       arenas_(ranks),
       mappings_(*device_) {}
@@ -163,7 +169,7 @@ Needs Walking::needs(const WalkList& list) const {
   Needs needs;
   needs.bytes = list.bytes();
   needs.pinned = needs.scratch = list.uploaded ? 0 : 1;
-  needs.work = work_bytes(list);
+  needs.work = work_bytes(list) > work_room_ ? work_bytes(list) : 0;
   needs.works = needs.work == 0 ? 0 : 1;
   return needs;
 }
@@ -221,12 +227,21 @@ void Walking::put(const WalkList& list, const Call& call, Stream stream) {
   device_->walk(walk, call.type, call.op, stream);
 }
 
-void Walking::launch(Workspace& workspace, WalkList& list, const Call& call) {
+std::uint64_t Walking::launch(Workspace& workspace, WalkList& list, Call call, Stream stream,
+                              const std::shared_ptr<OwnedEvent>& over) {
   forget_lists(workspace);
-  const Stream stream = workspace.compute.stream();
+  if (last_ != nullptr) device_->wait_event(stream, last_->event());
+  // Kernels of earlier calls may still use the smaller one, which stays with its pool.
+  if (work_bytes(list) > work_room_) {
+    work_ = workspace.work.take(work_bytes(list));
+    work_room_ = work_.bytes;
+  }
+  call.work = work_.memory;
   upload(workspace, list, stream);
   put(list, call, stream);
-  ++turn_;
+  over->record(stream);
+  last_ = over;
+  return launched_++;
 }
 
 void Walking::record(Workspace& workspace, WalkList& list, Call call, Stream stream,

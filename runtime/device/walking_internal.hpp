@@ -3,6 +3,7 @@
 /// Collectives as one kernel: the memory that ranks map of each other for it, and its launches.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/timeline_internal.hpp"
 #include "runtime/device/walk_steps_internal.hpp"
 #include "runtime/device/workspace_internal.hpp"
 #include "runtime/execution/operation_internal.hpp"
@@ -42,9 +44,10 @@ struct WalkList {
 ///
 ///     places from seat 0, 1, ... | arrived from ... | consumed by ... | passed to and from ...
 ///
-/// Calls follow each other in one order at all ranks, that of their tickets, on one stream. What is
-/// recorded into a graph has no ticket: whoever launches graphs sees to it that all ranks launch
-/// them, and make other calls, in one order, each behind the one before.
+/// Calls follow each other in one order at all ranks, that in which they were launched, whatever
+/// streams they are on. What is recorded into a graph is not among them: whoever launches graphs
+/// sees to it that all ranks launch them, and make other calls, in one order, each behind the one
+/// before.
 class Walking {
  public:
   /// Collective. Null at all ranks unless each has a device of its own that can walk and that all
@@ -62,15 +65,13 @@ class Walking {
   [[nodiscard]] bool takes(const Program& program) const {
     return fits_walk(program, message_bytes_);
   }
+  /// Of the longest piece.
+  [[nodiscard]] std::size_t message_bytes() const { return message_bytes_; }
   /// Made when first asked for, and kept. From any thread.
   std::shared_ptr<WalkList> list_of(const std::shared_ptr<const LoadedProgram>& program,
                                     const WalkShape& shape);
   /// Blocks of pinned and of device memory for a list, and for its work.
   [[nodiscard]] Needs needs(const WalkList& list) const;
-
-  /// Calls are numbered in the order in which they are made, and launched in that order.
-  std::uint64_t ticket() { return tickets_++; }
-  [[nodiscard]] bool is_turn(std::uint64_t ticket) const { return ticket == turn_; }
 
   struct Call {
     const std::byte* input = nullptr;
@@ -80,8 +81,14 @@ class Walking {
     ReduceOp op{};
     std::uint64_t tag = 0;
   };
-  /// Puts the kernel on `compute` and gives the next ticket its turn.
-  void launch(Workspace& workspace, WalkList& list, const Call& call);
+  /// Puts the kernel on the stream, behind that of the call before; `work` is taken care of. The
+  /// event is recorded behind it. \returns the call's number: how many were launched before
+  std::uint64_t launch(Workspace& workspace, WalkList& list, Call call, Stream stream,
+                       const std::shared_ptr<OwnedEvent>& over);
+  /// Whether all calls before this one are over, as far as anybody has told: the device need not be
+  /// asked about others.
+  [[nodiscard]] bool is_oldest(std::uint64_t number) const { return number <= over_; }
+  void is_over(std::uint64_t number) { over_ = std::max(over_, number + 1); }
   /// Records the kernel, and nothing else, into the graph that is captured from `stream`; `work` is
   /// taken care of. \throws Error(Timeout) if the list is not on the device by the deadline.
   void record(Workspace& workspace, WalkList& list, Call call, Stream stream, Deadline deadline);
@@ -120,7 +127,10 @@ class Walking {
   std::vector<std::byte*> arenas_;  ///< by seat, as mapped here
   std::mutex mutex_;                ///< of lists_
   std::vector<std::shared_ptr<WalkList>> lists_;
-  std::uint64_t tickets_ = 0, turn_ = 0;
+  std::uint64_t launched_ = 0, over_ = 0;
+  std::shared_ptr<OwnedEvent> last_;  ///< the end of the call before; none: nothing was launched
+  BlockPool::Block work_;             ///< of all calls in turn, as one follows the other
+  std::atomic<std::size_t> work_room_{0};  ///< its bytes, for those who ask without the guard
   Mappings mappings_;
 };
 

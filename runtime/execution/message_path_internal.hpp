@@ -26,6 +26,8 @@ class Planned {
   std::shared_ptr<const LoadedProgram> prepare(const Call& call) { return prepare(call, nullptr); }
   /// The same by another schedule than the predicted one, if that is not null.
   std::shared_ptr<const LoadedProgram> prepare(const Call& call, const Programs::Variant* variant);
+  /// Pieces of at most `segment_bytes` from now on.
+  void cut_into(std::size_t segment_bytes) { cut_.segment_bytes = segment_bytes; }
   /// The root that a call has, or would have.
   [[nodiscard]] Rank root_of(const Call& call) const;
   [[nodiscard]] const Programs& programs() const { return *programs_; }

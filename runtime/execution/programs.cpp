@@ -149,8 +149,13 @@ std::shared_ptr<const LoadedSchedule> Programs::source_for(Collective collective
 std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Rank root,
                                                            const Cut& cut, const Variant* variant) {
   const std::size_t element = size_of(call.type);
-  const std::tuple key{call.collective, root,      call.count,
-                       element,         call.wire, std::string(variant ? variant->spec : "")};
+  const std::tuple key{call.collective,
+                       root,
+                       call.count,
+                       element,
+                       call.wire,
+                       cut.segment_bytes,
+                       std::string(variant ? variant->spec : "")};
   if (const auto it = programs_.find(key); it != programs_.end()) return it->second;
   const std::uint64_t count = elements_of(call, ranks_);
   auto made = std::make_shared<LoadedProgram>();

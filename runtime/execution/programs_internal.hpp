@@ -82,9 +82,10 @@ class Programs {
   std::map<std::pair<Collective, Rank>, std::vector<Sized>> schedules_;
   std::map<std::tuple<Collective, Rank, std::string>, std::shared_ptr<const LoadedSchedule>>
       variants_;  ///< by collective, root, spec
-  std::map<std::tuple<Collective, Rank, std::size_t, std::size_t, WireType, std::string>,
-           std::shared_ptr<const LoadedProgram>>
-      programs_;  ///< by collective, root, elements, element size, what travels, variant
+  std::map<
+      std::tuple<Collective, Rank, std::size_t, std::size_t, WireType, std::size_t, std::string>,
+      std::shared_ptr<const LoadedProgram>>
+      programs_;  ///< by collective, root, elements, element size, what travels, segment, variant
 };
 
 }  // namespace multitree::runtime

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 CommunicatorOptions cut_for(std::shared_ptr<const device::Device> device, std::size_t segment) {
   CommunicatorOptions options{.transport = "loopback"};
-  options.segment_bytes = segment;
+  options.segment_bytes = options.kernel_segment_bytes = segment;
   options.timeout = Deadline(20'000);
   options.device = std::move(device);
   return options;

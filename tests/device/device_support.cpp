@@ -61,7 +61,7 @@ std::shared_ptr<const device::Device> walking_fake(const Bootstrap& bootstrap, s
 
 CommunicatorOptions walking(std::shared_ptr<const device::Device> fake, std::size_t segment) {
   CommunicatorOptions options{.transport = "loopback"};
-  options.segment_bytes = segment;
+  options.segment_bytes = options.kernel_segment_bytes = segment;
   options.timeout = Deadline(20'000);
   options.device = std::move(fake);
   return options;

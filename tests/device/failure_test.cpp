@@ -23,7 +23,7 @@ constexpr std::size_t kElements = 50'000;
 /// `timeout_ms` bounds joining and barriers as well: it is not to be short where a machine is busy.
 CommunicatorOptions within(std::shared_ptr<const device::Device> device, int timeout_ms) {
   CommunicatorOptions options{.transport = "loopback"};
-  options.segment_bytes = 4096;
+  options.segment_bytes = options.kernel_segment_bytes = 4096;
   options.timeout = Deadline(timeout_ms);
   options.device = std::move(device);
   return options;

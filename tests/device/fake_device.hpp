@@ -14,7 +14,7 @@ namespace multitree::runtime::test {
 
 struct FakeOptions {
   std::uint64_t seed = 1;
-  std::size_t bytes = 64U << 20;  ///< of device memory
+  std::size_t bytes = 256U << 20;  ///< of device memory, of which what is used is there
   std::string unit = "0";
   bool mappable = false;          ///< whether other fakes of this process can map its memory
   std::uint64_t maps = ~0ULL;     ///< after so many it fails to, although it says that it can

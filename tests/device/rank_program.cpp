@@ -24,7 +24,7 @@ void run(const std::shared_ptr<Bootstrap>& bootstrap, std::string_view kind) {
   if (device == nullptr) throw Error(ErrorCode::Cuda, why);
   CommunicatorOptions options;
   options.timeout = Deadline(20'000);
-  options.segment_bytes = 32 * 1024;
+  options.segment_bytes = options.kernel_segment_bytes = 32 * 1024;
   options.device = device;
   const Rank root{bootstrap->size() / 2};
   Communicator communicator(bootstrap, ring_schedules(bootstrap->size(), root), options);

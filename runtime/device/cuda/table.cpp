@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -31,6 +32,7 @@ struct Context {
   std::array<Launchers, kTypes> launchers;  ///< by DataType
   std::uint32_t multiprocessors = 1;
   WaitValue32 wait_value = nullptr;
+  bool holds = false;  ///< streams, by wait_value
 };
 
 Context& context(void* self) { return *static_cast<Context*>(self); }
@@ -162,16 +164,9 @@ Status wait_value(void* self, Stream stream, const std::uint32_t* flag, std::uin
   return result == CUDA_SUCCESS ? nullptr : "cuStreamWaitValue32 failed";
 }
 
-/// Streams beyond the device's queues share them, but only with streams of their priority: one that
-/// is held must not have the priority of ours.
-Status can_hold(void* self, Stream stream, bool* can) {
-  const Current current(self);
-  int lowest = 0, highest = 0, priority = 0;
-  *can = false;
-  if (context(self).wait_value == nullptr) return nullptr;
-  if (const Status s = words(cudaDeviceGetStreamPriorityRange(&lowest, &highest))) return s;
-  if (const Status s = words(cudaStreamGetPriority(stream_of(stream), &priority))) return s;
-  *can = priority != highest;
+/// The same for all streams, as none has a queue to itself.
+Status can_hold(void* self, Stream, bool* can) {
+  *can = context(self).holds;
   return nullptr;
 }
 
@@ -271,30 +266,48 @@ Status unmap(void* self, const Handle* handle, void* memory) {
   return words(cudaIpcCloseMemHandle(memory));
 }
 
-/// Null where the driver has no such function or the device cannot.
-WaitValue32 find_wait_value(int device) {
+/// A function of the driver; null where it has none of the name.
+template <typename Function>
+Function driver_function(const char* name) {
   void* function = nullptr;
   cudaDriverEntryPointQueryResult found{};
-  if (cudaGetDriverEntryPointByVersion("cuDeviceGetAttribute", &function, 12000, cudaEnableDefault,
-                                       &found) != cudaSuccess ||
-      function == nullptr) {
+  if (cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found) !=
+      cudaSuccess) {
     cudaGetLastError();
     return nullptr;
   }
-  int can = 0;
+  return reinterpret_cast<Function>(function);
+}
+
+/// Null where the driver has no such function or the device cannot.
+WaitValue32 find_wait_value(int device) {
   using GetAttribute = CUresult (*)(int*, CUdevice_attribute, CUdevice);
+  const auto attribute = driver_function<GetAttribute>("cuDeviceGetAttribute");
+  int can = 0;
   // The 64-bit waits and the 32-bit ones came together; there is no attribute of the latter alone.
-  if (reinterpret_cast<GetAttribute>(function)(
-          &can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device) != CUDA_SUCCESS ||
+  if (attribute == nullptr ||
+      attribute(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, device) != CUDA_SUCCESS ||
       can == 0) {
     return nullptr;
   }
-  if (cudaGetDriverEntryPointByVersion("cuStreamWaitValue32", &function, 12000, cudaEnableDefault,
-                                       &found) != cudaSuccess) {
-    cudaGetLastError();
-    return nullptr;
-  }
-  return reinterpret_cast<WaitValue32>(function);
+  return driver_function<WaitValue32>("cuStreamWaitValue32");
+}
+
+/// Kernels stand still behind a held stream of their queue, whatever the priorities, and streams
+/// take queues in turn: the most that there can be keep them apart unless streams are many.
+bool has_queues() {
+  constexpr long kQueues = 32;
+  const char* const connections = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  return connections != nullptr && std::strtol(connections, nullptr, 10) >= kQueues;
+}
+
+/// A kernel that is loaded at its first launch keeps everything that is put on any stream behind it
+/// waiting for what is held.
+bool loads_eagerly() {
+  using GetMode = CUresult (*)(CUmoduleLoadingMode*);
+  const auto get = driver_function<GetMode>("cuModuleGetLoadingMode");
+  CUmoduleLoadingMode mode{};
+  return get != nullptr && get(&mode) == CUDA_SUCCESS && mode == CU_MODULE_EAGER_LOADING;
 }
 
 Status fill(Context& c, Table* table) {
@@ -310,6 +323,7 @@ Status fill(Context& c, Table* table) {
   c.launchers = {int8_launchers(), uint8_launchers(),  int32_launchers(), int64_launchers(),
                  half_launchers(), bfloat_launchers(), float_launchers(), double_launchers()};
   c.wait_value = find_wait_value(c.device);
+  c.holds = c.wait_value != nullptr && has_queues() && loads_eagerly();
   table->name = "cuda";
   table->description = c.description.c_str();
   table->ordinal = c.device;

@@ -103,6 +103,32 @@ class BlockMachine {
     return true;
   }
 
+  /// Vectors that a thread has on their way from memory at a time: one would leave the links idle.
+  static constexpr unsigned kAtOnce = 4;
+
+  /// Vectors v, v + blockDim.x, ... behind the first `head` elements: all are read before one is
+  /// written.
+  template <unsigned Count, typename Function>
+  __device__ static void move_vectors(T* to, const Inputs2& inputs, std::uint64_t head,
+                                      std::uint64_t v, Function f) {
+    constexpr unsigned kElements = kWalkVector / sizeof(T);
+    Vector a[Count], b[Count];
+#pragma unroll
+    for (unsigned c = 0; c < Count; ++c) {
+      const std::uint64_t at = head + (v + c * blockDim.x) * kElements;
+      a[c] = *reinterpret_cast<const Vector*>(inputs.first + at);
+      b[c] = *reinterpret_cast<const Vector*>(inputs.second + at);
+    }
+#pragma unroll
+    for (unsigned c = 0; c < Count; ++c) {
+      const Inputs2 loaded{a[c].element, b[c].element};
+      Vector result;
+#pragma unroll
+      for (unsigned e = 0; e < kElements; ++e) result.element[e] = f(loaded, e);
+      *reinterpret_cast<Vector*>(to + head + (v + c * blockDim.x) * kElements) = result;
+    }
+  }
+
   /// to[i] = f(first, second, i): 16 bytes a thread where all pointers allow it, which they do
   /// behind the first `head` elements if they are equally far from a multiple of that.
   template <typename Function>
@@ -117,16 +143,11 @@ class BlockMachine {
     std::uint64_t head = congruent ? (kWalkVector - offset(to)) % kWalkVector / sizeof(T) : count;
     if (head > count) head = count;
     const std::uint64_t vectors = (count - head) / kElements;
-    for (std::uint64_t v = threadIdx.x; v < vectors; v += blockDim.x) {
-      const std::uint64_t at = head + v * kElements;
-      Vector a = *reinterpret_cast<const Vector*>(inputs.first + at);
-      const Vector b = *reinterpret_cast<const Vector*>(inputs.second + at);
-      const Inputs2 loaded{a.element, b.element};
-      Vector result;
-#pragma unroll
-      for (unsigned e = 0; e < kElements; ++e) result.element[e] = f(loaded, e);
-      *reinterpret_cast<Vector*>(to + at) = result;
+    std::uint64_t v = threadIdx.x;
+    for (; v + (kAtOnce - 1) * blockDim.x < vectors; v += kAtOnce * blockDim.x) {
+      move_vectors<kAtOnce>(to, inputs, head, v, f);
     }
+    for (; v < vectors; v += blockDim.x) move_vectors<1>(to, inputs, head, v, f);
     const std::uint64_t tail = head + vectors * kElements;
     const std::uint64_t loose = head + (count - tail);
     for (std::uint64_t i = threadIdx.x; i < loose; i += blockDim.x) {
