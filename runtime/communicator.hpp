@@ -32,8 +32,7 @@ class Recorder;  // runtime/execution/recorder.hpp
 /// their own (sums in rank order).
 enum class HostPath : std::uint8_t {
   Off,       ///< never
-  Auto,      ///< where nobody asked for certain schedules, all ranks are on one host, none has a
-             ///< device
+  Auto,      ///< where nobody asked for certain schedules, on one host, without devices
   Required,  ///< or it is an error; schedules are not used, device memory is refused
 };
 
@@ -41,12 +40,10 @@ struct CommunicatorOptions {
   std::string transport = "auto";          ///< a name of transports()
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::size_t segment_bytes = 256 * 1024;  ///< chunks are pipelined in pieces of at most this size
-  /// The same where a collective is one kernel on a device, each of whose blocks moves a slice of a
-  /// piece: each rank has room on its device for four from every other, at most 512 MiB together.
+  /// The same of one kernel: a rank has room for four from every other, at most 512 MiB together.
   std::size_t kernel_segment_bytes = std::size_t{4} << 20;
-  /// Longest silence of a link between hosts before it counts as dead; 0: links are not watched.
-  /// Nothing is watched within a host, nor where UCX may use something else than TCP. As at all
-  /// ranks.
+  /// Longest silence of a link between hosts, as at all ranks, before it counts as dead; 0: none is
+  /// watched. Nor is any within a host, or where UCX may use something else than TCP.
   Deadline link_timeout{5'000};
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   HostPath host_path = HostPath::Auto;

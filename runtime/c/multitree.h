@@ -276,11 +276,11 @@ MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
  *
  * Streams: with one, a call is ordered as a kernel on that stream: it starts after the stream's
  * earlier work, the stream's later work sees its result, and it returns at once, or, where the host
- * moves its messages and streams cannot be held, at its end (docs/runtime.md, "Streams"). Buffers are memory
- * of the device or pinned host memory. What fails later is told by mtCommGetAsyncError(); the
- * stream always goes on, with unspecified values in recv. A non-blocking call's request tells the
- * host of the end. mtBarrier() and mtCommFinalize() wait for streams; the first call with a root
- * does not.
+ * moves its messages and streams cannot be held, at its end (docs/runtime.md, "Streams"). Buffers
+ * are memory of the device or pinned host memory. What fails later is told by
+ * mtCommGetAsyncError(); the stream always goes on, with unspecified values in recv. A non-blocking
+ * call's request tells the host of the end. mtBarrier() and mtCommFinalize() wait for streams; the
+ * first call with a root does not.
  *
  * Errors: mtInvalidArgument (communicator, buffers, count, type, op, root), mtInvalidUsage (stream
  * where the communicator has no device; communicator finalized), mtUnsupported (a stream that is
