@@ -5,19 +5,26 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "algorithms/certificate/certify.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/interchange/fewer_pieces.hpp"
 #include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
+#include "report/raster.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "view/picture.hpp"
+#include "view/scene.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -27,6 +34,7 @@ struct ExportFlags {
   WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}, .collective = {}};
   std::string output = "-";
   std::uint32_t chunk = 0;
+  std::string show;
   MscclOptions msccl;
   std::string limits = "msccl", buffers = "inplace";
   std::string size, min_bytes, max_bytes;
@@ -175,13 +183,76 @@ void export_chakra(const ExportFlags& flags) {
   write_files(files);
 }
 
+/// "tree:3" as "tree" and 3; what has no number has 0.
+std::pair<std::string, std::uint32_t> shown(const std::string& show) {
+  const std::size_t colon = show.find(':');
+  const std::string what = show.substr(0, colon);
+  const bool numbered = what == "step" || what == "tree" || what == "cut";
+  if (!numbered && (what != "network" && what != "load")) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("--show: expected network, load, step:N, tree:N or cut:N, got '{}'", show));
+  }
+  if (colon == std::string::npos) return {what, 0};
+  const std::string number = show.substr(colon + 1);
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (!numbered || error != std::errc() || end != number.data() + number.size()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--show: expected {}, got '{}'",
+                            numbered ? what + ":N, a number from 0" : what, show));
+  }
+  return {what, value};
+}
+
+view::Scene scene_of(const std::string& show, const SchedulePlan& plan, std::uint64_t bytes) {
+  const auto [what, number] = shown(show);
+  const Schedule& schedule = plan.schedule;
+  if (what == "network") return view::scene_of(plan.topology);
+  if (what == "load") return view::load_scene(schedule, plan.topology, bytes);
+  if (what == "step") return view::step_scene(schedule, plan.topology, number);
+  if (what == "tree") return view::tree_scene(schedule, plan.topology, number);
+  return view::cut_scene(certify(plan.topology, schedule.collective, schedule.root), plan.topology,
+                         number);
+}
+
+void write_picture(const ExportFlags& flags, const std::string& svg) {
+  const bool pixels = flags.output.ends_with(".png");
+  if (!pixels && flags.output != "-" && !flags.output.ends_with(".svg")) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--output: expected a name that ends with .svg or .png, got '{}'",
+                            flags.output));
+  }
+  write_file(flags.output, pixels ? report::png_of(svg) : svg);
+}
+
+void export_picture(const ExportFlags& flags) {
+  const WorkFlags& work = flags.work;
+  if (work.schedule.empty() && !work.network.topology.empty() && work.algorithms.empty() &&
+      (flags.show.empty() || flags.show == "network")) {
+    const Topology topology = load_network(work.network);
+    return write_picture(flags,
+                         view::write_picture(topology, view::scene_of(topology), topology.name()));
+  }
+  const std::uint64_t bytes =
+      std::max<std::uint64_t>(bytes_of("--size", flags.size, kDefaultSize), 1);
+  const std::string show = flags.show.empty() ? "load" : flags.show;
+  static_cast<void>(shown(show));  // before the work
+  const SchedulePlan plan = plan_of(flags);
+  const view::Scene scene = for_flag("--show", [&] { return scene_of(show, plan, bytes); });
+  const std::string title = fmt::format("{} by {} on {}", to_string(plan.schedule.collective),
+                                        plan.schedule.algorithm, plan.topology.name());
+  write_picture(flags, view::write_picture(plan.topology, scene, title));
+}
+
 struct Format : FormatRow {
   void (*write)(const ExportFlags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
-const std::array<Format, 4>& formats() {
-  static const std::array<Format, 4> all = {{
+const std::array<Format, 5>& formats() {
+  static const std::array<Format, 5> all = {{
+      {{"picture", "SVG, or PNG if the file ends with .png"}, export_picture, {"--show", "--size"}},
       {{"dot", "Graphviz text, for `dot -Tsvg`"}, export_dot, {"--chunk"}},
       {{"msccl", "MSCCL's XML"},
        export_msccl,
@@ -215,7 +286,10 @@ void add_format_flags(CLI::App& app, ExportFlags& flags) {
   app.add_option("--chunk", flags.chunk, "dot: whose tree")
       ->check(number_from(0))
       ->capture_default_str();
-  app.add_option("--size", flags.size, "chakra: size of the buffer");
+  app.add_option("--show", flags.show,
+                 "picture: network, load, step:N, tree:N or cut:N (load; without an algorithm: "
+                 "network)");
+  app.add_option("--size", flags.size, "chakra: size of the buffer; picture: for loads (64 MiB)");
   app.add_option("--proto", flags.msccl.protocol, "msccl: NCCL's protocol")
       ->check(one_of({"Simple", "LL", "LL128"}))
       ->capture_default_str();
@@ -247,7 +321,7 @@ Command add_export_command(CLI::App& parent) {
   app->add_option("-t,--topology", flags->work.network.topology, "This network")
       ->excludes(schedule);
   app->add_option("-a,--algorithm", flags->work.algorithms,
-                  "... and this algorithm's schedule on it (multitree; dot: none)");
+                  "... and this algorithm's schedule on it (multitree; dot, picture: none)");
   app->add_option("-c,--collective", flags->work.collective,
                   "... of this collective (allreduce; dot: "
                   "allgather)");
@@ -259,7 +333,7 @@ Command add_export_command(CLI::App& parent) {
       ->capture_default_str();
   add_format_flags(*app, *flags);
   app->footer(
-      "Example: multitree export dot -t torus:4x4 -a multitree --chunk 5 | dot -Tsvg -o tree.svg");
+      "Example: multitree export picture -t torus:4x4 -a multitree --show tree:5 -o tree.svg");
   return {app, [flags, app] {
             const Format& format = find_format(flags->format);
             check_flags(*app, format);

@@ -14,7 +14,8 @@
 
 #include "algorithms/report.hpp"
 #include "report/styles.hpp"
-#include "view/layout.hpp"
+#include "view/drawing.hpp"
+#include "view/scene.hpp"
 
 namespace multitree::embedded {
 extern const std::string_view page_html, page_css, network_js, page_js, chart_js;
@@ -34,24 +35,31 @@ constexpr std::size_t kMostCuts = 256;
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-double bytes_per_second(Bandwidth bandwidth) {
-  return static_cast<double>(bandwidth.bytes_per_second);
-}
-
 ordered_json network_json(const Topology& topology) {
-  const std::vector<Point> points = layout(topology);
+  const Drawing drawing = drawing_of(topology);
   ordered_json nodes = ordered_json::array(), links = ordered_json::array();
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const Node& node = topology.node(NodeId{n});
-    nodes.push_back({rounded(points[n].x), rounded(points[n].y),
+    const Point& point = drawing.nodes[n];
+    nodes.push_back({rounded(point.x), rounded(point.y),
                      node.is_switch() ? -1 : static_cast<int>(index(*node.rank)), node.name});
   }
-  for (const Link& link : topology.links()) {
-    links.push_back(
-        {index(link.src), index(link.dst), to_string(link.bandwidth), to_string(link.latency)});
+  for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
+    const Link& link = topology.link(LinkId{l});
+    ordered_json curve = ordered_json::array();
+    const Curve& drawn = drawing.links[l];
+    for (const Point& point : {drawn.from, drawn.control, drawn.to, drawn.label}) {
+      curve.insert(curve.end(), {rounded(point.x), rounded(point.y)});
+    }
+    links.push_back({index(link.src), index(link.dst), to_string(link.bandwidth),
+                     to_string(link.latency), std::move(curve)});
   }
   return {{"name", topology.name()},
           {"ranks", topology.num_ranks()},
+          {"box",
+           {rounded(drawing.corner.x), rounded(drawing.corner.y), rounded(drawing.size.x),
+            rounded(drawing.size.y)}},
+          {"line", rounded(drawing.line)},
           {"nodes", std::move(nodes)},
           {"links", std::move(links)}};
 }
@@ -72,23 +80,6 @@ ordered_json bound_json(const Subject& subject) {
           {"model", kCertificateModel},
           {"all_cuts", certificate.cuts.size()},
           {"cuts", std::move(cuts)}};
-}
-
-/// For how long each link is busy, in seconds.
-std::vector<double> busy_seconds(const Schedule& schedule, const Subject& subject) {
-  const std::uint64_t count =
-      std::max<std::uint64_t>(subject.bytes / schedule.ranks, 1) * schedule.ranks;
-  const std::vector<ElementRange> ranges = chunk_ranges(schedule, count);
-  std::vector<double> busy(subject.topology.num_links(), 0);
-  for (const Transfer& transfer : schedule.transfers) {
-    for (const LinkId link : schedule.route(transfer)) {
-      busy[index(link)] += static_cast<double>(ranges[transfer.chunk].count);
-    }
-  }
-  for (std::uint32_t l = 0; l < busy.size(); ++l) {
-    busy[l] /= bytes_per_second(subject.topology.link(LinkId{l}).bandwidth);
-  }
-  return busy;
 }
 
 /// Each transfer as step, 1 if it reduces, chunk, source, destination, links, how many first.
@@ -132,7 +123,7 @@ ordered_json schedule_json(const Schedule& schedule, const Subject& subject, boo
   ordered_json json = {{"algorithm", schedule.algorithm},
                        {"steps", schedule.num_steps()},
                        {"seconds", time.seconds()},
-                       {"busy", busy_seconds(schedule, subject)},
+                       {"busy", busy_seconds(schedule, subject.topology, subject.bytes)},
                        {"busbw", busbw_json(schedule, subject)},
                        {"transfer_count", schedule.transfers.size()}};
   if (whole) {
@@ -166,6 +157,12 @@ ordered_json page_json(const Subject& subject, std::size_t most_numbers) {
   }
   const double factor = busbw_factor(first.collective, first.ranks);
   return {{"styles", styles_json()},
+          {"colours",
+           {{"reduce", kReduceColour},
+            {"copy", kCopyColour},
+            {"far", kFarColour},
+            {"idle", kIdleColour}}},
+          {"shades", kShades},
           {"network", network_json(subject.topology)},
           {"collective", to_string(first.collective)},
           {"root", index(first.root)},

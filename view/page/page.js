@@ -2,7 +2,7 @@
 
 const page = JSON.parse(document.getElementById('data').textContent);
 const at = id => document.getElementById(id);
-const REDUCE = '#D55E00', COPY = '#0072B2', NEAR = '#ffffff', FAR = '#f0c27b';
+const {reduce: REDUCE, copy: COPY, far: FAR} = page.colours;
 
 // One colour and dash an algorithm, whatever else is drawn.
 const style_of = name => page.styles[name.split('?')[0]] || ['#666666', [4, 4]];
