@@ -3,12 +3,12 @@
 /// Which GPU of this host maps which, and what collectives between them take. A process for each
 /// GPU, or RANKS of them, which share GPUs where there are fewer.
 ///
-///     bench_gpu_collectives [RANKS [BYTES]]         as many as GPUs, but two at least; up to 64
-///     MiB bench_gpu_collectives kernel [RANKS [BYTES [SEGMENT]]]  ranks are threads that share the
-///     first GPU, each
-///                                                   as if it had one of its own: a collective is
-///                                                   one kernel of each, and memory is the only
-///                                                   link
+///     bench_gpu_collectives [RANKS [BYTES]]
+///     bench_gpu_collectives kernel [RANKS [BYTES [SEGMENT]]]
+///
+/// As many ranks as GPUs, but two at least; up to 64 MiB. With `kernel` ranks are threads that
+/// share the first GPU, each as if it had one of its own: a collective is one kernel of each, and
+/// memory is the only link.
 ///
 /// A time is the median of kRuns runs of kRepeats calls in the order of one stream, by the clock of
 /// rank 0, divided by kRepeats. Bytes are those of the whole vector. Every result is checked.
