@@ -241,6 +241,7 @@ Communicator::~Communicator() {
     engine.barrier();
   } catch (const std::exception& error) {
     engine.give_up(error.what());
+    if (impl_->device != nullptr) impl_->device->keep();
   }
 }
 

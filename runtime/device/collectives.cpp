@@ -279,6 +279,10 @@ void Collectives::stop(const std::string& reason) {
   if (walking_ != nullptr && !finished_) bury(std::move(walking_));
 }
 
+void Collectives::keep() {
+  if (walking_ != nullptr) bury(std::move(walking_));
+}
+
 std::string Collectives::describe(const std::vector<Seat>& peers) const {
   return fmt::format("{} ({}; {}{})", device_->table().description, device_->table().name,
                      device::describe(routes_, peers), walking_ == nullptr ? "" : ", one kernel");

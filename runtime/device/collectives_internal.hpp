@@ -51,6 +51,8 @@ class Collectives {
   void finish(Deadline deadline);
   /// Ends all that is outstanding with an error, and the thread.
   void stop(const std::string& reason);
+  /// Leaves what peers' kernels write to the end of the process.
+  void keep();
   [[nodiscard]] std::string describe(const std::vector<Seat>& peers) const;
 
  private:

@@ -44,6 +44,8 @@ class DevicePath final : public Path {
 
   /// Ends what is outstanding, with `finish` as far as it can be finished.
   void close(bool finish, const std::string& reason);
+  /// After close(), where not all ranks have come to it: a peer's kernel may still use our memory.
+  void keep() { collectives_->keep(); }
   [[nodiscard]] std::string describe() const {
     return collectives_->describe(planned_.programs().peers());
   }

@@ -106,7 +106,8 @@ constexpr std::uint64_t walk_place_bytes(std::uint64_t bytes, std::uint32_t bloc
 }
 
 /// A block's walk. The Machine has, for all threads of the block together:
-/// `block()`; `wait(counter, value)`, which answers false if the host gives up; `publish(counter,
+/// `block()`; `may_begin()`, which is false once the host has given up, as buffers may be gone
+/// then; `wait(counter, value)`, which answers false if the host gives up; `publish(counter,
 /// value)`, which makes visible all that the block has read and written before; `copy`, `reduce`
 /// and `divide` of a slice; `mark(place, tag)` and `marked(place)` for headers; `keep(counter,
 /// value)` for what only this device reads.
@@ -117,6 +118,7 @@ class Walker {
       : machine_(machine), walk_(walk) {}
 
   MULTITREE_WALK_FUNCTION void run() {
+    if (!machine_.may_begin()) return;
     for (std::uint32_t i = 0; i < walk_.step_count; ++i) {
       const WalkStep& step = walk_.steps[i];
       switch (step.action) {

@@ -94,6 +94,8 @@ std::uint64_t FakeWalk::sent_bytes() const {
 }
 
 bool FakeWalk::start() {
+  // As the kernel itself: what it would read may be gone.
+  if (std::atomic_ref(*const_cast<std::uint32_t*>(walk_.given_up)).load() != 0) return true;
   if (!translate()) return false;
   walk_.steps = steps_.data();
   walk_.lanes = lanes_.data();

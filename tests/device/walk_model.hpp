@@ -109,6 +109,7 @@ class Model {
    public:
     Machine(Model& model, ModelRank& rank) : model_(model), rank_(rank) {}
     [[nodiscard]] std::uint32_t block() const { return 0; }
+    static bool may_begin() { return true; }
     bool wait(const std::uint64_t* counter, std::uint64_t value) {
       if (model_.fault_ == Fault::IgnoresPlaces && model_.is_credit(counter)) return true;
       if (model_.fault_ == Fault::NoAcquire) rank_.before = rank_.arena;

@@ -25,13 +25,11 @@ class BlockMachine {
 
   __device__ std::uint32_t block() const { return blockIdx.x; }
 
+  __device__ bool may_begin() {
+    return agree([this] { return look_at(given_up_) == 0; });
+  }
   __device__ bool wait(const std::uint64_t* counter, std::uint64_t value) {
-    __shared__ bool reached;
-    if (threadIdx.x == 0) reached = spin(counter, value);
-    __syncthreads();
-    const bool result = reached;
-    __syncthreads();
-    return result;
+    return agree([=, this] { return spin(counter, value); });
   }
   __device__ void publish(std::uint64_t* counter, std::uint64_t value) {
     __syncthreads();
@@ -94,6 +92,17 @@ class BlockMachine {
     const T* first;
     const T* second;
   };
+
+  /// What thread 0 finds, for all.
+  template <typename Question>
+  __device__ static bool agree(Question question) {
+    __shared__ bool answer;
+    if (threadIdx.x == 0) answer = question();
+    __syncthreads();
+    const bool result = answer;
+    __syncthreads();
+    return result;
+  }
 
   __device__ bool spin(const std::uint64_t* counter, std::uint64_t value) {
     for (unsigned round = 1; load_acquire(counter) < value; ++round) {
