@@ -44,12 +44,10 @@ class BlockMachine {
   __device__ void reduce(std::byte* to, const std::byte* first, const std::byte* second,
                          std::uint64_t bytes) {
     using A = Arithmetic<T>;
-    move(
-        reinterpret_cast<T*>(to), bytes / sizeof(T), first,
-        [](const Inputs2& in, std::uint64_t i) {
-          return A::store(F()(A::load(in.first[i]), A::load(in.second[i])));
-        },
-        second);
+    const auto both = [](const Inputs2& in, std::uint64_t i) {
+      return A::store(F()(A::load(in.first[i]), A::load(in.second[i])));
+    };
+    move(reinterpret_cast<T*>(to), bytes / sizeof(T), first, both, second);
   }
 
   /// As divide_kernel(). What a thread divides another may have written.
