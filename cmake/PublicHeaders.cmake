@@ -18,7 +18,8 @@ set(multitree_public_headers
   files.hpp        algorithms/io/files.hpp
   interchange.hpp  algorithms/interchange/interchange.hpp
   # Who executes it.
-  bootstrap.hpp    runtime/job/links.hpp runtime/job/bootstrap.hpp runtime/job/unique_id.hpp
+  bootstrap.hpp    runtime/job/links.hpp runtime/job/whereabouts.hpp runtime/job/bootstrap.hpp
+                   runtime/job/unique_id.hpp
   launcher.hpp     runtime/job/launcher.hpp
   recorder.hpp     runtime/execution/recorder.hpp
   communicator.hpp runtime/kernels/data_type.hpp runtime/exchange/exchange.hpp

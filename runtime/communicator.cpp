@@ -208,6 +208,8 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                                    transport->describe(), job.describe());
   impl_->engine = std::make_shared<Engine>(std::move(bootstrap), std::move(transport), peers,
                                            impl_->options.timeout);
+  impl_->record = flight::FlightRecorder::open(impl_->engine->bootstrap());
+  impl_->engine->keep_record(impl_->record);
   const Planned planned(impl_->engine, programs, impl_->options);
   if (group != nullptr) {
     impl_->engine->allow_naps(job.size() / std::max(1U, std::thread::hardware_concurrency()));

@@ -27,6 +27,9 @@ namespace device {
 class Device;  // runtime/device/device.hpp
 }
 class Recorder;  // runtime/execution/recorder.hpp
+namespace flight {
+class FlightRecorder;  // runtime/flight/recorder_internal.hpp
+}
 
 /// Whether ranks of one host go without messages: through memory that they all map, in an order of
 /// their own (sums in rank order).
@@ -168,7 +171,11 @@ class Request {
 
  private:
   friend class Communicator;
+  void note_end();
+
   std::unique_ptr<Operation> operation_;
+  std::shared_ptr<flight::FlightRecorder> record_;  ///< null: nothing is noted
+  std::uint64_t number_ = 0;                        ///< of the call in it
 };
 
 /// A collective with its arguments checked and its plan made: starts again and again without

@@ -5,6 +5,7 @@
 
 #include "runtime/communicator_internal.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/exchange/moves_internal.hpp"
 #include "runtime/execution/custom_op_internal.hpp"
 #include "runtime/execution/exact_sum_internal.hpp"
 #include "topologies/error.hpp"
@@ -27,9 +28,19 @@ Request::Request() = default;
 Request::Request(Request&&) noexcept = default;
 Request& Request::operator=(Request&&) noexcept = default;
 Request::~Request() = default;
-bool Request::test() { return operation_ == nullptr || operation_->test(); }
+bool Request::test() {
+  const bool over = operation_ == nullptr || operation_->test();
+  if (over) note_end();
+  return over;
+}
 void Request::wait() {
   if (operation_ != nullptr) operation_->wait();
+  note_end();
+}
+void Request::note_end() {
+  if (record_ == nullptr) return;
+  record_->end(number_);
+  record_.reset();
 }
 
 struct Prepared::State {
@@ -62,7 +73,11 @@ void Communicator::abort(const std::string& reason) {
 void Communicator::run(const Call& call) {
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start(call).wait();
+  if (impl_->record == nullptr) return path.call(call, impl_->sequence);
+  const std::uint64_t number = impl_->sequence;
+  impl_->note(call);
   path.call(call, impl_->sequence);
+  impl_->record->end(number);
 }
 
 Request Communicator::start(const Call& call) { return start(prepare(call)); }
@@ -78,7 +93,7 @@ Request Communicator::start(const Call& call, Stream stream) {
   Impl::check_summing(call, true);
   impl_->device->check_streamed(call);
   auto program = impl_->device->prepare(call);
-  Request request;
+  Request request = impl_->noted(call);
   request.operation_ =
       impl_->device->start_in_order(call, std::move(program), impl_->sequence++, stream.handle);
   return request;
@@ -102,8 +117,30 @@ Request Communicator::start(const Prepared& prepared) {
 Request Communicator::start_attended(const Prepared& prepared) {
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
-  Request request;
+  Request request = impl_->noted(state.call);
   request.operation_ = impl_->start(state.call, *state.path, state.program);
+  return request;
+}
+
+void Communicator::Impl::note(const Call& call) const {
+  record->begin(sequence, common_call(call, host->root_of(call)));
+}
+
+Request Communicator::Impl::noted(const Call& call) const {
+  Request request;
+  if (record == nullptr) return request;
+  note(call);
+  request.record_ = record;
+  request.number_ = sequence;
+  return request;
+}
+
+Request Communicator::Impl::noted(const ExchangeCall& call) const {
+  Request request;
+  if (record == nullptr || !is_collective(call.exchange)) return request;
+  record->begin(sequence, common_call(call));
+  request.record_ = record;
+  request.number_ = sequence;
   return request;
 }
 
@@ -111,8 +148,9 @@ Request Communicator::start_run(const Call& call) {
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start_attended(prepare(call));
   impl_->check_usable();
-  Request request;
+  Request request = impl_->noted(call);
   request.operation_ = path.start_call(call, impl_->sequence);
+  if (request.operation_ == nullptr) request.note_end();
   return request;
 }
 
@@ -144,7 +182,7 @@ Request Communicator::start(const ExchangeCall& call) {
 
 Request Communicator::start_attended(const ExchangeCall& call) {
   impl_->check(call);
-  Request request;
+  Request request = impl_->noted(call);
   request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;
 }
@@ -152,7 +190,7 @@ Request Communicator::start_attended(const ExchangeCall& call) {
 Request Communicator::start_run(const ExchangeCall& call) {
   impl_->check(call);
   if (impl_->exchanges->finish_shortly(call)) return {};
-  Request request;
+  Request request = impl_->noted(call);
   request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;
 }

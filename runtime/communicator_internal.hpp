@@ -13,6 +13,7 @@
 #include "runtime/device/device_path_internal.hpp"
 #include "runtime/exchange/exchanges_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
+#include "runtime/flight/recorder_internal.hpp"
 #include "runtime/host/group_internal.hpp"
 
 namespace multitree::runtime {
@@ -22,13 +23,20 @@ struct Communicator::Impl {
   CommunicatorOptions options;
   ProgressChoice progress;
   std::string description;
-  std::unique_ptr<device::DevicePath> device;  ///< null without a device
+  std::shared_ptr<flight::FlightRecorder> record;  ///< null: nobody wants one
+  std::unique_ptr<device::DevicePath> device;      ///< null without a device
   std::unique_ptr<HostMemoryPath> host;
   std::unique_ptr<Exchanges> exchanges;
   std::uint64_t sequence = 0;
   std::vector<std::uint64_t> maxima;  ///< numbers of calls that are parts of others (ExactSum)
   std::uint64_t finished_before = 0;
   int exceptions = std::uncaught_exceptions();
+
+  /// Notes the call that `sequence` is the number of, where that is wanted.
+  void note(const Call& call) const;
+  /// The same of one whose request says when it has ended.
+  [[nodiscard]] Request noted(const Call& call) const;
+  [[nodiscard]] Request noted(const ExchangeCall& call) const;
 
   /// Collective: which ranks have a device.
   device::Identities find_devices(Bootstrap& job);

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <string>
 
 #include "errors.hpp"
 
@@ -37,6 +39,25 @@ int ask_python(void*) {
   return raised || mine.ended ? 1 : 0;
 }
 
+/// The innermost line of Python that is not of this package.
+int tell_place(char* words, std::size_t size, void*) {
+  if (!interrupts.waiting) return 0;
+  const nb::gil_scoped_acquire lock;
+  nb::object frame = nb::borrow(reinterpret_cast<PyObject*>(PyEval_GetFrame()));
+  while (frame.is_valid() && !frame.is_none()) {
+    const nb::object module = frame.attr("f_globals").attr("get")("__name__", "");
+    const std::string name = nb::cast<std::string>(nb::str(module));
+    if (name != "multitree" && !name.starts_with("multitree.")) {
+      const std::string path = nb::cast<std::string>(frame.attr("f_code").attr("co_filename"));
+      const auto line = nb::cast<long>(frame.attr("f_lineno"));
+      const std::string file = path.substr(path.find_last_of('/') + 1);
+      return std::snprintf(words, size, "%s:%ld", file.c_str(), line) > 0 ? 1 : 0;
+    }
+    frame = frame.attr("f_back");
+  }
+  return 0;
+}
+
 std::atomic<std::uint32_t>& forks() {
   static std::atomic<std::uint32_t> count{0};
   static const int registered =
@@ -56,7 +77,10 @@ Waiting::~Waiting() {
   PyEval_RestoreThread(state_);
 }
 
-void attend_to_signals() { check(mtSetInterrupt(ask_python, nullptr)); }
+void attend_to_signals() {
+  check(mtSetInterrupt(ask_python, nullptr));
+  check(mtSetPlace(tell_place, nullptr));
+}
 
 bool in_signal_handler() { return interrupts.asking; }
 void end_interrupted_wait() { interrupts.ended = true; }

@@ -22,6 +22,15 @@ typedef int (*mtInterruptFunction_t)(void* state);
  * mtBarrier() between hosts, ask nobody. NULL (default): nobody is asked. Never fails. */
 MT_API mtResult_t mtSetInterrupt(mtInterruptFunction_t function, void* state);
 
+/** Writes where in the program the calling thread is, "train.py:88", zero-terminated and in at most
+ * `size` bytes; 0: not known. Must not call this library. */
+typedef int (*mtPlaceFunction_t)(char* words, size_t size, void* state);
+/** For the calling thread: who knows the place of a call, which errors of waits in vain name. NULL
+ * (default): the stack is looked at, and debugging information where the program has it ("train.c:88",
+ * else "train_step in train" or "train+0x1189" for addr2line). For interpreters. Asked only after a
+ * wait in vain, here or at another rank. Never fails. */
+MT_API mtResult_t mtSetPlace(mtPlaceFunction_t function, void* state);
+
 #ifdef __cplusplus
 }
 #endif

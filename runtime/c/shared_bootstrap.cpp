@@ -15,6 +15,7 @@ class SharedBootstrap final : public Bootstrap {
 
   [[nodiscard]] Seat seat() const override { return job_->seat(); }
   [[nodiscard]] std::uint32_t size() const override { return job_->size(); }
+  [[nodiscard]] std::uint64_t name() const override { return job_->name(); }
   [[nodiscard]] std::string describe() const override { return job_->describe(); }
 
   Gathered all_gather(const std::string& blob, Deadline deadline) override {
@@ -47,6 +48,18 @@ class SharedBootstrap final : public Bootstrap {
   std::optional<Seat> lost_seat() override {
     const std::scoped_lock lock(mutex_);
     return job_->lost_seat();
+  }
+  std::string culprit(const std::optional<Whereabouts>& self) override {
+    const std::scoped_lock lock(mutex_);
+    return job_->culprit(self);
+  }
+  bool asked_where() override {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    return lock.owns_lock() && job_->asked_where();
+  }
+  void tell_where(const Whereabouts& self) override {
+    const std::scoped_lock lock(mutex_);
+    job_->tell_where(self);
   }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     const std::scoped_lock lock(mutex_);

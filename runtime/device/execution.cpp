@@ -309,4 +309,15 @@ std::string DeviceExecution::waiting_for() const {
   return w_.idle() ? "waiting for nothing" : "waiting for the device";
 }
 
+std::vector<Seat> DeviceExecution::awaited_ranks() const {
+  std::vector<Seat> ranks;
+  for (std::uint32_t id = 0; id < completions_.size(); ++id) {
+    if (completions_[id].state == Completion::State::Pending ||
+        notices_[id].state == Completion::State::Pending) {
+      ranks.push_back(transfer_of(id).peer);
+    }
+  }
+  return ranks;
+}
+
 }  // namespace multitree::runtime::device

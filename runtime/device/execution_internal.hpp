@@ -72,6 +72,7 @@ class DeviceExecution {
   /// Once done: puts copies of what was never written between bytes `begin` and `end` on `compute`.
   void copy_untouched(std::uint64_t begin, std::uint64_t end);
   [[nodiscard]] std::string waiting_for() const;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const;
 
  private:
   struct Slot {

@@ -253,6 +253,19 @@ std::string StreamOperation::waiting_for() const {
                      fmt::join(program_->source->plan.peers, ", rank "));
 }
 
+std::vector<Seat> StreamOperation::awaited_ranks() const {
+  switch (state()) {
+    case State::Waiting:
+      return {};
+    case State::Running:
+      return execution_->awaited_ranks();
+    default:
+      break;
+  }
+  if (const auto seat = stranger()) return {*seat};
+  return walking_ == nullptr ? std::vector<Seat>() : program_->source->plan.peers;
+}
+
 std::optional<Seat> StreamOperation::stranger() const {
   return walking_ == nullptr ? std::nullopt : walking_->stranger();
 }

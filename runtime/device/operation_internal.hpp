@@ -52,6 +52,7 @@ class StreamOperation final : public Activity {
   [[nodiscard]] bool done() const override { return over(); }
   [[nodiscard]] bool awaits_caller() const override { return state() == State::Waiting; }
   [[nodiscard]] std::string waiting_for() const override;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override;
 
   /// Under the guard, once the engine and Walking have given up: ends everything and lets the
   /// stream go on.

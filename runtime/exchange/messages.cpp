@@ -39,6 +39,7 @@ class OwnEnd final : public Operation, public Activity {
   [[nodiscard]] std::string waiting_for() const override {
     return "waiting for the other end of a message to itself";
   }
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override { return {}; }
   bool test() override {
     const auto guard = engine_->guard();
     if (!done()) engine_->poll();
@@ -89,6 +90,7 @@ class WholeReceive final : public Operation, public Activity {
   [[nodiscard]] std::string waiting_for() const override {
     return fmt::format("waiting to receive {} bytes from rank {}", move_.bytes, move_.peer);
   }
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override { return {move_.peer}; }
   bool test() override {
     engine_->attend();
     const auto guard = engine_->guard();

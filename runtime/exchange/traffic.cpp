@@ -116,4 +116,15 @@ std::string Traffic::waiting_for() const {
   return "waiting for the last messages to leave";
 }
 
+std::vector<Seat> Traffic::awaited_ranks() const {
+  std::vector<Seat> ranks;
+  for (const auto& in : in_) {
+    if (!in->arrived()) ranks.push_back(in->move().peer);
+  }
+  for (const auto& out : out_) {
+    if (!out->done()) ranks.push_back(out->peer());
+  }
+  return ranks;
+}
+
 }  // namespace multitree::runtime

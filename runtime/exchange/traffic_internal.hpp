@@ -39,6 +39,7 @@ class Traffic final : public Activity {
   bool advance() override;
   [[nodiscard]] bool done() const override { return departure_.over(); }
   [[nodiscard]] std::string waiting_for() const override;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override;
 
  private:
   void move_on();

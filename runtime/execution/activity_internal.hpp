@@ -4,6 +4,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
+
+#include "runtime/job/links.hpp"
 
 namespace multitree::runtime {
 
@@ -21,6 +24,8 @@ class Activity {
   [[nodiscard]] virtual bool awaits_caller() const { return false; }
   /// In words: "waiting to receive chunk 4 segment 0 from rank 1 at step 3".
   [[nodiscard]] virtual std::string waiting_for() const = 0;
+  /// The ranks without which it does not go on, as far as it knows; in any order, also repeated.
+  [[nodiscard]] virtual std::vector<Seat> awaited_ranks() const = 0;
 
  protected:
   /// For one that moves before anybody has been told where it is.

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "runtime/execution/call_place_internal.hpp"
 #include "runtime/execution/interruption_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -68,6 +69,12 @@ std::string Running::name() const {
   return numbered ? fmt::format("{} #{}", collective, sequence) : std::string(collective);
 }
 
+std::string Running::words() const {
+  if (!numbered) return name();
+  const std::string call_words = words_of(call);
+  return name() + call_words.substr(name_of(call).size());
+}
+
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
                const std::vector<Seat>& peers, Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
@@ -82,6 +89,7 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
 void Engine::add(const Running& running, const SharedCall& call, bool waits) {
   announcements_->note({running.sequence, call}, waits);
   add(running);
+  running_.back().call = call;
 }
 
 void Engine::remove(const Activity& execution) {
@@ -141,6 +149,7 @@ Engine::Moves Engine::move() {
     idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
+    if (std::exchange(wait_recorded_, false)) record_->goes_on();
   }
   return {network, running};
 }
@@ -218,7 +227,10 @@ void Engine::on_idle(bool network) {
     check_interruption();
   }
   if (oldest() == nullptr) idle_ = {};  // all wait for their callers
-  if (idle_ >= patience_) announce();
+  if (idle_ >= patience_) {
+    announce();
+    if (!wait_recorded_) record_wait();
+  }
   if (idle_ >= timeout_) time_out();
   if (nap_after_.count() > 0 && idle_ >= nap_after_) {
     std::this_thread::sleep_for(nap_);
@@ -273,7 +285,11 @@ void Engine::check_interruption() {
 
 void Engine::check_failure() {
   const std::optional<std::string> failure = bootstrap_->failure();
-  if (!failure) return check_links();
+  if (!failure) {
+    const Running* const waits = bootstrap_->asked_where() ? oldest() : nullptr;
+    if (waits != nullptr) bootstrap_->tell_where(whereabouts(*waits));
+    return check_links();
+  }
   std::string what = *failure;
   const Running* running = oldest();
   if (running != nullptr) {
@@ -284,13 +300,38 @@ void Engine::check_failure() {
   fail(what);
 }
 
+Whereabouts Engine::whereabouts(const Running& running) const {
+  Whereabouts here{running.sequence, running.words(), running.execution->waiting_for(),
+                   call_place(), {}};
+  for (const Running& one : running_) {
+    if (one.execution->done() || one.execution->awaits_caller()) continue;
+    const std::vector<Seat> ranks = one.execution->awaited_ranks();
+    here.awaits.insert(here.awaits.end(), ranks.begin(), ranks.end());
+  }
+  std::ranges::sort(here.awaits);
+  const auto repeated = std::ranges::unique(here.awaits);
+  here.awaits.erase(repeated.begin(), repeated.end());
+  return here;
+}
+
+void Engine::record_wait() {
+  const Running* const running = record_ == nullptr ? nullptr : oldest();
+  if (running == nullptr) return;
+  record_->waits(whereabouts(*running), idle_);
+  wait_recorded_ = true;
+}
+
 void Engine::time_out() {
   check_failure();
   const Running* running = oldest();
-  const std::string reason =
-      running == nullptr ? std::string("nothing outstanding")
-                         : fmt::format("{}: no progress for {} ms while {}", running->name(),
-                                       timeout_.count(), running->execution->waiting_for());
+  std::string reason = "nothing outstanding";
+  if (running != nullptr) {
+    const Whereabouts here = whereabouts(*running);
+    reason = fmt::format("{}: no progress for {} ms while {}", running->name(), timeout_.count(),
+                         here.how);
+    const std::string culprit = bootstrap_->culprit(here);
+    if (!culprit.empty()) reason += "; " + culprit;
+  }
   give_up(reason);
   throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
@@ -360,6 +401,10 @@ void Engine::check_usable() {
 void Engine::give_up(const std::string& reason) {
   if (!broken_.empty()) return;
   broken_ = reason;
+  if (record_ != nullptr) {
+    if (!wait_recorded_) record_wait();
+    record_->fail(reason);
+  }
   for (const Running& running : running_) {
     if (!running.execution->done()) {
       first_unfinished_ = std::min(first_unfinished_.value_or(running.sequence), running.sequence);

@@ -18,6 +18,7 @@
 #include "runtime/execution/executor_internal.hpp"
 #include "runtime/execution/outbox_internal.hpp"
 #include "runtime/execution/progress_internal.hpp"
+#include "runtime/flight/recorder_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
 
@@ -30,7 +31,10 @@ struct Running {
   /// Of the collective; of a message between two ranks, of the next one.
   std::uint64_t sequence = 0;
   bool numbered = true;
+  CommonCall call = {};                    ///< of one that is numbered
   [[nodiscard]] std::string name() const;  ///< "allreduce #5", "send"
+  /// "allreduce #5 of 1024 float, sum".
+  [[nodiscard]] std::string words() const;
 };
 
 /// Waits a moment for the bootstrap to know of a failure. A transport's complaint may be the echo
@@ -46,6 +50,10 @@ class Engine {
   /// `peers`: the ranks that the transport has messages for.
   Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
          const std::vector<Seat>& peers, Deadline timeout);
+
+  /// Told of long waits and of the end; may be null. Before anything is started.
+  void keep_record(std::shared_ptr<flight::FlightRecorder> record) { record_ = std::move(record); }
+  [[nodiscard]] const std::shared_ptr<flight::FlightRecorder>& record() const { return record_; }
 
   [[nodiscard]] Bootstrap& bootstrap() { return *bootstrap_; }
   [[nodiscard]] std::shared_ptr<Bootstrap> job() const { return bootstrap_; }
@@ -165,6 +173,8 @@ class Engine {
   /// Takes what peers have told before a barrier.
   void await_told(const Gathered& told);
   void check_failure();
+  void record_wait();
+  [[nodiscard]] Whereabouts whereabouts(const Running& running) const;
   /// \throws Interrupted if this thread is not to wait any longer, after telling the others.
   void check_interruption();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
@@ -203,6 +213,8 @@ class Engine {
   Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked
   Clock::time_point asked_behind_;   ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
+  std::shared_ptr<flight::FlightRecorder> record_;
+  bool wait_recorded_ = false;
 };
 
 }  // namespace multitree::runtime

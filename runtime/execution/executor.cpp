@@ -263,4 +263,13 @@ std::string Execution::waiting_for() const {
   return done() ? "waiting for nothing" : "waiting for the last messages to leave";
 }
 
+std::vector<Seat> Execution::awaited_ranks() const {
+  std::vector<Seat> ranks;
+  for (std::uint32_t id = 0; id < completions_.size(); ++id) {
+    if (completions_[id].state != Completion::State::Pending) continue;
+    ranks.push_back(program_.plan->peers[program_.tasks[id].lane]);
+  }
+  return ranks;
+}
+
 }  // namespace multitree::runtime

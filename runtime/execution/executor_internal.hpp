@@ -65,6 +65,7 @@ class Execution final : public Activity, private Sender {
   /// "waiting to receive chunk 4 segment 0 from rank 1 at step 3": the first of what is
   /// outstanding.
   [[nodiscard]] std::string waiting_for() const override;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override;
 
  private:
   struct Slot {

@@ -13,7 +13,7 @@
 namespace multitree::runtime {
 namespace {
 
-std::string words_of_exchange(const SharedCall& call) {
+std::string words_of_exchange(const CommonCall& call) {
   std::string words = fmt::format("{} of ", to_string(call.exchange));
   if (call.count != 0) words += fmt::format("{} ", std::uint64_t{call.count});
   words += to_string(call.type);
@@ -22,6 +22,15 @@ std::string words_of_exchange(const SharedCall& call) {
 }
 
 std::string words_of(const SharedCall& call, bool with_schedule) {
+  std::string words = words_of(call);
+  const bool has_one = call.exchange == Exchange::None;
+  if (with_schedule && has_one) words += fmt::format(", schedule {:016x}", call.schedule);
+  return words;
+}
+
+}  // namespace
+
+std::string words_of(const CommonCall& call) {
   if (call.exchange != Exchange::None) return words_of_exchange(call);
   std::string words = fmt::format("{} of {} {}", to_string(call.collective),
                                   std::uint64_t{call.count}, to_string(call.type));
@@ -32,11 +41,8 @@ std::string words_of(const SharedCall& call, bool with_schedule) {
     words += fmt::format(", several of a group as one (which: {:04x})",
                          static_cast<unsigned>(call.several));
   }
-  if (with_schedule) words += fmt::format(", schedule {:016x}", call.schedule);
   return words;
 }
-
-}  // namespace
 
 CommonCall common_call(const Call& call, Rank root) {
   CommonCall common{.several = call.several,

@@ -33,6 +33,8 @@ struct CommonCall {
 
 CommonCall common_call(const Call& call, Rank root);
 
+/// "allreduce of 1024 float, sum".
+std::string words_of(const CommonCall& call);
 /// "allreduce".
 std::string_view name_of(const CommonCall& call);
 

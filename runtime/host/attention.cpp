@@ -3,8 +3,6 @@
 /// Looking at other ranks' cards.
 #include "runtime/host/attention_internal.hpp"
 
-#include <fmt/format.h>
-
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -50,11 +48,10 @@ void Attention::check_offers(std::uint64_t number, const CommonCall& mine) const
   }
 }
 
-std::string Attention::missing_ranks(std::uint64_t number) const {
-  std::string ranks;
+std::vector<Seat> Attention::missing_ranks(std::uint64_t number) const {
+  std::vector<Seat> ranks;
   for (const Seat seat : Seats(group_.size())) {
-    if (!is_on(seat) || group_.has_published(seat, number)) continue;
-    ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", seat);
+    if (is_on(seat) && !group_.has_published(seat, number)) ranks.push_back(seat);
   }
   return ranks;
 }

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "runtime/host/group_internal.hpp"
 
@@ -41,8 +41,8 @@ class Attention {
   bool sees_work(Seat seat);
   /// \throws Error(InvalidArgument) if one of them has published another call than `mine`.
   void check_offers(std::uint64_t number, const CommonCall& mine) const;
-  /// "2, 5": those that have not published `number`.
-  [[nodiscard]] std::string missing_ranks(std::uint64_t number) const;
+  /// Those that have not published `number`.
+  [[nodiscard]] std::vector<Seat> missing_ranks(std::uint64_t number) const;
 
  private:
   Group& group_;

@@ -4,6 +4,7 @@
 #include "runtime/host/card_operation_internal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstring>
 
@@ -93,9 +94,15 @@ void CardOperation::reduce_all(std::uint64_t bytes) {
 
 std::string CardOperation::waiting_for() const {
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
-  const std::string ranks = attention_.missing_ranks(awaited());
+  const std::vector<Seat> ranks = awaited_ranks();
   if (ranks.empty()) return "working in shared memory on part 0 of 1";
-  return fmt::format("waiting in shared memory for rank {} at part 0 of 1", ranks);
+  return fmt::format("waiting in shared memory for rank {} at part 0 of 1",
+                     fmt::join(ranks, ", "));
+}
+
+std::vector<Seat> CardOperation::awaited_ranks() const {
+  if (!group_.is_next(ticket_)) return {};
+  return attention_.missing_ranks(awaited());
 }
 
 }  // namespace multitree::runtime::host

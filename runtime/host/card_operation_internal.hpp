@@ -26,6 +26,7 @@ class CardOperation final : public Activity {
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
   [[nodiscard]] std::string waiting_for() const override;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override;
 
  private:
   enum class State : std::uint8_t { Queued, Published, Done };

@@ -64,14 +64,15 @@ void HostPath::call(const Call& call, std::uint64_t& sequence) {
 void HostPath::finish(const Call& call, std::uint64_t sequence) {
   const Rank root = root_of(call);
   Recorder* const recorder = active(recorder_.get());
+  const CommonCall common = common_call(call, root);
   Patience& patience = group_->patience();
   if (fits_cards(*group_, call)) {
-    CardOperation operation(*group_, call, common_call(call, root), root, recorder);
+    CardOperation operation(*group_, call, common, root, recorder);
     if (advance_shortly(operation, patience)) return;
-    Attendance(*engine_, operation, to_string(call.collective), sequence, patience).see_through();
+    Attendance(*engine_, operation, common, sequence, patience).see_through();
   } else {
-    HostOperation operation(*group_, call, common_call(call, root), root, recorder);
-    Attendance(*engine_, operation, to_string(call.collective), sequence, patience).finish();
+    HostOperation operation(*group_, call, common, root, recorder);
+    Attendance(*engine_, operation, common, sequence, patience).finish();
   }
 }
 
@@ -111,7 +112,7 @@ std::unique_ptr<HostRequest> HostPath::request_of(const Call& call, const Common
 std::unique_ptr<HostRequest> HostPath::request_of(std::unique_ptr<Activity> operation,
                                                   const CommonCall& common,
                                                   std::uint64_t sequence) {
-  return std::make_unique<HostRequest>(engine_, std::move(operation), name_of(common), sequence,
+  return std::make_unique<HostRequest>(engine_, std::move(operation), common, sequence,
                                        group_->patience());
 }
 

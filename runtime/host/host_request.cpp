@@ -8,7 +8,7 @@
 namespace multitree::runtime::host {
 
 void Attendance::enlist() {
-  if (!enlisted_) engine_.add({&operation_, name_, sequence_});
+  if (!enlisted_) engine_.add({&operation_, name_of(call_), sequence_, true, call_});
   enlisted_ = true;
 }
 

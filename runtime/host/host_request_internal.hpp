@@ -21,11 +21,11 @@ std::unique_ptr<Transport> make_no_transport();
 /// Made, used and let go under the engine's guard.
 class Attendance {
  public:
-  Attendance(Engine& engine, Activity& operation, std::string_view name, std::uint64_t sequence,
+  Attendance(Engine& engine, Activity& operation, const CommonCall& call, std::uint64_t sequence,
              Patience& patience)
       : engine_(engine),
         operation_(operation),
-        name_(name),
+        call_(call),
         sequence_(sequence),
         patience_(patience) {}
   /// Of an operation that was dropped the others need our part until the end.
@@ -45,7 +45,7 @@ class Attendance {
  private:
   Engine& engine_;
   Activity& operation_;
-  std::string_view name_;
+  CommonCall call_;
   std::uint64_t sequence_;
   bool enlisted_ = false;
   Patience& patience_;
@@ -55,10 +55,10 @@ class Attendance {
 class HostRequest final : public Operation {
  public:
   HostRequest(std::shared_ptr<Engine> engine, std::unique_ptr<Activity> operation,
-              std::string_view name, std::uint64_t sequence, Patience& patience)
+              const CommonCall& call, std::uint64_t sequence, Patience& patience)
       : engine_(std::move(engine)),
         operation_(std::move(operation)),
-        attendance_(std::in_place, *engine_, *operation_, name, sequence, patience) {
+        attendance_(std::in_place, *engine_, *operation_, call, sequence, patience) {
     attendance_->enlist();
   }
   ~HostRequest() override;

@@ -4,6 +4,7 @@
 #include "runtime/host/operation_internal.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -190,10 +191,15 @@ void HostOperation::finish() {
 
 std::string HostOperation::waiting_for() const {
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
-  const std::string ranks = attention_.missing_ranks(awaited_number());
+  const std::vector<Seat> ranks = awaited_ranks();
   const std::string part = fmt::format("part {} of {}", part_, reserved_);
   if (ranks.empty()) return "working in shared memory on " + part;
-  return fmt::format("waiting in shared memory for rank {} at {}", ranks, part);
+  return fmt::format("waiting in shared memory for rank {} at {}", fmt::join(ranks, ", "), part);
+}
+
+std::vector<Seat> HostOperation::awaited_ranks() const {
+  if (!group_.is_next(ticket_)) return {};
+  return attention_.missing_ranks(awaited_number());
 }
 
 }  // namespace multitree::runtime::host

@@ -54,6 +54,7 @@ class HostOperation final : public Activity {
   bool advance() override;
   [[nodiscard]] bool done() const override { return state_ == State::Done; }
   [[nodiscard]] std::string waiting_for() const override;
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override;
 
  private:
   /// Closing: all of this rank's work is done, but others still read or write its buffers.

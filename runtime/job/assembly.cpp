@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "runtime/job/blame_internal.hpp"
 #include "runtime/job/log_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
@@ -45,6 +46,7 @@ void Assembly::serve() {
   if (leaves_by_) return serve_goodbye();
   for (Guest& guest : guests_) serve(guest);
   drop_closed();
+  try_blame();
   try_shrink();
 }
 
@@ -54,6 +56,7 @@ void Assembly::serve(const Trunk& trunk, JobNumber job) {
   if (leaves_by_) return serve_goodbye();
   serve(*at->second);
   if (somebody_closed_ || !at->second->channel.open()) drop_closed();
+  try_blame();
   try_shrink();
 }
 
@@ -73,10 +76,14 @@ void Assembly::drop_closed() {
 
 int Assembly::patience() const {
   if (leaves_by_) return 5;
-  if (!shrink_by_) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*shrink_by_ - Clock::now());
-  return static_cast<int>(
-      std::clamp<std::int64_t>(left.count(), 0, doors_.empty() ? 500 : knock_interval_.count()));
+  const auto until = [](Clock::time_point end, std::int64_t most) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, most));
+  };
+  const int blame = blame_by_ ? until(*blame_by_, kWherePatience.count()) : -1;
+  if (!shrink_by_) return blame;
+  const int shrink = until(*shrink_by_, doors_.empty() ? 500 : knock_interval_.count());
+  return blame < 0 ? shrink : std::min(blame, shrink);
 }
 
 bool Assembly::has_strangers() const {
@@ -138,6 +145,10 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
       return try_gather();
     case FrameType::WhoIsMissing:
       return guest.channel.send(FrameType::Missing, missing());
+    case FrameType::WhoIsStuck:
+      return ask_where(guest, frame);
+    case FrameType::Here:
+      return hear_where(guest, frame);
     case FrameType::Failure:
       return broadcast_failure(
           fmt::format("rank {} gave up: {}", seat_of(*guest.origin), frame.payload), &guest,

@@ -15,6 +15,7 @@
 #include "runtime/job/coordinator_internal.hpp"
 #include "runtime/job/dead_links_internal.hpp"
 #include "runtime/job/line_internal.hpp"
+#include "runtime/job/whereabouts.hpp"
 
 namespace multitree::runtime {
 
@@ -30,6 +31,8 @@ struct Guest {
   JobLine channel;
   std::optional<Origin> origin = {};
   std::optional<std::string> blob = {};          ///< of the gathering under way
+  std::optional<Whereabouts> call = {};          ///< that it says it waits in
+  bool asks_who_is_stuck = false;
   bool shrinks = false;                          ///< wants to go on without those who do not
   bool leaving = false;                          ///< has said goodbye or was refused
   std::optional<std::vector<Origin>> left = {};  ///< whom it has links to, once some have died
@@ -87,6 +90,9 @@ class Assembly {
   static void refuse(Guest& guest, const std::string& why, FrameType how = FrameType::Refused);
   void drop_closed();
   void try_gather();
+  void ask_where(Guest& guest, const Frame& frame);
+  static void hear_where(Guest& guest, const Frame& frame);
+  void try_blame();
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
   [[nodiscard]] Members askers() const;
@@ -120,6 +126,7 @@ class Assembly {
   bool somebody_closed_ = false;  ///< of the others, while one was heard
   std::size_t gathers_ = 0;       ///< frames since the last gathering: no more can be waiting
   bool somebody_left_ = false;    ///< of the members
+  std::optional<Clock::time_point> blame_by_;   ///< when those who have not said where do not answer
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   Clock::time_point next_knock_;
   std::chrono::milliseconds knock_interval_{};

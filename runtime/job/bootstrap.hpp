@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/job/links.hpp"
+#include "runtime/job/whereabouts.hpp"
 
 namespace multitree::runtime {
 
@@ -94,6 +95,8 @@ class Bootstrap {
 
   [[nodiscard]] virtual Seat seat() const = 0;
   [[nodiscard]] virtual std::uint32_t size() const = 0;
+  /// Not collective: tells it from other jobs; the same at all of its ranks.
+  [[nodiscard]] virtual std::uint64_t name() const { return 0; }
   /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.
   virtual Gathered all_gather(const std::string& blob, Deadline deadline) = 0;
@@ -119,6 +122,14 @@ class Bootstrap {
   /// Not collective, never blocks: the process that failure() is about, which died or was the first
   /// to give up; empty if it is about something else.
   [[nodiscard]] virtual std::optional<Seat> lost_seat() = 0;
+  /// Not collective: who keeps this rank waiting, in a sentence for people; empty if nobody knows.
+  /// All are asked where they are, and those that have not said so within a moment
+  /// do not answer. `self`: where this rank is; none: at a barrier.
+  virtual std::string culprit(const std::optional<Whereabouts>& self);
+  /// Not collective, never blocks: whether somebody has asked where this rank is, as failure() has
+  /// heard; until it tells.
+  [[nodiscard]] virtual bool asked_where() { return false; }
+  virtual void tell_where(const Whereabouts& self);
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of

@@ -3,6 +3,7 @@
 /// The bootstrap between threads of one process.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/job/blame_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/dead_links_internal.hpp"
 #include "runtime/job/patience_internal.hpp"
@@ -22,9 +24,21 @@ namespace {
 
 constexpr const char* kLeftOut = "left out: the others have gone on without this rank";
 
+/// Of this process, and by its number in it.
+std::uint64_t make_name() {
+  static std::atomic<std::uint32_t> made{0};
+  return std::uint64_t{static_cast<std::uint32_t>(::getpid())} << 32 | made.fetch_add(1);
+}
+
 struct Meeting {
   explicit Meeting(std::uint32_t ranks)
-      : blobs(ranks), present(ranks, true), shrinks(ranks), dropped(ranks) {}
+      : blobs(ranks),
+        present(ranks, true),
+        shrinks(ranks),
+        dropped(ranks),
+        calls(ranks),
+        answered(ranks) {}
+  const std::uint64_t name = make_name();
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<std::optional<std::string>> blobs;  ///< of the gathering under way
@@ -41,6 +55,11 @@ struct Meeting {
   std::vector<DeadLink> dead_links_left;  ///< between survivors, as the next meeting numbers them
   LinksLeft left;                         ///< of ranks that have told of a dead one
   std::optional<DeadLink> dead_link;      ///< that `failure` is about
+  /// Where ranks are: their answers to the question of this number.
+  std::vector<std::optional<Whereabouts>> calls;
+  std::vector<std::uint64_t> answered;
+  std::uint64_t question = 0;
+  std::uint32_t askers = 0;  ///< that wait for the answers
   /// By `which` and members, with how often the part was made.
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Meeting>> parts;
 
@@ -49,6 +68,24 @@ struct Meeting {
       if (present[r] && !shrinks[r] && !dropped[r]) return false;
     }
     return true;
+  }
+  [[nodiscard]] bool has_said_where(std::size_t r) const {
+    return !present[r] || blobs[r] || answered[r] == question;
+  }
+  [[nodiscard]] bool all_have_said_where() const {
+    for (std::size_t r = 0; r < present.size(); ++r) {
+      if (!has_said_where(r)) return false;
+    }
+    return true;
+  }
+  [[nodiscard]] std::vector<Sighting> sightings() const {
+    std::vector<Sighting> ranks(present.size());
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      if (!present[r]) ranks[r].gone = "has left the job";
+      if (answered[r] == question) ranks[r].call = calls[r];
+      ranks[r].at_barrier = blobs[r] || (answered[r] == question && !calls[r]);
+    }
+    return ranks;
   }
   /// All have come: one list for all of them.
   void conclude() {
@@ -104,6 +141,8 @@ class InProcess final : public Bootstrap {
     // Nobody can end the next gathering before this rank has left this one: result is still ours.
     if (m.generation != mine) return m.result;
     const std::vector<Seat> missing = missing_ranks();
+    const std::string why = m.failure ? std::string() : ask_where(lock, std::nullopt);
+    if (m.generation != mine) return m.result;
     m.blobs[index(seat_)].reset();
     --m.arrived;
     if (m.failure) {
@@ -111,8 +150,10 @@ class InProcess final : public Bootstrap {
       if (m.dead_link) throw LinkError(*m.dead_link, what);
       throw Error(ErrorCode::Transport, what);
     }
-    throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}", seat_,
-                                                deadline.count(), fmt::join(missing, ", ")));
+    throw Error(ErrorCode::Timeout,
+                fmt::format("rank {}: waited {} ms in vain for rank {}{}{}", seat_,
+                            deadline.count(), fmt::join(missing, ", "), why.empty() ? "" : "; ",
+                            why));
   }
 
   std::optional<std::string> failure() override {
@@ -120,6 +161,21 @@ class InProcess final : public Bootstrap {
     if (meeting_->next && !has(meeting_->survivors, origin_of(seat_))) return kLeftOut;
     if (!meeting_->failure || meeting_->reporter == seat_) return std::nullopt;
     return meeting_->failure;
+  }
+
+  std::string culprit(const std::optional<Whereabouts>& self) override {
+    std::unique_lock lock(meeting_->mutex);
+    return ask_where(lock, self);
+  }
+
+  bool asked_where() override {
+    const std::scoped_lock lock(meeting_->mutex);
+    return meeting_->answered[index(seat_)] != meeting_->question;
+  }
+
+  void tell_where(const Whereabouts& self) override {
+    const std::scoped_lock lock(meeting_->mutex);
+    answer(self);
   }
 
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
@@ -195,9 +251,26 @@ class InProcess final : public Bootstrap {
             }};
   }
 
+  [[nodiscard]] std::uint64_t name() const override { return meeting_->name; }
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:
+  std::string ask_where(std::unique_lock<std::mutex>& lock,
+                        const std::optional<Whereabouts>& self) {
+    Meeting& m = *meeting_;
+    if (m.askers++ == 0) ++m.question;
+    answer(self);
+    m.changed.wait_until(lock, std::chrono::system_clock::now() + kWherePatience,
+                         [&] { return m.all_have_said_where(); });
+    --m.askers;
+    return blame(m.sightings());
+  }
+  /// \pre locked
+  void answer(const std::optional<Whereabouts>& self) {
+    meeting_->calls[index(seat_)] = self;
+    meeting_->answered[index(seat_)] = meeting_->question;
+    meeting_->changed.notify_all();
+  }
   [[nodiscard]] std::vector<Seat> missing_ranks() const {
     std::vector<Seat> missing;
     for (const Seat seat : Seats(size())) {

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/job/blame_internal.hpp"
 #include "runtime/job/patience_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
@@ -166,6 +167,12 @@ void Tcp::receive() {
       case FrameType::Missing:
         missing_ = frame->payload;
         break;
+      case FrameType::Stuck:
+        stuck_ = frame->payload;
+        break;
+      case FrameType::Where:
+        asked_where_ = true;
+        break;
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
@@ -272,7 +279,30 @@ void Tcp::time_out(Deadline deadline) {
     check_failure();
     if (!missing_ && !gathered_) channel_.wait(until(end));
   }
+  if (missing_) {
+    const std::string why = culprit(std::nullopt);
+    if (!why.empty()) *missing_ += "; " + why;
+  }
   time_out(deadline, missing_);
+}
+
+std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
+  stuck_.reset();
+  channel_.send(FrameType::WhoIsStuck, self ? pack(*self) : std::string());
+  const auto end = Clock::now() + kWherePatience + std::chrono::seconds(1);
+  while (!stuck_ && failure_.empty() && channel_.open() && Clock::now() < end) {
+    channel_.wait(std::min(until(end), kLook));
+    receive();
+  }
+  if (stuck_ || !failure_.empty() || !channel_.open()) return stuck_.value_or("");
+  return fmt::format("{} does not answer: it is stopped, while rank {} waits {}",
+                     options_.coordinator_name, options_.seat,
+                     self ? "in " + words_of(*self) : std::string("at a barrier"));
+}
+
+void Tcp::tell_where(const Whereabouts& self) {
+  asked_where_ = false;
+  channel_.send(FrameType::Here, pack(self));
 }
 
 void Tcp::time_out(Deadline deadline, const std::optional<std::string>& missing) const {

@@ -33,6 +33,7 @@ class Tcp final : public Bootstrap {
 
   [[nodiscard]] Seat seat() const override { return options_.seat; }
   [[nodiscard]] std::uint32_t size() const override { return options_.size; }
+  [[nodiscard]] std::uint64_t name() const override;
   [[nodiscard]] std::string describe() const override { return options_.description; }
 
   Gathered all_gather(const std::string& blob, Deadline deadline) override;
@@ -50,6 +51,9 @@ class Tcp final : public Bootstrap {
     receive();
     return lost_seat_;
   }
+  std::string culprit(const std::optional<Whereabouts>& self) override;
+  bool asked_where() override { return asked_where_; }
+  void tell_where(const Whereabouts& self) override;
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
   NewPart part(std::uint64_t which, std::span<const Seat> members) override;
   /// Where the others of the job can come to this rank: the address to listen at.
@@ -113,7 +117,8 @@ class Tcp final : public Bootstrap {
   Place place_;
   std::map<JobNumber, std::uint64_t> parts_;  ///< how often a part was made
   std::uint64_t books_ = 0;                   ///< that were opened
-  std::optional<std::string> gathered_, missing_, refused_, shrunk_;
+  std::optional<std::string> gathered_, missing_, stuck_, refused_, shrunk_;
+  bool asked_where_ = false;
   bool stranger_ = false;  ///< refused_ is of another job's rendezvous
   bool welcome_ = false;
   bool elsewhere_ = false;

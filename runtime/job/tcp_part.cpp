@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Jobs of some ranks of another, over the connections that are there.
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstring>
 
+#include "runtime/job/keys_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
 
 namespace multitree::runtime {
@@ -13,6 +16,16 @@ JobNumber Tcp::number_of(std::vector<std::uint64_t> name) const {
   name.push_back(static_cast<std::uint64_t>(options_.job));
   const std::uint64_t digest = XXH3_64bits(name.data(), name.size() * sizeof name[0]);
   return JobNumber{std::max<std::uint64_t>(digest, 1)};
+}
+
+/// It tells nothing of the token.
+std::uint64_t Tcp::name() const {
+  const auto job = static_cast<std::uint64_t>(options_.job);
+  const Key digest = digest_of(fmt::format("name of a multitree job\n{} {} {}", job,
+                                           place_.standing.epoch, options_.token));
+  std::uint64_t name = 0;
+  std::memcpy(&name, digest.data(), sizeof name);
+  return name;
 }
 
 /// The members meet at the first of them, who cannot leave before the part does; each is connected

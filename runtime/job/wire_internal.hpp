@@ -98,6 +98,10 @@ enum class FrameType : std::uint8_t {
   Elsewhere,   ///< <- this is no place to meet again
   LeftOut,     ///< <- why; the others have gone on without this rank
   HangUp,      ///< both ways: this job's share of the connection is closed
+  WhoIsStuck,  ///< -> who keeps this rank waiting, which is here (Whereabouts; none: at a barrier)?
+  Stuck,       ///< <- a sentence
+  Where,       ///< <- where are you?
+  Here,        ///< -> Whereabouts
   // Of an address book, whose number is not that of a job:
   OpenBook,  ///< -> how many ranks; which one writes; its entry; whose it wants
   Book,      ///< <- the entries that it wanted, once all have written

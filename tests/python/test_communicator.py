@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Joining, parting, waiting, and what ends a communicator."""
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -149,6 +150,7 @@ def test_a_rank_is_killed(call, tmp_path, monkeypatch):
 def test_a_rank_is_late():
     words = multitree.spawn(rank_programs.late, 2, timeout=60, options={"timeout": 0.5})[0]
     assert "no progress for 500 ms" in words and "all" in words
+    assert re.search(r"rank 1 does not answer: .* at rank_programs\.py:\d+", words)
     assert multitree.spawn(rank_programs.awaited_twice, 2, timeout=60)[0] == ("too early", 2)
 
 

@@ -40,6 +40,7 @@ class Stuck final : public Activity {
   bool advance() override { return false; }
   [[nodiscard]] bool done() const override { return false; }
   [[nodiscard]] std::string waiting_for() const override { return "waiting for nothing"; }
+  [[nodiscard]] std::vector<Seat> awaited_ranks() const override { return {}; }
 };
 
 TEST(Engine, NoticesADeathWhileTheNetworkIsBusy) {

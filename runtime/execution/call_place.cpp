@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The first frame of the stack that is not this library's.
+#include "runtime/execution/call_place_internal.hpp"
+
+#include <backtrace.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <sys/auxv.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace multitree::runtime {
+namespace {
+
+/// Functions below which the user's are: of this library where it is part of the program, and of
+/// the interfaces that it serves.
+constexpr std::array kOwnFunctions{"_ZN9multitree7runtime", "_ZNK9multitree7runtime",
+                                   "_ZZN9multitree7runtime", "mt", "MPI_", "PMPI_"};
+/// Of threads that nobody but a library has started.
+constexpr std::array kNobodysFiles{"libc.so", "libstdc++.so", "libpthread.so"};
+
+struct Object {
+  std::string_view file;
+  const void* base = nullptr;
+};
+
+Object object_of(std::uintptr_t address) {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(address), &info) == 0) return {};
+  const std::string_view path = info.dli_fname == nullptr ? "" : info.dli_fname;
+  return {path.substr(path.find_last_of('/') + 1), info.dli_fbase};
+}
+
+template <typename Names>
+bool begins_with_one_of(std::string_view text, const Names& names) {
+  for (const std::string_view name : names) {
+    if (text.starts_with(name)) return true;
+  }
+  return false;
+}
+
+struct Search {
+  Object library;
+  bool apart = false;  ///< the library is a file of its own
+  std::string found;
+};
+
+/// 0: the next frame, please.
+int look_at(void* state, std::uintptr_t address, const char* file, int line, const char* name) {
+  Search& search = *static_cast<Search*>(state);
+  const Object object = object_of(address);
+  if (object.base == nullptr) return 1;
+  if (search.apart && object.base == search.library.base) return 0;
+  if (begins_with_one_of(object.file, kNobodysFiles)) return 1;
+  const std::string_view function = name == nullptr ? "" : name;
+  if (begins_with_one_of(function, kOwnFunctions)) return 0;
+  if (file != nullptr) {
+    const std::string_view path = file;
+    search.found = fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), line);
+  } else if (!function.empty()) {
+    search.found = fmt::format("{} in {}", function, object.file);
+  } else {
+    search.found = fmt::format("{}+{:#x}", object.file,
+                               address - reinterpret_cast<std::uintptr_t>(object.base));
+  }
+  return 1;
+}
+
+/// What cannot be read is left out.
+void ignore(void*, const char*, int) {}
+
+std::string ask(const PlaceTeller& teller) {
+  std::array<char, 256> words{};
+  if (teller.function(words.data(), words.size(), teller.state) == 0) return {};
+  return {words.data(), ::strnlen(words.data(), words.size())};
+}
+
+}  // namespace
+
+PlaceTeller& place_teller() {
+  thread_local PlaceTeller teller;
+  return teller;
+}
+
+std::string call_place() {
+  if (place_teller().function != nullptr) return ask(place_teller());
+  // One for the process: what was read of the program's file is kept.
+  static backtrace_state* const program = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  Search search;
+  search.library = object_of(reinterpret_cast<std::uintptr_t>(&call_place));
+  search.apart = search.library.base != object_of(::getauxval(AT_ENTRY)).base;
+  if (program != nullptr) ::backtrace_full(program, 0, look_at, ignore, &search);
+  return search.found;
+}
+
+}  // namespace multitree::runtime

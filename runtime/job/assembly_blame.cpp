@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Asking ranks where they are.
+#include "runtime/job/assembly_internal.hpp"
+#include "runtime/job/blame_internal.hpp"
+
+namespace multitree::runtime {
+
+void Assembly::ask_where(Guest& guest, const Frame& frame) {
+  guest.asks_who_is_stuck = true;
+  guest.call = unpack_whereabouts(frame.payload);
+  if (blame_by_) return;
+  blame_by_ = Clock::now() + kWherePatience;
+  for (Guest& other : guests_) {
+    if (&other == &guest || !other.origin || other.leaving || other.blob) continue;
+    other.channel.send(FrameType::Where, {});
+  }
+}
+
+void Assembly::hear_where(Guest& guest, const Frame& frame) {
+  guest.call = unpack_whereabouts(frame.payload);
+}
+
+/// Answers once everybody has said where it is, or will not.
+void Assembly::try_blame() {
+  if (!blame_by_) return;
+  std::vector<Sighting> ranks(members_.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    const State state = state_of(members_[r]);
+    if (state == State::Empty) ranks[r].gone = "has not joined";
+    if (state == State::Left) ranks[r].gone = "has left the job";
+    if (state == State::Dead) ranks[r].gone = "has died";
+  }
+  bool all = true;
+  for (const Guest& guest : guests_) {
+    if (!guest.origin || guest.leaving || !is_member(*guest.origin)) continue;
+    Sighting& one = ranks[index(seat_of(*guest.origin))];
+    one.call = guest.call;
+    one.at_barrier = !guest.call && (guest.blob || guest.asks_who_is_stuck);
+    all = all && (one.call || one.at_barrier);
+  }
+  if (!all && Clock::now() < *blame_by_) return;
+  blame_by_.reset();
+  const std::string words = blame(ranks);
+  for (Guest& guest : guests_) {
+    guest.call.reset();
+    if (std::exchange(guest.asks_who_is_stuck, false)) guest.channel.send(FrameType::Stuck, words);
+  }
+}
+
+}  // namespace multitree::runtime
