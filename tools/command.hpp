@@ -54,6 +54,8 @@ Command add_nic_cosim_command(CLI::App& nic);
 Command add_nic_run_command(CLI::App& nic);
 Command add_nic_top_command(CLI::App& nic);
 Command add_nic_verify_command(CLI::App& nic);
+Command add_status_command(CLI::App& parent);
+Command add_postmortem_command(CLI::App& parent);
 Command add_simulate_command(CLI::App& parent);
 Command add_tune_command(CLI::App& parent);
 Command add_symmetric_command(CLI::App& parent);

@@ -19,6 +19,7 @@
 #include "runtime/execution/shared_call_internal.hpp"
 #include "runtime/flight/layout_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
+#include "runtime/job/wire_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::flight {

@@ -31,11 +31,11 @@ constexpr Origin operator""_origin(unsigned long long number) {
 }
 
 constexpr std::uint32_t kHere = 0x7f000001;  // 127.0.0.1
-constexpr std::chrono::seconds kPatience{20};
+constexpr std::chrono::seconds kLinksPatience{20};
 
 template <typename Condition>
 bool eventually(const Condition& condition) {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kLinksPatience;
   while (!condition() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
@@ -184,7 +184,7 @@ TEST(Heartbeats, AreAnsweredOnceAndNotWhenChanged) {
   ends.other->connect(3_seat, to_one.address());
   ends.one->answer();
   ends.other->answer();
-  const std::string question = to_other.hear(kPatience);
+  const std::string question = to_other.hear(kLinksPatience);
   ASSERT_EQ(question.size(), 28U);
   const auto answers = [&](const std::string& datagram) {
     to_other.say(datagram);

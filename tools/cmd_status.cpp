@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// `multitree status` and `multitree postmortem`: what ranks have noted of their calls.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/command.hpp"
+#include "tools/flight/words.hpp"
+
+namespace multitree::tools {
+namespace {
+
+using runtime::flight::FlightJob;
+
+constexpr const char* kFolder = "MULTITREE_FLIGHT";
+
+struct FlightFlags {
+  std::vector<std::string> folders;
+  std::uint64_t calls = 8;
+  bool json = false, prometheus = false;
+};
+
+std::int64_t now() {
+  using std::chrono::nanoseconds, std::chrono::system_clock;
+  return std::chrono::duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+/// \throws Error(InvalidArgument) without a folder, Error(InvalidInput) without a record
+std::vector<FlightJob> load(const FlightFlags& flags) {
+  std::vector<std::string> folders = flags.folders;
+  const char* const folder = std::getenv(kFolder);
+  if (folders.empty() && folder != nullptr) folders.emplace_back(folder);
+  if (folders.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected the folder that {} names at the ranks, found none", kFolder));
+  }
+  std::vector<FlightJob> jobs = runtime::flight::read_flights(folders);
+  if (jobs.empty()) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("{}: no flight record in it: ranks make them while they run with "
+                            "{} in their environment, and remove them when all went well",
+                            fmt::join(folders, ", "), kFolder));
+  }
+  return jobs;
+}
+
+std::string headline(const FlightJob& job) {
+  return fmt::format("communicator {:016x} of {} rank{}\n", job.job, job.ranks,
+                     job.ranks == 1 ? "" : "s");
+}
+
+std::string blame_line(const FlightJob& job) {
+  return job.blame.empty() ? "" : fmt::format("\n{}\n", one_line(job.blame));
+}
+
+int answer(const std::vector<FlightJob>& jobs) {
+  for (const FlightJob& job : jobs) {
+    if (!job.blame.empty()) return kNegativeAnswer;
+    for (const auto& flight : job.flights) {
+      if (!flight.failure.empty()) return kNegativeAnswer;
+    }
+  }
+  return kOk;
+}
+
+int status(const FlightFlags& flags) {
+  const std::vector<FlightJob> jobs = load(flags);
+  if (flags.json) {
+    print_json(flights_json(jobs));
+  } else if (flags.prometheus) {
+    print(flights_metrics(jobs, now()));
+    return kOk;
+  } else {
+    for (const FlightJob& job : jobs) {
+      print(headline(job) + status_table(job, now()) + blame_line(job));
+    }
+  }
+  return answer(jobs);
+}
+
+int postmortem(const FlightFlags& flags) {
+  const std::vector<FlightJob> jobs = load(flags);
+  if (flags.json) {
+    print_json(flights_json(jobs));
+  } else {
+    for (const FlightJob& job : jobs) {
+      print(headline(job) + blame_line(job) + "\n" + postmortem_tables(job, flags.calls));
+    }
+  }
+  return answer(jobs);
+}
+
+std::shared_ptr<FlightFlags> add_folders(CLI::App& app) {
+  auto flags = std::make_shared<FlightFlags>();
+  app.add_option("folder", flags->folders,
+                 fmt::format("Where the ranks keep their flight records, one for each host "
+                             "(default: {})",
+                             kFolder));
+  app.add_flag("--json", flags->json, "Print JSON");
+  return flags;
+}
+
+}  // namespace
+
+Command add_status_command(CLI::App& parent) {
+  CLI::App* app = parent.add_subcommand("status", "What the ranks of running jobs are in");
+  auto flags = add_folders(*app);
+  app->add_flag("--prometheus", flags->prometheus, "Print metrics in Prometheus' text format")
+      ->excludes("--json");
+  app->footer("Exit codes: 0, or 1 if somebody keeps a job waiting or it has failed.\n\n"
+              "Example: MULTITREE_FLIGHT=/tmp/flights multitree run --np 4 & multitree status "
+              "/tmp/flights");
+  return {app, [flags] { return status(*flags); }};
+}
+
+Command add_postmortem_command(CLI::App& parent) {
+  CLI::App* app =
+      parent.add_subcommand("postmortem", "Why jobs have failed, and which calls came last");
+  auto flags = add_folders(*app);
+  app->add_option("--calls", flags->calls, "How many calls to show")
+      ->capture_default_str()
+      ->check(number_from(1));
+  app->footer("Exit codes: 0, or 1 if a job has failed.\n\n"
+              "Example: multitree postmortem /tmp/flights");
+  return {app, [flags] { return postmortem(*flags); }};
+}
+
+}  // namespace multitree::tools
