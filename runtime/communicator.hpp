@@ -20,6 +20,7 @@
 #include "runtime/exchange/exchange.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/kernels/data_type.hpp"
+#include "runtime/refining.hpp"
 
 namespace multitree::runtime {
 
@@ -63,34 +64,6 @@ struct CommunicatorOptions {
   /// While it is started, told of every message and phase on host memory; may be null. Of this rank
   /// alone.
   std::shared_ptr<Recorder> recorder = nullptr;
-};
-
-/// What is tried while it is used: of each collective, schedules by size with those that prediction
-/// cannot tell apart (ChooseOptions::rivals).
-struct Refining {
-  std::map<Collective, std::vector<SizedSpec>> candidates;
-  /// More of them, of other collectives.
-  void add(std::map<Collective, std::vector<SizedSpec>> more);
-  std::string comparing;  ///< the spec of the all-reduces by which ranks compare times
-  /// Makes a schedule, verified; the same at every rank, not collective.
-  std::function<Schedule(const std::string& spec, Collective collective, Rank root)> make;
-};
-
-/// What came of it for calls of one size.
-struct Refined {
-  Collective collective{};
-  std::uint64_t bytes = 0;
-  std::uint64_t calls = 0;
-  std::string used;       ///< the spec
-  double seconds = 0;     ///< of a call with it; 0 before anything was compared
-  double lost_share = 0;  ///< of the time of all calls: what finding out has taken
-  struct Rival {
-    std::string spec;
-    double ratio = 0;  ///< its time over that of the one in use; 0: not tried yet
-    std::size_t looks = 0;
-  };
-  std::vector<Rival> rivals;
-  [[nodiscard]] std::string words() const;  ///< why it is used, in a line
 };
 
 /// Schedules by size, at most one list a collective.

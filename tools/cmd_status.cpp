@@ -2,7 +2,6 @@
 /// \file
 /// `multitree status` and `multitree postmortem`: what ranks have noted of their calls.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -30,7 +29,7 @@ std::int64_t now() {
   return std::chrono::duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// \throws Error(InvalidArgument) without a folder, Error(InvalidInput) without a record
+/// \throws Error(InvalidArgument) without a folder, as read_flights()
 std::vector<FlightJob> load(const FlightFlags& flags) {
   std::vector<std::string> folders = flags.folders;
   const char* const folder = std::getenv(kFolder);
@@ -39,15 +38,12 @@ std::vector<FlightJob> load(const FlightFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected the folder that {} names at the ranks, found none", kFolder));
   }
-  std::vector<FlightJob> jobs = runtime::flight::read_flights(folders);
-  if (jobs.empty()) {
-    throw Error(ErrorCode::InvalidInput,
-                fmt::format("{}: no flight record in it: ranks make them while they run with "
-                            "{} in their environment, and remove them when all went well",
-                            fmt::join(folders, ", "), kFolder));
-  }
-  return jobs;
+  return runtime::flight::read_flights(folders);
 }
+
+constexpr std::string_view kNoRecord =
+    "no records: ranks keep them while they run with MULTITREE_FLIGHT in their environment, and "
+    "remove them when all went well\n";
 
 std::string headline(const FlightJob& job) {
   return fmt::format("communicator {:016x} of {} rank{}\n", job.job, job.ranks,
@@ -76,6 +72,7 @@ int status(const FlightFlags& flags) {
     print(flights_metrics(jobs, now()));
     return kOk;
   } else {
+    if (jobs.empty()) print(kNoRecord);
     for (const FlightJob& job : jobs) {
       print(headline(job) + status_table(job, now()) + blame_line(job));
     }
@@ -88,6 +85,7 @@ int postmortem(const FlightFlags& flags) {
   if (flags.json) {
     print_json(flights_json(jobs));
   } else {
+    if (jobs.empty()) print(kNoRecord);
     for (const FlightJob& job : jobs) {
       print(headline(job) + blame_line(job) + "\n" + postmortem_tables(job, flags.calls));
     }
@@ -112,9 +110,10 @@ Command add_status_command(CLI::App& parent) {
   auto flags = add_folders(*app);
   app->add_flag("--prometheus", flags->prometheus, "Print metrics in Prometheus' text format")
       ->excludes("--json");
-  app->footer("Exit codes: 0, or 1 if somebody keeps a job waiting or it has failed.\n\n"
-              "Example: MULTITREE_FLIGHT=/tmp/flights multitree run --np 4 & multitree status "
-              "/tmp/flights");
+  app->footer(
+      "Exit codes: 0, or 1 if somebody keeps a job waiting or it has failed.\n\n"
+      "Example: mkdir -p flights && MULTITREE_FLIGHT=flights multitree run --np 2 -n 5 && "
+      "multitree status flights");
   return {app, [flags] { return status(*flags); }};
 }
 
@@ -125,8 +124,10 @@ Command add_postmortem_command(CLI::App& parent) {
   app->add_option("--calls", flags->calls, "How many calls to show")
       ->capture_default_str()
       ->check(number_from(1));
-  app->footer("Exit codes: 0, or 1 if a job has failed.\n\n"
-              "Example: multitree postmortem /tmp/flights");
+  app->footer(
+      "Exit codes: 0, or 1 if a job has failed.\n\n"
+      "Example: mkdir -p flights && MULTITREE_FLIGHT=flights multitree run --np 2 -n 5 && "
+      "multitree postmortem flights");
   return {app, [flags] { return postmortem(*flags); }};
 }
 

@@ -26,9 +26,9 @@ MT_API mtResult_t mtSetInterrupt(mtInterruptFunction_t function, void* state);
  * `size` bytes; 0: not known. Must not call this library. */
 typedef int (*mtPlaceFunction_t)(char* words, size_t size, void* state);
 /** For the calling thread: who knows the place of a call, which errors of waits in vain name. NULL
- * (default): the stack is looked at, and debugging information where the program has it ("train.c:88",
- * else "train_step in train" or "train+0x1189" for addr2line). For interpreters. Asked only after a
- * wait in vain, here or at another rank. Never fails. */
+ * (default): the stack is looked at, and debugging information where the program has it
+ * ("train.c:88", else "train_step in train" or "train+0x1189" for addr2line). For interpreters.
+ * Asked only after a wait in vain, here or at another rank. Never fails. */
 MT_API mtResult_t mtSetPlace(mtPlaceFunction_t function, void* state);
 
 #ifdef __cplusplus

@@ -18,8 +18,12 @@ namespace {
 
 /// Functions below which the user's are: of this library where it is part of the program, and of
 /// the interfaces that it serves.
-constexpr std::array kOwnFunctions{"_ZN9multitree7runtime", "_ZNK9multitree7runtime",
-                                   "_ZZN9multitree7runtime", "mt", "MPI_", "PMPI_"};
+constexpr std::array kOwnFunctions{"_ZN9multitree7runtime",
+                                   "_ZNK9multitree7runtime",
+                                   "_ZZN9multitree7runtime",
+                                   "mt",
+                                   "MPI_",
+                                   "PMPI_"};
 /// Of threads that nobody but a library has started.
 constexpr std::array kNobodysFiles{"libc.so", "libstdc++.so", "libpthread.so"};
 

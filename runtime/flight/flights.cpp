@@ -50,8 +50,8 @@ std::unique_ptr<Page> load(const std::string& path) {
     reject(path, "expected a flight record of this version of multitree, found something else");
   }
   if (page->ranks == 0 || page->ranks > kMostRanks || page->rank >= page->ranks) {
-    reject(path, fmt::format("expected a rank of a job, found rank {} of {}", page->rank,
-                             page->ranks));
+    reject(path,
+           fmt::format("expected a rank of a job, found rank {} of {}", page->rank, page->ranks));
   }
   return page;
 }

@@ -96,8 +96,7 @@ std::string CardOperation::waiting_for() const {
   if (!group_.is_next(ticket_)) return "waiting for an earlier collective";
   const std::vector<Seat> ranks = awaited_ranks();
   if (ranks.empty()) return "working in shared memory on part 0 of 1";
-  return fmt::format("waiting in shared memory for rank {} at part 0 of 1",
-                     fmt::join(ranks, ", "));
+  return fmt::format("waiting in shared memory for rank {} at part 0 of 1", fmt::join(ranks, ", "));
 }
 
 std::vector<Seat> CardOperation::awaited_ranks() const {

@@ -30,8 +30,8 @@ std::optional<Hello> read_hello(const std::string& text);
 struct Guest {
   JobLine channel;
   std::optional<Origin> origin = {};
-  std::optional<std::string> blob = {};          ///< of the gathering under way
-  std::optional<Whereabouts> call = {};          ///< that it says it waits in
+  std::optional<std::string> blob = {};  ///< of the gathering under way
+  std::optional<Whereabouts> call = {};  ///< that it says it waits in
   bool asks_who_is_stuck = false;
   bool shrinks = false;                          ///< wants to go on without those who do not
   bool leaving = false;                          ///< has said goodbye or was refused
@@ -126,7 +126,7 @@ class Assembly {
   bool somebody_closed_ = false;  ///< of the others, while one was heard
   std::size_t gathers_ = 0;       ///< frames since the last gathering: no more can be waiting
   bool somebody_left_ = false;    ///< of the members
-  std::optional<Clock::time_point> blame_by_;   ///< when those who have not said where do not answer
+  std::optional<Clock::time_point> blame_by_;  ///< when those who have not said where do not answer
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   Clock::time_point next_knock_;
   std::chrono::milliseconds knock_interval_{};

@@ -60,8 +60,8 @@ Set awaited(std::span<const Sighting> ranks) {
 Set waiting_for(std::span<const Sighting> ranks, const Set& culprits) {
   return those(ranks, [&](const Sighting& one) {
     return one.at_barrier || (one.call && std::ranges::any_of(one.call->awaits, [&](Seat seat) {
-             return index(seat) < culprits.size() && culprits[index(seat)];
-           }));
+                                return index(seat) < culprits.size() && culprits[index(seat)];
+                              }));
   });
 }
 
@@ -99,8 +99,8 @@ std::string blame_barrier(std::span<const Sighting> ranks, const Set& at_barrier
 
 /// Those that are in the earliest call, where others are further.
 std::string blame_earliest(std::span<const Sighting> ranks, std::uint64_t earliest) {
-  const Set behind = those(
-      ranks, [&](const Sighting& one) { return one.call && one.call->call == earliest; });
+  const Set behind =
+      those(ranks, [&](const Sighting& one) { return one.call && one.call->call == earliest; });
   const Set further =
       those(ranks, [&](const Sighting& one) { return one.call && one.call->call > earliest; });
   const Whereabouts& call = call_of(ranks, behind);
@@ -132,8 +132,8 @@ std::optional<Whereabouts> unpack_whereabouts(std::string_view text) {
   const auto high = reader.number(), low = reader.number();
   auto what = reader.text(), how = reader.text(), place = reader.text();
   if (!high || !low || !what || !how || !place) return std::nullopt;
-  Whereabouts result{std::uint64_t{*high} << 32 | *low, std::move(*what), std::move(*how),
-                     std::move(*place), {}};
+  Whereabouts result{
+      std::uint64_t{*high} << 32 | *low, std::move(*what), std::move(*how), std::move(*place), {}};
   while (const auto seat = reader.number()) result.awaits.push_back(Seat{*seat});
   return result;
 }

@@ -150,10 +150,9 @@ class InProcess final : public Bootstrap {
       if (m.dead_link) throw LinkError(*m.dead_link, what);
       throw Error(ErrorCode::Transport, what);
     }
-    throw Error(ErrorCode::Timeout,
-                fmt::format("rank {}: waited {} ms in vain for rank {}{}{}", seat_,
-                            deadline.count(), fmt::join(missing, ", "), why.empty() ? "" : "; ",
-                            why));
+    throw Error(ErrorCode::Timeout, fmt::format("rank {}: waited {} ms in vain for rank {}{}{}",
+                                                seat_, deadline.count(), fmt::join(missing, ", "),
+                                                why.empty() ? "" : "; ", why));
   }
 
   std::optional<std::string> failure() override {

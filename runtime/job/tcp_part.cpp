@@ -21,8 +21,8 @@ JobNumber Tcp::number_of(std::vector<std::uint64_t> name) const {
 /// It tells nothing of the token.
 std::uint64_t Tcp::name() const {
   const auto job = static_cast<std::uint64_t>(options_.job);
-  const Key digest = digest_of(fmt::format("name of a multitree job\n{} {} {}", job,
-                                           place_.standing.epoch, options_.token));
+  const Key digest = digest_of(
+      fmt::format("name of a multitree job\n{} {} {}", job, place_.standing.epoch, options_.token));
   std::uint64_t name = 0;
   std::memcpy(&name, digest.data(), sizeof name);
   return name;

@@ -8,8 +8,8 @@
 
 #include <thread>
 
-#include "runtime/job/bootstrap.hpp"
 #include "meeting.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
 
@@ -19,8 +19,11 @@ namespace {
 using ::testing::HasSubstr;
 
 Sighting in_call(std::uint64_t number, std::vector<std::uint32_t> awaits) {
-  Whereabouts call{number, "allreduce #" + std::to_string(number) + " of 8 float, sum",
-                   "waiting to receive chunk 0", "train.cpp:88", {}};
+  Whereabouts call{number,
+                   "allreduce #" + std::to_string(number) + " of 8 float, sum",
+                   "waiting to receive chunk 0",
+                   "train.cpp:88",
+                   {}};
   for (const std::uint32_t rank : awaits) call.awaits.push_back(Seat{rank});
   return {.call = call};
 }

@@ -83,8 +83,7 @@ TEST_F(Flights, HoldTheLatestCalls) {
   ASSERT_THAT(flight.calls, SizeIs(256));
   for (std::size_t i = 0; i < 256; ++i) {
     EXPECT_EQ(flight.calls[i].number, 744 + i);
-    EXPECT_EQ(flight.calls[i].words,
-              "allreduce of " + std::to_string(744 + i) + " float, sum");
+    EXPECT_EQ(flight.calls[i].words, "allreduce of " + std::to_string(744 + i) + " float, sum");
     EXPECT_EQ(flight.calls[i].ended, i != 255);
   }
 }
@@ -97,8 +96,9 @@ TEST_F(Flights, NameWhoKeepsTheOthersWaiting) {
   EXPECT_EQ(read().front().blame, "");
   recorders[0]->waits(waiting_for(7, 1), {});
   recorders[2]->waits(waiting_for(7, 1), {});
-  EXPECT_THAT(read().front().blame,
-              HasSubstr("rank 1 does not answer: it computes or is stopped, while ranks 0, 2 wait"));
+  EXPECT_THAT(
+      read().front().blame,
+      HasSubstr("rank 1 does not answer: it computes or is stopped, while ranks 0, 2 wait"));
   recorders[0]->goes_on();
   recorders[2]->goes_on();
   EXPECT_EQ(read().front().blame, "");

@@ -139,10 +139,9 @@ constexpr std::array kMetrics{
            seconds_waited},
     Metric{"multitree_failed", "gauge", "1 once a rank's communicator has failed.",
            [](const Flight& flight, std::int64_t) { return flight.failure.empty() ? 0.0 : 1.0; }},
-    Metric{"multitree_dead", "gauge", "1 if a rank's process is not there any more.",
-           [](const Flight& flight, std::int64_t) {
-             return flight.life == Life::Dead ? 1.0 : 0.0;
-           }}};
+    Metric{
+        "multitree_dead", "gauge", "1 if a rank's process is not there any more.",
+        [](const Flight& flight, std::int64_t) { return flight.life == Life::Dead ? 1.0 : 0.0; }}};
 
 /// As Prometheus wants labels.
 std::string escaped(std::string_view text) {
@@ -172,7 +171,8 @@ std::string status_table(const FlightJob& job, std::int64_t now_ns) {
 
 std::string postmortem_tables(const FlightJob& job, std::uint64_t calls) {
   std::string text = failures_of(job);
-  std::vector<std::vector<std::string>> rows{{"call", "begun, UTC", "what", "begun by", "ended at"}};
+  std::vector<std::vector<std::string>> rows{
+      {"call", "begun, UTC", "what", "begun by", "ended at"}};
   for (const auto& [key, row] : rows_of(job, calls)) {
     rows.push_back({fmt::format("#{}", key.first), words_of_time(row.begun_ns), key.second,
                     words_of_ranks(row.begun), words_of_ranks(row.ended)});
@@ -200,9 +200,9 @@ std::string flights_metrics(const std::vector<FlightJob>& jobs, std::int64_t now
                         metric.type);
     for (const FlightJob& job : jobs) {
       for (const Flight& flight : job.flights) {
-        text += fmt::format("{}{{job=\"{:016x}\",rank=\"{}\",host=\"{}\"}} {:.15g}\n", metric.name,
-                            job.job, flight.rank, escaped(flight.host),
-                            metric.value(flight, now_ns));
+        text +=
+            fmt::format("{}{{job=\"{:016x}\",rank=\"{}\",host=\"{}\"}} {:.15g}\n", metric.name,
+                        job.job, flight.rank, escaped(flight.host), metric.value(flight, now_ns));
       }
     }
   }

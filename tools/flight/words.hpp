@@ -12,7 +12,8 @@
 
 namespace multitree::tools {
 
-/// Its ranks, one a line: what it is in, how long it has waited, and for whom. `now_ns`: since 1970.
+/// Its ranks, one a line: what it is in, how long it has waited, and for whom. `now_ns`: since
+/// 1970.
 std::string status_table(const runtime::flight::FlightJob& job, std::int64_t now_ns);
 
 /// Why its ranks gave up, and the latest `calls` calls: who has begun and ended them.
@@ -22,6 +23,7 @@ std::string postmortem_tables(const runtime::flight::FlightJob& job, std::uint64
 nlohmann::ordered_json flights_json(const std::vector<runtime::flight::FlightJob>& jobs);
 
 /// Metrics in Prometheus' text format, for its collector of text files.
-std::string flights_metrics(const std::vector<runtime::flight::FlightJob>& jobs, std::int64_t now_ns);
+std::string flights_metrics(const std::vector<runtime::flight::FlightJob>& jobs,
+                            std::int64_t now_ns);
 
 }  // namespace multitree::tools

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// What ends a wait before what it is for has come, and in which words.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runtime/execution/call_place_internal.hpp"
+#include "runtime/execution/engine_internal.hpp"
+#include "runtime/execution/interruption_internal.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::runtime {
+
+void Engine::fail(const std::string& what) {
+  const std::string words = fmt::format("rank {}: {}", bootstrap_->seat(), what);
+  if (const auto link = bootstrap_->dead_link()) throw LinkError(*link, words);
+  throw Error(ErrorCode::Transport, words);
+}
+
+void Engine::check_links() {
+  const std::optional<SilentLinks> silent = transport_->silent_links();
+  if (!silent) return;
+  const std::string why = words_of(*silent, bootstrap_->seat());
+  bootstrap_->report_dead_links(silent->peers, silent->left, why);
+  const Running* running = oldest();
+  const std::string what = running == nullptr ? why
+                                              : fmt::format("{}: {}; {}", running->name(), why,
+                                                            running->execution->waiting_for());
+  give_up(why);
+  fail(what);
+}
+
+void Engine::check_interruption() {
+  if (!interruption().wanted()) return;
+  const Running* running = oldest();
+  const std::string reason = running == nullptr
+                                 ? std::string("interrupted")
+                                 : fmt::format("{}: interrupted while {}", running->name(),
+                                               running->execution->waiting_for());
+  give_up(reason);
+  throw Interrupted(fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
+void Engine::check_failure() {
+  const std::optional<std::string> failure = bootstrap_->failure();
+  if (!failure) {
+    const Running* const waits = bootstrap_->asked_where() ? oldest() : nullptr;
+    if (waits != nullptr) bootstrap_->tell_where(whereabouts(*waits));
+    return check_links();
+  }
+  std::string what = *failure;
+  const Running* running = oldest();
+  if (running != nullptr) {
+    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->seat(),
+                       running->execution->waiting_for());
+  }
+  give_up(*failure);
+  fail(what);
+}
+
+Whereabouts Engine::whereabouts(const Running& running) const {
+  Whereabouts here{
+      running.sequence, running.words(), running.execution->waiting_for(), call_place(), {}};
+  for (const Running& one : running_) {
+    if (one.execution->done() || one.execution->awaits_caller()) continue;
+    const std::vector<Seat> ranks = one.execution->awaited_ranks();
+    here.awaits.insert(here.awaits.end(), ranks.begin(), ranks.end());
+  }
+  std::ranges::sort(here.awaits);
+  const auto repeated = std::ranges::unique(here.awaits);
+  here.awaits.erase(repeated.begin(), repeated.end());
+  return here;
+}
+
+void Engine::record_wait() {
+  const Running* const running = record_ == nullptr ? nullptr : oldest();
+  if (running == nullptr) return;
+  record_->waits(whereabouts(*running), idle_);
+  wait_recorded_ = true;
+}
+
+void Engine::time_out() {
+  check_failure();
+  const Running* running = oldest();
+  std::string reason = "nothing outstanding";
+  if (running != nullptr) {
+    const Whereabouts here = whereabouts(*running);
+    reason = fmt::format("{}: no progress for {} ms while {}", running->name(), timeout_.count(),
+                         here.how);
+    const std::string culprit = bootstrap_->culprit(here);
+    if (culprit.empty()) check_failure();  // another rank may have found out
+    if (!culprit.empty()) reason += "; " + culprit;
+  }
+  give_up(reason);
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
+}  // namespace multitree::runtime
