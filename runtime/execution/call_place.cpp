@@ -3,7 +3,6 @@
 /// The first frame of the stack that is not this library's.
 #include "runtime/execution/call_place_internal.hpp"
 
-#include <backtrace.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/auxv.h>
@@ -12,6 +11,14 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+
+// It comes with g++; other compilers link it without having its header.
+#if defined(MULTITREE_HAVE_BACKTRACE) && __has_include(<backtrace.h>)
+#define MULTITREE_READS_DEBUGGING
+#include <backtrace.h>
+#else
+#include <execinfo.h>
+#endif
 
 namespace multitree::runtime {
 namespace {
@@ -74,8 +81,28 @@ int look_at(void* state, std::uintptr_t address, const char* file, int line, con
   return 1;
 }
 
+#ifdef MULTITREE_READS_DEBUGGING
 /// What cannot be read is left out.
 void ignore(void*, const char*, int) {}
+
+void walk(Search& search) {
+  // One for the process: what was read of the program's file is kept.
+  static backtrace_state* const program = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  if (program != nullptr) ::backtrace_full(program, 0, look_at, ignore, &search);
+}
+#else
+/// Without lines, and with the names alone that the dynamic linker knows.
+void walk(Search& search) {
+  std::array<void*, 64> addresses{};
+  const int frames = ::backtrace(addresses.data(), static_cast<int>(addresses.size()));
+  for (int i = 0; i < frames; ++i) {
+    Dl_info info{};
+    ::dladdr(addresses[i], &info);
+    const auto address = reinterpret_cast<std::uintptr_t>(addresses[i]);
+    if (look_at(&search, address, nullptr, 0, info.dli_sname) != 0) return;
+  }
+}
+#endif
 
 std::string ask(const PlaceTeller& teller) {
   std::array<char, 256> words{};
@@ -92,12 +119,10 @@ PlaceTeller& place_teller() {
 
 std::string call_place() {
   if (place_teller().function != nullptr) return ask(place_teller());
-  // One for the process: what was read of the program's file is kept.
-  static backtrace_state* const program = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
   Search search;
   search.library = object_of(reinterpret_cast<std::uintptr_t>(&call_place));
   search.apart = search.library.base != object_of(::getauxval(AT_ENTRY)).base;
-  if (program != nullptr) ::backtrace_full(program, 0, look_at, ignore, &search);
+  walk(search);
   return search.found;
 }
 

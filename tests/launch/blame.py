@@ -32,7 +32,7 @@ class Job:
         flags, variables = WAYS[way]
         meeting = f"127.0.0.1:{free_port()}"
         self.ranks = [subprocess.Popen(
-            [program, "run", "-t", f"full:{ranks}", *flags, "-b", size, "-e", size, "-n", "1000000", "-w", "0",
+            [program, "run", "-t", f"full:{ranks}", *flags, "-b", size, "-e", size, "-n", "2000000000", "-w", "0",
              "-T", str(TIMEOUT)],
             env=dict(os.environ, MULTITREE_RANK=str(rank), MULTITREE_SIZE=str(ranks), MULTITREE_RENDEZVOUS=meeting,
                      **variables),

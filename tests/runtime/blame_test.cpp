@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Sighting in_call(std::uint64_t number, std::vector<std::uint32_t> awaits) {
+Sighting in_call(std::uint64_t number, const std::vector<std::uint32_t>& awaits) {
   Whereabouts call{number,
                    "allreduce #" + std::to_string(number) + " of 8 float, sum",
                    "waiting to receive chunk 0",
