@@ -123,7 +123,9 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const Seat> without) {
   Reader reader(*shrunk_);
   const std::uint32_t epoch = reader.number().value_or(0);
   for (auto left = reader.number().value_or(0); left > 0; --left) {
-    shrunk.survivors.push_back(Seat{reader.number().value_or(options_.size)});
+    const auto survivor = reader.number();
+    if (!survivor) break;  // fewer than it says
+    shrunk.survivors.push_back(Seat{*survivor});
   }
   while (const auto a = reader.number()) {
     shrunk.dead_links.push_back({Seat{*a}, Seat{reader.number().value_or(0)}});
