@@ -26,16 +26,16 @@ inline void expect(bool holds, std::string_view what) {
   std::abort();
 }
 
-/// Longer words than these nobody reads: whoever refuses a text quotes no more than the place.
+/// Of an error in a file: whoever refuses a text quotes no more than the place.
 inline constexpr std::size_t kLongestMessage = 4096;
 
 /// Words that a user can do something with.
 inline void expect_clear(const Error& error, std::string_view file) {
   const std::string_view what = error.what();
   expect(!what.empty(), "an error without words");
+  if (error.code() != ErrorCode::InvalidInput) return;
   expect(what.size() <= kLongestMessage, "an error of more words than anybody reads");
-  const bool names_file = what.starts_with(file) || error.code() != ErrorCode::InvalidInput;
-  expect(names_file, "an error in a file that does not name it: " + std::string(what));
+  expect(what.starts_with(file), "an error in a file that does not name it: " + std::string(what));
 }
 
 /// Runs a reader, which may refuse its text by an Error. All else that it throws is a finding.

@@ -61,7 +61,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Socket listener = listen_at(0, kLoopback);
   std::thread coordinator([&] { coordinate(listener, fuzz::Bytes(data, size)); });
   fuzz::read(nullptr, 0, [&](std::string_view) {
-    TcpOptions options{.seat = Seat{1}, .size = 3};
+    TcpOptions options;
+    options.seat = Seat{1};
+    options.size = 3;
     options.addresses = {{kLoopback, port_of(listener)}};
     options.token = kToken;
     options.coordinator_name = "the coordinator";
