@@ -169,7 +169,7 @@ bool read_imb(Reader& reader, const std::string& line) {
     run.collective = collective_named(match.str(1));
     run.counts_shards = counts_shards_in_mpi(run.collective);
   } else if (std::regex_search(line, match, processes)) {
-    reader.run_of("IMB").ranks = static_cast<std::uint32_t>(std::stoul(match.str(1)));
+    reader.run_of("IMB").ranks = ranks_of(match.str(1));
   }
   const std::vector<std::string> words = words_of(line);
   if (words.size() < 5 || !number(words[0]) || !number(words[4])) return false;
