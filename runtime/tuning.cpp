@@ -44,8 +44,10 @@ std::vector<SizedSpec> unpack(const std::string& text) {
   const std::string failure = reader.text().value_or(
       "a rank has chosen no schedules where others have: give all the same algorithm");
   if (!failure.empty()) {
-    const auto otherwise = static_cast<std::uint32_t>(ErrorCode::InvalidArgument);
-    throw Error(static_cast<ErrorCode>(reader.number().value_or(otherwise)), failure);
+    constexpr auto kOtherwise = static_cast<std::uint32_t>(ErrorCode::InvalidArgument);
+    const std::uint32_t code = reader.number().value_or(kOtherwise);
+    const bool known = code <= static_cast<std::uint32_t>(ErrorCode::Cuda);
+    throw Error(static_cast<ErrorCode>(known ? code : kOtherwise), failure);
   }
   std::vector<SizedSpec> specs;
   while (const auto bytes = reader.text()) {
@@ -53,8 +55,10 @@ std::vector<SizedSpec> unpack(const std::string& text) {
     std::from_chars(bytes->data(), bytes->data() + bytes->size(), sized.max_bytes);
     sized.spec = reader.text().value_or("");
     for (std::uint32_t left = reader.number().value_or(0); left > 0; --left) {
+      const auto spec = reader.text();
+      if (!spec) break;  // fewer than it says
       PricedSpec& rival = sized.rivals.emplace_back();
-      rival.spec = reader.text().value_or("");
+      rival.spec = *spec;
       const std::string seconds = reader.text().value_or("0");
       std::from_chars(seconds.data(), seconds.data() + seconds.size(), rival.seconds);
     }

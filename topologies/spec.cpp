@@ -33,6 +33,8 @@ std::optional<std::uint64_t> to_number(std::string_view text) {
   return value;
 }
 
+bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
+
 bool is_of_key(char c) { return (c >= 'a' && c <= 'z') || c == '-' || c == '_'; }
 
 /// Whether "key=" follows.
@@ -67,6 +69,13 @@ void Spec::fail(const std::string& what) const {
 }
 
 Spec Spec::parse(std::string_view given) {
+  // They would be in the way of whoever reads the messages, which quote the spec.
+  const auto control = std::ranges::find_if(given, is_control);
+  if (control != given.end()) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected name:dims?key=value, found a control character at byte {}",
+                            control - given.begin() + 1));
+  }
   Spec spec;
   spec.text_ = with_question_mark(given);
   const std::string_view text = spec.text_;

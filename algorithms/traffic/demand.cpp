@@ -10,6 +10,7 @@
 
 #include "algorithms/schedule.hpp"
 #include "topologies/error.hpp"
+#include "topologies/io/text_internal.hpp"
 #include "topologies/units.hpp"
 
 namespace multitree {
@@ -70,9 +71,7 @@ Demand parse_demand(std::string_view text, const std::string& file, std::uint32_
   std::vector<std::uint64_t> entries;
   std::uint32_t rows = 0;
   std::size_t number = 0;
-  const auto fail = [&](const std::string& what) {
-    throw Error(ErrorCode::InvalidInput, fmt::format("{}:{}: {}", file, number, what));
-  };
+  const auto fail = [&](const std::string& what) { fail_at(file, number, what); };
   while (!text.empty()) {
     ++number;
     const std::size_t end = std::min(text.find('\n'), text.size());

@@ -123,9 +123,13 @@ bool Assembly::over() const {
 
 void Assembly::hear(Guest& guest) {
   const Channel::Status status = guest.channel.fill();
-  if (status != Channel::Status::Garbage) {
-    while (const auto frame = guest.channel.next()) handle(guest, *frame);
+  // What it says may close its line: then there is nothing more to hear.
+  while (status != Channel::Status::Garbage && guest.channel.open()) {
+    const auto frame = guest.channel.next();
+    if (!frame) break;
+    handle(guest, *frame);
   }
+  if (!guest.channel.open()) return;
   guest.channel.flush();
   if (status == Channel::Status::Closed) lost(guest, "connection closed");
   if (status == Channel::Status::Garbage) lost(guest, "sent an invalid message");

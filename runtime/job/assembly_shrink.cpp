@@ -35,7 +35,9 @@ std::optional<Standing> unpack_standing(const std::string& text) {
   Standing standing{Origin{*self}, *epoch, {}, {}};
   for (std::uint32_t i = 0; i < *members; ++i) {
     const auto member = reader.number();
-    if (!member) return std::nullopt;
+    const bool ascends =
+        standing.members.empty() || !member || *member > index(standing.members.back());
+    if (!member || !ascends) return std::nullopt;
     standing.members.push_back(Origin{*member});
   }
   while (const auto a = reader.number()) {

@@ -51,7 +51,8 @@ bool Ledger::enter(Subscriber& subscriber, const Frame& frame) {
   if (entries_.empty()) entries_.resize(*size);
   if (*size != entries_.size() || *seat >= *size || entries_[*seat]) return false;
   while (const auto wanted = words.number()) {
-    if (*wanted >= *size) return false;
+    // No more than there are: else a frame could ask for any number of copies of an entry.
+    if (*wanted >= *size || subscriber.wanted.size() == *size) return false;
     subscriber.wanted.push_back(Seat{*wanted});
   }
   subscriber.has_written = true;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 
 #include "runtime/job/interfaces_internal.hpp"
@@ -123,14 +124,21 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const Seat> without) {
   Reader reader(*shrunk_);
   const std::uint32_t epoch = reader.number().value_or(0);
   for (auto left = reader.number().value_or(0); left > 0; --left) {
-    shrunk.survivors.push_back(Seat{reader.number().value_or(options_.size)});
-  }
-  while (const auto a = reader.number()) {
-    shrunk.dead_links.push_back({Seat{*a}, Seat{reader.number().value_or(0)}});
+    const auto survivor = reader.number();
+    if (!survivor) break;  // fewer than it says
+    shrunk.survivors.push_back(Seat{*survivor});
   }
   const auto self = std::ranges::find(shrunk.survivors, options_.seat);
-  if (self == shrunk.survivors.end() || index(shrunk.survivors.back()) >= options_.size) {
+  const bool ascend = std::ranges::adjacent_find(shrunk.survivors, std::ranges::greater_equal()) ==
+                      shrunk.survivors.end();
+  if (self == shrunk.survivors.end() || !ascend ||
+      index(shrunk.survivors.back()) >= options_.size) {
     refuse("not among the survivors it was told of");
+  }
+  while (const auto a = reader.number()) {
+    const std::uint32_t b = reader.number().value_or(*a);
+    if (std::max(*a, b) >= shrunk.survivors.size()) refuse("told of a link to nobody");
+    shrunk.dead_links.push_back({Seat{*a}, Seat{b}});
   }
   const Seat seat{static_cast<std::uint32_t>(self - shrunk.survivors.begin())};
   const std::shared_ptr<Tcp> job(new Tcp(*this, shrunk, seat, epoch));

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
@@ -39,6 +40,22 @@ std::optional<double> number(const std::string& word) {
   return value;
 }
 
+/// No log has more of either.
+/// \{
+constexpr double kMostBytes = 0x1p60;
+constexpr std::uint64_t kMostRanks = 1U << 20;
+/// \}
+/// Lines of logs are shorter; longer ones are passed over, as regular expressions take stack for
+/// each character.
+constexpr std::size_t kLongestLine = 1024;
+
+/// Of digits; empty if nobody has so many ranks.
+std::optional<std::uint32_t> ranks_of(const std::string& digits) {
+  const auto ranks = number(digits);
+  if (!ranks || *ranks < 1 || *ranks > kMostRanks) return std::nullopt;
+  return static_cast<std::uint32_t>(*ranks);
+}
+
 std::vector<std::string> words_of(const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> words;
@@ -62,7 +79,7 @@ class Reader {
     return runs_.empty() ? begin(program) : runs_.back();
   }
   void add(LoggedRun& run, double bytes, double seconds) const {
-    if (bytes >= 1 && seconds > 0) {
+    if (bytes >= 1 && bytes <= kMostBytes && seconds > 0 && std::isfinite(seconds)) {
       run.times.push_back({static_cast<std::uint64_t>(bytes), seconds});
     }
   }
@@ -85,9 +102,12 @@ void read_nccl_header(Reader& reader, const std::string& line) {
     LoggedRun& run = reader.begin("multitree run");
     run.collective = collective_named(match.str(1));
     run.algorithm = match.str(2);
-    run.ranks = static_cast<std::uint32_t>(std::stoul(match.str(3)));
+    run.ranks = ranks_of(match.str(3));
   } else if (std::regex_search(line, match, rank)) {
-    reader.run_of("nccl-tests").ranks = static_cast<std::uint32_t>(std::stoul(match.str(1)) + 1);
+    const auto last = number(match.str(1));
+    if (last && *last < kMostRanks) {
+      reader.run_of("nccl-tests").ranks = static_cast<std::uint32_t>(*last) + 1;
+    }
   } else if (line.starts_with("# nThread")) {
     // The name of the program may have come before, in the command line.
     LoggedRun& last = reader.run_of("nccl-tests");
@@ -149,7 +169,7 @@ bool read_imb(Reader& reader, const std::string& line) {
     run.collective = collective_named(match.str(1));
     run.counts_shards = counts_shards_in_mpi(run.collective);
   } else if (std::regex_search(line, match, processes)) {
-    reader.run_of("IMB").ranks = static_cast<std::uint32_t>(std::stoul(match.str(1)));
+    reader.run_of("IMB").ranks = ranks_of(match.str(1));
   }
   const std::vector<std::string> words = words_of(line);
   if (words.size() < 5 || !number(words[0]) || !number(words[4])) return false;
@@ -197,19 +217,18 @@ constexpr auto kFormats = std::to_array<LogFormat>({{"# OSU MPI", read_osu},
 
 /// What `run --json` and nccl-tests write.
 std::vector<LoggedRun> parse_json_log(std::string_view text, const std::string& name) {
-  std::vector<LoggedRun> runs;
+  Reader reader;
   try {
     const auto json = nlohmann::json::parse(text);
     const auto& config = json.at("config");
     for (const auto& each : json.at("runs")) {
-      LoggedRun& run = runs.emplace_back();
-      run.program = "multitree run";
+      LoggedRun& run = reader.begin("multitree run");
       run.collective = collective_named(config.at("collective").get<std::string>());
-      run.ranks = config.at("ranks").get<std::uint32_t>();
+      run.ranks = ranks_of(config.at("ranks").dump());
       run.algorithm = each.value("algorithm", "");
       for (const auto& row : each.at("results")) {
-        run.times.push_back({row.at("size").get<std::uint64_t>(),
-                             row.at("out_of_place").at("time").get<double>() * 1e-6});
+        reader.add(run, row.at("size").get<double>(),
+                   row.at("out_of_place").at("time").get<double>() * 1e-6);
       }
     }
   } catch (const nlohmann::json::exception& error) {
@@ -217,7 +236,7 @@ std::vector<LoggedRun> parse_json_log(std::string_view text, const std::string& 
         ErrorCode::InvalidInput,
         fmt::format("{}: expected what 'multitree run --json' writes: {}", name, error.what()));
   }
-  return runs;
+  return reader.finish();
 }
 
 /// Without what mpirun ("[1,0]<stdout>:") and srun ("0: ") put before a line.
@@ -235,7 +254,9 @@ std::vector<LoggedRun> parse_log(std::string_view text, const std::string& name)
     if (text.find(format.mark) == std::string_view::npos) continue;
     Reader reader;
     std::istringstream lines{std::string(text)};
-    for (std::string line; std::getline(lines, line);) format.read(reader, bare(line));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.size() <= kLongestLine) format.read(reader, bare(line));
+    }
     std::vector<LoggedRun> runs = reader.finish();
     if (!runs.empty()) return runs;
   }

@@ -29,7 +29,13 @@ std::string lower(std::string_view text) {
 struct SlurmSwitch {
   std::size_t line;
   std::string name, nodes, switches;
+  std::vector<std::string> below = {};  ///< the one or the other list, expanded
 };
+
+/// A line of a few ranges could name more nodes than memory has room for. Slurm itself knows 65536
+/// nodes, of which each is in few lists.
+constexpr std::size_t kMostNames = std::size_t{1} << 18;
+constexpr std::size_t kLongestName = 255;  ///< DNS has no longer ones
 
 class SlurmReader {
  public:
@@ -45,7 +51,7 @@ class SlurmReader {
  private:
   void read_line(const TextLine& line) {
     const std::string_view text = line.text.substr(0, line.text.find('#'));
-    SlurmSwitch found{line.number, {}, {}, {}};
+    SlurmSwitch found{line.number, {}, {}, {}, {}};
     const auto words = words_of(text);
     if (words.empty()) return;
     for (const std::string_view word : words) {
@@ -78,7 +84,7 @@ class SlurmReader {
   }
 
   /// "a[1-2,5]b,c" -> a1b, a2b, a5b, c
-  std::vector<std::string> names_of(std::string_view list, std::size_t line) const {
+  std::vector<std::string> names_of(std::string_view list, std::size_t line) {
     std::vector<std::string> names;
     int depth = 0;
     std::size_t begin = 0;
@@ -95,11 +101,15 @@ class SlurmReader {
     return names;
   }
 
-  void expand(std::string_view name, std::size_t line, std::vector<std::string>& names) const {
+  void expand(std::string_view name, std::size_t line, std::vector<std::string>& names) {
     const std::size_t open = name.find('[');
     if (open == std::string_view::npos) {
-      if (names.size() == Spec::kMaxRanks)
-        fail_at(file_, line, fmt::format("at most {} names, got more", Spec::kMaxRanks));
+      if (name.size() > kLongestName)
+        fail_at(file_, line,
+                fmt::format("expected names of at most {} characters, got '{}...'", kLongestName,
+                            name.substr(0, 32)));
+      if (++names_ > kMostNames)
+        fail_at(file_, line, fmt::format("at most {} names in all lists, got more", kMostNames));
       names.emplace_back(name);
       return;
     }
@@ -114,7 +124,8 @@ class SlurmReader {
       const std::string_view last = dash < range.size() ? range.substr(dash + 1) : first;
       const std::uint32_t from = number_at(file_, line, first, "range");
       const std::uint32_t to = number_at(file_, line, last, "range");
-      if (to < from || to - from >= Spec::kMaxRanks) fail_list(line, name);
+      if (to < from || to - from >= kMostNames || first.size() > kLongestName)
+        fail_list(line, name);
       for (std::uint32_t i = from; i <= to; ++i)
         expand(fmt::format("{}{:0{}}{}", before, i, first.size(), after), line, names);
       if (end == ranges.size()) return;
@@ -123,11 +134,14 @@ class SlurmReader {
   }
 
   Topology build() {
+    for (SlurmSwitch& one : switches_) {
+      one.below = names_of(one.switches.empty() ? one.nodes : one.switches, one.line);
+    }
     TopologyBuilder builder(name_of_file(file_));
     std::map<std::string, NodeId> hosts, switches;
     for (const SlurmSwitch& one : switches_) {
-      if (one.nodes.empty()) continue;
-      for (const std::string& name : names_of(one.nodes, one.line)) {
+      if (one.nodes.empty() || !one.switches.empty()) continue;
+      for (const std::string& name : one.below) {
         if (hosts.contains(name)) continue;  // below several switches
         hosts.emplace(name, builder.add_endpoint(name));
       }
@@ -140,7 +154,7 @@ class SlurmReader {
     const LinkDefaults link;
     for (const SlurmSwitch& one : switches_) {
       const bool leaf = one.switches.empty();
-      for (const std::string& name : names_of(leaf ? one.nodes : one.switches, one.line)) {
+      for (const std::string& name : one.below) {
         const auto& below = leaf ? hosts : switches;
         const auto found = below.find(name);
         if (found == below.end() || name == one.name) {
@@ -156,6 +170,7 @@ class SlurmReader {
   std::string_view text_;
   const std::string& file_;
   std::vector<SlurmSwitch> switches_;
+  std::size_t names_ = 0;  ///< in all lists so far
 };
 
 }  // namespace

@@ -16,8 +16,24 @@ std::size_t line_at(std::string_view text, std::size_t offset) {
   return 1 + static_cast<std::size_t>(std::ranges::count(before, '\n'));
 }
 
+namespace {
+
+/// What was found is quoted, and may be as long as the file: a long message loses its middle.
+std::string readable(const std::string& message) {
+  constexpr std::size_t kLongest = 2048, kEnd = kLongest / 2;
+  if (message.size() <= kLongest) return message;
+  // Not within a character of UTF-8.
+  const auto whole = [&](std::size_t at) {
+    while (at > 0 && (static_cast<unsigned char>(message[at]) & 0xc0U) == 0x80U) --at;
+    return at;
+  };
+  return message.substr(0, whole(kEnd)) + " [...] " + message.substr(whole(message.size() - kEnd));
+}
+
+}  // namespace
+
 void fail_at(const std::string& file, std::size_t line, const std::string& what) {
-  throw Error(ErrorCode::InvalidInput, file + ":" + std::to_string(line) + ": " + what);
+  throw Error(ErrorCode::InvalidInput, file + ":" + std::to_string(line) + ": " + readable(what));
 }
 
 void check_text(std::string_view text, const std::string& file) {

@@ -168,7 +168,7 @@ std::vector<float> numbers_of(std::string_view line, const std::string& where) {
     if (used == 0 || word.find_first_not_of(" \r", used) != word.npos || !std::isfinite(number)) {
       throw Error(ErrorCode::InvalidInput,
                   fmt::format("{}: column {}: expected a number, found '{}'", where,
-                              numbers.size() + 1, word));
+                              numbers.size() + 1, word.substr(0, 80)));
     }
     numbers.push_back(number);
     if (comma == line.size()) return numbers;

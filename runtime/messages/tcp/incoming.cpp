@@ -151,6 +151,7 @@ bool Incoming::begin(const Header& header) {
   replies_.may_go_on(header.taken);
   switch (header.kind()) {
     case Kind::Message:
+      if (!replies_.comes_unasked(header.bytes)) return false;
       begin_message(header);
       return true;
     case Kind::Offer:

@@ -33,6 +33,11 @@ class Outgoing {
 
   explicit Outgoing(std::size_t credit) : credit_(credit) {}
 
+  /// Whether the peer, whose credit is the same, sends a message of so many bytes unasked.
+  [[nodiscard]] bool comes_unasked(std::size_t bytes) const {
+    return bytes <= kAlwaysUnasked || bytes <= credit_;
+  }
+
   /// `data` as in Transport::send().
   void send(std::uint64_t tag, const void* data, std::size_t bytes, Completion& completion);
   void ask(std::uint64_t offer) { reply(Kind::Ask, offer); }
