@@ -39,14 +39,23 @@ std::string text_of(const Text<kSize>& text) {
   throw Error(ErrorCode::InvalidInput, fmt::format("{}: {}", path, what));
 }
 
-/// The file as it is now. Its fields are read as they were written: a record is of one machine type
-/// and one version of the library.
-std::unique_ptr<Page> load(const std::string& path) {
-  auto page = std::make_unique<Page>();
+std::string load(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorCode::Io, fmt::format("{}: {}", path, std::strerror(errno)));
-  file.read(reinterpret_cast<char*>(page.get()), sizeof *page);
-  if (page->magic != kMagic || file.gcount() != sizeof *page) {
+  std::string bytes(sizeof(Page) + 1, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(file.gcount()));
+  return bytes;
+}
+
+/// Fields are read as they were written: a record is of one machine type and one version of the
+/// library.
+std::unique_ptr<Page> page_of(const std::string& bytes, const std::string& path) {
+  auto page = std::make_unique<Page>();
+  if (bytes.size() == sizeof *page) {
+    std::memcpy(static_cast<void*>(page.get()), bytes.data(), bytes.size());
+  }
+  if (page->magic != kMagic) {
     reject(path, "expected a flight record of this version of multitree, found something else");
   }
   if (page->ranks == 0 || page->ranks > kMostRanks || page->rank >= page->ranks) {
@@ -125,10 +134,16 @@ std::string blame_of(const FlightJob& job) {
 }  // namespace
 
 Flight read_flight(const std::string& path) {
-  std::unique_ptr<Page> page = load(path);
-  for (int look = 0; page->wait.version.load() % 2 != 0 && look < kLooks; ++look) {
-    page = load(path);
+  std::string bytes = load(path);
+  for (int look = 0; look < kLooks; ++look) {
+    if (page_of(bytes, path)->wait.version.load() % 2 == 0) break;
+    bytes = load(path);
   }
+  return parse_flight(bytes, path);
+}
+
+Flight parse_flight(const std::string& bytes, const std::string& path) {
+  const std::unique_ptr<Page> page = page_of(bytes, path);
   Flight flight;
   flight.path = path;
   flight.job = page->job;

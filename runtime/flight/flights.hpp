@@ -57,7 +57,9 @@ struct FlightJob {
   std::string blame;
 };
 
-/// \throws Error(InvalidInput) naming the file if it is no flight record, Error(Io)
+/// \throws Error(InvalidInput) naming the file if it is no flight record
+Flight parse_flight(const std::string& bytes, const std::string& path);
+/// \throws as parse_flight(), Error(Io)
 Flight read_flight(const std::string& path);
 
 /// Of all "*.flight" in these folders, the newest communicator first. \throws as read_flight()

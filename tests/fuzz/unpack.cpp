@@ -5,6 +5,7 @@
 
 #include "fuzz.hpp"
 #include "runtime/job/assembly_internal.hpp"
+#include "runtime/job/blame_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/messages/auto_internal.hpp"
 #include "runtime/messages/network/heartbeat_internal.hpp"
@@ -79,6 +80,13 @@ constexpr Unpack kUnpack[] = {
       } catch (const Error&) {
         // In the words of the other rank, whatever they are.
       }
+    },
+    [](const std::string& text) {
+      const auto there = unpack_whereabouts(text);
+      if (!there) return;
+      fuzz::expect(unpack_whereabouts(pack(*there)).has_value(), "packed, and not unpacked");
+      const Sighting ranks[] = {{.call = there}, {}, {.at_barrier = true}};
+      static_cast<void>(blame(ranks));
     },
 };
 
