@@ -245,19 +245,43 @@ void export_picture(const ExportFlags& flags) {
   write_picture(flags, view::write_picture(plan.topology, scene, title));
 }
 
+/// A network without what happens on it. \param write what throws if the format has none such
+void export_network(const ExportFlags& flags, std::string (*write)(const Topology&)) {
+  const WorkFlags& work = flags.work;
+  if (!work.algorithms.empty() || !work.collective.empty()) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("export: expected no --algorithm or --collective with {}, which has no "
+                    "schedule, got '{}'",
+                    flags.format, work.algorithms.empty() ? work.collective : work.algorithms));
+  }
+  if (work.schedule.empty() && work.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "export: expected --schedule or --topology, got neither");
+  }
+  const Topology topology =
+      work.schedule.empty() ? load_network(work.network) : load_schedule(work.schedule).topology;
+  write_file(flags.output, for_flag("export", [&] { return write(topology); }));
+}
+
+void export_astra(const ExportFlags& flags) { export_network(flags, write_topology_astra); }
+void export_ns3(const ExportFlags& flags) { export_network(flags, write_topology_ns3); }
+
 struct Format : FormatRow {
   void (*write)(const ExportFlags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
-const std::array<Format, 5>& formats() {
-  static const std::array<Format, 5> all = {{
+const std::array<Format, 7>& formats() {
+  static const std::array<Format, 7> all = {{
       {{"picture", "SVG, or PNG if the file ends with .png"}, export_picture, {"--show", "--size"}},
       {{"dot", "Graphviz text, for `dot -Tsvg`"}, export_dot, {"--chunk"}},
       {{"msccl", "MSCCL's XML"},
        export_msccl,
        {"--proto", "--channels", "--min-bytes", "--max-bytes", "--buffers", "--limits"}},
       {{"chakra", "execution traces for ASTRA-sim, one file a rank"}, export_chakra, {"--size"}},
+      {{"astra-sim-network", "a network for ASTRA-sim's analytical backend"}, export_astra, {}},
+      {{"ns3-network", "a network for ASTRA-sim's ns-3 backend"}, export_ns3, {}},
       {{"mscclpp", "an MSCCL++ plan"}, export_mscclpp, {"--min-bytes", "--max-bytes", "--blocks"}},
   }};
   return all;
