@@ -19,3 +19,23 @@ function(multitree_embed result)
   file(GENERATE OUTPUT ${source} CONTENT "${text}")
   set(${result} ${source} PARENT_SCOPE)
 endfunction()
+
+# multitree_embed_folder(result NAME FILE...): a source that defines in the same namespace
+# `extern const std::span<const std::pair<std::string_view, std::string_view>> NAME`, a row for each file: its name without
+# folder and extension, and what it says.
+function(multitree_embed_folder result name)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  set(row "std::pair<std::string_view, std::string_view>")
+  set(text "#include <span>\n#include <string_view>\n#include <utility>\n"
+           "namespace multitree::embedded {\nnamespace {\nconst ${row} rows[] = {\n")
+  foreach(file IN LISTS ARGN)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    file(READ ${file} content)
+    cmake_path(GET file STEM stem)
+    string(APPEND text "{\"${stem}\", R\"--embed--(${content})--embed--\"},\n")
+  endforeach()
+  string(APPEND text "};\n}  // namespace\nextern const std::span<const ${row}> ${name};\n"
+                     "const std::span<const ${row}> ${name} = rows;\n}  // namespace multitree::embedded\n")
+  file(GENERATE OUTPUT ${source} CONTENT "${text}")
+  set(${result} ${source} PARENT_SCOPE)
+endfunction()

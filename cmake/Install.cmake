@@ -22,11 +22,13 @@ install(DIRECTORY ${face}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/multitree)
 set(words ${PROJECT_BINARY_DIR}/words)
 install(CODE "
   execute_process(COMMAND $<TARGET_FILE:multitree> manual -o ${words}/man1 COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND $<TARGET_FILE:multitree> manual --json-schema -o ${words}/schemas COMMAND_ERROR_IS_FATAL ANY)
   foreach(shell bash zsh fish)
     execute_process(COMMAND $<TARGET_FILE:multitree> completion \${shell}
                     OUTPUT_FILE ${words}/\${shell} COMMAND_ERROR_IS_FATAL ANY)
   endforeach()")
 install(DIRECTORY ${words}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR})
+install(DIRECTORY ${words}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/multitree)
 install(FILES ${words}/bash RENAME multitree
         DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${words}/zsh RENAME _multitree

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// `multitree completion` and `multitree manual`: what shells and man ask for.
+/// `multitree completion` and `multitree manual`: what shells, man and readers of JSON ask for.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "tools/command.hpp"
 #include "tools/completion.hpp"
 #include "topologies/io/files.hpp"
+
+namespace multitree::embedded {
+extern const std::span<const std::pair<std::string_view, std::string_view>> json_schemas;
+}  // namespace multitree::embedded
 
 namespace multitree::tools {
 namespace {
@@ -41,6 +47,27 @@ std::string page_of(const CLI::App& program, const std::vector<std::string>& wor
     path += " " + word;
   }
   return man_page(*command, path);
+}
+
+/// What --json of the command that `words` name prints. \throws Error(InvalidArgument).
+std::string_view schema_of(const std::vector<std::string>& words) {
+  const std::string wanted = fmt::format("{}", fmt::join(words, "-"));
+  std::vector<std::string> names;
+  for (const auto& [name, text] : embedded::json_schemas) {
+    if (name == wanted) return text;
+    names.emplace_back(name);
+    std::ranges::replace(names.back(), '-', ' ');
+  }
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--json-schema: expected a command with --json ({}), got {}",
+                          fmt::join(names, ", "),
+                          words.empty() ? "none" : fmt::format("'{}'", fmt::join(words, " "))));
+}
+
+void write_schemas(const fs::path& folder) {
+  for (const auto& [name, text] : embedded::json_schemas) {
+    write_file(folder / fmt::format("{}.json", name), text);
+  }
 }
 
 }  // namespace
@@ -79,20 +106,25 @@ Command add_manual_command(CLI::App& parent) {
   struct Flags {
     std::vector<std::string> words;
     std::string output;
+    bool schema = false;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* app = parent.add_subcommand("manual", "The man page of the program or of a command");
   app->add_option("command", flags->words, "Of this command, as in: nic cosim");
-  app->add_option("-o,--output", flags->output, "Write the pages of all commands into this folder");
+  app->add_flag("--json-schema", flags->schema,
+                "Instead: the JSON schema of what the command prints with --json");
+  app->add_option("-o,--output", flags->output, "Write those of all commands into this folder");
   app->footer("To read one: multitree manual nic cosim | man -l -\nExample: multitree manual run");
   return {app, [flags, program = &parent] {
             if (flags->output.empty()) {
-              print(page_of(*program, flags->words));
+              print(flags->schema ? std::string(schema_of(flags->words))
+                                  : page_of(*program, flags->words));
               return static_cast<int>(kOk);
             }
             std::error_code error;
             fs::create_directories(flags->output, error);
-            write_pages(*program, program->get_name(), flags->output);
+            flags->schema ? write_schemas(flags->output)
+                          : write_pages(*program, program->get_name(), flags->output);
             return static_cast<int>(kOk);
           }};
 }

@@ -14,12 +14,13 @@
 #include <vector>
 
 #include "algorithms/certificate/certify.hpp"
-#include "algorithms/cost.hpp"
 #include "algorithms/interchange/fewer_pieces.hpp"
 #include "algorithms/interchange/interchange.hpp"
 #include "algorithms/io/io.hpp"
 #include "algorithms/registry.hpp"
 #include "report/raster.hpp"
+#include "tools/export/fitted.hpp"
+#include "tools/export/mscclpp.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -36,9 +37,9 @@ struct ExportFlags {
   std::uint32_t chunk = 0;
   std::string show;
   MscclOptions msccl;
-  std::string limits = "msccl", buffers = "inplace";
+  std::string limits = "msccl", buffers;
   std::string size, min_bytes, max_bytes;
-  std::uint32_t blocks = 0;
+  std::uint32_t blocks = 0, max_blocks = MscclppOptions{}.max_blocks, ranks_per_host = 0;
   bool channels_given = false;
 };
 
@@ -66,43 +67,6 @@ void export_dot(const ExportFlags& flags) {
              }));
 }
 
-/// What it costs to have fewer pieces, or that there are more channels.
-void tell_change(const SchedulePlan& plan, const Schedule& fitted, const std::string& channels) {
-  std::string text = "export: the format has no room for the schedule as it is; written with ";
-  if (fitted == plan.schedule) {
-    return print_error(fmt::format("{}{}, which changes no prediction\n", text, channels));
-  }
-  const CostModel cost{kMessageOverhead};
-  const auto seconds = [&](const Schedule& schedule) {
-    return predict_time(schedule, plan.topology, kDefaultSize, cost).seconds();
-  };
-  print_error(fmt::format(
-      "{}{} instead of {} pieces a tree{}: {} takes {:.3f} times as long (predicted)\n", text,
-      pieces_of(fitted), pieces_of(plan.schedule), channels.empty() ? "" : " and " + channels,
-      format_bytes(kDefaultSize), seconds(fitted) / seconds(plan.schedule)));
-}
-
-/// The text of the schedule, in fewer pieces where those are too many. \throws Error(Unsupported)
-/// why the schedule itself does not fit, if nothing does
-template <class Write>
-std::optional<std::pair<std::string, Schedule>> fitted_text(const SchedulePlan& plan,
-                                                            const Write& write) {
-  std::string text;
-  const auto fits = [&](const Schedule& schedule) {
-    try {
-      text = write(schedule);
-      return true;
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported) throw;
-      return false;
-    }
-  };
-  // The last that is tried may be one that does not fit: text is of the last that does.
-  std::optional<Schedule> fitted = fitting(plan.schedule, plan.topology, fits);
-  if (!fitted) return std::nullopt;
-  return std::pair{std::move(text), std::move(*fitted)};
-}
-
 /// Channels that are tried where none are asked for: chunks dealt to more of them are as many, in
 /// shorter thread blocks.
 constexpr std::uint32_t kChannels[] = {1, 2, 4, 8, 16, 32};
@@ -111,15 +75,16 @@ void write_msccl(const ExportFlags& flags, const SchedulePlan& plan, MscclOption
   const std::vector<std::uint32_t> asked = {options.channels};
   const std::span<const std::uint32_t> tried =
       flags.channels_given ? std::span<const std::uint32_t>(asked) : kChannels;
-  std::optional<std::pair<std::string, Schedule>> best;
+  std::optional<FittedText> best;
   std::uint32_t channels = 0;
   for (const std::uint32_t one : tried) {
     options.channels = one;
-    auto made = fitted_text(plan, [&](const Schedule& s) { return write_msccl_xml(s, options); });
-    if (!made || (best && pieces_of(made->second) <= pieces_of(best->second))) continue;
+    auto made = fitted_text(plan.schedule, plan.topology,
+                            [&](const Schedule& s) { return write_msccl_xml(s, options); });
+    if (!made || (best && pieces_of(made->schedule) <= pieces_of(best->schedule))) continue;
     best = std::move(made);
     channels = one;
-    if (best->second == plan.schedule) break;
+    if (best->schedule == plan.schedule) break;
   }
   if (!best) {
     options.channels = flags.msccl.channels;
@@ -127,10 +92,18 @@ void write_msccl(const ExportFlags& flags, const SchedulePlan& plan, MscclOption
     return;
   }
   const bool more = channels != flags.msccl.channels;
-  if (more || !(best->second == plan.schedule)) {
-    tell_change(plan, best->second, more ? fmt::format("{} channels", channels) : "");
+  if (more || !(best->schedule == plan.schedule)) {
+    tell_change(plan.schedule, plan.topology, best->schedule,
+                more ? fmt::format("{} channels", channels) : "");
   }
-  write_file(flags.output, best->first);
+  write_file(flags.output, best->text);
+}
+
+BufferMode buffers_of(const ExportFlags& flags, BufferMode otherwise) {
+  if (flags.buffers.empty()) return otherwise;
+  return flags.buffers == "inplace"      ? BufferMode::InPlace
+         : flags.buffers == "outofplace" ? BufferMode::OutOfPlace
+                                         : BufferMode::Either;
 }
 
 void export_msccl(const ExportFlags& flags) {
@@ -140,28 +113,25 @@ void export_msccl(const ExportFlags& flags) {
   options.limits = flags.limits == "none"       ? MscclLimits::None
                    : flags.limits == "executor" ? MscclLimits::Executor
                                                 : MscclLimits::Msccl;
-  options.buffers = flags.buffers == "inplace"      ? BufferMode::InPlace
-                    : flags.buffers == "outofplace" ? BufferMode::OutOfPlace
-                                                    : BufferMode::Either;
+  options.buffers = buffers_of(flags, BufferMode::InPlace);
   const SchedulePlan plan = plan_of(flags);
   for_flag("export", [&] { write_msccl(flags, plan, options); });
 }
 
 void export_mscclpp(const ExportFlags& flags) {
   const MscclppOptions options{.blocks = flags.blocks,
+                               .max_blocks = flags.max_blocks,
+                               .ranks_per_host = flags.ranks_per_host,
+                               .buffers = buffers_of(flags, BufferMode::Either),
                                .min_bytes = bytes_of("--min-bytes", flags.min_bytes, 0),
                                .max_bytes = bytes_of("--max-bytes", flags.max_bytes, UINT64_MAX)};
-  const SchedulePlan plan = plan_of(flags);
-  for_flag("export", [&] {
-    const auto write = [&](const Schedule& s) { return write_mscclpp_json(s, options); };
-    const auto made = fitted_text(plan, write);
-    if (!made) {
-      static_cast<void>(write(plan.schedule));  // throws
-      return;
-    }
-    if (!(made->second == plan.schedule)) tell_change(plan, made->second, "");
-    write_file(flags.output, made->first);
-  });
+  if (!flags.work.schedule.empty()) {
+    const Work work = load_work(flags.work, "export");
+    return write_mscclpp_plans(work.schedules.front(), work.topology, options, flags.output);
+  }
+  SchedulePlan plan = plan_of(flags);
+  write_mscclpp_plans(for_all_sizes(std::move(plan.schedule)), plan.topology, options,
+                      flags.output);
 }
 
 void export_chakra(const ExportFlags& flags) {
@@ -245,20 +215,46 @@ void export_picture(const ExportFlags& flags) {
   write_picture(flags, view::write_picture(plan.topology, scene, title));
 }
 
+/// A network without what happens on it. \param write what throws if the format has none such
+void export_network(const ExportFlags& flags, std::string (*write)(const Topology&)) {
+  const WorkFlags& work = flags.work;
+  if (!work.algorithms.empty() || !work.collective.empty()) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("export: expected no --algorithm or --collective with {}, which has no "
+                    "schedule, got '{}'",
+                    flags.format, work.algorithms.empty() ? work.collective : work.algorithms));
+  }
+  if (work.schedule.empty() && work.network.topology.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "export: expected --schedule or --topology, got neither");
+  }
+  const Topology topology =
+      work.schedule.empty() ? load_network(work.network) : load_schedule(work.schedule).topology;
+  write_file(flags.output, for_flag("export", [&] { return write(topology); }));
+}
+
+void export_astra(const ExportFlags& flags) { export_network(flags, write_topology_astra); }
+void export_ns3(const ExportFlags& flags) { export_network(flags, write_topology_ns3); }
+
 struct Format : FormatRow {
   void (*write)(const ExportFlags&);
   std::vector<std::string_view> flags;  ///< those that it knows and others do not
 };
 
-const std::array<Format, 5>& formats() {
-  static const std::array<Format, 5> all = {{
+const std::array<Format, 7>& formats() {
+  static const std::array<Format, 7> all = {{
       {{"picture", "SVG, or PNG if the file ends with .png"}, export_picture, {"--show", "--size"}},
       {{"dot", "Graphviz text, for `dot -Tsvg`"}, export_dot, {"--chunk"}},
       {{"msccl", "MSCCL's XML"},
        export_msccl,
        {"--proto", "--channels", "--min-bytes", "--max-bytes", "--buffers", "--limits"}},
       {{"chakra", "execution traces for ASTRA-sim, one file a rank"}, export_chakra, {"--size"}},
-      {{"mscclpp", "an MSCCL++ plan"}, export_mscclpp, {"--min-bytes", "--max-bytes", "--blocks"}},
+      {{"astra-sim-network", "a network for ASTRA-sim's analytical backend"}, export_astra, {}},
+      {{"ns3-network", "a network for ASTRA-sim's ns-3 backend"}, export_ns3, {}},
+      {{"mscclpp", "MSCCL++ plans"},
+       export_mscclpp,
+       {"--min-bytes", "--max-bytes", "--buffers", "--blocks", "--max-blocks", "--ranks-per-host"}},
   }};
   return all;
 }
@@ -296,14 +292,23 @@ void add_format_flags(CLI::App& app, ExportFlags& flags) {
   app.add_option("--channels", flags.msccl.channels,
                  "msccl: channels that chunks are dealt to (default: 1, or as many as it takes)")
       ->check(number_from(1, 32));
-  app.add_option("--buffers", flags.buffers, "msccl: the caller's buffers")
-      ->check(one_of({"inplace", "outofplace", "either"}))
-      ->capture_default_str();
+  app.add_option("--buffers", flags.buffers,
+                 "msccl, mscclpp: the caller's buffers, inplace, outofplace or either (inplace; "
+                 "mscclpp: either)")
+      ->check(one_of({"inplace", "outofplace", "either"}));
   app.add_option("--limits", flags.limits, "msccl: the runtime that it must fit")
       ->check(one_of({"msccl", "executor", "none"}))
       ->capture_default_str();
-  app.add_option("--blocks", flags.blocks, "mscclpp: thread blocks (default: as few as fit)")
+  app.add_option("--blocks", flags.blocks, "mscclpp: thread blocks (default: few that fit)")
       ->check(number_from(1, 1024));
+  app.add_option("--max-blocks", flags.max_blocks,
+                 "mscclpp: thread blocks of 1024 threads that a GPU runs at once (A100: 216)")
+      ->check(number_from(1, 1024))
+      ->capture_default_str();
+  app.add_option("--ranks-per-host", flags.ranks_per_host,
+                 "mscclpp: so many, next to each other, share memory; ports lead to the others "
+                 "(default: by the names of nodes)")
+      ->check(number_from(1));
   app.add_option("--min-bytes", flags.min_bytes, "msccl, mscclpp: smallest message it is for (0)");
   app.add_option("--max-bytes", flags.max_bytes, "msccl, mscclpp: largest (1 TiB; no limit)");
 }
@@ -329,7 +334,8 @@ Command add_export_command(CLI::App& parent) {
       ->check(number_from(0))
       ->capture_default_str();
   app->add_option("-o,--output", flags->output,
-                  "File ('-': standard output); chakra: prefix of the files")
+                  "File ('-': standard output); chakra: prefix of the files; mscclpp: or a folder, "
+                  "a name that ends with /")
       ->capture_default_str();
   add_format_flags(*app, *flags);
   app->footer(

@@ -149,6 +149,50 @@ std::string routes_text(const nic::Tables& tables, Rank rank) {
   return text;
 }
 
+/// What `show` prints. Only a number that means something is there: a NOP has but its step.
+ordered_json table_json(const nic::Tables& tables, Rank rank) {
+  ordered_json groups = ordered_json::array(), entries = groups, routes = groups;
+  for (const nic::TableGroup& group : tables.groups) {
+    groups.push_back({{"collective", to_string(group.collective)},
+                      {"elements", group.elements},
+                      {"first_element", group.first_element},
+                      {"steps", group.steps},
+                      {"first_flow", group.first_flow}});
+  }
+  for (const nic::Entry& e : tables.of_rank[index(rank)]) {
+    ordered_json& entry =
+        entries.emplace_back(ordered_json{{"op", name_of(e.op)}, {"step", e.step}});
+    if (!tables.groups.empty()) entry.update({{"group", e.group}, {"priority", e.priority}});
+    if (e.op == nic::Opcode::Nop) continue;
+    entry.update({{"flow", e.flow},
+                  {"piece", e.piece},
+                  {"peer", index(e.peer)},
+                  {"port", e.port},
+                  {"route", e.route},
+                  {"wait", e.wait},
+                  {"turn", e.turn},
+                  {"after", e.after},
+                  {"start", e.start},
+                  {"size", e.size}});
+  }
+  for (const nic::TableRoute& route : tables.routes[index(rank)]) {
+    ordered_json& one = routes.emplace_back(ordered_json{
+        {"peer", index(route.peer)}, {"port", route.port}, {"hops", ordered_json::array()}});
+    if (!tables.relative) one["ejection"] = route.ejection;
+    for (const nic::TableRoute::Hop& hop : route.hops) {
+      one["hops"].push_back({{"port", hop.port}, {"class", hop.vc_class}});
+    }
+  }
+  ordered_json json = {{"collective", to_string(tables.collective)},
+                       {"elements", tables.elements},
+                       {"ranks", tables.ranks},
+                       {"steps", tables.steps},
+                       {"relative", tables.relative}};
+  if (!tables.relative) json["rank"] = index(rank);
+  json.update({{"groups", groups}, {"entries", entries}, {"routes", routes}});
+  return json;
+}
+
 /// How large tables are; the paper's has 200 bits an entry and 128 entries.
 ordered_json sizes(const nic::Tables& tables) {
   constexpr std::uint32_t kPaperBits = 200;
@@ -199,6 +243,11 @@ std::string to_text(const ordered_json& json) {
   return text;
 }
 
+void print_sizes(const nic::Tables& tables, const NicFlags& flags) {
+  const ordered_json json = sizes(tables);
+  flags.json ? print_json(json) : print(to_text(json));
+}
+
 int write_tables(const NicFlags& flags) {
   const nic::Tables tables = compile(flags);
   std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
@@ -210,7 +259,7 @@ int write_tables(const NicFlags& flags) {
     files.emplace_back(flags.memory + "pkg.sv", nic::systemverilog_package(tables));
   }
   write_files({files.begin(), files.end()});
-  print(to_text(sizes(tables)));
+  print_sizes(tables, flags);
   return kOk;
 }
 
@@ -220,6 +269,10 @@ int show(const NicFlags& flags) {
   if (rank >= tables.of_rank.size()) {
     throw Error(ErrorCode::InvalidArgument, fmt::format("--rank: expected a rank below {}, got {}",
                                                         tables.of_rank.size(), rank));
+  }
+  if (flags.json) {
+    print_json(table_json(tables, Rank{rank}));
+    return kOk;
   }
   print(fmt::format("# {} of {} elements, {} ranks, {} steps; {}\n", to_string(tables.collective),
                     tables.elements, tables.ranks, tables.steps,
@@ -231,12 +284,7 @@ int show(const NicFlags& flags) {
 }
 
 int size(const NicFlags& flags) {
-  const ordered_json json = sizes(compile(flags));
-  if (flags.json) {
-    print_json(json);
-  } else {
-    print(to_text(json));
-  }
+  print_sizes(compile(flags), flags);
   return kOk;
 }
 
@@ -262,6 +310,7 @@ Command add_nic_command(CLI::App& parent) {
   CLI::App* tables = app->add_subcommand("tables", "Write the tables of all ranks as one image");
   add_source_flags(*tables, *flags);
   tables->add_option("-o,--output", flags->output, "Image file")->required();
+  tables->add_flag("--json", flags->json, "Print how large they are as JSON");
   tables->add_option("--memory", flags->memory,
                      "Also write PREFIX<rank>.memh for $readmemh, and PREFIXpkg.sv");
   tables->add_option("--plan", flags->plan,
@@ -269,6 +318,7 @@ Command add_nic_command(CLI::App& parent) {
   CLI::App* shown = app->add_subcommand("show", "Print a rank's table of an image");
   shown->add_option("image", flags->image, "Image file")->required();
   shown->add_option("-r,--rank", flags->rank, "Rank (default: 0)")->check(number_from(0));
+  shown->add_flag("--json", flags->json, "Print JSON");
   CLI::App* sized = app->add_subcommand("size", "Print how large the tables are");
   add_source_flags(*sized, *flags);
   sized->add_flag("--json", flags->json, "Print JSON");

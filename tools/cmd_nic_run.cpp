@@ -34,12 +34,23 @@ std::size_t messages_of(const nic::Tables& tables) {
   return messages;
 }
 
-int run_verify(const ImageFlags& flags) {
-  const LoadedImage loaded = load_image(flags);
+int run_verify(const ImageRunFlags& flags) {
+  const LoadedImage loaded = load_image(flags.image);
+  const std::size_t groups = std::max<std::size_t>(loaded.tables.groups.size(), 1);
+  const std::size_t messages = messages_of(loaded.tables);
+  if (flags.json) {
+    const std::vector<std::string> faults = faults_of(loaded);
+    print_json({{"ok", faults.empty()},
+                {"topology", loaded.topology.name()},
+                {"groups", groups},
+                {"messages", messages},
+                {"elements", loaded.tables.elements},
+                {"violations", faults}});
+    return faults.empty() ? kOk : kNegativeAnswer;
+  }
   if (!is_right(loaded)) return kNegativeAnswer;
-  print(fmt::format("{}: verified on {}: {} groups, {} messages, {} elements\n", flags.image,
-                    loaded.topology.name(), std::max<std::size_t>(loaded.tables.groups.size(), 1),
-                    messages_of(loaded.tables), loaded.tables.elements));
+  print(fmt::format("{}: verified on {}: {} groups, {} messages, {} elements\n", loaded.file,
+                    loaded.topology.name(), groups, messages, loaded.tables.elements));
   return kOk;
 }
 
@@ -110,9 +121,10 @@ CLI::App* add_image_command(CLI::App& nic, const char* name, const char* summary
 }  // namespace
 
 Command add_nic_verify_command(CLI::App& nic) {
-  auto flags = std::make_shared<ImageFlags>();
-  CLI::App* app =
-      add_image_command(nic, "verify", "Prove that an image's groups are collectives", *flags);
+  auto flags = std::make_shared<ImageRunFlags>();
+  CLI::App* app = add_image_command(nic, "verify", "Prove that an image's groups are collectives",
+                                    flags->image);
+  app->add_flag("--json", flags->json, "Print JSON");
   return {app, [flags] { return run_verify(*flags); }};
 }
 

@@ -162,7 +162,9 @@ void write_network(const Topology& topology, const std::string& output, const st
   const std::string extension = std::filesystem::path(output).extension();
   for (const TopologyFormat& known : topology_formats()) {
     const bool wanted = name.empty() ? known.extension == extension : known.name == name;
-    if (wanted && known.write != nullptr) return write_file(output, known.write(topology));
+    if (wanted && known.write != nullptr) {
+      return write_file(output, for_flag("--output", [&] { return known.write(topology); }));
+    }
   }
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("--output: expected a file ending in {}, or --format, got '{}'",

@@ -101,14 +101,19 @@ LoadedImage load_image(const ImageFlags& flags) {
   return {flags.image, std::move(tables), std::move(file.topology), std::move(file.plan)};
 }
 
-bool is_right(const LoadedImage& loaded) {
-  const std::vector<nic::TableViolation> found =
-      for_flag("image", [&] { return nic::check_tables(loaded.tables, loaded.topology); });
-  for (const nic::TableViolation& violation : found) {
-    print_error(
-        fmt::format("multitree: {}: {}\n", nic::to_string(violation.fault), violation.message));
+std::vector<std::string> faults_of(const LoadedImage& loaded) {
+  std::vector<std::string> faults;
+  for (const nic::TableViolation& violation :
+       for_flag("image", [&] { return nic::check_tables(loaded.tables, loaded.topology); })) {
+    faults.push_back(fmt::format("{}: {}", nic::to_string(violation.fault), violation.message));
   }
-  return found.empty();
+  return faults;
+}
+
+bool is_right(const LoadedImage& loaded) {
+  const std::vector<std::string> faults = faults_of(loaded);
+  for (const std::string& fault : faults) print_error(fmt::format("multitree: {}\n", fault));
+  return faults.empty();
 }
 
 GroupJobs jobs_of_groups(const LoadedImage& image, const std::string& doorbells,

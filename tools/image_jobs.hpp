@@ -35,7 +35,9 @@ struct LoadedImage {
 /// neither a network nor a plan is named.
 LoadedImage load_image(const ImageFlags& flags);
 
-/// Proves it, and prints what is wrong. \returns whether nothing is.
+/// Proves it. \returns what is wrong, by a violation each
+std::vector<std::string> faults_of(const LoadedImage& image);
+/// The same, printed. \returns whether nothing is wrong.
 bool is_right(const LoadedImage& image);
 
 /// The groups as jobs, and the schedules that those refer to.

@@ -248,4 +248,30 @@ std::vector<std::uint32_t> place_by_host(const Topology& topology,
   return rank_of;
 }
 
+std::uint32_t ranks_per_host(const Topology& topology) {
+  const auto host_of = [&](std::uint32_t rank) {
+    std::string name = topology.node(topology.node_of(Rank{rank})).name;
+    if (const std::size_t slash = name.find('/'); slash != name.npos) return name.substr(0, slash);
+    name.erase(name.find_last_not_of("0123456789") + 1);
+    return name.ends_with("gpu") ? name.substr(0, name.size() - 3) : std::string();
+  };
+  const std::uint32_t ranks = topology.num_ranks();
+  std::uint32_t size = 1;
+  while (size < ranks && host_of(size) == host_of(0)) ++size;
+  const auto check = [&](bool is_right, std::uint32_t rank) {
+    if (is_right) return;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected as many ranks on each host, next to each other, by the names "
+                            "of nodes, got {} on '{}', which begins, and rank {} on '{}'",
+                            size, host_of(0), rank, host_of(rank)));
+  };
+  std::set<std::string> hosts;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const bool begins = rank % size == 0;
+    check(begins ? hosts.insert(host_of(rank)).second : host_of(rank) == host_of(rank - 1), rank);
+  }
+  check(ranks % size == 0, ranks - 1);
+  return size;
+}
+
 }  // namespace multitree

@@ -46,4 +46,9 @@ std::vector<std::uint32_t> place_by_map(const RankMap& map, std::span<const std:
 std::vector<std::uint32_t> place_by_host(const Topology& topology,
                                          std::span<const std::string> hosts);
 
+/// How many ranks share a host, as names of nodes tell it: "node07/gpu0" or "box0gpu0"; all where
+/// they tell nothing. \throws Error(InvalidArgument) if hosts have different numbers of ranks, or
+/// ranks that are not next to each other.
+std::uint32_t ranks_per_host(const Topology& topology);
+
 }  // namespace multitree

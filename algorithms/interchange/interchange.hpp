@@ -50,13 +50,19 @@ Schedule parse_msccl_xml(std::string_view text, const std::string& file, const T
 std::vector<std::string> write_chakra_traces(const Schedule& schedule, std::uint64_t bytes);
 
 struct MscclppOptions {
-  std::uint32_t blocks = 0;  ///< thread blocks that the chunks are dealt to; 0: as few as fit
+  std::uint32_t blocks = 0;  ///< thread blocks that the chunks are dealt to; 0: few that fit
+  /// That a GPU runs at once, as blocks wait for those of peers: 108 multiprocessors of an A100
+  /// have room for two each.
+  std::uint32_t max_blocks = 216;
+  std::uint32_t ranks_per_host = 0;  ///< so many next to each other share memory; 0: all
+  BufferMode buffers = BufferMode::Either;
   std::uint64_t min_bytes = 0;
-  std::uint64_t max_bytes = UINT64_MAX;
+  std::uint64_t max_bytes = UINT64_MAX;  ///< or what offsets of 32 bits reach, if that is less
 };
 
-/// An execution plan of MSCCL++ over memory channels, for separate input and output buffers.
-/// \throws Error(Unsupported) naming the limit of the executor that it exceeds.
+/// An execution plan of MSCCL++: over memory channels within a host, over port channels between
+/// hosts. \throws Error(Unsupported) naming the limit of the executor that it exceeds,
+/// Error(InvalidArgument) if hosts have different numbers of ranks.
 std::string write_mscclpp_json(const Schedule& schedule, const MscclppOptions& options = {});
 
 struct ForestcollOptions {

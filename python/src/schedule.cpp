@@ -121,7 +121,9 @@ void bind_exports(nb::class_<Program>& type) {
           "MSCCL's XML, as text. Raises Unsupported where it exceeds a limit of MSCCL.")
       .def(
           "to_mscclpp", [](const Program& self) { return write_mscclpp_json(*self); },
-          "An execution plan of MSCCL++, JSON text. Raises Unsupported where it exceeds a limit.")
+          "An execution plan of MSCCL++ for the ranks of one host, JSON text. Raises Unsupported "
+          "where "
+          "it exceeds a limit.")
       .def("to_chakra", chakra, nb::arg("bytes"),
            "Chakra execution traces for ASTRA-sim: the content of one file a rank, for a buffer of "
            "`bytes`.");

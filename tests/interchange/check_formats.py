@@ -14,6 +14,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import load_plans  # noqa: E402
 import run_chakra  # noqa: E402
 import run_msccl  # noqa: E402
 import run_mscclpp  # noqa: E402
@@ -23,6 +24,8 @@ CASES = [("full:1", "multitree", 0), ("full:2", "ring", 1), ("ring:5", "multitre
          ("mesh:2x3", "bidirectional-ring", 4), ("torus:4x4", "swing", 0), ("hypercube:3", "recursive-doubling", 6),
          ("fattree:2x2", "multitree", 2), ("star:5", "double-binary-tree?segments=3", 1),
          ("torus:3x3?bw=20GB/s,50GB/s", "multitree", 8), ("full:8", "halving-doubling", 7), ("dgx2", "multitree", 9)]
+# Of several hosts, which ports join.
+BOXES = [("dgx-a100:2", "ring", 9), ("mi300x:2", "multitree", 3), ("rail:3x2", "recursive-doubling", 4)]
 failures = []
 
 
@@ -203,34 +206,51 @@ def check_chakra(folder):
     each_case(check)
 
 
+def without_an_operation(plan, rng):
+    """Plans that lack one, with what it was."""
+    places = [(g, b, o) for g, gpu in enumerate(plan["gpus"]) for b, block in enumerate(gpu["threadblocks"])
+              for o, op in enumerate(block["ops"]) if op["name"] in ("put", "pws", "wait", "signal", "re") or
+              (op["name"] == "nop" and block["ops"][o + 1]["name"] == "signal")]
+    for g, b, o in rng.sample(places, min(4, len(places))):
+        broken = json.loads(json.dumps(plan))
+        yield f"operation {o} of gpu {g}, {broken['gpus'][g]['threadblocks'][b]['ops'].pop(o)}", broken
+
+
 def check_mscclpp(folder):
     path = os.path.join(folder, "plan.json")
     rng = random.Random(3)
 
     def check(case, collective):
+        root = ["--root", str(case[2])]
         if case[0] == "dgx2" and collective == "allreduce":
             # A root with 15 children has more to do than a thread block has room for.
             ran = program("export", "mscclpp", "-t", case[0], "-a", case[1], "-c", collective)
             expect(True, ran.returncode == 2 and "at most 64 operations" in ran.stderr, f"{case} {collective}", ran.stderr)
             return
-        if not export("mscclpp", case, collective, path):
-            return
-        root = ["--root", str(case[2])]
-        expect(True, *reversed_pair(execute(run_mscclpp, path, *root), f"{case} {collective}"))
+        for buffers, calls in (("either", ([], ["--in-place"])), ("inplace", (["--in-place"],)), ("outofplace", ([],))):
+            if not export("mscclpp", case, collective, path, "--buffers", buffers):
+                continue
+            for flags in calls:
+                answer = execute(run_mscclpp, path, *root, *flags)
+                expect(True, *reversed_pair(answer, f"{case} {collective} for buffers {buffers}, {flags}"))
         with open(path, encoding="utf-8") as file:
             plan = json.load(file)
-        places = [(g, b, o) for g, gpu in enumerate(plan["gpus"]) for b, block in enumerate(gpu["threadblocks"])
-                  for o, op in enumerate(block["ops"]) if op["name"] in ("put", "wait", "signal", "re") or
-                  (op["name"] == "nop" and block["ops"][o + 1]["name"] == "signal")]
-        for g, b, o in rng.sample(places, min(4, len(places))):
-            broken = json.loads(json.dumps(plan))
-            del broken["gpus"][g]["threadblocks"][b]["ops"][o]
+        for what, broken in without_an_operation(plan, rng):
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(broken, file)
-            expect(False, execute(run_mscclpp, path, *root)[0],
-                   f"{case} {collective} without operation {o} of gpu {g}, {plan['gpus'][g]['threadblocks'][b]['ops'][o]}")
+            expect(False, execute(run_mscclpp, path, *root)[0], f"{case} {collective} without {what}")
 
-    each_case(check)
+    for case in CASES + BOXES:
+        for collective in COLLECTIVES:
+            check(case, collective)
+    # A GPU that runs fewer blocks than it takes, and hosts that the network does not tell.
+    ran = program("export", "mscclpp", "-t", "dgx-a100:2", "--max-blocks", "4", "-o", path)
+    expect(True, ran.returncode == 2 and "at most 4 thread blocks" in ran.stderr, "too many blocks", ran.stderr)
+    ran = program("export", "mscclpp", "-t", "ring:4", "--ranks-per-host", "2", "-o", path)
+    accepted, said = execute(run_mscclpp, path)
+    expect(True, ran.returncode == 0 and accepted and '"port"' in open(path, encoding="utf-8").read(), "hosts of two",
+           ran.stderr + said)
+    failures.extend(load_plans.problems(folder, program, lambda *arguments: execute(run_mscclpp, *arguments)))
 
 
 def check_forestcoll(folder):

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "error_matcher.hpp"
+#include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -121,6 +122,16 @@ TEST(ByHost, WhatDoesNotFitIsSaid) {
                        }),
               StrEq("4 processes of a fit into no group of ranks of fattree:2x3 that is left, nor "
                     "into whole groups; use a file"));
+}
+
+TEST(RanksPerHost, AreAsTheNamesOfNodesTell) {
+  EXPECT_EQ(ranks_per_host(make_topology("dgx-a100:2")), 8U);
+  EXPECT_EQ(ranks_per_host(make_topology("rail:3x2")), 2U);
+  EXPECT_EQ(ranks_per_host(make_topology("nvl72:2")), 72U);
+  EXPECT_EQ(ranks_per_host(make_topology("torus:4x4")), 16U);
+  EXPECT_EQ(ranks_per_host(make_topology("full:1")), 1U);
+  EXPECT_THROW(ranks_per_host(make_topology("dgx-a100:2?dead=3")), Error);
+  EXPECT_THROW(ranks_per_host(make_topology("dgx-a100:2?dead=11")), Error);
 }
 
 }  // namespace

@@ -55,6 +55,15 @@ int run_plan(const PlanFlags& flags) {
     write_file(flags.trace, timeline_of(plan, {{"", expected_of(plan)}}));
   }
   if (flags.output == "-" || flags.trace == "-") return kOk;
+  if (flags.json) {
+    print_json({{"policy", plan.policy},
+                {"model", model.name},
+                {"topology", topology.name()},
+                {"transfers", plan.transfers.size()},
+                {"expected_seconds", plan.seconds},
+                {"bound_seconds", setting.bound.seconds}});
+    return kOk;
+  }
   print(fmt::format("{}: {} of {} on {}, {} transfers, {} expected, at least {}\n", flags.output,
                     plan.policy, model.name, topology.name(), plan.transfers.size(),
                     milliseconds(plan.seconds), milliseconds(setting.bound.seconds)));

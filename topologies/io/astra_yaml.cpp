@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "topologies/families.hpp"
+#include "topologies/io/astra_network_internal.hpp"
 #include "topologies/io/attributes_internal.hpp"
 #include "topologies/io/text_internal.hpp"
 #include "topologies/spec.hpp"
@@ -21,17 +22,8 @@
 namespace multitree {
 namespace {
 
-enum class Kind { Ring, FullyConnected, Switch };
-constexpr std::array<std::string_view, 3> kKindNames = {"Ring", "FullyConnected", "Switch"};
 constexpr std::array<std::string_view, 4> kKeys = {"topology", "npus_count", "bandwidth",
                                                    "latency"};
-
-struct Dimension {
-  Kind kind{};
-  std::uint32_t size = 0;
-  Bandwidth bandwidth;
-  Time latency;
-};
 
 class AstraReader {
  public:
@@ -47,8 +39,8 @@ class AstraReader {
     }
   }
 
-  [[nodiscard]] std::vector<Dimension> read() const {
-    std::vector<Dimension> dims;
+  [[nodiscard]] std::vector<AstraDimension> read() const {
+    std::vector<AstraDimension> dims;
     const std::size_t count = list("topology").size();
     if (count == 0) fail(list("topology"), "topology: expected at least one dimension");
     for (const std::string_view key : kKeys) {
@@ -104,13 +96,13 @@ class AstraReader {
     return value.IsScalar() ? value.Scalar() : std::string();
   }
 
-  [[nodiscard]] Kind read_kind(const YAML::Node& value) const {
-    const auto* found = std::ranges::find(kKindNames, text_of(value));
-    if (found == kKindNames.end()) {
+  [[nodiscard]] AstraKind read_kind(const YAML::Node& value) const {
+    const auto* found = std::ranges::find(kAstraKindNames, text_of(value));
+    if (found == kAstraKindNames.end()) {
       fail(value, fmt::format("topology: expected Ring, FullyConnected or Switch, got '{}'",
                               text_of(value)));
     }
-    return static_cast<Kind>(found - kKindNames.begin());
+    return static_cast<AstraKind>(found - kAstraKindNames.begin());
   }
 
   template <class Number>
@@ -151,10 +143,10 @@ class AstraReader {
     return {std::llround(*nanoseconds * 1e3)};
   }
 
-  void check_links(const std::vector<Dimension>& dims, std::uint64_t ranks) const {
+  void check_links(const std::vector<AstraDimension>& dims, std::uint64_t ranks) const {
     std::uint64_t links = 0;
-    for (const Dimension& dim : dims) {
-      const std::uint64_t a_rank = dim.kind == Kind::FullyConnected ? dim.size - 1 : 2;
+    for (const AstraDimension& dim : dims) {
+      const std::uint64_t a_rank = dim.kind == AstraKind::FullyConnected ? dim.size - 1 : 2;
       links += ranks * a_rank;
     }
     if (links > kMaxLinks) {
@@ -167,77 +159,10 @@ class AstraReader {
   std::map<std::string, YAML::Node, std::less<>> lists_;
 };
 
-// Rank r has the coordinate r / stride % size in a dimension; its peers there differ in it only.
-class Generator {
- public:
-  Generator(const std::vector<Dimension>& dims, const std::string& name)
-      : dims_(dims), builder_(name) {}
-
-  Topology build() {
-    std::uint32_t ranks = 1;
-    for (const Dimension& dim : dims_) ranks *= dim.size;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) builder_.add_endpoint();
-    std::uint32_t next = ranks;
-    for (std::size_t d = 0; d < dims_.size(); ++d) {
-      first_switch_.push_back(next);
-      if (dims_[d].kind != Kind::Switch) continue;
-      for (std::uint32_t i = 0; i < ranks / dims_[d].size; ++i, ++next) {
-        builder_.add_switch(fmt::format("dim{}sw{}", d, i));
-      }
-    }
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      std::uint32_t stride = 1;
-      for (std::size_t d = 0; d < dims_.size(); ++d) {
-        join(rank, d, stride);
-        stride *= dims_[d].size;
-      }
-    }
-    if (std::ranges::all_of(dims_, [](const Dimension& dim) { return dim.kind == Kind::Ring; })) {
-      Shape shape{dims_.size() == 1 ? "ring" : "torus", {}};
-      for (const Dimension& dim : dims_) shape.dims.push_back(dim.size);
-      builder_.set_shape(std::move(shape));
-    }
-    return std::move(builder_).build();
-  }
-
- private:
-  // The links of a rank in a dimension that its lower peers have not made.
-  void join(std::uint32_t rank, std::size_t d, std::uint32_t stride) {
-    const Dimension& dim = dims_[d];
-    const std::uint32_t coordinate = rank / stride % dim.size;
-    const std::uint32_t origin = rank - coordinate * stride;  // the peer with coordinate 0
-    const auto add = [&](std::uint32_t peer) {
-      builder_.add_duplex(NodeId{rank}, NodeId{peer}, dim.bandwidth, dim.latency);
-    };
-    switch (dim.kind) {
-      case Kind::Ring:
-        if (coordinate + 1 < dim.size) {
-          add(rank + stride);
-        } else if (dim.size > 2) {
-          add(origin);
-        }
-        break;
-      case Kind::FullyConnected:
-        for (std::uint32_t peer = coordinate + 1; peer < dim.size; ++peer) {
-          add(origin + peer * stride);
-        }
-        break;
-      case Kind::Switch:
-        add(first_switch_[d] + rank % stride + origin / (stride * dim.size) * stride);
-        break;
-    }
-  }
-
-  const std::vector<Dimension>& dims_;
-  TopologyBuilder builder_;
-  std::vector<std::uint32_t> first_switch_;
-};
-
 }  // namespace
 
 Topology parse_topology_astra(std::string_view text, const std::string& file) {
-  const std::vector<Dimension> dims = AstraReader(text, file).read();
-  return Generator(dims, name_of_file(file)).build();
+  return astra_network(AstraReader(text, file).read(), name_of_file(file));
 }
 
 }  // namespace multitree

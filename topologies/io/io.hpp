@@ -42,6 +42,13 @@ std::string write_topology_json(const Topology& topology);
 std::string write_topology_dot(const Topology& topology);
 std::string write_topology_graphml(const Topology& topology);
 
+/// The same for ASTRA-sim's analytical backend, but for names and the order of links. \throws
+/// Error(Unsupported) saying why not, if the network is not one of its dimensions.
+std::string write_topology_astra(const Topology& topology);
+/// The physical topology file of ASTRA-sim's ns-3 backend: rank r is node r, switches follow.
+/// \throws Error(Unsupported) if a link has no equal one back, or there are parallel links.
+std::string write_topology_ns3(const Topology& topology);
+
 /// The native form as a JSON value, for files that embed a topology (schedules).
 nlohmann::ordered_json topology_to_json(const Topology& topology);
 

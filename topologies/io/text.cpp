@@ -60,4 +60,12 @@ std::string_view xml_root_name(std::string_view text) {
   return {};
 }
 
+std::string decimal_text(std::uint64_t value, int decimals) {
+  std::string digits = fmt::format("{:0{}}", value, decimals + 1);
+  std::string fraction = digits.substr(digits.size() - static_cast<std::size_t>(decimals));
+  digits.resize(digits.size() - fraction.size());
+  fraction.erase(fraction.find_last_not_of('0') + 1);
+  return fraction.empty() ? digits : digits + "." + fraction;
+}
+
 }  // namespace multitree

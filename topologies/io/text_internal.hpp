@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ std::size_t line_at(std::string_view text, std::size_t offset);
 
 /// \throws Error(InvalidInput) if the text is blank, or no UTF-8, or holds a NUL.
 void check_text(std::string_view text, const std::string& file);
+
+/// value / 10^decimals, with no more digits than it takes.
+std::string decimal_text(std::uint64_t value, int decimals);
 
 /// The name of the first element of an XML text, found without parsing the whole; empty if there is
 /// none.
