@@ -60,6 +60,8 @@ struct Meeting {
   std::vector<std::uint64_t> answered;
   std::uint64_t question = 0;
   std::uint32_t askers = 0;  ///< that wait for the answers
+  std::uint64_t blamed = 0;  ///< the last question that `blame_words` answers
+  std::string blame_words;
   /// By `which` and members, with how often the part was made.
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Meeting>> parts;
 
@@ -262,13 +264,15 @@ class InProcess final : public Bootstrap {
     m.changed.wait_until(lock, std::chrono::system_clock::now() + kWherePatience,
                          [&] { return m.all_have_said_where(); });
     --m.askers;
-    return blame(m.sightings());
+    if (m.blamed != m.question) m.blame_words = blame(m.sightings());
+    m.blamed = m.question;
+    return m.blame_words;
   }
   /// \pre locked
   void answer(const std::optional<Whereabouts>& self) {
     meeting_->calls[index(seat_)] = self;
     meeting_->answered[index(seat_)] = meeting_->question;
-    meeting_->changed.notify_all();
+    if (meeting_->all_have_said_where()) meeting_->changed.notify_all();
   }
   [[nodiscard]] std::vector<Seat> missing_ranks() const {
     std::vector<Seat> missing;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "runtime/job/patience_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
@@ -80,9 +81,12 @@ std::unique_ptr<AddressBook> Tcp::open_book(const std::string& entry, std::span<
   auto book = std::make_unique<TcpBook>(JobLine(channel_.trunk(), number_of({kBooks, books_++})),
                                         options_, deadline);
   JobLine& line = book->line();
+  // A neighbour on both sides is wanted twice, and told of once.
+  const std::set<Seat> each(wanted.begin(), wanted.end());
+  const std::vector<Seat> asked_for(each.begin(), each.end());
   Writer words;
   words.number(options_.size).number(index(options_.seat)).text(entry);
-  for (const Seat seat : wanted) words.number(index(seat));
+  for (const Seat seat : asked_for) words.number(index(seat));
   line.send(FrameType::OpenBook, words.bytes());
   Patience patience(deadline);
   bool asked = false;
@@ -91,7 +95,7 @@ std::unique_ptr<AddressBook> Tcp::open_book(const std::string& entry, std::span<
     const bool open = line.fill() == Channel::Status::Open;
     const auto frame = line.next();
     if (frame && frame->type == FrameType::Book) {
-      book->add(wanted, frame->payload);
+      book->add(asked_for, frame->payload);
       return book;
     }
     if (frame) time_out(deadline, frame->payload);
