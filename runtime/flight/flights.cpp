@@ -121,7 +121,7 @@ std::int64_t first_failure(const FlightJob& job) {
 /// Waits that began after the job had failed are of ranks that came too late.
 std::string blame_of(const FlightJob& job) {
   const std::int64_t failed = first_failure(job);
-  std::vector<Sighting> ranks(job.ranks, Sighting{.gone = "has left no record"});
+  std::vector<Sighting> ranks(job.ranks, Sighting{.gone = "left no record"});
   for (const Flight& flight : job.flights) {
     Sighting& one = ranks[flight.rank];
     one.gone.clear();

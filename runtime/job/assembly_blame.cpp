@@ -27,9 +27,9 @@ void Assembly::try_blame() {
   std::vector<Sighting> ranks(members_.size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const State state = state_of(members_[r]);
-    if (state == State::Empty) ranks[r].gone = "has not joined";
-    if (state == State::Left) ranks[r].gone = "has left the job";
-    if (state == State::Dead) ranks[r].gone = "has died";
+    if (state == State::Empty) ranks[r].gone = "not joined";
+    if (state == State::Left) ranks[r].gone = "left the job";
+    if (state == State::Dead) ranks[r].gone = "died";
   }
   bool all = true;
   for (const Guest& guest : guests_) {

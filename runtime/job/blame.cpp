@@ -77,10 +77,11 @@ std::string words_of_victims(std::span<const Sighting> ranks, const Set& culprit
 
 std::string blame_gone(std::span<const Sighting> ranks, const Set& missing) {
   const auto first = static_cast<std::size_t>(std::ranges::find(missing, true) - missing.begin());
-  Set one(ranks.size());
-  one[first] = true;
-  return fmt::format("rank {} {}, while {}", first, ranks[first].gone,
-                     words_of_victims(ranks, one));
+  const std::string& how = ranks[first].gone;
+  Set alike(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) alike[r] = missing[r] && ranks[r].gone == how;
+  return fmt::format("{} {} {}, while {}", words_of(alike), several(alike) ? "have" : "has", how,
+                     words_of_victims(ranks, alike));
 }
 
 std::string blame_silent(std::span<const Sighting> ranks, const Set& silent) {

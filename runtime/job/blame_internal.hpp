@@ -27,7 +27,7 @@ std::string words_of(const Whereabouts& call);
 struct Sighting {
   std::optional<Whereabouts> call = {};  ///< that it waits in
   bool at_barrier = false;               ///< of the job, and in no call
-  std::string gone = {};                 ///< "has left the job"
+  std::string gone = {};                 ///< what it has: "left the job"
 };
 
 /// Who keeps the others waiting, in a sentence that names ranks, call, and place in the program;

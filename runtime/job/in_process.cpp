@@ -83,7 +83,7 @@ struct Meeting {
   [[nodiscard]] std::vector<Sighting> sightings() const {
     std::vector<Sighting> ranks(present.size());
     for (std::size_t r = 0; r < ranks.size(); ++r) {
-      if (!present[r]) ranks[r].gone = "has left the job";
+      if (!present[r]) ranks[r].gone = "left the job";
       if (answered[r] == question) ranks[r].call = calls[r];
       ranks[r].at_barrier = blobs[r] || (answered[r] == question && !calls[r]);
     }

@@ -66,7 +66,7 @@ def check_way(program, flags):
                    tell(program, "status", folder, "--prometheus")[0])
             job.communicate(timeout=DEADLINE)  # the others give up, and the launcher ends the rest
             text, code = tell(program, "postmortem", folder)
-            expect(r"rank 1 (does not answer|ended without a word)", text)
+            expect(r"rank 1 (does not answer|has ended without a word)", text)
             expect(r"rank [02, -]+: allreduce #\d+: no progress for 6000 ms", text)
             expect(r"#\d+ .* allreduce of 1024 float, sum +0-2 +0-2", text)
             if code != 1:

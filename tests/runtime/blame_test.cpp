@@ -45,7 +45,7 @@ TEST(Blame, DoesNotNameWhoIsNotAwaited) {
 }
 
 TEST(Blame, NamesWhoIsGone) {
-  EXPECT_EQ(blame_of({in_call(7, {1}), {.gone = "has left the job"}, {}}),
+  EXPECT_EQ(blame_of({in_call(7, {1}), {.gone = "left the job"}, {}}),
             "rank 1 has left the job, while rank 0 waits for it in allreduce #7 of 8 float, sum "
             "at train.cpp:88");
 }
