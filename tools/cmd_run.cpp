@@ -321,12 +321,18 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
   }
 }
 
+/// Whether it may be the echo of what another rank has said.
+bool is_echo(const std::exception& error) {
+  const auto* known = dynamic_cast<const Error*>(&error);
+  return known != nullptr && known->code() == ErrorCode::Transport;
+}
+
 /// All ranks as threads of this process.
 int run_threads(const Plan& plan, const RunFlags& flags) {
   const auto bootstraps = runtime::make_in_process_bootstraps(plan.ranks);
   std::vector<int> codes(plan.ranks, kOk);
   std::mutex mutex;
-  std::exception_ptr first_error;  // The others follow from it.
+  std::exception_ptr cause, echo;  // the first of each; a rank may be heard before it gets here
   std::vector<std::thread> threads;
   for (std::uint32_t r = 0; r < plan.ranks; ++r) {
     threads.emplace_back([&, r] {
@@ -334,12 +340,13 @@ int run_threads(const Plan& plan, const RunFlags& flags) {
         codes[r] = run_rank(plan, bootstraps[r], flags);
       } catch (const std::exception& error) {
         const std::lock_guard lock(mutex);
-        if (!first_error) first_error = std::current_exception();
+        std::exception_ptr& first = is_echo(error) ? echo : cause;
+        if (!first) first = std::current_exception();
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (first_error) std::rethrow_exception(first_error);
+  if (cause || echo) std::rethrow_exception(cause ? cause : echo);
   return *std::ranges::max_element(codes);
 }
 
