@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
@@ -25,6 +24,7 @@
 #include "tools/command.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
+#include "tools/run/cause.hpp"
 #include "tools/run/flags.hpp"
 #include "tools/run/links.hpp"
 #include "tools/run/map.hpp"
@@ -321,32 +321,23 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
   }
 }
 
-/// Whether it may be the echo of what another rank has said.
-bool is_echo(const std::exception& error) {
-  const auto* known = dynamic_cast<const Error*>(&error);
-  return known != nullptr && known->code() == ErrorCode::Transport;
-}
-
 /// All ranks as threads of this process.
 int run_threads(const Plan& plan, const RunFlags& flags) {
   const auto bootstraps = runtime::make_in_process_bootstraps(plan.ranks);
   std::vector<int> codes(plan.ranks, kOk);
-  std::mutex mutex;
-  std::exception_ptr cause, echo;  // the first of each; a rank may be heard before it gets here
+  Cause cause;
   std::vector<std::thread> threads;
   for (std::uint32_t r = 0; r < plan.ranks; ++r) {
     threads.emplace_back([&, r] {
       try {
         codes[r] = run_rank(plan, bootstraps[r], flags);
       } catch (const std::exception& error) {
-        const std::lock_guard lock(mutex);
-        std::exception_ptr& first = is_echo(error) ? echo : cause;
-        if (!first) first = std::current_exception();
+        cause.note(error);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  if (cause || echo) std::rethrow_exception(cause ? cause : echo);
+  cause.rethrow_if_any();
   return *std::ranges::max_element(codes);
 }
 
