@@ -17,6 +17,7 @@
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/plan.hpp"
+#include "runtime/device/stream_order.hpp"
 #include "runtime/exchange/exchange.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/kernels/data_type.hpp"
@@ -217,6 +218,8 @@ class Communicator {
   /// Request is complete. \throws Error(Unsupported) without a device, and while a graph is
   /// captured where it is not one kernel (docs/runtime.md).
   Request start(const Call& call, Stream stream);
+  /// How start() has collectives in the order of this stream. \throws Error(Cuda)
+  [[nodiscard]] StreamOrder order_on(Stream stream) const;
 
   // The same by name.
   void all_reduce(const void* send, void* recv, std::size_t count, DataType type, ReduceOp op) {

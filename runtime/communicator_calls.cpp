@@ -99,6 +99,10 @@ Request Communicator::start(const Call& call, Stream stream) {
   return request;
 }
 
+StreamOrder Communicator::order_on(Stream stream) const {
+  return impl_->device == nullptr ? StreamOrder::Waits : impl_->device->order_on(stream.handle);
+}
+
 Prepared Communicator::prepare(const Call& call) {
   Path& path = impl_->path_of(call);
   Prepared prepared;

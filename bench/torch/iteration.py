@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Gloo and multitree in turn: an all-reduce alone, and iterations of DDP. Prints medians and their ratio.
 
-usage: iteration.py [--ranks 2] [--rounds 5] [--what allreduce,mlp]        (PYTHONPATH has multitree_torch)
+usage: iteration.py [--ranks 2] [--rounds 5] [--what allreduce,mlp] [--device cuda]     (PYTHONPATH has multitree_torch)
 Under torchrun (or its variables) it is one rank of the job that these name.
 """
 import argparse
@@ -69,6 +69,8 @@ def measure(rounds, steps):
             start = time.perf_counter()
             for _ in range(ITERATIONS):
                 step()
+            if torch.cuda.is_initialized():
+                torch.cuda.synchronize()
             if number:  # the first warms up
                 times[backend].append((time.perf_counter() - start) / ITERATIONS)
     return {backend: statistics.median(found) for backend, found in times.items()}
@@ -76,6 +78,9 @@ def measure(rounds, steps):
 
 def rank_main(rank, ranks, path, arguments):
     torch.set_num_threads(1)
+    if arguments.device == "cuda":
+        torch.cuda.set_device(rank % torch.cuda.device_count())
+    torch.set_default_device(arguments.device)
     if path:
         dist.init_process_group("gloo", store=dist.FileStore(path, ranks), rank=rank, world_size=ranks)
     else:
@@ -98,6 +103,7 @@ def main():
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--what", default="allreduce,mlp")
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     arguments = parser.parse_args()
     if "RANK" in os.environ:
         rank_main(0, 0, None, arguments)

@@ -41,5 +41,7 @@ headers, libraries = folders()
 setup(ext_modules=[CppExtension(
     "multitree_torch._c", [in_one()],
     include_dirs=[str(HERE / "src"), *headers], library_dirs=libraries, libraries=["multitree"],
-    runtime_library_dirs=libraries, extra_compile_args=["-O1", "-g0", "-std=c++20", "-Wall", "-Wno-unknown-pragmas"])],
+    runtime_library_dirs=libraries, extra_compile_args=["-O1", "-g0", "-std=c++20", "-Wall", "-Wno-unknown-pragmas", "-Wno-attributes"],
+    # Where a compiler links its C++ library statically, the C library must not find that one.
+    extra_link_args=["-Wl,--exclude-libs,ALL"])],
       cmdclass={"build_ext": BuildExtension})

@@ -130,6 +130,8 @@ class Comm {
   [[nodiscard]] const Settings& settings() const { return settings_; }
   /// \throws Failure(mtInvalidUsage) where there is none, and so there are no streams.
   void check_has_device() const;
+  /// How calls with the stream are ordered. \throws Failure, Error(Cuda)
+  StreamOrder order_on(Stream stream);
   /// \throws Failure(mtInProgress) while not known.
   [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;

@@ -14,6 +14,16 @@ void Comm::check_has_device() const {
   throw Failure(mtInvalidUsage, "stream: expected NULL, as the communicator has no device");
 }
 
+StreamOrder Comm::order_on(Stream stream) {
+  check_has_device();
+  if (stream.handle == nullptr) {
+    throw Failure(mtInvalidArgument, "stream: expected one of the device, found NULL");
+  }
+  const Turn turn(*this);
+  check_usable();
+  return communicator_->order_on(stream);
+}
+
 void Comm::check_streamed(const Call& call) const {
   const device::Device& device = *settings_.options.device;
   for (const auto& [name, pointer] :

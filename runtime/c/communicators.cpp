@@ -8,6 +8,7 @@
 
 #include "runtime/c/group_internal.hpp"
 #include "runtime/c/shared_bootstrap_internal.hpp"
+#include "runtime/device/device.hpp"
 #include "runtime/job/unique_id.hpp"
 
 namespace multitree::runtime::c {
@@ -312,6 +313,23 @@ mtResult_t mtCommCount(mtComm_t comm, int* count) {
   return guarded([&] {
     require(count, "count");
     *count = static_cast<int>(find(comm)->size());
+  });
+}
+
+mtResult_t mtCommCuDevice(mtComm_t comm, int* device) {
+  return guarded([&] {
+    require(device, "device");
+    const std::shared_ptr<Comm> found = find(comm);
+    static_cast<void>(found->size());  // not before it is set up
+    const auto& opened = found->settings().options.device;
+    *device = opened == nullptr ? -1 : opened->table().ordinal;
+  });
+}
+
+mtResult_t mtCommGetStreamOrder(mtComm_t comm, mtStream_t stream, mtStreamOrder_t* order) {
+  return guarded([&] {
+    require(order, "order");
+    *order = static_cast<mtStreamOrder_t>(find(comm)->order_on(multitree::runtime::Stream{stream}));
   });
 }
 

@@ -137,8 +137,7 @@ typedef struct {
   /** Largest message, longer ones are pipelined; default 262144 (given as 0). */
   size_t segmentBytes;
   /** 1 (default): buffers may be memory of the CUDA device that is current in the thread that makes
-   * the communicator, where the process has loaded CUDA. 0: all are host memory, and nobody looks.
-   */
+   * the communicator, where the process has loaded CUDA. 0: all are host memory. */
   int devices;
   /** What links take, for algorithm "auto": "declared" (default), as the topology says; "measured",
    * by messages between neighbours when the communicator is made (about 50 ms); "cached", as
@@ -395,6 +394,7 @@ MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 #include "multitree_memory.h"    /* memory that the ranks of a host share */
 #include "multitree_operators.h" /* operators that are made at run time */
 #include "multitree_parts.h"     /* communicators of some ranks of another */
+#include "multitree_streams.h"   /* the device of a communicator */
 #include "multitree_waits.h"     /* how blocking calls wait */
 
 #endif /* MULTITREE_H_ */

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/device/operation_internal.hpp"
+#include "runtime/device/stream_order.hpp"
 
 namespace multitree::runtime::device {
 
@@ -44,6 +45,12 @@ class Collectives {
   /// is on the stream itself.
   [[nodiscard]] bool can_hold(Stream stream, const LoadedProgram& program) const {
     return (walking_ != nullptr && walking_->takes(program.program)) || device_->can_hold(stream);
+  }
+
+  /// Of what this communicator runs as a rule.
+  [[nodiscard]] StreamOrder order_on(Stream stream) const {
+    if (walking_ != nullptr) return StreamOrder::Kernel;
+    return device_->can_hold(stream) ? StreamOrder::Held : StreamOrder::Waits;
   }
 
   /// Waits for all that is outstanding; past the deadline gives up. Then stops the thread and lets

@@ -37,6 +37,10 @@ class DevicePath final : public Path {
   /// Before start_in_order(). \throws Error(Unsupported), Error(InvalidArgument): as
   /// Collectives::check_streamed()
   void check_streamed(const Call& call) const;
+  /// How start_in_order() does that, as a rule. \throws Error(Cuda)
+  [[nodiscard]] StreamOrder order_on(Stream stream) const {
+    return sends_messages_ ? collectives_->order_on(stream) : StreamOrder::Waits;
+  }
   /// In the order of a stream; returns at once where the stream can be held until the end.
   std::unique_ptr<Operation> start_in_order(const Call& call,
                                             std::shared_ptr<const LoadedProgram> program,

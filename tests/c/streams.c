@@ -157,6 +157,14 @@ static void wrong(mtComm_t comm, int ranks) {
   void* stream = fake_stream_create();
   struct mirror m = mirror_of(kCount);
   static int64_t plain[kCount];
+  mtStreamOrder_t order = mtStreamWaits;
+  int number = -1;
+  OK(mtCommCuDevice(comm, &number));
+  CHECK(number >= 0);
+  OK(mtCommGetStreamOrder(comm, stream, &order));
+  CHECK(order == mtStreamHeld); /* the fake device can */
+  CHECK(mtCommGetStreamOrder(comm, NULL, &order) == mtInvalidArgument);
+  CHECK(mtCommGetStreamOrder(comm, stream, NULL) == mtInvalidArgument);
   CHECK(mtAllReduce(plain, plain, kCount, mtInt64, mtSum, comm, stream) == mtInvalidArgument);
   CHECK(strstr(mtGetLastError(NULL), "send: expected memory of the device") != NULL);
   CHECK(mtAllReduce(m.device, plain, kCount, mtInt64, mtSum, comm, NULL) == mtInvalidArgument);

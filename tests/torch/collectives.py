@@ -181,7 +181,10 @@ def works(rank, size):
     dist.all_gather_object(objects, {"rank": rank})
     assert objects == [{"rank": other} for other in range(size)]
     dist.barrier()
-    dist.monitored_barrier()
+    try:
+        dist.monitored_barrier()
+    except ValueError as error:  # before 2.15 torch asks Gloo alone
+        assert "only implemented for GLOO" in str(error), error
 
 
 def everything(rank, size):

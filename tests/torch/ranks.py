@@ -51,6 +51,7 @@ def run(function, size, *arguments, backend="cpu:multitree,cuda:multitree", expe
             ended.add(rank)
             if trace and (expected is None or rank in expected):
                 wrong.append(f"rank {rank}: {trace}")
-        wrong += [f"rank {rank} died" for rank in (expected or range(size)) if rank not in ended and rank not in late]
+        wrong += [f"rank {rank} died: exit code {processes[rank].exitcode}" for rank in (expected or range(size))
+                  if rank not in ended and rank not in late]
         if wrong:
             raise AssertionError("\n".join(wrong))

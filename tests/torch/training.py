@@ -19,10 +19,10 @@ def model():
     return nn.Sequential(nn.Linear(32, 200), nn.Tanh(), nn.Linear(200, 200), nn.Tanh(), nn.Linear(200, 8)).double()
 
 
-def losses(way, rank):
-    network = model()
+def losses(way, rank, device="cpu"):
+    network = model().to(device)
     if way == "fsdp2":
-        mesh = dist.device_mesh.init_device_mesh("cpu", (dist.get_world_size(),))
+        mesh = dist.device_mesh.init_device_mesh(device, (dist.get_world_size(),))
         for layer in network:
             if isinstance(layer, nn.Linear):
                 fully_shard(layer, mesh=mesh)
@@ -36,7 +36,7 @@ def losses(way, rank):
     generator = torch.Generator().manual_seed(10 + rank)
     found = []
     for _ in range(STEPS):
-        data = torch.randn(16, 32, dtype=torch.float64, generator=generator)
+        data = torch.randn(16, 32, dtype=torch.float64, generator=generator).to(device)
         loss = ((network(data) - data[:, :8]) ** 2).mean()
         optimizer.zero_grad()
         loss.backward()
@@ -53,14 +53,15 @@ def train(rank, size, way, path):
         torch.save(found, path)
 
 
-def main():
+def compare(function, sizes):
+    """function(rank, size, way, path) trains and writes rank 0's losses there."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "losses")
-        for size in (2, 4):
+        for size in sizes:
             for way in ("ddp", "zero1", "fsdp2"):
                 curves = []
                 for backend in ("gloo", "multitree"):
-                    ranks.run(train, size, way, path, backend=backend)
+                    ranks.run(function, size, way, path, backend=backend)
                     curves.append(torch.load(path))
                 gap = max(abs(a - b) / abs(a) for a, b in zip(*curves))
                 assert curves[0][-1] < curves[0][0] and gap <= 1e-6, f"{way}, {size} ranks: {curves}"
@@ -68,4 +69,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    compare(train, (2, 4))

@@ -7,7 +7,7 @@ import torch.distributed as dist
 
 from multitree_torch import _c
 
-__all__ = ["Options", "empty", "register"]
+__all__ = ["Options", "device", "empty", "register"]
 
 Options = _c.Options
 
@@ -39,6 +39,16 @@ def empty(*shape, dtype=None, group=None):
         raise ValueError("empty: expected a process group, found none; call init_process_group() first")
     backend = group._get_backend(torch.device("cpu"))
     return _c.empty(backend, list(shape), dtype or torch.get_default_dtype())
+
+
+def device(group=None):
+    """The GPU whose memory the library reads and writes itself in this group (default: the default one): known after
+    the first collective on its tensors. None before, and where not all ranks' libraries have found their CUDA part:
+    then tensors of CUDA go through host memory."""
+    group = group or dist.group.WORLD
+    if group is None:
+        raise ValueError("device: expected a process group, found none; call init_process_group() first")
+    return _c.device(group._get_backend(torch.device("cuda")))
 
 
 atexit.register(_c.wait_for_closed, _LAST_WAIT)

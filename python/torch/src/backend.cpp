@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend.hpp"
 
-#include <pybind11/pybind11.h>
-
 #include <algorithm>
 
 #include "library.hpp"
@@ -12,17 +10,6 @@ namespace {
 
 /// What rank 0 says of a monitored barrier.
 const std::string kPassed = "passed";
-
-/// Threads that end may want the interpreter.
-class WithoutInterpreter {
- public:
-  WithoutInterpreter() {
-    if (Py_IsInitialized() != 0 && PyGILState_Check() != 0) release_.emplace();
-  }
-
- private:
-  std::optional<pybind11::gil_scoped_release> release_;
-};
 
 }  // namespace
 
@@ -39,71 +26,65 @@ MultitreeBackend::MultitreeBackend(const c10::intrusive_ptr<c10d::Store>& store,
                                    c10::intrusive_ptr<MultitreeOptions> options)
     : Backend(rank, size), store_(store), options_(std::move(options)) {
   options_->network.fill_from_environment();
-  communicator_ =
-      std::make_shared<Communicator>(store_, rank, size, options_->timeout, options_->network);
-  pump_ = std::make_shared<Pump>([comm = communicator_->get()] { sleep_until_arrival(comm); });
-  pump_->abort_by([communicator = communicator_] { communicator->abort(); });
-  pump_->start();
-  mailboxes_ = std::make_unique<Mailboxes>(communicator_->get());
+  host_ = std::make_shared<Lane>(std::make_shared<Communicator>(
+      Meeting{store_, "host", rank, size}, options_->timeout, options_->network, at::kCPU));
+  mailboxes_ = std::make_unique<Mailboxes>(host_->comm());
   init();
 }
 
 MultitreeBackend::~MultitreeBackend() { close("the process group was destroyed"); }
 
 void MultitreeBackend::close(const std::string& why) {
-  if (pump_ == nullptr) return;
-  const WithoutInterpreter free;
-  try {
-    C10_THROW_ERROR(DistBackendError, why);
-  } catch (...) {
-    pump_->stop(std::current_exception());
-  }
-  pump_->abort_by(nullptr);
   mailboxes_ = nullptr;
-  communicator_ = nullptr;
+  if (on_device_ != nullptr) on_device_->close(why);
+  host_->close(why);
 }
 
 void MultitreeBackend::shutdown() { close("the process group was shut down"); }
 
 void MultitreeBackend::abort() {
-  const WithoutInterpreter free;
-  if (communicator_ != nullptr) pump_->abort("the process group was aborted by abort()");
+  for (const auto& lane : {on_device_, host_}) {
+    if (lane != nullptr) lane->abort("the process group was aborted by abort()");
+  }
 }
 
 c10d::ErrorType MultitreeBackend::getError() {
-  if (communicator_ == nullptr) return c10d::ErrorType::SUCCESS;
-  mtResult_t result = mtAborted;
-  if (!communicator_->aborted()) mtCommGetAsyncError(communicator_->get(), &result);
-  if (result == mtSuccess || result == mtInProgress) return c10d::ErrorType::SUCCESS;
+  mtResult_t result = host_->error();
+  if (result == mtSuccess && on_device_ != nullptr) result = on_device_->error();
+  if (result == mtSuccess) return c10d::ErrorType::SUCCESS;
   if (result == mtTimeout) return c10d::ErrorType::TIMEOUT;
   return result == mtRemoteError ? c10d::ErrorType::REMOTE_ERROR : c10d::ErrorType::COMM_ERROR;
-}
-
-mtComm_t MultitreeBackend::comm() const {
-  if (communicator_ == nullptr || communicator_->aborted()) {
-    C10_THROW_ERROR(DistBackendError,
-                    "the process group was aborted or shut down; make another with new_group() or "
-                    "init_process_group()");
-  }
-  return communicator_->get();
 }
 
 void MultitreeBackend::set_timeout(Call& call, std::chrono::milliseconds timeout) const {
   call.timeout = timeout > kNoTimeout ? timeout : options_->timeout;
 }
 
+WorkPtr MultitreeBackend::hand_over(Call call, std::unique_ptr<Pending> pending) {
+  const std::shared_ptr<Lane> lane = call.lane;
+  auto work = c10::make_intrusive<CallWork>(std::move(call), rank_, number_++, lane->pump());
+  if (work->call().device && work->call().device->on_stream) work->put_on(*lane->stream());
+  lane->pump()->add(work, std::move(pending));
+  return work;
+}
+
 WorkPtr MultitreeBackend::launch(Call call, std::chrono::milliseconds timeout,
                                  const std::function<void(Starter&)>& start) {
   set_timeout(call, timeout);
-  const std::string what = call.what;
-  const mtComm_t comm = this->comm();
-  Starter starter(comm, what);
+  const std::shared_ptr<Lane> lane = call.lane;
+  Starter starter(*lane, call.what);
   starter.reserve(2 * static_cast<std::size_t>(size_) + 2 * call.inputs.size() + 2);
+  std::unique_lock<std::mutex> alone;
+  if (lane->on_device()) alone = lane->follow(call.device->caller);
   start(starter);
-  auto pending = std::make_unique<Requests>(starter.take(), what, comm);
-  auto work = c10::make_intrusive<CallWork>(std::move(call), rank_, number_++, pump_);
-  pump_->add(work, std::move(pending));
-  return work;
+  std::shared_ptr<c10::Event> done;
+  if (lane->stream()) {
+    done = std::make_shared<c10::Event>(lane->home().type());
+    call.device->on_stream = true;
+    call.device->done = done;
+  }
+  auto pending = std::make_unique<Requests>(starter.take(), call.what, lane->comm(), done);
+  return hand_over(std::move(call), std::move(pending));
 }
 
 WorkPtr MultitreeBackend::send(Tensors& tensors, int destination, int tag) {
@@ -114,20 +95,21 @@ WorkPtr MultitreeBackend::send(Tensors& tensors, int destination, int tag) {
   const at::Tensor memory = at::from_blob(
       header.get(), {sizeof(Header)}, [header](void*) {}, at::kByte);
   Call call{.type = c10d::OpType::SEND, .what = "send", .inputs = tensors, .keep = {data, memory}};
-  const mtComm_t comm = this->comm();
+  place_on_host(call, data);  // it was copied there
   return launch(std::move(call), kNoTimeout, [&](Starter& starter) {
-    starter.took(mtISend(header.get(), sizeof(Header), mtUint8, destination, comm, nullptr,
-                         starter.request()));
-    starter.took(mtISend(data.data_ptr(), header->bytes, mtUint8, destination, comm, nullptr,
-                         starter.request()));
+    starter.took(mtISend(header.get(), sizeof(Header), mtUint8, destination, starter.comm(),
+                         nullptr, starter.request()));
+    starter.took(mtISend(data.data_ptr(), header->bytes, mtUint8, destination, starter.comm(),
+                         nullptr, starter.request()));
   });
 }
 
 WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
   TORCH_CHECK_VALUE(tensors.size() == 1, "recv: expected one tensor, found ", tensors.size());
   check_tensor(tensors[0], "recv");
-  comm();
+  static_cast<void>(host_->comm());  // it is still there
   Call call{.type = c10d::OpType::RECV, .what = "recv", .outputs = tensors, .source = source};
+  place_on_host(call, tensors[0]);
   set_timeout(call, kNoTimeout);
   at::Tensor buffer = tensors[0].detach();
   if (!buffer.is_contiguous() || !buffer.is_cpu()) {
@@ -136,10 +118,7 @@ WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
                   buffer.options().device(at::kCPU).memory_format(at::MemoryFormat::Contiguous));
     call.copies.push_back({tensors[0], buffer});
   }
-  auto pending = mailboxes_->receive(source, tag, buffer);
-  auto work = c10::make_intrusive<CallWork>(std::move(call), rank_, number_++, pump_);
-  pump_->add(work, std::move(pending));
-  return work;
+  return hand_over(std::move(call), mailboxes_->receive(source, tag, buffer));
 }
 
 WorkPtr MultitreeBackend::recvAnysource(Tensors&, int) {
@@ -198,11 +177,12 @@ c10::intrusive_ptr<c10d::Backend> MultitreeBackend::split(
 }
 
 at::Tensor MultitreeBackend::empty(at::IntArrayRef shape, at::ScalarType type) {
-  comm();
-  return communicator_->empty(shape, type);
+  static_cast<void>(host_->comm());  // it is still there
+  return host_->communicator()->empty(shape, type);
 }
 
 at::Tensor MultitreeBackend::allocateTensor(long size, at::TensorOptions options) {
+  if (!options.device().is_cpu()) return at::empty({size}, options);
   return empty({size}, c10::typeMetaToScalarType(options.dtype()));
 }
 

@@ -7,6 +7,7 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "communicator.hpp"
+#include "lane.hpp"
 #include "library.hpp"
 #include "mailbox.hpp"
 #include "work.hpp"
@@ -19,8 +20,11 @@ using Tensors = std::vector<at::Tensor>;
 /// What is known while a call is being started.
 class Starter {
  public:
-  explicit Starter(mtComm_t comm, std::string what) : comm_(comm), what_(std::move(what)) {}
+  Starter(const Lane& lane, std::string what)
+      : comm_(lane.comm()), stream_(lane.handle()), what_(std::move(what)) {}
   ~Starter();
+  [[nodiscard]] mtComm_t comm() const { return comm_; }
+  [[nodiscard]] mtStream_t stream() const { return stream_; }
   /// A new request, for the library to fill in.
   mtRequest_t* request();
   /// \throws what the library refuses.
@@ -30,6 +34,7 @@ class Starter {
 
  private:
   mtComm_t comm_;
+  mtStream_t stream_;
   std::string what_;
   std::vector<mtRequest_t> requests_;
 };
@@ -94,6 +99,8 @@ class MultitreeBackend final : public c10d::Backend {
                                     const std::vector<int>& ranks,
                                     const c10::intrusive_ptr<Options>& options) override;
   at::Tensor empty(at::IntArrayRef shape, at::ScalarType type);
+  /// Whose memory the library reads and writes itself, since the first call on it.
+  std::optional<at::Device> device();
   at::Tensor allocateTensor(long size, at::TensorOptions options) override;
   bool supportsTensorAlloc(c10::DeviceIndex) override { return options_->buckets; }
 
@@ -101,14 +108,29 @@ class MultitreeBackend final : public c10d::Backend {
   /// Starts what `start` asks of the library, and hands it to the pump. \throws what is refused.
   WorkPtr launch(Call call, std::chrono::milliseconds timeout,
                  const std::function<void(Starter&)>& start);
-  [[nodiscard]] mtComm_t comm() const;
+  WorkPtr hand_over(Call call, std::unique_ptr<Pending> pending);
+  /// Gives the call its lane: that of the tensor's device, where the library moves and, with `op`,
+  /// reduces such tensors there, and else that of host memory. Collective with the first tensor of
+  /// a device. \throws what is wrong with the tensor or the group.
+  void place(Call& call, const at::Tensor& tensor, const c10d::ReduceOp* op = nullptr);
+  /// The same of a list, for which one lane has to serve all.
+  void place_all(Call& call, const Tensors& tensors, const c10d::ReduceOp* op = nullptr);
+  /// Complete when `pending` is and all that this group has outstanding on its device.
+  std::unique_ptr<Pending> behind_device(std::unique_ptr<Pending> pending);
+  /// The lane of host memory, whatever the tensor's device.
+  void place_on_host(Call& call, const at::Tensor& tensor);
+  /// Null where not all ranks have a device.
+  std::shared_ptr<Lane> lane_of(at::Device device);
+  std::shared_ptr<Lane> open_lane(at::Device device);
   void set_timeout(Call& call, std::chrono::milliseconds timeout) const;
   void close(const std::string& why);
 
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<MultitreeOptions> options_;
-  std::shared_ptr<Communicator> communicator_;
-  std::shared_ptr<Pump> pump_;
+  std::shared_ptr<Lane> host_;
+  std::mutex device_mutex_;  ///< guards the next two
+  std::optional<at::Device> device_;
+  std::shared_ptr<Lane> on_device_;  ///< null with a device: its tensors go through host memory
   std::unique_ptr<Mailboxes> mailboxes_;
   std::atomic<std::uint64_t> number_{0};
   std::uint64_t barriers_ = 0;

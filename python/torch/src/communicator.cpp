@@ -52,20 +52,21 @@ class Leaving {
 constexpr const char* kIdKey = "multitree/id";
 
 /// A launcher that starts the ranks again may keep the store, with what they said before in it.
-std::string key_of_this_start() {
+std::string key_of_this_start(const std::string& name) {
   const char* const restart = std::getenv("TORCHELASTIC_RESTART_COUNT");
-  return std::string(kIdKey) + "/" + (restart == nullptr ? "0" : restart);
+  return std::string(kIdKey) + "/" + name + "/" + (restart == nullptr ? "0" : restart);
 }
 
-mtUniqueId meet(const c10::intrusive_ptr<c10d::Store>& store, int rank) {
+mtUniqueId meet(const Meeting& meeting) {
+  const std::string key = key_of_this_start(meeting.name);
   mtUniqueId id{};
-  if (rank == 0) {
+  if (meeting.rank == 0) {
     check(mtGetUniqueId(&id), "init_process_group");
-    store->set(key_of_this_start(),
-               std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
+    meeting.store->set(key,
+                       std::vector<std::uint8_t>(id.internal, id.internal + MT_UNIQUE_ID_BYTES));
     return id;
   }
-  const std::vector<std::uint8_t> bytes = store->get(key_of_this_start());
+  const std::vector<std::uint8_t> bytes = meeting.store->get(key);
   if (bytes.size() != MT_UNIQUE_ID_BYTES) {
     C10_THROW_ERROR(DistBackendError,
                     "init_process_group: expected an id of " + std::to_string(MT_UNIQUE_ID_BYTES) +
@@ -91,8 +92,8 @@ void Network::fill_from_environment() {
   fill(transport, "MULTITREE_TORCH_TRANSPORT");
 }
 
-Communicator::Communicator(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-                           std::chrono::milliseconds timeout, const Network& network) {
+Communicator::Communicator(const Meeting& meeting, std::chrono::milliseconds timeout,
+                           const Network& network, at::Device home) {
   const auto most = static_cast<std::int64_t>(std::numeric_limits<int>::max());
   mtConfig_t config = MT_CONFIG_INITIALIZER;
   config.deadlineMs = static_cast<int>(std::clamp<std::int64_t>(timeout.count(), 1, most));
@@ -101,10 +102,12 @@ Communicator::Communicator(const c10::intrusive_ptr<c10d::Store>& store, int ran
   config.algorithm = text_or_null(network.algorithm);
   config.planFile = text_or_null(network.plan);
   config.transport = text_or_null(network.transport);
+  config.devices = home.is_cpu() ? 0 : 1;
   // The pump does this, and knows when something is complete; the variable still decides if it is
   // set.
   if (std::getenv("MULTITREE_PROGRESS") == nullptr) config.progress = "off";
-  check(mtCommInitRankConfig(&comm_, size, meet(store, rank), rank, &config), "init_process_group");
+  check(mtCommInitRankConfig(&comm_, meeting.size, meet(meeting), meeting.rank, &config),
+        "init_process_group");
 }
 
 Communicator::~Communicator() {

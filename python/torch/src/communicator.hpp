@@ -22,11 +22,19 @@ struct Network {
   void fill_from_environment();
 };
 
+/// Where and as whom a rank meets the others.
+struct Meeting {
+  c10::intrusive_ptr<c10d::Store> store;
+  std::string name;  ///< of the communicator, among those of the group
+  int rank, size;
+};
+
 class Communicator : public std::enable_shared_from_this<Communicator> {
  public:
-  /// Collective, blocking: the ranks meet through the store. \throws DistBackendError
-  Communicator(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
-               std::chrono::milliseconds timeout, const Network& network);
+  /// Collective, blocking: the ranks meet through the store. `home`: whose memory buffers will be,
+  /// the CPU's or that of the current device of CUDA. \throws DistBackendError
+  Communicator(const Meeting& meeting, std::chrono::milliseconds timeout, const Network& network,
+               at::Device home);
   /// Leaves without waiting for the others: the rest is done in the background.
   ~Communicator();
   Communicator(const Communicator&) = delete;

@@ -50,39 +50,39 @@ std::vector<std::size_t> bytes_of_splits(const at::Tensor& tensor,
 
 WorkPtr MultitreeBackend::broadcast(Tensors& tensors, const c10d::BroadcastOptions& options) {
   only_one(tensors, "broadcast");
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::BROADCAST, .what = "broadcast", .inputs = tensors, .outputs = tensors};
   const int root = checked_root(options.rootRank, size_, call.what);
+  place(call, tensors[0]);
   const at::Tensor data =
       root == rank_ ? staged_input(call, tensors[0]) : staged_output(call, tensors[0]);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
-    starter.took(mtIBroadcast(data.data_ptr(), data.data_ptr(), bytes_of(data), mtUint8, root, comm,
-                              nullptr, starter.request()));
+    starter.took(mtIBroadcast(data.data_ptr(), data.data_ptr(), bytes_of(data), mtUint8, root,
+                              starter.comm(), starter.stream(), starter.request()));
   });
 }
 
 WorkPtr MultitreeBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& options) {
   only_one(tensors, "reduce");
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::REDUCE, .what = "reduce", .inputs = tensors, .outputs = tensors};
   const int root = checked_root(options.rootRank, size_, call.what);
+  place(call, tensors[0], &options.reduceOp);
   const at::Tensor data =
       root == rank_ ? staged_in_place(call, tensors[0]) : staged_input(call, tensors[0]);
   const Elements elements = elements_of(data, call.what);
-  const Operator op(options.reduceOp, data, call.what, comm);
+  const Operator op(options.reduceOp, data, call.what, call.lane->comm());
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIReduce(data.data_ptr(), root == rank_ ? data.data_ptr() : nullptr,
-                           elements.per_element * data.numel(), elements.type, op.get(), root, comm,
-                           nullptr, starter.request()));
+                           elements.per_element * data.numel(), elements.type, op.get(), root,
+                           starter.comm(), starter.stream(), starter.request()));
   });
 }
 
 WorkPtr MultitreeBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
                                  const c10d::GatherOptions& options) {
   only_one(inputs, "gather");
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::GATHER, .what = "gather", .inputs = inputs};
   const int root = checked_root(options.rootRank, size_, call.what);
+  place(call, inputs[0]);
   const at::Tensor from = staged_input(call, inputs[0]);
   at::Tensor all;
   if (root == rank_) {
@@ -101,16 +101,17 @@ WorkPtr MultitreeBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
   }
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIGather(from.data_ptr(), all.defined() ? all.data_ptr() : nullptr,
-                           bytes_of(from), mtUint8, root, comm, nullptr, starter.request()));
+                           bytes_of(from), mtUint8, root, starter.comm(), starter.stream(),
+                           starter.request()));
   });
 }
 
 WorkPtr MultitreeBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs,
                                   const c10d::ScatterOptions& options) {
   only_one(outputs, "scatter");
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::SCATTER, .what = "scatter", .outputs = outputs};
   const int root = checked_root(options.rootRank, size_, call.what);
+  place(call, outputs[0]);
   at::Tensor all;
   if (root == rank_) {
     TORCH_CHECK_VALUE(inputs.size() == 1,
@@ -130,7 +131,7 @@ WorkPtr MultitreeBackend::scatter(Tensors& outputs, std::vector<Tensors>& inputs
   const at::Tensor to = staged_output(call, outputs[0]);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIScatter(all.defined() ? all.data_ptr() : nullptr, to.data_ptr(), bytes_of(to),
-                            mtUint8, root, comm, nullptr, starter.request()));
+                            mtUint8, root, starter.comm(), starter.stream(), starter.request()));
   });
 }
 
@@ -138,7 +139,6 @@ WorkPtr MultitreeBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
                                         std::vector<int64_t>& output_splits,
                                         std::vector<int64_t>& input_splits,
                                         const c10d::AllToAllOptions& options) {
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::ALLTOALL_BASE,
             .what = "all_to_all_single",
             .inputs = {input},
@@ -149,6 +149,7 @@ WorkPtr MultitreeBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
   const std::vector<std::size_t> sends = bytes_of_splits(input, input_splits, size_, call.what);
   const std::vector<std::size_t> receives =
       bytes_of_splits(output, output_splits, size_, call.what);
+  place_on_host(call, input);
   at::Tensor from = staged_input(call, input);
   const at::Tensor to = staged_output(call, output);
   if (from.is_alias_of(to)) {
@@ -157,18 +158,19 @@ WorkPtr MultitreeBackend::alltoall_base(at::Tensor& output, at::Tensor& input,
   }
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIAllToAllv(from.data_ptr(), sends.data(), nullptr, to.data_ptr(),
-                              receives.data(), nullptr, mtUint8, comm, nullptr, starter.request()));
+                              receives.data(), nullptr, mtUint8, starter.comm(), starter.stream(),
+                              starter.request()));
   });
 }
 
 WorkPtr MultitreeBackend::alltoall(Tensors& outputs, Tensors& inputs,
                                    const c10d::AllToAllOptions& options) {
-  const mtComm_t comm = this->comm();
   Call call{.type = OpType::ALLTOALL, .what = "all_to_all", .inputs = inputs, .outputs = outputs};
   TORCH_CHECK_VALUE(!inputs.empty() && !outputs.empty(), "all_to_all: expected lists of ", size_,
                     " tensors");
   check_list(inputs, inputs[0], size_, call.what);
   check_list(outputs, inputs[0], size_, call.what);
+  place_on_host(call, inputs[0]);
   const Shares sends(inputs), receives(outputs);
   at::Tensor from = sends.input(call, inputs);
   const at::Tensor to = receives.output(call, outputs);
@@ -178,7 +180,7 @@ WorkPtr MultitreeBackend::alltoall(Tensors& outputs, Tensors& inputs,
   }
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIAllToAllv(from.data_ptr(), sends.bytes(), nullptr, to.data_ptr(),
-                              receives.bytes(), nullptr, mtUint8, comm, nullptr,
+                              receives.bytes(), nullptr, mtUint8, starter.comm(), starter.stream(),
                               starter.request()));
   });
 }

@@ -19,11 +19,11 @@ mtRedOp_t of_bool(c10d::ReduceOp::RedOpType op, const std::string& what) {
     case c10d::ReduceOp::SUM:
     case c10d::ReduceOp::MAX:
     case c10d::ReduceOp::BOR:
-      return mtBitOr;
+      return mtMax;  // of 0 and 1
     case c10d::ReduceOp::PRODUCT:
     case c10d::ReduceOp::MIN:
     case c10d::ReduceOp::BAND:
-      return mtBitAnd;
+      return mtMin;
     case c10d::ReduceOp::BXOR:
       return mtBitXor;
     default:
@@ -126,6 +126,22 @@ Elements elements_of(const at::Tensor& tensor, const std::string& what) {
                           ": Invalid scalar type: expected bool, integers of 8 to 64 bits, "
                           "float16, bfloat16, float32, float64 or complex, found " +
                           c10::toString(tensor.scalar_type()) + "; convert before reducing");
+  }
+}
+
+bool reduced_on_devices(const c10d::ReduceOp& op, const at::Tensor& tensor) {
+  switch (tensor.scalar_type()) {
+    case at::kShort:
+    case at::kUInt16:
+    case at::kUInt32:
+    case at::kUInt64:
+      return false;
+    case at::kBool:
+      return op.op_ != c10d::ReduceOp::BXOR && op.op_ != c10d::ReduceOp::PREMUL_SUM;
+    default:
+      return op.op_ == c10d::ReduceOp::SUM || op.op_ == c10d::ReduceOp::AVG ||
+             op.op_ == c10d::ReduceOp::PRODUCT || op.op_ == c10d::ReduceOp::MIN ||
+             op.op_ == c10d::ReduceOp::MAX;
   }
 }
 

@@ -26,6 +26,10 @@ struct Elements {
 /// \throws TypeError for what the library does not compute with.
 Elements elements_of(const at::Tensor& tensor, const std::string& what);
 
+/// Whether devices reduce it (docs/c-api.md): else tensors of CUDA are reduced by the host. The
+/// same at all ranks.
+bool reduced_on_devices(const c10d::ReduceOp& op, const at::Tensor& tensor);
+
 /// An operator of the library, made for one call where it has to be.
 class Operator {
  public:

@@ -74,6 +74,10 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) {
       },
       py::arg("backend"), py::arg("shape"), py::arg("dtype"));
   module.def(
+      "device",
+      [](const c10::intrusive_ptr<c10d::Backend>& backend) { return ours(backend).device(); },
+      py::arg("backend"));
+  module.def(
       "wait_for_closed",
       [](int milliseconds) {
         Communicator::wait_for_closed(std::chrono::milliseconds(milliseconds));

@@ -6,10 +6,12 @@
 namespace multitree_torch {
 namespace {
 
-bool as_it_is(const at::Tensor& tensor) { return tensor.is_cpu() && tensor.is_contiguous(); }
+bool as_it_is(const Call& call, const at::Tensor& tensor) {
+  return tensor.device() == call.lane->home() && tensor.is_contiguous();
+}
 
-at::Tensor host_memory(at::IntArrayRef shape, const at::Tensor& like) {
-  return at::empty(shape, at::TensorOptions().dtype(like.scalar_type()).device(at::kCPU));
+at::Tensor memory_for(const Call& call, at::IntArrayRef shape, const at::Tensor& like) {
+  return at::empty(shape, at::TensorOptions().dtype(like.scalar_type()).device(call.lane->home()));
 }
 
 }  // namespace
@@ -52,7 +54,7 @@ at::Tensor staged_input(Call& call, const at::Tensor& tensor) {
   check_tensor(tensor, call.what);
   at::Tensor data = tensor.detach();
   if (data.is_conj() || data.is_neg()) data = data.resolve_conj().resolve_neg();
-  if (!as_it_is(data)) data = data.cpu().contiguous();
+  if (!as_it_is(call, data)) data = data.to(call.lane->home()).contiguous();
   call.keep.push_back(data);
   return data;
 }
@@ -60,8 +62,8 @@ at::Tensor staged_input(Call& call, const at::Tensor& tensor) {
 at::Tensor staged_output(Call& call, const at::Tensor& tensor) {
   check_tensor(tensor, call.what);
   at::Tensor data = tensor.detach();
-  if (!as_it_is(data)) {
-    data = host_memory(tensor.sizes(), tensor);
+  if (!as_it_is(call, data)) {
+    data = memory_for(call, tensor.sizes(), tensor);
     call.copies.push_back({tensor.detach(), data});
   }
   call.keep.push_back(data);
@@ -70,7 +72,7 @@ at::Tensor staged_output(Call& call, const at::Tensor& tensor) {
 
 at::Tensor staged_in_place(Call& call, const at::Tensor& tensor) {
   const at::Tensor data = staged_input(call, tensor);
-  if (!as_it_is(tensor) || tensor.is_conj() || tensor.is_neg())
+  if (!as_it_is(call, tensor) || tensor.is_conj() || tensor.is_neg())
     call.copies.push_back({tensor.detach(), data});
   return data;
 }
@@ -90,10 +92,11 @@ std::vector<std::size_t> Shares::counts(std::size_t per_element) const {
   return counts;
 }
 
-bool Shares::adjacent(const Tensors& tensors) const {
+bool Shares::adjacent(const Call& call, const Tensors& tensors) {
   const auto* next = static_cast<const char*>(tensors[0].const_data_ptr());
   for (const at::Tensor& tensor : tensors) {
-    if (!as_it_is(tensor) || tensor.const_data_ptr() != next || !tensor.is_alias_of(tensors[0]))
+    if (!as_it_is(call, tensor) || tensor.const_data_ptr() != next ||
+        !tensor.is_alias_of(tensors[0]))
       return false;
     next += bytes_of(tensor);
   }
@@ -106,10 +109,10 @@ at::Tensor Shares::whole(const Tensors& tensors) const {
 
 at::Tensor Shares::input(Call& call, const Tensors& tensors) const {
   at::Tensor all;
-  if (adjacent(tensors)) {
+  if (adjacent(call, tensors)) {
     all = whole(tensors);
   } else {
-    all = host_memory({numel_}, tensors[0]);
+    all = memory_for(call, {numel_}, tensors[0]);
     std::int64_t at = 0;
     for (const at::Tensor& tensor : tensors) {
       all.narrow(0, at, tensor.numel()).view(tensor.sizes()).copy_(tensor.detach());
@@ -122,10 +125,10 @@ at::Tensor Shares::input(Call& call, const Tensors& tensors) const {
 
 at::Tensor Shares::output(Call& call, const Tensors& tensors) const {
   at::Tensor all;
-  if (adjacent(tensors)) {
+  if (adjacent(call, tensors)) {
     all = whole(tensors);
   } else {
-    all = host_memory({numel_}, tensors[0]);
+    all = memory_for(call, {numel_}, tensors[0]);
     std::int64_t at = 0;
     for (const at::Tensor& tensor : tensors) {
       call.copies.push_back({tensor.detach(), all.narrow(0, at, tensor.numel())});

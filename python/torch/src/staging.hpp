@@ -15,7 +15,8 @@ void check_shares(const at::Tensor& all, const at::Tensor& share, int ranks,
 /// A tensor of each rank, of the type of `mine`.
 void check_list(const Tensors& list, const at::Tensor& mine, int ranks, const std::string& what);
 
-/// Contiguous in host memory; the tensor itself where it is. The call keeps it alive.
+/// Contiguous where the call's lane wants its buffers; the tensor itself where it lies so. The call
+/// keeps it alive.
 at::Tensor staged_input(Call& call, const at::Tensor& tensor);
 /// As that, and copied back at the end.
 at::Tensor staged_output(Call& call, const at::Tensor& tensor);
@@ -35,7 +36,7 @@ class Shares {
   at::Tensor output(Call& call, const Tensors& tensors) const;
 
  private:
-  [[nodiscard]] bool adjacent(const Tensors& tensors) const;
+  [[nodiscard]] static bool adjacent(const Call& call, const Tensors& tensors);
   [[nodiscard]] at::Tensor whole(const Tensors& tensors) const;
 
   bool even_ = true;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "lane.hpp"
 #include "library.hpp"
 
 namespace multitree_torch {
@@ -18,6 +19,12 @@ using Clock = std::chrono::steady_clock;
 /// deaths.
 constexpr std::chrono::microseconds kSpin{60};
 constexpr int kLongestSleep = 2000;  // microseconds
+
+/// What a future has to know of its values.
+std::vector<c10::Device> devices_of(const Call& call) {
+  if (!call.device) return {};
+  return {call.device->caller.device()};
+}
 
 }  // namespace
 
@@ -37,7 +44,7 @@ bool Requests::test() {
     mtRequestFree(&requests_.back());
     requests_.pop_back();
   }
-  return true;
+  return done_ == nullptr || done_->query();
 }
 
 CallWork::CallWork(Call call, int rank, std::uint64_t number, std::shared_ptr<Pump> pump)
@@ -45,9 +52,8 @@ CallWork::CallWork(Call call, int rank, std::uint64_t number, std::shared_ptr<Pu
       call_(std::move(call)),
       number_(number),
       pump_(std::move(pump)),
-      future_(
-          c10::make_intrusive<c10::ivalue::Future>(c10::ListType::create(c10::TensorType::get()))) {
-}
+      future_(c10::make_intrusive<c10::ivalue::Future>(
+          c10::ListType::create(c10::TensorType::get()), devices_of(call_))) {}
 
 bool CallWork::isCompleted() { return over(); }
 
@@ -66,10 +72,21 @@ bool CallWork::wait(std::chrono::milliseconds timeout) {
   const bool own = timeout > kNoTimeout;
   const std::chrono::milliseconds limit = own ? timeout : call_.timeout;
   const auto deadline = limit > kNoTimeout ? Clock::now() + limit : Clock::time_point::max();
-  if (!over() && !pump_->drive(*this, deadline)) give_up(limit);
-  const std::lock_guard lock(mutex_);
-  if (exception_) std::rethrow_exception(exception_);
+  // Who waits for a stream need not wait for its end, unless for a certain time.
+  const bool on_stream = call_.device && call_.device->on_stream && !own;
+  if (!on_stream && !over() && !pump_->drive(*this, deadline)) give_up(limit);
+  {
+    const std::lock_guard lock(mutex_);
+    if (exception_) std::rethrow_exception(exception_);
+  }
+  follow_device();
   return true;
+}
+
+void CallWork::follow_device() const {
+  if (!call_.device || call_.device->done == nullptr) return;
+  const c10::Device device = call_.device->caller.device();
+  call_.device->done->block(c10::impl::VirtualGuardImpl(device.type()).getStream(device));
 }
 
 void CallWork::give_up(std::chrono::milliseconds waited) {
@@ -82,23 +99,39 @@ void CallWork::give_up(std::chrono::milliseconds waited) {
 
 void CallWork::abort() { pump_->abort(call_.what + ": aborted by its caller"); }
 
-std::exception_ptr CallWork::copy_results() const {
+std::exception_ptr CallWork::copy_results() {
   try {
     const at::NoGradGuard no_grad;
     for (const Copy& copy : call_.copies) copy.to.copy_(copy.from.view_as(copy.to));
+    call_.copies.clear();
     return nullptr;
   } catch (...) {
     return std::current_exception();
   }
 }
 
+void CallWork::put_on(const c10::Stream& stream) {
+  const c10::StreamGuard guard(stream);
+  if (const std::exception_ptr error = copy_results()) std::rethrow_exception(error);
+  call_.device->done->record(stream);
+  future_->markCompleted(at::IValue(call_.outputs));
+}
+
 void CallWork::complete(std::exception_ptr error) {
   if (completing_.exchange(true)) return;
+  std::optional<c10::StreamGuard> guard;
+  if (call_.device) guard.emplace(call_.device->caller);
   if (!error) error = copy_results();
+  if (call_.device && !call_.device->on_stream && !error) {
+    auto done = std::make_shared<c10::Event>(call_.device->caller.device_type());
+    done->record(call_.device->caller);
+    call_.device->done = std::move(done);
+  }
   call_.copies.clear();
   call_.keep.clear();
   finish(error);
   over_.store(true, std::memory_order_release);
+  if (future_->completed()) return;
   if (error) {
     future_->setErrorIfNeeded(error);
   } else {
@@ -118,7 +151,7 @@ void Pump::add(c10::intrusive_ptr<CallWork> work, std::unique_ptr<Pending> pendi
   {
     const std::lock_guard lock(mutex_);
     if (!stopping_) {
-      entries_.push_back({std::move(work), std::move(pending)});
+      entries_.push_back({std::move(work), std::move(pending), ++added_});
       bell_.notify_one();
       return;
     }
@@ -210,6 +243,16 @@ void Pump::abort(const std::string& reason) {
   }
   if (end_) end_();
   stop(error);
+}
+
+std::uint64_t Pump::latest() {
+  const std::lock_guard lock(mutex_);
+  return added_;
+}
+
+bool Pump::passed(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  return entries_.empty() || entries_.front().number > number;
 }
 
 void Pump::run() {

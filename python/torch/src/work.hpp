@@ -4,6 +4,8 @@
 #pragma once
 
 #include <ATen/core/ivalue.h>
+#include <c10/core/Event.h>
+#include <c10/core/Stream.h>
 #include <multitree.h>
 
 #include <atomic>
@@ -12,6 +14,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <torch/csrc/distributed/c10d/Work.hpp>
@@ -19,6 +22,7 @@
 
 namespace multitree_torch {
 
+class Lane;
 class Pump;
 
 /// Something that becomes complete: requests of the library, or what a mailbox is waiting for.
@@ -30,11 +34,15 @@ class Pending {
   virtual bool test() = 0;
 };
 
-/// Requests of the library; frees them.
+/// Requests of the library, and what stands behind them on a stream; frees them.
 class Requests final : public Pending {
  public:
-  Requests(std::vector<mtRequest_t> requests, std::string what, mtComm_t comm)
-      : requests_(std::move(requests)), what_(std::move(what)), comm_(comm) {}
+  Requests(std::vector<mtRequest_t> requests, std::string what, mtComm_t comm,
+           std::shared_ptr<c10::Event> done = nullptr)
+      : requests_(std::move(requests)),
+        what_(std::move(what)),
+        comm_(comm),
+        done_(std::move(done)) {}
   ~Requests() override;
   bool test() override;
 
@@ -42,11 +50,21 @@ class Requests final : public Pending {
   std::vector<mtRequest_t> requests_;
   std::string what_;
   mtComm_t comm_;
+  std::shared_ptr<c10::Event> done_;
 };
 
 /// What has to be copied when a call is complete, from where the library left it.
 struct Copy {
   at::Tensor to, from;
+};
+
+/// What a call on tensors of a device has to do with its streams.
+struct DeviceSide {
+  c10::Stream caller;      ///< the current one of the call
+  bool on_stream = false;  ///< it was put on a stream whole; else the host completes it
+  /// Behind everything of the call, copies of results included. With on_stream from the start,
+  /// else when it is complete.
+  std::shared_ptr<c10::Event> done = nullptr;
 };
 
 /// What a call needs besides its requests.
@@ -57,6 +75,8 @@ struct Call {
   std::vector<at::Tensor> outputs;  ///< its result
   std::vector<at::Tensor> keep;     ///< buffers that must live until it is complete
   std::vector<Copy> copies;         ///< of results that were staged
+  std::shared_ptr<Lane> lane;       ///< whose buffers it takes
+  std::optional<DeviceSide> device;
   std::chrono::milliseconds timeout{0};
   bool after_all = false;  ///< complete only when all before it are
   int source = -1;
@@ -75,15 +95,21 @@ class CallWork final : public c10d::Work {
   void abort() override;
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return future_; }
   uint64_t getSequencenumber() const override { return number_; }
-  std::chrono::milliseconds getTimeout() const override { return call_.timeout; }
+  // NOLINTNEXTLINE(modernize-use-override): torch has it from 2.15 on
+  std::chrono::milliseconds getTimeout() const { return call_.timeout; }
 
   /// Done, or failed with `error`; the first counts.
   void complete(std::exception_ptr error);
+  /// Of a call that was put on a stream whole: its results are there for who waits for that
+  /// stream, also by the future. Before anybody else sees this.
+  void put_on(const c10::Stream& stream);
   [[nodiscard]] bool over() const { return over_.load(std::memory_order_acquire); }
   [[nodiscard]] const Call& call() const { return call_; }
 
  private:
-  [[nodiscard]] std::exception_ptr copy_results() const;
+  std::exception_ptr copy_results();
+  /// Has the current stream of this thread come after the results.
+  void follow_device() const;
   [[noreturn]] void give_up(std::chrono::milliseconds waited);
 
   Call call_;
@@ -119,10 +145,16 @@ class Pump : public std::enable_shared_from_this<Pump> {
   /// Everything that is outstanding fails for `reason`, and the communicator with it.
   void abort(const std::string& reason);
 
+  /// Of what was added last.
+  [[nodiscard]] std::uint64_t latest();
+  /// Whether all up to that one is over.
+  [[nodiscard]] bool passed(std::uint64_t number);
+
  private:
   struct Entry {
     c10::intrusive_ptr<CallWork> work;
     std::unique_ptr<Pending> pending;
+    std::uint64_t number;
   };
   /// Looks at everything; whether something became complete.
   bool round();
@@ -132,6 +164,7 @@ class Pump : public std::enable_shared_from_this<Pump> {
   std::mutex mutex_;  ///< guards the entries and the states below
   std::condition_variable bell_;
   std::list<Entry> entries_;
+  std::uint64_t added_ = 0;
   int drivers_ = 0;
   bool stopping_ = false;
   std::function<void()> sleep_, end_;
