@@ -168,9 +168,7 @@ class Simulations {
            .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
            .faults = faults_,
            .trace = trace,
-           .progress = [&](double share) {
-             progress.update(fmt::format("{}: {:.0f} %", what, 100 * share));
-           }});
+           .progress = [&](double share) { progress.update(what, share); }});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;

@@ -68,7 +68,9 @@ Work load_work(const WorkFlags& flags, std::string_view command) {
   work.names = algorithm_list(flags.algorithms, work.topology);
   Progress progress("generating schedules");
   for (const std::string& name : work.names) {
-    progress.update(fmt::format("generating {} on {}", name, work.topology.name()));
+    progress.update(
+        fmt::format("generating {} on {}", name, work.topology.name()),
+        static_cast<double>(work.schedules.size()) / static_cast<double>(work.names.size()));
     work.schedules.push_back(for_all_sizes(make(name, flags.bytes, work)));
   }
   return work;

@@ -106,7 +106,8 @@ int study(const Flags& flags) {
     Progress progress("reading results");
     simulated = run_points(points, results, flags.jobs,
                            [&](std::size_t done, std::size_t all, const std::string& what) {
-                             progress.update(fmt::format("{}/{} points, {}", done, all, what));
+                             progress.update(fmt::format("{}/{} points, {}", done, all, what),
+                                             static_cast<double>(done) / static_cast<double>(all));
                            });
     const Lookup lookup = [&](const Point& point) {
       const auto outcome = results.find(point);

@@ -98,8 +98,10 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
       for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
   std::vector<Outcome> outcomes;
   Progress progress("iterations of " + model.name);
-  for (const std::string& policy : chosen_policies(flags)) {
-    progress.update("iterations of " + model.name + " under " + policy);
+  const auto policies = chosen_policies(flags);
+  for (const std::string& policy : policies) {
+    progress.update("iterations of " + model.name + " under " + policy,
+                    static_cast<double>(outcomes.size()) / static_cast<double>(policies.size()));
     Outcome outcome{policy, for_flag("--policies", [&] {
                       return training::simulate(policy, model, setting.costs);
                     })};

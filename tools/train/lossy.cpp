@@ -90,7 +90,10 @@ void add_seed(const LossyFlags& flags, const Schedule& schedule, std::uint64_t s
 std::vector<LossyRow> rows_of(const LossyFlags& flags, const Topology& topology) {
   std::vector<LossyRow> all;
   Progress progress("training on " + topology.name());
-  for (const std::string& algorithm : split_list(flags.algorithms)) {
+  const std::vector<std::string> algorithms = split_list(flags.algorithms);
+  const double trials = static_cast<double>(algorithms.size() * flags.seeds);
+  double over = 0;
+  for (const std::string& algorithm : algorithms) {
     const Schedule schedule = for_flag(
         "--algorithm", [&] { return make_schedule(algorithm, topology, Collective::AllReduce); });
     training::CountedSums sums(schedule, 1 << 16, flags.lesson.packet, {0});
@@ -107,7 +110,7 @@ std::vector<LossyRow> rows_of(const LossyFlags& flags, const Topology& topology)
       }
     }
     for (std::uint64_t seed = 1; seed <= flags.seeds; ++seed) {
-      progress.update(fmt::format("training with {}, seed {}", algorithm, seed));
+      progress.update(fmt::format("training with {}, seed {}", algorithm, seed), over++ / trials);
       add_seed(flags, schedule, seed, rows);
     }
     std::ranges::move(rows, std::back_inserter(all));

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -135,23 +134,6 @@ StudyPlan plan_of(const StudyFlags& flags, const std::vector<StudyNetwork>& netw
   return plan;
 }
 
-/// Says what is being tried and how long the rest is going to take.
-class Remaining {
- public:
-  void operator()(std::size_t over, std::size_t all, const std::string& next) {
-    const std::chrono::duration<double> passed = Clock::now() - begin_;
-    const double left = passed.count() / static_cast<double>(std::max<std::size_t>(over, 1)) *
-                        static_cast<double>(all - over);
-    progress_.update(fmt::format("trial {} of {}{}: {}", over + 1, all,
-                                 over == 0 ? "" : fmt::format(", {:.0f} s left", left), next));
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point begin_ = Clock::now();
-  Progress progress_{"study"};
-};
-
 std::string in_markdown(const TitledTable& table) {
   std::string text = table.title + "\n\n";
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -177,8 +159,12 @@ int run_study_command(const StudyFlags& flags) {
   TrialFile file(trials);
   std::vector<Place> places;
   {
-    Remaining remaining;
-    places = run_study(plan, file, std::ref(remaining));
+    Progress progress("study");
+    const auto show = [&](std::size_t over, std::size_t all, const std::string& next) {
+      progress.update(fmt::format("trial {} of {}: {}", over + 1, all, next),
+                      static_cast<double>(over) / static_cast<double>(all));
+    };
+    places = run_study(plan, file, show);
   }
   const std::vector<TitledTable> tables = tables_of(plan, places, networks);
   if (!flags.output.empty()) {
