@@ -113,7 +113,6 @@ typedef struct ucc_tl_multitree_task {
   int posted;          /**< once or more */
   unsigned char token; /**< what a barrier sends */
   mtRequest_t request; /**< NULL: nothing is under way */
-  unsigned tests;      /**< of it, in vain */
 } ucc_tl_multitree_task_t;
 
 /** The kind of a task's collective, below MULTITREE_KINDS. */

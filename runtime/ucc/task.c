@@ -3,13 +3,8 @@
  * \file
  * A collective from its initialization to its end: UCC's task around a request of the C API.
  */
-#include <sched.h>
-
 #include "core/ucc_progress_queue.h"
 #include "runtime/ucc/component_internal.h"
-
-/** Tests in vain until others get the processor: some microseconds. */
-static const unsigned kPatience = 100;
 
 static ucc_tl_multitree_context_t* context_of(const ucc_tl_multitree_task_t* task) {
   return ucc_derived_of(task->super.team->context, ucc_tl_multitree_context_t);
@@ -28,8 +23,6 @@ static void progress(ucc_coll_task_t* super) {
   const mtResult_t result = mtRequestTest(task->request, &done);
   if (result == mtSuccess && !done) {
     super->status = UCC_INPROGRESS;
-    /* UCC's users test without a pause: who shares a processor lets the awaited rank have it. */
-    if (++task->tests > kPatience) sched_yield();
     return;
   }
   super->status = result == mtSuccess ? UCC_OK : tell_failure(task, result);
@@ -48,7 +41,6 @@ static ucc_status_t post(ucc_coll_task_t* super) {
     return super->status;
   }
   __atomic_fetch_add(&context_of(task)->served[multitree_kind(task)], 1, __ATOMIC_RELAXED);
-  task->tests = 0;
   super->status = UCC_INPROGRESS;
   return ucc_progress_queue_enqueue(UCC_TASK_CORE_CTX(task)->pq, super);
 }

@@ -274,27 +274,41 @@ ucc_status_t ucc_tl_multitree_team_destroy(ucc_base_team_t* base) {
 
 /* ---- scores ---- */
 
+/** Where this layer is the faster one (docs/c-api.md); the rest it serves if no other layer does.
+ */
+static const char kFaster[] =
+    "allreduce,reduce_scatter,reduce_scatterv,allgather,allgatherv:8k-inf:45"
+    "#bcast,reduce,gather,scatter:1m-inf:45";
+static const ucc_score_t kOtherwise = 5;
+
+/** All kinds on host memory, and what device memory has. */
+static ucc_status_t build_scores(ucc_base_team_t* team, const ucc_coll_score_team_info_t* info,
+                                 ucc_coll_score_t** score) {
+  ucc_status_t status = ucc_coll_score_build_default(team, kOtherwise, info->init, MULTITREE_SERVED,
+                                                     info->supported_mem_types, 1, score);
+  unsigned kind;
+  for (kind = 0; info->num_mem_types > 1 && kind < MULTITREE_KINDS; ++kind) {
+    if (status != UCC_OK) return status;
+    if (!(MULTITREE_SCHEDULED & UCC_BIT(kind))) continue;
+    status = ucc_coll_score_add_range(*score, (ucc_coll_type_t)UCC_BIT(kind), UCC_MEMORY_TYPE_CUDA,
+                                      0, UCC_MSG_MAX, kOtherwise, info->init, team);
+  }
+  return status;
+}
+
 ucc_status_t ucc_tl_multitree_team_get_scores(ucc_base_team_t* base, ucc_coll_score_t** scores) {
   ucc_tl_multitree_team_t* const team = ucc_derived_of(base, ucc_tl_multitree_team_t);
   ucc_memory_type_t memory[] = {UCC_MEMORY_TYPE_HOST, UCC_MEMORY_TYPE_CUDA};
-  const int devices = context_of(team)->cfg.devices;
-  const ucc_coll_score_team_info_t info = {.alg_fn = NULL,
-                                           .default_score = UCC_TL_MULTITREE_DEFAULT_SCORE,
+  const ucc_coll_score_team_info_t info = {.default_score = UCC_TL_MULTITREE_DEFAULT_SCORE,
                                            .init = ucc_tl_multitree_coll_init,
-                                           .num_mem_types = devices ? 2 : 1,
+                                           .num_mem_types = context_of(team)->cfg.devices ? 2 : 1,
                                            .supported_mem_types = memory,
                                            .supported_colls = MULTITREE_SERVED,
                                            .size = UCC_TL_TEAM_SIZE(team)};
   const char* const wanted = base->context->score_str;
   ucc_coll_score_t* score = NULL;
-  ucc_status_t status = ucc_coll_score_build_default(base, info.default_score, info.init,
-                                                     MULTITREE_SERVED, memory, 1, &score);
-  unsigned kind;
-  for (kind = 0; status == UCC_OK && devices && kind < MULTITREE_KINDS; ++kind) {
-    if (!(MULTITREE_SCHEDULED & UCC_BIT(kind))) continue;
-    status = ucc_coll_score_add_range(score, (ucc_coll_type_t)UCC_BIT(kind), UCC_MEMORY_TYPE_CUDA,
-                                      0, UCC_MSG_MAX, info.default_score, info.init, base);
-  }
+  ucc_status_t status = build_scores(base, &info, &score);
+  if (status == UCC_OK) status = ucc_coll_score_update_from_str(kFaster, &info, base, score);
   if (status == UCC_OK && *wanted != '\0') {
     status = ucc_coll_score_update_from_str(wanted, &info, base, score);
     /* UCC has said what is wrong with it, and goes on without. */
