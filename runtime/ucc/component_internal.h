@@ -16,8 +16,8 @@
 
 #include "runtime/c/multitree.h"
 
-/** Above UCC's own layers for host memory, below that for teams of one rank. No other layer may
- * have the same. */
+/** Of ranges that UCC_TL_MULTITREE_TUNE gives no score: above UCC's own layers for host memory. No
+ * other layer may have the same. */
 #define UCC_TL_MULTITREE_DEFAULT_SCORE 45
 
 /** Number of kinds of collectives. */

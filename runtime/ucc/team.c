@@ -274,22 +274,20 @@ ucc_status_t ucc_tl_multitree_team_destroy(ucc_base_team_t* base) {
 
 /* ---- scores ---- */
 
-/** What was measured to be faster than UCC's own layer (docs/c-api.md); the rest is served where no
- * other layer does. */
-static const char kFaster[] = "allreduce,allgather:64k-inf:45";
-static const ucc_score_t kOtherwise = 5;
+/** Below UCC's own layers: who wants this one in front says so by UCC_TL_MULTITREE_TUNE. */
+static const ucc_score_t kBehind = 5;
 
 /** All kinds on host memory, and what device memory has. */
 static ucc_status_t build_scores(ucc_base_team_t* team, const ucc_coll_score_team_info_t* info,
                                  ucc_coll_score_t** score) {
-  ucc_status_t status = ucc_coll_score_build_default(team, kOtherwise, info->init, MULTITREE_SERVED,
+  ucc_status_t status = ucc_coll_score_build_default(team, kBehind, info->init, MULTITREE_SERVED,
                                                      info->supported_mem_types, 1, score);
   unsigned kind;
   for (kind = 0; info->num_mem_types > 1 && kind < MULTITREE_KINDS; ++kind) {
     if (status != UCC_OK) return status;
     if (!(MULTITREE_SCHEDULED & UCC_BIT(kind))) continue;
     status = ucc_coll_score_add_range(*score, (ucc_coll_type_t)UCC_BIT(kind), UCC_MEMORY_TYPE_CUDA,
-                                      0, UCC_MSG_MAX, kOtherwise, info->init, team);
+                                      0, UCC_MSG_MAX, kBehind, info->init, team);
   }
   return status;
 }
@@ -306,7 +304,6 @@ ucc_status_t ucc_tl_multitree_team_get_scores(ucc_base_team_t* base, ucc_coll_sc
   const char* const wanted = base->context->score_str;
   ucc_coll_score_t* score = NULL;
   ucc_status_t status = build_scores(base, &info, &score);
-  if (status == UCC_OK) status = ucc_coll_score_update_from_str(kFaster, &info, base, score);
   if (status == UCC_OK && *wanted != '\0') {
     status = ucc_coll_score_update_from_str(wanted, &info, base, score);
     /* UCC has said what is wrong with it, and goes on without. */
