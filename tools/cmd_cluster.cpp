@@ -8,6 +8,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "runtime/probe/probe.hpp"
 #include "tools/cluster/agent.hpp"
 #include "tools/cluster/remote.hpp"
 #include "tools/cluster/report.hpp"
@@ -25,7 +26,7 @@ using nlohmann::ordered_json;
 struct ClusterFlags {
   std::vector<std::string> hosts;
   std::string ssh = "ssh -o BatchMode=yes -o ConnectTimeout=10", program = "multitree";
-  std::string output, expected, file;
+  std::string output, expected, file, interfaces;
   std::uint32_t timeout = 30;
   bool json = false, agent = false;
 };
@@ -99,7 +100,8 @@ std::string unused_text(const Survey& survey) {
 
 int discover(const ClusterFlags& flags) {
   const SurveyOptions options{hosts_of(flags), words_of_command(flags.ssh, "--ssh"), flags.program,
-                              std::chrono::seconds(flags.timeout)};
+                              flags.interfaces, std::chrono::seconds(flags.timeout)};
+  runtime::probe::check_interfaces(flags.interfaces);
   if (!is_plain(flags.program)) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--program: expected a path without blanks and signs that a shell "
@@ -121,15 +123,19 @@ int discover(const ClusterFlags& flags) {
   const cluster::Cluster cluster =
       cluster::assemble(survey.hosts, survey.inferred.segments, survey.flows);
   std::vector<cluster::Finding> findings = survey.findings;
-  for (cluster::Finding& one : cluster::judge(survey.hosts, survey.inferred, cluster,
-                                              expected ? &*expected : nullptr)) {
+  for (cluster::Finding& one :
+       cluster::judge(survey.hosts, survey.inferred, cluster, expected ? &*expected : nullptr)) {
     findings.push_back(std::move(one));
   }
   if (!cluster.network) {
-    findings.push_back({"parts", fmt::format("nothing joins all hosts, so there is no network{}",
-                                             flags.output.empty() ? "" : ", and nothing is written")});
+    findings.push_back(
+        {"parts", fmt::format("nothing joins all hosts, so there is no network{}",
+                              flags.output.empty() ? "" : ", and nothing is written")});
   }
-  const auto advice = cluster.network ? advise(*cluster.network) : std::nullopt;
+  // Beside a slow cable one more would be a slow one, too: mending it comes first.
+  const bool any_slow =
+      std::ranges::find(findings, "slow", &cluster::Finding::kind) != findings.end();
+  const auto advice = cluster.network && !any_slow ? advise(*cluster.network) : std::nullopt;
   if (cluster.network && !flags.output.empty()) {
     write_file(flags.output, write_cluster_json(cluster));
   }
@@ -141,10 +147,10 @@ int discover(const ClusterFlags& flags) {
   } else {
     std::string text = cables_text(cluster) + unused_text(survey) + findings_text(findings);
     if (advice) {
-      text += fmt::format("# a cable {} - {} ({}) would help most: an all-reduce could take {:.3f} "
-                          "of its time\n",
-                          advice->first, advice->second, to_string(advice->bandwidth),
-                          advice->share);
+      text += fmt::format(
+          "# a cable {} - {} ({}) would help most: an all-reduce takes {:.3f} of "
+          "the time at best\n",
+          advice->first, advice->second, to_string(advice->bandwidth), advice->share);
     }
     print(text);
   }
@@ -156,7 +162,7 @@ int probe(const ClusterFlags& flags) {
     answer_questions();
     return kOk;
   }
-  const ordered_json here = describe_this_host();
+  const ordered_json here = describe_this_host(flags.interfaces);
   if (flags.json) {
     print_json(here);
     return kOk;
@@ -187,25 +193,38 @@ int show(const ClusterFlags& flags) {
   return kOk;
 }
 
+void add_interfaces(CLI::App& app, ClusterFlags& flags) {
+  app.add_option("--interfaces", flags.interfaces,
+                 "Interfaces that may be ports, as in 'enp*,^docker0' (all)");
+}
+
 CLI::App* add_discover(CLI::App& app, ClusterFlags& flags) {
   CLI::App* discover = app.add_subcommand(
       "discover", "Find the cables between hosts, measure them, and say which are not right");
-  discover->add_option("hosts", flags.hosts, "Hosts, as the command of --ssh reaches them; rank i "
-                                             "of the network is the i-th")
+  discover
+      ->add_option("hosts", flags.hosts,
+                   "Hosts, as the command of --ssh reaches them; rank i "
+                   "of the network is the i-th")
       ->required();
-  discover->add_option("--ssh", flags.ssh, "What runs a program on a host: it is followed by the host and the program")
+  discover
+      ->add_option("--ssh", flags.ssh,
+                   "What runs a program on a host: it is followed by the host and the program")
       ->capture_default_str();
-  discover->add_option("--program", flags.program, "This program on the hosts")->capture_default_str();
+  discover->add_option("--program", flags.program, "This program on the hosts")
+      ->capture_default_str();
+  add_interfaces(*discover, flags);
   discover->add_option("-o,--output", flags.output,
                        "Write network and ports here: for -t, and for MULTITREE_CLUSTER");
-  discover->add_option("-t,--topology", flags.expected,
-                       "Network that is expected: its ranks are the hosts, by their names or in order");
+  discover->add_option(
+      "-t,--topology", flags.expected,
+      "Network that is expected: its ranks are the hosts, by their names or in order");
   discover->add_option("--timeout", flags.timeout, "Seconds until every host has to have answered")
       ->check(number_from(1, 3600))
       ->capture_default_str();
   discover->add_flag("--json", flags.json, "Print JSON instead of the table");
-  discover->footer("Exit code 1: a cable is slow, wrong or missing; 4: a host cannot be asked.\n"
-                   "As in: multitree cluster discover desk1,desk2,desk3 -o desks.json");
+  discover->footer(
+      "Exit code 1: a cable is slow, wrong or missing; 4: a host cannot be asked.\n"
+      "As in: multitree cluster discover desk1,desk2,desk3 -o desks.json");
   return discover;
 }
 
@@ -217,9 +236,12 @@ Command add_cluster_command(CLI::App& parent) {
       parent.add_subcommand("cluster", "Hosts that are joined by cables without a switch");
   app->require_subcommand(1);
   CLI::App* discover_app = add_discover(*app, *flags);
-  CLI::App* probe_app = app->add_subcommand("probe", "The ports of this host that cables may be in");
+  CLI::App* probe_app =
+      app->add_subcommand("probe", "The ports of this host that cables may be in");
   CLI::Option* json = probe_app->add_flag("--json", flags->json, "Print JSON");
-  probe_app->add_flag("--agent", flags->agent, "Answer the questions of a discovery on standard input")
+  add_interfaces(*probe_app, *flags);
+  probe_app
+      ->add_flag("--agent", flags->agent, "Answer the questions of a discovery on standard input")
       ->excludes(json);
   CLI::App* show_app = app->add_subcommand("show", "What a file of 'cluster discover -o' says");
   show_app->add_option("file", flags->file, "The file ('-': standard input)")->required();

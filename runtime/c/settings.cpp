@@ -17,8 +17,8 @@
 #include "runtime/device/device.hpp"
 #include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
-#include "runtime/tuning.hpp"
 #include "runtime/messages/network/cables.hpp"
+#include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 

@@ -229,9 +229,11 @@ Measured measure(const Port& port, const std::string& address, std::uint16_t doo
   const int fd = socket.fd();
   const Line line(std::move(socket), Clock::now() + deadline);
   line.wait(POLLOUT);
-  socklen_t length = sizeof errno;
-  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &errno, &length);
-  if (errno != 0) fail("connect");
+  int error = 0;
+  socklen_t length = sizeof error;
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
+  errno = error;
+  if (error != 0) fail("connect");
   const Key knock = knock_of(secret);
   line.write_all(knock.data(), knock.size());
   if (!knows(line, answer_of(secret))) {

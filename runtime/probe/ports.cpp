@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "runtime/job/endpoint_internal.hpp"
+#include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/keys_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/network/shaping_internal.hpp"
@@ -32,6 +33,7 @@ using cluster::Port;
 /// Of an address in /proc/net/if_inet6 that is not known to be nobody else's yet.
 constexpr unsigned kTentative = 0x40;
 constexpr std::chrono::milliseconds kLook{50};
+constexpr std::string_view kInterfacesFlag = "--interfaces";
 
 bool exists(const std::string& path) {
   std::error_code ignored;
@@ -45,7 +47,8 @@ bool takes_cables(const std::string& name, unsigned flags) {
   const std::string folder = "/sys/class/net/" + name;
   int type = -1;
   std::ifstream(folder + "/type") >> type;
-  if ((type != ARPHRD_ETHER && type != ARPHRD_INFINIBAND) || exists(folder + "/master")) return false;
+  if ((type != ARPHRD_ETHER && type != ARPHRD_INFINIBAND) || exists(folder + "/master"))
+    return false;
   // What is no hardware and leads nowhere, such as a bridge without members, is nobody's port.
   return (flags & IFF_RUNNING) != 0 || exists(folder + "/device");
 }
@@ -79,7 +82,12 @@ void note_address(Port& port, const sockaddr* address) {
 
 }  // namespace
 
-std::vector<Port> list_ports(Deadline patience) {
+void check_interfaces(const std::string& interfaces) {
+  static_cast<void>(InterfaceChoice(interfaces, kInterfacesFlag));
+}
+
+std::vector<Port> list_ports(Deadline patience, const std::string& interfaces) {
+  const InterfaceChoice choice(interfaces, kInterfacesFlag);
   const auto until = std::chrono::steady_clock::now() + patience;
   while (any_tentative() && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(kLook);
@@ -100,7 +108,9 @@ std::vector<Port> list_ports(Deadline patience) {
     if (it->ifa_addr != nullptr) note_address(port, it->ifa_addr);
   }
   std::vector<Port> ports;
-  for (auto& [index, port] : by_index) ports.push_back(std::move(port));
+  for (auto& [index, port] : by_index) {
+    if (choice.allows({port.name, port.address, false})) ports.push_back(std::move(port));
+  }
   return ports;
 }
 

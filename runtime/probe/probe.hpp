@@ -17,7 +17,11 @@ namespace multitree::runtime::probe {
 /// Interfaces of this host that a cable may be in, in the order of the kernel: not loopback,
 /// tunnels, or those that are part of a bridge or bond. Waits at most for `patience` until the
 /// addresses of links that have just come up may be used.
-std::vector<cluster::Port> list_ports(Deadline patience);
+/// `interfaces`: which of them, as MULTITREE_INTERFACE says it ("eth*,^docker0"); empty: all.
+/// \throws Error(InvalidArgument): it says nothing
+std::vector<cluster::Port> list_ports(Deadline patience, const std::string& interfaces);
+/// \throws as list_ports()
+void check_interfaces(const std::string& interfaces);
 std::string own_hostname();
 /// No two hosts (or network namespaces) have the same.
 std::string own_identity();

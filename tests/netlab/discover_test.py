@@ -41,9 +41,9 @@ class Desks:
                f"{done.stdout}{done.stderr}")
         return done.stdout, done.stderr
 
-    def discover(self, *arguments, code=0, hosts=None):
+    def discover(self, *arguments, code=0, hosts=None, program=None, interfaces="^control0"):
         return self.multitree("cluster", "discover", *(hosts or self.hosts), "--ssh", self.ssh, "--program",
-                              self.program, *arguments, code=code)
+                              program or self.program, "--interfaces", interfaces, *arguments, code=code)
 
     def found(self, *arguments, code=0):
         return json.loads(self.discover(*arguments, "--json", code=code)[0])
@@ -107,11 +107,16 @@ def full(count):
 def case_ring_with_a_slow_cable(netlab):
     found = case(netlab, "ring:4", ("n1-n2", "--rate", "2mbit"), pairs=ring(4), kinds=["slow", "slow"], run=False)
     expect(all("n1 l" in one["what"] and "n2 l" in one["what"] for one in found["findings"]), str(found["findings"]))
-    expect(found["advice"] is not None, "a ring can be helped by a cable")
+    expect(found["advice"] is None, "what is slow is mended first")
 
 
 def case_mesh(netlab):
     case(netlab, "full:4", pairs=full(4), expected="full:4")
+
+
+def case_four_desks(netlab):
+    found = case(netlab, "ring:4", pairs=ring(4), expected="ring:4")
+    expect(found["advice"] is not None, "a ring can be helped by a cable")
 
 
 def case_missing_cable(netlab):
@@ -125,6 +130,14 @@ def case_star(netlab):
     expect(len(found["cables"][0]["ends"]) == 3, str(found["cables"]))
 
 
+def case_unused_switch(netlab):
+    """The network over which hosts are met is found, and left out where cables join all of them."""
+    with Up(netlab, "ring:3", *BARE) as name:
+        said = Desks(netlab, name, ["n0", "n1", "n2"]).discover(interfaces="l*,control0")[0]
+        expect("n0 control0, n1 control0, n2 control0 hear each other; not needed" in said, said)
+        expect(len(said.splitlines()) >= 4 and "switch0" not in said, said)
+
+
 def case_bad_hosts(netlab):
     """One line each, and nothing written."""
     with Up(netlab, "ring:2", *BARE) as name, tempfile.TemporaryDirectory() as folder:
@@ -134,20 +147,24 @@ def case_bad_hosts(netlab):
         lines = said.strip().splitlines()
         expect(len(lines) == 2 and "n7" in lines[0] and "has no node 'n8'" in lines[1], said)
         expect(not os.path.exists(file), "nothing is written")
-        _, said = desks.discover("--program", "/no/multitree", code=4)
-        expect("--program says where" in said.splitlines()[-1], said)
-        _, said = desks.discover("--program", "/bin/cat", "--timeout", "2", code=4)
-        expect("n1" in said, said)
-        _, said = desks.discover("--program", "/bin/sleep", "--timeout", "1", code=4)
-        expect("n0" in said, said)
+        for program, words in (("/no/multitree", "--program says where"), ("/bin/false", "ended with exit code 1"),
+                               ("/bin/cat", "ended with exit code 1")):
+            lines = desks.discover(program=program, code=4)[1].strip().splitlines()
+            expect(len(lines) == 2 and all(words in line for line in lines), f"{program}: {lines}")
+        silent = os.path.join(folder, "silent")
+        with open(silent, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexec sleep 60\n")
+        os.chmod(silent, 0o755)
+        lines = desks.discover("--timeout", "1", program=silent, code=4)[1].strip().splitlines()
+        expect(len(lines) == 2 and all("no answer within" in line for line in lines), str(lines))
 
 
 CASES = {"ring-slow": case_ring_with_a_slow_cable, "mesh": case_mesh, "bad-hosts": case_bad_hosts, "star": case_star}
 MORE = {"ring-3": lambda netlab: case(netlab, "ring:3", pairs=ring(3)),
-        "ring-4": lambda netlab: case(netlab, "ring:4", pairs=ring(4), expected="ring:4"),
+        "ring-4": case_four_desks,
         "2x4": lambda netlab: case(netlab, "torus:2x4", expected="torus:2x4"),
         "four-ports": lambda netlab: case(netlab, "torus:3x3", expected="torus:3x3"),
-        "missing": case_missing_cable,
+        "missing": case_missing_cable, "unused": case_unused_switch,
         "pair": lambda netlab: case(netlab, "ring:2", pairs=[("n0", "n1")]),
         "star-5": lambda netlab: case(netlab, "star:5", pairs=[], switches=1)}
 

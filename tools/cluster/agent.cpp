@@ -2,7 +2,8 @@
 /// \file
 /// Questions and answers:
 ///
-///     hello    secret, host        who and what this host is
+///     hello    secret, host, interfaces
+///                                  who and what this host is
 ///     listen                       hears beacons from now on
 ///     speak    rounds, gap_ms      sends them, and hears
 ///     heard    wait_ms             hears, and tells whom it has heard: [own port, host, port]
@@ -40,11 +41,11 @@ constexpr Deadline kAddressPatience{5000};
 ordered_json describe(const std::vector<cluster::Port>& ports) {
   ordered_json rows = ordered_json::array();
   for (const cluster::Port& port : ports) {
-    rows.push_back({{"port", port.name},
-                    {"state", port.state},
-                    {"address", port.address.empty() ? ordered_json(nullptr)
-                                                     : ordered_json(port.address)},
-                    {"mbits", port.mbits == 0 ? ordered_json(nullptr) : ordered_json(port.mbits)}});
+    rows.push_back(
+        {{"port", port.name},
+         {"state", port.state},
+         {"address", port.address.empty() ? ordered_json(nullptr) : ordered_json(port.address)},
+         {"mbits", port.mbits == 0 ? ordered_json(nullptr) : ordered_json(port.mbits)}});
   }
   return {{"hostname", probe::own_hostname()},
           {"identity", probe::own_identity()},
@@ -88,7 +89,7 @@ class Agent {
   ordered_json hello(const json& question) {
     secret_ = question.at("secret").get<std::string>();
     host_ = question.at("host").get<std::uint32_t>();
-    ports_ = probe::list_ports(kAddressPatience);
+    ports_ = probe::list_ports(kAddressPatience, question.at("interfaces").get<std::string>());
     return describe(ports_);
   }
   ordered_json listen(const json&) {
@@ -135,8 +136,8 @@ class Agent {
   }
 
   const std::map<std::string, Answer> answers_{
-      {"hello", &Agent::hello}, {"listen", &Agent::listen}, {"speak", &Agent::speak},
-      {"heard", &Agent::heard}, {"open", &Agent::open},     {"serve", &Agent::serve},
+      {"hello", &Agent::hello},    {"listen", &Agent::listen}, {"speak", &Agent::speak},
+      {"heard", &Agent::heard},    {"open", &Agent::open},     {"serve", &Agent::serve},
       {"measure", &Agent::measure}};
   std::string secret_;
   std::uint32_t host_ = 0;
@@ -147,7 +148,9 @@ class Agent {
 
 }  // namespace
 
-ordered_json describe_this_host() { return describe(probe::list_ports(kAddressPatience)); }
+ordered_json describe_this_host(const std::string& interfaces) {
+  return describe(probe::list_ports(kAddressPatience, interfaces));
+}
 
 void answer_questions() {
   Agent agent;

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
 namespace multitree::tools {
 
 /// What this host has: its names and ports. `multitree cluster probe --json` prints it.
-nlohmann::ordered_json describe_this_host();
+/// `interfaces`: as probe::list_ports()
+nlohmann::ordered_json describe_this_host(const std::string& interfaces);
 
 /// Answers questions on standard input, a line of JSON each, until there are no more, or none for
-/// kMostSilence. What goes wrong is an answer, too: {"error": "..."}.
+/// ten minutes. What goes wrong is an answer, too: {"error": "..."}.
 void answer_questions();
 
 }  // namespace multitree::tools

@@ -169,11 +169,12 @@ void Remote::ended() {
   if (gone == pid_) pid_ = -1;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   const std::string said = last_line(complaint_);
-  throw Error(ErrorCode::Transport,
-              fmt::format("{}: {} ended with exit code {}{}{}", host_, program_, code,
-                          said.empty() ? "" : ": " + one_line(said),
-                          code == kNoProgram ? "; is multitree installed there? --program says where"
-                                             : ""));
+  throw Error(
+      ErrorCode::Transport,
+      fmt::format(
+          "{}: {} ended with exit code {}{}{}", host_, program_, code,
+          said.empty() ? "" : ": " + one_line(said),
+          code == kNoProgram ? "; is multitree installed there? --program says where" : ""));
 }
 
 nlohmann::json Remote::answer(const std::string& what, Milliseconds deadline) {

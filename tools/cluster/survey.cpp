@@ -47,8 +47,10 @@ json checked(Remote& remote, const std::string& what, Milliseconds deadline) {
 }
 
 Host host_of(const json& answer, const std::string& reach) {
-  Host host{reach, answer.at("hostname").get<std::string>(),
-            answer.at("identity").get<std::string>(), {}};
+  Host host{reach,
+            answer.at("hostname").get<std::string>(),
+            answer.at("identity").get<std::string>(),
+            {}};
   for (const json& row : answer.at("ports")) {
     const json &address = row.at("address"), &mbits = row.at("mbits");
     host.ports.push_back({row.at("port").get<std::string>(), row.at("state").get<std::string>(),
@@ -106,7 +108,8 @@ void Surveyor::meet() {
   const std::string secret = runtime::probe::make_secret();
   const auto until = std::chrono::steady_clock::now() + options_.patience;
   for (std::size_t i = 0; i < remotes_.size(); ++i) {
-    remotes_[i].ask({{"ask", "hello"}, {"secret", secret}, {"host", i}});
+    remotes_[i].ask(
+        {{"ask", "hello"}, {"secret", secret}, {"host", i}, {"interfaces", options_.interfaces}});
   }
   std::vector<Error> failures;
   std::map<std::string, std::string> seen;
@@ -193,10 +196,8 @@ void Surveyor::measure(PortId here, PortId there) {
   const json served = to.answer("the rate of " + name_of(there), kAnswerPatience);
   if (fails(answer) || fails(served)) return;
   const Time latency{answer.at("latency").get<std::int64_t>()};
-  found_.flows.push_back(
-      {here, there, {answer.at("forward").get<std::uint64_t>()}, latency});
-  found_.flows.push_back(
-      {there, here, {answer.at("backward").get<std::uint64_t>()}, latency});
+  found_.flows.push_back({here, there, {answer.at("forward").get<std::uint64_t>()}, latency});
+  found_.flows.push_back({there, here, {answer.at("backward").get<std::uint64_t>()}, latency});
 }
 
 void Surveyor::measure_again(const std::vector<Segment>& cables) {

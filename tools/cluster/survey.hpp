@@ -12,9 +12,10 @@
 namespace multitree::tools {
 
 struct SurveyOptions {
-  std::vector<std::string> hosts;  ///< as the command reaches them
-  std::vector<std::string> ssh;    ///< followed by a host and what to run there
-  std::string program;             ///< this one, there
+  std::vector<std::string> hosts;        ///< as the command reaches them
+  std::vector<std::string> ssh;          ///< followed by a host and what to run there
+  std::string program;                   ///< this one, there
+  std::string interfaces;                ///< which, as probe::list_ports()
   std::chrono::milliseconds patience{};  ///< until a host has answered
 };
 

@@ -84,6 +84,29 @@ std::vector<std::size_t> direct_cables(const std::vector<Cable>& cables) {
   return chosen;
 }
 
+/// Numbers of the switches, the fastest first.
+std::vector<std::size_t> switches_by_rate(const std::vector<Cable>& cables) {
+  std::vector<std::size_t> switches;
+  for (std::size_t i = 0; i < cables.size(); ++i) {
+    if (cables[i].ends.size() > 2) switches.push_back(i);
+  }
+  std::ranges::stable_sort(switches, [&](std::size_t a, std::size_t b) {
+    return slower_way(cables[a]) > slower_way(cables[b]);
+  });
+  return switches;
+}
+
+/// For a switch: one that neither a host nor another switch has.
+std::string free_name(const std::map<std::string, std::size_t>& hosts,
+                      const std::vector<Cable>& cables) {
+  for (std::size_t number = 0;; ++number) {
+    std::string name = fmt::format("switch{}", number);
+    const bool taken = hosts.contains(name) ||
+                       std::ranges::find(cables, name, &Cable::switch_name) != cables.end();
+    if (!taken) return name;
+  }
+}
+
 bool joins_all(const std::vector<std::string>& names, const std::vector<Cable>& cables,
                const std::vector<std::size_t>& chosen) {
   std::set<std::string> reached{names.front()};
@@ -91,8 +114,8 @@ bool joins_all(const std::vector<std::string>& names, const std::vector<Cable>& 
     before = reached.size();
     for (const std::size_t i : chosen) {
       const auto& ends = cables[i].ends;
-      const bool any = std::ranges::any_of(
-          ends, [&](const End& end) { return reached.contains(end.node); });
+      const bool any =
+          std::ranges::any_of(ends, [&](const End& end) { return reached.contains(end.node); });
       for (const End& end : ends) {
         if (any) reached.insert(end.node);
       }
@@ -157,16 +180,10 @@ Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& seg
     return first != second ? first < second : slower_way(a) > slower_way(b);
   });
   std::vector<std::size_t> chosen = direct_cables(cluster.cables);
-  if (!joins_all(names, cluster.cables, chosen)) {
-    std::size_t switches = 0;
-    for (std::size_t i = 0; i < cluster.cables.size(); ++i) {
-      Cable& cable = cluster.cables[i];
-      if (cable.ends.size() == 2) continue;
-      do {
-        cable.switch_name = fmt::format("switch{}", switches++);
-      } while (rank_of.contains(cable.switch_name));
-      chosen.push_back(i);
-    }
+  for (const std::size_t i : switches_by_rate(cluster.cables)) {
+    if (joins_all(names, cluster.cables, chosen)) break;
+    cluster.cables[i].switch_name = free_name(rank_of, cluster.cables);
+    chosen.push_back(i);
   }
   if (joins_all(names, cluster.cables, chosen)) {
     cluster.network = network_of(names, cluster.cables, chosen);

@@ -71,13 +71,14 @@ struct Flow {
 struct End {
   std::string node;  ///< of the network
   std::string port, address;
-  std::uint32_t mbits = 0;   ///< as Port
+  std::uint32_t mbits = 0;    ///< as Port
   Bandwidth sends, receives;  ///< as measured
 };
 /// A cable, or the ports at a switch.
 struct Cable {
   std::vector<End> ends;  ///< two, or at a switch more
-  std::string switch_name;  ///< node of the network; empty: no switch, or one that it has no use for
+  std::string
+      switch_name;  ///< node of the network; empty: no switch, or one that it has no use for
   Time latency;
 };
 struct Place {
@@ -86,13 +87,13 @@ struct Place {
 /// Hosts and cables, and the network that they are: rank r is the r-th host.
 struct Cluster {
   std::vector<Place> hosts;
-  std::vector<Cable> cables;  ///< of those between the same hosts the fastest first
+  std::vector<Cable> cables;        ///< of those between the same hosts the fastest first
   std::optional<Topology> network;  ///< none: the hosts are in parts that nothing joins
 };
 
 /// The cables of hosts as inferred and measured. The network has of parallel cables the fastest,
-/// and switches only where cables alone do not join all hosts. Rates that are within kLevel of each
-/// other are one there, as they were measured.
+/// and of switches the fastest that are needed where cables alone do not join all hosts. Rates that
+/// are within kLevel of each other are one there, as they were measured.
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;

@@ -25,7 +25,8 @@ std::string words_of(const End& end) { return end.node + " " + end.port; }
 
 std::string rate_words(double bytes_per_second) {
   const double mbits = bytes_per_second * 8e-6;
-  return mbits < 1000 ? fmt::format("{:.3g} Mb/s", mbits) : fmt::format("{:.3g} Gb/s", mbits / 1000);
+  return mbits < 1000 ? fmt::format("{:.3g} Mb/s", mbits)
+                      : fmt::format("{:.3g} Gb/s", mbits / 1000);
 }
 
 /// What an expected network has between hosts, by their names.
@@ -36,8 +37,7 @@ struct Expected {
 
   Expected(const Topology& network, const std::vector<Place>& hosts) {
     const auto is_host = [&](const Node& node) {
-      return !node.rank ||
-             std::ranges::find(hosts, node.name, &Place::node) != hosts.end();
+      return !node.rank || std::ranges::find(hosts, node.name, &Place::node) != hosts.end();
     };
     const bool by_name = std::ranges::all_of(network.nodes(), is_host);
     const auto name_of = [&](const Node& node) {
@@ -66,8 +66,11 @@ struct Way {
 
 std::vector<Way> ways_of(const Cluster& cluster, const Expected* expected) {
   std::vector<Way> ways;
+  std::set<Pair> seen;
   for (const Cable& cable : cluster.cables) {
     if (cable.ends.size() != 2) continue;
+    // Of parallel ones the fastest counts, which is the first.
+    if (!seen.insert(pair_of(cable.ends[0].node, cable.ends[1].node)).second) continue;
     for (const std::size_t i : {0, 1}) {
       const End &from = cable.ends[i], &to = cable.ends[1 - i];
       double weight = 1;
@@ -90,11 +93,11 @@ void find_slow(const Cluster& cluster, const Expected* expected, std::vector<Fin
   for (const Way& way : ways) {
     const double wanted = ratios[ratios.size() / 2] * way.weight;
     if (way.rate >= kSlow * wanted) continue;
-    std::string words = fmt::format("{} > {}: {}, where {} has {}", words_of(*way.from),
-                                    words_of(*way.to), rate_words(way.rate),
-                                    expected == nullptr ? "the middle one of all cables"
-                                                        : "it in proportion to the others",
-                                    rate_words(wanted));
+    std::string words = fmt::format(
+        "{} > {}: {}, where {} has {}", words_of(*way.from), words_of(*way.to),
+        rate_words(way.rate),
+        expected == nullptr ? "the middle one of all cables" : "it in proportion to the others",
+        rate_words(wanted));
     if (way.from->mbits > 0) words += fmt::format(" (its port says {} Mbit/s)", way.from->mbits);
     findings.push_back({"slow", std::move(words)});
   }
@@ -121,9 +124,9 @@ void find_against(const Cluster& cluster, const Expected& expected,
     const auto wanted = expected.cables.find(pair);
     const std::size_t count = wanted == expected.cables.end() ? 0 : wanted->second;
     for (std::size_t i = count; i < cables.size(); ++i) {
-      findings.push_back({"wrong", fmt::format("{} - {}: a cable that is not expected there",
-                                               words_of(cables[i]->ends[0]),
-                                               words_of(cables[i]->ends[1]))});
+      findings.push_back(
+          {"wrong", fmt::format("{} - {}: a cable that is not expected there",
+                                words_of(cables[i]->ends[0]), words_of(cables[i]->ends[1]))});
     }
   }
   for (const auto& [node, count] : expected.at_switches) {
@@ -168,10 +171,9 @@ void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cl
                                                words_of(one.speaker, hosts, names))});
   }
   for (const Segment& loop : inferred.loops) {
-    findings.push_back(
-        {"wrong", fmt::format("{} and {}: a cable from the host to itself",
-                              words_of(loop.ends.front(), hosts, names),
-                              words_of(loop.ends.back(), hosts, names))});
+    findings.push_back({"wrong", fmt::format("{} and {}: a cable from the host to itself",
+                                             words_of(loop.ends.front(), hosts, names),
+                                             words_of(loop.ends.back(), hosts, names))});
   }
   std::set<Pair> joined;
   std::set<std::string> heard;
@@ -190,8 +192,9 @@ void find_odd(const std::vector<Host>& hosts, const Inferred& inferred, const Cl
     if (heard.contains(names[i])) continue;
     std::vector<std::string> ports;
     for (const Port& port : hosts[i].ports) ports.push_back(port.name + " " + port.state);
-    findings.push_back({"alone", fmt::format("{} hears no other host; its ports: {}", names[i],
-                                             ports.empty() ? "none" : fmt::format("{}", fmt::join(ports, ", ")))});
+    findings.push_back(
+        {"alone", fmt::format("{} hears no other host; its ports: {}", names[i],
+                              ports.empty() ? "none" : fmt::format("{}", fmt::join(ports, ", ")))});
   }
 }
 

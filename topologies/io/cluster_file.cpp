@@ -97,8 +97,10 @@ Cluster parse_cluster_json(std::string_view text, const std::string& file) {
         {host.at("node").string(), host.at("hostname").string(), host.at("reach").string()});
     const std::string& node = found.hosts.back().node;
     if (!nodes.insert(node).second) host.fail(fmt::format("the host '{}' is repeated", node));
-    const bool ranked = i < found.network->num_ranks() &&
-                        found.network->node(found.network->node_of(Rank{static_cast<std::uint32_t>(i)})).name == node;
+    const bool ranked =
+        i < found.network->num_ranks() &&
+        found.network->node(found.network->node_of(Rank{static_cast<std::uint32_t>(i)})).name ==
+            node;
     if (!ranked) host.fail(fmt::format("expected the node of rank {}, got '{}'", i, node));
   }
   if (hosts.size() != found.network->num_ranks()) {
@@ -118,8 +120,7 @@ std::string write_cluster_json(const Cluster& cluster) {
                                  kClusterSchema, network);
   const char* separator = "\n  ";
   for (const cluster::Place& host : cluster.hosts) {
-    const ordered_json row{
-        {"node", host.node}, {"hostname", host.hostname}, {"reach", host.reach}};
+    const ordered_json row{{"node", host.node}, {"hostname", host.hostname}, {"reach", host.reach}};
     text += separator + row.dump();
     separator = ",\n  ";
   }

@@ -90,6 +90,17 @@ std::optional<std::size_t> own_place(const Cluster& cluster) {
   return several ? std::nullopt : best;
 }
 
+void warn_of_other_order(Seat seat, std::uint32_t ranks) {
+  const auto named = named_cluster();
+  if (!named || named->cluster.hosts.size() != ranks) return;
+  const auto place = own_place(named->cluster);
+  if (!place || *place == index(seat)) return;
+  logger().warn(
+      "rank {} runs on {}, which is rank {} of {}={}: schedules of that network use other "
+      "cables than they seem to; start ranks in the order of its hosts",
+      index(seat), named->cluster.hosts[*place].node, *place, kClusterVariable, named->file);
+}
+
 Host describe_host_with_cables() {
   Host host = describe_host(true);
   const auto named = named_cluster();
@@ -108,7 +119,8 @@ Host describe_host_with_cables() {
     for (const End& end : cable.ends) {
       const auto address = addresses.find(end.port);
       if (end.node != node || address == addresses.end()) continue;
-      host.cables.push_back({i, end.port, address->second, measured_mbits(end), cable.ends.size() > 2});
+      host.cables.push_back(
+          {i, end.port, address->second, measured_mbits(end), cable.ends.size() > 2});
       break;
     }
   }

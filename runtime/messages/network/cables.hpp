@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
+#include "runtime/job/links.hpp"
 #include "topologies/cluster/cluster.hpp"
 
 namespace multitree::runtime {
@@ -25,5 +27,9 @@ std::optional<NamedCluster> named_cluster();
 /// Which of its hosts this one is: that with the most ports and addresses of this host, else that
 /// with its name; none where there is none, or there are several.
 std::optional<std::size_t> own_place(const cluster::Cluster& cluster);
+
+/// Says so where a job of as many ranks as the cluster has hosts numbers them in another way: then
+/// schedules of that network use other cables than they seem to.
+void warn_of_other_order(Seat seat, std::uint32_t ranks);
 
 }  // namespace multitree::runtime

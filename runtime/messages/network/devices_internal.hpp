@@ -95,8 +95,8 @@ struct Ways {
 
 /// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
 /// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
-/// there UCX may as well use all interfaces. Cables of a file go before that: of two hosts the first
-/// that no others are at, else a switch. \throws Error(InvalidArgument): files differ
+/// there UCX may as well use all interfaces. Cables of a file go before that: of two hosts the
+/// first that no others are at, else a switch. \throws Error(InvalidArgument): files differ
 Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 
 /// The own address from which `peer` is reached without a choice: on the wire to it, or where both

@@ -76,8 +76,8 @@ class Heartbeats {
     Seat peer{};
     Socket socket;
     HeartbeatAddress here{}, there{};
-    std::string interface;  ///< of a cable
-    Endpoint to;            ///< where the other end hears
+    std::string interface;                               ///< of a cable
+    Endpoint to;                                         ///< where the other end hears
     Key key{};                                           ///< of both ends; where it is watched
     std::uint64_t asked = 0;                             ///< questions of this end
     std::uint64_t heard_question = 0, heard_answer = 0;  ///< the highest numbers that came
@@ -88,8 +88,8 @@ class Heartbeats {
     std::atomic<bool> heard{false};
   };
 
-  std::optional<HeartbeatAddress> open_at(Seat peer, const Endpoint& here,
-                                          HeartbeatAddress address, const std::string& interface);
+  std::optional<HeartbeatAddress> open_at(Seat peer, const Endpoint& here, HeartbeatAddress address,
+                                          const std::string& interface);
   void run();
   void tick(std::chrono::nanoseconds gap);
   void read_all(Link& link);

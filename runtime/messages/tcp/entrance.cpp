@@ -170,7 +170,8 @@ std::vector<Route> routes_to(const Entrance& there, const Host& here,
   if (there.host.id == here.id) return {{socket_address(kLoopbackIp, there.port), {}}};
   std::vector<Route> routes;
   if (wire && wire->cable) {
-    const CablePort *const to = there.host.port_of(*wire->cable), *const from = here.port_of(*wire->cable);
+    const CablePort *const to = there.host.port_of(*wire->cable), *const from =
+                                                                      here.port_of(*wire->cable);
     if (to == nullptr || from == nullptr) return routes;
     const auto end = link_address(to->address, from->name, there.port);
     const auto start = link_address(from->address, from->name, 0);

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "runtime/execution/engine_internal.hpp"
+#include "runtime/messages/network/cables.hpp"
 #include "runtime/messages/tcp/names_internal.hpp"
 #include "runtime/messages/tcp/transport_internal.hpp"
 
@@ -32,6 +33,7 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       deadline_(options.deadline),
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {
+  warn_of_other_order(self_, ranks_);
   std::vector<Host> hosts;
   for (const auto& text : bootstrap.all_gather(runtime::pack(here_), options.deadline)) {
     hosts.push_back(unpack_host(text));
