@@ -66,6 +66,19 @@ bool any_tentative() {
   return false;
 }
 
+/// Whether an interface has a carrier of which the kernel has not drawn its conclusions yet.
+bool any_settling() {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/class/net", error)) {
+    int carrier = 0;
+    std::string state;
+    std::ifstream(entry.path() / "carrier") >> carrier;  // of one that is down it cannot be read
+    std::ifstream(entry.path() / "operstate") >> state;
+    if (carrier == 1 && state == "down") return true;
+  }
+  return false;
+}
+
 bool is_of_the_link(const sockaddr* address) {
   return address->sa_family == AF_INET6 &&
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
@@ -89,8 +102,10 @@ void check_interfaces(const std::string& interfaces) {
 std::vector<Port> list_ports(Deadline patience, const std::string& interfaces) {
   const InterfaceChoice choice(interfaces, kInterfacesFlag);
   const auto until = std::chrono::steady_clock::now() + patience;
-  while (any_tentative() && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(kLook);
+  // Twice, as addresses are made a moment after their port has come up.
+  for (int quiet = 0; quiet < 2 && std::chrono::steady_clock::now() < until;) {
+    quiet = any_settling() || any_tentative() ? 0 : quiet + 1;
+    if (quiet < 2) std::this_thread::sleep_for(kLook);
   }
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
