@@ -347,6 +347,9 @@ int run(RunFlags flags) {
     if (!file.empty()) check_writable(file);
   }
   check_files(flags.observe);
+  if (flags.schedule.empty() && flags.processes == 0) {
+    follow_cluster(flags.network.topology, flags.map);
+  }
   if (flags.transport == "loopback" && !flags.map.empty()) {
     throw Error(ErrorCode::InvalidArgument, "--map: expected processes, got --transport loopback");
   }

@@ -63,8 +63,8 @@ int run(int argc, char** argv) {
       tools::add_tune_command(app),       tools::add_train_command(app),
       tools::add_view_command(app),       tools::add_explain_command(app),
       tools::add_design_command(app),     tools::add_status_command(app),
-      tools::add_postmortem_command(app), tools::add_completion_command(app),
-      tools::add_manual_command(app)};
+      tools::add_postmortem_command(app), tools::add_cluster_command(app),
+      tools::add_completion_command(app), tools::add_manual_command(app)};
   const std::vector<std::string> words = words_of(argc, argv);
   check_command(app, words);
   try {

@@ -17,6 +17,7 @@
 #include "runtime/device/device.hpp"
 #include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
+#include "runtime/messages/network/cables.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -173,6 +174,10 @@ void CommPlans::load(std::uint32_t ranks) {
     ready_ = std::move(file.schedules);
   } else if (!settings_.topology.empty()) {
     network_.emplace(load_topology(settings_.topology));
+  } else if (auto named = ranks > 1 ? named_cluster() : std::nullopt;
+             named && named->cluster.network->num_ranks() == ranks) {
+    network_.emplace(std::move(*named->cluster.network));
+    named_ = true;
   } else if (ranks > 1) {
     network_.emplace(load_topology(fmt::format("full:{}", ranks)));
   }

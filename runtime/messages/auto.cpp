@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -43,7 +44,7 @@ TransportWish wish_here() {
   } else if (!ucx_is_tcp()) {
     wish.needs = "has RDMA, or UCX_TLS or UCX_NET_DEVICES is set";
   }
-  wish.host = pack(describe_host(true));
+  wish.host = pack(describe_host_with_cables());
   return wish;
 }
 
@@ -65,7 +66,11 @@ std::string words_of_wish(const std::string& told) {
 AgreedTransport by_hosts(const std::vector<TransportWish>& wishes) {
   std::vector<Host> hosts;
   for (const TransportWish& wish : wishes) hosts.push_back(unpack_host(wish.host));
-  if (choose_ways(hosts, Seat{0}).slow_network) {
+  const Ways ways = choose_ways(hosts, Seat{0});
+  if (std::ranges::any_of(hosts, [](const Host& host) { return !host.cables.empty(); })) {
+    return {"tcp", "MULTITREE_CLUSTER names cables between hosts"};
+  }
+  if (ways.slow_network) {
     return {"tcp", "each rank is on a host of its own, and no interface is faster than 10 Gbit/s"};
   }
   return {"ucx", "ranks share hosts, or an interface is faster than 10 Gbit/s"};

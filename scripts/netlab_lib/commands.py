@@ -34,6 +34,9 @@ def _parser(verb, *positional, lab=False, job=False):
         parser.add_argument("--mtu", type=int, default=1500)
         parser.add_argument("--control", action="store_true",
                             help="a second network, which ranks meet over: it works on when links are cut")
+        parser.add_argument("--bare", action="store_true",
+                            help="ports without addresses and routes, and switches that are bridges: cables as "
+                                 "`multitree cluster discover` finds them; ranks meet by --control")
         parser.add_argument("--multitree", dest="program", help="the program that knows topologies")
     if job:
         parser.add_argument("--deadline", type=float, default=600, help="seconds; then all is killed, exit code 124")
@@ -45,7 +48,7 @@ def _parser(verb, *positional, lab=False, job=False):
 
 
 def _options(args):
-    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "control", "program")}
+    return {name: getattr(args, name) for name in ("rate", "burst", "queue", "mtu", "control", "bare", "program")}
 
 
 def _within(spec, args, body):

@@ -54,7 +54,24 @@ def route_lines(network, table, i, through=None):
     return lines
 
 
+def _bare_lines(network, i, options):
+    """As desks are that nobody has configured: ports have no addresses but those of their links, and switches join
+    their ports as switches do."""
+    lines, shapers = ["link set lo up"], []
+    is_switch = network.nodes[i].rank is None
+    if is_switch:
+        lines += ["link add bridge0 type bridge", "link set bridge0 up"]
+    for link in network.links:
+        for end, device, rate in ((link.a, link.dev_a, link.rate_ab), (link.b, link.dev_b, link.rate_ba)):
+            if end == i:
+                lines.append(f"link set {device} mtu {options['mtu']} {'master bridge0 ' if is_switch else ''}up")
+                shapers.append(shaper("replace", device, rate, options))
+    return lines, shapers
+
+
 def _node_lines(network, table, i, options):
+    if options.get("bare"):
+        return _bare_lines(network, i, options)
     lines = ["link set lo up", "link add host0 type bridge", "link set host0 up",
              f"address add {network.nodes[i].address}/32 dev host0"]
     shapers = []

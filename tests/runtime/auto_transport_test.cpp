@@ -48,6 +48,15 @@ TEST(AutoTransport, IsSocketsBetweenHostsOnSlowNetworks) {
   EXPECT_EQ(agreed_by({a, b, b}).name, "ucx") << "two share memory";
 }
 
+TEST(AutoTransport, IsSocketsWhereAFileNamesCables) {
+  TransportWish wish = on_host("a", 100'000);
+  wish.host = pack(Host{"a", true, {}, "digest", {{0, "tb0", "fe80::1", 40'000, false}}});
+  TransportWish other = wish;
+  other.host = pack(Host{"b", true, {}, "digest", {{0, "tb1", "fe80::2", 40'000, false}}});
+  EXPECT_EQ(agreed_by({wish, other}).name, "tcp");
+  EXPECT_THAT(agreed_by({wish, other}).why, HasSubstr("MULTITREE_CLUSTER"));
+}
+
 TEST(AutoTransport, IsUcxWhereARankNeedsIt) {
   TransportWish gpu = on_host("b", 1000);
   gpu.needs = "uses CUDA";

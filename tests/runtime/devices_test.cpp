@@ -5,7 +5,12 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <unistd.h>
 
+#include <array>
+#include <cstdlib>
+
+#include "runtime/messages/network/cables.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
@@ -71,6 +76,75 @@ TEST(Devices, BothEndsAgree) {
   }
   EXPECT_EQ(choose_ways(hosts, Seat{2}).wires[3]->subnet, (Subnet{address(10, 0, 0, 8), 30}));
   EXPECT_EQ(choose_ways(hosts, Seat{4}).wires[1]->subnet, (Subnet{address(9, 0, 0, 0), 24}));
+}
+
+/// What a file says: cable i leads from each to the next, and a switch is at all.
+std::vector<Host> with_cables(std::uint32_t ranks) {
+  std::vector<Host> hosts;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    hosts.push_back(host(r));
+    hosts[r].cluster = "a digest";
+    hosts[r].cables = {{ranks, "lan", fmt::format("fe80::{}:9", r), 1000, true},
+                       {r, "tb0", fmt::format("fe80::{}:0", r), 9000, false},
+                       {(r + ranks - 1) % ranks, "tb1", fmt::format("fe80::{}:1", r), 9000, false}};
+  }
+  return hosts;
+}
+
+TEST(Devices, CablesOfAFileLeadToNeighboursAndASwitchToOthers) {
+  const std::vector<Host> hosts = with_cables(4);
+  const Ways ways = choose_ways(hosts, Seat{1});
+  EXPECT_EQ(ways.wires[2], (Wire{"tb0", {}, 1}));
+  EXPECT_EQ(ways.wires[0], (Wire{"tb1", {}, 0}));
+  EXPECT_EQ(ways.wires[3], (Wire{"lan", {}, 4}));
+  EXPECT_EQ(ways.wires[1], std::nullopt);
+  EXPECT_TRUE(ways.any_wires);
+  EXPECT_TRUE(ways.slow_network);
+  EXPECT_FALSE(ways.one_port);
+  EXPECT_EQ(address_towards(hosts, ways, Seat{1}, Seat{2}), std::nullopt);
+}
+
+TEST(Devices, CablesServeTwoHostsToo) {
+  std::vector<Host> hosts = with_cables(2);
+  for (Host& one : hosts) one.cables.erase(one.cables.begin());
+  EXPECT_EQ(choose_ways(hosts, Seat{0}).wires[1]->cable, 0U);
+  hosts[0].cables[0].mbits = 40'000;
+  EXPECT_FALSE(choose_ways(hosts, Seat{1}).slow_network);
+}
+
+TEST(Devices, AllRanksHaveOneFileOfCables) {
+  std::vector<Host> hosts = with_cables(3);
+  hosts[2].cluster = "another";
+  EXPECT_THAT([&] { choose_ways(hosts, Seat{0}); },
+              ThrowsMessage<Error>(HasSubstr("found one at rank 0 and another at rank 2")));
+  hosts[2].cluster.clear();
+  EXPECT_THAT([&] { choose_ways(hosts, Seat{0}); },
+              ThrowsMessage<Error>(HasSubstr("expected one file in MULTITREE_CLUSTER")));
+}
+
+TEST(Devices, CablesAreReadAsTheyArePacked) {
+  const Host one = with_cables(3)[1];
+  EXPECT_EQ(unpack_host(pack(one)), one);
+}
+
+TEST(Devices, AHostFindsItselfInAFileByItsNameIfThatIsOfOne) {
+  std::array<char, 256> name{};
+  ASSERT_EQ(::gethostname(name.data(), name.size() - 1), 0);
+  cluster::Cluster file;
+  file.hosts = {{"a", "some other host", "a"}, {"b", name.data(), "b"}};
+  EXPECT_EQ(own_place(file), 1U);
+  file.hosts.push_back({"c", name.data(), "c"});
+  EXPECT_EQ(own_place(file), std::nullopt) << "two hosts have that name, and none these ports";
+  file.hosts.resize(1);
+  EXPECT_EQ(own_place(file), std::nullopt);
+}
+
+TEST(Devices, AFileThatIsNotThereIsAnError) {
+  ::setenv(kClusterVariable, "/nowhere/desks.json", 1);
+  EXPECT_THAT([] { describe_host_with_cables(); },
+              ThrowsMessage<Error>(HasSubstr("/nowhere/desks.json")));
+  ::unsetenv(kClusterVariable);
+  EXPECT_TRUE(describe_host_with_cables().cables.empty());
 }
 
 TEST(Devices, ASwitchedNetworkIsNoWire) {

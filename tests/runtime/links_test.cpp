@@ -124,6 +124,9 @@ TEST(Heartbeats, UnknownLinksAreNotWatched) {
   const HeartbeatAddress address{kHere, 4242, KeyPair().told()};
   EXPECT_EQ(unpack_heartbeat(pack(address)), address);
   EXPECT_EQ(unpack_heartbeat("nonsense"), std::nullopt);
+  const HeartbeatAddress at_cable{0, 4242, KeyPair().told(), "fe80::1"};
+  EXPECT_EQ(unpack_heartbeat(pack(at_cable)), at_cable);
+  EXPECT_EQ(heartbeats.open(2_seat, "fe80::1", "nowhere"), std::nullopt);
 }
 
 TEST(KeyPairs, AgreeOnWhatNobodyElseKnows) {

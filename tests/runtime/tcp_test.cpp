@@ -3,6 +3,7 @@
 /// Ranks over TCP sockets: how they meet, who is kept out, and what a loss says.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <net/if.h>
 
 #include <atomic>
 #include <deque>
@@ -335,6 +336,20 @@ TEST(Tcp, RoutesBeginInNetworksThatBothShare) {
   EXPECT_THAT(words_of_routes(there, here, {}), ElementsAre("127.0.0.1:77"));
   EXPECT_EQ(tcp::unpack_entrance(tcp::pack(there)).ipv6, there.ipv6);
   EXPECT_THROW(tcp::unpack_entrance("x"), Error);
+}
+
+/// At a cable the interface of this host is part of the address.
+TEST(Tcp, ACableIsTheOnlyRoute) {
+  Host here = host_in("here", 1, {1}), other = host_in("there", 2, {1});
+  here.cables = {{3, "lo", "fe80::1", 100, false}};
+  other.cables = {{3, "tb1", "fe80::2", 100, false}};
+  const tcp::Entrance there{other, {}, 77, {}, {}};
+  EXPECT_THAT(words_of_routes(there, here, Wire{"lo", {}, 3}),
+              ::testing::ElementsAre("[fe80::2]:77 from [fe80::1]:0"));
+  const auto routes = tcp::routes_to(there, here, Wire{"lo", {}, 3});
+  const auto* const to = reinterpret_cast<const sockaddr_in6*>(&routes.front().to.storage);
+  EXPECT_EQ(to->sin6_scope_id, ::if_nametoindex("lo"));
+  EXPECT_THAT(words_of_routes(there, here, Wire{"lo", {}, 4}), ::testing::IsEmpty());
 }
 
 /// Who comes by IPv6 comes to the same door, after a way that leads nowhere.

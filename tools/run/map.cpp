@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <numeric>
 
+#include "runtime/messages/network/cables.hpp"
 #include "tools/command.hpp"
 #include "topologies/group.hpp"
+#include "topologies/io/cluster_file.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/placement.hpp"
 
@@ -20,7 +23,12 @@ namespace {
 
 constexpr std::string_view kIdentity = "identity", kByHost = "by-host";
 
+/// As nodes of a cluster are named, where this host is in one.
 std::string own_host() {
+  if (const auto named = runtime::named_cluster()) {
+    const auto place = runtime::own_place(named->cluster);
+    if (place) return named->cluster.hosts[*place].node;
+  }
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
@@ -37,6 +45,19 @@ std::vector<std::uint32_t> ranks_of(const std::string& map, const Topology& netw
 }
 
 }  // namespace
+
+void follow_cluster(std::string& topology, std::string& map) {
+  if (topology.empty()) {
+    const auto named = runtime::named_cluster();
+    if (!named) return;
+    topology = named->file;
+  } else if (!topology.ends_with(".json") || !is_cluster_file(read_file(topology))) {
+    return;
+  } else {
+    ::setenv(runtime::kClusterVariable, topology.c_str(), 0);
+  }
+  if (map.empty() && runtime::started_by_launcher()) map = kByHost;
+}
 
 void check_map(const std::string& map, const Topology& network) {
   if (map.empty() || map == kIdentity || map == kByHost) return;

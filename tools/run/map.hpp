@@ -12,6 +12,12 @@
 
 namespace multitree::tools {
 
+/// Where no network is named, that of MULTITREE_CLUSTER is `topology`; a file of a cluster that is
+/// `topology` is named by the variable from here on, for this process and those that it starts, so
+/// that messages take its cables. Then a process that a launcher has started becomes the rank of
+/// its host, unless `map` says otherwise. \pre this process has one thread
+void follow_cluster(std::string& topology, std::string& map);
+
 /// A job whose ranks are those of the network, and where they are.
 struct Mapped {
   std::shared_ptr<runtime::Bootstrap> job;

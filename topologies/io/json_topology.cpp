@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "topologies/families.hpp"
+#include "topologies/io/cluster_file.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/io/json_document.hpp"
 #include "topologies/io/raw_network_internal.hpp"
@@ -121,6 +122,7 @@ Topology parse_topology(const JsonValue& value) {
 }
 
 Topology parse_topology_json(std::string_view text, const std::string& file) {
+  if (is_cluster_file(text)) return *parse_cluster_json(text, file).network;
   const JsonDocument document(text, file);
   return parse_topology(JsonValue(document));
 }

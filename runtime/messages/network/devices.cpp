@@ -48,23 +48,6 @@ std::uint32_t ipv4_of(const sockaddr* address) {
   return ntohl(in.sin_addr.s_addr);
 }
 
-/// Speed in Mbit/s: what it is limited to, else what it has. A bridge, a tunnel or a wire whose
-/// other end is gone has none: the file says -1 or fails. A pair of virtual interfaces says 10,000,
-/// which means nothing; unlike those that stand for others (bonds, VLANs) it is of no type.
-std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped) {
-  const auto limit = shaped.find(static_cast<int>(::if_nametoindex(interface)));
-  if (limit != shaped.end()) return limit->second;
-  const std::string folder = fmt::format("/sys/class/net/{}", interface);
-  std::error_code error;
-  if (!std::filesystem::exists(folder + "/device", error)) {
-    std::ifstream file(folder + "/uevent");
-    bool typed = false;
-    for (std::string line; std::getline(file, line);) typed |= line.starts_with("DEVTYPE=");
-    if (!typed) return 0;
-  }
-  return static_cast<std::uint32_t>(std::max(std::atoi(first_line(folder + "/speed").c_str()), 0));
-}
-
 std::vector<Interface> list_interfaces() {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -114,7 +97,45 @@ Members members_of(const std::vector<Host>& hosts) {
   return members;
 }
 
+/// By seat: the cables to others. \returns whether anybody has any
+bool take_cables(const std::vector<Host>& hosts, Seat self,
+                 std::vector<std::optional<Wire>>& wires) {
+  for (std::size_t r = 1; r < hosts.size(); ++r) {
+    if (hosts[r].cluster == hosts[0].cluster) continue;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected one file in MULTITREE_CLUSTER at all ranks, found {} at rank "
+                            "0 and {} at rank {}",
+                            hosts[0].cluster.empty() ? "none" : "one",
+                            hosts[r].cluster.empty() ? "none" : "another", r));
+  }
+  const Host& own = hosts[index(self)];
+  for (std::size_t r = 0; r < hosts.size(); ++r) {
+    if (hosts[r].id == own.id) continue;
+    for (const bool at_switch : {false, true}) {
+      for (const CablePort& port : own.cables) {
+        const bool leads = port.at_switch == at_switch && hosts[r].port_of(port.cable) != nullptr;
+        if (leads && !wires[r]) wires[r] = Wire{port.name, {}, port.cable};
+      }
+    }
+  }
+  return std::ranges::any_of(hosts, [](const Host& host) { return !host.cables.empty(); });
+}
+
 }  // namespace
+
+std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped) {
+  const auto limit = shaped.find(static_cast<int>(::if_nametoindex(interface)));
+  if (limit != shaped.end()) return limit->second;
+  const std::string folder = fmt::format("/sys/class/net/{}", interface);
+  std::error_code error;
+  if (!std::filesystem::exists(folder + "/device", error)) {
+    std::ifstream file(folder + "/uevent");
+    bool typed = false;
+    for (std::string line; std::getline(file, line);) typed |= line.starts_with("DEVTYPE=");
+    if (!typed) return 0;
+  }
+  return static_cast<std::uint32_t>(std::max(std::atoi(first_line(folder + "/speed").c_str()), 0));
+}
 
 Subnet Interface::subnet() const {
   const std::uint32_t mask = prefix == 0 ? 0 : ~std::uint32_t{0} << (32 - prefix);
@@ -125,7 +146,12 @@ Host describe_host(bool free_choice) { return {identity(), free_choice, list_int
 
 std::string pack(const Host& host) {
   Writer writer;
-  writer.text(host.id).number(host.free_choice ? 1 : 0);
+  writer.text(host.id).number(host.free_choice ? 1 : 0).text(host.cluster);
+  writer.number(static_cast<std::uint32_t>(host.cables.size()));
+  for (const CablePort& port : host.cables) {
+    writer.number(port.cable).text(port.name).text(port.address).number(port.mbits);
+    writer.number(port.at_switch ? 1 : 0);
+  }
   for (const Interface& i : host.interfaces) {
     writer.text(i.name).number(i.address).number(i.prefix).number(i.mbits);
   }
@@ -136,8 +162,21 @@ Host unpack_host(const std::string& text) {
   Reader reader(text);
   const auto id = reader.text();
   const auto free_choice = reader.number();
-  if (!id || !free_choice) throw Error(ErrorCode::Transport, "invalid description of a host");
-  Host host{std::string(*id), *free_choice != 0, {}};
+  const auto cluster = reader.text();
+  const auto cables = reader.number();
+  if (!id || !free_choice || !cluster || !cables) {
+    throw Error(ErrorCode::Transport, "invalid description of a host");
+  }
+  Host host{*id, *free_choice != 0, {}, *cluster, {}};
+  for (std::uint32_t i = 0; i < *cables; ++i) {
+    const auto cable = reader.number();
+    const auto name = reader.text(), address = reader.text();
+    const auto mbits = reader.number(), at_switch = reader.number();
+    if (!cable || !name || !address || !mbits || !at_switch) {
+      throw Error(ErrorCode::Transport, "invalid description of a host's cables");
+    }
+    host.cables.push_back({*cable, *name, *address, *mbits, *at_switch != 0});
+  }
   while (const auto name = reader.text()) {
     const auto address = reader.number(), prefix = reader.number(), mbits = reader.number();
     if (!address || !prefix || *prefix > 32 || !mbits) {
@@ -148,9 +187,15 @@ Host unpack_host(const std::string& text) {
   return host;
 }
 
+const CablePort* Host::port_of(std::uint32_t cable) const {
+  const auto found = std::ranges::find(cables, cable, &CablePort::cable);
+  return found == cables.end() ? nullptr : &*found;
+}
+
 Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   Ways ways;
   ways.wires.resize(hosts.size());
+  const bool any_cables = take_cables(hosts, self, ways.wires);
   std::map<std::string, std::size_t> ranks_of;
   for (const Host& host : hosts) ++ranks_of[host.id];
   const Host& own = hosts[index(self)];
@@ -158,12 +203,15 @@ Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   const bool free_choice = std::ranges::all_of(hosts, &Host::free_choice);
   const auto is_slow = [](const Host& host) {
     return std::ranges::all_of(host.interfaces,
-                               [](const Interface& i) { return i.mbits <= kSlowMbits; });
+                               [](const Interface& i) { return i.mbits <= kSlowMbits; }) &&
+           std::ranges::all_of(host.cables,
+                               [](const CablePort& port) { return port.mbits <= kSlowMbits; });
   };
   ways.slow_network =
       free_choice && ranks_of.size() == hosts.size() && std::ranges::all_of(hosts, is_slow);
+  ways.any_wires = any_cables;
   if (!free_choice || ranks_of.size() < 3) return ways;
-  ways.one_port = ways.slow_network;
+  ways.one_port = ways.slow_network && !any_cables;
   // Ascending by subnet, so that the first that is found is the lowest.
   for (const auto& [subnet, by_host] : members_of(hosts)) {
     ways.any_wires = true;
@@ -196,6 +244,7 @@ std::optional<std::uint32_t> address_towards(const std::vector<Host>& hosts, con
   const Host& other = hosts[index(peer)];
   if (own.id == other.id || !std::ranges::all_of(hosts, &Host::free_choice)) return {};
   if (const std::optional<Wire>& wire = ways.wire_to(peer)) {
+    if (wire->cable) return {};  // its addresses are of the link alone
     const auto it = std::ranges::find_if(
         own.interfaces, [&](const Interface& i) { return i.subnet() == wire->subnet; });
     return it->address;

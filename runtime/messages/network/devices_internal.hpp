@@ -7,6 +7,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,12 @@
 #include "runtime/job/links.hpp"
 
 namespace multitree::runtime {
+
+/// Speed in Mbit/s: what it is limited to (shaped_mbits()), else what it has. A bridge, a tunnel or
+/// a wire whose other end is gone has none: the file says -1 or fails. A pair of virtual interfaces
+/// says 10,000, which means nothing; unlike those that stand for others (bonds, VLANs) it is of no
+/// type.
+std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped);
 
 /// An IPv4 network: all addresses that begin like `address`, of which bits beyond `prefix` are 0.
 struct Subnet {
@@ -30,6 +37,16 @@ struct Interface {
   bool operator==(const Interface&) const = default;
 };
 
+/// A port of a host that a cable is in, as the file says that MULTITREE_CLUSTER names.
+struct CablePort {
+  std::uint32_t cable = 0;  ///< its number in the file
+  std::string name;
+  std::string address;      ///< IPv6, of the link alone, without the port
+  std::uint32_t mbits = 0;  ///< as measured
+  bool at_switch = false;   ///< others than the two can be met there
+  bool operator==(const CablePort&) const = default;
+};
+
 /// What a rank tells the others about where it runs.
 struct Host {
   std::string id;  ///< equal for ranks that share interfaces
@@ -37,11 +54,17 @@ struct Host {
   /// excludes TCP, or there is RDMA, whose fabrics route by themselves.
   bool free_choice = false;
   std::vector<Interface> interfaces;  ///< up, with an IPv4 address, not the loopback
+  std::string cluster = {};           ///< digest of the file with its cables; empty: no file
+  std::vector<CablePort> cables = {};
+  [[nodiscard]] const CablePort* port_of(std::uint32_t cable) const;
   bool operator==(const Host&) const = default;
 };
 
 /// This process's. What cannot be found out is left out.
 Host describe_host(bool free_choice);
+/// The same with the cables of MULTITREE_CLUSTER. \throws Error(Io), Error(InvalidInput): no such
+/// file
+Host describe_host_with_cables();
 
 std::string pack(const Host& host);
 /// \throws Error(Transport) if the text is not of pack().
@@ -50,7 +73,8 @@ Host unpack_host(const std::string& text);
 /// An own interface and the wire behind it.
 struct Wire {
   std::string device;
-  Subnet subnet;
+  Subnet subnet = {};
+  std::optional<std::uint32_t> cable = std::nullopt;  ///< then there need be no subnet
   bool operator==(const Wire&) const = default;
 };
 
@@ -71,7 +95,8 @@ struct Ways {
 
 /// `hosts`: by seat. A pure function, so that the two ends of a wire agree to use it: of several
 /// wires between two hosts the one with the lowest subnet. Jobs of one or two hosts have no wires:
-/// there UCX may as well use all interfaces.
+/// there UCX may as well use all interfaces. Cables of a file go before that: of two hosts the
+/// first that no others are at, else a switch. \throws Error(InvalidArgument): files differ
 Ways choose_ways(const std::vector<Host>& hosts, Seat self);
 
 /// The own address from which `peer` is reached without a choice: on the wire to it, or where both

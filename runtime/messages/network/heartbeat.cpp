@@ -49,12 +49,12 @@ Beat make_beat(std::uint32_t kind, std::uint64_t number, const PublicKey& sender
   return beat;
 }
 
-sockaddr_in address_of(std::uint32_t ip, std::uint32_t port) {
+Endpoint address_of(std::uint32_t ip, std::uint32_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(ip);
-  return address;
+  return {reinterpret_cast<const sockaddr*>(&address), sizeof address};
 }
 
 /// Signals are for the program's own threads.
@@ -76,16 +76,19 @@ class NoSignals {
 }  // namespace
 
 std::string pack(const HeartbeatAddress& address) {
-  return Writer().number(address.ip).number(address.port).text(view_of(address.key)).bytes();
+  Writer writer;
+  writer.number(address.ip).number(address.port).text(view_of(address.key)).text(address.link);
+  return writer.bytes();
 }
 
 std::optional<HeartbeatAddress> unpack_heartbeat(const std::string& text) {
   Reader reader(text);
   const auto ip = reader.number(), port = reader.number();
-  const auto key = reader.text();
+  const auto key = reader.text(), link = reader.text();
   HeartbeatAddress address;
   if (!ip || !port || *port == 0 || *port > 65535) return std::nullopt;
-  if (!key || key->size() != address.key.size()) return std::nullopt;
+  if (!key || key->size() != address.key.size() || !link) return std::nullopt;
+  address.link = *link;
   address.ip = *ip;
   address.port = *port;
   std::ranges::copy(*key, address.key.begin());
@@ -103,18 +106,29 @@ Heartbeats::~Heartbeats() {
 }
 
 std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, std::uint32_t ip) {
-  Socket socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address = address_of(ip, 0);
-  socklen_t length = sizeof address;
-  auto* const any = reinterpret_cast<sockaddr*>(&address);
-  if (!socket.open() || ::bind(socket.fd(), any, length) != 0 ||
-      ::getsockname(socket.fd(), any, &length) != 0) {
-    return std::nullopt;
-  }
+  return open_at(peer, address_of(ip, 0), {ip, 0, keys_.told()}, {});
+}
+
+std::optional<HeartbeatAddress> Heartbeats::open(Seat peer, const std::string& address,
+                                                 const std::string& interface) {
+  const auto here = Endpoint::of(address + "%" + interface, 0);
+  if (!here) return std::nullopt;
+  return open_at(peer, *here, {0, 0, keys_.told(), address}, interface);
+}
+
+std::optional<HeartbeatAddress> Heartbeats::open_at(Seat peer, const Endpoint& here,
+                                                    HeartbeatAddress address,
+                                                    const std::string& interface) {
+  Socket socket(::socket(here.family(), SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.open() || ::bind(socket.fd(), here.get(), here.length()) != 0) return std::nullopt;
+  const auto bound = Endpoint::here(socket.fd());
+  if (!bound) return std::nullopt;
+  address.port = bound->port();
   Link& link = links_.emplace_back();
   link.peer = peer;
   link.socket = std::move(socket);
-  link.here = {ip, ntohs(address.sin_port), keys_.told()};
+  link.here = std::move(address);
+  link.interface = interface;
   return link.here;
 }
 
@@ -122,8 +136,12 @@ void Heartbeats::connect(Seat peer, const HeartbeatAddress& there) {
   for (Link& link : links_) {
     if (link.peer != peer) continue;
     const auto key = keys_.shared_with(there.key);
-    if (!key) continue;
+    const auto port = static_cast<std::uint16_t>(there.port);
+    const auto to = there.link.empty() ? std::optional(address_of(there.ip, port))
+                                       : Endpoint::of(there.link + "%" + link.interface, port);
+    if (!key || !to) continue;
     link.there = there;
+    link.to = *to;
     link.key = *key;
     link.watched = true;
   }
@@ -241,9 +259,7 @@ void Heartbeats::hear(Link& link, std::uint32_t kind, std::uint64_t number, std:
 /// Never waits; what the network does not take is as good as lost.
 void Heartbeats::send(const Link& link, std::uint32_t kind, std::uint64_t number) {
   const Beat beat = make_beat(kind, number, link.here.key, link.key);
-  const sockaddr_in address = address_of(link.there.ip, link.there.port);
-  ::sendto(link.socket.fd(), &beat, sizeof beat, MSG_NOSIGNAL,
-           reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  ::sendto(link.socket.fd(), &beat, sizeof beat, MSG_NOSIGNAL, link.to.get(), link.to.length());
 }
 
 }  // namespace multitree::runtime

@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/job/endpoint_internal.hpp"
 #include "runtime/job/key_pair_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/transport.hpp"
@@ -27,6 +28,7 @@ struct HeartbeatAddress {
   std::uint32_t ip = 0;    ///< IPv4, in the order of this host
   std::uint32_t port = 0;  ///< UDP
   PublicKey key{};         ///< of the process that listens there
+  std::string link = {};   ///< IPv6, of the link alone; then `ip` is none
   bool operator==(const HeartbeatAddress&) const = default;
 };
 std::string pack(const HeartbeatAddress& address);
@@ -51,6 +53,9 @@ class Heartbeats {
   /// Opens the end of a link at the interface with address `ip`. Empty if that cannot be: then the
   /// link is not watched. \pre before answer()
   std::optional<HeartbeatAddress> open(Seat peer, std::uint32_t ip);
+  /// The same at a cable: `address` is of the link alone, that of `interface`.
+  std::optional<HeartbeatAddress> open(Seat peer, const std::string& address,
+                                       const std::string& interface);
   /// Where the other end is. A link without is not watched. \pre before answer()
   void connect(Seat peer, const HeartbeatAddress& there);
   /// From here on peers are asked and answered, and silence does not count yet: a rank that is
@@ -71,6 +76,8 @@ class Heartbeats {
     Seat peer{};
     Socket socket;
     HeartbeatAddress here{}, there{};
+    std::string interface;                               ///< of a cable
+    Endpoint to;                                         ///< where the other end hears
     Key key{};                                           ///< of both ends; where it is watched
     std::uint64_t asked = 0;                             ///< questions of this end
     std::uint64_t heard_question = 0, heard_answer = 0;  ///< the highest numbers that came
@@ -81,6 +88,8 @@ class Heartbeats {
     std::atomic<bool> heard{false};
   };
 
+  std::optional<HeartbeatAddress> open_at(Seat peer, const Endpoint& here, HeartbeatAddress address,
+                                          const std::string& interface);
   void run();
   void tick(std::chrono::nanoseconds gap);
   void read_all(Link& link);

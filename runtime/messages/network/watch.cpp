@@ -66,8 +66,13 @@ void LinkWatch::open(const std::vector<Host>& hosts, std::span<const Seat> peers
                      Addresses& mine) {
   heartbeats_ = std::make_unique<Heartbeats>(deadline);
   for (const Seat peer : peers) {
+    const std::optional<Wire>& wire = ways_.wire_to(peer);
+    const CablePort* const port =
+        wire && wire->cable ? hosts[index(self_)].port_of(*wire->cable) : nullptr;
     const auto ip = address_towards(hosts, ways_, self_, peer);
-    const auto here = ip ? heartbeats_->open(peer, *ip) : std::nullopt;
+    const auto here = port != nullptr ? heartbeats_->open(peer, port->address, port->name)
+                      : ip            ? heartbeats_->open(peer, *ip)
+                                      : std::nullopt;
     if (here) mine.emplace(heartbeat_name(peer), pack(*here));
   }
 }

@@ -52,6 +52,16 @@ Socket listen_at_ipv4(std::uint32_t ip) {
   return socket;
 }
 
+/// One that means something at that interface of this host alone.
+std::optional<SocketAddress> link_address(const std::string& ip, const std::string& interface,
+                                          std::uint16_t port) {
+  std::optional<SocketAddress> address = socket_address(ip, port);
+  const unsigned number = ::if_nametoindex(interface.c_str());
+  if (!address || number == 0) return std::nullopt;
+  reinterpret_cast<sockaddr_in6*>(&address->storage)->sin6_scope_id = number;
+  return address;
+}
+
 bool is_at(const Host& host, std::uint32_t address) {
   return std::ranges::find(host.interfaces, address, &Interface::address) != host.interfaces.end();
 }
@@ -159,6 +169,15 @@ std::vector<Route> routes_to(const Entrance& there, const Host& here,
                              const std::optional<Wire>& wire) {
   if (there.host.id == here.id) return {{socket_address(kLoopbackIp, there.port), {}}};
   std::vector<Route> routes;
+  if (wire && wire->cable) {
+    const CablePort *const to = there.host.port_of(*wire->cable), *const from =
+                                                                      here.port_of(*wire->cable);
+    if (to == nullptr || from == nullptr) return routes;
+    const auto end = link_address(to->address, from->name, there.port);
+    const auto start = link_address(from->address, from->name, 0);
+    if (end && start) routes.push_back({*end, *start});
+    return routes;
+  }
   if (wire) {
     const auto on_wire = [&](const Interface& one) { return one.subnet() == wire->subnet; };
     const auto to = std::ranges::find_if(there.host.interfaces, on_wire);

@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "runtime/execution/engine_internal.hpp"
+#include "runtime/messages/network/cables.hpp"
 #include "runtime/messages/tcp/names_internal.hpp"
 #include "runtime/messages/tcp/transport_internal.hpp"
 
@@ -31,7 +32,8 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       ranks_(bootstrap.size()),
       deadline_(options.deadline),
       links_(bootstrap.seat()),
-      here_(describe_host(true)) {
+      here_(describe_host_with_cables()) {
+  warn_of_other_order(self_, ranks_);
   std::vector<Host> hosts;
   for (const auto& text : bootstrap.all_gather(runtime::pack(here_), options.deadline)) {
     hosts.push_back(unpack_host(text));
@@ -61,7 +63,9 @@ Dial::Buffers TcpTransport::buffers_for(std::optional<Seat> peer) const {
   if (!ways.slow_network) return {};
   const std::optional<Wire> wire = peer ? ways.wire_to(*peer) : std::nullopt;
   std::uint32_t mbits = 0;
+  if (wire && wire->cable) mbits = here_.port_of(*wire->cable)->mbits;
   for (const Interface& one : here_.interfaces) {
+    if (wire && wire->cable) break;
     if (!wire || one.name == wire->device) mbits = std::max(mbits, one.mbits);
   }
   return {send_buffer_bytes(mbits), receive_buffer_bytes(mbits, ways.one_port ? neighbours_ : 1)};

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`multitree cluster discover` on emulated desks whose ports have no addresses but those of their links: the cables that
+are there are found, those that are slow or missing are told, and what it writes is enough to run over all of them.
+
+usage: discover_test.py NETLAB MULTITREE [--all]     exit code 77: skipped, with the reason
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+from lab_test import DEADLINE, SKIPPED, Netlab, Up, can_emulate, expect
+
+# So slow that a busy machine is no part of what is measured.
+RATE = "20mbit"
+BARE = ("--rate", RATE, "--bare", "--control")
+
+
+def without_ipv6():
+    path = "/proc/sys/net/ipv6/conf/default/disable_ipv6"
+    if not os.path.exists(path) or open(path, encoding="ascii").read().strip() != "0":
+        return "this machine has no IPv6, so ports have no addresses of their links"
+    return None
+
+
+class Desks:
+    """A bare lab and what finds its cables."""
+
+    def __init__(self, netlab, name, hosts):
+        self.netlab, self.name, self.hosts = netlab, name, hosts
+        self.ssh = f"{os.path.abspath(netlab.script)} rsh"
+        self.program = os.path.abspath(netlab.environment["MULTITREE"])
+
+    def multitree(self, *arguments, code=0):
+        """Standard output and what is said beside it."""
+        done = subprocess.run([self.program, *arguments], env=dict(self.netlab.environment, NETLAB=self.name),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE, check=False)
+        expect(done.returncode == code, f"{' '.join(arguments)}: expected exit code {code}, got {done.returncode}\n"
+               f"{done.stdout}{done.stderr}")
+        return done.stdout, done.stderr
+
+    def discover(self, *arguments, code=0, hosts=None, program=None, interfaces="^control0"):
+        return self.multitree("cluster", "discover", *(hosts or self.hosts), "--ssh", self.ssh, "--program",
+                              program or self.program, "--interfaces", interfaces, *arguments, code=code)
+
+    def found(self, *arguments, code=0):
+        return json.loads(self.discover(*arguments, "--json", code=code)[0])
+
+
+def pairs_of(found):
+    return sorted(tuple(sorted(end["node"] for end in cable["ends"])) for cable in found["cables"]
+                  if len(cable["ends"]) == 2)
+
+
+def kinds_of(found):
+    return sorted(one["kind"] for one in found["findings"])
+
+
+def links_of(netlab, name):
+    rows = json.loads(netlab.output("stats", name, "--json"))
+    return {(row["src"], row["dst"]): row["bytes"] for row in rows}
+
+
+def run_over(desks, file):
+    """Sums are right, and data go over every cable both ways: nothing else is given than the file."""
+    before = links_of(desks.netlab, desks.name)
+    netlab = Netlab(desks.netlab.script, desks.program)
+    netlab.environment["MULTITREE_CLUSTER"] = file
+    said = netlab.output("run", desks.name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-a", "multitree",
+                         "-b", "256K", "-e", "256K", "-n", "3", "-w", "1", "--json")
+    rows = [row[mode] for one in json.loads(said)["runs"] for row in one["results"] for mode in ("out_of_place", "in_place")]
+    expect(rows and all(row["nwrong"] == 0 for row in rows), said)
+    after = links_of(desks.netlab, desks.name)
+    idle = [pair for pair in after if after[pair] - before[pair] < 64 << 10]
+    expect(not idle, f"nothing has gone over {idle}\n{said}")
+
+
+def case(netlab, spec, edit=None, *, pairs=None, kinds=(), switches=0, run=True, expected=None):
+    with Up(netlab, spec, *BARE) as name:
+        count = len([line for line in netlab.run("ls", name).splitlines() if " rank " in line])
+        desks = Desks(netlab, name, [f"n{i}" for i in range(count)])
+        if edit:
+            netlab.run("set", name, *edit)
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "desks.json")
+            against = ("-t", expected) if expected else ()
+            found = desks.found("-o", file, *against, code=1 if kinds else 0)
+            expect(kinds_of(found) == sorted(kinds), f"{spec}: expected {kinds}, found {found['findings']}")
+            if pairs is not None:
+                expect(pairs_of(found) == sorted(pairs), f"{spec}: expected cables {pairs}, found {pairs_of(found)}")
+            expect(sum(1 for cable in found["cables"] if cable["switch"]) == switches, f"{spec}: {found['cables']}")
+            if run:
+                run_over(desks, file)
+            return found
+
+
+def ring(count):
+    return [tuple(sorted((f"n{i}", f"n{(i + 1) % count}"))) for i in range(count)]
+
+
+def full(count):
+    return [(f"n{i}", f"n{j}") for i in range(count) for j in range(i + 1, count)]
+
+
+def case_ring_with_a_slow_cable(netlab):
+    found = case(netlab, "ring:4", ("n1-n2", "--rate", "2mbit"), pairs=ring(4), kinds=["slow", "slow"], run=False)
+    expect(all("n1 l" in one["what"] and "n2 l" in one["what"] for one in found["findings"]), str(found["findings"]))
+    expect(found["advice"] is None, "what is slow is mended first")
+
+
+def case_mesh(netlab):
+    case(netlab, "full:4", pairs=full(4), expected="full:4")
+
+
+def case_four_desks(netlab):
+    found = case(netlab, "ring:4", pairs=ring(4), expected="ring:4")
+    expect(found["advice"] is not None, "a ring can be helped by a cable")
+
+
+def case_missing_cable(netlab):
+    found = case(netlab, "full:4", ("n0-n2", "--down"), pairs=[p for p in full(4) if p != ("n0", "n2")],
+                 kinds=["missing"], run=False)
+    expect("n0 - n2" in found["findings"][0]["what"], str(found["findings"]))
+
+
+def case_star(netlab):
+    found = case(netlab, "star:3", pairs=[], switches=1)
+    expect(len(found["cables"][0]["ends"]) == 3, str(found["cables"]))
+
+
+def case_unused_switch(netlab):
+    """The network over which hosts are met is found, and left out where cables join all of them."""
+    with Up(netlab, "ring:3", *BARE) as name:
+        said = Desks(netlab, name, ["n0", "n1", "n2"]).discover(interfaces="l*,control0")[0]
+        expect("n0 control0, n1 control0, n2 control0 hear each other; not needed" in said, said)
+        expect(len(said.splitlines()) >= 4 and "switch0" not in said, said)
+
+
+def case_bad_hosts(netlab):
+    """One line each, and nothing written."""
+    with Up(netlab, "ring:2", *BARE) as name, tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "desks.json")
+        desks = Desks(netlab, name, ["n0", "n1"])
+        _, said = desks.discover("-o", file, hosts=["n0", "n7", "n8"], code=4)
+        lines = said.strip().splitlines()
+        expect(len(lines) == 2 and "n7" in lines[0] and "has no node 'n8'" in lines[1], said)
+        expect(not os.path.exists(file), "nothing is written")
+        for program, words in (("/no/multitree", "--program says where"), ("/bin/false", "ended with exit code 1"),
+                               ("/bin/cat", "ended with exit code 1")):
+            lines = desks.discover(program=program, code=4)[1].strip().splitlines()
+            expect(len(lines) == 2 and all(words in line for line in lines), f"{program}: {lines}")
+        silent = os.path.join(folder, "silent")
+        with open(silent, "w", encoding="ascii") as file:
+            file.write("#!/bin/sh\nexec sleep 60\n")
+        os.chmod(silent, 0o755)
+        lines = desks.discover("--timeout", "1", program=silent, code=4)[1].strip().splitlines()
+        expect(len(lines) == 2 and all("no answer within" in line for line in lines), str(lines))
+
+
+CASES = {"ring-slow": case_ring_with_a_slow_cable, "mesh": case_mesh, "bad-hosts": case_bad_hosts, "star": case_star}
+MORE = {"ring-3": lambda netlab: case(netlab, "ring:3", pairs=ring(3)),
+        "ring-4": case_four_desks,
+        "2x4": lambda netlab: case(netlab, "torus:2x4", expected="torus:2x4"),
+        "four-ports": lambda netlab: case(netlab, "torus:3x3", expected="torus:3x3"),
+        "missing": case_missing_cable, "unused": case_unused_switch,
+        "pair": lambda netlab: case(netlab, "ring:2", pairs=[("n0", "n1")]),
+        "star-5": lambda netlab: case(netlab, "star:5", pairs=[], switches=1)}
+
+
+def main():
+    script, multitree, *rest = sys.argv[1:]
+    reason = can_emulate() or without_ipv6()
+    if reason:
+        print(f"skipped: {reason}")
+        sys.exit(SKIPPED)
+    netlab = Netlab(script, multitree)
+    chosen = dict(CASES, **MORE) if rest == ["--all"] else {n: dict(CASES, **MORE)[n] for n in rest} or CASES
+    for name, check in chosen.items():
+        check(netlab)
+        print(f"{name}: ok", flush=True)
+
+
+if __name__ == "__main__":
+    main()
