@@ -22,11 +22,17 @@ struct Subject {
   std::span<const Schedule> schedules;  ///< at least one, verified, of one collective
   std::uint64_t bytes = 0;              ///< > 0; of the buffer, for times and loads
   CostModel cost;                       ///< of predicted times
+  /// A network with the same nodes, which are drawn where they are in that; none: in its own.
+  const Topology* places_of = nullptr;
 };
 
 /// Numbers that the transfers of all schedules may take in a page. Those of a schedule beyond are
 /// left out, which the page says; its loads, steps and times stay.
 inline constexpr std::size_t kMostNumbers = 2'000'000;
+
+/// What the page's script draws (view/page/page.js), as JSON. The same subject gives the same
+/// bytes.
+std::string page_data(const Subject& subject, std::size_t most_numbers = kMostNumbers);
 
 /// HTML, UTF-8. The same subject gives the same bytes. O(transfers + links).
 std::string write_page(const Subject& subject, std::size_t most_numbers = kMostNumbers);
