@@ -6,7 +6,7 @@
 #include <string_view>
 
 namespace multitree::embedded {
-extern const std::string_view page_html, page_css, network_js, page_js, chart_js;
+extern const std::string_view page_html, page_css, network_js, page_js, timeline_js, chart_js;
 }  // namespace multitree::embedded
 
 namespace multitree::view {
@@ -44,7 +44,8 @@ std::string write_page(const Subject& subject, std::size_t most_numbers) {
       {"@ABOVE@", ""},
       {"@DATA@", for_script(page_data(subject, most_numbers))},
       {"@CHART@", std::string(embedded::chart_js)},
-      {"@SCRIPT@", std::string(embedded::network_js) + std::string(embedded::page_js) + kStart}};
+      {"@SCRIPT@", std::string(embedded::network_js) + std::string(embedded::page_js) +
+                       std::string(embedded::timeline_js) + kStart}};
   std::string page;
   std::string_view rest = embedded::page_html;
   for (const auto& [mark, text] : parts) {

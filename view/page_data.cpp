@@ -126,6 +126,22 @@ ordered_json schedule_json(const Schedule& schedule, const Subject& subject, boo
   return json;
 }
 
+/// Each message as row, step, 1 if it reduces, begin, end.
+ordered_json timelines_json(std::span<const Timeline> timelines) {
+  ordered_json list = ordered_json::array();
+  for (const Timeline& timeline : timelines) {
+    ordered_json passages = ordered_json::array();
+    for (const Passage& p : timeline.passages) {
+      if (passages.size() == kMostPassages) break;
+      passages.push_back({p.row, p.step, p.reduces ? 1 : 0, p.begin, p.end});
+    }
+    list.push_back({{"name", timeline.name},
+                    {"all", timeline.passages.size()},
+                    {"passages", std::move(passages)}});
+  }
+  return list;
+}
+
 /// By algorithm its colour, and the lengths of dashes and gaps in pixels.
 ordered_json styles_json() {
   constexpr std::array<std::array<int, 2>, 3> kDashes{{{0, 0}, {8, 4}, {2, 3}}};  // by Dashes
@@ -151,21 +167,25 @@ std::string page_data(const Subject& subject, std::size_t most_numbers) {
     schedules.push_back(schedule_json(schedule, subject, whole));
   }
   const double factor = busbw_factor(first.collective, first.ranks);
-  const ordered_json json = {{"styles", styles_json()},
-                             {"colours",
-                              {{"reduce", kReduceColour},
-                               {"copy", kCopyColour},
-                               {"far", kFarColour},
-                               {"idle", kIdleColour}}},
-                             {"shades", kShades},
-                             {"network", network_json(subject.topology, subject.places_of)},
-                             {"collective", to_string(first.collective)},
-                             {"root", index(first.root)},
-                             {"rooted", has_root(first.collective)},
-                             {"bytes", subject.bytes},
-                             {"bus_factor", factor},
-                             {"bound", bound_json(subject)},
-                             {"schedules", std::move(schedules)}};
+  ordered_json json = {{"styles", styles_json()},
+                       {"colours",
+                        {{"reduce", kReduceColour},
+                         {"copy", kCopyColour},
+                         {"far", kFarColour},
+                         {"idle", kIdleColour}}},
+                       {"shades", kShades},
+                       {"network", network_json(subject.topology, subject.places_of)},
+                       {"collective", to_string(first.collective)},
+                       {"root", index(first.root)},
+                       {"rooted", has_root(first.collective)},
+                       {"bytes", subject.bytes},
+                       {"bus_factor", factor},
+                       {"bound", bound_json(subject)},
+                       {"schedules", std::move(schedules)}};
+  if (!subject.timelines.empty()) {
+    json["timeline_rows"] = link_rows(subject.topology);
+    json["timelines"] = timelines_json(subject.timelines);
+  }
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 

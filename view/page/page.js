@@ -199,6 +199,7 @@ function open_page(data) {
   fill_table();
   choose_schedule();
   draw_chart();
+  show_timelines();
 }
 for (const radio of document.querySelectorAll('input[name=mode]')) radio.addEventListener('change', show);
 at('schedule').addEventListener('change', choose_schedule);

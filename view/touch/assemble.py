@@ -27,7 +27,8 @@ def page_of(source, module, chart):
         "ABOVE": "\n" + read("touch/touch.html") + script("library", module) + script("worker", read("touch/worker.js")),
         "DATA": "null",
         "CHART": chart,
-        "SCRIPT": read("page/network.js") + read("page/page.js") + read("touch/touch.js"),
+        "SCRIPT": read("page/network.js") + read("page/page.js") + read("page/timeline.js") +
+        read("touch/touch.js"),
     }
     done, rest = "", read("page/page.html")
     for mark in MARKS:
