@@ -30,7 +30,7 @@ program_packages=(g++ cmake ninja-build pkg-config libboost-dev libboost-graph-d
                 coinor-libclp-dev libprotobuf-dev protobuf-compiler gnuplot-nox libjs-chart.js)
 build_packages=("${program_packages[@]}" verilator make zlib1g-dev)
 test_packages=(librsvg2-bin libgtest-dev libgmock-dev clang-format-14 clang-tidy-14 git openmpi-bin mpich libopenmpi-dev libmpich-dev python3 python3-dev python3-venv python3-jsonschema graphviz iproute2 libsimgrid-dev gfortran
-               yosys z3 opensta qflow-tech-osu018 libgloo-dev slurmctld slurmd slurm-client munge chromium dpkg-dev)
+               yosys z3 opensta qflow-tech-osu018 libgloo-dev slurmctld slurmd slurm-client munge chromium emscripten librange-v3-dev dpkg-dev)
 
 # python_tools: what the Python package is built and tested with, in an environment of its own; its Python is then in
 # python_options, for configure. Where it cannot be had, the package and its tests are left out, and say so.

@@ -15,6 +15,7 @@ namespace {
 struct ViewFlags {
   WorkFlags work{.network = {}, .schedule = {}, .algorithms = "allreduce-optimal,multitree,ring"};
   std::string output = "view.html", size = "64MiB";
+  std::vector<std::string> traces;
 };
 
 int run(ViewFlags flags) {
@@ -24,6 +25,10 @@ int run(ViewFlags flags) {
   check_writable(flags.output);
   flags.work.bytes = bytes;
   const Work work = load_work(flags.work, "view");
+  std::vector<view::Timeline> timelines;
+  for (const std::string& file : flags.traces) {
+    timelines.push_back(view::parse_timeline(read_file(file), file, work.topology));
+  }
   std::vector<Schedule> schedules;
   for (const SizedSchedules& sized : work.schedules) {
     schedules.push_back(schedule_for(sized, bytes));
@@ -35,7 +40,9 @@ int run(ViewFlags flags) {
                               .certified = certified,
                               .schedules = schedules,
                               .bytes = bytes,
-                              .cost = {.message_overhead = kMessageOverhead}};
+                              .cost = {.message_overhead = kMessageOverhead},
+                              .places_of = nullptr,
+                              .timelines = timelines};
   write_file(flags.output, view::write_page(subject));
   return kOk;
 }
@@ -54,6 +61,10 @@ Command add_view_command(CLI::App& parent) {
       ->capture_default_str();
   add_collective_flags(*app, flags->work.collective, flags->work.root);
   app->add_option("--size", flags->size, "Buffer size for times and loads")->capture_default_str();
+  app->add_option("--trace", flags->traces,
+                  "Lay these beside each other, one or several by commas: what --trace of simulate "
+                  "and of run wrote of one algorithm and size on this network")
+      ->delimiter(',');
   app->add_option("-o,--output", flags->output, "Write the page here ('-': standard output)")
       ->capture_default_str();
   app->footer(

@@ -38,7 +38,7 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> neighbours_of(const Draft& 
     pairs.emplace_back(std::minmax(index(draft.links[id].src), index(draft.links[id].dst)));
   }
   std::ranges::sort(pairs);
-  pairs.erase(std::ranges::unique(pairs).begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
   return pairs;
 }
 
@@ -67,7 +67,7 @@ class BlockTree {
     for (std::uint32_t b = 0; b < blocks; ++b) {
       auto& nodes = nodes_of_block_[b];
       std::ranges::sort(nodes);
-      nodes.erase(std::ranges::unique(nodes).begin(), nodes.end());
+      nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
       for (const std::uint32_t node : nodes) {
         neighbours_[node].push_back(num_nodes_ + b);
         neighbours_[num_nodes_ + b].push_back(node);

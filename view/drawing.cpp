@@ -72,9 +72,11 @@ Curve curve_of(const Point& a, const Point& b, double bend) {
 
 }  // namespace
 
-Drawing drawing_of(const Topology& topology) {
+Drawing drawing_of(const Topology& topology) { return drawing_of(topology, topology); }
+
+Drawing drawing_of(const Topology& topology, const Topology& places_of) {
   Drawing drawing;
-  drawing.nodes = layout(topology);
+  drawing.nodes = layout(places_of);
   Bends bends(drawing.nodes);
   for (const Link& link : topology.links()) {
     drawing.links.push_back(

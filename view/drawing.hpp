@@ -25,7 +25,9 @@ struct Drawing {
   double line = 1;           ///< how much thicker lines are, as large networks are drawn small
 };
 
-/// The same network gives the same drawing. O(nodes + links).
+/// The same network gives the same drawing. Nodes have the places that layout() gives those of
+/// `places_of`, which has as many. O(nodes + links).
+Drawing drawing_of(const Topology& topology, const Topology& places_of);
 Drawing drawing_of(const Topology& topology);
 
 }  // namespace multitree::view

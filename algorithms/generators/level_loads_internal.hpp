@@ -3,8 +3,8 @@
 /// Sharing a level's arrivals at one node evenly among its links.
 #pragma once
 
-#include <compare>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 namespace multitree {
@@ -13,7 +13,11 @@ namespace multitree {
 struct Arrivals {
   std::vector<std::uint32_t> links;
   std::uint64_t units = 0;
-  auto operator<=>(const Arrivals&) const = default;
+  bool operator==(const Arrivals&) const = default;
+  // Not <=>: not every standard library has that of vectors.
+  bool operator<(const Arrivals& other) const {
+    return std::tie(links, units) < std::tie(other.links, other.units);
+  }
 };
 
 /// units[i][j]: how many of arrivals[i] come by arrivals[i].links[j].

@@ -36,10 +36,12 @@ void in_parallel(std::size_t count, const Work& work) {
       }
     }
   };
-  const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
   {
+#ifdef __cpp_lib_jthread  // a page of a browser has one thread
+    const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> others;
     for (std::size_t t = 1; t < std::min(processors, count); ++t) others.emplace_back(run);
+#endif
     run();
   }
   if (error) std::rethrow_exception(error);

@@ -13,7 +13,10 @@ import sys
 import tempfile
 
 PROBE = """<script>
-const seen = {errors: [], modes: []};
+const seen = {errors: [], modes: [], hidden: at('timelines').hidden,
+  steps: [...at('timeline-steps').rows].map(row => [...row.cells].map(cell => cell.textContent)),
+  inks: page.timelines ? new Set(at('timeline').getContext('2d').getImageData(0, 0, at('timeline').width,
+    at('timeline').height).data).size : 0};
 try {
   for (let s = 0; s < page.schedules.length; ++s) {
     at('schedule').value = s;
@@ -42,17 +45,42 @@ def dom_of(browser, page):
     return done.stdout
 
 
-def check(browser, multitree, folder, spec):
-    page = folder / "page.html"
-    subprocess.run([multitree, "view", "-t", spec, "-o", str(page)], check=True)
+def seen_in(browser, page):
     page.write_text(page.read_text().replace("</body>", PROBE))
     dom = dom_of(browser, page)
     seen = json.loads(dom.split('<pre id="probe">')[1].split("</pre>")[0].replace("&amp;", "&"))
     assert not seen["errors"], seen["errors"]
+    return seen, dom
+
+
+def check(browser, multitree, folder, spec):
+    page = folder / "page.html"
+    subprocess.run([multitree, "view", "-t", spec, "-o", str(page)], check=True)
+    seen, dom = seen_in(browser, page)
+    assert seen["steps"] == [] and seen["hidden"], seen
     assert "<canvas" in dom and "<svg" in dom
     for schedule, mode, drawn, told in seen["modes"]:
         assert drawn > 0 and told, f"{spec}: schedule {schedule} draws nothing as '{mode}'"
     print(f"{spec}: {len(seen['modes'])} drawings")
+
+
+def check_timelines(browser, multitree, folder):
+    """A simulation beside a run: each step of the schedule is a row that says how much later the run was."""
+    traces, page = [str(folder / name) for name in ("simulated.json", "run.json")], folder / "page.html"
+    shared = ["-t", "torus:2x2", "-a", "multitree", "-b", "64K", "-e", "64K"]
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run([multitree, "simulate", *shared, "--model", "message", "--trace", traces[0]], **quiet)
+    subprocess.run([multitree, "run", *shared, "-n", "2", "-w", "1", "--trace", traces[1]], **quiet)
+    subprocess.run([multitree, "view", *shared[:4], "--trace", ",".join(traces), "-o", str(page)], check=True)
+    data = json.loads(page.read_text().split('id="data">')[1].split("</script>")[0])
+    seen, _ = seen_in(browser, page)
+    heads, *rows = seen["steps"]
+    assert not seen["hidden"] and seen["inks"] > 2, seen
+    assert heads == ["step", *[trace + " ends" for trace in traces], "later by", "times"], heads
+    assert len(rows) == data["schedules"][0]["steps"], rows
+    for number, (step, simulated, run, later, times) in enumerate(rows, 1):
+        assert step == str(number) and float(times) > 0, (simulated, run, later)
+    print(f"timelines: {len(rows)} steps")
 
 
 def main():
@@ -63,6 +91,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for spec in ("torus:4x4", "dgx-a100:2", "mesh:3x3?slow=4:0.5"):
             check(browser, sys.argv[1], pathlib.Path(folder), spec)
+        check_timelines(browser, sys.argv[1], pathlib.Path(folder))
     return 0
 
 

@@ -22,6 +22,7 @@ function shade(share) {
 class Drawing {
   constructor(svg, network) {
     this.network = network;
+    svg.replaceChildren();
     svg.setAttribute('viewBox', network.box.join(' '));
     this.scale = network.line;  // large networks get thicker lines
     this.links = element('g', {}, svg);

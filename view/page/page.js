@@ -1,8 +1,8 @@
-// What is shown of which schedule, the chart and the table.
+// What is shown of which schedule, the chart and the table. All of it is about `page`, which open_page() sets.
 
-const page = JSON.parse(document.getElementById('data').textContent);
+let page = null, drawing = null, chart = null;
 const at = id => document.getElementById(id);
-const {reduce: REDUCE, copy: COPY, far: FAR} = page.colours;
+const colour = name => page.colours[name];
 
 // One colour and dash an algorithm, whatever else is drawn.
 const style_of = name => page.styles[name.split('?')[0]] || ['#666666', [4, 4]];
@@ -29,7 +29,7 @@ function transfers_of(schedule) {
 }
 
 const look_of = (reduces, number) =>
-  ({colour: reduces ? REDUCE : COPY, width: 0.07, dash: reduces ? '0.16 0.07' : undefined, number});
+  ({colour: colour(reduces ? 'reduce' : 'copy'), width: 0.07, dash: reduces ? '0.16 0.07' : undefined, number});
 
 // Each mode gives the looks of links, the marks of nodes, a legend and a sentence.
 const MODES = {
@@ -58,7 +58,7 @@ const MODES = {
     const mine = transfers_of(schedule).filter(t => t.chunk === chunk);
     for (const t of mine) for (const l of t.links) looks.set(l, look_of(t.reduces, t.step + 1));
     const node = rank => page.network.nodes.findIndex(n => n[2] === rank);
-    marks.set(node(source), FAR).set(node(target), FAR);
+    marks.set(node(source), colour('far')).set(node(target), colour('far'));
     return {looks, marks, legend: 'ops',
       told: `Tree ${tree}, rooted at rank ${source}: ${mine.length} messages. Numbers are the steps at which its first chunk passes.`};
   },
@@ -66,7 +66,7 @@ const MODES = {
     const cut = page.bound.cuts[Number(at('cut').value)], looks = new Map(), marks = new Map();
     if (!cut) return {looks, marks, told: 'Nothing has to move here.'};
     const far = new Set(cut.far);
-    far.forEach(n => marks.set(n, FAR));
+    far.forEach(n => marks.set(n, colour('far')));
     let links = 0;
     page.network.links.forEach(([src, dst], i) => {
       const enters = far.has(dst) && !far.has(src), leaves = far.has(src) && !far.has(dst);
@@ -83,13 +83,14 @@ const MODES = {
             `${ranks} rank${ranks === 1 ? '' : 's'} must exchange with the others passes over ${links} links.`};
   }};
 
-const LEGENDS = {
+const legends = () => ({
   load: [['bar', `linear-gradient(90deg, ${[0, .25, .5, .75, 1].map(shade).join(',')})`, 'idle to busiest']],
-  ops: [['dot', REDUCE, 'is added to what is there (dashed)'], ['dot', COPY, 'is copied']],
-  cut: [['dot', FAR, 'one side of the cut'], ['dot', COPY, 'links into it'], ['dot', REDUCE, 'links out of it']]};
+  ops: [['dot', colour('reduce'), 'is added to what is there (dashed)'], ['dot', colour('copy'), 'is copied']],
+  cut: [['dot', colour('far'), 'one side of the cut'], ['dot', colour('copy'), 'links into it'],
+        ['dot', colour('reduce'), 'links out of it']]});
 
 function show_legend(name) {
-  at('legend').replaceChildren(...(LEGENDS[name] || []).flatMap(([kind, background, text]) => {
+  at('legend').replaceChildren(...(legends()[name] || []).flatMap(([kind, background, text]) => {
     const mark = document.createElement('span'), words = document.createElement('span');
     mark.className = kind;
     mark.style.background = background;
@@ -98,7 +99,6 @@ function show_legend(name) {
   }));
 }
 
-const drawing = new Drawing(at('network'), page.network);
 const mode = () => document.querySelector('input[name=mode]:checked').value;
 const chosen = () => page.schedules[Number(at('schedule').value)];
 
@@ -117,8 +117,11 @@ function show() {
   at('told').textContent = shown.told;
 }
 
+// What was chosen stays so where there still is such an option.
 function fill(select, texts) {
+  const before = select.value;
   select.replaceChildren(...texts.map(([value, text]) => new Option(text, value)));
+  if (texts.some(([value]) => String(value) === before)) select.value = before;
 }
 
 function choose_schedule() {
@@ -145,8 +148,8 @@ function play() {
 
 function draw_chart() {
   const datasets = page.schedules.map(s => {
-    const [colour, dash] = style_of(s.algorithm);
-    return {label: s.algorithm, data: s.busbw.map(([x, y]) => ({x, y})), borderColor: colour, backgroundColor: colour,
+    const [line, dash] = style_of(s.algorithm);
+    return {label: s.algorithm, data: s.busbw.map(([x, y]) => ({x, y})), borderColor: line, backgroundColor: line,
             borderDash: dash, borderWidth: 2, pointRadius: 2.5};
   });
   const sizes = page.schedules.flatMap(s => s.busbw.map(p => p[0]));
@@ -157,7 +160,8 @@ function draw_chart() {
   }
   const ticks = {callback: value => Number.isInteger(Math.log2(value) / 2) ? bytes(value) : '', maxRotation: 0};
   const axis = text => ({display: true, text});
-  new Chart(at('chart'), {type: 'line', data: {datasets}, options: {
+  if (chart) chart.destroy();
+  chart = new Chart(at('chart'), {type: 'line', data: {datasets}, options: {
     animation: false, responsive: true, maintainAspectRatio: false,
     scales: {x: {type: 'logarithmic', title: axis('size'), ticks, afterBuildTicks: a => {
                a.ticks = [...new Set(sizes)].sort((p, q) => p - q).map(value => ({value})); }},
@@ -171,13 +175,17 @@ function fill_table() {
   const heads = ['schedule', 'steps', 'messages', 'time', 'over the bound', 'busiest link'];
   const rows = page.schedules.map(s => [s.algorithm, s.steps, s.transfer_count, seconds(s.seconds),
     page.bound.seconds > 0 ? (s.seconds / page.bound.seconds).toFixed(3) : '-', seconds(Math.max(0, ...s.busy))]);
+  at('table').replaceChildren();
   for (const [cells, kind] of [[heads, 'th'], ...rows.map(r => [r, 'td'])]) {
     const row = at('table').insertRow();
     for (const text of cells) row.appendChild(document.createElement(kind)).textContent = text;
   }
 }
 
-function begin() {
+// Shows what view::page_data() wrote, in place of what was shown before.
+function open_page(data) {
+  page = data;
+  drawing = new Drawing(at('network'), page.network);
   const {network, bound} = page;
   const switches = network.nodes.length - network.ranks;
   at('title').textContent = `${page.collective}${page.rooted ? ` (root ${page.root})` : ''} on ${network.name}`;
@@ -188,13 +196,13 @@ function begin() {
   fill(at('cut'), bound.cuts.map((c, i) => [i, `${i + 1}: ${c.far.length} node${c.far.length === 1 ? '' : 's'}`]));
   const missing = page.schedules.filter(s => !s.transfers).map(s => `${s.algorithm} (${s.transfer_count} messages)`);
   at('left-out').textContent = missing.length ? `Left out, as the page would be too large: the messages of ${missing.join(', ')}.` : '';
-  for (const radio of document.querySelectorAll('input[name=mode]')) radio.addEventListener('change', show);
-  at('schedule').addEventListener('change', choose_schedule);
-  for (const id of ['tree', 'cut']) at(id).addEventListener('change', show);
-  at('step').addEventListener('input', show);
-  at('play').addEventListener('click', play);
   fill_table();
   choose_schedule();
   draw_chart();
+  show_timelines();
 }
-begin();
+for (const radio of document.querySelectorAll('input[name=mode]')) radio.addEventListener('change', show);
+at('schedule').addEventListener('change', choose_schedule);
+for (const id of ['tree', 'cut']) at(id).addEventListener('change', show);
+at('step').addEventListener('input', show);
+at('play').addEventListener('click', play);

@@ -79,7 +79,7 @@ Scale least_scale(Scale scale, std::int64_t trees, const std::vector<std::uint32
                   const DuplexNetwork& network) {
   std::vector<std::uint32_t> distinct = classes;
   std::ranges::sort(distinct);
-  const auto count = std::ranges::unique(distinct).begin() - distinct.begin();
+  const auto count = std::unique(distinct.begin(), distinct.end()) - distinct.begin();
   const std::int64_t needed = trees * (count - 1);
   for (;;) {
     std::int64_t room = 0;
