@@ -181,6 +181,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   if (options.kernel_segment_bytes == 0) reject("kernel_segment_bytes must be at least 1");
   static_cast<void>(find_transport(options.transport));  // also where none is needed
   impl_->progress = progress_choice(options.progress);
+  impl_->looks_through = checks_finite(options.check_finite);
   if (index(options.root) >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }

@@ -19,6 +19,7 @@
 #include "runtime/execution/outbox_internal.hpp"
 #include "runtime/execution/progress_internal.hpp"
 #include "runtime/flight/recorder_internal.hpp"
+#include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
 
@@ -174,7 +175,17 @@ class Engine {
   void await_told(const Gathered& told);
   void check_failure();
   void record_wait();
+  /// Adds up for whom this rank waits: those that it awaits when a millisecond is full.
+  void record_gap(Clock::duration gap);
+  /// Hears what others say, for a rank that sends and waits for nobody. \throws as poll()
+  void look_up();
+  void tell_unawaited();
   [[nodiscard]] Whereabouts whereabouts(const Running& running) const;
+  /// Of the call that this thread waits in; found out once a wait.
+  [[nodiscard]] std::string place() const;
+  /// Answers for other communicators of this thread. \throws Error(Timeout) if it is told that this
+  /// wait and another are crosswise, after telling the others.
+  void check_elsewhere();
   /// \throws Interrupted if this thread is not to wait any longer, after telling the others.
   void check_interruption();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
@@ -185,6 +196,7 @@ class Engine {
   [[nodiscard]] const Running* oldest() const;
 
   std::shared_ptr<Bootstrap> bootstrap_;
+  Attendance attendance_;
   ScratchPool scratch_, work_;
   std::unique_ptr<Announcements> announcements_;  ///< the transport has addresses in it
   std::unique_ptr<Transport> transport_;
@@ -206,15 +218,20 @@ class Engine {
   std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is
   Deadline nap_after_{0};         ///< 0: never
   std::chrono::microseconds nap_{0};
-  Deadline patience_;                ///< longest wait before the peers are told what for
-  bool looked_ = false;              ///< whether last_look_ is of this wait
-  Clock::time_point last_look_;      ///< when on_idle() last read the clock
-  Clock::duration idle_{};           ///< time spent polling since something last moved
-  Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked
-  Clock::time_point asked_behind_;   ///< when progress_behind() last asked it
+  Deadline patience_;                  ///< longest wait before the peers are told what for
+  bool looked_ = false;                ///< whether last_look_ is of this wait
+  Clock::time_point last_look_;        ///< when on_idle() last read the clock
+  Clock::duration idle_{};             ///< time spent polling since something last moved
+  Clock::duration since_failure_{};    ///< of that, since the bootstrap was last asked
+  Clock::duration since_elsewhere_{};  ///< of that, since others were answered
+  Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
   std::shared_ptr<flight::FlightRecorder> record_;
   bool wait_recorded_ = false;
+  Clock::duration unrecorded_{};              ///< of waits
+  mutable std::optional<std::string> place_;  ///< of this wait
+  Clock::time_point told_unawaited_ = Clock::now();
+  std::uint64_t unawaited_ = 0;  ///< calls in which this rank waits for nobody
 };
 
 }  // namespace multitree::runtime
