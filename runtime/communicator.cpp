@@ -223,6 +223,16 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   impl_->exchanges = std::make_unique<Exchanges>(impl_->engine, *impl_->host);
 }
 
+namespace {
+
+/// Most often another communicator has thrown it just now.
+std::string words_of_exception() {
+  const std::string cause = recent_failure();
+  return "left by an exception" + (cause.empty() ? "" : ": " + cause);
+}
+
+}  // namespace
+
 Communicator::~Communicator() {
   Engine& engine = *impl_->engine;
   if (engine.forked()) {
@@ -234,7 +244,7 @@ Communicator::~Communicator() {
                       "the communicator was destroyed");
   if (!engine.usable()) return;
   if (std::uncaught_exceptions() > impl_->exceptions) {
-    engine.give_up("left by an exception");
+    engine.give_up(words_of_exception());
     return;
   }
   try {

@@ -23,7 +23,7 @@ constexpr const char* kFolder = "MULTITREE_FLIGHT";
 struct FlightFlags {
   std::vector<std::string> folders;
   std::uint64_t calls = 8;
-  double over = 0;  ///< seconds to look at the pace of jobs; 0: since they began
+  double over = 0;  ///< seconds to look at the pace of jobs; 0: nobody asks for it
   bool json = false, prometheus = false;
 };
 
@@ -49,13 +49,11 @@ std::vector<FlightJob> load(const FlightFlags& flags) {
   return runtime::flight::read_flights(folders_of(flags));
 }
 
-/// With who slows them down.
+/// With who slows them down, where that is asked for.
 std::vector<FlightJob> load_pace(const FlightFlags& flags) {
-  std::vector<FlightJob> before;
-  if (flags.over > 0) {
-    before = load(flags);
-    std::this_thread::sleep_for(std::chrono::duration<double>(flags.over));
-  }
+  if (flags.over == 0) return load(flags);
+  const std::vector<FlightJob> before = load(flags);
+  std::this_thread::sleep_for(std::chrono::duration<double>(flags.over));
   std::vector<FlightJob> jobs = load(flags);
   runtime::flight::find_slow(jobs, before, now());
   return jobs;
@@ -132,7 +130,7 @@ Command add_status_command(CLI::App& parent) {
   app->add_flag("--prometheus", flags->prometheus, "Print metrics in Prometheus' text format")
       ->excludes("--json");
   app->add_option("--over", flags->over,
-                  "Look for so many seconds who slows a job down, and not since it began")
+                  "Look for so many seconds, and name who slows a job down that goes on")
       ->check(CLI::Range(1.0, 3600.0));
   app->footer(
       "Exit codes: 0, or 1 if somebody keeps a job waiting, or slows it down, or it has failed.\n\n"

@@ -34,40 +34,40 @@ const SharedCall* Announcements::find(std::uint64_t sequence) const {
   return sequence <= there.last ? &there.call : nullptr;
 }
 
+void Announcements::extend(std::deque<Run>& runs, const NumberedCall& called, std::size_t most) {
+  if (!runs.empty() && runs.back().last + 1 == called.sequence && runs.back().call == called.call) {
+    runs.back().last = called.sequence;
+    return;
+  }
+  if (runs.size() == most) runs.pop_front();
+  runs.push_back({called.sequence, called.sequence, called.call});
+}
+
 void Announcements::note(const NumberedCall& called, bool waits) {
   if (peers_.empty()) return;
-  if (!calls_.empty() && calls_.back().last + 1 == called.sequence &&
-      calls_.back().call == called.call) {
-    calls_.back().last = called.sequence;
-  } else {
-    if (calls_.size() == kRemembered) calls_.pop_front();
-    calls_.push_back({called.sequence, called.sequence, called.call});
-  }
-  if (!waits) {
-    if (unawaited_.size() == kTold) unawaited_.erase(unawaited_.begin());
-    unawaited_.push_back(called);
-  }
+  extend(calls_, called, kRemembered);
+  if (!waits) extend(unawaited_, called, kTold);
   for (const Peer& peer : peers_) doubtful_ |= !peer.ahead.empty();
 }
 
 /// Compares, or keeps it until this rank has come so far.
-void Announcements::hear(Peer& peer, const NumberedCall& its) {
-  const SharedCall* const mine = find(its.sequence);
-  if (mine != nullptr) {
-    if (*mine == its.call || difference_) return;
-    difference_ = {its.sequence, words_of_difference(self_, *mine, peer.seat, its.call)};
-    return;
+void Announcements::hear(Peer& peer, const Run& its) {
+  for (auto mine = calls_.rbegin(); mine != calls_.rend() && mine->last >= its.first; ++mine) {
+    const std::uint64_t first = std::max(mine->first, its.first);
+    if (first > its.last || mine->call == its.call || difference_) continue;
+    difference_ = {first, words_of_difference(self_, mine->call, peer.seat, its.call)};
   }
-  if (!calls_.empty() && its.sequence <= calls_.back().last) return;  // long past
+  const std::uint64_t next = calls_.empty() ? 0 : calls_.back().last + 1;
+  if (its.last < next) return;
   if (peer.ahead.size() == kKept) peer.ahead.pop_front();
-  peer.ahead.push_back(its);
+  peer.ahead.push_back({std::max(its.first, next), its.last, its.call});
 }
 
 std::optional<std::pair<std::uint64_t, std::string>> Announcements::find_difference() {
   if (std::exchange(doubtful_, false)) {
     for (Peer& peer : peers_) {
-      const std::deque<NumberedCall> ahead = std::exchange(peer.ahead, {});
-      for (const NumberedCall& its : ahead) hear(peer, its);
+      const std::deque<Run> ahead = std::exchange(peer.ahead, {});
+      for (const Run& its : ahead) hear(peer, its);
     }
   }
   const std::vector<Completion*> arrived = std::exchange(arrived_, {});
@@ -106,7 +106,7 @@ void Announcements::announce(std::uint64_t sequence) {
   last_announced_ = sequence;
   Message message;
   message.count = 1;
-  message.calls[0] = {sequence, *mine};
+  message.calls[0] = {sequence, sequence, *mine};
   tell(message);
 }
 

@@ -56,7 +56,7 @@ class Announcements {
   bool have_come(std::uint64_t messages);
 
  private:
-  /// Calls that one message tells of.
+  /// Runs of calls that one message tells of.
   static constexpr std::size_t kTold = 8;
   /// Runs of equal calls that are remembered: a rank may be ahead of others by sends that nobody
   /// has taken, of any number.
@@ -64,9 +64,14 @@ class Announcements {
   /// Of a peer that is ahead; more tell nothing new.
   static constexpr std::size_t kKept = 16;
 
+  /// Calls that were all alike.
+  struct Run {
+    std::uint64_t first = 0, last = 0;  ///< their numbers
+    SharedCall call;
+  };
   struct Message {
     std::uint64_t count = 0;
-    NumberedCall calls[kTold];
+    Run calls[kTold];
   };
   struct Told {
     Seat to{};
@@ -76,12 +81,7 @@ class Announcements {
     Seat seat{};
     Message incoming;
     Completion received;
-    std::deque<NumberedCall> ahead;  ///< announced, and not called here yet
-  };
-  /// Calls that were all alike.
-  struct Run {
-    std::uint64_t first = 0, last = 0;  ///< their numbers
-    SharedCall call;
+    std::deque<Run> ahead;  ///< announced, and not called here yet
   };
   /// On its way out.
   struct Outgoing {
@@ -91,14 +91,15 @@ class Announcements {
 
   void receive_from(Peer& peer);
   void tell(const Message& message);
-  void hear(Peer& peer, const NumberedCall& its);
+  void hear(Peer& peer, const Run& its);
+  static void extend(std::deque<Run>& runs, const NumberedCall& called, std::size_t most);
   [[nodiscard]] const SharedCall* find(std::uint64_t sequence) const;
 
   Transport& transport_;
   Seat self_;
   std::deque<Peer> peers_;
   std::deque<Run> calls_;  ///< the latest, ascending
-  std::vector<NumberedCall> unawaited_;
+  std::deque<Run> unawaited_;
   std::vector<Completion*> arrived_;
   std::deque<Outgoing> outgoing_;
   std::optional<std::pair<std::uint64_t, std::string>> difference_;

@@ -67,6 +67,27 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
   return failure;
 }
 
+namespace {
+
+/// For this long an exception that is under way is taken to be of the last failure.
+constexpr std::chrono::seconds kRecent{1};
+
+struct Failure {
+  std::string words;
+  std::chrono::steady_clock::time_point time;
+};
+Failure& last_failure() {
+  thread_local Failure failure;
+  return failure;
+}
+
+}  // namespace
+
+std::string recent_failure() {
+  const bool recent = std::chrono::steady_clock::now() - last_failure().time < kRecent;
+  return recent ? last_failure().words : std::string();
+}
+
 std::string Running::name() const {
   return numbered ? fmt::format("{} #{}", collective, sequence) : std::string(collective);
 }
@@ -117,15 +138,25 @@ bool Engine::advance_all() {
     try {
       moved |= running.execution->advance();
     } catch (const Error& error) {
-      // What was called is known here as well as elsewhere, and is no echo of a death.
-      const bool own = error.code() == ErrorCode::InvalidArgument;
-      if (!own && await_failure(*bootstrap_)) check_failure();
-      const std::string reason = fmt::format("{}: {}", running.name(), error.what());
-      give_up(reason);
-      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+      fail_in(running, error);
     }
   }
   return moved;
+}
+
+void Engine::fail_in(const Running& running, const Error& error) {
+  // What was called is known here as well as elsewhere, and is no echo of a death.
+  const bool own = error.code() == ErrorCode::InvalidArgument;
+  if (!own && await_failure(*bootstrap_)) check_failure();
+  const std::string reason = fmt::format("{}: {}", running.name(), error.what());
+  give_up(reason);
+  throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
+void Engine::fail_in(const Activity& execution, const Error& error) {
+  const auto running = std::ranges::find(running_, &execution, &Running::execution);
+  if (running == running_.end()) throw error;
+  fail_in(*running, error);
 }
 
 void Engine::allow_naps(std::uint32_t ranks_per_processor) {
@@ -249,6 +280,7 @@ void Engine::on_idle(bool network) {
     announce();
     static_cast<void>(place());
     if (!wait_recorded_) record_wait();
+    attendance_.use();
     if (since_elsewhere_ >= kElsewherePeriod) check_elsewhere();
   }
   if (idle_ >= timeout_) time_out();
@@ -338,6 +370,7 @@ void Engine::check_usable() {
 void Engine::give_up(const std::string& reason) {
   if (!broken_.empty()) return;
   broken_ = reason;
+  last_failure() = {reason, Clock::now()};
   if (record_ != nullptr) {
     if (!wait_recorded_) record_wait();
     record_->fail(reason);

@@ -69,9 +69,10 @@ void Engine::check_failure() {
   fail(what);
 }
 
-/// Reading the program's file takes its time, more than who asks has.
+/// Reading the program's file takes its time, more than who asks has. Threads of the library know
+/// of none.
 std::string Engine::place() const {
-  if (!place_) place_ = call_place();
+  if (!place_ || place_->empty()) place_ = call_place();
   return *place_;
 }
 
@@ -92,7 +93,6 @@ Whereabouts Engine::whereabouts(const Running& running) const {
 
 void Engine::check_elsewhere() {
   since_elsewhere_ = {};
-  attendance_.use();
   const Running* const running = oldest();
   if (running == nullptr) return;
   const auto crossed = answer_elsewhere(*bootstrap_, [&] { return whereabouts(*running); });

@@ -22,6 +22,7 @@
 #include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::runtime {
 
@@ -42,6 +43,9 @@ struct Running {
 /// of a death: another rank gave up and closed its connections, or shared memory was faster than
 /// the control connection.
 std::optional<std::string> await_failure(Bootstrap& bootstrap);
+
+/// Why an engine of this thread has given up within the last second; empty: none has.
+std::string recent_failure();
 
 /// Drives executions until they are done, and turns every way of not getting there into an Error:
 /// nothing moved for the timeout, the bootstrap knows of a death, the transport failed. Then the
@@ -71,6 +75,8 @@ class Engine {
   /// The same by messages, which are to be posted after this. `waits`: for messages of others.
   void add(const Running& running, const SharedCall& call, bool waits);
   void remove(const Activity& execution);
+  /// Of one that was added, and could not begin. \throws as poll()
+  [[noreturn]] void fail_in(const Activity& execution, const Error& error);
 
   /// From here on other threads progress it as well, for a device, which moves without the network:
   /// all calls are made under guard(), and nobody sleeps until a message comes.
@@ -191,6 +197,7 @@ class Engine {
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();
   [[noreturn]] void fail(const std::string& what);
+  [[noreturn]] void fail_in(const Running& running, const Error& error);
   [[noreturn]] void time_out();
   /// The first unfinished collective that does not wait for its caller.
   [[nodiscard]] const Running* oldest() const;

@@ -45,13 +45,15 @@ bool Attention::sees_work(Seat seat) {
 /// root.
 void Attention::check_earlier(Seat seat) const {
   if (seat == group_.self()) return;
+  std::size_t before = group_.unchecked().size();
   for (const auto& [number, call] : group_.unchecked()) {
+    const std::size_t calls = before--;
     const CommonCall other = group_.card(seat, number).call;
     std::atomic_thread_fence(std::memory_order_acquire);
     // Its owner may have begun to write it again.
     if (group_.has_published(seat, number + kCards - 1) || other == call) continue;
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("a call before it: {}",
+                fmt::format("{} call{} before it: {}", calls, calls == 1 ? "" : "s",
                             words_of_difference(group_.self(), {call}, seat, {other})));
   }
 }

@@ -20,6 +20,8 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
+/// After which who waits for all others answers for other jobs of its thread.
+constexpr std::chrono::milliseconds kBarrierPatience{100};
 /// For the coordinator's own part of an answer.
 constexpr std::chrono::milliseconds kCoordinatorPatience{400};
 
@@ -54,6 +56,7 @@ Tcp::~Tcp() {
 Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
   check_failure();
   Patience patience(deadline);
+  const auto patient_until = Clock::now() + kBarrierPatience;
   gathered_.reset();
   channel_.send(FrameType::Gather, blob);
   while (!gathered_) {
@@ -61,10 +64,17 @@ Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
     if (gathered_) break;
     check_failure();
     if (patience.is_over()) time_out(deadline);
-    runtime::answer_elsewhere(*this, [this] { return at_barrier(); });
+    if (Clock::now() > patient_until) answer_at_barrier();
     channel_.wait(std::min(patience.left(), kLook));
   }
   return Gathered(unpack_runs(*gathered_, options_.size));
+}
+
+void Tcp::answer_at_barrier() {
+  const auto crossed = runtime::answer_elsewhere(*this, [this] { return at_barrier(); });
+  if (!crossed) return;
+  throw Error(ErrorCode::Timeout,
+              fmt::format("rank {}: waits in vain at a barrier; {}", options_.seat, *crossed));
 }
 
 std::optional<std::string> Tcp::failure() {
@@ -327,7 +337,8 @@ std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
     const auto crossed = runtime::answer_elsewhere(*this, [&] { return here; });
     if (crossed && !stuck_) stuck_ = *crossed;
   }
-  if (stuck_ || !failure_.empty() || !channel_.open()) return stuck_.value_or("");
+  if (!failure_.empty()) return {};  // the cause, of which what was seen may be a consequence
+  if (stuck_ || !channel_.open()) return stuck_.value_or("");
   return fmt::format("{} does not answer: it is stopped, while rank {} waits {}",
                      options_.coordinator_name, options_.seat,
                      self ? "in " + words_of(*self) : std::string("at a barrier"));

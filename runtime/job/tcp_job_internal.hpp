@@ -92,6 +92,7 @@ class Tcp final : public Bootstrap {
   void exchange_doors(Clock::time_point end);
   void name_host();
   [[nodiscard]] Whereabouts at_barrier() const;
+  void answer_at_barrier();
   [[nodiscard]] bool host_is_left_out() const {
     return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
