@@ -38,8 +38,8 @@ using namespace multitree::runtime;
 using multitree::runtime::test::ring_schedule;
 using multitree::runtime::test::ring_schedules;
 
-/// After the fault: enough to be told.
-constexpr std::uint64_t kCallsAfter = 100'000;
+/// After the fault, and before a barrier.
+constexpr std::uint64_t kCallsAfter = 10'000;
 /// What is late is so late, and what is slow goes at so many bytes a second: waits of less than a
 /// tenth of a second, which by themselves are no reason to ask after anybody.
 constexpr std::chrono::milliseconds kLate{60};
@@ -112,6 +112,14 @@ class Caller {
     send_.assign(most, std::byte{0});
     recv_.assign(most, std::byte{0});
   }
+  void meet() {
+    try {
+      communicator_->barrier();
+    } catch (const Error&) {
+      say("knows");
+      throw;
+    }
+  }
   void make(Call call, double wrong = 0) {
     if (wrong != 0) {
       const auto number = static_cast<float>(wrong);
@@ -176,6 +184,7 @@ void call_on(const std::shared_ptr<Bootstrap>& job, const Setting& setting, bool
     if (wrong && setting.deed == "inf") number = -std::numeric_limits<double>::infinity();
     caller.make(wrong && setting.deed == "odd" ? setting.odd : setting.call, number);
   }
+  caller.meet();
 }
 
 int run(int argc, char** argv) {
