@@ -147,7 +147,7 @@ bool Engine::advance_all() {
 void Engine::fail_in(const Running& running, const Error& error) {
   // What was called is known here as well as elsewhere, and is no echo of a death.
   const bool own = error.code() == ErrorCode::InvalidArgument;
-  if (!own && await_failure(*bootstrap_)) check_failure();
+  if (!own && await_failure(*bootstrap_)) check_failure(&running);
   const std::string reason = fmt::format("{}: {}", running.name(), error.what());
   give_up(reason);
   throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));

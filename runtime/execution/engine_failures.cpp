@@ -50,7 +50,7 @@ void Engine::check_interruption() {
   throw Interrupted(fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
-void Engine::check_failure() {
+void Engine::check_failure(const Running* in) {
   const std::optional<std::string> failure = bootstrap_->failure();
   if (!failure) {
     const Running* const waits = bootstrap_->asked_where() ? oldest() : nullptr;
@@ -59,7 +59,7 @@ void Engine::check_failure() {
   }
   check_elsewhere();  // it may be the echo of what was found out there
   std::string what = *failure;
-  const Running* running = oldest();
+  const Running* const running = in != nullptr ? in : oldest();
   if (running != nullptr) {
     const Whereabouts here = whereabouts(*running);
     what = fmt::format("{}: {}; rank {} was {}", words_of(here), *failure, bootstrap_->seat(),

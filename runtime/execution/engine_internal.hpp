@@ -179,7 +179,8 @@ class Engine {
   void check_calls();
   /// Takes what peers have told before a barrier.
   void await_told(const Gathered& told);
-  void check_failure();
+  /// `in`: what it shows in; null: in the oldest.
+  void check_failure(const Running* in = nullptr);
   void record_wait();
   /// Adds up for whom this rank waits: those that it awaits when a millisecond is full.
   void record_gap(Clock::duration gap);
