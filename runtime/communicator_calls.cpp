@@ -71,6 +71,7 @@ void Communicator::abort(const std::string& reason) {
 }
 
 void Communicator::run(const Call& call) {
+  impl_->engine->use();
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start(call).wait();
   if (impl_->looks_through && &path == impl_->host.get()) impl_->look_through(call);
@@ -116,6 +117,7 @@ Request Communicator::start(const Prepared& prepared) {
 }
 
 Request Communicator::start_attended(const Prepared& prepared) {
+  impl_->engine->use();
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
   if (impl_->looks_through && state.path == impl_->host.get()) impl_->look_through(state.call);
@@ -147,6 +149,7 @@ Request Communicator::Impl::noted(const ExchangeCall& call) const {
 }
 
 Request Communicator::start_run(const Call& call) {
+  impl_->engine->use();
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start_attended(prepare(call));
   impl_->check_usable();
@@ -184,6 +187,7 @@ Request Communicator::start(const ExchangeCall& call) {
 }
 
 Request Communicator::start_attended(const ExchangeCall& call) {
+  impl_->engine->use();
   impl_->check(call);
   if (impl_->looks_through) impl_->look_through(call);
   Request request = impl_->noted(call);
@@ -192,6 +196,7 @@ Request Communicator::start_attended(const ExchangeCall& call) {
 }
 
 Request Communicator::start_run(const ExchangeCall& call) {
+  impl_->engine->use();
   impl_->check(call);
   if (impl_->exchanges->finish_shortly(call)) return {};
   if (impl_->looks_through) impl_->look_through(call);

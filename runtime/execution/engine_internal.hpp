@@ -71,6 +71,9 @@ class Engine {
   /// the longer: all of them together must not keep it busy.
   void allow_naps(std::uint32_t ranks_per_processor);
 
+  /// A call is made by this thread.
+  void use() { attendance_.use(); }
+
   void add(const Running& running) { running_.push_back(running); }
   /// The same by messages, which are to be posted after this. `waits`: for messages of others.
   void add(const Running& running, const SharedCall& call, bool waits);

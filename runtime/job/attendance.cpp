@@ -15,7 +15,7 @@ namespace multitree::runtime {
 struct Attendance::Entry {
   std::shared_ptr<Bootstrap> job;
   std::uint64_t name = 0;
-  std::atomic<std::thread::id> user{std::this_thread::get_id()};
+  std::atomic<std::thread::id> user{};  ///< none: nobody has used it
 };
 
 namespace {
@@ -59,7 +59,9 @@ Attendance::~Attendance() {
   std::erase(jobs().entries, entry_);
 }
 
-void Attendance::use() { entry_->user.store(std::this_thread::get_id()); }
+void Attendance::use() {
+  entry_->user.store(std::this_thread::get_id(), std::memory_order_relaxed);
+}
 
 std::optional<std::string> answer_elsewhere(const Bootstrap& self,
                                             const std::function<Whereabouts()>& where) {
@@ -68,9 +70,9 @@ std::optional<std::string> answer_elsewhere(const Bootstrap& self,
   {
     const std::scoped_lock lock(jobs().mutex);
     for (const auto& entry : jobs().entries) {
-      if (entry->name != name && entry->user.load() == std::this_thread::get_id()) {
-        others.push_back(entry->job);
-      }
+      const std::thread::id user = entry->user.load(std::memory_order_relaxed);
+      const bool ours = user == std::thread::id() || user == std::this_thread::get_id();
+      if (entry->name != name && ours) others.push_back(entry->job);
     }
   }
   for (const auto& other : others) {

@@ -12,10 +12,10 @@
 
 namespace multitree::runtime {
 
-/// While it lives, the thread that used the job last answers for it where it waits in another.
+/// While it lives, the thread that used the job last answers for it where it waits in another;
+/// until one has, any does.
 class Attendance {
  public:
-  /// Used by this thread.
   explicit Attendance(std::shared_ptr<Bootstrap> job);
   ~Attendance();
   Attendance(const Attendance&) = delete;
