@@ -181,6 +181,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   if (options.kernel_segment_bytes == 0) reject("kernel_segment_bytes must be at least 1");
   static_cast<void>(find_transport(options.transport));  // also where none is needed
   impl_->progress = progress_choice(options.progress);
+  impl_->looks_through = checks_finite(options.check_finite);
   if (index(options.root) >= job.size()) {
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
@@ -222,6 +223,16 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
   impl_->exchanges = std::make_unique<Exchanges>(impl_->engine, *impl_->host);
 }
 
+namespace {
+
+/// Most often another communicator has thrown it just now.
+std::string words_of_exception() {
+  const std::string cause = recent_failure();
+  return "left by an exception" + (cause.empty() ? "" : ": " + cause);
+}
+
+}  // namespace
+
 Communicator::~Communicator() {
   Engine& engine = *impl_->engine;
   if (engine.forked()) {
@@ -233,7 +244,7 @@ Communicator::~Communicator() {
                       "the communicator was destroyed");
   if (!engine.usable()) return;
   if (std::uncaught_exceptions() > impl_->exceptions) {
-    engine.give_up("left by an exception");
+    engine.give_up(words_of_exception());
     return;
   }
   try {

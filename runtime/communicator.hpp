@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -51,6 +52,10 @@ struct CommunicatorOptions {
   /// watched. Nor is any within a host, or where UCX may use something else than TCP.
   Deadline link_timeout{5'000};
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
+  /// Before a collective of floats this rank looks through its input, in host memory: an infinity
+  /// or NaN is an error at all ranks, which names this one. Empty: as the environment variable
+  /// MULTITREE_CHECK_FINITE says (1 or 0), else no. Of this rank alone.
+  std::optional<bool> check_finite = std::nullopt;
   HostPath host_path = HostPath::Auto;
   Rank root{};          ///< of broadcast and reduce where no schedule says it
   bool devices = true;  ///< false: all buffers are host memory, and nobody looks; as at all ranks

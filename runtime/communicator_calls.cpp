@@ -71,8 +71,10 @@ void Communicator::abort(const std::string& reason) {
 }
 
 void Communicator::run(const Call& call) {
+  impl_->engine->use();
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start(call).wait();
+  if (impl_->looks_through && &path == impl_->host.get()) impl_->look_through(call);
   if (impl_->record == nullptr) return path.call(call, impl_->sequence);
   const std::uint64_t number = impl_->sequence;
   impl_->note(call);
@@ -119,8 +121,10 @@ Request Communicator::start(const Prepared& prepared) {
 }
 
 Request Communicator::start_attended(const Prepared& prepared) {
+  impl_->engine->use();
   const Prepared::State& state = *prepared.state_;
   impl_->check_usable();
+  if (impl_->looks_through && state.path == impl_->host.get()) impl_->look_through(state.call);
   Request request = impl_->noted(state.call);
   request.operation_ = impl_->start(state.call, *state.path, state.program);
   return request;
@@ -149,9 +153,11 @@ Request Communicator::Impl::noted(const ExchangeCall& call) const {
 }
 
 Request Communicator::start_run(const Call& call) {
+  impl_->engine->use();
   Path& path = impl_->path_of(call);
   if (call.custom != nullptr || is_exact_sum(call)) return start_attended(prepare(call));
   impl_->check_usable();
+  if (impl_->looks_through && &path == impl_->host.get()) impl_->look_through(call);
   Request request = impl_->noted(call);
   request.operation_ = path.start_call(call, impl_->sequence);
   if (request.operation_ == nullptr) request.note_end();
@@ -185,15 +191,19 @@ Request Communicator::start(const ExchangeCall& call) {
 }
 
 Request Communicator::start_attended(const ExchangeCall& call) {
+  impl_->engine->use();
   impl_->check(call);
+  if (impl_->looks_through) impl_->look_through(call);
   Request request = impl_->noted(call);
   request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;
 }
 
 Request Communicator::start_run(const ExchangeCall& call) {
+  impl_->engine->use();
   impl_->check(call);
   if (impl_->exchanges->finish_shortly(call)) return {};
+  if (impl_->looks_through) impl_->look_through(call);
   Request request = impl_->noted(call);
   request.operation_ = impl_->exchanges->start(call, impl_->sequence);
   return request;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Communicator::Impl {
   std::shared_ptr<Engine> engine;
   CommunicatorOptions options;
   ProgressChoice progress;
+  bool looks_through = false;  ///< inputs are looked through before they are sent
   std::string description;
   std::shared_ptr<flight::FlightRecorder> record;  ///< null: nobody wants one
   std::unique_ptr<device::DevicePath> device;      ///< null without a device
@@ -37,6 +39,12 @@ struct Communicator::Impl {
   /// The same of one whose request says when it has ended.
   [[nodiscard]] Request noted(const Call& call) const;
   [[nodiscard]] Request noted(const ExchangeCall& call) const;
+
+  /// Of a call on host memory that is to be made next. \throws Error(InvalidArgument) naming what
+  /// is not finite in its input, after telling the others; as check_buffers(), moves_of()
+  void look_through(const Call& call);
+  void look_through(const ExchangeCall& call);
+  [[noreturn]] void tell_of_input(const CommonCall& call, const std::string& what);
 
   /// Collective: which ranks have a device.
   device::Identities find_devices(Bootstrap& job);
@@ -59,6 +67,10 @@ struct Communicator::Impl {
   std::unique_ptr<Operation> start(const Call& call, Path& path,
                                    std::shared_ptr<const LoadedProgram> program);
 };
+
+/// Whether inputs are looked through. \throws Error(InvalidArgument): the environment variable says
+/// neither
+bool checks_finite(const std::optional<bool>& choice);
 
 /// As make_transport(), but where a rank has died meanwhile, the error says so.
 std::unique_ptr<Transport> open_transport(const std::string& name, Bootstrap& job,

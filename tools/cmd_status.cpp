@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "runtime/flight/pace.hpp"
 #include "tools/command.hpp"
 #include "tools/flight/words.hpp"
 
@@ -21,6 +23,7 @@ constexpr const char* kFolder = "MULTITREE_FLIGHT";
 struct FlightFlags {
   std::vector<std::string> folders;
   std::uint64_t calls = 8;
+  double over = 0;  ///< seconds to look at the pace of jobs; 0: nobody asks for it
   bool json = false, prometheus = false;
 };
 
@@ -29,8 +32,8 @@ std::int64_t now() {
   return std::chrono::duration_cast<nanoseconds>(system_clock::now().time_since_epoch()).count();
 }
 
-/// \throws Error(InvalidArgument) without a folder, as read_flights()
-std::vector<FlightJob> load(const FlightFlags& flags) {
+/// \throws Error(InvalidArgument) without a folder
+std::vector<std::string> folders_of(const FlightFlags& flags) {
   std::vector<std::string> folders = flags.folders;
   const char* const folder = std::getenv(kFolder);
   if (folders.empty() && folder != nullptr) folders.emplace_back(folder);
@@ -38,7 +41,22 @@ std::vector<FlightJob> load(const FlightFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected the folder that {} names at the ranks, found none", kFolder));
   }
-  return runtime::flight::read_flights(folders);
+  return folders;
+}
+
+/// \throws as folders_of(), read_flights()
+std::vector<FlightJob> load(const FlightFlags& flags) {
+  return runtime::flight::read_flights(folders_of(flags));
+}
+
+/// With who slows them down, where that is asked for.
+std::vector<FlightJob> load_pace(const FlightFlags& flags) {
+  if (flags.over == 0) return load(flags);
+  const std::vector<FlightJob> before = load(flags);
+  std::this_thread::sleep_for(std::chrono::duration<double>(flags.over));
+  std::vector<FlightJob> jobs = load(flags);
+  runtime::flight::find_slow(jobs, before, now());
+  return jobs;
 }
 
 constexpr std::string_view kNoRecord =
@@ -51,12 +69,13 @@ std::string headline(const FlightJob& job) {
 }
 
 std::string blame_line(const FlightJob& job) {
-  return job.blame.empty() ? "" : fmt::format("\n{}\n", one_line(job.blame));
+  const std::string& words = job.blame.empty() ? job.slow : job.blame;
+  return words.empty() ? "" : fmt::format("\n{}\n", one_line(words));
 }
 
 int answer(const std::vector<FlightJob>& jobs) {
   for (const FlightJob& job : jobs) {
-    if (!job.blame.empty()) return kNegativeAnswer;
+    if (!job.blame.empty() || !job.slow.empty()) return kNegativeAnswer;
     for (const auto& flight : job.flights) {
       if (!flight.failure.empty()) return kNegativeAnswer;
     }
@@ -65,7 +84,7 @@ int answer(const std::vector<FlightJob>& jobs) {
 }
 
 int status(const FlightFlags& flags) {
-  const std::vector<FlightJob> jobs = load(flags);
+  const std::vector<FlightJob> jobs = load_pace(flags);
   if (flags.json) {
     print_json(flights_json(jobs));
   } else if (flags.prometheus) {
@@ -110,8 +129,11 @@ Command add_status_command(CLI::App& parent) {
   auto flags = add_folders(*app);
   app->add_flag("--prometheus", flags->prometheus, "Print metrics in Prometheus' text format")
       ->excludes("--json");
+  app->add_option("--over", flags->over,
+                  "Look for so many seconds, and name who slows a job down that goes on")
+      ->check(CLI::Range(1.0, 3600.0));
   app->footer(
-      "Exit codes: 0, or 1 if somebody keeps a job waiting or it has failed.\n\n"
+      "Exit codes: 0, or 1 if somebody keeps a job waiting, or slows it down, or it has failed.\n\n"
       "Example: mkdir -p flights && MULTITREE_FLIGHT=flights multitree run --np 2 -n 5 && "
       "multitree status flights");
   return {app, [flags] { return status(*flags); }};

@@ -61,6 +61,10 @@ class SharedBootstrap final : public Bootstrap {
     const std::scoped_lock lock(mutex_);
     job_->tell_where(self);
   }
+  std::optional<std::string> answer_elsewhere(const std::function<Whereabouts()>& where) override {
+    return job_->answer_elsewhere(where);
+  }
+  [[nodiscard]] Lineage lineage() const override { return job_->lineage(); }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     const std::scoped_lock lock(mutex_);
     Shrunk shrunk = job_->shrink(deadline, without);

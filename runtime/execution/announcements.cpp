@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <type_traits>
 
 namespace multitree::runtime {
 
 Announcements::Announcements(Transport& transport, Seat self, const std::vector<Seat>& peers)
-    : transport_(transport), self_(self), calls_(kRemembered) {
+    : transport_(transport), self_(self) {
   static_assert(std::is_trivially_copyable_v<Message>);
   for (const Seat peer : peers) {
     Peer& one = peers_.emplace_back();
@@ -26,41 +27,47 @@ void Announcements::receive_from(Peer& peer) {
                      peer.received);
 }
 
-const NumberedCall* Announcements::find(std::uint64_t sequence) const {
-  const NumberedCall& there = calls_[sequence % kRemembered];
-  return there.sequence == sequence + 1 ? &there : nullptr;
+const SharedCall* Announcements::find(std::uint64_t sequence) const {
+  const auto behind = std::ranges::upper_bound(calls_, sequence, {}, &Run::first);
+  if (behind == calls_.begin()) return nullptr;
+  const Run& there = *std::prev(behind);
+  return sequence <= there.last ? &there.call : nullptr;
+}
+
+void Announcements::extend(std::deque<Run>& runs, const NumberedCall& called, std::size_t most) {
+  if (!runs.empty() && runs.back().last + 1 == called.sequence && runs.back().call == called.call) {
+    runs.back().last = called.sequence;
+    return;
+  }
+  if (runs.size() == most) runs.pop_front();
+  runs.push_back({called.sequence, called.sequence, called.call});
 }
 
 void Announcements::note(const NumberedCall& called, bool waits) {
   if (peers_.empty()) return;
-  calls_[called.sequence % kRemembered] = {called.sequence + 1, called.call};
-  if (!waits) {
-    if (unawaited_.size() == kTold) unawaited_.erase(unawaited_.begin());
-    unawaited_.push_back(called);
-  }
+  extend(calls_, called, kRemembered);
+  if (!waits) extend(unawaited_, called, kTold);
   for (const Peer& peer : peers_) doubtful_ |= !peer.ahead.empty();
 }
 
 /// Compares, or keeps it until this rank has come so far.
-void Announcements::hear(Peer& peer, const NumberedCall& its) {
-  const NumberedCall* const mine = find(its.sequence);
-  if (mine != nullptr) {
-    if (mine->call == its.call || difference_) return;
-    difference_ = {its.sequence, words_of_difference(self_, mine->call, peer.seat, its.call)};
-    return;
+void Announcements::hear(Peer& peer, const Run& its) {
+  for (auto mine = calls_.rbegin(); mine != calls_.rend() && mine->last >= its.first; ++mine) {
+    const std::uint64_t first = std::max(mine->first, its.first);
+    if (first > its.last || mine->call == its.call || difference_) continue;
+    difference_ = {first, words_of_difference(self_, mine->call, peer.seat, its.call)};
   }
-  const std::uint64_t newest =
-      std::ranges::max_element(calls_, {}, &NumberedCall::sequence)->sequence;
-  if (its.sequence < newest) return;  // long past
+  const std::uint64_t next = calls_.empty() ? 0 : calls_.back().last + 1;
+  if (its.last < next) return;
   if (peer.ahead.size() == kKept) peer.ahead.pop_front();
-  peer.ahead.push_back(its);
+  peer.ahead.push_back({std::max(its.first, next), its.last, its.call});
 }
 
 std::optional<std::pair<std::uint64_t, std::string>> Announcements::find_difference() {
   if (std::exchange(doubtful_, false)) {
     for (Peer& peer : peers_) {
-      const std::deque<NumberedCall> ahead = std::exchange(peer.ahead, {});
-      for (const NumberedCall& its : ahead) hear(peer, its);
+      const std::deque<Run> ahead = std::exchange(peer.ahead, {});
+      for (const Run& its : ahead) hear(peer, its);
     }
   }
   const std::vector<Completion*> arrived = std::exchange(arrived_, {});
@@ -89,17 +96,17 @@ void Announcements::tell(const Message& message) {
   for (const Peer& peer : peers_) {
     transport_.send(peer.seat, kAnnouncementTag, &outgoing.message, sizeof outgoing.message,
                     outgoing.sent.emplace_back());
-    told_.push_back(peer.seat);
+    ++told_[peer.seat];
   }
 }
 
 void Announcements::announce(std::uint64_t sequence) {
-  const NumberedCall* const mine = find(sequence);
+  const SharedCall* const mine = find(sequence);
   if (mine == nullptr || last_announced_ == sequence) return;
   last_announced_ = sequence;
   Message message;
   message.count = 1;
-  message.calls[0] = {sequence, mine->call};
+  message.calls[0] = {sequence, sequence, *mine};
   tell(message);
 }
 
@@ -113,8 +120,11 @@ void Announcements::announce_unawaited() {
 }
 
 std::string Announcements::take_told() {
-  std::string text(told_.size() * sizeof(Seat), '\0');
-  if (!told_.empty()) std::memcpy(text.data(), told_.data(), text.size());
+  std::string text;
+  for (const auto& [to, messages] : told_) {
+    const Told told{to, messages};
+    text.append(reinterpret_cast<const char*>(&told), sizeof told);
+  }
   told_.clear();
   return text;
 }
@@ -123,10 +133,10 @@ std::uint64_t Announcements::count_told(const Gathered& told) const {
   std::uint64_t count = 0;
   for (const Peer& peer : peers_) {
     const std::string& text = told[index(peer.seat)];
-    for (std::size_t at = 0; at + sizeof(Seat) <= text.size(); at += sizeof(Seat)) {
-      Seat to{};
-      std::memcpy(&to, text.data() + at, sizeof to);
-      count += to == self_ ? 1 : 0;
+    for (std::size_t at = 0; at + sizeof(Told) <= text.size(); at += sizeof(Told)) {
+      Told one;
+      std::memcpy(&one, text.data() + at, sizeof one);
+      if (one.to == self_) count += one.messages;
     }
   }
   return count;

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,8 +44,10 @@ class Announcements {
   /// Tells them of the latest calls in which this rank has only sent.
   void announce_unawaited();
 
-  /// What peers have been sent since this was last asked, for the others to wait for: an element
-  /// for each message, as bytes.
+  [[nodiscard]] bool has_unawaited() const { return !unawaited_.empty(); }
+
+  /// What peers have been sent since this was last asked, for the others to wait for: a Told for
+  /// each, as bytes.
   std::string take_told();
   /// How many of the messages that all ranks' take_told() tells of are for this rank.
   [[nodiscard]] std::uint64_t count_told(const Gathered& told) const;
@@ -53,22 +56,32 @@ class Announcements {
   bool have_come(std::uint64_t messages);
 
  private:
-  /// Calls that one message tells of.
+  /// Runs of calls that one message tells of.
   static constexpr std::size_t kTold = 8;
-  /// Calls that are remembered: a rank may be ahead of others by sends that nobody has taken.
+  /// Runs of equal calls that are remembered: a rank may be ahead of others by sends that nobody
+  /// has taken, of any number.
   static constexpr std::size_t kRemembered = 256;
   /// Of a peer that is ahead; more tell nothing new.
   static constexpr std::size_t kKept = 16;
 
+  /// Calls that were all alike.
+  struct Run {
+    std::uint64_t first = 0, last = 0;  ///< their numbers
+    SharedCall call;
+  };
   struct Message {
     std::uint64_t count = 0;
-    NumberedCall calls[kTold];
+    Run calls[kTold];
+  };
+  struct Told {
+    Seat to{};
+    std::uint32_t messages = 0;
   };
   struct Peer {
     Seat seat{};
     Message incoming;
     Completion received;
-    std::deque<NumberedCall> ahead;  ///< announced, and not called here yet
+    std::deque<Run> ahead;  ///< announced, and not called here yet
   };
   /// On its way out.
   struct Outgoing {
@@ -78,19 +91,20 @@ class Announcements {
 
   void receive_from(Peer& peer);
   void tell(const Message& message);
-  void hear(Peer& peer, const NumberedCall& its);
-  [[nodiscard]] const NumberedCall* find(std::uint64_t sequence) const;
+  void hear(Peer& peer, const Run& its);
+  static void extend(std::deque<Run>& runs, const NumberedCall& called, std::size_t most);
+  [[nodiscard]] const SharedCall* find(std::uint64_t sequence) const;
 
   Transport& transport_;
   Seat self_;
   std::deque<Peer> peers_;
-  std::vector<NumberedCall> calls_;  ///< in turn, kRemembered of them; sequence + 1, so 0 is none
-  std::vector<NumberedCall> unawaited_;
+  std::deque<Run> calls_;  ///< the latest, ascending
+  std::deque<Run> unawaited_;
   std::vector<Completion*> arrived_;
   std::deque<Outgoing> outgoing_;
   std::optional<std::pair<std::uint64_t, std::string>> difference_;
   std::optional<std::uint64_t> last_announced_;
-  std::vector<Seat> told_;
+  std::map<Seat, std::uint32_t> told_;  ///< messages to each, since that was asked
   std::uint64_t come_ = 0;
   bool doubtful_ = false;  ///< a peer has announced what has now been called here
 };

@@ -85,10 +85,24 @@ int look_at(void* state, std::uintptr_t address, const char* file, int line, con
 /// What cannot be read is left out.
 void ignore(void*, const char*, int) {}
 
+/// One for the process: what was read of the program's file is kept.
+backtrace_state* program() {
+  static backtrace_state* const state = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
+  return state;
+}
+
+/// Code without debugging information, as this library's may be in a program that has some, still
+/// has a name in the table of symbols.
+int look_up_and_at(void* state, std::uintptr_t address, const char* file, int line,
+                   const char* name) {
+  const auto note = [](void* found, std::uintptr_t, const char* symbol, std::uintptr_t,
+                       std::uintptr_t) { *static_cast<const char**>(found) = symbol; };
+  if (name == nullptr) ::backtrace_syminfo(program(), address, note, ignore, &name);
+  return look_at(state, address, file, line, name);
+}
+
 void walk(Search& search) {
-  // One for the process: what was read of the program's file is kept.
-  static backtrace_state* const program = ::backtrace_create_state(nullptr, 1, ignore, nullptr);
-  if (program != nullptr) ::backtrace_full(program, 0, look_at, ignore, &search);
+  if (program() != nullptr) ::backtrace_full(program(), 0, look_up_and_at, ignore, &search);
 }
 #else
 /// Without lines, and with the names alone that the dynamic linker knows.

@@ -26,6 +26,8 @@ constexpr std::uint32_t kSpinsBeforeSleep = 1;
 constexpr std::uint32_t kBusyPolls = 16;
 constexpr std::chrono::microseconds kOfferTaken{2};
 constexpr std::chrono::milliseconds kFailurePeriod{1};
+/// Between two looks whether other communicators ask, for who has waited long.
+constexpr std::chrono::milliseconds kElsewherePeriod{10};
 /// Longest sleep where the transport can wake us up; a failure elsewhere is noticed after it.
 constexpr std::chrono::milliseconds kSleep{10};
 /// Sleep instead of a futex: whoever publishes would have to ask each time whether somebody sleeps.
@@ -37,6 +39,8 @@ constexpr std::chrono::milliseconds kCausePatience{200};
 /// Wait without progress before the peers are told what for: longer than any message of a
 /// collective takes that all ranks are in, and short beside what a person notices.
 constexpr std::chrono::milliseconds kAnnouncePatience{100};
+/// Calls in which a rank waits for nobody, between two looks at what others say.
+constexpr std::uint64_t kUnawaited = 64;
 /// For what was sent before a barrier and has not come when it is over.
 constexpr std::chrono::seconds kStragglers{1};
 /// A gap between two looks at the clock counts at most this much: the caller may have been away,
@@ -63,19 +67,37 @@ std::optional<std::string> await_failure(Bootstrap& bootstrap) {
   return failure;
 }
 
+namespace {
+
+/// For this long an exception that is under way is taken to be of the last failure.
+constexpr std::chrono::seconds kRecent{1};
+
+struct Failure {
+  std::string words;
+  std::chrono::steady_clock::time_point time;
+};
+Failure& last_failure() {
+  thread_local Failure failure;
+  return failure;
+}
+
+}  // namespace
+
+std::string recent_failure() {
+  const bool recent = std::chrono::steady_clock::now() - last_failure().time < kRecent;
+  return recent ? last_failure().words : std::string();
+}
+
 std::string Running::name() const {
   return numbered ? fmt::format("{} #{}", collective, sequence) : std::string(collective);
 }
 
-std::string Running::words() const {
-  if (!numbered) return name();
-  const std::string call_words = words_of(call);
-  return name() + call_words.substr(name_of(call).size());
-}
+std::string Running::words() const { return numbered ? numbered_words(call, sequence) : name(); }
 
 Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> transport,
                const std::vector<Seat>& peers, Deadline timeout)
     : bootstrap_(std::move(bootstrap)),
+      attendance_(bootstrap_),
       transport_(std::move(transport)),
       outbox_(transport_->limits()),
       timeout_(timeout),
@@ -85,9 +107,25 @@ Engine::Engine(std::shared_ptr<Bootstrap> bootstrap, std::unique_ptr<Transport> 
 }
 
 void Engine::add(const Running& running, const SharedCall& call, bool waits) {
+  if (!waits && ++unawaited_ % kUnawaited == 0) look_up();
+  if (announcements_->has_unawaited()) tell_unawaited();
   announcements_->note({running.sequence, call}, waits);
   add(running);
   running_.back().call = call;
+}
+
+/// Now and then: two ranks that both only send would not find out otherwise that they differ.
+void Engine::tell_unawaited() {
+  const Clock::time_point now = Clock::now();
+  if (now - told_unawaited_ < kAnnouncePatience) return;
+  told_unawaited_ = now;
+  announcements_->announce_unawaited();
+}
+
+void Engine::look_up() {
+  transport_->progress();
+  if (announcements_->heard()) check_calls();
+  check_failure();
 }
 
 void Engine::remove(const Activity& execution) {
@@ -100,15 +138,25 @@ bool Engine::advance_all() {
     try {
       moved |= running.execution->advance();
     } catch (const Error& error) {
-      // What was called is known here as well as elsewhere, and is no echo of a death.
-      const bool own = error.code() == ErrorCode::InvalidArgument;
-      if (!own && await_failure(*bootstrap_)) check_failure();
-      const std::string reason = fmt::format("{}: {}", running.name(), error.what());
-      give_up(reason);
-      throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+      fail_in(running, error);
     }
   }
   return moved;
+}
+
+void Engine::fail_in(const Running& running, const Error& error) {
+  // What was called is known here as well as elsewhere, and is no echo of a death.
+  const bool own = error.code() == ErrorCode::InvalidArgument;
+  if (!own && await_failure(*bootstrap_)) check_failure(&running);
+  const std::string reason = fmt::format("{}: {}", running.name(), error.what());
+  give_up(reason);
+  throw Error(error.code(), fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
+void Engine::fail_in(const Activity& execution, const Error& error) {
+  const auto running = std::ranges::find(running_, &execution, &Running::execution);
+  if (running == running_.end()) throw error;
+  fail_in(*running, error);
 }
 
 void Engine::allow_naps(std::uint32_t ranks_per_processor) {
@@ -147,6 +195,7 @@ Engine::Moves Engine::move() {
     idle_polls_ = busy_polls_ = 0;
     idle_ = since_failure_ = {};
     looked_ = false;
+    place_.reset();
     if (std::exchange(wait_recorded_, false)) record_->goes_on();
   }
   return {network, running};
@@ -216,6 +265,8 @@ void Engine::on_idle(bool network) {
     const Clock::duration gap = std::min<Clock::duration>(now - last_look_, kLongestLook);
     idle_ += gap;
     since_failure_ += gap;
+    since_elsewhere_ += gap;
+    if (record_ != nullptr) record_gap(gap);
   }
   last_look_ = now;
   looked_ = true;
@@ -227,7 +278,10 @@ void Engine::on_idle(bool network) {
   if (oldest() == nullptr) idle_ = {};  // all wait for their callers
   if (idle_ >= patience_) {
     announce();
+    static_cast<void>(place());
     if (!wait_recorded_) record_wait();
+    attendance_.use();
+    if (since_elsewhere_ >= kElsewherePeriod) check_elsewhere();
   }
   if (idle_ >= timeout_) time_out();
   if (nap_after_.count() > 0 && idle_ >= nap_after_) {
@@ -316,6 +370,7 @@ void Engine::check_usable() {
 void Engine::give_up(const std::string& reason) {
   if (!broken_.empty()) return;
   broken_ = reason;
+  last_failure() = {reason, Clock::now()};
   if (record_ != nullptr) {
     if (!wait_recorded_) record_wait();
     record_->fail(reason);

@@ -4,13 +4,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/execution/call_place_internal.hpp"
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/interruption_internal.hpp"
+#include "runtime/job/blame_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
+namespace {
+
+/// Of waits that are added up.
+constexpr std::chrono::milliseconds kRecorded{1};
+
+}  // namespace
 
 void Engine::fail(const std::string& what) {
   const std::string words = fmt::format("rank {}: {}", bootstrap_->seat(), what);
@@ -42,26 +50,36 @@ void Engine::check_interruption() {
   throw Interrupted(fmt::format("rank {}: {}", bootstrap_->seat(), reason));
 }
 
-void Engine::check_failure() {
+void Engine::check_failure(const Running* in) {
   const std::optional<std::string> failure = bootstrap_->failure();
   if (!failure) {
     const Running* const waits = bootstrap_->asked_where() ? oldest() : nullptr;
     if (waits != nullptr) bootstrap_->tell_where(whereabouts(*waits));
     return check_links();
   }
+  check_elsewhere();  // it may be the echo of what was found out there
   std::string what = *failure;
-  const Running* running = oldest();
+  const Running* const running = in != nullptr ? in : oldest();
   if (running != nullptr) {
-    what = fmt::format("{}: {}; rank {} was {}", running->name(), *failure, bootstrap_->seat(),
-                       running->execution->waiting_for());
+    const Whereabouts here = whereabouts(*running);
+    what = fmt::format("{}: {}; rank {} was {}", words_of(here), *failure, bootstrap_->seat(),
+                       here.how);
   }
   give_up(*failure);
   fail(what);
 }
 
+/// Reading the program's file takes its time, more than who asks has. Threads of the library know
+/// of none.
+std::string Engine::place() const {
+  if (!place_ || place_->empty()) place_ = call_place();
+  return *place_;
+}
+
 Whereabouts Engine::whereabouts(const Running& running) const {
   Whereabouts here{
-      running.sequence, running.words(), running.execution->waiting_for(), call_place(), {}};
+      running.sequence,  running.words(), running.execution->waiting_for(), place(), {},
+      bootstrap_->name()};
   for (const Running& one : running_) {
     if (one.execution->done() || one.execution->awaits_caller()) continue;
     const std::vector<Seat> ranks = one.execution->awaited_ranks();
@@ -73,11 +91,36 @@ Whereabouts Engine::whereabouts(const Running& running) const {
   return here;
 }
 
+void Engine::check_elsewhere() {
+  since_elsewhere_ = {};
+  const Running* const running = oldest();
+  if (running == nullptr) return;
+  const auto crossed = answer_elsewhere(*bootstrap_, [&] { return whereabouts(*running); });
+  if (!crossed) return;
+  const std::string reason = fmt::format("{}: waits in vain, {}; {}", running->name(),
+                                         running->execution->waiting_for(), *crossed);
+  give_up(reason);
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
 void Engine::record_wait() {
   const Running* const running = record_ == nullptr ? nullptr : oldest();
   if (running == nullptr) return;
   record_->waits(whereabouts(*running), idle_);
   wait_recorded_ = true;
+}
+
+void Engine::record_gap(Clock::duration gap) {
+  unrecorded_ += gap;
+  if (unrecorded_ < kRecorded) return;
+  const Clock::duration time = std::exchange(unrecorded_, {});
+  const Running* const running = oldest();
+  if (running == nullptr) return;
+  std::vector<Seat> ranks = running->execution->awaited_ranks();
+  std::ranges::sort(ranks);
+  const auto repeated = std::ranges::unique(ranks);
+  ranks.erase(repeated.begin(), repeated.end());
+  record_->waited(time, ranks, transport_->unsent());
 }
 
 void Engine::time_out() {

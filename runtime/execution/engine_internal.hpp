@@ -19,8 +19,10 @@
 #include "runtime/execution/outbox_internal.hpp"
 #include "runtime/execution/progress_internal.hpp"
 #include "runtime/flight/recorder_internal.hpp"
+#include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/messages/transport.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::runtime {
 
@@ -41,6 +43,9 @@ struct Running {
 /// of a death: another rank gave up and closed its connections, or shared memory was faster than
 /// the control connection.
 std::optional<std::string> await_failure(Bootstrap& bootstrap);
+
+/// Why an engine of this thread has given up within the last second; empty: none has.
+std::string recent_failure();
 
 /// Drives executions until they are done, and turns every way of not getting there into an Error:
 /// nothing moved for the timeout, the bootstrap knows of a death, the transport failed. Then the
@@ -66,10 +71,15 @@ class Engine {
   /// the longer: all of them together must not keep it busy.
   void allow_naps(std::uint32_t ranks_per_processor);
 
+  /// A call is made by this thread.
+  void use() { attendance_.use(); }
+
   void add(const Running& running) { running_.push_back(running); }
   /// The same by messages, which are to be posted after this. `waits`: for messages of others.
   void add(const Running& running, const SharedCall& call, bool waits);
   void remove(const Activity& execution);
+  /// Of one that was added, and could not begin. \throws as poll()
+  [[noreturn]] void fail_in(const Activity& execution, const Error& error);
 
   /// From here on other threads progress it as well, for a device, which moves without the network:
   /// all calls are made under guard(), and nobody sleeps until a message comes.
@@ -172,19 +182,32 @@ class Engine {
   void check_calls();
   /// Takes what peers have told before a barrier.
   void await_told(const Gathered& told);
-  void check_failure();
+  /// `in`: what it shows in; null: in the oldest.
+  void check_failure(const Running* in = nullptr);
   void record_wait();
+  /// Adds up for whom this rank waits: those that it awaits when a millisecond is full.
+  void record_gap(Clock::duration gap);
+  /// Hears what others say, for a rank that sends and waits for nobody. \throws as poll()
+  void look_up();
+  void tell_unawaited();
   [[nodiscard]] Whereabouts whereabouts(const Running& running) const;
+  /// Of the call that this thread waits in; found out once a wait.
+  [[nodiscard]] std::string place() const;
+  /// Answers for other communicators of this thread. \throws Error(Timeout) if it is told that this
+  /// wait and another are crosswise, after telling the others.
+  void check_elsewhere();
   /// \throws Interrupted if this thread is not to wait any longer, after telling the others.
   void check_interruption();
   /// \throws LinkError once links of this rank have fallen silent, after telling the others.
   void check_links();
   [[noreturn]] void fail(const std::string& what);
+  [[noreturn]] void fail_in(const Running& running, const Error& error);
   [[noreturn]] void time_out();
   /// The first unfinished collective that does not wait for its caller.
   [[nodiscard]] const Running* oldest() const;
 
   std::shared_ptr<Bootstrap> bootstrap_;
+  Attendance attendance_;
   ScratchPool scratch_, work_;
   std::unique_ptr<Announcements> announcements_;  ///< the transport has addresses in it
   std::unique_ptr<Transport> transport_;
@@ -206,15 +229,20 @@ class Engine {
   std::uint32_t spins_;           ///< idle polls before a yield, as crowded as it is
   Deadline nap_after_{0};         ///< 0: never
   std::chrono::microseconds nap_{0};
-  Deadline patience_;                ///< longest wait before the peers are told what for
-  bool looked_ = false;              ///< whether last_look_ is of this wait
-  Clock::time_point last_look_;      ///< when on_idle() last read the clock
-  Clock::duration idle_{};           ///< time spent polling since something last moved
-  Clock::duration since_failure_{};  ///< of that, since the bootstrap was last asked
-  Clock::time_point asked_behind_;   ///< when progress_behind() last asked it
+  Deadline patience_;                  ///< longest wait before the peers are told what for
+  bool looked_ = false;                ///< whether last_look_ is of this wait
+  Clock::time_point last_look_;        ///< when on_idle() last read the clock
+  Clock::duration idle_{};             ///< time spent polling since something last moved
+  Clock::duration since_failure_{};    ///< of that, since the bootstrap was last asked
+  Clock::duration since_elsewhere_{};  ///< of that, since others were answered
+  Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
   std::shared_ptr<flight::FlightRecorder> record_;
   bool wait_recorded_ = false;
+  Clock::duration unrecorded_{};              ///< of waits
+  mutable std::optional<std::string> place_;  ///< of this wait
+  Clock::time_point told_unawaited_ = Clock::now();
+  std::uint64_t unawaited_ = 0;  ///< calls in which this rank waits for nobody
 };
 
 }  // namespace multitree::runtime

@@ -52,7 +52,11 @@ MessageOperation::~MessageOperation() {
 }
 
 void MessageOperation::start() {
-  execution_->start();
+  try {
+    execution_->start();
+  } catch (const Error& error) {
+    engine_->fail_in(*execution_, error);
+  }
   if (execution_->done()) complete();
 }
 

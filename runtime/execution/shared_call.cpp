@@ -44,6 +44,11 @@ std::string words_of(const CommonCall& call) {
   return words;
 }
 
+std::string numbered_words(const CommonCall& call, std::uint64_t number) {
+  const std::string_view name = name_of(call);
+  return fmt::format("{} #{}{}", name, number, words_of(call).substr(name.size()));
+}
+
 CommonCall common_call(const Call& call, Rank root) {
   CommonCall common{.several = call.several,
                     .root = has_root(call.collective) ? root : Rank{0},

@@ -35,6 +35,8 @@ CommonCall common_call(const Call& call, Rank root);
 
 /// "allreduce of 1024 float, sum".
 std::string words_of(const CommonCall& call);
+/// "allreduce #5 of 1024 float, sum".
+std::string numbered_words(const CommonCall& call, std::uint64_t number);
 /// "allreduce".
 std::string_view name_of(const CommonCall& call);
 

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -161,6 +162,12 @@ Flight parse_flight(const std::string& bytes, const std::string& path) {
   }
   std::ranges::sort(flight.calls, {}, &LoggedCall::number);
   if (page->wait.version.load() % 2 == 0) flight.wait = wait_of(page->wait);
+  flight.waited_ns = page->waited_ns.load();
+  for (const WaitedEntry& entry : page->waited) {
+    if (entry.rank.load() == 0) continue;
+    flight.waited.push_back(
+        {entry.rank.load() - 1, entry.received_ns.load(), entry.sent_ns.load()});
+  }
   if (page->failed.load() != 0) {
     flight.failure = text_of(page->failure);
     flight.failed_ns = page->failed_ns;
@@ -183,9 +190,15 @@ std::vector<FlightJob> read_flights(const std::vector<std::string>& folders) {
       ranks[flight.rank] = std::move(flight);
     }
   }
+  using std::chrono::system_clock;
+  const std::int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(system_clock::now().time_since_epoch())
+          .count();
   std::vector<FlightJob> result;
   for (auto& [number, ranks] : jobs) {
-    FlightJob job{number, 0, {}, {}};
+    FlightJob job;
+    job.job = number;
+    job.read_ns = now;
     for (auto& [rank, flight] : ranks) job.ranks = std::max(job.ranks, flight.ranks);
     for (auto& [rank, flight] : ranks) job.flights.push_back(std::move(flight));
     job.blame = blame_of(job);

@@ -26,6 +26,13 @@ struct LoggedWait {
   std::int64_t since_ns = 0;  ///< since 1970
 };
 
+/// For how long a rank has waited for another so far.
+struct Waited {
+  std::uint32_t rank = 0;
+  std::uint64_t received_ns = 0;  ///< for what that one was to send
+  std::uint64_t sent_ns = 0;      ///< for anybody, while something was on its way to that one
+};
+
 enum class Life : std::uint8_t {
   Runs,
   Dead,     ///< there is no such process any more
@@ -44,6 +51,8 @@ struct Flight {
   std::uint64_t begun = 0;         ///< calls so far
   std::vector<LoggedCall> calls;   ///< the latest, ascending
   std::optional<LoggedWait> wait;  ///< now, or when it died
+  std::uint64_t waited_ns = 0;     ///< for others, all of it
+  std::vector<Waited> waited;      ///< for whom; the longest, in any order
   std::string failure;             ///< why its communicator failed; empty: it has not
   std::int64_t failed_ns = 0;      ///< when; since 1970
 };
@@ -55,6 +64,8 @@ struct FlightJob {
   std::vector<Flight> flights;  ///< by rank, at most one each: the newest
   /// Who keeps it waiting, or did when it ended; empty if nobody waits.
   std::string blame;
+  std::string slow;          ///< who slows it down; see find_slow()
+  std::int64_t read_ns = 0;  ///< since 1970
 };
 
 /// \throws Error(InvalidInput) naming the file if it is no flight record

@@ -10,7 +10,7 @@
 
 namespace multitree::runtime::flight {
 
-inline constexpr std::array<char, 8> kMagic{'M', 'T', 'F', 'L', 'I', 'G', 'H', '1'};
+inline constexpr std::array<char, 8> kMagic{'M', 'T', 'F', 'L', 'I', 'G', 'H', '2'};
 /// Calls that are kept.
 inline constexpr std::uint64_t kCalls = 256;
 /// Ranks that are named of those that one awaits.
@@ -29,6 +29,12 @@ struct CallEntry {
   std::uint16_t several = 0;
   std::uint8_t collective = 0, exchange = 0, type = 0, op = 0, wire = 0;
   std::atomic<std::uint8_t> ended{0};
+};
+
+/// How long for another one, all told.
+struct WaitedEntry {
+  std::atomic<std::uint32_t> rank{0};  ///< one more than it; 0: none
+  std::atomic<std::uint64_t> received_ns{0}, sent_ns{0};
 };
 
 /// What a rank waits for; valid while `version` is even, and as it was before reading.
@@ -55,6 +61,8 @@ struct Page {
   std::int64_t failed_ns = 0;  ///< as `failure`: once `failed`
   Text<1024> failure{};
   WaitEntry wait;
+  std::atomic<std::uint64_t> waited_ns{0};
+  std::array<WaitedEntry, kAwaited> waited{};
   std::array<CallEntry, kCalls> calls{};
 };
 

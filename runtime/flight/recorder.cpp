@@ -152,6 +152,43 @@ void FlightRecorder::goes_on() {
   page_.wait.waits = 0;
 }
 
+namespace {
+
+/// That of a rank; of so many ranks the one with the least time makes room.
+WaitedEntry& entry_for(Page& page, Seat seat) {
+  WaitedEntry* least = page.waited.data();
+  std::uint64_t least_ns = ~std::uint64_t{0};
+  for (WaitedEntry& entry : page.waited) {
+    const std::uint32_t rank = entry.rank.load(std::memory_order_relaxed);
+    if (rank == index(seat) + 1) return entry;
+    const std::uint64_t ns = rank == 0 ? 0
+                                       : entry.received_ns.load(std::memory_order_relaxed) +
+                                             entry.sent_ns.load(std::memory_order_relaxed);
+    if (ns >= least_ns) continue;
+    least = &entry;
+    least_ns = ns;
+  }
+  least->received_ns.store(0, std::memory_order_relaxed);
+  least->sent_ns.store(0, std::memory_order_relaxed);
+  least->rank.store(index(seat) + 1, std::memory_order_relaxed);
+  return *least;
+}
+
+/// Of one writer.
+void add(std::atomic<std::uint64_t>& sum, std::uint64_t more) {
+  sum.store(sum.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+void FlightRecorder::waited(std::chrono::nanoseconds time, std::span<const Seat> awaited,
+                            std::span<const Seat> unsent) {
+  const auto ns = static_cast<std::uint64_t>(time.count());
+  add(page_.waited_ns, ns);
+  for (const Seat seat : awaited) add(entry_for(page_, seat).received_ns, ns);
+  for (const Seat seat : unsent) add(entry_for(page_, seat).sent_ns, ns);
+}
+
 void FlightRecorder::fail(const std::string& reason) {
   if (page_.failed.load() != 0) return;
   put(page_.failure, reason);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -32,6 +33,9 @@ class FlightRecorder {
   /// `since`: for how long already.
   void waits(const Whereabouts& where, std::chrono::nanoseconds since);
   void goes_on();
+  /// For so long more, for all of `awaited`, while something was on its way to all of `unsent`.
+  void waited(std::chrono::nanoseconds time, std::span<const Seat> awaited,
+              std::span<const Seat> unsent);
   void fail(const std::string& reason);
 
  private:

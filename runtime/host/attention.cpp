@@ -3,6 +3,10 @@
 /// Looking at other ranks' cards.
 #include "runtime/host/attention_internal.hpp"
 
+#include <fmt/format.h>
+
+#include <atomic>
+
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::host {
@@ -37,15 +41,34 @@ bool Attention::sees_work(Seat seat) {
   return changed;
 }
 
+/// Calls in which nobody waits for others, as two ranks make that both take themselves for the
+/// root.
+void Attention::check_earlier(Seat seat) const {
+  if (seat == group_.self()) return;
+  std::size_t before = group_.unchecked().size();
+  for (const auto& [number, call] : group_.unchecked()) {
+    const std::size_t calls = before--;
+    const CommonCall other = group_.card(seat, number).call;
+    std::atomic_thread_fence(std::memory_order_acquire);
+    // Its owner may have begun to write it again.
+    if (group_.has_published(seat, number + kCards - 1) || other == call) continue;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{} call{} before it: {}", calls, calls == 1 ? "" : "s",
+                            words_of_difference(group_.self(), {call}, seat, {other})));
+  }
+}
+
 void Attention::check_offers(std::uint64_t number, const CommonCall& mine) const {
-  if (whom_ == Whom::Nobody) return;
+  if (whom_ == Whom::Nobody) return group_.leave_unchecked({number, mine});
   for (const Seat seat : Seats(group_.size())) {
     if (!is_on(seat)) continue;
+    if (!group_.unchecked().empty()) check_earlier(seat);
     const CommonCall& other = group_.card(seat, number).call;
     if (other == mine) continue;
     throw Error(ErrorCode::InvalidArgument,
                 words_of_difference(group_.self(), {mine}, seat, {other}));
   }
+  group_.forget_unchecked();
 }
 
 std::vector<Seat> Attention::missing_ranks(std::uint64_t number) const {

@@ -39,12 +39,15 @@ class Attention {
   }
   /// Whether the rank that keeps us waiting works: that is progress, though not ours.
   bool sees_work(Seat seat);
-  /// \throws Error(InvalidArgument) if one of them has published another call than `mine`.
+  /// \throws Error(InvalidArgument) if one of them has published another call than `mine`, or
+  /// another than those of this rank before it that were compared with nobody's.
   void check_offers(std::uint64_t number, const CommonCall& mine) const;
   /// Those that have not published `number`.
   [[nodiscard]] std::vector<Seat> missing_ranks(std::uint64_t number) const;
 
  private:
+  void check_earlier(Seat seat) const;
+
   Group& group_;
   Seat root_;
   Whom whom_ = Whom::Everyone;

@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -198,6 +199,19 @@ class Group {
   [[nodiscard]] std::uint64_t areas_used_until() const { return areas_used_until_; }
   void use_areas_until(std::uint64_t number) { areas_used_until_ = number; }
 
+  /// A call in which this rank has looked at nobody's card, to be compared with those when it next
+  /// looks at any.
+  struct Unchecked {
+    std::uint64_t number = 0;  ///< of its publication
+    CommonCall call;
+  };
+  void leave_unchecked(const Unchecked& call) {
+    if (unchecked_.size() == kCards) unchecked_.pop_front();
+    unchecked_.push_back(call);
+  }
+  [[nodiscard]] const std::deque<Unchecked>& unchecked() const { return unchecked_; }
+  void forget_unchecked() { unchecked_.clear(); }
+
   /// For the one operation that runs.
   struct Scratch {
     std::vector<const void*> inputs;
@@ -276,6 +290,7 @@ class Group {
   std::uint32_t seen_ = 0;
   std::uint64_t tickets_ = 0, running_ = 0;
   Scratch scratch_;
+  std::deque<Unchecked> unchecked_;  ///< the latest
   std::uint32_t next_allocation_ = 0;
   std::vector<Allocation> allocations_;
 };

@@ -22,11 +22,16 @@ constexpr std::chrono::seconds kGoodbye{1};
 
 }  // namespace
 
+std::string words_of(const Build& build) {
+  return fmt::format("multitree {} (format {})", build.version, build.format);
+}
+
 std::optional<Hello> read_hello(const std::string& text) {
   Reader reader(text);
-  const auto rank = reader.number(), size = reader.number();
-  if (!rank || !size) return std::nullopt;
-  return Hello{*rank, *size};
+  const auto rank = reader.number(), size = reader.number(), format = reader.number();
+  auto version = reader.text();
+  if (!rank || !size || !format || !version) return std::nullopt;
+  return Hello{*rank, *size, {*format, std::move(*version)}};
 }
 
 void Assembly::died(Origin rank, const std::string& how) {
@@ -194,6 +199,35 @@ void Assembly::admit(Guest& guest, const Frame& frame) {
   guest.channel.trust();
   guest.channel.send(FrameType::Welcome, {});
   if (!failure_.empty()) guest.channel.send(FrameType::Failure, failure_);
+  std::vector<bool>& alike = builds_[hello->build];
+  alike.resize(members_.size());
+  alike[index(seat_of(origin))] = true;
+  if (++joined_ == members_.size()) compare_builds();
+}
+
+/// Once all are there: what most of them have is what the others should have.
+void Assembly::compare_builds() {
+  if (builds_.size() < 2) return;
+  const auto ranks = [](const auto& entry) { return std::ranges::count(entry.second, true); };
+  auto usual = builds_.begin();
+  for (auto it = builds_.begin(); it != builds_.end(); ++it) {
+    const auto more = ranks(*it) - ranks(*usual);
+    if (more > 0 || (more == 0 && it->second > usual->second)) usual = it;  // rank 0's is greater
+  }
+  const auto has = [&](const auto& entry) {
+    return fmt::format("{} {} {}", words_of(entry.second), ranks(entry) == 1 ? "has" : "have",
+                       words_of(entry.first));
+  };
+  std::string words;
+  std::vector<bool> others(members_.size());
+  for (const auto& entry : builds_) {
+    if (&entry == &*usual) continue;
+    words += has(entry) + ", ";
+    for (std::size_t r = 0; r < others.size(); ++r) others[r] = others[r] || entry.second[r];
+  }
+  const auto first = std::ranges::find(others, true) - others.begin();
+  broadcast_failure(fmt::format("{}{}: all ranks of a job need the same build", words, has(*usual)),
+                    nullptr, Seat{static_cast<std::uint32_t>(first)});
 }
 
 void Assembly::refuse(Guest& guest, const std::string& why, FrameType how) {

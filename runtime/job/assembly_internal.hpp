@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/build_internal.hpp"
 #include "runtime/job/coordinator_internal.hpp"
 #include "runtime/job/dead_links_internal.hpp"
 #include "runtime/job/line_internal.hpp"
@@ -22,6 +23,7 @@ namespace multitree::runtime {
 /// What a rank begins with.
 struct Hello {
   std::uint32_t rank = 0, size = 0;
+  Build build = {};
 };
 /// Empty if `text` is none.
 std::optional<Hello> read_hello(const std::string& text);
@@ -89,9 +91,10 @@ class Assembly {
   void readmit(Guest& guest, const Frame& frame);
   static void refuse(Guest& guest, const std::string& why, FrameType how = FrameType::Refused);
   void drop_closed();
+  void compare_builds();
   void try_gather();
   void ask_where(Guest& guest, const Frame& frame);
-  static void hear_where(Guest& guest, const Frame& frame);
+  void hear_where(Guest& guest, const Frame& frame) const;
   void try_blame();
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
@@ -123,9 +126,11 @@ class Assembly {
   std::vector<Door> doors_;  ///< by origin; none where there is one place to meet only
   std::list<Guest> guests_;
   std::map<By, Guest*> by_line_;
-  bool somebody_closed_ = false;  ///< of the others, while one was heard
-  std::size_t gathers_ = 0;       ///< frames since the last gathering: no more can be waiting
-  bool somebody_left_ = false;    ///< of the members
+  bool somebody_closed_ = false;               ///< of the others, while one was heard
+  std::map<Build, std::vector<bool>> builds_;  ///< of ranks that have joined
+  std::size_t joined_ = 0;
+  std::size_t gathers_ = 0;     ///< frames since the last gathering: no more can be waiting
+  bool somebody_left_ = false;  ///< of the members
   std::optional<Clock::time_point> blame_by_;  ///< when those who have not said where do not answer
   std::optional<Clock::time_point> shrink_by_;  ///< when those who have not asked are left out
   Clock::time_point next_knock_;

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/job/whereabouts.hpp"
 
@@ -22,10 +23,15 @@ std::optional<Whereabouts> unpack_whereabouts(std::string_view text);
 
 /// "allreduce #7 of 1024 float, sum at train.cpp:88".
 std::string words_of(const Whereabouts& call);
+/// The same with its communicator: "allreduce #7 of 1024 float, sum on communicator
+/// 0123456789abcdef at train.cpp:88".
+std::string words_with_job(const Whereabouts& call);
+/// "rank 5", "ranks 0-3, 7": where `ranks` is true.
+std::string words_of(const std::vector<bool>& ranks);
 
 /// What is known of a rank. One of which nothing of this is known does not answer.
 struct Sighting {
-  std::optional<Whereabouts> call = {};  ///< that it waits in
+  std::optional<Whereabouts> call = {};  ///< that it waits in; or `elsewhere`
   bool at_barrier = false;               ///< of the job, and in no call
   std::string gone = {};                 ///< what it has: "left the job"
 };
@@ -33,10 +39,18 @@ struct Sighting {
 /// Who keeps the others waiting, in a sentence that names ranks, call, and place in the program;
 /// empty if nobody waits. By seat. The first of these that holds:
 /// - ranks that are awaited and are gone;
+/// - ranks that wait in a call of another communicator for one that waits for them in this one:
+///   those are `crossed`, and get the same words;
 /// - ranks that are awaited and say nothing: they compute, are stopped, or are slow;
+/// - ranks that are awaited and are in a call of another communicator;
 /// - ranks that are at a barrier while others await them in a call, or the other way round;
 /// - ranks that are in an earlier call than others;
 /// - nobody: all are in the same call, and a message between them is missing.
-std::string blame(std::span<const Sighting> ranks);
+struct Blame {
+  std::string words;
+  std::vector<bool> crossed = {};  ///< none: nobody is
+};
+Blame find_blame(std::span<const Sighting> ranks);
+inline std::string blame(std::span<const Sighting> ranks) { return find_blame(ranks).words; }
 
 }  // namespace multitree::runtime

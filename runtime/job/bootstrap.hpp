@@ -66,6 +66,12 @@ class AddressBook {
   virtual const std::string& of(Seat seat) = 0;
 };
 
+/// Which ranks of the job that all began with those of a part are; also of that job itself.
+struct Lineage {
+  std::uint64_t root = 0;   ///< its name
+  std::vector<Seat> seats;  ///< by seat: the one there
+};
+
 class Bootstrap;
 struct BootstrapOptions;
 
@@ -130,6 +136,12 @@ class Bootstrap {
   /// heard; until it tells.
   [[nodiscard]] virtual bool asked_where() { return false; }
   virtual void tell_where(const Whereabouts& self);
+  /// Not collective, never blocks, from any thread: this rank is in no call of this job; if
+  /// somebody has asked where it is, it is where `where` says, in another. Returns what was found
+  /// out by that, if ranks wait for each other in this job and that other one.
+  virtual std::optional<std::string> answer_elsewhere(const std::function<Whereabouts()>& where);
+  /// Not collective, from any thread.
+  [[nodiscard]] virtual Lineage lineage() const;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of

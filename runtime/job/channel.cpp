@@ -130,6 +130,7 @@ Channel::Status Channel::hear() {
   }
   flush();
   if (step == Handshake::Step::Refused) return Status::Refused;
+  if (step == Handshake::Step::OtherVersion) return Status::OtherVersion;
   return step == Handshake::Step::Wrong ? Status::Garbage : Status::Open;
 }
 

@@ -50,8 +50,9 @@ class Channel {
   enum class Status : std::uint8_t {
     Open,
     Closed,
-    Garbage,  ///< something came that is not the next word of somebody who knows the key
-    Refused,  ///< the other end has another key
+    Garbage,       ///< something came that is not the next word of somebody who knows the key
+    Refused,       ///< the other end has another key
+    OtherVersion,  ///< the other end is of a library whose handshake is another
   };
   /// Takes in what has arrived. Frames that came before a close are still handed out.
   Status fill();
@@ -83,7 +84,7 @@ class Channel {
   std::optional<Code> code_;  ///< of the first of these, once it is on its way
   std::size_t sent_ = 0;      ///< of the first of these and its code
   std::size_t limit_ = std::size_t{1} << 30;
-  Status ended_ = Status::Open;  ///< Garbage and Refused stay
+  Status ended_ = Status::Open;  ///< what is not Open or Closed stays
 };
 
 }  // namespace multitree::runtime

@@ -13,6 +13,7 @@
 #include <optional>
 #include <utility>
 
+#include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/dead_links_internal.hpp"
@@ -22,6 +23,8 @@
 namespace multitree::runtime {
 namespace {
 
+/// How often who asks looks whether others do, in another job.
+constexpr std::chrono::milliseconds kLook{10};
 constexpr const char* kLeftOut = "left out: the others have gone on without this rank";
 
 /// Of this process, and by its number in it.
@@ -37,7 +40,8 @@ struct Meeting {
         shrinks(ranks),
         dropped(ranks),
         calls(ranks),
-        answered(ranks) {}
+        answered(ranks),
+        crossed(ranks) {}
   const std::uint64_t name = make_name();
   std::mutex mutex;
   std::condition_variable changed;
@@ -62,6 +66,7 @@ struct Meeting {
   std::uint32_t askers = 0;  ///< that wait for the answers
   std::uint64_t blamed = 0;  ///< the last question that `blame_words` answers
   std::string blame_words;
+  std::vector<std::optional<std::string>> crossed;  ///< for ranks that wait elsewhere
   /// By `which` and members, with how often the part was made.
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Meeting>> parts;
 
@@ -89,6 +94,16 @@ struct Meeting {
     }
     return ranks;
   }
+  void conclude_blame() {
+    auto [words, across] = find_blame(sightings());
+    for (std::size_t r = 0; r < across.size(); ++r) {
+      if (!across[r]) continue;
+      crossed[r] = words;
+      if (!failure) reporter = Seat{static_cast<std::uint32_t>(r)};
+      failure = words;
+    }
+    blame_words = std::move(words);
+  }
   /// All have come: one list for all of them.
   void conclude() {
     std::vector<std::string> all(blobs.size());
@@ -112,8 +127,9 @@ struct Meeting {
 
 class InProcess final : public Bootstrap {
  public:
-  InProcess(std::shared_ptr<Meeting> meeting, Seat seat)
-      : meeting_(std::move(meeting)), seat_(seat) {}
+  InProcess(std::shared_ptr<Meeting> meeting, Seat seat,
+            std::shared_ptr<const Lineage> lineage = nullptr)
+      : meeting_(std::move(meeting)), seat_(seat), lineage_(std::move(lineage)) {}
   ~InProcess() override {
     const std::scoped_lock lock(meeting_->mutex);
     meeting_->present[index(seat_)] = false;
@@ -179,6 +195,17 @@ class InProcess final : public Bootstrap {
     answer(self);
   }
 
+  std::optional<std::string> answer_elsewhere(const std::function<Whereabouts()>& where) override {
+    const std::scoped_lock lock(meeting_->mutex);
+    Meeting& m = *meeting_;
+    if (m.askers > 0 && m.answered[index(seat_)] != m.question) answer(where());
+    return std::exchange(m.crossed[index(seat_)], std::nullopt);
+  }
+
+  [[nodiscard]] Lineage lineage() const override {
+    return lineage_ == nullptr ? Bootstrap::lineage() : *lineage_;
+  }
+
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
@@ -241,14 +268,17 @@ class InProcess final : public Bootstrap {
     std::vector<std::uint64_t> name{which};
     for (const Seat one : members) name.push_back(index(one));
     name.push_back(parts_[name]++);
+    Lineage whole = this->lineage(), own{whole.root, {}};
+    for (const Seat one : members) own.seats.push_back(whole.seats.at(index(one)));
+    auto lineage = std::make_shared<const Lineage>(std::move(own));
     const std::scoped_lock lock(meeting_->mutex);
     auto& meeting = meeting_->parts[name];
     if (meeting == nullptr) {
       meeting = std::make_shared<Meeting>(static_cast<std::uint32_t>(members.size()));
     }
     return {XXH3_64bits(name.data(), name.size() * sizeof name[0]),
-            [meeting, seat](const BootstrapOptions&) {
-              return std::make_shared<InProcess>(meeting, seat);
+            [meeting, seat, lineage](const BootstrapOptions&) {
+              return std::make_shared<InProcess>(meeting, seat, lineage);
             }};
   }
 
@@ -261,12 +291,26 @@ class InProcess final : public Bootstrap {
     Meeting& m = *meeting_;
     if (m.askers++ == 0) ++m.question;
     answer(self);
-    m.changed.wait_until(lock, std::chrono::system_clock::now() + kWherePatience,
-                         [&] { return m.all_have_said_where(); });
+    const auto end = std::chrono::system_clock::now() + kWherePatience;
+    std::optional<std::string> told;  // in another job
+    while (!told && !m.all_have_said_where() && std::chrono::system_clock::now() < end) {
+      m.changed.wait_until(lock, std::chrono::system_clock::now() + kLook,
+                           [&] { return m.all_have_said_where(); });
+      lock.unlock();  // others may be asking at the same time, in another job
+      told = runtime::answer_elsewhere(*this, [&] { return self.value_or(at_barrier()); });
+      lock.lock();
+    }
     --m.askers;
-    if (m.blamed != m.question) m.blame_words = blame(m.sightings());
+    if (told) return *told;
+    if (m.blamed != m.question) m.conclude_blame();
     m.blamed = m.question;
     return m.blame_words;
+  }
+  [[nodiscard]] Whereabouts at_barrier() const {
+    Whereabouts here;
+    here.what = "a barrier";
+    here.job = name();
+    return here;
   }
   /// \pre locked
   void answer(const std::optional<Whereabouts>& self) {
@@ -284,6 +328,7 @@ class InProcess final : public Bootstrap {
 
   std::shared_ptr<Meeting> meeting_;
   Seat seat_;
+  std::shared_ptr<const Lineage> lineage_;                     ///< of a part; null: it is none
   std::map<std::vector<std::uint64_t>, std::uint64_t> parts_;  ///< how often each was made
 };
 

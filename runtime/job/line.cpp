@@ -150,6 +150,19 @@ std::optional<Frame> Trunk::next(JobNumber job) {
   return frame;
 }
 
+std::optional<Frame> Trunk::take(JobNumber job, FrameType type) {
+  const std::scoped_lock lock(mutex_);
+  if (!reading_ && welcomes_ == Welcomes::Nothing) take_in();
+  const auto it = arrived_.find(job);
+  if (it == arrived_.end()) return std::nullopt;
+  std::deque<Frame>& frames = it->second.frames;
+  const auto found = std::ranges::find(frames, type, &Frame::type);
+  if (found == frames.end()) return std::nullopt;
+  Frame frame = std::move(*found);
+  frames.erase(found);
+  return frame;
+}
+
 /// One thread waits for the socket, for all.
 void Trunk::wait(JobNumber job, std::chrono::milliseconds deadline) {
   std::unique_lock lock(mutex_);

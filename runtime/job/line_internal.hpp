@@ -56,6 +56,11 @@ class Trunk {
     FrameType first{};  ///< of the frames; of one without a line
   };
   [[nodiscard]] std::vector<News> news() const;
+  /// The first frame of a type that has come for a job, before others; from any thread.
+  std::optional<Frame> take(JobNumber job, FrameType type);
+  void answer(JobNumber job, FrameType type, std::string_view payload) {
+    send(packed(type, payload, job));
+  }
   /// Forgets what came for a job that has no line.
   void drop(JobNumber job);
 

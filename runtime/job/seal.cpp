@@ -8,8 +8,10 @@
 namespace multitree::runtime {
 namespace {
 
-/// The number is the protocol's version.
-constexpr std::string_view kGreeting = "multitree 8\n";
+/// The number is the version of this handshake and of the first frames: what comes behind has a
+/// number of its own (Build), by which ranks that differ can still say who they are.
+constexpr std::string_view kGreeting = "multitree 9\n";
+constexpr std::string_view kName = "multitree ";
 constexpr std::size_t kGreetingBytes = kGreeting.size() + sizeof(Nonce);
 constexpr std::string_view kShown = "I know it";
 
@@ -67,7 +69,9 @@ Handshake::Step Handshake::judge_caller(std::string_view heard) {
 }
 
 Handshake::Step Handshake::greet_back(std::string_view heard) {
-  if (!heard.starts_with(kGreeting)) return Step::Wrong;
+  if (!heard.starts_with(kGreeting)) {
+    return heard.starts_with(kName) ? Step::OtherVersion : Step::Wrong;
+  }
   std::copy_n(heard.begin() + kGreeting.size(), other_.size(), other_.begin());
   greeted_ = true;
   words_ = std::string(kGreeting).append(view_of(own_));

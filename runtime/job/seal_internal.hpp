@@ -45,10 +45,11 @@ class Handshake {
  public:
   enum class Side : std::uint8_t { Caller, Acceptor };
   enum class Step : std::uint8_t {
-    Waiting,  ///< for more
-    Done,     ///< both know the key
-    Refused,  ///< the other end says that this is not its key
-    Wrong,    ///< the other end does not know the key, or speaks no language of ours
+    Waiting,       ///< for more
+    Done,          ///< both know the key
+    Refused,       ///< the other end says that this is not its key
+    OtherVersion,  ///< the other end greets as another version of this library does
+    Wrong,         ///< the other end does not know the key, or speaks no language of ours
   };
   Handshake(Side side, const Key& key);
 

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <thread>
 
+#include "runtime/job/attendance_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
+#include "runtime/job/build_internal.hpp"
 #include "runtime/job/patience_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
@@ -18,13 +20,29 @@ namespace multitree::runtime {
 namespace {
 
 constexpr std::chrono::seconds kPatience{10};
+/// After which who waits for all others answers for other jobs of its thread.
+constexpr std::chrono::milliseconds kBarrierPatience{100};
+/// For the coordinator's own part of an answer.
+constexpr std::chrono::milliseconds kCoordinatorPatience{400};
 
 }  // namespace
 
 Tcp::Tcp(TcpOptions options) : options_(std::move(options)) {
   const auto end = Clock::now() + options_.deadline;
   join(end);
-  exchange_doors(end);
+  listen();
+  try {
+    exchange_doors(end);
+  } catch (const Error& error) {
+    report_failure(error.what());  // others are to hear for whom this one has waited in vain
+    throw;
+  }
+}
+
+void Tcp::listen() {
+  const std::scoped_lock lock(ear_.mutex);
+  ear_.trunk = channel_.trunk();
+  ear_.job = channel_.job();
 }
 
 Tcp::~Tcp() {
@@ -38,6 +56,7 @@ Tcp::~Tcp() {
 Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
   check_failure();
   Patience patience(deadline);
+  const auto patient_until = Clock::now() + kBarrierPatience;
   gathered_.reset();
   channel_.send(FrameType::Gather, blob);
   while (!gathered_) {
@@ -45,9 +64,17 @@ Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
     if (gathered_) break;
     check_failure();
     if (patience.is_over()) time_out(deadline);
+    if (Clock::now() > patient_until) answer_at_barrier();
     channel_.wait(std::min(patience.left(), kLook));
   }
   return Gathered(unpack_runs(*gathered_, options_.size));
+}
+
+void Tcp::answer_at_barrier() {
+  const auto crossed = runtime::answer_elsewhere(*this, [this] { return at_barrier(); });
+  if (!crossed) return;
+  throw Error(ErrorCode::Timeout,
+              fmt::format("rank {}: waits in vain at a barrier; {}", options_.seat, *crossed));
 }
 
 std::optional<std::string> Tcp::failure() {
@@ -106,6 +133,7 @@ void Tcp::join(Clock::time_point end) {
 bool Tcp::say_hello(Clock::time_point end) {
   Writer hello;
   hello.number(index(options_.seat)).number(options_.size);
+  hello.number(own_build().format).text(own_build().version);
   // Something else may listen there and never answer: try again rather than wait to the end.
   const bool welcome =
       introduce(FrameType::Hello, hello.bytes(), std::min(end, Clock::now() + kPatience));
@@ -173,6 +201,8 @@ void Tcp::receive() {
       case FrameType::Where:
         asked_where_ = true;
         break;
+      case FrameType::Crossed:
+        break;  // this rank waits elsewhere no more
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
@@ -183,9 +213,7 @@ void Tcp::receive() {
         link_died(frame->payload);
         break;
       case FrameType::Bye:
-        coordinator_left_ = true;
-        // A rank of the job leaves at the job's end; one that was left out long before.
-        if (host_is_left_out()) fail_with(options_.coordinator_name + " has left the job");
+        coordinator_leaves();
         break;
       case FrameType::Shrunk:
         shrunk_ = frame->payload;
@@ -201,10 +229,21 @@ void Tcp::receive() {
   if (status != Channel::Status::Open) end_with(status);
 }
 
+void Tcp::coordinator_leaves() {
+  coordinator_left_ = true;
+  // A rank of the job leaves at the job's end; one that was left out long before.
+  if (host_is_left_out()) fail_with(options_.coordinator_name + " has left the job");
+}
+
 void Tcp::end_with(Channel::Status status) {
   channel_.close();
   if (status == Channel::Status::Refused) {
     refused_ = kWrongToken;
+    stranger_ = true;
+    return;
+  }
+  if (status == Channel::Status::OtherVersion) {
+    refused_ = kOtherVersion;
     stranger_ = true;
     return;
   }
@@ -289,15 +328,41 @@ void Tcp::time_out(Deadline deadline) {
 std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
   stuck_.reset();
   channel_.send(FrameType::WhoIsStuck, self ? pack(*self) : std::string());
-  const auto end = Clock::now() + kWherePatience + std::chrono::seconds(1);
+  const Whereabouts here = self ? *self : at_barrier();
+  const auto end = Clock::now() + kWherePatience + kCoordinatorPatience;
   while (!stuck_ && failure_.empty() && channel_.open() && Clock::now() < end) {
     channel_.wait(std::min(until(end), kLook));
     receive();
+    // Others may be asking at the same time, in another job.
+    const auto crossed = runtime::answer_elsewhere(*this, [&] { return here; });
+    if (crossed && !stuck_) stuck_ = *crossed;
   }
-  if (stuck_ || !failure_.empty() || !channel_.open()) return stuck_.value_or("");
+  if (!failure_.empty()) return {};  // the cause, of which what was seen may be a consequence
+  if (stuck_ || !channel_.open()) return stuck_.value_or("");
   return fmt::format("{} does not answer: it is stopped, while rank {} waits {}",
                      options_.coordinator_name, options_.seat,
                      self ? "in " + words_of(*self) : std::string("at a barrier"));
+}
+
+Whereabouts Tcp::at_barrier() const {
+  Whereabouts here;
+  here.what = "a barrier";
+  here.job = name();
+  return here;
+}
+
+std::optional<std::string> Tcp::answer_elsewhere(const std::function<Whereabouts()>& where) {
+  std::shared_ptr<Trunk> trunk;
+  JobNumber job{};
+  {
+    const std::scoped_lock lock(ear_.mutex);
+    trunk = ear_.trunk.lock();
+    job = ear_.job;
+  }
+  if (trunk == nullptr) return std::nullopt;
+  if (trunk->take(job, FrameType::Where)) trunk->answer(job, FrameType::Here, pack(where()));
+  const auto crossed = trunk->take(job, FrameType::Crossed);
+  return crossed ? std::optional(crossed->payload) : std::nullopt;
 }
 
 void Tcp::tell_where(const Whereabouts& self) {

@@ -16,6 +16,8 @@
 namespace multitree::runtime {
 
 inline constexpr const char* kWrongToken = "wrong token: this is the rendezvous of another job";
+inline constexpr const char* kOtherVersion =
+    "wrong version: another one of multitree listens there, and all ranks of a job need the same";
 
 struct TcpOptions {
   Seat seat{};
@@ -37,6 +39,8 @@ struct TcpOptions {
   std::shared_ptr<void> session = nullptr;
   std::shared_ptr<Trunks> trunks = std::make_shared<Trunks>();
   JobNumber job = kFirstJob;
+  /// Of a part; null: it is none.
+  std::shared_ptr<const Lineage> lineage = nullptr;
 };
 
 /// Connects, and waits for all ranks. \throws Error(Timeout), Error(Transport),

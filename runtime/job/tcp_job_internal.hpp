@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +56,10 @@ class Tcp final : public Bootstrap {
   std::string culprit(const std::optional<Whereabouts>& self) override;
   bool asked_where() override { return asked_where_; }
   void tell_where(const Whereabouts& self) override;
+  std::optional<std::string> answer_elsewhere(const std::function<Whereabouts()>& where) override;
+  [[nodiscard]] Lineage lineage() const override {
+    return options_.lineage == nullptr ? Bootstrap::lineage() : *options_.lineage;
+  }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
   NewPart part(std::uint64_t which, std::span<const Seat> members) override;
   /// Where the others of the job can come to this rank: the address to listen at.
@@ -73,6 +79,8 @@ class Tcp final : public Bootstrap {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
     return std::max(left, std::chrono::milliseconds(0));
   }
+  /// Questions come by this line from here on.
+  void listen();
   void join(Clock::time_point end);
   bool say_hello(Clock::time_point end);
   /// The same over a connection that another job has.
@@ -83,10 +91,13 @@ class Tcp final : public Bootstrap {
   bool introduce(FrameType type, const std::string& words, Clock::time_point end);
   void exchange_doors(Clock::time_point end);
   void name_host();
+  [[nodiscard]] Whereabouts at_barrier() const;
+  void answer_at_barrier();
   [[nodiscard]] bool host_is_left_out() const {
     return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
   void receive();
+  void coordinator_leaves();
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);
   void rank_failed(const std::string& payload);
@@ -119,6 +130,13 @@ class Tcp final : public Bootstrap {
   std::uint64_t books_ = 0;                   ///< that were opened
   std::optional<std::string> gathered_, missing_, stuck_, refused_, shrunk_;
   bool asked_where_ = false;
+  /// Where questions come, for any thread.
+  struct Ear {
+    std::mutex mutex;
+    std::weak_ptr<Trunk> trunk;
+    JobNumber job{};
+  };
+  Ear ear_;
   bool stranger_ = false;  ///< refused_ is of another job's rendezvous
   bool welcome_ = false;
   bool elsewhere_ = false;

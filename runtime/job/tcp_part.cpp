@@ -41,6 +41,9 @@ NewPart Tcp::part(std::uint64_t which, std::span<const Seat> members) {
     return {number, [](const BootstrapOptions&) { return make_in_process_bootstraps(1)[0]; }};
   }
   options.size = static_cast<std::uint32_t>(members.size());
+  Lineage whole = lineage(), own{whole.root, {}};
+  for (const Seat one : members) own.seats.push_back(whole.seats.at(index(one)));
+  options.lineage = std::make_shared<const Lineage>(std::move(own));
   const auto self = std::ranges::find(members, options_.seat);
   options.seat = Seat{static_cast<std::uint32_t>(self - members.begin())};
   Place place;
@@ -73,6 +76,7 @@ Tcp::Tcp(TcpOptions options, Place place) : options_(std::move(options)), place_
     if (!place_.doors.empty()) options_.coordinator->leave(options_.job);
     throw;
   }
+  listen();
   options_.trunks->add(meeting_place(), channel_.trunk());
 }
 

@@ -98,6 +98,8 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
     standing.dead_links.push_back(
         link_between(standing.members.at(index(a)), standing.members.at(index(b))));
   }
+  options_.lineage.reset();  // it is a job with numbers of its own
+  listen();
   from.place_.doors.clear();  // nobody is to be met again for it
   name_host();
   if (options_.coordinator != nullptr && !place_.doors.empty()) {
@@ -221,6 +223,7 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
                        options_.job);
     coordinator_left_ = false;
     if (introduce(FrameType::Rejoin, words, enough)) {
+      listen();
       place_.host = host;
       name_host();
       for (const std::string& report : links_reports_) {

@@ -18,6 +18,10 @@ struct Whereabouts {
   std::string how;           ///< "waiting to receive chunk 4 segment 0 from rank 1 at step 3"
   std::string place;         ///< of the call in the program: "train.cpp:88"; empty: not known
   std::vector<Seat> awaits;  ///< ranks without which it does not go on; ascending
+  std::uint64_t job = 0;     ///< Bootstrap::name() of the communicator
+  /// It is in no call of those who ask, but in this one of another communicator; `awaits` are
+  /// those of them that it waits for there, as far as that is known.
+  bool elsewhere = false;
 };
 
 }  // namespace multitree::runtime

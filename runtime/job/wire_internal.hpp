@@ -80,7 +80,7 @@ bool ends_at_itself(const Socket& socket);
 std::string local_address(const Socket& socket);
 
 enum class FrameType : std::uint8_t {
-  Hello = 1,     ///< rank -> coordinator: rank, size
+  Hello = 1,     ///< rank -> coordinator: rank, size, Build
   Welcome,       ///< <-
   Refused,       ///< <- why; has no place in this job
   Gather,        ///< -> blob
@@ -102,6 +102,7 @@ enum class FrameType : std::uint8_t {
   Stuck,       ///< <- a sentence
   Where,       ///< <- where are you?
   Here,        ///< -> Whereabouts
+  Crossed,     ///< <- a sentence: ranks wait for each other in two communicators
   // Of an address book, whose number is not that of a job:
   OpenBook,  ///< -> how many ranks; which one writes; its entry; whose it wants
   Book,      ///< <- the entries that it wanted, once all have written

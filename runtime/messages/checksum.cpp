@@ -51,6 +51,7 @@ class Checksummed final : public Transport {
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override {
     return inner_->silent_links();
   }
+  [[nodiscard]] std::vector<Seat> unsent() const override { return inner_->unsent(); }
 
   bool progress() override {
     const bool moved = inner_->progress();

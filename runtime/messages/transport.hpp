@@ -144,6 +144,8 @@ class Transport {
                               Completion& completion);
   /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
+  /// Peers for which something was handed over that has not come to them, as far as that is known.
+  [[nodiscard]] virtual std::vector<Seat> unsent() const { return {}; }
   /// Moves data and updates completions; true if anything happened. Never blocks.
   virtual bool progress() = 0;
   /// Done once all that was sent to `peer` before has left this process, whatever is sent later: a

@@ -24,7 +24,7 @@ RANKS = 2
 RUN = ["run", "-t", "ring:2", "-a", "auto", "-b", "1K", "-e", "1K", "-w", "0", "-T", "30"]
 HELD = 300  # connections on which nothing is said
 GARBAGE = 2000  # connections on which something is said that nobody would say
-GREETING = b"multitree 8\n"
+GREETING = b"multitree 9\n"
 LISTENS = "0A"  # the state of a socket in /proc/net/tcp
 
 

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "meeting.hpp"
+#include "runtime/communicator.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "support.hpp"
 #include "topologies/error.hpp"
@@ -64,6 +65,43 @@ TEST(Blame, NamesTheEarliestCall) {
   EXPECT_EQ(blame_of({in_call(9, {1}), in_call(8, {2}), in_call(9, {0})}),
             "rank 1 is still in allreduce #8 of 8 float, sum at train.cpp:88, waiting to receive "
             "chunk 0, while ranks 0, 2 are in allreduce #9 of 8 float, sum at train.cpp:88");
+}
+
+Sighting elsewhere(const std::vector<std::uint32_t>& awaits) {
+  Sighting one = in_call(3, awaits);
+  one.call->elsewhere = true;
+  one.call->job = 0xb;
+  return one;
+}
+
+TEST(Blame, NamesWhoWaitsInAnotherCommunicator) {
+  EXPECT_EQ(blame_of({in_call(7, {1}), elsewhere({2}), {}}),
+            "rank 1 waits in allreduce #3 of 8 float, sum on communicator 000000000000000b at "
+            "train.cpp:88 for rank 2, while rank 0 waits for it in allreduce #7 of 8 float, sum on "
+            "communicator 0000000000000000 at train.cpp:88");
+  // Who does not answer comes first: the other may wait for it.
+  EXPECT_THAT(blame_of({in_call(7, {1, 2}), elsewhere({2}), {}}),
+              HasSubstr("rank 2 does not answer"));
+  EXPECT_THAT(blame_of({in_call(7, {1}), elsewhere({})}),
+              HasSubstr("rank 1 waits in allreduce #3 of 8 float, sum on communicator "
+                        "000000000000000b at train.cpp:88, while"));
+}
+
+TEST(Blame, NamesThoseThatWaitCrosswise) {
+  const Blame two = find_blame(std::vector{in_call(7, {1}), elsewhere({0})});
+  EXPECT_EQ(two.words,
+            "rank 1 waits in allreduce #3 of 8 float, sum on communicator 000000000000000b at "
+            "train.cpp:88 for rank 0, while rank 0 waits for it in allreduce #7 of 8 float, sum on "
+            "communicator 0000000000000000 at train.cpp:88: ranks call on the two communicators in "
+            "different orders");
+  EXPECT_EQ(two.crossed, std::vector({false, true}));
+  // By way of others, here and there.
+  const Blame ring =
+      find_blame(std::vector{in_call(7, {3}), elsewhere({0}), elsewhere({1}), elsewhere({2})});
+  EXPECT_THAT(ring.words, HasSubstr("ranks 1-3 wait in "));
+  EXPECT_EQ(ring.crossed, std::vector({false, true, true, true}));
+  EXPECT_THAT(find_blame(std::vector{in_call(7, {1}), elsewhere({2}), in_call(7, {})}).crossed,
+              ::testing::IsEmpty());
 }
 
 TEST(Blame, SaysThatNobodyIsBehind) {
@@ -134,6 +172,44 @@ TEST(Blame, WhoIsLateForABarrierIsNamed) {
     EXPECT_THAT(error.what(), HasSubstr("in vain for rank 1; rank 1 does not answer"));
   }
 }
+
+/// Rank 0 calls on the first, then on the second, and rank 1 the other way round.
+void cross(const std::vector<std::shared_ptr<Bootstrap>>& jobs) {
+  const std::vector<Seat> all{Seat{0}, Seat{1}};
+  std::vector<std::string> told(2);
+  std::vector<std::thread> ranks;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    ranks.emplace_back([&, rank] {
+      CommunicatorOptions options;
+      options.transport = "loopback";
+      options.timeout = Deadline(600);
+      options.host_path = HostPath::Off;
+      // Both deadlines may be the first.
+      std::vector<std::unique_ptr<Communicator>> both;
+      for (const std::uint64_t which : {1, 2}) {
+        both.push_back(std::make_unique<Communicator>(jobs[rank]->part(which, all).join({}),
+                                                      ring_schedules(2, Rank{0}), options));
+      }
+      float number = 1;
+      try {
+        both[rank]->all_reduce(&number, &number, 1, DataType::Float32, ReduceOp::Sum);
+        both[1 - rank]->all_reduce(&number, &number, 1, DataType::Float32, ReduceOp::Sum);
+      } catch (const Error& error) {
+        told[rank] = error.what();
+      }
+    });
+  }
+  for (std::thread& rank : ranks) rank.join();
+  for (const std::string& words : told) {
+    EXPECT_THAT(words,
+                ::testing::ContainsRegex(
+                    "rank [01] waits in allreduce #0 of 1 float, sum on communicator .* for "
+                    "rank [01], while rank [01] waits for it in allreduce #0 of 1 float, sum "
+                    "on communicator .* in different orders"));
+  }
+}
+
+TEST(Blame, CrossedCommunicatorsAreNamedInOneProcess) { cross(make_in_process_bootstraps(2)); }
 
 }  // namespace
 }  // namespace multitree::runtime::test

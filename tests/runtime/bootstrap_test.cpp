@@ -86,6 +86,27 @@ TEST_F(Meeting, NamesTheRankThatDoesNotTakePart) {
                   "rank 1: waited 100 ms in vain for rank 2; rank 2 does not answer: it")));
 }
 
+TEST_F(Meeting, RanksOfAnotherBuildAreNamed) {
+  std::vector<std::future<std::string>> joining;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    joining.push_back(std::async(std::launch::async, [this, rank] {
+      try {
+        join_over_tcp(options(rank, Deadline(20'000)));
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+      return std::string("joined");
+    }));
+  }
+  const Channel other = raw_rank(coordinator_->port(), 2, 3, "secret", {7, "0.0.1"});
+  for (auto& one : joining) {
+    const std::string words = one.get();
+    EXPECT_THAT(words,
+                HasSubstr("rank 2 has multitree 0.0.1 (format 7), ranks 0-1 have multitree "));
+    EXPECT_THAT(words, HasSubstr(": all ranks of a job need the same build"));
+  }
+}
+
 TEST_F(Meeting, TellsEverybodyOfADeathAtOnce) {
   Channel mortal = raw_rank(coordinator_->port(), 2, 3, "secret");
   mortal.send(FrameType::Gather, "");

@@ -107,7 +107,7 @@ class StandBy : public ::testing::Test {
 TEST_F(StandBy, IsNoPlaceToJoin) {
   open({closed_door(), closed_door()});
   Channel channel = connect();
-  channel.send(FrameType::Hello, Writer().number(1).number(2).bytes());
+  channel.send(FrameType::Hello, Writer().number(1).number(2).number(1).text("1").bytes());
   EXPECT_EQ(answer(channel).type, FrameType::Elsewhere);
   Channel odd = connect();
   odd.send(FrameType::Rejoin, Writer().number(1).bytes());

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/job/build_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 #include "support.hpp"
 
@@ -83,10 +84,10 @@ inline std::string answer(Channel& channel) {
 
 /// A rank spelt out byte by byte, which can therefore die: it ends without a goodbye.
 inline Channel raw_rank(std::uint16_t port, std::uint32_t rank, std::uint32_t size,
-                        std::string_view token) {
+                        std::string_view token, const Build& build = own_build()) {
   Channel channel = newcomer(port, token);
   Writer hello;
-  hello.number(rank).number(size);
+  hello.number(rank).number(size).number(build.format).text(build.version);
   channel.send(FrameType::Hello, hello.bytes());
   // Both ends say who they are before; what is sent from here on leaves at once.
   // Nobody waits once they have: the answer may have been taken in along with the last word.

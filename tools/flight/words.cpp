@@ -188,6 +188,7 @@ ordered_json flights_json(const std::vector<FlightJob>& jobs) {
     all.push_back({{"job", fmt::format("{:016x}", job.job)},
                    {"ranks", job.ranks},
                    {"blame", job.blame},
+                   {"slow", job.slow},
                    {"records", std::move(flights)}});
   }
   return {{"jobs", std::move(all)}};

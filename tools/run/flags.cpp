@@ -131,6 +131,8 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
          "the number of a core for the thread (default: MULTITREE_PROGRESS, else on)")
       ->check(CLI::Validator(check_progress, "", "progress"));
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
+  app.add_flag("--check-finite", flags.check_finite,
+               "Every rank looks through its input for infinities and NaN before each call");
   app.add_option("--link-timeout", flags.link_timeout,
                  "Silence after which a link is dead, in seconds; 0: none is")
       ->check(CLI::Validator(check_seconds_or_0, "", "seconds"))
@@ -284,6 +286,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
+  if (flags.check_finite) options.communicator.check_finite = true;
   options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
   options.communicator.link_timeout =

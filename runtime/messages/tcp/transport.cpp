@@ -4,6 +4,8 @@
 #include "runtime/messages/tcp/transport_internal.hpp"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <utility>
@@ -55,6 +57,18 @@ void TcpTransport::want_to_read(Peer& peer) {
   if (peer.to_read) return;
   peer.to_read = true;
   reading_.push_back(&peer);
+}
+
+/// What the kernel holds counts until the peer's has said that it has it.
+std::vector<Seat> TcpTransport::unsent() const {
+  std::vector<Seat> seats;
+  for (const auto& [seat, peer] : peers_) {
+    if (!peer->linked()) continue;
+    int held = 0;
+    const bool asked = ::ioctl(peer->socket.fd(), SIOCOUTQ, &held) == 0;
+    if (!peer->outgoing.empty() || (asked && held > 0)) seats.push_back(peer->seat);
+  }
+  return seats;
 }
 
 /// A round either writes or looks what has come. Who has just written and waits sleeps next, which

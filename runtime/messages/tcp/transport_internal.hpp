@@ -50,6 +50,7 @@ class TcpTransport final : public Transport {
             Completion& completion) override;
   void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
+  [[nodiscard]] std::vector<Seat> unsent() const override;
   bool progress() override;
   void flush(Seat peer, Completion& completion) override;
   void drain(Deadline deadline) override;
