@@ -3,13 +3,16 @@
 /// The first frame of the stack that is not this library's.
 #include "runtime/execution/call_place_internal.hpp"
 
+#include <cxxabi.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <sys/auxv.h>
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
 // It comes with g++; other compilers link it without having its header.
@@ -54,6 +57,29 @@ bool begins_with_one_of(std::string_view text, const Names& names) {
   return false;
 }
 
+/// "f(g (*)(int)) const" is "f".
+std::string_view without_parameters(std::string_view function) {
+  int open = 0;
+  for (std::size_t at = function.rfind(')'); at < function.size(); --at) {
+    open += function[at] == ')' ? 1 : function[at] == '(' ? -1 : 0;
+    if (open == 0) return function.substr(0, at);
+  }
+  return function;
+}
+
+/// A function of C++ as its source names it, without parameters; "" where that is too long for a
+/// line of words, as of lambdas that templates carry.
+std::string readable(std::string_view function) {
+  constexpr std::size_t kLongest = 100;
+  if (!function.starts_with("_Z")) return std::string(function);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> whole(
+      abi::__cxa_demangle(std::string(function).c_str(), nullptr, nullptr, &status), &std::free);
+  if (whole == nullptr) return {};
+  const std::string_view words = whole.get();
+  return words.size() <= kLongest ? std::string(without_parameters(words)) : std::string();
+}
+
 struct Search {
   Object library;
   bool apart = false;  ///< the library is a file of its own
@@ -72,8 +98,8 @@ int look_at(void* state, std::uintptr_t address, const char* file, int line, con
   if (file != nullptr) {
     const std::string_view path = file;
     search.found = fmt::format("{}:{}", path.substr(path.find_last_of('/') + 1), line);
-  } else if (!function.empty()) {
-    search.found = fmt::format("{} in {}", function, object.file);
+  } else if (const std::string words = readable(function); !words.empty()) {
+    search.found = fmt::format("{} in {}", words, object.file);
   } else {
     search.found = fmt::format("{}+{:#x}", object.file,
                                address - reinterpret_cast<std::uintptr_t>(object.base));

@@ -328,7 +328,7 @@ void Tcp::time_out(Deadline deadline) {
 std::string Tcp::culprit(const std::optional<Whereabouts>& self) {
   stuck_.reset();
   channel_.send(FrameType::WhoIsStuck, self ? pack(*self) : std::string());
-  const Whereabouts here = self ? *self : at_barrier();
+  Whereabouts here = self ? *self : at_barrier();
   const auto end = Clock::now() + kWherePatience + kCoordinatorPatience;
   while (!stuck_ && failure_.empty() && channel_.open() && Clock::now() < end) {
     channel_.wait(std::min(until(end), kLook));

@@ -240,8 +240,9 @@ TEST_P(OfTransport, DeadRankIsNamedWithinTheTimeout) {
     EXPECT_THAT(message_of(errors[r]), HasSubstr("rank 2 gave up: left by an exception"));
     EXPECT_THAT(
         message_of(errors[r]),
-        ::testing::MatchesRegex("rank [0-9]: allreduce #0: .* was waiting to (send|receive) "
-                                "chunk [0-9] segment [0-9]+ (to|from) rank [0-9] at step [0-9]"));
+        ::testing::MatchesRegex(
+            "rank [0-9]: allreduce #0 of 100000 float, sum.*: .* was waiting to (send|receive) "
+            "chunk [0-9] segment [0-9]+ (to|from) rank [0-9] at step [0-9]"));
   }
 }
 

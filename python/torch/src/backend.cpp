@@ -108,7 +108,11 @@ WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
   TORCH_CHECK_VALUE(tensors.size() == 1, "recv: expected one tensor, found ", tensors.size());
   check_tensor(tensors[0], "recv");
   static_cast<void>(host_->comm());  // it is still there
-  Call call{.type = c10d::OpType::RECV, .what = "recv", .outputs = tensors, .source = source};
+  Call call{.type = c10d::OpType::RECV,
+            .what = "recv",
+            .inputs = tensors,
+            .outputs = tensors,
+            .source = source};
   place_on_host(call, tensors[0]);
   set_timeout(call, kNoTimeout);
   at::Tensor buffer = tensors[0].detach();
@@ -128,7 +132,7 @@ WorkPtr MultitreeBackend::recvAnysource(Tensors&, int) {
 }
 
 void MultitreeBackend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {
-  const auto limit = options.timeout > kNoTimeout ? options.timeout : options_->timeout;
+  const auto limit = options.timeout >= kNoTimeout ? options.timeout : options_->timeout;
   const std::string prefix = "multitree/monitored/" + std::to_string(barriers_++) + "/";
   const auto text = [](const std::string& words) {
     return std::vector<std::uint8_t>(words.begin(), words.end());
@@ -136,10 +140,13 @@ void MultitreeBackend::monitoredBarrier(const c10d::BarrierOptions& options, boo
   const auto verdict = prefix + "verdict";
   if (rank_ != 0) {
     store_->set(prefix + std::to_string(rank_), text("here"));
-    store_->wait({verdict}, 2 * limit);
+    store_->wait({verdict}, std::max(2 * limit, std::chrono::milliseconds(1)));
     const auto bytes = store_->get(verdict);
     const std::string words(bytes.begin(), bytes.end());
-    TORCH_CHECK(words == kPassed, "monitoredBarrier: rank 0 gave up: ", words);
+    TORCH_CHECK(words == kPassed, "Rank ", rank_,
+                " successfully reached monitoredBarrier, but received errors while waiting for "
+                "send/recv from rank 0: ",
+                words);
     return;
   }
   const auto end = std::chrono::steady_clock::now() + limit;
@@ -158,6 +165,7 @@ void MultitreeBackend::monitoredBarrier(const c10d::BarrierOptions& options, boo
   if (!late.empty()) {
     words = (wait_all_ranks ? "Ranks " : "Rank ") + late + " failed to pass monitoredBarrier in " +
             std::to_string(limit.count()) + " ms";
+    if (limit == kNoTimeout) words = "Rank 0 timed out in monitoredBarrier after 0 ms: " + words;
   }
   store_->set(verdict, text(words.empty() ? kPassed : words));
   TORCH_CHECK(words.empty(), words);
