@@ -63,7 +63,8 @@ def ask(folder, name, argv):
         connection.connect(os.path.join(folder, _SOCKET))
         framed = len(data).to_bytes(4, "big") + data
         sent = socket.send_fds(connection, [framed], [0, 1, 2])
-        connection.sendall(framed[sent:])
+        if sent < len(framed):  # nothing more is a send as well, which fails once the answer is there
+            connection.sendall(framed[sent:])
         answer = connection.recv(4096).decode()
     if not answer.isdigit():
         raise LabError(answer or "the lab ended")
