@@ -125,7 +125,7 @@ TEST(DenseSimplex, FindsWhatClpFinds) {
   std::mt19937 random(7);
   const auto below = [&](std::uint32_t end) { return static_cast<int>(random() % end); };
   for (int trial = 0; trial < 60; ++trial) {
-    const auto rows = static_cast<std::size_t>(1 + below(30));
+    const auto rows = std::size_t{1} + static_cast<std::size_t>(below(30));
     DenseSimplex ours(rows, 1e-9);
     const auto clp = make_lp_solver(rows, 1e-9);
     LpSolver* const solvers[] = {&ours, clp.get()};

@@ -19,7 +19,6 @@
 namespace multitree::tools {
 namespace {
 
-using cluster::Finding;
 using cluster::Flow;
 using cluster::Host;
 using cluster::PortId;
