@@ -41,11 +41,14 @@ enum class Memory : std::uint8_t { Host, Device };
 
 /// What the 32 bits of a message's number are added to, by exclusive or: the digest of the call,
 /// below its number in the communicator. A message of another call under the same number has the
-/// tag of none of this one's, or next to never. The highest bit of all is left to checksums
-/// (kChecksumTag), and the last number to announcements (kAnnouncementTag).
+/// tag of none of this one's, or next to never. The number has 14 bits; how often it has gone
+/// round them is in the digest, as a rank that only sends may be any number of calls ahead. The
+/// highest bit of all is left to checksums (kChecksumTag), and the last number to announcements
+/// (kAnnouncementTag).
 inline std::uint64_t tag_of(std::uint64_t sequence, Memory memory, const SharedCall& call) {
-  const std::uint64_t above = sequence % 0x3fffU | (memory == Memory::Device ? 0x4000U : 0U);
-  return above << 32 | digest_of(call);
+  constexpr std::uint64_t kNumbers = 0x3fff;
+  const std::uint64_t above = sequence % kNumbers | (memory == Memory::Device ? 0x4000U : 0U);
+  return above << 32 | digest_of(call, sequence / kNumbers);
 }
 
 /// What all ranks are to call a loaded program with.

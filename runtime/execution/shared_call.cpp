@@ -64,9 +64,9 @@ std::string_view name_of(const CommonCall& call) {
   return call.exchange != Exchange::None ? to_string(call.exchange) : to_string(call.collective);
 }
 
-std::uint32_t digest_of(const SharedCall& call) {
-  const std::array<std::uint64_t, 4> words{
-      call.count, call.schedule, std::uint64_t{call.several} << 32 | index(call.root),
+std::uint32_t digest_of(const SharedCall& call, std::uint64_t round) {
+  const std::array<std::uint64_t, 5> words{
+      round, call.count, call.schedule, std::uint64_t{call.several} << 32 | index(call.root),
       std::uint64_t{static_cast<std::uint8_t>(call.wire)} << 32 |
           std::uint64_t{static_cast<std::uint8_t>(call.exchange)} << 24 |
           std::uint64_t{static_cast<std::uint8_t>(call.collective)} << 16 |

@@ -46,8 +46,8 @@ struct SharedCall : CommonCall {
   bool operator==(const SharedCall&) const = default;
 };
 
-/// For tags: equal calls have equal digests, and different ones hardly ever.
-std::uint32_t digest_of(const SharedCall& call);
+/// For tags: equal calls of one round have equal digests, all others hardly ever.
+std::uint32_t digest_of(const SharedCall& call, std::uint64_t round);
 
 /// "rank 0 calls allreduce of 1024 float, sum, rank 1 calls allreduce of 1024 int32, max".
 /// Schedules are told only where nothing else differs.

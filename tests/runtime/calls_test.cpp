@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include "runtime/communicator.hpp"
 #include "support.hpp"
@@ -72,6 +74,15 @@ void expect_words(const std::vector<std::exception_ptr>& errors, const std::stri
     EXPECT_THAT(message_of(error), HasSubstr("rank 0 calls " + first));
     EXPECT_THAT(message_of(error), HasSubstr("rank 1 calls " + second));
   }
+}
+
+/// Whether `happened` within the time.
+bool await(const std::atomic<bool>& happened, std::chrono::milliseconds most) {
+  const auto until = std::chrono::steady_clock::now() + most;
+  while (!happened && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return happened;
 }
 
 class DifferentCalls : public ::testing::TestWithParam<bool> {};
@@ -181,6 +192,32 @@ TEST_P(DifferentCalls, AreNotSuspectedOfWhoIsLate) {
       communicator.barrier();
     }
   });
+}
+
+/// A root that nobody waits for is as many calls ahead as the numbers in tags go round: what it
+/// sends then is not taken for what its peer awaits, whose call it has never made.
+TEST_P(DifferentCalls, AreNoticedHoweverFarAheadOneIs) {
+  constexpr int kRound = 0x3fff;
+  std::atomic<bool> sent{false}, returned{false};
+  const auto errors = try_ranks(2, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
+    Communicator communicator(bootstrap, ring_schedules(2), options_of(GetParam()));
+    std::vector<float> data(2);
+    const auto broadcast = [&](std::size_t count) {
+      communicator.broadcast(data.data(), data.data(), count, DataType::Float32);
+    };
+    if (bootstrap->seat() == Seat{0}) {
+      for (int call = 0; call < kRound; ++call) broadcast(1);
+      broadcast(2);
+      sent = true;
+      EXPECT_FALSE(await(returned, std::chrono::milliseconds(300)));
+    } else {
+      EXPECT_TRUE(await(sent, std::chrono::seconds(60)));
+      broadcast(2);
+      returned = true;
+    }
+    communicator.barrier();
+  });
+  expect_words(errors, "broadcast of 1 float, root 0", "broadcast of 2 float, root 0");
 }
 
 INSTANTIATE_TEST_SUITE_P(Messages, DifferentCalls, ::testing::Bool(),
