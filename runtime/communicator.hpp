@@ -51,6 +51,12 @@ struct CommunicatorOptions {
   /// Longest silence of a link between hosts, as at all ranks, before it counts as dead; 0: none is
   /// watched. Nor is any within a host, or where UCX may use something else than TCP.
   Deadline link_timeout{5'000};
+  /// When nothing passes over a link any more. Continue: messages between its two ends take another
+  /// way if their hosts have one, and go back when the link has spoken for `link_timeout`. What has
+  /// left and not come is sent again, so calls are none the wiser. Of transport "tcp", between ranks
+  /// that both say so; elsewhere it is Stop. Empty: as the environment variable
+  /// MULTITREE_ON_LINK_FAILURE says (stop or continue), else Stop.
+  std::optional<OnLinkFailure> on_link_failure = std::nullopt;
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   /// Before a collective of floats this rank looks through its input, in host memory: an infinity
   /// or NaN is an error at all ranks, which names this one. Empty: as the environment variable

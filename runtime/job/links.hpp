@@ -54,6 +54,12 @@ class Seats {
 [[nodiscard]] constexpr Seat seat_of(Rank rank) { return Seat{index(rank)}; }
 [[nodiscard]] constexpr Rank rank_at(Seat seat) { return Rank{index(seat)}; }
 
+/// What happens when nothing passes over a link any more.
+enum class OnLinkFailure : std::uint8_t {
+  Stop,      ///< calls under way end in a LinkError, at all ranks
+  Continue,  ///< messages take another way between its ends if there is one, and calls go on
+};
+
 /// The link between two processes, both ways, through which nothing passes. a < b.
 template <typename Number>
 struct LinkBetween {

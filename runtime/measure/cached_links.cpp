@@ -116,7 +116,8 @@ LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
                        const MeasureOptions& options, std::string* file) {
   std::string key = fmt::format(
       "{}\n{}\n{}", write_topology_json(topology),
-      transport_of_job(options.transport, bootstrap, options.timeout).name, options.segment_bytes);
+      transport_of_job(options.transport, bootstrap, options.timeout, on_link_failure({})).name,
+      options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
     key += '\n' + rank;
   }

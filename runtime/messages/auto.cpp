@@ -31,7 +31,7 @@ bool uses_cuda() {
   return true;
 }
 
-TransportWish wish_here() {
+TransportWish wish_here(OnLinkFailure on_link_failure) {
   TransportWish wish;
   const char* const variable = std::getenv(kTransportVariable);
   if (variable != nullptr && *variable != '\0' && variable != kAuto) {
@@ -44,6 +44,7 @@ TransportWish wish_here() {
   } else if (!ucx_is_tcp()) {
     wish.needs = "has RDMA, or UCX_TLS or UCX_NET_DEVICES is set";
   }
+  wish.goes_on = on_link_failure == OnLinkFailure::Continue;
   wish.host = pack(describe_host_with_cables());
   return wish;
 }
@@ -51,11 +52,12 @@ TransportWish wish_here() {
 TransportWish unpack_wish(const std::string& text) {
   Reader reader(text);
   const auto told = reader.text(), needs = reader.text(), host = reader.text();
-  const auto ucx = reader.number();
-  if (!told || !needs || !host || !ucx) {
+  const auto ucx = reader.number(), goes_on = reader.number();
+  if (!told || !needs || !host || !ucx || !goes_on) {
     throw Error(ErrorCode::Transport, "invalid wish for a transport");
   }
-  return {std::string(*told), std::string(*needs), *ucx != 0, std::string(*host)};
+  return {std::string(*told), std::string(*needs), *ucx != 0, *goes_on != 0,
+          std::string(*host)};
 }
 
 std::string words_of_wish(const std::string& told) {
@@ -80,7 +82,8 @@ AgreedTransport by_hosts(const std::vector<TransportWish>& wishes) {
 
 std::string pack(const TransportWish& wish) {
   Writer writer;
-  writer.text(wish.told).text(wish.needs).text(wish.host).number(wish.has_ucx ? 1 : 0);
+  writer.text(wish.told).text(wish.needs).text(wish.host);
+  writer.number(wish.has_ucx ? 1 : 0).number(wish.goes_on ? 1 : 0);
   return writer.bytes();
 }
 
@@ -102,13 +105,17 @@ AgreedTransport agreed_transport(const Gathered& texts) {
   for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (!wishes[i].needs.empty()) return {"ucx", fmt::format("rank {} {}", i, wishes[i].needs)};
   }
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (wishes[i].goes_on) return {"tcp", fmt::format("rank {} goes on where links fail", i)};
+  }
   return by_hosts(wishes);
 }
 
-AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, Deadline deadline) {
+AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, Deadline deadline,
+                                 OnLinkFailure on_link_failure) {
   if (name != kAuto) return {name, "it was asked for"};
   try {
-    return agreed_transport(bootstrap.all_gather(pack(wish_here()), deadline));
+    return agreed_transport(bootstrap.all_gather(pack(wish_here(on_link_failure)), deadline));
   } catch (const Error& error) {
     // The others are not kept waiting.
     if (error.code() == ErrorCode::InvalidArgument) bootstrap.report_failure(error.what());
@@ -117,7 +124,8 @@ AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, 
 }
 
 std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options) {
-  const AgreedTransport agreed = transport_of_job(std::string(kAuto), bootstrap, options.deadline);
+  const AgreedTransport agreed = transport_of_job(std::string(kAuto), bootstrap, options.deadline,
+                                                  options.on_link_failure);
   if (bootstrap.seat() == Seat{0}) logger().info("transport {}: {}", agreed.name, agreed.why);
   return make_transport(agreed.name, bootstrap, options);
 }

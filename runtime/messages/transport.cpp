@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "runtime/messages/auto_internal.hpp"
@@ -17,6 +18,8 @@
 
 namespace multitree::runtime {
 namespace {
+
+constexpr const char* kLinkFailureVariable = "MULTITREE_ON_LINK_FAILURE";
 
 constexpr std::array kTransports{
     TransportKind{"auto",
@@ -40,6 +43,17 @@ std::string words_of(const SilentLinks& silent, Seat self) {
   const std::span<const Seat> others = std::span(silent.peers).subspan(1);
   if (!others.empty()) words += fmt::format(" (nor from rank {})", fmt::join(others, ", "));
   return words;
+}
+
+OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice) {
+  if (choice) return *choice;
+  const char* const variable = std::getenv(kLinkFailureVariable);
+  const std::string_view value = variable == nullptr ? "" : variable;
+  if (value.empty() || value == "stop") return OnLinkFailure::Stop;
+  if (value == "continue") return OnLinkFailure::Continue;
+  throw Error(
+      ErrorCode::InvalidArgument,
+      fmt::format("{}: expected stop or continue, found \"{}\"", kLinkFailureVariable, value));
 }
 
 void Transport::send_device(Seat, std::uint64_t, const void*, std::size_t, Completion&) {

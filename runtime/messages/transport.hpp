@@ -176,11 +176,16 @@ class Transport {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
+/// `choice`, or what the environment variable MULTITREE_ON_LINK_FAILURE says (stop or continue),
+/// else Stop. \throws Error(InvalidArgument): it says neither
+OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice);
+
 struct TransportOptions {
   std::vector<Seat> peers;    ///< the ranks this one exchanges messages with, ascending
   Deadline deadline{30'000};  ///< for the exchange of addresses and the first contact
   /// Longest silence of a link between hosts that is in order; 0: links are not watched.
   Deadline link_deadline{0};
+  OnLinkFailure on_link_failure = OnLinkFailure::Stop;
 };
 
 /// One kind of transport. `make` is collective over the bootstrap.

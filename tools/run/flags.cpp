@@ -142,8 +142,9 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
       ->check(number_from(1));
   app.add_option("--on-failure", flags.on_failure,
                  "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
-                 "replan (around links), or go-on (both)")
-      ->check(one_of({"stop", "shrink", "replan", "go-on"}))
+                 "replan (around links), go-on (both), or continue (what is under way goes on over "
+                 "other ways between the link's ends)")
+      ->check(one_of({"stop", "shrink", "replan", "go-on", "continue"}))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();
@@ -246,8 +247,8 @@ void resolve_check_or_collective(RunFlags& flags) {
 
 OnFailure on_failure_of(const RunFlags& flags) {
   const std::string& wanted = flags.on_failure;
-  return {.shrink = wanted != "stop" && wanted != "replan",
-          .replan = wanted != "stop" && wanted != "shrink"};
+  return {.shrink = wanted == "shrink" || wanted == "go-on",
+          .replan = wanted == "replan" || wanted == "go-on"};
 }
 
 BenchmarkOptions benchmark_options(const RunFlags& flags) {
@@ -289,6 +290,9 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   if (flags.check_finite) options.communicator.check_finite = true;
   options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+  if (flags.on_failure == "continue") {
+    options.communicator.on_link_failure = runtime::OnLinkFailure::Continue;
+  }
   options.communicator.link_timeout =
       runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));
   options.communicator.segment_bytes =

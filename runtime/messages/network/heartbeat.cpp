@@ -205,10 +205,28 @@ void Heartbeats::tick(std::chrono::nanoseconds gap) {
       link.spoken = true;
     }
     if (link.quiet >= interval_ || !link.answered) send(link, kQuestion, ++link.asked);
-    // What was heard last may have come an interval before it was noticed.
-    lost |= is_silent(link, deadline_ - interval_);
+    if (following_) {
+      follow(link, gap);
+    } else {
+      // What was heard last may have come an interval before it was noticed.
+      lost |= is_silent(link, deadline_ - interval_);
+    }
   }
   if (lost && !told_) tell();
+}
+
+/// A link that has been silent is taken for whole when it has spoken for as long as silence may be.
+void Heartbeats::follow(Link& link, std::chrono::nanoseconds gap) {
+  const bool away = link.away.load(std::memory_order_relaxed);
+  link.back = away && link.quiet <= 2 * interval_ ? link.back + gap : std::chrono::nanoseconds{};
+  if (away ? link.back < deadline_ : !is_silent(link, deadline_ - interval_)) return;
+  link.away.store(!away, std::memory_order_relaxed);
+  changes_.fetch_add(1, std::memory_order_release);
+}
+
+bool Heartbeats::is_away(Seat peer) const {
+  const auto it = std::ranges::find(links_, peer, &Link::peer);
+  return it != links_.end() && it->away.load(std::memory_order_relaxed);
 }
 
 bool Heartbeats::is_silent(const Link& link, std::chrono::nanoseconds limit) const {

@@ -64,6 +64,14 @@ class Heartbeats {
   /// From here on links are watched; implies answer().
   void start();
 
+  /// From here on silent() tells of nothing: links may speak again. \pre before start()
+  void follow() { following_ = true; }
+  /// How often a link has fallen silent or spoken again, for as long as the deadline; from any
+  /// thread, at the cost of one load.
+  [[nodiscard]] std::uint32_t changes() const { return changes_.load(std::memory_order_acquire); }
+  /// Whether its link is silent, as followed.
+  [[nodiscard]] bool is_away(Seat peer) const;
+
   /// To be set, by any thread, when a message came from `peer`; null if its link is not watched.
   [[nodiscard]] std::atomic<bool>* heard(Seat peer);
   /// Links that are silent; from any thread, at the cost of one load while there are none. Those
@@ -86,6 +94,8 @@ class Heartbeats {
     bool spoken = false;               ///< something else does
     std::chrono::nanoseconds quiet{};  ///< time since anything was heard
     std::atomic<bool> heard{false};
+    std::atomic<bool> away{false};     ///< it is silent, and followed
+    std::chrono::nanoseconds back{};  ///< time for which that has spoken again
   };
 
   std::optional<HeartbeatAddress> open_at(Seat peer, const Endpoint& here, HeartbeatAddress address,
@@ -97,6 +107,7 @@ class Heartbeats {
   static void send(const Link& link, std::uint32_t kind, std::uint64_t number);
   [[nodiscard]] bool is_silent(const Link& link, std::chrono::nanoseconds limit) const;
   void tell();
+  void follow(Link& link, std::chrono::nanoseconds gap);
 
   std::chrono::milliseconds deadline_, interval_;
   KeyPair keys_;
@@ -105,6 +116,8 @@ class Heartbeats {
   std::thread thread_;
   std::atomic<bool> watching_{false};
   std::atomic<bool> told_{false};
+  bool following_ = false;
+  std::atomic<std::uint32_t> changes_{0};
   mutable std::mutex mutex_;  ///< of what follows
   SilentLinks silent_;
 };

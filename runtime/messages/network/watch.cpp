@@ -93,6 +93,18 @@ void LinkWatch::start() {
   if (heartbeats_ != nullptr) heartbeats_->start();
 }
 
+void LinkWatch::follow() {
+  if (heartbeats_ != nullptr) heartbeats_->follow();
+}
+
+std::uint32_t LinkWatch::changes() const {
+  return heartbeats_ == nullptr ? 0 : heartbeats_->changes();
+}
+
+bool LinkWatch::is_silent(Seat peer) const {
+  return heartbeats_ != nullptr && heartbeats_->is_away(peer);
+}
+
 std::atomic<bool>* LinkWatch::heard(Seat peer) const {
   return heartbeats_ == nullptr ? nullptr : heartbeats_->heard(peer);
 }

@@ -187,9 +187,19 @@ std::vector<Route> routes_to(const Entrance& there, const Host& here,
     }
     return routes;
   }
+  return routes_around(there, here, wire);
+}
+
+std::vector<Route> routes_around(const Entrance& there, const Host& here,
+                                 const std::optional<Wire>& wire) {
+  if (there.host.id == here.id) return {{socket_address(kLoopbackIp, there.port), {}}};
+  const auto on_wire = [&](const Interface& one) {
+    return wire && !wire->cable && one.subnet() == wire->subnet;
+  };
+  std::vector<Route> routes;
   for (const bool near : {true, false}) {
     for (const Interface& one : there.host.interfaces) {
-      if (is_at(here, one.address) || shares_subnet(here, one) != near) continue;
+      if (is_at(here, one.address) || on_wire(one) || shares_subnet(here, one) != near) continue;
       routes.push_back({socket_address(one.address, there.port), {}});
     }
   }

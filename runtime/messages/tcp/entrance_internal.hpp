@@ -58,6 +58,9 @@ struct Route {
 /// as well are left out: they would lead back.
 std::vector<Route> routes_to(const Entrance& there, const Host& here,
                              const std::optional<Wire>& wire);
+/// The same where nothing passes over `wire`: all that does not lead to its other end.
+std::vector<Route> routes_around(const Entrance& there, const Host& here,
+                                 const std::optional<Wire>& wire);
 
 /// Listens at all addresses of this host, or so that it alone can come. `receive_buffer`: bytes of
 /// a connection; 0: as the system has it. \throws Error(Transport).

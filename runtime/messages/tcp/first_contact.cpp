@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "runtime/execution/engine_internal.hpp"
 #include "runtime/messages/network/cables.hpp"
@@ -31,6 +32,7 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
     : self_(bootstrap.seat()),
       ranks_(bootstrap.size()),
       deadline_(options.deadline),
+      goes_on_(options.on_link_failure == OnLinkFailure::Continue),
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {
   warn_of_other_order(self_, ranks_);
@@ -44,6 +46,7 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
   Addresses mine{{kEntrance, pack(entrance)}};
   if (options.link_deadline.count() > 0) {
     links_.open(hosts, options.peers, options.link_deadline, mine);
+    if (goes_on_) links_.follow();
   }
   book_ = bootstrap.open_book(runtime::pack(mine), options.peers, options.deadline);
   links_.answer(*book_, options.peers);
@@ -95,40 +98,61 @@ Peer& TcpTransport::peer_at(Seat seat) {
   return *peer;
 }
 
+Entrance TcpTransport::entrance_of(Seat seat) const {
+  return unpack_entrance(find_address(book_->of(seat), kEntrance).value_or(std::string()));
+}
+
 void TcpTransport::dial(Peer& peer) {
-  const auto text = find_address(book_->of(peer.seat), kEntrance);
-  const Entrance there = unpack_entrance(text.value_or(std::string()));
+  const Entrance there = entrance_of(peer.seat);
+  Hello hello = make_hello(self_, peer.seat, there.knock);
+  hello.standing = standing_with(peer);
   peer.dial = std::make_unique<Dial>(routes_to(there, here_, links_.ways().wire_to(peer.seat)),
-                                     make_hello(self_, peer.seat, there.knock), there.answer,
-                                     buffers_for(peer.seat), deadline_);
+                                     hello, there.answer, buffers_for(peer.seat),
+                                     Dial::Patience{deadline_});
   dialling_.push_back(peer.seat);
   go_on(peer);
 }
 
 void TcpTransport::go_on(Peer& peer) {
   while (peer.dial != nullptr) {
-    switch (peer.dial->go_on()) {
+    const Dial::Step step = peer.dial->go_on();
+    peer.tried = peer.dial->attempt();
+    switch (step) {
       case Dial::Step::Waiting:
         return;
       case Dial::Step::Moved:
         poller_->add(peer.dial->fd(), index(peer.seat));
         break;
       case Dial::Step::Met:
-        link(peer, peer.dial->take());
+        link(peer, peer.dial->take(), Standing(peer.dial->standing()));
         return;
       case Dial::Step::Failed:
+        if (peer.met) return strand(peer, peer.dial->why());
         lose(peer, peer.dial->why());
         return;
     }
   }
 }
 
-/// The socket is known to the poller by the peer's name.
-void TcpTransport::link(Peer& peer, Socket socket) {
+/// The socket is known to the poller by the peer's name. `there`: what the other end says.
+void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
+  const bool again = std::exchange(peer.met, true);
+  peer.left_behind.close();
   peer.socket = std::move(socket);
-  peer.met = true;
+  peer.blocked = false;
+  peer.stranded = false;
+  peer.hung_up.clear();
+  peer.attempt = std::max(peer.tried, there.attempt);
   peer.dial.reset();
   std::erase(dialling_, peer.seat);
+  if (!again && goes_on_ && there.lasts != 0) {
+    peer.lasts = true;
+    peer.outgoing.outlast_connections();
+  }
+  if (again && !peer.outgoing.go_on_behind(there.came)) {
+    return lose(peer, "it has had what was never sent");
+  }
+  if (again) tell_of_way(peer);
   // What came with the answer is told no more.
   want_to_read(peer);
   want_to_write(peer);
@@ -159,13 +183,17 @@ void TcpTransport::hear(std::uint64_t name) {
   if (step == Guest::Step::Stranger) return;
   Peer& peer = peer_at(guest.from());
   const bool ours_is_taken = peer.dial != nullptr && self_ < peer.seat;
-  if (peer.linked() || !peer.lost.empty() || ours_is_taken) return;
+  if ((peer.met && !comes_again(peer, guest.hello())) || !peer.lost.empty() || ours_is_taken) {
+    return;
+  }
   const Dial::Buffers buffers = buffers_for(peer.seat);
   Socket socket = guest.take();
   prepare(socket, buffers.send, buffers.receive);
-  welcome(socket, answer_);
+  Standing standing = standing_with(peer);
+  standing.attempt = std::max(peer.tried, guest.hello().standing.attempt);
+  welcome(socket, {answer_, standing});
   poller_->rename(socket.fd(), index(peer.seat));
-  link(peer, std::move(socket));
+  link(peer, std::move(socket), guest.hello().standing);
 }
 
 /// What no event tells: ways that nobody answers on, and guests who say nothing.
@@ -174,6 +202,7 @@ void TcpTransport::keep_time() {
   for (const Seat seat : dialling) go_on(peer_at(seat));
   std::erase_if(dialling_, [&](Seat seat) { return peer_at(seat).dial == nullptr; });
   const auto now = Guest::Clock::now();
+  for (const Seat seat : std::exchange(hung_up_, {})) give_up_waiting(peer_at(seat), now);
   std::erase_if(guests_,
                 [&](const auto& entry) { return now - entry.second.came() > kGuestPatience; });
 }

@@ -17,6 +17,7 @@ enum class Kind : std::uint8_t {
   Decline,      ///< the message of this offer is not wanted
   Given,        ///< what was asked for; its bytes follow
   Credit,       ///< nothing but `taken`
+  Came,         ///< of a connection that lasts: so many bytes of the other end's stream have come
 };
 
 /// In front of everything; in the order of the processor, as both ends have the same (Hello).

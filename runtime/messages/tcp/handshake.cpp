@@ -15,10 +15,8 @@ namespace multitree::runtime::tcp {
 namespace {
 
 /// The number is the protocol's version.
-constexpr std::string_view kHello = "mt tcp 1";
+constexpr std::string_view kHello = "mt tcp 2";
 constexpr std::uint32_t kOrder = 0x01020304;
-/// For a way that is not the last.
-constexpr std::chrono::milliseconds kRoutePatience{3000};
 /// Until the door is tried again that was not opened.
 constexpr std::chrono::milliseconds kAgain{20};
 
@@ -61,21 +59,22 @@ Guest::Step Guest::go_on(Seat self, const Secret& knock, std::uint32_t ranks) {
   const int step = read_rest(socket_, hello_, got_);
   if (step == 0) return Step::Waiting;
   if (step < 0 || hello_.from >= ranks || hello_.from == index(self)) return Step::Stranger;
-  const Hello expected = make_hello(from(), self, knock);
+  Hello expected = make_hello(from(), self, knock);
+  expected.standing = hello_.standing;
   return std::memcmp(&expected, &hello_, sizeof expected) == 0 ? Step::Known : Step::Stranger;
 }
 
-void welcome(const Socket& socket, const Secret& answer) {
-  static_cast<void>(::send(socket.fd(), answer.data(), answer.size(), MSG_NOSIGNAL));
+void welcome(const Socket& socket, const Welcome& words) {
+  static_cast<void>(::send(socket.fd(), &words, sizeof words, MSG_NOSIGNAL));
 }
 
 Dial::Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,
-           std::chrono::milliseconds deadline)
+           Patience patience)
     : routes_(std::move(routes)),
       hello_(hello),
       answer_(answer),
       buffers_(buffers),
-      deadline_(deadline) {}
+      patience_(patience) {}
 
 Dial::Step Dial::go_on() {
   if (phase_ == Phase::Away && Clock::now() < until_) return Step::Waiting;
@@ -106,7 +105,8 @@ bool Dial::start_next() {
       continue;
     }
     const bool last = next_ + 1 == routes_.size();
-    until_ = Clock::now() + (last ? deadline_ : std::min(deadline_, kRoutePatience));
+    until_ = Clock::now() + (last ? patience_.last : std::min(patience_.last, patience_.others));
+    ++hello_.standing.attempt;
     phase_ = Phase::Connecting;
     return true;
   }
@@ -136,7 +136,7 @@ Dial::Step Dial::check_answer() {
   const int step = read_rest(socket_, heard_, got_);
   if (step == 0) return Step::Waiting;  // whoever waits for messages has a deadline of its own
   if (step < 0) return turned_away();
-  return heard_ == answer_ ? Step::Met : give_up("somebody else listens there");
+  return heard_.answer == answer_ ? Step::Met : give_up("somebody else listens there");
 }
 
 Dial::Step Dial::give_up(const std::string& why) {

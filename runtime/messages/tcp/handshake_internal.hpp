@@ -14,18 +14,30 @@
 
 namespace multitree::runtime::tcp {
 
+/// What an end says of the two streams that connections carry, one after the other.
+struct Standing {
+  std::uint32_t lasts = 0;    ///< 1: they outlast a connection, if both ends say so
+  std::uint32_t attempt = 0;  ///< of the two to be connected: those with lower numbers are over
+  std::uint64_t came = 0;     ///< bytes that this end has had
+};
+
 /// The first thing that is said, by whoever comes.
 struct Hello {
   std::array<char, 8> magic{};
   std::uint32_t order = 0;  ///< one number, to see that both ends read numbers alike
-  std::uint32_t from = 0, to = 0;
+  std::uint32_t from = 0, to = 0, unused = 0;
+  Standing standing;
   Secret knock{};
 };
 Hello make_hello(Seat from, Seat to, const Secret& knock);
 
-/// What whoever opens says to a guest. A fresh connection has room for it; if it is broken, that
-/// shows when it is read.
-void welcome(const Socket& socket, const Secret& answer);
+/// What whoever opens says to a guest.
+struct Welcome {
+  Secret answer{};
+  Standing standing;
+};
+/// A fresh connection has room for it; if it is broken, that shows when it is read.
+void welcome(const Socket& socket, const Welcome& words);
 
 /// Somebody who has come and has not said yet who it is.
 class Guest {
@@ -37,6 +49,7 @@ class Guest {
   /// Reads what has come. Known: it is from() and knows `knock`.
   Step go_on(Seat self, const Secret& knock, std::uint32_t ranks);
   [[nodiscard]] Seat from() const { return Seat{hello_.from}; }
+  [[nodiscard]] const Hello& hello() const { return hello_; }
   [[nodiscard]] Clock::time_point came() const { return came_; }
   /// Its connection: what has come is read.
   Socket take() { return std::move(socket_); }
@@ -56,8 +69,14 @@ class Dial {
     std::uint32_t send = 0, receive = 0;  ///< in bytes; 0: as the system has them
   };
 
+  /// How long a way may take until it is connected: the last of them, and each before.
+  struct Patience {
+    std::chrono::milliseconds last, others{3000};
+  };
+
+  /// `hello`: each way is an attempt more.
   Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,
-       std::chrono::milliseconds deadline);
+       Patience patience);
 
   enum class Step : std::uint8_t {
     Waiting,
@@ -69,6 +88,10 @@ class Dial {
   Step go_on();
   [[nodiscard]] int fd() const { return socket_.fd(); }
   [[nodiscard]] const std::string& why() const { return why_; }
+  /// Of the way that it is on.
+  [[nodiscard]] std::uint32_t attempt() const { return hello_.standing.attempt; }
+  /// Of the other end; \pre it was met
+  [[nodiscard]] const Standing& standing() const { return heard_.standing; }
   Socket take() { return std::move(socket_); }
 
  private:
@@ -83,9 +106,10 @@ class Dial {
 
   std::vector<Route> routes_;
   Hello hello_;
-  Secret answer_, heard_{};
+  Secret answer_;
+  Welcome heard_;
   Buffers buffers_;
-  std::chrono::milliseconds deadline_;
+  Patience patience_;
   Phase phase_ = Phase::Next;
   std::size_t next_ = 0, got_ = 0;
   Clock::time_point until_;

@@ -101,11 +101,13 @@ Moved Incoming::read(int socket, std::string& why) {
       return i == 0 ? Moved::Nothing : Moved::Some;
     }
     if (n <= 0) {
-      why = n == 0 ? "closed by it" : std::generic_category().message(errno);
-      return Moved::Over;
+      const int error = errno;
+      why = n == 0 ? "closed by it" : std::generic_category().message(error);
+      return n < 0 && says_cut(error) ? Moved::Cut : Moved::Over;
     }
     ++i;
     const auto got = static_cast<std::size_t>(n), placed = std::min(got, direct);
+    came_ += got;
     if (placed != 0) {
       current_.to += placed;
       current_.left -= placed;
@@ -116,6 +118,7 @@ Moved Incoming::read(int socket, std::string& why) {
       why = "it has sent an invalid message";
       return Moved::Over;
     }
+    replies_.came(came_);
     if (got < direct + room) return Moved::Some;
   }
   return Moved::More;
@@ -165,6 +168,8 @@ bool Incoming::begin(const Header& header) {
       return begin_given(header);
     case Kind::Credit:
       return true;
+    case Kind::Came:
+      return replies_.came_to_peer(header.number());
   }
   return false;
 }

@@ -23,10 +23,12 @@ class Incoming {
 
   /// As Transport::receive().
   void receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion);
-  /// Reads what has come. After Over, `why` says what is wrong.
+  /// Reads what has come. After Over and Cut, `why` says what is wrong.
   Moved read(int socket, std::string& why);
   /// The peer is lost: what has come can still be received.
   void fail(const std::string& why);
+  /// Bytes that were read, over all connections.
+  [[nodiscard]] std::uint64_t came() const { return came_; }
 
  private:
   struct Posted {
@@ -73,7 +75,7 @@ class Incoming {
   std::multimap<std::uint64_t, Posted> posted_;  ///< by tag, each in the order of posting
   Earlies early_;
   std::map<std::uint64_t, Posted> asked_;  ///< by offer
-  std::uint64_t offers_ = 0, taken_ = 0;
+  std::uint64_t offers_ = 0, taken_ = 0, came_ = 0;
   Current current_;
   std::unique_ptr<std::byte[]> buffer_;  ///< once something has come
   std::size_t begin_ = 0, end_ = 0;      ///< what is in it

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +19,20 @@ namespace {
 /// Pieces that are written together: headers and messages.
 constexpr std::size_t kPieces = 64;
 
+/// What a socket did not take.
+Moved refused(std::string& why) {
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return Moved::Blocked;
+  const int error = errno;
+  why = std::generic_category().message(error);
+  return says_cut(error) ? Moved::Cut : Moved::Over;
+}
+
 }  // namespace
+
+bool says_cut(int error) {
+  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH ||
+         error == ENETDOWN || error == EHOSTDOWN;
+}
 
 void Outgoing::send(std::uint64_t tag, const void* data, std::size_t bytes,
                     Completion& completion) {
@@ -44,6 +58,12 @@ void Outgoing::took(std::uint64_t taken) {
   queue_.push_back({Header(Kind::Credit, 0, 0)});
 }
 
+void Outgoing::came(std::uint64_t bytes) {
+  if (replay_ == nullptr || bytes - came_told_ < Replay::kTold) return;
+  came_told_ = bytes;
+  reply(Kind::Came, bytes);
+}
+
 void Outgoing::flush(Completion& completion) {
   completion.state = Completion::State::Pending;
   if (waiting_ == 0) return completion.complete();
@@ -67,20 +87,39 @@ bool Outgoing::declined(std::uint64_t offer) {
   return true;
 }
 
+/// What was written to a connection that is no more. Nothing: that is done.
+Moved Outgoing::write_again(int socket, std::string& why) {
+  while (replay_->behind()) {
+    const std::span<const std::byte> next = replay_->next();
+    const ssize_t n = ::send(socket, next.data(), next.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return refused(why);
+    replay_->rewrote(static_cast<std::size_t>(n));
+  }
+  return Moved::Nothing;
+}
+
 Moved Outgoing::write(int socket, std::string& why) {
   Moved moved = Moved::Nothing;
+  if (replay_ != nullptr) {
+    if (const Moved again = write_again(socket, why); again != Moved::Nothing) return again;
+  }
   while (!queue_.empty()) {
     std::array<iovec, kPieces> pieces;
     std::size_t count = 0, bytes = 0, skip = sent_;
+    const std::size_t room = replay_ == nullptr ? kUnlimited : replay_->room();
+    if (room == 0) return moved;  // until the peer says what has come
     std::size_t fresh = Outgoing::kUnlimited;  // where the first begins of which nothing is written
     const auto add = [&](void* data, std::size_t length) {
       const std::size_t left_out = std::min(skip, length);
       skip -= left_out;
-      if (length == left_out) return;
-      pieces[count++] = {static_cast<std::byte*>(data) + left_out, length - left_out};
-      bytes += length - left_out;
+      const std::size_t taken = std::min(length - left_out, room - bytes);
+      if (taken == 0) return;
+      pieces[count++] = {static_cast<std::byte*>(data) + left_out, taken};
+      bytes += taken;
     };
-    for (auto item = queue_.begin(); item != queue_.end() && count + 2 <= kPieces; ++item) {
+    for (auto item = queue_.begin();
+         item != queue_.end() && count + 2 <= kPieces && bytes != room; ++item) {
       if (skip == 0) {
         item->header.taken = taken_;
         fresh = std::min(fresh, bytes);
@@ -93,12 +132,11 @@ Moved Outgoing::write(int socket, std::string& why) {
     message.msg_iovlen = count;
     const ssize_t n = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return Moved::Blocked;
-    if (n < 0) {
-      why = std::generic_category().message(errno);
-      return Moved::Over;
-    }
+    if (n < 0) return refused(why);
     moved = Moved::Some;
+    if (replay_ != nullptr) {
+      replay_->keep({pieces.data(), count}, static_cast<std::size_t>(n));
+    }
     if (static_cast<std::size_t>(n) > fresh) told_ = taken_;
     written(static_cast<std::size_t>(n));
     if (static_cast<std::size_t>(n) < bytes) return Moved::Blocked;
@@ -138,6 +176,7 @@ void Outgoing::fail(const std::string& why) {
   queue_.clear();
   offers_.clear();
   flushes_.clear();
+  replay_.reset();
   waiting_ = sent_ = 0;
 }
 

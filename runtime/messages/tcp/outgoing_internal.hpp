@@ -8,10 +8,12 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/messages/tcp/frame_internal.hpp"
+#include "runtime/messages/tcp/replay_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
@@ -22,7 +24,11 @@ enum class Moved : std::uint8_t {
   Blocked,  ///< some or nothing, and the socket takes no more
   More,     ///< some, and there may be more
   Over,     ///< the connection is of no use any more
+  Cut,      ///< the same, as nothing passes; the peer may be there
 };
+
+/// Whether an error of a socket says no more than that nothing passes.
+bool says_cut(int error);
 
 /// Messages in the order in which they were posted; those that are waiting leave together. What the
 /// receiver has not asked for is limited by a credit: beyond it a message is offered only, and
@@ -47,16 +53,26 @@ class Outgoing {
   void took(std::uint64_t taken);
   /// As Transport::flush().
   void flush(Completion& completion);
+  /// From here on what is written is kept until it has come, so that another connection can go on
+  /// where this one ended. \pre nothing was written
+  void outlast_connections() { replay_ = std::make_unique<Replay>(); }
+  /// So many bytes have come from the peer; it is told now and then, if connections are outlasted.
+  void came(std::uint64_t bytes);
 
   /// Of the peer. False: it speaks of what it was not offered.
   bool asked(std::uint64_t offer);
   bool declined(std::uint64_t offer);
   void may_go_on(std::uint64_t taken) { taken_by_peer_ = taken; }
+  bool came_to_peer(std::uint64_t bytes) { return replay_ != nullptr && replay_->came(bytes); }
+  /// There is another connection, and the peer has had so many bytes by those before.
+  bool go_on_behind(std::uint64_t bytes) { return replay_ != nullptr && replay_->rewind(bytes); }
 
-  [[nodiscard]] bool empty() const { return queue_.empty(); }
+  [[nodiscard]] bool empty() const {
+    return queue_.empty() && (replay_ == nullptr || !replay_->behind());
+  }
   /// Whether nothing that was sent is left here.
   [[nodiscard]] bool all_left() const { return waiting_ == 0; }
-  /// Writes what the socket takes. After Over, `why` says what is wrong.
+  /// Writes what the socket takes. After Over and Cut, `why` says what is wrong.
   Moved write(int socket, std::string& why);
   /// The peer is lost.
   void fail(const std::string& why);
@@ -76,6 +92,7 @@ class Outgoing {
   };
 
   void reply(Kind kind, std::uint64_t offer) { queue_.push_back({Header(kind, offer, 0)}); }
+  Moved write_again(int socket, std::string& why);
   /// Takes off the queue what was written.
   void written(std::size_t bytes);
   void gone(std::uint64_t number);
@@ -89,6 +106,8 @@ class Outgoing {
   std::uint64_t unasked_ = 0, taken_by_peer_ = 0;
   std::uint64_t taken_ = 0, told_ = 0;  ///< at this end; what the peer knows of it
   std::vector<Flush> flushes_;
+  std::unique_ptr<Replay> replay_;  ///< null: what is lost with a connection is lost
+  std::uint64_t came_told_ = 0;
 };
 
 }  // namespace multitree::runtime::tcp

@@ -75,6 +75,7 @@ std::vector<Seat> TcpTransport::unsent() const {
 /// is a look as well; so a message that is answered by one costs three system calls.
 bool TcpTransport::progress() {
   if (poller_ == nullptr) return false;
+  if (links_.changes() != links_known_) follow_links();
   bool moved = write_all();
   if (!told_.empty()) {
     wrote_ = false;
@@ -86,7 +87,7 @@ bool TcpTransport::progress() {
   }
   moved |= read_all();
   write_all();  // answers to what was read
-  if (!dialling_.empty() || !guests_.empty()) keep_time();
+  if (!dialling_.empty() || !guests_.empty() || !hung_up_.empty()) keep_time();
   return moved;
 }
 
@@ -104,6 +105,7 @@ void TcpTransport::write_to(Peer& peer) {
   std::string why;
   const Moved moved = peer.outgoing.write(peer.socket.fd(), why);
   peer.blocked = moved == Moved::Blocked;
+  if (moved == Moved::Cut) return cut(peer, why);
   if (moved != Moved::Over) return;
   // What the peer has said before it left is still to be read, and why it left shows there.
   std::string last_words;
@@ -111,7 +113,7 @@ void TcpTransport::write_to(Peer& peer) {
   while (last == Moved::Some || last == Moved::More) {
     last = peer.incoming.read(peer.socket.fd(), last_words);
   }
-  lose(peer, last_words.empty() ? why : last_words);
+  over(peer, last_words.empty() ? why : last_words);
 }
 
 bool TcpTransport::read_all() {
@@ -128,7 +130,8 @@ void TcpTransport::read_from(Peer& peer) {
   if (!peer.linked()) return;
   std::string why;
   const Moved moved = peer.incoming.read(peer.socket.fd(), why);
-  if (moved == Moved::Over) return lose(peer, why);
+  if (moved == Moved::Cut) return cut(peer, why);
+  if (moved == Moved::Over) return over(peer, why);
   if (moved == Moved::Nothing) return;
   if (peer.heard != nullptr) peer.heard->store(true, std::memory_order_relaxed);
   if (moved == Moved::More) want_to_read(peer);
@@ -150,9 +153,16 @@ void TcpTransport::on_event(std::uint64_t name, std::uint32_t what) {
   if ((what & ~std::uint32_t{EPOLLOUT}) != 0) want_to_read(peer);
 }
 
+/// The connection is.
+void TcpTransport::over(Peer& peer, const std::string& why) {
+  if (peer.lasts) return hang_up(peer, why);
+  lose(peer, why);
+}
+
 void TcpTransport::lose(Peer& peer, const std::string& why) {
   peer.lost = fmt::format("connection to rank {} failed ({})", peer.seat, why);
   peer.socket.close();
+  peer.left_behind.close();
   peer.dial.reset();
   peer.outgoing.fail(peer.lost);
   peer.incoming.fail(peer.lost);
@@ -198,7 +208,12 @@ Transport::Arrivals TcpTransport::await_arrivals(std::vector<int>& descriptors) 
 }
 
 std::optional<SilentLinks> TcpTransport::silent_links() const {
-  return poller_ == nullptr ? std::nullopt : links_.silent();
+  if (poller_ == nullptr) return std::nullopt;
+  if (!goes_on_) return links_.silent();
+  for (const auto& [seat, peer] : peers_) {
+    if (peer->stranded) return links_.unreachable(peer->seat);
+  }
+  return std::nullopt;
 }
 
 TransportLimits TcpTransport::limits() const {
@@ -228,6 +243,7 @@ void TcpTransport::close() {
   writing_.clear();
   reading_.clear();
   dialling_.clear();
+  hung_up_.clear();
   told_ = {};
   door_.close();
   poller_.reset();

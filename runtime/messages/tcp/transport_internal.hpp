@@ -33,6 +33,14 @@ struct Peer {
   Socket socket;                           ///< once they know each other
   std::unique_ptr<Dial> dial;              ///< meanwhile
   bool met = false;                        ///< there is a connection, or was one
+  bool lasts = false;                      ///< what they say outlasts connections
+  bool silent = false;                     ///< nothing passes over their wire
+  bool stranded = false;                   ///< nor by any other way
+  std::uint32_t attempt = 0;               ///< of either end that are over
+  std::uint32_t tried = 0;                 ///< the highest of this end
+  std::string hung_up;                     ///< why the other end has closed the connection
+  std::chrono::steady_clock::time_point until;  ///< it may come by another way
+  Socket left_behind;                      ///< the one before, until there is another
   std::string lost;                        ///< why there is none any more
   bool blocked = false;                    ///< the socket takes nothing for now
   bool to_write = false, to_read = false;  ///< is in the list of those
@@ -66,14 +74,26 @@ class TcpTransport final : public Transport {
   void open(const std::vector<Host>& hosts, std::span<const Seat> peers);
   void meet_all(Bootstrap& bootstrap, const TransportOptions& options);
   Peer& peer_at(Seat seat);
+  [[nodiscard]] Entrance entrance_of(Seat seat) const;
   void dial(Peer& peer);
   void go_on(Peer& peer);
   void take_guests();
   void hear(std::uint64_t guest);
-  void link(Peer& peer, Socket socket);
+  void link(Peer& peer, Socket socket, const Standing& there);
   void keep_time();
   /// Empty: of the door.
   [[nodiscard]] Dial::Buffers buffers_for(std::optional<Seat> peer) const;
+
+  // detour.cpp
+  void follow_links();
+  void look_for_ways(Peer& peer);
+  [[nodiscard]] Standing standing_with(const Peer& peer) const;
+  [[nodiscard]] bool comes_again(const Peer& peer, const Hello& hello) const;
+  void cut(Peer& peer, const std::string& why);
+  void hang_up(Peer& peer, const std::string& why);
+  void give_up_waiting(Peer& peer, std::chrono::steady_clock::time_point now);
+  void strand(Peer& peer, const std::string& why);
+  void tell_of_way(const Peer& peer) const;
 
   // transport.cpp
   bool write_all();
@@ -84,6 +104,7 @@ class TcpTransport final : public Transport {
   void want_to_read(Peer& peer);
   void on_events(std::span<const epoll_event> events);
   void on_event(std::uint64_t name, std::uint32_t what);
+  void over(Peer& peer, const std::string& why);
   void lose(Peer& peer, const std::string& why);
   [[nodiscard]] bool anything_known() const;
   void close();
@@ -91,7 +112,9 @@ class TcpTransport final : public Transport {
   Seat self_;
   std::uint32_t ranks_;
   Deadline deadline_;
+  bool goes_on_;  ///< where a link falls silent
   LinkWatch links_;
+  std::uint32_t links_known_ = 0;  ///< LinkWatch::changes() that have been looked at
   Host here_;
   std::size_t neighbours_ = 0;
   Secret knock_ = make_secret(), answer_ = make_secret();
@@ -100,7 +123,7 @@ class TcpTransport final : public Transport {
   std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;  ///< that were met, by seat
   std::map<std::uint64_t, Guest> guests_;                           ///< by their events' names
   std::uint64_t next_guest_ = 0;
-  std::vector<Seat> dialling_;
+  std::vector<Seat> dialling_, hung_up_;
   std::vector<Peer*> writing_, reading_, batch_;
   std::span<const epoll_event> told_;  ///< what the last sleep has brought
   bool wrote_ = false;                 ///< the last round has written: who waits sleeps next

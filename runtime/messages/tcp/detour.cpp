@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Other ways to ranks behind a link that has fallen silent, and back when it speaks again. Who
+/// notices goes to the other's door as at the first contact (first_contact.cpp), says how much has
+/// come, and is told how much has come there; both go on behind that.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/job/log_internal.hpp"
+#include "runtime/messages/tcp/names_internal.hpp"
+#include "runtime/messages/tcp/transport_internal.hpp"
+
+namespace multitree::runtime::tcp {
+namespace {
+
+/// For each way; there may be several, and callers wait meanwhile.
+constexpr Dial::Patience kPatience{std::chrono::seconds{1}, std::chrono::milliseconds{300}};
+
+/// "10.201.0.5:40112".
+std::string address_at_end(const Socket& socket) {
+  SocketAddress there;
+  there.length = sizeof there.storage;
+  auto* const address = reinterpret_cast<sockaddr*>(&there.storage);
+  if (::getpeername(socket.fd(), address, &there.length) != 0) return "nowhere";
+  return words_of(there);
+}
+
+}  // namespace
+
+Standing TcpTransport::standing_with(const Peer& peer) const {
+  return {goes_on_ ? 1U : 0U, std::max(peer.attempt, peer.tried), peer.incoming.came()};
+}
+
+/// Whether one who is known already comes by another way. Not by the words of an earlier attempt,
+/// which may have been on their way for long.
+bool TcpTransport::comes_again(const Peer& peer, const Hello& hello) const {
+  return peer.lasts && hello.standing.lasts != 0 && hello.standing.attempt > peer.attempt;
+}
+
+void TcpTransport::follow_links() {
+  links_known_ = links_.changes();
+  std::vector<Peer*> changed;
+  for (const auto& [seat, peer] : peers_) {
+    const bool silent = links_.is_silent(peer->seat);
+    if (silent == peer->silent) continue;
+    peer->silent = silent;
+    // What comes by another way says nothing of the link.
+    peer->heard = silent ? nullptr : links_.heard(peer->seat);
+    changed.push_back(peer.get());
+  }
+  for (Peer* const peer : changed) {
+    if (!peer->lost.empty()) continue;
+    if (peer->lasts) {
+      look_for_ways(*peer);
+    } else {
+      peer->stranded = peer->silent;
+    }
+  }
+}
+
+/// Nothing more is read from the connection that there is, as the other end hears what has come.
+/// It is closed when there is another: what it holds would be lost before.
+void TcpTransport::look_for_ways(Peer& peer) {
+  if (peer.socket.open()) peer.left_behind = std::move(peer.socket);
+  const Entrance there = entrance_of(peer.seat);
+  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  std::vector<Route> routes;
+  if (!peer.silent && wire) routes = routes_to(there, here_, wire);
+  const std::vector<Route> around = routes_around(there, here_, wire);
+  routes.insert(routes.end(), around.begin(), around.end());
+  Hello hello = make_hello(self_, peer.seat, there.knock);
+  hello.standing = standing_with(peer);
+  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer,
+                                     buffers_for(peer.seat), kPatience);
+  if (std::ranges::find(dialling_, peer.seat) == dialling_.end()) dialling_.push_back(peer.seat);
+  go_on(peer);
+}
+
+/// The kernel has given the connection up.
+void TcpTransport::cut(Peer& peer, const std::string& why) {
+  if (!peer.lasts) return lose(peer, why);
+  look_for_ways(peer);
+}
+
+/// The other end has closed the connection. It may be on its way here by another; if it is not, it
+/// is gone.
+void TcpTransport::hang_up(Peer& peer, const std::string& why) {
+  peer.socket.close();
+  peer.hung_up = why;
+  peer.until = Guest::Clock::now() + kPatience.last;
+  hung_up_.push_back(peer.seat);
+}
+
+void TcpTransport::give_up_waiting(Peer& peer, std::chrono::steady_clock::time_point now) {
+  if (peer.hung_up.empty() || peer.dial != nullptr || !peer.lost.empty()) return;
+  if (now < peer.until) return hung_up_.push_back(peer.seat);
+  lose(peer, peer.hung_up);
+}
+
+/// Who has no way left is behind a dead link, unless the other end finds one.
+void TcpTransport::strand(Peer& peer, const std::string& why) {
+  logger().warn("rank {}: no other way to rank {}: {}", self_, peer.seat, why);
+  peer.dial.reset();
+  std::erase(dialling_, peer.seat);
+  peer.stranded = true;
+}
+
+void TcpTransport::tell_of_way(const Peer& peer) const {
+  logger().warn("rank {}: going on with rank {} over {}{}", self_, peer.seat,
+                address_at_end(peer.socket), peer.silent ? ", as their link is silent" : "");
+}
+
+}  // namespace multitree::runtime::tcp
