@@ -37,6 +37,8 @@ class RawRank {
   [[nodiscard]] tcp::Hello hello_to(Seat seat) const {
     return tcp::make_hello(job_.seat(), seat, entrance_of(seat).knock);
   }
+  /// What it says to this one as a guest.
+  [[nodiscard]] tcp::Welcome welcome_of(Seat seat) const { return {entrance_of(seat).answer, {}}; }
   /// Waits for a guest.
   [[nodiscard]] Socket open() const {
     pollfd event{door_.fd(), POLLIN, 0};

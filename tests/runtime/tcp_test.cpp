@@ -177,7 +177,7 @@ TEST(Tcp, WhoIsThereAlreadyIsNotLetInAgain) {
   with_raw_rank([](RawRank& raw) {
     const Socket first = raw.call(0_seat);
     write_to(first, bytes_of(raw.hello_to(0_seat)), 1);
-    EXPECT_EQ(read_from(first, 16), bytes_of(raw.entrance_of(0_seat).answer));
+    EXPECT_EQ(read_from(first, sizeof(tcp::Welcome)), bytes_of(raw.welcome_of(0_seat)));
     const Socket second = raw.call(0_seat);
     write_to(second, bytes_of(raw.hello_to(0_seat)));
     EXPECT_EQ(read_from(second, 1), "");
@@ -195,7 +195,7 @@ TEST(Tcp, ComesByteByByte) {
   const auto mischief = [&](RawRank& raw) {
     const Socket socket = raw.call(0_seat);
     write_to(socket, bytes_of(raw.hello_to(0_seat)), 1);
-    EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
+    EXPECT_EQ(read_from(socket, sizeof(tcp::Welcome)), bytes_of(raw.welcome_of(0_seat)));
     write_to(socket, frames_of(4, text) + frames_of(5, "") + frames_of(6, text), 1);
     EXPECT_EQ(read_from(socket, sizeof(tcp::Header) + 6).substr(sizeof(tcp::Header)), "thanks");
   };
@@ -213,7 +213,7 @@ void expect_loss_is_named(bool politely) {
   const auto mischief = [&](RawRank& raw) {
     Socket socket = raw.call(0_seat);
     write_to(socket, bytes_of(raw.hello_to(0_seat)));
-    EXPECT_EQ(read_from(socket, 16), bytes_of(raw.entrance_of(0_seat).answer));
+    EXPECT_EQ(read_from(socket, sizeof(tcp::Welcome)), bytes_of(raw.welcome_of(0_seat)));
     write_to(socket, frames_of(4, "whole") + frames_of(5, "half").substr(0, 26));
     EXPECT_EQ(read_from(socket, sizeof(tcp::Header)).size(), sizeof(tcp::Header));
     if (!politely) reset(std::move(socket));
@@ -248,9 +248,10 @@ TEST(Tcp, SomebodyElseBehindTheDoor) {
   with_raw_rank(
       [](RawRank& raw) {
         const Socket socket = raw.open();
-        EXPECT_EQ(read_from(socket, sizeof(tcp::Hello)),
-                  bytes_of(tcp::make_hello(0_seat, 2_seat, raw.own().knock)));
-        write_to(socket, bytes_of(raw.own().knock));
+        tcp::Hello hello = tcp::make_hello(0_seat, 2_seat, raw.own().knock);
+        hello.standing.attempt = 1;
+        EXPECT_EQ(read_from(socket, sizeof(tcp::Hello)), bytes_of(hello));
+        write_to(socket, bytes_of(tcp::Welcome{raw.own().knock, {}}));
       },
       [](Transport& transport) {
         EXPECT_THAT(send(transport, 2_seat, 1, "hello"), HasSubstr("somebody else listens there"));
@@ -267,7 +268,7 @@ TEST(Tcp, ADoorThatIsNotOpenedIsTriedAgain) {
         }
         const Socket socket = raw.open();
         EXPECT_EQ(read_from(socket, sizeof(tcp::Hello)).size(), sizeof(tcp::Hello));
-        write_to(socket, bytes_of(raw.own().answer));
+        write_to(socket, bytes_of(tcp::Welcome{raw.own().answer, {}}));
         EXPECT_EQ(read_from(socket, sizeof(tcp::Header) + 5).substr(sizeof(tcp::Header)), "hello");
       },
       [](Transport& transport) { EXPECT_EQ(send(transport, 2_seat, 1, "hello"), "sent"); });
@@ -366,7 +367,7 @@ TEST(Tcp, TheNextWayIsTakenWhereOneLeadsNowhere) {
   const std::uint16_t nobody = [] { return tcp::port_at(tcp::open_entrance(true, 0)); }();
   const tcp::Secret knock = tcp::make_secret(), answer = tcp::make_secret();
   tcp::Dial dial({{tcp::socket_address(0x7f000001, nobody), {}}, {*last, {}}},
-                 tcp::make_hello(1_seat, 2_seat, knock), answer, {}, kTcpPatience);
+                 tcp::make_hello(1_seat, 2_seat, knock), answer, {}, tcp::Dial::Patience{kTcpPatience});
   const auto until = Clock::now() + kTcpPatience;
   std::unique_ptr<tcp::Guest> guest;
   auto step = dial.go_on();
@@ -378,7 +379,7 @@ TEST(Tcp, TheNextWayIsTakenWhereOneLeadsNowhere) {
     } else if (guest->go_on(2_seat, knock, 3) == tcp::Guest::Step::Known) {
       EXPECT_EQ(guest->from(), 1_seat);
       const Socket opened = guest->take();
-      tcp::welcome(opened, answer);
+      tcp::welcome(opened, {answer, {}});
       while ((step = dial.go_on()) == tcp::Dial::Step::Waiting && Clock::now() < until) {
       }
       break;
