@@ -201,7 +201,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
       group != nullptr ? host::make_mail(group)
                        : open_transport(impl_->options.transport, job,
                                         {programs->peers(), impl_->options.timeout,
-                                         impl_->options.link_timeout,
+                                         link_timeout(impl_->options.link_timeout),
                                          on_link_failure(impl_->options.on_link_failure)});
   std::vector<Seat> peers;
   if (group == nullptr) peers = programs->peers();

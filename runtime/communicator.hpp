@@ -49,8 +49,9 @@ struct CommunicatorOptions {
   /// The same of one kernel: a rank has room for four from every other, at most 512 MiB together.
   std::size_t kernel_segment_bytes = std::size_t{4} << 20;
   /// Longest silence of a link between hosts, as at all ranks, before it counts as dead; 0: none is
-  /// watched. Nor is any within a host, or where UCX may use something else than TCP.
-  Deadline link_timeout{5'000};
+  /// watched. Nor is any within a host, or where UCX may use something else than TCP. Empty: as the
+  /// environment variable MULTITREE_LINK_TIMEOUT says, in seconds, else 5 s.
+  std::optional<Deadline> link_timeout = std::nullopt;
   /// When nothing passes over a link any more. Continue: messages between its two ends take another
   /// way if their hosts have one, and go back when the link has spoken for `link_timeout`. What has
   /// left and not come is sent again, so calls are none the wiser. Of transport "tcp", between ranks

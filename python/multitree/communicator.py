@@ -50,7 +50,8 @@ class Communicator(_core.CommunicatorBase):
                  join_timeout: float = 60.0, topology: Union[None, PathLike, Topology] = None, algorithm: str = "auto",
                  plan: Union[None, PathLike, Plan, Schedule] = None, segment: Optional[Size] = None,
                  transport: Optional[str] = None, tuning: Optional[str] = None,
-                 progress: Union[None, bool, int, str] = None, refine: Optional[bool] = None, devices: bool = True):
+                 progress: Union[None, bool, int, str] = None, refine: Optional[bool] = None, devices: bool = True,
+                 link_timeout: Optional[float] = None, on_link_failure: Optional[str] = None):
         """Joins: collective, and waits for all ranks.
 
         Without arguments as the environment says (Open MPI, MPICH, srun, torchrun, MULTITREE_RANK, _SIZE and
@@ -69,6 +70,9 @@ class Communicator(_core.CommunicatorBase):
         tuning: "declared", "measured", "cached", or a file: what links take, for "auto" (docs/c-api.md).
         progress: who moves calls that were started: True (a thread of the library), the core for one, False.
         refine: whether "auto" tries rivals while it runs. devices: whether arrays may be of a CUDA device.
+        link_timeout: seconds of silence after which a link between hosts is dead, 0: none is watched; default: the
+        environment variable MULTITREE_LINK_TIMEOUT, else 5. on_link_failure: then "stop", calls fail (default), or
+        "continue", they go on over another way (transport "tcp"); MULTITREE_ON_LINK_FAILURE.
 
         Raises InvalidArgument, Timeout (names the ranks that did not come), TransportError, SystemFailure, Unsupported
         (the algorithm does not serve the topology).
@@ -79,6 +83,8 @@ class Communicator(_core.CommunicatorBase):
         wishes.timeout, wishes.join_timeout = _seconds("timeout", timeout), _seconds("join_timeout", join_timeout)
         wishes.algorithm, wishes.transport, wishes.tuning = algorithm, transport, tuning
         wishes.refine, wishes.devices = refine, devices
+        wishes.on_link_failure = on_link_failure
+        wishes.link_timeout = None if link_timeout is None else _seconds("link_timeout", link_timeout)
         wishes.progress = {True: "on", False: "off"}[progress] if isinstance(progress, bool) else (
             None if progress is None else str(progress))
         if segment is not None:

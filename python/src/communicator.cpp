@@ -58,6 +58,11 @@ mtConfig_t config_of(const Wishes& wishes) {
   config.transport = pointer(wishes.transport);
   config.tuning = pointer(wishes.tuning);
   config.progress = pointer(wishes.progress);
+  config.onLinkFailure = pointer(wishes.on_link_failure);
+  if (wishes.link_timeout) {
+    config.linkTimeoutMs =
+        *wishes.link_timeout == 0 ? 0 : milliseconds("link_timeout", *wishes.link_timeout);
+  }
   if (wishes.segment) config.segmentBytes = *wishes.segment;
   if (wishes.refine) config.refine = *wishes.refine ? 1 : 0;
   if (wishes.devices) config.devices = *wishes.devices ? 1 : 0;

@@ -30,7 +30,9 @@ struct Pending {
 /// How to join, as in mtConfig_t; times in seconds.
 struct Wishes {
   double timeout = 30, join_timeout = 60;
-  std::optional<std::string> topology, algorithm, plan, transport, tuning, progress;
+  std::optional<std::string> topology, algorithm, plan, transport, tuning, progress,
+      on_link_failure;
+  std::optional<double> link_timeout;
   std::optional<std::uint64_t> segment;
   std::optional<bool> refine, devices;
 };

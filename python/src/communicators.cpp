@@ -70,6 +70,8 @@ void bind_communicators(nb::module_& module) {
       .def_rw("progress", &Wishes::progress)
       .def_rw("segment", &Wishes::segment)
       .def_rw("refine", &Wishes::refine)
+      .def_rw("link_timeout", &Wishes::link_timeout)
+      .def_rw("on_link_failure", &Wishes::on_link_failure)
       .def_rw("devices", &Wishes::devices);
   bind_requests(module);
   Class communicator(module, "CommunicatorBase", "What is behind `multitree.Communicator`.");

@@ -153,13 +153,21 @@ typedef struct {
    * go on with the fastest; all ranks make a call blocking or none. 0 (default): they run what was
    * predicted. MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_REFINE, else 0. */
   int refine;
+  /** Milliseconds of silence after which a link between hosts is dead; 0: none is watched.
+   * MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_LINK_TIMEOUT (in seconds), else 5000.
+   * All ranks alike. */
+  int linkTimeoutMs;
+  /** Then: "stop" (default): calls under way fail, at all ranks. "continue": messages between the
+   * link's ends take another way if their hosts have one, and calls go on; of transport "tcp".
+   * NULL: the environment variable MULTITREE_ON_LINK_FAILURE. */
+  const char* onLinkFailure;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                                     \
   {                                                                                               \
     sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
         MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
-        NULL, NULL, MT_CONFIG_UNDEF_INT                                                           \
+        NULL, NULL, MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL                                \
   }
 
 /* ---- version and errors; thread-safe ---- */

@@ -32,8 +32,9 @@ constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
 /// Of mtConfig_t before it had `tuning`, and before it had `progress`.
 constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
 constexpr std::size_t kThirdSize = offsetof(mtConfig_t, progress);
-/// Before it had `refine`.
+/// Before it had `refine`, and before it had `linkTimeoutMs`.
 constexpr std::size_t kFourthSize = offsetof(mtConfig_t, refine);
+constexpr std::size_t kFifthSize = offsetof(mtConfig_t, linkTimeoutMs);
 constexpr const char* kRefineVariable = "MULTITREE_REFINE";
 constexpr const char* kTuningVariable = "MULTITREE_TUNING";
 constexpr std::string_view kTunings[] = {kDeclared, kMeasured, kCached};
@@ -68,6 +69,20 @@ int find_refine() {
   if (std::string_view(value) == "1") return 1;
   throw Failure(mtInvalidArgument,
                 fmt::format("{}: expected 0 or 1, found \"{}\"", kRefineVariable, value));
+}
+
+/// What a silent link does to a job.
+void read_links(const mtConfig_t& config, CommunicatorOptions& options) {
+  if (config.linkTimeoutMs != MT_CONFIG_UNDEF_INT) {
+    options.link_timeout = Deadline(checked("linkTimeoutMs", config.linkTimeoutMs, 0, 0, INT_MAX));
+  }
+  const std::string_view wanted = config.onLinkFailure == nullptr ? "" : config.onLinkFailure;
+  if (wanted.empty()) return;
+  if (wanted != "stop" && wanted != "continue") {
+    throw Failure(mtInvalidArgument,
+                  fmt::format("config.onLinkFailure: expected stop or continue, found \"{}\"", wanted));
+  }
+  options.on_link_failure = wanted == "stop" ? OnLinkFailure::Stop : OnLinkFailure::Continue;
 }
 
 /// What make() gave for this network, algorithm, ranks, collective and root the last time.
@@ -113,7 +128,8 @@ Settings read_config(const mtConfig_t* config) {
     return settings;
   }
   // Versions append fields: a program that was compiled with an earlier one has not got the last.
-  const bool has_refine = config->size == sizeof(mtConfig_t);
+  const bool has_links = config->size == sizeof(mtConfig_t);
+  const bool has_refine = has_links || config->size == kFifthSize;
   const bool has_progress = has_refine || config->size == kFourthSize;
   const bool has_tuning = has_progress || config->size == kThirdSize;
   const bool has_devices = has_tuning || config->size == kSecondSize;
@@ -137,6 +153,7 @@ Settings read_config(const mtConfig_t* config) {
   if (has_progress) settings.options.progress = text(config->progress, "");
   settings.refine = checked("refine", has_refine ? config->refine : MT_CONFIG_UNDEF_INT,
                             find_refine(), 0, 1) == 1;
+  if (has_links) read_links(*config, settings.options);
   if (config->segmentBytes != 0) {
     settings.options.segment_bytes = settings.options.kernel_segment_bytes = config->segmentBytes;
   }

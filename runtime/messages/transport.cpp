@@ -7,6 +7,8 @@
 #include <fmt/ranges.h>
 
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 
@@ -19,6 +21,7 @@
 namespace multitree::runtime {
 namespace {
 
+constexpr const char* kLinkTimeoutVariable = "MULTITREE_LINK_TIMEOUT";
 constexpr const char* kLinkFailureVariable = "MULTITREE_ON_LINK_FAILURE";
 
 constexpr std::array kTransports{
@@ -54,6 +57,24 @@ OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice) {
   throw Error(
       ErrorCode::InvalidArgument,
       fmt::format("{}: expected stop or continue, found \"{}\"", kLinkFailureVariable, value));
+}
+
+Deadline link_timeout(const std::optional<Deadline>& choice) {
+  constexpr Deadline kDefault{5'000};
+  constexpr double kMost = 2e6;
+  if (choice) return *choice;
+  const char* const variable = std::getenv(kLinkTimeoutVariable);
+  const std::string_view value = variable == nullptr ? "" : variable;
+  if (value.empty()) return kDefault;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+  if (error != std::errc{} || end != value.data() + value.size() ||
+      !(seconds >= 0 && seconds <= kMost)) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("{}: expected seconds from 0 to {}, found \"{}\"",
+                            kLinkTimeoutVariable, kMost, value));
+  }
+  return Deadline(static_cast<std::int64_t>(std::ceil(seconds * 1e3)));
 }
 
 void Transport::send_device(Seat, std::uint64_t, const void*, std::size_t, Completion&) {

@@ -180,6 +180,10 @@ class Transport {
 /// else Stop. \throws Error(InvalidArgument): it says neither
 OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice);
 
+/// `choice`, or what the environment variable MULTITREE_LINK_TIMEOUT says, in seconds, else 5 s.
+/// \throws Error(InvalidArgument): it is no time
+Deadline link_timeout(const std::optional<Deadline>& choice);
+
 struct TransportOptions {
   std::vector<Seat> peers;    ///< the ranks this one exchanges messages with, ascending
   Deadline deadline{30'000};  ///< for the exchange of addresses and the first contact

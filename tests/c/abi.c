@@ -78,6 +78,8 @@ int main(void) {
   FIELD(mtConfig_t, tuning);
   FIELD(mtConfig_t, progress);
   FIELD(mtConfig_t, refine);
+  FIELD(mtConfig_t, linkTimeoutMs);
+  FIELD(mtConfig_t, onLinkFailure);
   values();
   SIZE(mtFailure_t);
   FIELD(mtFailure_t, size);

@@ -134,9 +134,9 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
   app.add_flag("--check-finite", flags.check_finite,
                "Every rank looks through its input for infinities and NaN before each call");
   app.add_option("--link-timeout", flags.link_timeout,
-                 "Silence after which a link is dead, in seconds; 0: none is")
-      ->check(CLI::Validator(check_seconds_or_0, "", "seconds"))
-      ->capture_default_str();
+                 "Silence after which a link is dead, in seconds; 0: none is (default: "
+                 "MULTITREE_LINK_TIMEOUT, else 5)")
+      ->check(CLI::Validator(check_seconds_or_0, "", "seconds"));
   app.add_option("--check-links", flags.check_links,
                  "Measure links only; name those that take so many times what is declared")
       ->check(number_from(1));
@@ -235,6 +235,7 @@ void add_run_flags(CLI::App& app, RunFlags& flags) {
 }
 
 void note_given_flags(const CLI::App& app, RunFlags& flags) {
+  flags.has_link_timeout = app.count("--link-timeout") > 0;
   flags.has_sizes = app.count("--minbytes") + app.count("--maxbytes") > 0;
 }
 
@@ -293,8 +294,10 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   if (flags.on_failure == "continue") {
     options.communicator.on_link_failure = runtime::OnLinkFailure::Continue;
   }
-  options.communicator.link_timeout =
-      runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));
+  if (flags.has_link_timeout) {
+    options.communicator.link_timeout =
+        runtime::Deadline(static_cast<std::int64_t>(flags.link_timeout * 1000));
+  }
   options.communicator.segment_bytes =
       for_flag("--segment", [&] { return parse_bytes(flags.segment); });
   if (options.communicator.segment_bytes == 0) {

@@ -19,15 +19,6 @@ namespace {
 /// For each way; there may be several, and callers wait meanwhile.
 constexpr Dial::Patience kPatience{std::chrono::seconds{1}, std::chrono::milliseconds{300}};
 
-/// "10.201.0.5:40112".
-std::string address_at_end(const Socket& socket) {
-  SocketAddress there;
-  there.length = sizeof there.storage;
-  auto* const address = reinterpret_cast<sockaddr*>(&there.storage);
-  if (::getpeername(socket.fd(), address, &there.length) != 0) return "nowhere";
-  return words_of(there);
-}
-
 }  // namespace
 
 Standing TcpTransport::standing_with(const Peer& peer) const {
@@ -53,12 +44,19 @@ void TcpTransport::follow_links() {
   }
   for (Peer* const peer : changed) {
     if (!peer->lost.empty()) continue;
-    if (peer->lasts) {
-      look_for_ways(*peer);
-    } else {
+    if (!peer->lasts) {
       peer->stranded = peer->silent;
+    } else if (peer->silent != is_elsewhere(*peer) || peer->dial != nullptr || peer->stranded) {
+      look_for_ways(*peer);
     }
   }
+}
+
+/// Whether the connection does not take their wire: the other end may have noticed before.
+bool TcpTransport::is_elsewhere(const Peer& peer) const {
+  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  const auto there = address_behind(peer.socket);
+  return wire && there && !is_at(*wire, *there);
 }
 
 /// Nothing more is read from the connection that there is, as the other end hears what has come.
@@ -109,8 +107,9 @@ void TcpTransport::strand(Peer& peer, const std::string& why) {
 }
 
 void TcpTransport::tell_of_way(const Peer& peer) const {
+  const auto there = address_behind(peer.socket);
   logger().warn("rank {}: going on with rank {} over {}{}", self_, peer.seat,
-                address_at_end(peer.socket), peer.silent ? ", as their link is silent" : "");
+                there ? words_of(*there) : "what is gone already", peer.silent ? ", as their link is silent" : "");
 }
 
 }  // namespace multitree::runtime::tcp

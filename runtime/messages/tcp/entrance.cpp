@@ -209,6 +209,27 @@ std::vector<Route> routes_around(const Entrance& there, const Host& here,
   return routes;
 }
 
+std::optional<SocketAddress> address_behind(const Socket& socket) {
+  SocketAddress there;
+  there.length = sizeof there.storage;
+  auto* const address = reinterpret_cast<sockaddr*>(&there.storage);
+  if (::getpeername(socket.fd(), address, &there.length) != 0) return std::nullopt;
+  return there;
+}
+
+bool is_at(const Wire& wire, const SocketAddress& address) {
+  std::uint32_t ip = 0;
+  if (address.storage.ss_family == AF_INET6) {
+    const auto* const in = reinterpret_cast<const sockaddr_in6*>(&address.storage);
+    if (wire.cable) return IN6_IS_ADDR_LINKLOCAL(&in->sin6_addr);
+    if (!IN6_IS_ADDR_V4MAPPED(&in->sin6_addr)) return false;
+    std::memcpy(&ip, in->sin6_addr.s6_addr + 12, sizeof ip);
+  } else {
+    ip = reinterpret_cast<const sockaddr_in*>(&address.storage)->sin_addr.s_addr;
+  }
+  return !wire.cable && Interface{"", ntohl(ip), wire.subnet.prefix, 0}.subnet() == wire.subnet;
+}
+
 Socket open_entrance(bool this_host_alone, std::uint32_t receive_buffer) {
   Socket socket = this_host_alone ? listen_at_ipv4(kLoopbackIp) : listen_at_both();
   if (!socket.open()) socket = listen_at_ipv4(INADDR_ANY);

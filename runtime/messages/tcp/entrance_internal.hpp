@@ -62,6 +62,11 @@ std::vector<Route> routes_to(const Entrance& there, const Host& here,
 std::vector<Route> routes_around(const Entrance& there, const Host& here,
                                  const std::optional<Wire>& wire);
 
+/// Of the other end; empty if there is none any more.
+std::optional<SocketAddress> address_behind(const Socket& socket);
+/// Whether it is at the other end of that wire.
+bool is_at(const Wire& wire, const SocketAddress& address);
+
 /// Listens at all addresses of this host, or so that it alone can come. `receive_buffer`: bytes of
 /// a connection; 0: as the system has it. \throws Error(Transport).
 Socket open_entrance(bool this_host_alone, std::uint32_t receive_buffer);

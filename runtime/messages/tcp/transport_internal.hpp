@@ -86,6 +86,7 @@ class TcpTransport final : public Transport {
 
   // detour.cpp
   void follow_links();
+  [[nodiscard]] bool is_elsewhere(const Peer& peer) const;
   void look_for_ways(Peer& peer);
   [[nodiscard]] Standing standing_with(const Peer& peer) const;
   [[nodiscard]] bool comes_again(const Peer& peer, const Hello& hello) const;
