@@ -79,8 +79,9 @@ void read_links(const mtConfig_t& config, CommunicatorOptions& options) {
   const std::string_view wanted = config.onLinkFailure == nullptr ? "" : config.onLinkFailure;
   if (wanted.empty()) return;
   if (wanted != "stop" && wanted != "continue") {
-    throw Failure(mtInvalidArgument,
-                  fmt::format("config.onLinkFailure: expected stop or continue, found \"{}\"", wanted));
+    throw Failure(
+        mtInvalidArgument,
+        fmt::format("config.onLinkFailure: expected stop or continue, found \"{}\"", wanted));
   }
   options.on_link_failure = wanted == "stop" ? OnLinkFailure::Stop : OnLinkFailure::Continue;
 }

@@ -56,8 +56,7 @@ TransportWish unpack_wish(const std::string& text) {
   if (!told || !needs || !host || !ucx || !goes_on) {
     throw Error(ErrorCode::Transport, "invalid wish for a transport");
   }
-  return {std::string(*told), std::string(*needs), *ucx != 0, *goes_on != 0,
-          std::string(*host)};
+  return {std::string(*told), std::string(*needs), *ucx != 0, *goes_on != 0, std::string(*host)};
 }
 
 std::string words_of_wish(const std::string& told) {
@@ -124,8 +123,8 @@ AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, 
 }
 
 std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options) {
-  const AgreedTransport agreed = transport_of_job(std::string(kAuto), bootstrap, options.deadline,
-                                                  options.on_link_failure);
+  const AgreedTransport agreed =
+      transport_of_job(std::string(kAuto), bootstrap, options.deadline, options.on_link_failure);
   if (bootstrap.seat() == Seat{0}) logger().info("transport {}: {}", agreed.name, agreed.why);
   return make_transport(agreed.name, bootstrap, options);
 }

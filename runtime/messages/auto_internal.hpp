@@ -19,7 +19,7 @@ struct TransportWish {
   std::string needs;  ///< why this rank can take one transport only; empty: it can take any
   bool has_ucx = false;
   bool goes_on = false;  ///< where a link fails: OnLinkFailure::Continue
-  std::string host;  ///< pack() of Host, with a free choice
+  std::string host;      ///< pack() of Host, with a free choice
 };
 std::string pack(const TransportWish& wish);
 
@@ -30,9 +30,9 @@ struct AgreedTransport {
 };
 
 /// Of what ranks have said, each pack() of TransportWish: as they were told; "tcp" where one has no
-/// UCX, where one goes on when links fail, and where each is on a host of its own that only slow networks lead to; else "ucx".
-/// \throws Error(InvalidArgument) naming two ranks that were told different ones,
-/// Error(Transport) if one has said something else
+/// UCX, where one goes on when links fail, and where each is on a host of its own that only slow
+/// networks lead to; else "ucx". \throws Error(InvalidArgument) naming two ranks that were told
+/// different ones, Error(Transport) if one has said something else
 AgreedTransport agreed_transport(const Gathered& wishes);
 
 /// Collective: what make_transport() takes for `name`: that, or what is meant by "auto".

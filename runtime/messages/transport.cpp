@@ -54,9 +54,8 @@ OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice) {
   const std::string_view value = variable == nullptr ? "" : variable;
   if (value.empty() || value == "stop") return OnLinkFailure::Stop;
   if (value == "continue") return OnLinkFailure::Continue;
-  throw Error(
-      ErrorCode::InvalidArgument,
-      fmt::format("{}: expected stop or continue, found \"{}\"", kLinkFailureVariable, value));
+  throw Error(ErrorCode::InvalidArgument, fmt::format("{}: expected stop or continue, found \"{}\"",
+                                                      kLinkFailureVariable, value));
 }
 
 Deadline link_timeout(const std::optional<Deadline>& choice) {
@@ -71,8 +70,8 @@ Deadline link_timeout(const std::optional<Deadline>& choice) {
   if (error != std::errc{} || end != value.data() + value.size() ||
       !(seconds >= 0 && seconds <= kMost)) {
     throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: expected seconds from 0 to {}, found \"{}\"",
-                            kLinkTimeoutVariable, kMost, value));
+                fmt::format("{}: expected seconds from 0 to {}, found \"{}\"", kLinkTimeoutVariable,
+                            kMost, value));
   }
   return Deadline(static_cast<std::int64_t>(std::ceil(seconds * 1e3)));
 }

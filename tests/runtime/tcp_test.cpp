@@ -367,7 +367,8 @@ TEST(Tcp, TheNextWayIsTakenWhereOneLeadsNowhere) {
   const std::uint16_t nobody = [] { return tcp::port_at(tcp::open_entrance(true, 0)); }();
   const tcp::Secret knock = tcp::make_secret(), answer = tcp::make_secret();
   tcp::Dial dial({{tcp::socket_address(0x7f000001, nobody), {}}, {*last, {}}},
-                 tcp::make_hello(1_seat, 2_seat, knock), answer, {}, tcp::Dial::Patience{kTcpPatience});
+                 tcp::make_hello(1_seat, 2_seat, knock), answer, {},
+                 tcp::Dial::Patience{kTcpPatience});
   const auto until = Clock::now() + kTcpPatience;
   std::unique_ptr<tcp::Guest> guest;
   auto step = dial.go_on();

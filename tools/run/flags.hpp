@@ -31,9 +31,9 @@ struct RunFlags {
   std::string save_plan;
   bool json = false, digest = false, checksums = false, check_finite = false,
        shared_buffers = false;
-  bool no_host_path = false;  ///< -a auto sends messages even on one host
-  bool device = false;        ///< buffers lie on devices
-  bool has_link_timeout = false, has_sizes = false;     ///< whether sizes were asked for
+  bool no_host_path = false;                         ///< -a auto sends messages even on one host
+  bool device = false;                               ///< buffers lie on devices
+  bool has_link_timeout = false, has_sizes = false;  ///< whether sizes were asked for
 };
 
 void add_run_flags(CLI::App& app, RunFlags& flags);

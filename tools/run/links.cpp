@@ -81,9 +81,9 @@ class Prober {
       : job_(job),
         timeout_(options.timeout),
         buffer_(kLinkBytes),
-        transport_(runtime::make_transport(options.transport, job,
-                                           {std::move(peers), timeout_,
-                                            runtime::link_timeout(options.link_timeout)})) {}
+        transport_(runtime::make_transport(
+            options.transport, job,
+            {std::move(peers), timeout_, runtime::link_timeout(options.link_timeout)})) {}
 
   /// To `peer` if this rank measures, else back to it.
   Sample exchange(Seat peer, bool measures) {

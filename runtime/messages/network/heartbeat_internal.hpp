@@ -94,7 +94,7 @@ class Heartbeats {
     bool spoken = false;               ///< something else does
     std::chrono::nanoseconds quiet{};  ///< time since anything was heard
     std::atomic<bool> heard{false};
-    std::atomic<bool> away{false};     ///< it is silent, and followed
+    std::atomic<bool> away{false};    ///< it is silent, and followed
     std::chrono::nanoseconds back{};  ///< time for which that has spoken again
   };
 

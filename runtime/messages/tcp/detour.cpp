@@ -16,8 +16,9 @@
 namespace multitree::runtime::tcp {
 namespace {
 
-/// For each way; there may be several, and callers wait meanwhile.
-constexpr Dial::Patience kPatience{std::chrono::seconds{1}, std::chrono::milliseconds{300}};
+/// Callers wait meanwhile, and there may be several ways: each has a short time at first, and all a
+/// longer one after that.
+constexpr Dial::Patience kPatience{std::chrono::seconds{1}, std::chrono::milliseconds{100}};
 
 }  // namespace
 
@@ -69,10 +70,11 @@ void TcpTransport::look_for_ways(Peer& peer) {
   if (!peer.silent && wire) routes = routes_to(there, here_, wire);
   const std::vector<Route> around = routes_around(there, here_, wire);
   routes.insert(routes.end(), around.begin(), around.end());
+  routes.insert(routes.end(), around.begin(), around.end());
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
-  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer,
-                                     buffers_for(peer.seat), kPatience);
+  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
+                                     kPatience);
   if (std::ranges::find(dialling_, peer.seat) == dialling_.end()) dialling_.push_back(peer.seat);
   go_on(peer);
 }
@@ -109,7 +111,8 @@ void TcpTransport::strand(Peer& peer, const std::string& why) {
 void TcpTransport::tell_of_way(const Peer& peer) const {
   const auto there = address_behind(peer.socket);
   logger().warn("rank {}: going on with rank {} over {}{}", self_, peer.seat,
-                there ? words_of(*there) : "what is gone already", peer.silent ? ", as their link is silent" : "");
+                there ? words_of(*there) : "what is gone already",
+                peer.silent ? ", as their link is silent" : "");
 }
 
 }  // namespace multitree::runtime::tcp

@@ -106,9 +106,9 @@ void TcpTransport::dial(Peer& peer) {
   const Entrance there = entrance_of(peer.seat);
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
-  peer.dial = std::make_unique<Dial>(routes_to(there, here_, links_.ways().wire_to(peer.seat)),
-                                     hello, there.answer, buffers_for(peer.seat),
-                                     Dial::Patience{deadline_});
+  peer.dial =
+      std::make_unique<Dial>(routes_to(there, here_, links_.ways().wire_to(peer.seat)), hello,
+                             there.answer, buffers_for(peer.seat), Dial::Patience{deadline_});
   dialling_.push_back(peer.seat);
   go_on(peer);
 }

@@ -30,8 +30,8 @@ Moved refused(std::string& why) {
 }  // namespace
 
 bool says_cut(int error) {
-  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH ||
-         error == ENETDOWN || error == EHOSTDOWN;
+  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == ENETDOWN ||
+         error == EHOSTDOWN;
 }
 
 void Outgoing::send(std::uint64_t tag, const void* data, std::size_t bytes,
@@ -108,7 +108,7 @@ Moved Outgoing::write(int socket, std::string& why) {
     std::array<iovec, kPieces> pieces;
     std::size_t count = 0, bytes = 0, skip = sent_;
     const std::size_t room = replay_ == nullptr ? kUnlimited : replay_->room();
-    if (room == 0) return moved;  // until the peer says what has come
+    if (room == 0) return moved;               // until the peer says what has come
     std::size_t fresh = Outgoing::kUnlimited;  // where the first begins of which nothing is written
     const auto add = [&](void* data, std::size_t length) {
       const std::size_t left_out = std::min(skip, length);
@@ -118,8 +118,8 @@ Moved Outgoing::write(int socket, std::string& why) {
       pieces[count++] = {static_cast<std::byte*>(data) + left_out, taken};
       bytes += taken;
     };
-    for (auto item = queue_.begin();
-         item != queue_.end() && count + 2 <= kPieces && bytes != room; ++item) {
+    for (auto item = queue_.begin(); item != queue_.end() && count + 2 <= kPieces && bytes != room;
+         ++item) {
       if (skip == 0) {
         item->header.taken = taken_;
         fresh = std::min(fresh, bytes);

@@ -30,21 +30,21 @@ struct Peer {
   Seat seat;
   Outgoing outgoing;
   Incoming incoming;
-  Socket socket;                           ///< once they know each other
-  std::unique_ptr<Dial> dial;              ///< meanwhile
-  bool met = false;                        ///< there is a connection, or was one
-  bool lasts = false;                      ///< what they say outlasts connections
-  bool silent = false;                     ///< nothing passes over their wire
-  bool stranded = false;                   ///< nor by any other way
-  std::uint32_t attempt = 0;               ///< of either end that are over
-  std::uint32_t tried = 0;                 ///< the highest of this end
-  std::string hung_up;                     ///< why the other end has closed the connection
+  Socket socket;                                ///< once they know each other
+  std::unique_ptr<Dial> dial;                   ///< meanwhile
+  bool met = false;                             ///< there is a connection, or was one
+  bool lasts = false;                           ///< what they say outlasts connections
+  bool silent = false;                          ///< nothing passes over their wire
+  bool stranded = false;                        ///< nor by any other way
+  std::uint32_t attempt = 0;                    ///< of either end that are over
+  std::uint32_t tried = 0;                      ///< the highest of this end
+  std::string hung_up;                          ///< why the other end has closed the connection
   std::chrono::steady_clock::time_point until;  ///< it may come by another way
-  Socket left_behind;                      ///< the one before, until there is another
-  std::string lost;                        ///< why there is none any more
-  bool blocked = false;                    ///< the socket takes nothing for now
-  bool to_write = false, to_read = false;  ///< is in the list of those
-  std::atomic<bool>* heard = nullptr;      ///< to be set when something comes; may be null
+  Socket left_behind;                           ///< the one before, until there is another
+  std::string lost;                             ///< why there is none any more
+  bool blocked = false;                         ///< the socket takes nothing for now
+  bool to_write = false, to_read = false;       ///< is in the list of those
+  std::atomic<bool>* heard = nullptr;           ///< to be set when something comes; may be null
 
   [[nodiscard]] bool linked() const { return socket.open(); }
 };
