@@ -8,12 +8,11 @@
  * - collective: all ranks of the communicator make the call, in the same order with each other
  * - blocking: returns when its work is done, or failed, at the latest when nothing has moved for
  * the communicator's deadline
- * - thread-safe: may be called from any thread at any time
+ * - thread-safe: from any thread at any time
  *
  * Unless said otherwise a function is neither collective nor blocking. Calls on one communicator
- * from several threads are safe and take turns; the order of collectives among them is the caller's
- * to keep equal at all ranks. Everything a communicator has outstanding makes progress in any call
- * on it that tests or waits; nothing progresses while no thread is in a call.
+ * from several threads take turns; callers keep collectives in one order at all ranks. What is
+ * outstanding moves on in any call that tests or waits, and by a thread (mtConfig_t::progress).
  *
  * Every function returns an mtResult_t and never throws. mtGetLastError() has the words. A failure
  * of the network, a peer or a deadline is final for its communicator: all later calls on it return
@@ -153,13 +152,11 @@ typedef struct {
    * go on with the fastest; all ranks make a call blocking or none. 0 (default): they run what was
    * predicted. MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_REFINE, else 0. */
   int refine;
-  /** Milliseconds of silence after which a link between hosts is dead; 0: none is watched.
-   * MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_LINK_TIMEOUT (in seconds), else 5000.
-   * All ranks alike. */
+  /** Milliseconds of silence after which a link between hosts is dead, 0: never; all ranks alike.
+   * MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_LINK_TIMEOUT (seconds), else 5000. */
   int linkTimeoutMs;
-  /** Then: "stop" (default): calls under way fail, at all ranks. "continue": messages between the
-   * link's ends take another way if their hosts have one, and calls go on; of transport "tcp".
-   * NULL: the environment variable MULTITREE_ON_LINK_FAILURE. */
+  /** Then calls "stop" (default), or "continue" over another way between its ends (transport
+   * "tcp"). NULL: the environment variable MULTITREE_ON_LINK_FAILURE. */
   const char* onLinkFailure;
 } mtConfig_t;
 
@@ -211,9 +208,9 @@ MT_API mtResult_t mtCommFinalize(mtComm_t comm);
 MT_API mtResult_t mtCommDestroy(mtComm_t comm);
 /** Thread-safe, meant for another thread than the one that is blocked. Frees a communicator without
  * waiting for anybody: calls that are blocked on it return mtAborted, as does every later call with
- * this handle; the other ranks get mtRemoteError, which names this rank. Returns within 3 seconds
- * (much less where nobody is connecting), or, under mtCommInitFromEnvironment(), when the process
- * manager has answered. Errors: mtInvalidArgument. */
+ * this handle; the other ranks get mtRemoteError, which names this rank. Returns within 3 seconds,
+ * or, under mtCommInitFromEnvironment(), when the process manager answers. Errors:
+ * mtInvalidArgument. */
 MT_API mtResult_t mtCommAbort(mtComm_t comm);
 
 /** What is outstanding is finished first, unless there was a failure. */
@@ -248,11 +245,10 @@ MT_API mtResult_t mtCommGetAsyncError(mtComm_t comm, mtResult_t* result);
 
 /** What a communicator failed of; start from MT_FAILURE_INITIALIZER. */
 typedef struct {
-  size_t size;       /**< set by the initializer: which of the fields exist */
-  mtResult_t result; /**< as mtCommGetAsyncError() */
-  int rank;          /**< that died, gave up or aborted, as far as it is known; else -1 */
-  int linkLow;       /**< the ranks at the ends of a link that died, the lower first; else -1 */
-  int linkHigh;
+  size_t size;           /**< set by the initializer: which of the fields exist */
+  mtResult_t result;     /**< as mtCommGetAsyncError() */
+  int rank;              /**< that died, gave up or aborted, as far as it is known; else -1 */
+  int linkLow, linkHigh; /**< ranks at the ends of a link that died, the lower first; else -1 */
 } mtFailure_t;
 #define MT_FAILURE_INITIALIZER \
   { sizeof(mtFailure_t), mtSuccess, -1, -1, -1 }
@@ -260,13 +256,11 @@ typedef struct {
  * Errors: mtInvalidArgument (communicator, failure, size). */
 MT_API mtResult_t mtCommGetFailure(mtComm_t comm, mtFailure_t* failure);
 /** Thread-safe, never waits. Links between ranks of `comm` that were dead when mtCommShrink() made
- * it: *count of them, and the ends of the first `capacity` as ends[0], ends[1] for the first,
- * ends[2], ends[3] for the second, ... `ends` may be NULL if `capacity` is 0. Errors:
- * mtInvalidArgument, mtInProgress (being set up). */
+ * it: *count of them, and the ends of the first `capacity`, two numbers each. `ends` may be NULL if
+ * `capacity` is 0. Errors: mtInvalidArgument, mtInProgress (being set up). */
 MT_API mtResult_t mtCommGetDeadLinks(mtComm_t comm, int* ends, int capacity, int* count);
-/** Thread-safe. Number of ranks. Errors: mtInvalidArgument, mtInProgress (not known yet). */
+/** Thread-safe. Ranks, and this one. Errors: mtInvalidArgument, mtInProgress (not known yet). */
 MT_API mtResult_t mtCommCount(mtComm_t comm, int* count);
-/** Thread-safe. This rank. Errors: as mtCommCount(). */
 MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
 
 /* ---- collectives: collective, blocking ----
@@ -274,12 +268,10 @@ MT_API mtResult_t mtCommUserRank(mtComm_t comm, int* rank);
  * `count` is in elements. In place as in NCCL: send == recv; for mtReduceScatter() and mtScatter()
  * recv is the rank's shard inside send, for mtAllGather() and mtGather() send the rank's shard
  * inside recv. Other overlaps are errors. Buffers may be NULL where they are not used, or count is
- * 0. In a group: return at once, and mtGroupEnd() starts and waits. The first call with a root
- * makes its connections.
+ * 0. In a group: return at once, and mtGroupEnd() starts and waits.
  *
  * Buffers are host memory, or both memory of the communicator's device (see mtConfig_t). With a
- * NULL stream a call on device memory comes after what the default stream holds, and returns at its
- * end.
+ * NULL stream a call on device memory comes after the default stream's, and returns at its end.
  *
  * Streams: with one, a call is ordered as a kernel on that stream: it starts after the stream's
  * earlier work, the stream's later work sees its result, and it returns at once, or, where the host
