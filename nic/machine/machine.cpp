@@ -32,6 +32,9 @@ class Machine : private Endpoints::Carrier {
   void ready(std::uint32_t port) override { activate(port); }
   void take(std::uint32_t message) override;
   void happen(std::uint32_t port) override { activate(port); }
+  void lose(std::uint32_t rank, std::uint32_t job) override {
+    if (payloads_) payloads_->clear(rank, program_.jobs[job].first_element);  // it is the last
+  }
 
   void set_faults();
   void activate(std::uint32_t port);
@@ -247,6 +250,7 @@ void Machine::receive(const Delivery& flit) {
                        endpoints_.is_open(packet.message));
   }
   if (engines_ && number + 1 == headers) {
+    if (packet.first == 0) endpoints_.came(packet.message);
     engines_->header(flit.time, flit.port,
                      {.message = packet.message,
                       .offset = static_cast<std::uint32_t>(packet.first),
@@ -372,6 +376,7 @@ Simulation Machine::run() {
 void Machine::finish() {
   result_.cycles = endpoints_.finished_at();
   result_.jobs = endpoints_.job_spans();
+  result_.losses = endpoints_.losses();
   for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
     const std::uint64_t flits = fabric_.flits_on(LinkId{l});
     result_.link_flits += flits;

@@ -11,6 +11,8 @@ module mt_groups #(
   // Pieces of the collective: 2^PieceW, at least as many as groups. Width of numbers of messages.
   parameter int unsigned PieceW = 10,
   parameter int unsigned TakenW = 16,
+  // 1: group 1 may go on without the rank's own contribution.
+  parameter int unsigned EnLosses = 0,
   localparam int unsigned GroupW = NumGroups > 1 ? $clog2(NumGroups) : 1
 ) (
   input  logic clk_i,
@@ -30,6 +32,10 @@ module mt_groups #(
 
   input  logic [NumGroups-1:0] ring_i,
   output logic [NumGroups-1:0] rung_o,
+  // Group 1 waits, rung or not, or goes on, rung or not. Whether it has been rung.
+  input  logic                 undecided_i,
+  input  logic                 absent_i,
+  output logic                 own_rung_o,
   // Messages that ports have sent and taken in, and of which groups.
   input  logic [NumPorts-1:0]        sent_i,
   input  logic [NumPorts*GroupW-1:0] sent_group_i,
@@ -55,15 +61,27 @@ module mt_groups #(
   if (NumGroups == 1) begin : gen_one
     logic unused;
     assign rung_o = '1;
+    assign own_rung_o = 1'b1;
     assign over_o = '0;
     assign open_o = 1'b1;
     assign full_o = 1'b0;
     assign unused = &{1'b0, grouped_i, clear_i, write_i, messages_i, arming_i, piece_i, ring_i, sent_i,
-                      sent_group_i, taken_group_i};
+                      sent_group_i, taken_group_i, undecided_i, absent_i};
   end else begin : gen_groups
-    logic [NumGroups-1:0] rung_q;
-    assign rung_o = grouped_i ? rung_q : '1;
-    assign open_o = !grouped_i || (rung_q & ~over_o) != '0;
+    logic [NumGroups-1:0] rung_q, rung;  // by the host; and with what is made of it
+    if (EnLosses != 0) begin : gen_losses
+      always_comb begin
+        rung = rung_q;
+        rung[1] = absent_i || (rung_q[1] && !undecided_i);
+      end
+    end else begin : gen_no_losses
+      logic unused_losses;
+      assign rung = rung_q;
+      assign unused_losses = &{1'b0, undecided_i, absent_i};
+    end
+    assign own_rung_o = rung_q[1];
+    assign rung_o = grouped_i ? rung : '1;
+    assign open_o = !grouped_i || (rung & ~over_o) != '0;
     always_ff @(posedge clk_i) begin
       if (!rst_ni || arm_i) rung_q <= '0;
       else rung_q <= rung_q | ring_i;
@@ -96,7 +114,7 @@ module mt_groups #(
         if (sets && piece_i[GroupW-1:0] == GroupW'(g)) left_q <= messages[g];
         else left_q <= left_q - done;
       end
-      assign over_o[g] = rung_q[g] && left_q == '0;
+      assign over_o[g] = rung[g] && left_q == '0;
       `MT_ASSERT(NoMoreThanThereAre, arming_i || !grouped_i || done <= left_q)
     end
   end

@@ -34,6 +34,8 @@ module mt_ni #(
   parameter int unsigned EnExchange = 1,
   parameter int unsigned LongRoutes = 1,
   parameter int unsigned EnCounters = 1,
+  // 1: sums may lack late contributions; with two groups at least.
+  parameter int unsigned EnLosses = 0,
   // Types that can be added (without bf16 and fp16, types of 2 bytes cannot be copied either, but as
   // pairs); cycles that it takes; 1: simulation only, by a C function.
   parameter int unsigned EnInt32 = 1,
@@ -163,6 +165,11 @@ module mt_ni #(
   logic [TakenW-1:0] messages;
   logic [NumGroups-1:0] ring, rung;
   logic failed, overflow, expires, open;
+  logic losses, hold, settled, undecided, absent;
+  logic [23:0] deadline;
+  logic [mt_pkg::SrcW-1:0] least;
+  logic [mt_pkg::SrcW+3:0] fate;
+  logic own_rung;
   logic [mt_pkg::NumErrors-1:0] error;
   logic [3:0] error_port;
   logic [15:0] error_piece;
@@ -174,7 +181,7 @@ module mt_ni #(
   mt_csr #(
     .NumPorts(P), .NumVc(NumVc), .PieceW(PieceW), .ParkSlots(ParkSlots), .EntryW(EntryW),
     .RouteBits(StoredW), .TakenW(TakenW), .CreditW(CreditW), .StepLenW(StepLenW), .EnCounters(EnCounters), .NumGroups(NumGroups),
-    .EnPackets(EnPackets), .PiecesW(PieceOfFlowW + 1)
+    .EnPackets(EnPackets), .PiecesW(PieceOfFlowW + 1), .EnLosses(EnLosses)
   ) u_csr (
     .clk_i, .rst_ni,
     .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_awprot_i, .s_axil_wvalid_i,
@@ -183,7 +190,8 @@ module mt_ni #(
     .s_axil_rvalid_o, .s_axil_rready_i, .s_axil_rdata_o, .s_axil_rresp_o,
     .rank_o(rank), .dtype_o(dtype), .lockstep_o(lockstep), .packets_o(packets),
     .uniform_o(uniform), .grouped_o(grouped), .vc_mask_o(vc_mask), .packet_flits_o(packet_flits),
-    .size_o(size), .pieces_o(pieces), .arrivals_o(arrivals), .watchdog_o(watchdog), .load_o, .places_o, .clear_o(clear), .arm_o(arm), .go_o(go),
+    .size_o(size), .pieces_o(pieces), .arrivals_o(arrivals), .watchdog_o(watchdog),
+    .losses_o(losses), .deadline_o(deadline), .least_o(least), .hold_o(hold), .fate_i(fate), .load_o, .places_o, .clear_o(clear), .arm_o(arm), .go_o(go),
     .entry_write_o(entry_write), .entry_o(entry), .route_write_o(route_write), .route_o(route),
     .step_write_o(step_write), .step_length_o(step_length), .group_write_o(group_write),
     .messages_o(messages), .ring_o(ring), .rung_i(rung), .over_i(over_o),
@@ -242,6 +250,10 @@ module mt_ni #(
   logic [P*CntW-1:0] tx_taken, rx_taken, rx_sent, rx_claimed, rx_turn;
   logic [P-1:0] tx_sent, rx_claim, taken;
   localparam int unsigned GroupIdxW = GroupW > 0 ? GroupW : 1;
+  localparam int unsigned PlaceW = GroupW + PieceW;
+  logic [P-1:0] came, came_gather, tx_gather;
+  logic [P*PlaceW-1:0] came_place;
+  logic [P*mt_pkg::SrcW-1:0] came_count, tx_count;
   logic [P*GroupIdxW-1:0] tx_group, taken_group;
   mt_scoreboard #(.PieceW(PieceW), .CntW(CntW), .NumPorts(P), .EnExchange(EnExchange)) u_board (
     .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q),
@@ -277,11 +289,12 @@ module mt_ni #(
       .pop_i(pop), .left_o(entry_left[p]));
     // Below the parity.
     assign tx_group[p*GroupIdxW +: GroupIdxW] = next_entry[EntryW-2 -: GroupIdxW];
+    assign tx_gather[p] = EnLosses != 0 && next_entry[1:0] == mt_pkg::OpGather;
 
     mt_tx_port #(
       .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
       .StartW(StartW), .SizeW(SizeW), .GroupW(GroupW), .PieceW(PieceW), .NumVc(NumVc),
-      .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets)
+      .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets), .EnLosses(EnLosses)
     ) u_tx (
       .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets),
       .packet_flits_i(packet_flits), .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size),
@@ -294,6 +307,7 @@ module mt_ni #(
       .route_long_i(LongRoutes != 0 && stored_route[(p+1)*StoredW-1]),
       .piece_o(tx_piece[p*PieceW +: PieceW]), .taken_i(tx_taken[p*CntW +: CntW]),
       .lockstep_i(lockstep && EnLockstep != 0), .step_i(step), .current_step_i(current_step),
+      .losses_i(losses), .count_i(tx_count[p*mt_pkg::SrcW +: mt_pkg::SrcW]), .settled_i(settled), .absent_i(absent),
       .active_o(active), .sending_o(sending[p]), .sent_flits_o(sent_flits[p*LenW +: LenW]), .sent_o(tx_sent[p]),
       .begun_o(begun[p]), .idle_in_step_o(idle_in_step[p]), .waits_for_credit_o(no_credit[p]),
       .opcode_error_o(opcode_error[p]), .credit_over_o(credit_over[p]),
@@ -317,10 +331,10 @@ module mt_ni #(
 
     mt_rx_port #(
       .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
-      .EnExchange(EnExchange), .Latency(Latency), .GroupW(GroupW)
+      .EnExchange(EnExchange), .Latency(Latency), .GroupW(GroupW), .EnLosses(EnLosses)
     ) u_rx (
       .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q), .wide_i(wide), .halt_i(halt),
-      .rung_i(rung), .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
+      .rung_i(rung), .absent_i(absent), .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
       .piece_o(rx_piece[p*PieceW +: PieceW]), .turn_o(rx_turn[p*CntW +: CntW]),
       .taken_i(rx_taken[p*CntW +: CntW]), .sent_i(rx_sent[p*CntW +: CntW]),
       .claimed_i(rx_claimed[p*CntW +: CntW]), .claim_o(rx_claim[p]),
@@ -333,6 +347,8 @@ module mt_ni #(
       .taken_group_o(taken_group[p*GroupIdxW +: GroupIdxW]),
       .corrupt_o(corrupt[p]), .length_error_o(length_error[p]), .piece_error_o(piece_error[p]),
       .duplicate_o(duplicate[p]), .parked_full_o(parked_full[p]), .parked_o(parked[p]),
+      .came_o(came[p]), .came_gather_o(came_gather[p]), .came_place_o(came_place[p*PlaceW +: PlaceW]),
+      .came_count_o(came_count[p*mt_pkg::SrcW +: mt_pkg::SrcW]),
       .header_o(header[p]), .issued_o(trace_issued_o[p]), .issued_pos_o(pos),
       .acc_req_tvalid_o(acc_req_tvalid_o[p]), .acc_req_tready_i(acc_req_tready_i[p]),
       .acc_req_tdata_o(acc_req_tdata_o[p*A +: A]), .acc_tvalid_i(acc_tvalid_i[p]),
@@ -364,12 +380,33 @@ module mt_ni #(
     .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
 
   // ---- Groups.
-  mt_groups #(.NumGroups(NumGroups), .NumPorts(P), .PieceW(PieceW), .TakenW(TakenW)) u_groups (
+  mt_groups #(
+    .NumGroups(NumGroups), .NumPorts(P), .PieceW(PieceW), .TakenW(TakenW), .EnLosses(EnLosses)
+  ) u_groups (
     .clk_i, .rst_ni, .grouped_i(grouped), .clear_i(clear), .write_i(group_write),
     .messages_i(messages), .full_o(groups_full), .arm_i(arm), .arming_i(arming_q),
-    .piece_i(clear_piece_q), .ring_i(ring), .rung_o(rung), .sent_i(tx_sent),
+    .piece_i(clear_piece_q), .ring_i(ring), .rung_o(rung), .undecided_i(undecided), .absent_i(absent),
+    .own_rung_o(own_rung), .sent_i(tx_sent),
     .sent_group_i(tx_group), .taken_i(taken), .taken_group_i(taken_group), .over_o,
     .open_o(open), .count_o(taken_count));
+
+  // ---- Sums without late contributions.
+  if (EnLosses != 0) begin : gen_losses
+    logic late, discarded;
+    logic [mt_pkg::SrcW-1:0] found;
+    assign fate = {discarded, absent, undecided, late, found};
+    mt_losses #(.NumPorts(P), .PieceW(PieceW), .GroupW(GroupW)) u_losses (
+      .clk_i, .rst_ni, .losses_i(losses), .deadline_i(deadline), .least_i(least), .arm_i(arm),
+      .arming_i(arming_q), .clear_piece_i(clear_piece_q), .starting_i(starting_q), .running_i(running_q),
+      .rung_i(own_rung), .hold_i(hold), .came_i(came), .came_gather_i(came_gather), .came_place_i(came_place),
+      .came_count_i(came_count), .begun_i(begun), .tx_gather_i(tx_gather), .tx_group_i(tx_group),
+      .tx_piece_i(tx_piece), .tx_count_o(tx_count), .settled_o(settled), .undecided_o(undecided),
+      .absent_o(absent), .late_o(late), .discarded_o(discarded), .count_o(found));
+  end else begin : gen_no_losses
+    logic unused_losses;
+    assign {settled, undecided, absent, fate, tx_count} = {1'b1, {(2 + 4 + mt_pkg::SrcW + P * mt_pkg::SrcW) {1'b0}}};
+    assign unused_losses = &{1'b0, hold, deadline, least, own_rung, came, came_gather, came_place, came_count, tx_gather};
+  end
 
   // ---- Done: all is sent, and all taken in.
   assign done = running_q && !halt && (entry_left | sending) == '0 && taken_count == arrivals;
