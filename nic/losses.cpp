@@ -13,10 +13,11 @@ namespace multitree::nic {
 namespace {
 
 [[noreturn]] void refuse_losing(const Schedule& schedule, std::uint32_t chunk, const char* what) {
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("losses: expected an all-reduce by trees, in which each rank sends its sum "
-                          "of a chunk once and gets the result once, got '{}', where chunk {} {}",
-                          schedule.algorithm, chunk, what));
+  throw Error(
+      ErrorCode::Unsupported,
+      fmt::format("losses: expected an all-reduce by trees, in which each rank sends its sum "
+                  "of a chunk once and gets the result once, got '{}', where chunk {} {}",
+                  schedule.algorithm, chunk, what));
 }
 
 /// Steps from the first to the last of each chunk.
@@ -33,11 +34,11 @@ std::vector<std::uint32_t> spans_of(const Schedule& schedule) {
 }  // namespace
 
 void check_losses(const Losses& losses, const Schedule& schedule) {
-  if (schedule.collective != Collective::AllReduce) refuse_losing(schedule, 0, "has no sum for all");
+  if (schedule.collective != Collective::AllReduce)
+    refuse_losing(schedule, 0, "has no sum for all");
   if (schedule.ranks > kMostCounted) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("losses: expected at most {} ranks, got {}", kMostCounted,
-                            schedule.ranks));
+    throw Error(ErrorCode::Unsupported, fmt::format("losses: expected at most {} ranks, got {}",
+                                                    kMostCounted, schedule.ranks));
   }
   if (losses.budget >= schedule.ranks) {
     throw Error(ErrorCode::InvalidArgument,
@@ -67,8 +68,7 @@ void check_losses(const Losses& losses, const Schedule& schedule) {
 
 Schedule roll_call_of(const Schedule& schedule) {
   const std::vector<std::uint32_t> spans = spans_of(schedule);
-  const auto lowest =
-      static_cast<std::uint32_t>(std::ranges::min_element(spans) - spans.begin());
+  const auto lowest = static_cast<std::uint32_t>(std::ranges::min_element(spans) - spans.begin());
   Schedule call;
   call.algorithm = schedule.algorithm;
   call.ranks = schedule.ranks;

@@ -100,7 +100,7 @@ struct Simulation {
   std::vector<std::string> errors;       ///< what was noticed; empty: it finished as it should
   std::vector<Span> spans;
   std::vector<MessageRecord> records;
-  std::vector<JobSpan> jobs;  ///< of several jobs: when each took place
+  std::vector<JobSpan> jobs;         ///< of several jobs: when each took place
   std::optional<LossReport> losses;  ///< of SimulationOptions::losses
   [[nodiscard]] double seconds() const {
     return static_cast<double>(cycles) / static_cast<double>(clock_hz);

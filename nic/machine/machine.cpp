@@ -32,8 +32,8 @@ class Machine : private Endpoints::Carrier {
   void ready(std::uint32_t port) override { activate(port); }
   void take(std::uint32_t message) override;
   void happen(std::uint32_t port) override { activate(port); }
-  void lose(std::uint32_t rank, std::uint32_t job) override {
-    if (payloads_) payloads_->clear(rank, program_.jobs[job].first_element);  // it is the last
+  void lose(std::uint32_t rank, std::uint32_t job) override {  // the last job
+    if (payloads_) payloads_->clear(rank, program_.jobs[job].first_element);
   }
 
   void set_faults();

@@ -259,6 +259,8 @@ module mt_csr #(
       pieces_o <= 16'd1;
       arrivals_o <= '0;
       watchdog_o <= '0;
+      deadline_o <= '0;
+      least_o <= '0;
     end else if (write) begin
       case (waddr)
         RegMode: mode_q <= ModeW'(wdata & UsedMode);
@@ -271,24 +273,9 @@ module mt_csr #(
         RegWatchdog: watchdog_o <= wdata[23:0];
         default: ;
       endcase
+      if (EnLosses != 0 && waddr == RegDeadline) deadline_o <= wdata[23:0];
+      if (EnLosses != 0 && waddr == RegLeast) least_o <= wdata[mt_pkg::SrcW-1:0];
     end
-  end
-
-  if (EnLosses != 0) begin : gen_losses
-    always_ff @(posedge clk_i) begin
-      if (!rst_ni) begin
-        deadline_o <= '0;
-        least_o <= '0;
-      end else begin
-        if (write && waddr == RegDeadline) deadline_o <= wdata[23:0];
-        if (write && waddr == RegLeast) least_o <= wdata[mt_pkg::SrcW-1:0];
-      end
-    end
-  end else begin : gen_no_losses
-    logic unused_losses;
-    assign deadline_o = '0;
-    assign least_o = '0;
-    assign unused_losses = &{1'b0, fate_i};
   end
 
   // ---- Errors stay until they are cleared by a one; the first is kept with its place.
@@ -386,18 +373,6 @@ module mt_csr #(
         there = NumGroups > 1;
         if (NumGroups > 1) value = 32'(over_i);
       end
-      RegDeadline: begin
-        there = EnLosses != 0;
-        if (EnLosses != 0) value = 32'(deadline_o);
-      end
-      RegLeast: begin
-        there = EnLosses != 0;
-        if (EnLosses != 0) value = 32'(least_o);
-      end
-      RegLosses: begin
-        there = EnLosses != 0;
-        if (EnLosses != 0) value = 32'(fate_i);
-      end
       RegTaken: value = 32'(taken_i);
       RegGroups: value = 32'(NumGroups);
       default: begin
@@ -405,6 +380,10 @@ module mt_csr #(
         if (is_counter) value = counter;
       end
     endcase
+    if (EnLosses != 0 && raddr >= RegDeadline && raddr <= RegLosses) begin
+      there = 1'b1;
+      value = raddr == RegDeadline ? 32'(deadline_o) : raddr == RegLeast ? 32'(least_o) : 32'(fate_i);
+    end
   end
   always_ff @(posedge clk_i) if (read) s_axil_rdata_o <= value;
 

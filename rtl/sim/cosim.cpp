@@ -108,7 +108,8 @@ std::vector<Recorder::Start> run_model(const nic::Program& program, const Topolo
                                        const std::optional<nic::Losses>& losses,
                                        std::optional<Comparison>& comparison, CosimResult& result) {
   const bool is_cut = parameters.flow_control == nic::FlowControl::Packet;
-  const std::uint64_t payload = is_cut ? parameters.packet_bytes / parameters.flit_bytes : kMostCycles;
+  const std::uint64_t payload =
+      is_cut ? parameters.packet_bytes / parameters.flit_bytes : kMostCycles;
   Recorder recorder(counts(parameters, losses) ? payload + 1 : 0);
   const nic::Simulation model = nic::run_flit_level(
       program, topology, parameters, {.observer = &recorder, .losses = losses}, nullptr);
@@ -191,9 +192,8 @@ std::uint32_t places_for(const Setup& setup) {
     require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
     return kMostParkSlots;
   }
-  const nic::Simulation model =
-      nic::run_flit_level(setup.program, setup.topology, setup.parameters,
-                          {.losses = setup.options.losses}, nullptr);
+  const nic::Simulation model = nic::run_flit_level(setup.program, setup.topology, setup.parameters,
+                                                    {.losses = setup.options.losses}, nullptr);
   return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
 }
 
@@ -234,8 +234,7 @@ CosimResult run_both(const Setup& setup) {
                         : make_inputs(tables.ranks, tables.elements, options.type);
   const Buffers inputs = buffers;
   for (const std::uint32_t rank : absent) spoil(buffers[rank]);
-  HardwareEvents events(network, topology, program, doorbells,
-                        counts(parameters, options.losses));
+  HardwareEvents events(network, topology, program, doorbells, counts(parameters, options.losses));
   const auto begin = std::chrono::steady_clock::now();
   result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
     const auto now = static_cast<std::uint32_t>(cycle);

@@ -29,8 +29,7 @@ std::uint64_t flit_detail(const LinkFlit& flit, bool counted) {
     return flit.bits[at / 32] >> (at % 32) & ((1U << count) - 1);
   };
   static_assert(kSrcBit / 32 == (kSrcBit + mt_pkg::kSrcW - 1) / 32);
-  const std::uint64_t count =
-      counted && bits(kHeadBit, 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
+  const std::uint64_t count = counted && bits(kHeadBit, 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
   return flit.vc | count << kCountShift;
 }
 
@@ -138,7 +137,8 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
   for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
     // In the register behind the router: it was moved the cycle before.
     const LinkFlit& flit = network_.sent(LinkId{l});
-    if (flit.valid && cycle > 0) events_.push_back({cycle - 1, Kind::Flit, l, 0, flit_detail(flit, counted_)});
+    if (flit.valid && cycle > 0)
+      events_.push_back({cycle - 1, Kind::Flit, l, 0, flit_detail(flit, counted_)});
   }
   for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
     const NodeTrace trace = network_.trace(Rank{r});

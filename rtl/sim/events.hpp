@@ -39,7 +39,8 @@ std::string describe(const Event& event, const Topology& topology, const nic::Pr
 /// Collects a simulation's events. Pieces are numbered as Program::piece_of().
 class Recorder : public nic::Observer {
  public:
-  /// \param worm flits of a worm, with its header, if what that counts is part of its events; else 0
+  /// \param worm flits of a worm, with its header, if what that counts is part of its events; else
+  /// 0
   explicit Recorder(std::uint64_t worm = 0) : worm_(worm) {}
   void begun(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port,
              std::uint32_t entry) override;

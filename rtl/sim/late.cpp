@@ -60,11 +60,12 @@ std::string find_difference(const nic::LossReport& expected, const nic::Losses& 
         !got.undecided && (!got.discarded || got.absent)) {
       continue;
     }
-    return fmt::format("rank {}, deadline {}: expected {} contributions by the roll call, {}late, "
-                       "{}absent, got {}, {}late, {}absent{}",
-                       r, losses.deadline, found, in(expected.late) ? "" : "not ",
-                       in(expected.absent) ? "" : "not ", got.found, got.late ? "" : "not ",
-                       got.absent ? "" : "not ", got.undecided ? ", undecided" : "");
+    return fmt::format(
+        "rank {}, deadline {}: expected {} contributions by the roll call, {}late, "
+        "{}absent, got {}, {}late, {}absent{}",
+        r, losses.deadline, found, in(expected.late) ? "" : "not ",
+        in(expected.absent) ? "" : "not ", got.found, got.late ? "" : "not ",
+        got.absent ? "" : "not ", got.undecided ? ", undecided" : "");
   }
   return {};
 }

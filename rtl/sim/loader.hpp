@@ -45,7 +45,7 @@ struct Collective {
   std::vector<std::uint64_t> step_lengths;  ///< as estimate_steps(); empty: no lockstep
   std::uint32_t watchdog = 100'000;         ///< cycles without any flit
   bool own_chunks = false;  ///< where chunks lie is taken from the entries, even if it is regular
-  std::vector<Ring> rings = {};  ///< of tables of groups: doorbells, in the order of cycles
+  std::vector<Ring> rings = {};       ///< of tables of groups: doorbells, in the order of cycles
   std::optional<Bounds> bounds = {};  ///< none: nothing is missing
 };
 

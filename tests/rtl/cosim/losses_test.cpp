@@ -50,10 +50,9 @@ struct LossPoint {
 
 LossPoint make_loss_point(std::uint32_t number) {
   std::mt19937 random(loss_number_from("MULTITREE_COSIM_SEED", 1) * 1'000'003 + number);
-  constexpr std::array networks = {"ring:2",      "ring:3",           "mesh:2x2",
-                                   "mesh:2x3",    "torus:2x2",        "torus:3x3",
-                                   "star:4",      "mesh:3x3?lat=7ns", "hypercube:3",
-                                   "fattree:2x2", "torus:4x4?lat=20ns"};
+  constexpr std::array networks = {
+      "ring:2", "ring:3",           "mesh:2x2",    "mesh:2x3",    "torus:2x2",         "torus:3x3",
+      "star:4", "mesh:3x3?lat=7ns", "hypercube:3", "fattree:2x2", "torus:4x4?lat=20ns"};
   constexpr std::array names = {"multitree", "multitree", "ring", "allreduce-optimal"};
   constexpr std::array types = {HardwareType::Fp32, HardwareType::Int32, HardwareType::Bf16,
                                 HardwareType::Fp16};
@@ -76,12 +75,12 @@ LossPoint make_loss_point(std::uint32_t number) {
   for (std::uint32_t s = 0; s < stragglers; ++s) {
     losses.ready[random() % ranks] = losses.deadline + random() % 3 * (random() % 1500);
   }
-  point.text = fmt::format("{} {}, {} bytes, type {}, packets {}, deadline {}, budget {}, ready {}",
-                           networks[number % networks.size()], point.algorithm, point.bytes,
-                           static_cast<int>(point.options.type),
-                           point.parameters.flow_control == nic::FlowControl::Packet ? point.parameters.packet_bytes : 0,
-                           losses.deadline, losses.budget,
-                           fmt::join(losses.ready, " "));
+  point.text = fmt::format(
+      "{} {}, {} bytes, type {}, packets {}, deadline {}, budget {}, ready {}",
+      networks[number % networks.size()], point.algorithm, point.bytes,
+      static_cast<int>(point.options.type),
+      point.parameters.flow_control == nic::FlowControl::Packet ? point.parameters.packet_bytes : 0,
+      losses.deadline, losses.budget, fmt::join(losses.ready, " "));
   point.options.losses = losses;
   return point;
 }
