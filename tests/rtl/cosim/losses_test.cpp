@@ -16,7 +16,10 @@
 #include <string>
 
 #include "algorithms/registry.hpp"
+#include "nic/losses.hpp"
 #include "rtl/sim/cosim.hpp"
+#include "rtl/sim/late.hpp"
+#include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -124,6 +127,88 @@ INSTANTIATE_TEST_SUITE_P(Random, LossCosimulation,
                          testing::Range(0U, (loss_number_from("MULTITREE_COSIM_LOSSES", 40) +
                                              kLossPointsPerTest - 1) /
                                                 kLossPointsPerTest));
+
+/// What a driver has: an image of both groups, loaded into a network of interfaces.
+struct Driver {
+  explicit Driver(const Schedule& schedule, const Topology& topology)
+      : sum(&schedule),
+        call(nic::roll_call_of(schedule)),
+        image(nic::compile_groups(nic::counted_groups(call, schedule, kElements), topology)),
+        parameters(hardware_parameters({}, schedule, HardwareType::Int32)),
+        network(topology, parameters, kElements * 4, Adders::Function),
+        collective{.tables = image,
+                   .parameters = parameters,
+                   .type = HardwareType::Int32,
+                   .step_lengths = {}} {
+    collective.watchdog = 0;
+  }
+  /// The first number of the sum of these ranks, if every rank has it.
+  void expect_sum_of(const std::vector<std::uint32_t>& ranks, const Buffers& got) const {
+    Buffers expected = make_inputs(image.ranks, kElements, HardwareType::Int32);
+    for (std::uint32_t r = 0; r < image.ranks; ++r) {
+      if (std::ranges::find(ranks, r) == ranks.end()) std::ranges::fill(expected[r], std::byte{});
+    }
+    run_schedule(*sum, HardwareType::Int32, expected);
+    EXPECT_EQ(find_difference(*sum, HardwareType::Int32, expected, got), "");
+  }
+
+  static constexpr std::uint64_t kElements = 400;
+  const Schedule* sum;
+  Schedule call;
+  nic::Tables image;
+  nic::Parameters parameters;
+  Network network;
+  Collective collective;
+};
+
+/// A run without a rank, then one with everybody: nothing of the first is left.
+TEST(LossDriver, TheNextRunIsItsOwn) {
+  const Topology topology = make_topology("mesh:2x2?lat=4ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  Driver driver(schedule, topology);
+  const nic::Losses late{.deadline = 60, .budget = 1, .ready = {0, 0, 5000, 0}};
+  driver.collective.bounds = bounds_of(late, 4);
+  driver.collective.rings = rings_of(late, {0, 1}, 4);
+  Buffers buffers = make_inputs(4, Driver::kElements, HardwareType::Int32);
+  RunResult result = run_collective(driver.network, driver.collective, buffers, 20'000);
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(report_of(result.fates).absent, std::vector<std::uint32_t>{2});
+  EXPECT_LT(result.cycles, 5000);
+  driver.expect_sum_of({0, 1, 3}, buffers);
+  driver.collective.rings = rings_of({}, {0, 1}, 4);
+  buffers = make_inputs(4, Driver::kElements, HardwareType::Int32);
+  result = run_again(driver.network, driver.collective, buffers, 20'000);
+  EXPECT_EQ(result.errors, std::vector<std::string>{});
+  EXPECT_EQ(report_of(result.fates), (nic::LossReport{.contributions = 4}));
+  driver.expect_sum_of({0, 1, 2, 3}, buffers);
+}
+
+/// A contribution that comes while the sum goes on without it is not read, and the register says so.
+/// One that was held is waited for, however late it is; and a hold after the deadline is too late.
+TEST(LossDriver, HoldBeforeTheDeadlineIsWaitedFor) {
+  const Topology topology = make_topology("mesh:2x2?lat=4ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  for (const std::uint64_t hold_at : {20U, 90U}) {
+    Driver driver(schedule, topology);
+    const nic::Losses late{.deadline = 60, .budget = 1, .ready = {0, 0, 140, 0}};
+    driver.collective.bounds = bounds_of(late, 4);
+    driver.collective.rings = rings_of(late, {0, 1}, 4);
+    Buffers buffers = make_inputs(4, Driver::kElements, HardwareType::Int32);
+    const RunResult result =
+        run_collective(driver.network, driver.collective, buffers, 20'000, [&](std::uint64_t cycle) {
+          if (cycle == hold_at) driver.network.put_write(Rank{2}, {reg::kLosses, 1});
+        });
+    EXPECT_EQ(result.errors, std::vector<std::string>{});
+    const bool in_time = hold_at < late.deadline;
+    EXPECT_EQ(result.fates[2].late, !in_time);
+    EXPECT_EQ(result.fates[2].absent, !in_time);
+    EXPECT_EQ(result.fates[2].discarded, !in_time);
+    EXPECT_EQ(result.fates[0].found, in_time ? 4U : 3U);
+    driver.expect_sum_of(in_time ? std::vector<std::uint32_t>{0, 1, 2, 3}
+                                 : std::vector<std::uint32_t>{0, 1, 3},
+                         buffers);
+  }
+}
 
 }  // namespace
 }  // namespace multitree::rtl
