@@ -183,8 +183,9 @@ TEST(LossDriver, TheNextRunIsItsOwn) {
   driver.expect_sum_of({0, 1, 2, 3}, buffers);
 }
 
-/// A contribution that comes while the sum goes on without it is not read, and the register says so.
-/// One that was held is waited for, however late it is; and a hold after the deadline is too late.
+/// A contribution that comes while the sum goes on without it is not read, and the register says
+/// so. One that was held is waited for, however late it is; and a hold after the deadline is too
+/// late.
 TEST(LossDriver, HoldBeforeTheDeadlineIsWaitedFor) {
   const Topology topology = make_topology("mesh:2x2?lat=4ns");
   const Schedule schedule = make_schedule("multitree", topology);
@@ -194,8 +195,8 @@ TEST(LossDriver, HoldBeforeTheDeadlineIsWaitedFor) {
     driver.collective.bounds = bounds_of(late, 4);
     driver.collective.rings = rings_of(late, {0, 1}, 4);
     Buffers buffers = make_inputs(4, Driver::kElements, HardwareType::Int32);
-    const RunResult result =
-        run_collective(driver.network, driver.collective, buffers, 20'000, [&](std::uint64_t cycle) {
+    const RunResult result = run_collective(
+        driver.network, driver.collective, buffers, 20'000, [&](std::uint64_t cycle) {
           if (cycle == hold_at) driver.network.put_write(Rank{2}, {reg::kLosses, 1});
         });
     EXPECT_EQ(result.errors, std::vector<std::string>{});
@@ -204,9 +205,9 @@ TEST(LossDriver, HoldBeforeTheDeadlineIsWaitedFor) {
     EXPECT_EQ(result.fates[2].absent, !in_time);
     EXPECT_EQ(result.fates[2].discarded, !in_time);
     EXPECT_EQ(result.fates[0].found, in_time ? 4U : 3U);
-    driver.expect_sum_of(in_time ? std::vector<std::uint32_t>{0, 1, 2, 3}
-                                 : std::vector<std::uint32_t>{0, 1, 3},
-                         buffers);
+    driver.expect_sum_of(
+        in_time ? std::vector<std::uint32_t>{0, 1, 2, 3} : std::vector<std::uint32_t>{0, 1, 3},
+        buffers);
   }
 }
 
