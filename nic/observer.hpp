@@ -45,6 +45,8 @@ class Observer {
   /// Jobs: a rank starts one (its doorbell is rung); from this cycle on it is over there, if it has
   /// messages at that rank.
   virtual void started(std::uint64_t /*cycle*/, std::uint32_t /*rank*/, std::uint32_t /*job*/) {}
+  /// Sums that count what they hold: an entry that is begun has so many contributions in it.
+  virtual void counts(std::uint32_t /*rank*/, std::uint32_t /*entry*/, std::uint32_t /*count*/) {}
   virtual void over(std::uint64_t /*cycle*/, std::uint32_t /*rank*/, std::uint32_t /*job*/) {}
 };
 

@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "algorithms/cost.hpp"
 #include "nic/jobs.hpp"
+#include "nic/losses.hpp"
 #include "nic/machine/machine.hpp"
 #include "nic/machine/reference.hpp"
 #include "nic/message/events.hpp"
@@ -63,6 +65,11 @@ Simulation run_flits(const std::vector<Expected>& parts, const Topology& topolog
   if (!result.errors.empty()) return result;
   for (const Expected& part : parts) {
     Memory expected = part_of(inputs, part);
+    if (result.losses) {
+      for (const std::uint32_t rank : result.losses->absent) {
+        std::ranges::fill(expected[rank], 0.0F);
+      }
+    }
     run_schedule(*part.schedule, expected);
     std::string difference = find_difference(*part.schedule, expected, part_of(memory, part));
     if (!difference.empty()) result.errors.push_back(std::move(difference));
@@ -98,6 +105,42 @@ void check_options(const Topology& topology, const Parameters& parameters,
   (void)read_parameters(write_parameters(parameters), "parameters");
 }
 
+Simulation run_jobs(std::span<const Job> jobs, const Topology& topology,
+                    const Parameters& parameters, const SimulationOptions& options,
+                    std::span<const double> slowness) {
+  const Program program = compile_jobs(jobs, topology, parameters, slowness);
+  if (options.model == Model::Message) {
+    return run_message_level(program, topology, parameters, options);
+  }
+  std::vector<Expected> parts;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (jobs[j].schedule == nullptr) continue;
+    const std::uint64_t first = program.jobs[j].first_element;
+    const std::uint64_t end =
+        j + 1 < jobs.size() ? program.jobs[j + 1].first_element : program.tables.elements;
+    parts.push_back({jobs[j].schedule, first, end - first});
+  }
+  return run_flits(parts, topology, program, parameters, options);
+}
+
+/// The roll call and the sum.
+Simulation run_losing(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                      const Parameters& parameters, const SimulationOptions& options) {
+  if (options.model != Model::Flit || parameters.reduction != Reduction::Pipelined) {
+    throw Error(ErrorCode::Unsupported,
+                "losses: expected the flit model with pipelined reduction, as in hardware");
+  }
+  for (const Fault& fault : options.faults) {
+    if (fault.kind != Fault::Kind::LateInterface) continue;
+    throw Error(ErrorCode::Unsupported,
+                "losses: expected interfaces that start together, got a late one");
+  }
+  check_losses(*options.losses, schedule);
+  const Schedule call = roll_call_of(schedule);
+  const std::vector<Job> jobs = counted_jobs(*options.losses, call, schedule, bytes);
+  return run_jobs(jobs, topology, parameters, options, {});
+}
+
 }  // namespace
 
 Model parse_model(std::string_view text) {
@@ -113,6 +156,7 @@ std::string_view to_string(Model model) { return kModels[static_cast<std::size_t
 Simulation simulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                     const Parameters& parameters, const SimulationOptions& options) {
   check_options(topology, parameters, options);
+  if (options.losses) return run_losing(schedule, topology, bytes, parameters, options);
   if (options.model == Model::AlphaBeta) {
     return run_alpha_beta(schedule, topology, bytes, parameters);
   }
@@ -133,19 +177,10 @@ Simulation simulate(std::span<const Job> jobs, const Topology& topology,
     throw Error(ErrorCode::Unsupported,
                 "simulation of jobs: expected message or flit, got alphabeta");
   }
-  const Program program = compile_jobs(jobs, topology, parameters, slowness);
-  if (options.model == Model::Message) {
-    return run_message_level(program, topology, parameters, options);
+  if (options.losses) {
+    throw Error(ErrorCode::Unsupported, "simulation of jobs: expected no losses, got some");
   }
-  std::vector<Expected> parts;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    if (jobs[j].schedule == nullptr) continue;
-    const std::uint64_t first = program.jobs[j].first_element;
-    const std::uint64_t end =
-        j + 1 < jobs.size() ? program.jobs[j + 1].first_element : program.tables.elements;
-    parts.push_back({jobs[j].schedule, first, end - first});
-  }
-  return run_flits(parts, topology, program, parameters, options);
+  return run_jobs(jobs, topology, parameters, options, slowness);
 }
 
 }  // namespace multitree::nic

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,23 @@ struct MessageRecord {
   std::uint64_t issued = 0, arrived = 0;  ///< cycles
 };
 
+/// An all-reduce that goes on without contributions that are late (docs/nic-spec.md, "Losses within
+/// bounds"): when each is there, and what the sum may do without.
+struct Losses {
+  /// Cycles from the start to when a contribution is late; one of that very cycle is not.
+  std::uint64_t deadline = 0;
+  std::uint32_t budget = 0;               ///< contributions that may be missing
+  std::vector<std::uint64_t> ready = {};  ///< [rank]: cycle; empty: all from the start on
+  bool operator==(const Losses&) const = default;
+};
+/// What became of it.
+struct LossReport {
+  std::uint32_t contributions = 0;         ///< to every number of the sum
+  std::vector<std::uint32_t> late = {};    ///< ranks that were not there at the deadline
+  std::vector<std::uint32_t> absent = {};  ///< ranks that it went on without
+  bool operator==(const LossReport&) const = default;
+};
+
 struct SimulationOptions {
   Model model = Model::Flit;
   bool data = false;  ///< Flit: move real numbers and compare with the schedule's result
@@ -63,6 +81,7 @@ struct SimulationOptions {
   bool trace = false;                         ///< fill in spans and messages
   std::function<void(double)> progress = {};  ///< called now and then with the share that is done
   Observer* observer = nullptr;               ///< Flit: told what happens, unless nullptr
+  std::optional<Losses> losses = {};          ///< Flit, pipelined, of one all-reduce
 };
 
 /// When a job of several (nic/jobs.hpp) took place.
@@ -81,7 +100,8 @@ struct Simulation {
   std::vector<std::string> errors;       ///< what was noticed; empty: it finished as it should
   std::vector<Span> spans;
   std::vector<MessageRecord> records;
-  std::vector<JobSpan> jobs;  ///< of several jobs: when each took place
+  std::vector<JobSpan> jobs;         ///< of several jobs: when each took place
+  std::optional<LossReport> losses;  ///< of SimulationOptions::losses
   [[nodiscard]] double seconds() const {
     return static_cast<double>(cycles) / static_cast<double>(clock_hz);
   }

@@ -26,6 +26,7 @@ ni/mt_rx_port.sv
 ni/mt_csr.sv
 ni/mt_run_state.sv
 ni/mt_errors.sv
+ni/mt_losses.sv
 ni/mt_groups.sv
 ni/mt_others.sv
 ni/mt_routes.sv

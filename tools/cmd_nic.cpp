@@ -8,6 +8,7 @@
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
+#include "nic/losses.hpp"
 #include "nic/program/program.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/work.hpp"
@@ -28,7 +29,7 @@ constexpr std::uint64_t kMostRelativeRanks = 1U << 24;
 struct NicFlags {
   WorkFlags work{.network = {}, .schedule = {}, .algorithms = {}};
   std::string size = "1MiB";
-  bool nops = false, relative = false, json = false;
+  bool nops = false, relative = false, roll_call = false, json = false;
   std::string output, memory;  // tables
   std::string plan;            // tables
   std::string image;           // show
@@ -90,9 +91,20 @@ nic::Tables compile_plan(const NicFlags& flags) {
 }
 
 nic::Tables compile(const NicFlags& flags) {
+  if (flags.roll_call && (flags.nops || flags.relative || !flags.plan.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--roll-call: expected one all-reduce without --plan, --relative and --nops");
+  }
   if (!flags.plan.empty()) return compile_plan(flags);
   if (flags.relative) return compile_relative(flags);
   const SchedulePlan plan = load_one(flags.work, "nic");
+  if (flags.roll_call) {
+    for_flag("--roll-call", [&] { nic::check_losses({}, plan.schedule); });
+    const Schedule call = nic::roll_call_of(plan.schedule);
+    return nic::compile_groups(
+        nic::counted_groups(call, plan.schedule, options_of(flags, plan.schedule.ranks).elements),
+        plan.topology);
+  }
   return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
 }
 
@@ -315,6 +327,8 @@ Command add_nic_command(CLI::App& parent) {
                      "Also write PREFIX<rank>.memh for $readmemh, and PREFIXpkg.sv");
   tables->add_option("--plan", flags->plan,
                      "Plan of 'train plan': a group for each of its transfers, with its priority");
+  tables->add_flag("--roll-call", flags->roll_call,
+                   "A group before it by which ranks agree on whose contributions are late");
   CLI::App* shown = app->add_subcommand("show", "Print a rank's table of an image");
   shown->add_option("image", flags->image, "Image file")->required();
   shown->add_option("-r,--rank", flags->rank, "Rank (default: 0)")->check(number_from(0));

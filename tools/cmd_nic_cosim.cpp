@@ -10,6 +10,7 @@
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 #include "tools/image_jobs.hpp"
+#include "tools/late_flags.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
@@ -25,6 +26,7 @@ struct CosimFlags {
   InterfaceFlags interface;
   std::uint32_t ports_per_unit = 0;  // 0: as the configuration says
   ImageFlags image;                  // instead of work
+  LateFlags late;
   CosimRequest request;
   bool json = false;
 };
@@ -45,15 +47,17 @@ std::string line_of(const std::string& algorithm, const CosimRow& row) {
 }
 
 ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
-  return {{"algorithm", algorithm},
-          {"size", row.bytes},
-          {"messages", row.messages},
-          {"model_cycles", row.model_cycles},
-          {"hardware_cycles", row.hardware_cycles},
-          {"events", row.events},
-          {"busiest_link", row.busiest},
-          {"first_difference", row.difference},
-          {"errors", row.errors}};
+  ordered_json json = {{"algorithm", algorithm},
+                       {"size", row.bytes},
+                       {"messages", row.messages},
+                       {"model_cycles", row.model_cycles},
+                       {"hardware_cycles", row.hardware_cycles},
+                       {"events", row.events},
+                       {"busiest_link", row.busiest},
+                       {"first_difference", row.difference},
+                       {"errors", row.errors}};
+  if (row.losses) json["losses"] = losses_json(*row.losses);
+  return json;
 }
 
 /// \param what is run
@@ -96,6 +100,10 @@ int run_image(const CosimFlags& flags) {
   if (!flags.work.schedule.empty()) {
     throw Error(ErrorCode::InvalidArgument, "--image: expected no --schedule, for it has its own");
   }
+  if (flags.late.budget || !flags.late.stragglers.empty()) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--image: expected no --loss-budget and --straggler, which are of one all-reduce");
+  }
   ImageFlags image = flags.image;
   image.network = flags.work.network;
   const LoadedImage loaded = load_image(image);
@@ -122,18 +130,21 @@ int run(const CosimFlags& flags) {
   }
   const Work work = load_work(flags.work, "nic cosim");
   check_wave(flags, sizes.size() * work.schedules.size());
+  CosimRequest request = flags.request;
+  request.losses = losses_of(flags.late, work.topology, parameters);
   ordered_json results = ordered_json::array();
   bool all_equal = true;
   for (const std::uint64_t bytes : sizes) {
     for (const SizedSchedules& schedules : work.schedules) {
       const Schedule& schedule = schedule_for(schedules, bytes);
-      const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, flags.request);
+      const CosimRow row = cosimulate(schedule, work.topology, bytes, parameters, request);
       // Not before it is known that the network can be run.
       if (!flags.json && results.empty()) {
         print(header_of(flags, std::string(to_string(work.collective)), work.topology));
       }
       results.push_back(json_of(schedule.algorithm, row));
       if (!flags.json) print(line_of(schedule.algorithm, row));
+      if (!flags.json && row.losses) print(losses_line(*row.losses, work.topology.num_ranks()));
       print_problems(row);
       all_equal = all_equal && is_equal(row);
     }
@@ -172,6 +183,7 @@ Command add_nic_cosim_command(CLI::App& nic) {
       ->check(one_of({"float", "int32", "bfloat16", "half"}))
       ->capture_default_str();
   add_image_flags(*app, *flags);
+  add_late_flags(*app, flags->late);
   add_interface_flags(*app, flags->interface);
   app->add_option("--ports-per-unit", flags->ports_per_unit,
                   "Ports that share a reduction unit: 1 (the default) or 2")

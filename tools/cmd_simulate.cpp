@@ -16,6 +16,7 @@
 #include "nic/simulate.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
+#include "tools/late_flags.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
 #include "tools/simulate/output.hpp"
@@ -34,6 +35,7 @@ struct SimulateFlags {
   std::optional<std::uint32_t> ports;
   std::string check = "auto";
   std::vector<std::string> faults;
+  LateFlags late;
   bool json = false, print_config = false;
   std::string json_file, trace, plot;
 };
@@ -129,6 +131,11 @@ class Simulations {
       throw Error(ErrorCode::InvalidArgument,
                   "--fault: expected --model flit, or message for an interface that is late");
     }
+    losses_ = losses_of(flags.late, work.topology, parameters);
+    if (losses_ && (model_ != nic::Model::Flit || flags.machine != "hardware")) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--loss-budget, --straggler: expected --model flit and --machine hardware");
+    }
     if (model_ == nic::Model::Rtl && !faults_.empty()) {
       throw Error(ErrorCode::InvalidArgument, "--fault: expected --model flit, got rtl");
     }
@@ -168,7 +175,8 @@ class Simulations {
            .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
            .faults = faults_,
            .trace = trace,
-           .progress = [&](double share) { progress.update(what, share); }});
+           .progress = [&](double share) { progress.update(what, share); },
+           .losses = losses_});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;
@@ -191,6 +199,7 @@ class Simulations {
   const nic::Parameters& parameters_;
   nic::Model model_;
   std::vector<nic::Fault> faults_;
+  std::optional<nic::Losses> losses_;
   Certificate certificate_;
   SimulationSetup setup_;
 };
@@ -232,6 +241,9 @@ int run(const SimulateFlags& flags) {
       rows.push_back(simulations.run(a, bytes, !flags.trace.empty()));
       const SimulatedRow& row = rows.back();
       if (!flags.json) print(simulation_line(row));
+      if (!flags.json && row.result.losses) {
+        print(losses_line(*row.result.losses, work.topology.num_ranks()));
+      }
       for (const std::string& error : row.result.errors) print_error("multitree: " + error + "\n");
       failed = failed || !row.result.errors.empty();
     }
@@ -280,6 +292,7 @@ void add_model_flags(CLI::App& app, SimulateFlags& flags) {
                  "drop:LINK:CYCLE[:COUNT], corrupt:LINK:CYCLE[:COUNT], dead:LINK:CYCLE or "
                  "late:RANK:CYCLE; several")
       ->expected(1);
+  add_late_flags(app, flags.late);
 }
 
 }  // namespace

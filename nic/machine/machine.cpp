@@ -9,6 +9,7 @@
 #include <deque>
 #include <optional>
 
+#include "nic/machine/faults_internal.hpp"
 #include "nic/machine/payloads_internal.hpp"
 #include "nic/machine/sender_internal.hpp"
 #include "nic/machine/standstill_internal.hpp"
@@ -32,8 +33,10 @@ class Machine : private Endpoints::Carrier {
   void ready(std::uint32_t port) override { activate(port); }
   void take(std::uint32_t message) override;
   void happen(std::uint32_t port) override { activate(port); }
+  void lose(std::uint32_t rank, std::uint32_t job) override {  // the last job
+    if (payloads_) payloads_->clear(rank, program_.jobs[job].first_element);
+  }
 
-  void set_faults();
   void activate(std::uint32_t port);
   bool begin(std::uint32_t port);
   void open_packet(std::uint32_t port);
@@ -95,17 +98,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
   }
   result_.messages = endpoints_.num_messages();
   result_.clock_hz = clock_of(topology, parameters);
-  set_faults();
-}
-
-void Machine::set_faults() {
-  for (const Fault& fault : options_.faults) {
-    if (fault.kind == Fault::Kind::LateInterface) continue;
-    const LinkFault kind = fault.kind == Fault::Kind::DeadLink   ? LinkFault::Dead
-                           : fault.kind == Fault::Kind::DropFlit ? LinkFault::Drop
-                                                                 : LinkFault::Corrupt;
-    fabric_.inject_fault(fault.link, kind, static_cast<Cycle>(fault.cycle), fault.count);
-  }
+  inject_faults(options.faults, fabric_);
 }
 
 void Machine::activate(std::uint32_t port) {
@@ -247,6 +240,7 @@ void Machine::receive(const Delivery& flit) {
                        endpoints_.is_open(packet.message));
   }
   if (engines_ && number + 1 == headers) {
+    if (packet.first == 0) endpoints_.came(packet.message);
     engines_->header(flit.time, flit.port,
                      {.message = packet.message,
                       .offset = static_cast<std::uint32_t>(packet.first),
@@ -372,6 +366,7 @@ Simulation Machine::run() {
 void Machine::finish() {
   result_.cycles = endpoints_.finished_at();
   result_.jobs = endpoints_.job_spans();
+  result_.losses = endpoints_.losses();
   for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
     const std::uint64_t flits = fabric_.flits_on(LinkId{l});
     result_.link_flits += flits;

@@ -7,6 +7,7 @@
 #include <bit>
 #include <boost/crc.hpp>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "nic/parameters.hpp"
@@ -40,6 +41,10 @@ class Payloads {
     if (checksums_) {
       messages_[message].sent.process_bytes(from + begin, (end - begin) * sizeof(float));
     }
+  }
+  /// What a rank has from there on is nothing.
+  void clear(std::uint32_t rank, std::uint64_t first) {
+    std::ranges::fill(std::span(memory_[rank]).subspan(first), 0.0F);
   }
   void corrupt(std::uint32_t message, std::uint64_t flit) {
     float& value = messages_[message].values[flit * elements_];

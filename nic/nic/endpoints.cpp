@@ -57,6 +57,10 @@ Endpoints::Endpoints(const Program& program, const Parameters& parameters,
   left_ = messages_.size();
   if (parameters.port_queue_packets > 0) share_ports();
   if (!program.jobs.empty()) queue_jobs();
+  if (options.losses) {
+    roll_call_.emplace(*options.losses, program);
+    counts_.assign(messages_.size(), 0);
+  }
   total_ = left();
   for (Port& port : ports_) look_ahead(port);
   pieces_.resize(std::size_t{ranks} * program.pieces);
@@ -261,6 +265,9 @@ void Endpoints::handle(const Event& event) {
         carrier_.ready(event.what);
       }
       break;
+    case Kind::Late:
+      happen_late(event.what);
+      break;
     case Kind::Room:
       steps_.empty() ? wake_ports(event.what) : check_step(event.what);
       break;
@@ -338,6 +345,7 @@ std::uint32_t Endpoints::begin(std::uint32_t port) {
       if (shared_) shared_->begin(port);
       look_ahead(p);
     }
+    if (roll_call_) count_begun(message);
     if (observer_ != nullptr) observer_->begun(now_, p.rank, p.number, messages_[message].entry);
     if (messages_[message].payload != 0 || parameters_.reduction == Reduction::Pipelined) {
       return message;

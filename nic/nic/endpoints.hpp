@@ -15,6 +15,7 @@
 #include "nic/nic/job_queues.hpp"
 #include "nic/nic/job_states.hpp"
 #include "nic/nic/port_looks.hpp"
+#include "nic/nic/roll_call.hpp"
 #include "nic/nic/shared_ports.hpp"
 #include "nic/observer.hpp"
 #include "nic/program/program.hpp"
@@ -37,6 +38,8 @@ class Endpoints {
     virtual void ready(std::uint32_t port) = 0;
     /// A message is being taken in: its numbers count now.
     virtual void take(std::uint32_t message) = 0;
+    /// The rank's own contribution to the job counts as nothing from now on.
+    virtual void lose(std::uint32_t /*rank*/, std::uint32_t /*job*/) {}
     /// An event of the carrier's own.
     virtual void happen(std::uint32_t what) = 0;
   };
@@ -98,6 +101,16 @@ class Endpoints {
   void sent(std::uint32_t port, std::uint64_t visible);
   /// Another `packet_bytes` of it have left, or the rest of it.
   void sent_packet(std::uint32_t port);
+  /// The first header of a message comes, in the present cycle; where sums count what they hold.
+  void came(std::uint32_t message);
+  /// What it holds; 0 where sums do not count.
+  [[nodiscard]] std::uint32_t count_of(std::uint32_t message) const {
+    return counts_.empty() ? 0 : counts_[message];
+  }
+  /// What became of such sums.
+  [[nodiscard]] std::optional<LossReport> losses() const {
+    return roll_call_ ? std::optional(roll_call_->report()) : std::nullopt;
+  }
   /// The message is there whole at that time. It is taken in when its turn has come.
   void arrive(std::uint64_t time, std::uint32_t message) {
     events_.push(time, {Kind::Arrive, message});
@@ -137,7 +150,7 @@ class Endpoints {
   [[nodiscard]] std::string who_waits() const;
 
  private:
-  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Job, Look, Carrier };
+  enum class Kind : std::uint8_t { Start, Arrive, Reduced, Step, Room, Job, Look, Late, Carrier };
   struct Event {
     Kind kind = Kind::Arrive;
     std::uint32_t what = 0;
@@ -190,10 +203,16 @@ class Endpoints {
   void offer(std::uint32_t port, std::uint32_t job);
   std::uint32_t next_of_jobs(std::uint32_t port);
   void post_due();
+  void post_job(std::uint64_t time, std::uint32_t rank, std::uint32_t job);
   // Of jobs in hardware, where a port looks at one of them in a cycle.
   void look_for(std::uint32_t port, std::uint64_t from);
   std::uint32_t next_at_hand(std::uint32_t port);
   [[nodiscard]] bool is_ready(std::uint32_t port, std::uint32_t job) const;
+  void look_again(std::uint32_t rank);
+  // Of contributions that are late.
+  void count_begun(std::uint32_t message);
+  void happen_late(std::uint32_t rank);
+  void learn(std::uint32_t rank, std::uint32_t found);
 
   const Program& program_;
   const Parameters& parameters_;
@@ -205,6 +224,8 @@ class Endpoints {
   std::optional<JobStates> jobs_;                   // if there are several collectives
   std::optional<JobQueues> queues_;                 // with jobs_: what ports may send, or
   std::optional<PortLooks> looks_;                  // pipelined: what they look at
+  std::optional<RollCall> roll_call_;               // if contributions may be late
+  std::vector<std::uint32_t> counts_;               // with it, [message]: what it holds
   std::vector<std::uint32_t> first_port_;           // [rank], and the number of all
   std::vector<Piece> pieces_;                       // [rank][piece]
   std::vector<std::vector<std::uint32_t>> parked_;  // [rank]: arrived before their turn

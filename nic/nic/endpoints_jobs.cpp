@@ -41,9 +41,21 @@ void Endpoints::start_jobs(std::uint32_t rank) {
 /// Events of the states of jobs as events of this.
 void Endpoints::post_due() {
   for (const JobStates::Due& due : jobs_->take_due()) {
-    const std::size_t what = due.rank * program_.jobs.size() + due.job;
-    events_.push(std::max(due.time, now_), {Kind::Job, static_cast<std::uint32_t>(what)});
+    std::uint64_t time = std::max(due.time, now_);
+    if (roll_call_ && due.job == roll_call_->sum()) {
+      if (roll_call_->comes_late(due.rank)) {
+        events_.push(roll_call_->seen_late(), {Kind::Late, due.rank});
+        continue;
+      }
+      time = std::max(time, roll_call_->ready(due.rank));
+    }
+    post_job(time, due.rank, due.job);
   }
+}
+
+void Endpoints::post_job(std::uint64_t time, std::uint32_t rank, std::uint32_t job) {
+  const std::size_t what = rank * program_.jobs.size() + job;
+  events_.push(time, {Kind::Job, static_cast<std::uint32_t>(what)});
 }
 
 void Endpoints::happen_to_job(std::uint32_t what) {
@@ -56,6 +68,7 @@ void Endpoints::happen_to_job(std::uint32_t what) {
     observer_->started(now_, rank, job);
   }
   if (became != JobStates::Became::Running) return;
+  if (roll_call_ && job == roll_call_->sum()) roll_call_->is_there(rank);
   for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
     if (!looks_) {
       offer(port, job);
@@ -111,8 +124,10 @@ void Endpoints::job_has(std::uint64_t time, std::uint32_t rank, std::uint32_t pi
 /// Whether what the next message of a job waits for is there.
 bool Endpoints::is_ready(std::uint32_t port, std::uint32_t job) const {
   const std::uint32_t front = looks_->front(port, job);
-  return front != kNone &&
-         piece(messages_[front].rank, messages_[front].piece).taken >= messages_[front].wait;
+  if (front == kNone) return false;
+  const Message& m = messages_[front];
+  if (roll_call_ && roll_call_->is_called(job) && !roll_call_->is_settled(m.rank)) return false;
+  return piece(m.rank, m.piece).taken >= m.wait;
 }
 
 /// When the port, which sends nothing, will look at a message that it may send now.
@@ -120,6 +135,45 @@ void Endpoints::look_for(std::uint32_t port, std::uint64_t from) {
   const std::uint64_t cycle =
       looks_->next(port, from, [&](std::uint32_t job) { return is_ready(port, job); });
   if (cycle != PortLooks::kNever) events_.push(cycle, {Kind::Look, port});
+}
+
+/// Something has changed for what the rank's ports look at.
+void Endpoints::look_again(std::uint32_t rank) {
+  for (std::uint32_t port = first_port_[rank]; port < first_port_[rank + 1]; ++port) {
+    if (ports_[port].sending == kNone) look_for(port, now_);
+  }
+}
+
+/// The deadline has passed, and the rank's contribution is not there: it answers the roll call.
+void Endpoints::happen_late(std::uint32_t rank) {
+  roll_call_->is_late(rank);
+  look_again(rank);
+}
+
+/// Where the roll call ends, its result is known.
+void Endpoints::count_begun(std::uint32_t message) {
+  const Message& m = messages_[message];
+  counts_[message] = roll_call_->count_of(m.rank, m.piece);
+  if (observer_ != nullptr) observer_->counts(m.rank, m.entry, counts_[message]);
+  if (m.op == Opcode::Gather && roll_call_->is_called(job_of(m.piece))) {
+    learn(m.rank, counts_[message]);
+  }
+}
+
+void Endpoints::came(std::uint32_t message) {
+  if (!roll_call_) return;
+  const Message& m = messages_[message];
+  roll_call_->came(m.dst, m.piece, m.op, counts_[message]);
+  if (m.op == Opcode::Gather && roll_call_->is_called(job_of(m.piece))) {
+    learn(m.dst, counts_[message]);
+  }
+}
+
+void Endpoints::learn(std::uint32_t rank, std::uint32_t found) {
+  const std::optional<std::uint64_t> starts = roll_call_->learn(now_, rank, found);
+  if (!starts) return;
+  post_job(*starts, rank, roll_call_->sum());
+  if (roll_call_->is_absent(rank)) carrier_.lose(rank, roll_call_->sum());
 }
 
 /// Takes the message that the port looks at. \pre It is ready.

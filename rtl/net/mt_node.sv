@@ -30,6 +30,8 @@ module mt_node #(
   parameter int unsigned EnExchange = 1,
   parameter int unsigned LongRoutes = 1,
   parameter int unsigned EnCounters = 1,
+  // 1: sums may lack late contributions.
+  parameter int unsigned EnLosses = 0,
   // Types that can be added; cycles that it takes; 1: simulation only, by a C function.
   parameter int unsigned EnInt32 = 1,
   parameter int unsigned EnFp32 = 1,
@@ -144,7 +146,7 @@ module mt_node #(
     .TableDepth(TableDepth), .StepDepth(StepDepth), .NumRoutes(NumRoutes), .ParkSlots(ParkSlots),
     .NumGroups(NumGroups),
     .EnLockstep(EnLockstep), .EnPackets(EnPackets), .EnExchange(EnExchange),
-    .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnInt32(EnInt32), .EnFp32(EnFp32),
+    .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnInt32(EnInt32), .EnFp32(EnFp32),
     .EnBf16(EnBf16), .EnFp16(EnFp16), .Latency(Latency), .FpImpl(FpImpl),
     .PortsPerUnit(PortsPerUnit)
   ) u_ni (

@@ -29,6 +29,8 @@ module mt_csr #(
   // 1: packets are supported; bits of the number of pieces of a flow.
   parameter int unsigned EnPackets = 1,
   parameter int unsigned PiecesW = 16,
+  // 1: sums may lack late contributions.
+  parameter int unsigned EnLosses = 0,
   localparam int unsigned NumErrors = mt_pkg::NumErrors
 ) (
   input  logic clk_i,
@@ -67,6 +69,9 @@ module mt_csr #(
   output logic [15:0]               pieces_o,   // of a flow
   output logic [TakenW-1:0]         arrivals_o,
   output logic [23:0]               watchdog_o,
+  output logic                      losses_o,
+  output logic [23:0]               deadline_o,
+  output logic [mt_pkg::SrcW-1:0]   least_o,
   output logic                      load_o,
   output logic [CreditW-1:0]        places_o,
 
@@ -89,6 +94,9 @@ module mt_csr #(
   output logic [NumGroups-1:0] ring_o,
   input  logic [NumGroups-1:0] rung_i,
   input  logic [NumGroups-1:0] over_i,
+  // The rank's contribution is about to come; what became of it, as LOSSES is read.
+  output logic                 hold_o,
+  input  logic [mt_pkg::SrcW+3:0] fate_i,
 
   // Status.
   input  logic                 running_i,
@@ -163,12 +171,16 @@ module mt_csr #(
   localparam logic [9:0] RegCycles = 10'h13;
   localparam logic [9:0] RegDoorbell = 10'h14;
   localparam logic [9:0] RegOver = 10'h15;
+  localparam logic [9:0] RegDeadline = 10'h16;
+  localparam logic [9:0] RegLeast = 10'h17;
+  localparam logic [9:0] RegLosses = 10'h18;
   localparam logic [9:0] RegTaken = 10'h20;
   localparam logic [9:0] RegGroups = 10'h21;
   localparam logic [9:0] RegCounters = 10'h40;
 
   localparam int unsigned ModeW = 8 + NumVc;
-  localparam logic [31:0] UsedMode = NumGroups > 1 ? 32'hffffff3f : 32'hffffff37;  // others are 0
+  localparam logic [31:0] UsedMode = EnLosses != 0 ? 32'hffffff7f
+                                     : NumGroups > 1 ? 32'hffffff3f : 32'hffffff37;  // others are 0
   logic [ModeW-1:0] mode_q;
   assign lockstep_o = mode_q[0];
   assign packets_o = mode_q[1];
@@ -177,6 +189,7 @@ module mt_csr #(
   assign dtype_o = mode_q[5:4];
   assign vc_mask_o = mode_q[8 +: NumVc];
   logic unused_mode;
+  assign losses_o = EnLosses != 0 && mode_q[6];
   assign unused_mode = &{1'b0, mode_q[7:6]};
 
   // What is configuration must not change while a collective is under way, and doorbells are rung only
@@ -185,8 +198,9 @@ module mt_csr #(
   assign whole = accepted && s_axil_wstrb_i == '1;
   assign under_way = running_i || armed_i;
   assign configures = (waddr >= RegMode && waddr <= RegTable) || waddr == RegRoute
-                      || waddr == RegStep || (NumGroups > 1 && waddr == RegGroup);
-  assign rings = NumGroups > 1 && waddr == RegDoorbell;
+                      || waddr == RegStep || (NumGroups > 1 && waddr == RegGroup)
+                      || (EnLosses != 0 && (waddr == RegDeadline || waddr == RegLeast));
+  assign rings = (NumGroups > 1 && waddr == RegDoorbell) || (EnLosses != 0 && waddr == RegLosses);
   assign acts = waddr == RegCtrl || waddr == RegError;
   assign config_error = whole && under_way && configures;
   assign write = whole && !refused;
@@ -218,7 +232,8 @@ module mt_csr #(
   assign step_length_o = wdata[StepLenW-1:0];
   assign group_write_o = write && NumGroups > 1 && waddr == RegGroup;
   assign messages_o = wdata[TakenW-1:0];
-  assign ring_o = write && rings ? wdata[NumGroups-1:0] : '0;
+  assign ring_o = write && rings && (EnLosses == 0 || waddr == RegDoorbell) ? wdata[NumGroups-1:0] : '0;
+  assign hold_o = EnLosses != 0 && write && waddr == RegLosses && wdata[0];
 
   logic commands;
   assign commands = write && waddr == RegCtrl;
@@ -244,6 +259,8 @@ module mt_csr #(
       pieces_o <= 16'd1;
       arrivals_o <= '0;
       watchdog_o <= '0;
+      deadline_o <= '0;
+      least_o <= '0;
     end else if (write) begin
       case (waddr)
         RegMode: mode_q <= ModeW'(wdata & UsedMode);
@@ -256,6 +273,8 @@ module mt_csr #(
         RegWatchdog: watchdog_o <= wdata[23:0];
         default: ;
       endcase
+      if (EnLosses != 0 && waddr == RegDeadline) deadline_o <= wdata[23:0];
+      if (EnLosses != 0 && waddr == RegLeast) least_o <= wdata[mt_pkg::SrcW-1:0];
     end
   end
 
@@ -361,6 +380,10 @@ module mt_csr #(
         if (is_counter) value = counter;
       end
     endcase
+    if (EnLosses != 0 && raddr >= RegDeadline && raddr <= RegLosses) begin
+      there = 1'b1;
+      value = raddr == RegDeadline ? 32'(deadline_o) : raddr == RegLeast ? 32'(least_o) : 32'(fate_i);
+    end
   end
   always_ff @(posedge clk_i) if (read) s_axil_rdata_o <= value;
 

@@ -42,6 +42,7 @@ module mt_rx_flits #(
   output logic [LenW-1:0]          len_o,
   output logic [LenW-1:0]          offset_o,
   output logic [AddrW-1:0]         addr_o,
+  output logic [mt_pkg::SrcW-1:0]  src_o,     // who sent it; with losses, what it holds
   // Payload of a worm is still to come.
   output logic                     in_worm_o,
 
@@ -107,6 +108,7 @@ module mt_rx_flits #(
     len_o = '0;
     offset_o = '0;
     addr_o = '0;
+    src_o = '0;
     if (header_o || mt_pkg::AnyWord) begin
       gather_o = header.gather;
       last_o = header.last;
@@ -114,6 +116,7 @@ module mt_rx_flits #(
       after_o = CntW'(header.after);
       len_o = header.flits;
       offset_o = header.offset;
+      src_o = header.src;
       addr_o = wide_i ? {1'b0, header.start, 2'b0} : {2'b0, header.start, 1'b0};
     end
     if (header_o) begin

@@ -22,6 +22,8 @@ module mt_rx_port #(
   parameter int unsigned MaxOutstanding = 2,
   // Groups: 2^GroupW.
   parameter int unsigned GroupW = 0,
+  // 1: sums may lack late contributions, and headers have their counts.
+  parameter int unsigned EnLosses = 0,
   // A piece with its group above it.
   localparam int unsigned PlaceW = GroupW + PieceW,
   localparam int unsigned LenW = mt_pkg::LenW,
@@ -39,6 +41,8 @@ module mt_rx_port #(
   input  logic halt_i,   // something went wrong: take no more in
   // Doorbells that have been rung: worms of these groups may start.
   input  logic [(1<<GroupW)-1:0] rung_i,
+  // The rank's own contribution is nothing: what is added to it first is added to 0.
+  input  logic absent_i,
 
   // From the router.
   input  logic                     valid_i,
@@ -82,6 +86,11 @@ module mt_rx_port #(
   output logic parked_full_o,
   output logic parked_o,
   output logic header_o,
+  // A message's first header comes: what the sum in it holds.
+  output logic came_o,
+  output logic came_gather_o,
+  output logic [PlaceW-1:0] came_place_o,
+  output logic [mt_pkg::SrcW-1:0] came_count_o,
   output logic issued_o,
   output logic [LenW-1:0] issued_pos_o,
 
@@ -139,7 +148,7 @@ module mt_rx_port #(
     .taken_i(flit_taken), .gather_o(arriving.gather), .last_o(last),
     .lanes_o(arriving.lanes), .piece_o(arriving.piece), .turn_o(arriving.turn),
     .after_o(arriving.after), .len_o(arriving.len), .offset_o(offset),
-    .addr_o(arriving.addr), .in_worm_o(in_worm), .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
+    .addr_o(arriving.addr), .src_o(came_count_o), .in_worm_o(in_worm), .corrupt_o, .length_error_o(wrong_length), .piece_error_o);
   // Without packets, a worm is a message.
   assign arriving.last = EnPackets == 0 || last;
   assign arriving.offset = EnPackets != 0 ? offset : '0;
@@ -317,6 +326,9 @@ module mt_rx_port #(
   // 3. A header starts or is parked.
   assign parks = is_header && !stops && !starts && !duplicate_o;
   assign header_o = is_header;
+  assign came_o = EnLosses != 0 && is_header && !stops && offset == '0;
+  assign came_gather_o = arriving.gather;
+  assign came_place_o = arriving.piece;
   assign parked_o = parks;
 
   always_ff @(posedge clk_i) begin
@@ -364,11 +376,11 @@ module mt_rx_port #(
 
   // ---- The word that is issued.
   mt_rx_words #(
-    .PieceW(PlaceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding)
+    .PieceW(PlaceW), .CntW(CntW), .Latency(Latency), .MaxOutstanding(MaxOutstanding), .EnLosses(EnLosses)
   ) u_words (
     .clk_i, .rst_ni, .clear_i, .halt_i, .wide_i,
     .ready_o(can_ask), .issue_i(issues), .adds_i(adds),
-    .staged_i(from_stage), .ends_i(ends && cur_last_q), .empty_i(cur_empty_q),
+    .nothing_i(EnLosses != 0 && absent_i && cur_turn_q == '0), .staged_i(from_stage), .ends_i(ends && cur_last_q), .empty_i(cur_empty_q),
     .lanes_i(cur_lanes_q), .addr_i(addr_q),
     .piece_i(cur_piece_q), .turn_i(cur_turn_q), .count_i(next_pos),
     .finish_i(EnPackets != 0 ? end_q : '0), .data_i(data),

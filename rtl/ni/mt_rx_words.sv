@@ -12,6 +12,8 @@ module mt_rx_words #(
   parameter int unsigned Latency = 2,
   // Words that may be asked for before they are there; a power of two.
   parameter int unsigned MaxOutstanding = 2,
+  // 1: the rank's own contribution may be nothing.
+  parameter int unsigned EnLosses = 0,
   localparam int unsigned LenW = mt_pkg::LenW,
   localparam int unsigned AddrW = mt_pkg::AddrW,
   localparam int unsigned DataW = mt_pkg::DataW,
@@ -27,6 +29,7 @@ module mt_rx_words #(
   output logic              ready_o,
   input  logic              issue_i,
   input  logic              adds_i,    // needs the buffer's word
+  input  logic              nothing_i,  // the buffer's word counts as 0
   input  logic              staged_i,  // needs the word beside the buffer instead of data_i
   input  logic              ends_i,    // the last of its message
   input  logic              empty_i,   // there is no word
@@ -92,7 +95,7 @@ module mt_rx_words #(
 
   // A request that is not accepted at once waits here, whatever becomes of the other; the next word
   // is issued when none waits. So whether one is asked does not depend on who is ready.
-  logic way_ready, way_valid, way_taken, adds, staged;
+  logic way_ready, way_valid, way_taken, adds, staged, nothing;
   logic [DataW-1:0] way_data;
   logic [LvlW-1:0] unused_level;
   logic acc_free, stage_free, unused_acc_level, unused_stage_level;
@@ -106,10 +109,20 @@ module mt_rx_words #(
     .in_data_i({mt_pkg::CountW'(turn_i), addr_i}), .out_valid_o(stage_req_tvalid_o),
     .out_ready_i(stage_req_tready_i), .out_data_o(stage_req_tdata_o),
     .level_o(unused_stage_level));
-  mt_fifo #(.Width(2 + DataW), .Depth(MaxOutstanding)) u_data (
-    .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
-    .in_data_i({adds_i, staged_i, data_i}), .out_valid_o(way_valid), .out_ready_i(way_taken),
-    .out_data_o({adds, staged, way_data}), .level_o(unused_level));
+  if (EnLosses != 0) begin : gen_nothing
+    mt_fifo #(.Width(3 + DataW), .Depth(MaxOutstanding)) u_data (
+      .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
+      .in_data_i({nothing_i, adds_i, staged_i, data_i}), .out_valid_o(way_valid), .out_ready_i(way_taken),
+      .out_data_o({nothing, adds, staged, way_data}), .level_o(unused_level));
+  end else begin : gen_all
+    logic unused_nothing;
+    mt_fifo #(.Width(2 + DataW), .Depth(MaxOutstanding)) u_data (
+      .clk_i, .rst_ni, .in_valid_i(issue_i), .in_ready_o(way_ready),
+      .in_data_i({adds_i, staged_i, data_i}), .out_valid_o(way_valid), .out_ready_i(way_taken),
+      .out_data_o({adds, staged, way_data}), .level_o(unused_level));
+    assign nothing = 1'b0;
+    assign unused_nothing = nothing_i;
+  end
 
   // What belongs to each word stays here until it is written.
   localparam int unsigned PlaceW = $clog2(MaxOutstanding + Latency);
@@ -150,7 +163,7 @@ module mt_rx_words #(
     unit_a_o = '0;
     unit_b_o = '0;
     if (complete || mt_pkg::AnyWord) begin
-      unit_a_o = acc_tdata_i;
+      unit_a_o = EnLosses != 0 && nothing ? '0 : acc_tdata_i;
       unit_b_o = staged ? stage_tdata_i : way_data;
     end
   end

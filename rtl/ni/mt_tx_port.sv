@@ -26,6 +26,8 @@ module mt_tx_port #(
   parameter int unsigned LongRoutes = 1,
   // 1: packets are supported.
   parameter int unsigned EnPackets = 1,
+  // 1: sums may lack late contributions, and headers have their counts.
+  parameter int unsigned EnLosses = 0,
   // Words that may be asked for before they are sent.
   parameter int unsigned MaxOutstanding = 4,
   localparam int unsigned EntryW = 2 + StepW + FlowW + PieceOfFlowW + RouteW + 3 * CntW + StartW
@@ -68,6 +70,12 @@ module mt_tx_port #(
   input  logic                      lockstep_i,
   input  logic [StepW-1:0]          step_i,
   input  logic [StepW-1:0]          current_step_i,
+  // Sums may lack contributions: what a message of that entry holds; group 0 may go; the rank's own
+  // contribution to others is nothing.
+  input  logic                      losses_i,
+  input  logic [mt_pkg::SrcW-1:0]   count_i,
+  input  logic                      settled_i,
+  input  logic                      absent_i,
 
   // The entry is being sent, or begins to be.
   output logic                      active_o,
@@ -157,13 +165,15 @@ module mt_tx_port #(
   assign lanes = wide_i ? {1'b0, 2'(size[1:0] - 2'd1)} : size[2:0] - 3'd1;
   assign base = wide_i ? {1'b0, start, 2'b0} : {2'b0, start, 1'b0};
 
-  logic unused_parity;
+  logic unused_parity, unused_losses;
   assign unused_parity = entry_i[EntryW-1];
+  assign unused_losses = &{1'b0, EnLosses == 0 && (losses_i || settled_i || absent_i || count_i != '0)};
 
   // What may begin.
   logic sending_q, ready;
   assign ready = running_i && entry_valid_i && !entry_error_i && op != mt_pkg::OpNop
-                 && taken_i >= wait_for && (!lockstep_i || entry_step <= step_i);
+                 && taken_i >= wait_for && (!lockstep_i || entry_step <= step_i)
+                 && (EnLosses == 0 || settled_i || group != '0);
   assign opcode_error_o = running_i && entry_valid_i && !entry_error_i && op == 2'd3;
   assign idle_in_step_o = !sending_q && (!entry_valid_i || entry_step > current_step_i);
   logic skips, active;
@@ -250,7 +260,7 @@ module mt_tx_port #(
     header = '0;
     data = '0;
     if (send || mt_pkg::AnyWord) begin
-      data = data_tdata_i;
+      data = EnLosses != 0 && absent_i && wait_for == '0 && op == mt_pkg::OpReduce ? '0 : data_tdata_i;
       if (is_route) begin
         data = {1'b1, {(mt_pkg::DataW - 1 - mt_pkg::LongRouteW) {1'b0}}, route_i};
       end else if (is_header) begin
@@ -258,7 +268,7 @@ module mt_tx_port #(
         header.gather = op == mt_pkg::OpGather;
         header.last = worm == rest;
         header.lanes = lanes;
-        header.src = rank_i;
+        header.src = EnLosses != 0 && losses_i ? count_i : rank_i;
         header.turn = mt_pkg::CountW'(entry_i[TurnAt +: CntW]);
         header.after = mt_pkg::CountW'(entry_i[AfterAt +: CntW]);
         header.piece = mt_pkg::PieceW'(piece_o);

@@ -10,11 +10,13 @@
 #include <optional>
 
 #include "nic/hardware.hpp"
+#include "nic/losses.hpp"
 #include "nic/machine/machine.hpp"
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
 #include "rtl/sim/events.hpp"
+#include "rtl/sim/late.hpp"
 #include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 
@@ -93,18 +95,29 @@ std::vector<Rank> ranks_of_waves(const CosimOptions& options, const Topology& to
   return all;
 }
 
+/// Whether headers on links are known to count contributions: those behind a route of their own are
+/// not looked at.
+bool counts(const nic::Parameters& parameters, const std::optional<nic::Losses>& losses) {
+  return losses && losses->budget > 0 && parameters.header_flits == 1;
+}
+
 /// Runs the model, and gets its events ready to be compared with. \returns when ranks started
 /// groups.
 std::vector<Recorder::Start> run_model(const nic::Program& program, const Topology& topology,
                                        const nic::Parameters& parameters,
+                                       const std::optional<nic::Losses>& losses,
                                        std::optional<Comparison>& comparison, CosimResult& result) {
-  Recorder recorder;
-  const nic::Simulation model =
-      nic::run_flit_level(program, topology, parameters, {.observer = &recorder}, nullptr);
+  const bool is_cut = parameters.flow_control == nic::FlowControl::Packet;
+  const std::uint64_t payload =
+      is_cut ? parameters.packet_bytes / parameters.flit_bytes : kMostCycles;
+  Recorder recorder(counts(parameters, losses) ? payload + 1 : 0);
+  const nic::Simulation model = nic::run_flit_level(
+      program, topology, parameters, {.observer = &recorder, .losses = losses}, nullptr);
   if (!model.errors.empty()) {
     throw Error(ErrorCode::Unsupported, "hardware model: " + model.errors.front());
   }
   result.model_cycles = model.cycles;
+  result.losses = model.losses;
   comparison.emplace(recorder.take(), topology, program);
   return recorder.starts();
 }
@@ -154,8 +167,11 @@ Buffers part_of(const Buffers& buffers, const Part& part, std::uint32_t bytes) {
   return cut;
 }
 
-/// The first number that is not what the schedules give.
-std::string find_wrong(const Setup& setup, const Buffers& inputs, const Buffers& got) {
+/// The first number that is not what the schedules give. Who is absent has contributed nothing.
+std::string find_wrong(const Setup& setup, const Buffers& given, const Buffers& got,
+                       const std::vector<std::uint32_t>& absent) {
+  Buffers inputs = given;
+  for (const std::uint32_t rank : absent) std::ranges::fill(inputs[rank], std::byte{});
   const std::uint32_t bytes = bytes_of(setup.options.type);
   for (const Part& part : setup.parts) {
     Buffers expected = part_of(inputs, part, bytes);
@@ -176,9 +192,25 @@ std::uint32_t places_for(const Setup& setup) {
     require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
     return kMostParkSlots;
   }
-  const nic::Simulation model =
-      nic::run_flit_level(setup.program, setup.topology, setup.parameters, {}, nullptr);
+  const nic::Simulation model = nic::run_flit_level(setup.program, setup.topology, setup.parameters,
+                                                    {.losses = setup.options.losses}, nullptr);
   return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
+}
+
+/// Hosts ring when their contributions are there, and interfaces are told the bounds.
+void bound(const nic::Losses& losses, const std::vector<std::uint32_t>& doorbells,
+           Collective& collective) {
+  const std::uint32_t ranks = collective.tables.ranks;
+  collective.rings = rings_of(losses, doorbells, ranks);
+  if (doorbells.size() > 1) collective.bounds = bounds_of(losses, ranks);
+}
+
+/// What the registers say, and the model did.
+void compare_losses(const nic::Losses& losses, CosimResult& result) {
+  if (result.difference.empty() && result.losses) {
+    result.difference = find_difference(*result.losses, losses, result.hardware.fates);
+  }
+  result.losses = report_of(result.hardware.fates);
 }
 
 /// Runs the model, if it is to be compared with, then the hardware.
@@ -198,18 +230,22 @@ CosimResult run_both(const Setup& setup) {
   std::optional<Comparison> comparison;
   if (options.compare || !doorbells.empty()) {
     for (const auto& [cycle, rank, group] :
-         run_model(program, topology, parameters, comparison, result)) {
+         run_model(program, topology, parameters, options.losses, comparison, result)) {
+      if (options.losses) continue;  // hosts ring in their own time
       collective.rings.push_back({cycle, rank, 1U << doorbells[group]});
     }
     most = result.model_cycles + kSpareCycles;
   }
   if (!options.compare) comparison.reset();
+  const auto absent = result.losses ? result.losses->absent : std::vector<std::uint32_t>{};
+  if (options.losses) bound(*options.losses, doorbells, collective);
 
   Buffers buffers = options.buffers != nullptr
                         ? *options.buffers
                         : make_inputs(tables.ranks, tables.elements, options.type);
   const Buffers inputs = buffers;
-  HardwareEvents events(network, topology, program, doorbells);
+  for (const std::uint32_t rank : absent) spoil(buffers[rank]);
+  HardwareEvents events(network, topology, program, doorbells, counts(parameters, options.losses));
   const auto begin = std::chrono::steady_clock::now();
   result.hardware = run_collective(network, collective, buffers, most, [&](std::uint64_t cycle) {
     const auto now = static_cast<std::uint32_t>(cycle);
@@ -227,7 +263,8 @@ CosimResult run_both(const Setup& setup) {
     result.difference = comparison->difference();
     result.events = comparison->count();
   }
-  result.wrong = find_wrong(setup, inputs, buffers);
+  if (collective.bounds) compare_losses(*options.losses, result);
+  result.wrong = find_wrong(setup, inputs, buffers, absent);
   if (options.buffers != nullptr) *options.buffers = std::move(buffers);
   return result;
 }
@@ -252,6 +289,30 @@ void check_groups(const nic::Tables& image, std::span<const nic::Job> jobs,
                             "another",
                             g, to_string(group.collective), group.elements));
   }
+}
+
+/// The roll call and the sum as the groups of an image.
+CosimResult cosimulate_losses(const Schedule& schedule, const Topology& topology,
+                              std::uint64_t bytes, const nic::Parameters& given,
+                              const CosimOptions& options) {
+  nic::check_losses(*options.losses, schedule);
+  const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
+  const std::uint64_t elements =
+      nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
+  const Schedule call = nic::roll_call_of(schedule);
+  const std::vector<nic::Job> jobs =
+      nic::counted_jobs(*options.losses, call, schedule, elements * parameters.element_bytes);
+  std::vector<nic::GroupSource> sources = nic::counted_groups(call, schedule, elements);
+  if (jobs.size() == 1) sources.erase(sources.begin());
+  const nic::Tables image = nic::compile_groups(sources, topology);
+  const nic::Program program = nic::compile_jobs(jobs, topology, parameters, {});
+  return run_both({image,
+                   program,
+                   topology,
+                   parameters,
+                   options,
+                   {{&schedule, 0, elements}},
+                   doorbells_of(image)});
 }
 
 }  // namespace
@@ -283,6 +344,7 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters,
 
 CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                        const nic::Parameters& given, const CosimOptions& options) {
+  if (options.losses) return cosimulate_losses(schedule, topology, bytes, given, options);
   const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
   const std::uint64_t elements =
       nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct CosimOptions {
   /// The hardware as it is synthesized, which works out what simulation skips; its sums are made by
   /// a function. A reduction unit for each port, no waves.
   bool synthesized = false;
+  std::optional<nic::Losses> losses = {};  ///< of an all-reduce; none: it waits for everybody
   std::function<void(double)> progress = {};
   std::string wave =
       {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none
@@ -41,6 +43,7 @@ struct CosimResult {
   std::uint64_t messages = 0;
   std::uint64_t events = 0;  ///< that were compared
   std::uint64_t clock_hz = 0;
+  std::optional<nic::LossReport> losses;  ///< of CosimOptions::losses, as the hardware says
   /// The first difference: cycle, what the one says and the other does not. Empty: none.
   std::string difference;
   /// The first number that is not what the schedule gives. Empty: none.

@@ -18,6 +18,21 @@ std::uint64_t issue_detail(std::uint64_t piece, std::uint64_t turn, std::uint64_
   return piece << kPieceShift | turn << kTurnShift | pos;
 }
 
+/// Flits of headers: the virtual channel, and what is counted.
+constexpr std::uint32_t kCountShift = 8;
+constexpr std::uint32_t kSrcBit = mt_pkg::kShortRouteW + mt_pkg::kStartW + 2 * mt_pkg::kLenW +
+                                  mt_pkg::kPieceW + 2 * mt_pkg::kCountW;
+constexpr std::uint32_t kHeadBit = mt_pkg::kFlitBits - 1;
+
+std::uint64_t flit_detail(const LinkFlit& flit, bool counted) {
+  const auto bits = [&](std::uint32_t at, std::uint32_t count) {
+    return flit.bits[at / 32] >> (at % 32) & ((1U << count) - 1);
+  };
+  static_assert(kSrcBit / 32 == (kSrcBit + mt_pkg::kSrcW - 1) / 32);
+  const std::uint64_t count = counted && bits(kHeadBit, 1) != 0 ? bits(kSrcBit, mt_pkg::kSrcW) : 0;
+  return flit.vc | count << kCountShift;
+}
+
 std::uint32_t narrow(std::uint64_t cycle) { return static_cast<std::uint32_t>(cycle); }
 
 }  // namespace
@@ -33,8 +48,11 @@ std::string describe(const Event& e, const Topology& topology, const nic::Progra
       return fmt::format("rank {} port {}: begins its next entry", e.place, e.port);
     case Event::Kind::Flit: {
       const Link& link = topology.link(LinkId{e.place});
-      return fmt::format("link {} ({}->{}): flit on virtual channel {}", e.place,
-                         topology.node(link.src).name, topology.node(link.dst).name, e.detail);
+      const std::uint64_t count = e.detail >> kCountShift;
+      return fmt::format("link {} ({}->{}): flit on virtual channel {}{}", e.place,
+                         topology.node(link.src).name, topology.node(link.dst).name,
+                         e.detail & ((1U << kCountShift) - 1),
+                         count == 0 ? "" : fmt::format(" that counts {}", count));
     }
     case Event::Kind::Issued:
       return fmt::format("rank {} port {}: adds word {} of {}, turn {}", e.place, e.port,
@@ -53,9 +71,15 @@ std::string describe(const Event& e, const Topology& topology, const nic::Progra
 void Recorder::begun(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port, std::uint32_t) {
   events_.push_back({narrow(cycle), Event::Kind::Begun, rank, port, 0});
 }
-void Recorder::passed(std::uint64_t cycle, std::uint32_t link, std::uint32_t vc, std::uint32_t,
-                      std::uint32_t, std::uint64_t) {
-  events_.push_back({narrow(cycle), Event::Kind::Flit, link, 0, vc});
+void Recorder::passed(std::uint64_t cycle, std::uint32_t link, std::uint32_t vc, std::uint32_t src,
+                      std::uint32_t entry, std::uint64_t number) {
+  const std::uint64_t count = worm_ != 0 && number % worm_ == 0 ? counts_[src][entry] : 0;
+  events_.push_back({narrow(cycle), Event::Kind::Flit, link, 0, vc | count << kCountShift});
+}
+void Recorder::counts(std::uint32_t rank, std::uint32_t entry, std::uint32_t count) {
+  counts_.resize(std::max<std::size_t>(counts_.size(), rank + std::size_t{1}));
+  counts_[rank].resize(std::max<std::size_t>(counts_[rank].size(), entry + std::size_t{1}));
+  counts_[rank][entry] = count;
 }
 void Recorder::issued(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port,
                       std::uint32_t piece, std::uint32_t turn, std::uint32_t pos) {
@@ -83,9 +107,10 @@ std::vector<Event> Recorder::take() {
 
 HardwareEvents::HardwareEvents(const Hardware& network, const Topology& topology,
                                const nic::Program& program,
-                               const std::vector<std::uint32_t>& doorbells)
+                               const std::vector<std::uint32_t>& doorbells, bool counted)
     : network_(network),
       topology_(topology),
+      counted_(counted),
       piece_of_(kPieces, 0),
       group_of_(doorbells.size(), 0),
       active_(topology.num_ranks(), 0),
@@ -112,7 +137,8 @@ std::span<const Event> HardwareEvents::of(std::uint32_t cycle) {
   for (std::uint32_t l = 0; l < topology_.num_links(); ++l) {
     // In the register behind the router: it was moved the cycle before.
     const LinkFlit& flit = network_.sent(LinkId{l});
-    if (flit.valid && cycle > 0) events_.push_back({cycle - 1, Kind::Flit, l, 0, flit.vc});
+    if (flit.valid && cycle > 0)
+      events_.push_back({cycle - 1, Kind::Flit, l, 0, flit_detail(flit, counted_)});
   }
   for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
     const NodeTrace trace = network_.trace(Rank{r});

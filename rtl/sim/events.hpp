@@ -19,7 +19,8 @@ namespace multitree::rtl {
 struct Event {
   enum class Kind : std::uint8_t {
     Begun,   ///< rank, port: a port begins its next entry
-    Flit,    ///< link: a flit leaves a router; detail: virtual channel
+    Flit,    ///< link: a flit leaves a router; detail: virtual channel and, where sums count what
+             ///< they hold, of a header how much
     Issued,  ///< rank, port: a receive port issues a word; detail: piece, turn, word
     Taken,   ///< rank, piece: a message is taken in
     Step,    ///< rank: lockstep goes on to a step; detail: which
@@ -38,6 +39,9 @@ std::string describe(const Event& event, const Topology& topology, const nic::Pr
 /// Collects a simulation's events. Pieces are numbered as Program::piece_of().
 class Recorder : public nic::Observer {
  public:
+  /// \param worm flits of a worm, with its header, if what that counts is part of its events; else
+  /// 0
+  explicit Recorder(std::uint64_t worm = 0) : worm_(worm) {}
   void begun(std::uint64_t cycle, std::uint32_t rank, std::uint32_t port,
              std::uint32_t entry) override;
   void injected(std::uint64_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t,
@@ -53,6 +57,7 @@ class Recorder : public nic::Observer {
   void step(std::uint64_t cycle, std::uint32_t rank, std::uint32_t step) override;
   void started(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) override;
   void over(std::uint64_t cycle, std::uint32_t rank, std::uint32_t job) override;
+  void counts(std::uint32_t rank, std::uint32_t entry, std::uint32_t count) override;
 
   /// In order of cycles, and within a cycle in the order of Event.
   std::vector<Event> take();
@@ -65,16 +70,19 @@ class Recorder : public nic::Observer {
   [[nodiscard]] const std::vector<Start>& starts() const { return starts_; }
 
  private:
+  std::uint64_t worm_;
   std::vector<Event> events_;
   std::vector<Start> starts_;
+  std::vector<std::vector<std::uint32_t>> counts_;  // [rank][entry]
 };
 
 /// Tells the hardware's events, cycle by cycle.
 class HardwareEvents {
  public:
   /// \param doorbells of the groups, which is how the hardware numbers them; empty without.
+  /// \param counted whether what headers count is part of their events
   HardwareEvents(const Hardware& network, const Topology& topology, const nic::Program& program,
-                 const std::vector<std::uint32_t>& doorbells = {});
+                 const std::vector<std::uint32_t>& doorbells = {}, bool counted = false);
 
   /// Of the cycle `cycle` after the start, sorted. Flits and messages taken in are those of the
   /// cycle before, which is when the model tells them; call once a cycle.
@@ -85,6 +93,7 @@ class HardwareEvents {
 
   const Hardware& network_;
   const Topology& topology_;
+  bool counted_;
   std::vector<std::uint32_t> piece_of_;  // by the number that hardware gives it
   std::vector<std::uint32_t> group_of_;  // [doorbell]
   std::vector<std::uint32_t> active_;    // [rank]: doorbells of groups with messages there, as bits

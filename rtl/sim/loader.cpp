@@ -109,7 +109,8 @@ std::uint32_t mode_of(const Collective& c, bool uniform) {
   const std::uint32_t packets = c.parameters.flow_control == nic::FlowControl::Packet ? 2 : 0;
   const std::uint32_t channels = (1U << c.parameters.virtual_channels) - 1;
   const std::uint32_t grouped = c.tables.groups.empty() ? 0 : 8;
-  return lockstep | packets | (uniform ? 4U : 0U) | grouped |
+  const std::uint32_t losses = c.bounds ? 64 : 0;
+  return lockstep | packets | (uniform ? 4U : 0U) | grouped | losses |
          static_cast<std::uint32_t>(c.type) << 4 | channels << 8;
 }
 
@@ -201,6 +202,10 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
                {reg::kArrivals, arrivals[r]},
                {reg::kWatchdog, c.watchdog}};
     for (const std::uint32_t count : messages[r]) of_rank.push_back({reg::kGroup, count});
+    if (c.bounds) {
+      of_rank.push_back({reg::kDeadline, c.bounds->deadline});
+      of_rank.push_back({reg::kLeast, c.bounds->least});
+    }
     for (const nic::TableRoute& route : tables.routes[r]) {
       for (const std::uint32_t word : route_words(
                route, tables.classes, c.parameters.virtual_channels,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "generated/mt_pkg.hpp"
@@ -31,6 +32,12 @@ struct Ring {
   std::uint32_t doorbells = 0;  ///< by bits
 };
 
+/// What a sum may do without; the roll call is group 0, the sum group 1.
+struct Bounds {
+  std::uint32_t deadline = 0;  ///< cycles since the start
+  std::uint32_t least = 0;     ///< contributions that there must be
+};
+
 struct Collective {
   const nic::Tables& tables;
   const nic::Parameters& parameters;
@@ -38,7 +45,8 @@ struct Collective {
   std::vector<std::uint64_t> step_lengths;  ///< as estimate_steps(); empty: no lockstep
   std::uint32_t watchdog = 100'000;         ///< cycles without any flit
   bool own_chunks = false;  ///< where chunks lie is taken from the entries, even if it is regular
-  std::vector<Ring> rings = {};  ///< of tables of groups: doorbells, in the order of cycles
+  std::vector<Ring> rings = {};       ///< of tables of groups: doorbells, in the order of cycles
+  std::optional<Bounds> bounds = {};  ///< none: nothing is missing
 };
 
 /// Which doorbell starts each group of an image: the most urgent group, that of the least priority

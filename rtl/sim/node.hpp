@@ -67,7 +67,8 @@ inline constexpr std::uint32_t kId = 0x00, kShape = 0x04, kControl = 0x08, kStat
                                kPacketFlits = 0x20, kPlaces = 0x24, kChunkSize = 0x28,
                                kPieces = 0x2c, kArrivals = 0x30, kWatchdog = 0x34, kTable = 0x38,
                                kRoute = 0x40, kStep = 0x44, kGroup = 0x48, kCycles = 0x4c,
-                               kDoorbell = 0x50, kOver = 0x54, kTaken = 0x80, kGroups = 0x84;
+                               kDoorbell = 0x50, kOver = 0x54, kDeadline = 0x58, kLeast = 0x5c,
+                               kLosses = 0x60, kTaken = 0x80, kGroups = 0x84;
 inline constexpr std::uint32_t kGo = 1, kClear = 2, kArm = 4;
 }  // namespace reg
 

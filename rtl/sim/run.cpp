@@ -45,6 +45,17 @@ void ring_those_of(Hardware& network, const std::vector<Ring>& rings, std::uint6
   }
 }
 
+Fate fate_of(std::uint32_t losses) {
+  const auto bit = [&](std::uint32_t number) {
+    return (losses >> (mt_pkg::kSrcW + number) & 1) != 0;
+  };
+  return {.found = losses & ((1U << mt_pkg::kSrcW) - 1),
+          .late = bit(0),
+          .undecided = bit(1),
+          .absent = bit(2),
+          .discarded = bit(3)};
+}
+
 std::vector<std::vector<RegisterWrite>> to_all(std::uint32_t ranks, RegisterWrite write) {
   return std::vector(ranks, std::vector<RegisterWrite>{write});
 }
@@ -149,6 +160,7 @@ RunResult run_again(Hardware& network, const Collective& collective, Buffers& bu
           fmt::format("rank {}: not done after {} cycles: {} of {} messages taken in", r,
                       run.since_start(), network.read(Rank{r}, reg::kTaken), "its"));
     }
+    if (collective.bounds) result.fates.push_back(fate_of(network.read(Rank{r}, reg::kLosses)));
     const auto bytes = network.memory(Rank{r}).bytes();
     buffers[r].assign(bytes.begin(), bytes.end());
   }

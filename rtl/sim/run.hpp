@@ -14,10 +14,18 @@
 
 namespace multitree::rtl {
 
+/// The register LOSSES.
+struct Fate {
+  std::uint32_t found = 0;  ///< contributions, by the roll call
+  bool late = false, undecided = false, absent = false, discarded = false;
+};
+
 struct RunResult {
   std::uint64_t cycles = 0;  ///< until the last message was taken in, as nic::Simulation::cycles
   std::uint64_t link_flits = 0, busiest_link_flits = 0;
-  std::uint64_t simulated = 0;      ///< cycles of the network, with loading
+  std::uint64_t simulated = 0;  ///< cycles of the network, with loading
+  /// Of sums that may lack contributions, what each rank's LOSSES says; else empty.
+  std::vector<Fate> fates;
   std::vector<std::string> errors;  ///< what interfaces report; empty: it finished as it should
 };
 

@@ -89,6 +89,8 @@ def options(budget, _):
                         ("8 places for early worms", "slots8"),
                         ("two virtual channels", "vc2"), ("one virtual channel", "vc1"),
                         ("units of 3 cycles (without adders)", "latency3"),
+                        ("2 groups with doorbells", "groups2"),
+                        ("2 groups, sums without late contributions", "losses"),
                         ("8 groups with doorbells", "groups8"),
                         ("32 groups with doorbells", "groups32")):
         row = budget.get(f"ni64.{name}")

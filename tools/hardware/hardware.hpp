@@ -3,6 +3,7 @@
 /// The verilated hardware for commands, if it was built.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,9 @@ namespace multitree::tools {
 
 struct CosimRequest {
   std::string data_type = "float";
-  bool fast = false;  ///< sums by a C function, no assertions
-  std::string wave;   ///< file; empty: none
+  bool fast = false;                       ///< sums by a C function, no assertions
+  std::string wave;                        ///< file; empty: none
+  std::optional<nic::Losses> losses = {};  ///< of an all-reduce, not of an image
 };
 
 /// A size on both sides.
@@ -29,6 +31,7 @@ struct CosimRow {
   double busiest = 0;               ///< share of the cycles in which the busiest link has a flit
   std::string difference;           ///< of the first cycle that has one; empty: none
   std::vector<std::string> errors;  ///< wrong sums, errors of interfaces
+  std::optional<nic::LossReport> losses = {};  ///< of CosimRequest::losses
 };
 
 /// \throws Error(Unsupported) if the program was built without Verilator, and as

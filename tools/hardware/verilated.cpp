@@ -16,6 +16,7 @@ rtl::CosimOptions options_of(const CosimRequest& request) {
       for_flag("--datatype", [&] { return rtl::parse_hardware_type(request.data_type); });
   options.adders = request.fast ? rtl::Adders::Function : rtl::Adders::Hardware;
   options.wave = request.wave;
+  options.losses = request.losses;
   return options;
 }
 
@@ -26,7 +27,8 @@ CosimRow row_of(const rtl::CosimResult& result, std::uint64_t bytes) {
                .model_cycles = result.model_cycles,
                .hardware_cycles = result.hardware.cycles,
                .difference = result.difference,
-               .errors = result.hardware.errors};
+               .errors = result.hardware.errors,
+               .losses = result.losses};
   if (result.seconds > 0) {
     row.cycles_per_second = static_cast<double>(result.hardware.simulated) / result.seconds;
   }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/plot.hpp"
+#include "tools/late_flags.hpp"
 
 namespace multitree::tools {
 
@@ -71,6 +72,7 @@ ordered_json simulation_json(const SimulationSetup& setup, const std::vector<Sim
                        {"busiest_link_flits", r.busiest_link_flits},
                        {"checked", r.checked},
                        {"errors", r.errors}});
+    if (r.losses) results.back()["losses"] = losses_json(*r.losses);
   }
   return {{"topology", setup.topology},
           {"collective", setup.collective},

@@ -13,6 +13,8 @@ SHARE = 'proof mt_unit_share Latency=2 EnFp32=0 EnBf16=0 EnFp16=0'
 SUMS = 'test rtl_reduce_pipeline_test Implementations.AgreeInEveryCycle reduce_unit'
 GROUPS = 'test rtl_mutation_test Groups.* sim_node_fast'
 GROUP_TABLE = 'proof mt_table EntryW=4 Depth=4 NumGroups=2'
+LOSSES = 'test rtl_mutation_test Losses.* sim_node_fast'
+LATE = 'proof mt_losses NumPorts=2 PieceW=1 GroupW=1 DeadlineW=3'
 REGISTERS = ('proof mt_csr NumPorts=1 NumVc=2 PieceW=2 ParkSlots=1 EntryW=40 RouteBits=40 TakenW=4 '
              'CreditW=3 StepLenW=3 NumGroups=2 EnCounters=0')
 CREDIT = 'proof mt_credit CntW=3'
@@ -201,6 +203,27 @@ BUGS = [
      'a counter counts something else', CSR),
     ('first-error-lost', 'ni/mt_csr.sv', "error != '0 && kept == '0", "error != '0",
      'the place of the last error is kept, not of the first', CSR),
+    # Contributions that are late.
+    ('budget-ignored', 'ni/mt_losses.sv', 'goes = found >= least_i', "goes = 1'b1",
+     'the sum goes on without more than it may', LATE, 'ci'),
+    ('deadline-early', 'ni/mt_losses.sv', "running_i && left_q == '0 && !passed_q",
+     "running_i && left_q <= DeadlineW'(1) && !passed_q", 'the deadline is a cycle early', LATE),
+    ('late-though-there', 'ni/mt_losses.sv', 'if (expires && !rung_i && !held_q', 'if (expires && !held_q',
+     'everybody is late', LATE),
+    ('headers-together', 'ni/mt_losses.sv', 'for (int unsigned q = 0; q <= p; q++)',
+     'for (int unsigned q = p; q <= p; q++)', 'of two headers in one cycle one is counted', LATE),
+    ('absent-counted', 'ni/mt_losses.sv', '== Call ? late_o : absent_o)', "== Call ? late_o : 1'b0)",
+     'sums count who is absent', LATE),
+    ('absent-added', 'ni/mt_rx_port.sv', "EnLosses != 0 && absent_i && cur_turn_q == '0", "1'b0",
+     'sums have what an absent rank has', LOSSES),
+    ('absent-sent', 'ni/mt_tx_port.sv', "EnLosses != 0 && absent_i && wait_for == '0", "1'b0",
+     'an absent rank sends what it has', LOSSES),
+    ('called-too-soon', 'ni/mt_tx_port.sv', "EnLosses == 0 || settled_i || group != '0", "1'b1",
+     'a rank answers the roll call before its deadline', LOSSES),
+    ('undecided-starts', 'ni/mt_groups.sv', '(rung_q[1] && !undecided)', 'rung_q[1]',
+     'a late rank starts before it knows whether it is absent', LOSSES),
+    ('count-is-rank', 'ni/mt_tx_port.sv', 'EnLosses != 0 && losses_i ? count_i : rank_i', 'rank_i',
+     'headers say who sends, not what they hold', LOSSES),
     # Router.
     ('held-channel-taken', 'router/mt_rt_input.sv', 'free = mask & out_free_i',
      'free = mask | out_free_i', 'two worms in one channel, or one in another class', INPUT),

@@ -119,5 +119,24 @@ TEST(Groups, ModelAndHardwareAgree) {
   }
 }
 
+/// Late ranks that the sum goes on without, a leaf and one with others below it, of which one comes
+/// before that is known; then one more, so that all are waited for.
+TEST(Losses, ModelAndHardwareAgree) {
+  const Topology topology = make_topology("mesh:2x3?lat=5ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  CosimOptions options{.adders = Adders::Function};
+  options.progress = [](double part) {
+    if (part > kTooLong) throw std::runtime_error("it takes too long");
+  };
+  for (const std::uint64_t third : {0U, 130U}) {
+    options.losses = {.deadline = 120, .budget = 2, .ready = {0, 125, third, 0, 700, 120}};
+    const CosimResult result = cosimulate(schedule, topology, 3000, {}, options);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.wrong, "");
+    for (const std::string& error : result.hardware.errors) ADD_FAILURE() << error;
+    EXPECT_EQ(result.losses->contributions, third == 0 ? 4U : 6U);
+  }
+}
+
 }  // namespace
 }  // namespace multitree::rtl
