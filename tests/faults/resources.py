@@ -41,7 +41,6 @@ WRITERS = [
     ("picture.png", "export picture -t mesh:4x4 -o {}"),
     ("page.html", "view -t mesh:4x4 -a multitree -o {}"),
     ("tables.bin", "nic tables -t torus:8x8 -a multitree -o {}"),
-    ("top.sv", "nic top -t torus:4x4 -o {}"),
     ("iteration.json", "train plan -t mesh:4x4 -m resnet50 -p priority -o {}"),
     ("model.json", "train bound -t mesh:4x4 -m resnet50 -o {}"),
     ("times.json", "simulate -t torus:4x4 -a multitree -b 1M -e 1M --trace {}"),
@@ -51,7 +50,7 @@ WRITERS = [
 
 
 def fail(what, outcome, wrong):
-    sys.exit(f"{what}: {'; '.join(wrong)}: exit codes {outcome.codes}\n{outcome.err.strip()[-2000:]}")
+    sys.exit(f"{what}: {'; '.join(wrong)}: exit codes {outcome.codes}\n{outcome.err.strip()[-8000:]}")
 
 
 def settle(what, job, outcome, reference, codes=jobs.CODES):
