@@ -200,6 +200,7 @@ bool fails(Kind kind, const void* caller, const char* call) {
 
 }  // namespace failing
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the C library's
 extern "C" __attribute__((visibility("default"))) int __libc_start_main(
     int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
     void (*rtld_fini)(), void* stack_end) {

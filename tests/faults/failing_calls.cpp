@@ -71,12 +71,15 @@ bool has_data(int fd) {
     if (size > 1 && fails(kShort, CALLER, #NAME)) size /= 2;                         \
     return real ARGUMENTS;                                                           \
   }
-// Its result is the error.
-#define TELLS(KIND, NAME, PARAMETERS, ARGUMENTS, ERROR)           \
-  EXPORTED int NAME PARAMETERS {                                  \
-    static auto* const real = next<int PARAMETERS>(#NAME);        \
-    return fails(KIND, CALLER, #NAME) ? (ERROR) : real ARGUMENTS; \
+// Its result is the error. Parameters are in parentheses of their own.
+// NOLINTBEGIN(bugprone-macro-parentheses)
+#define TELLS(KIND, NAME, PARAMETERS, ARGUMENTS, ERROR)    \
+  EXPORTED int NAME PARAMETERS {                           \
+    static auto* const real = next<int PARAMETERS>(#NAME); \
+    if (fails(KIND, CALLER, #NAME)) return ERROR;          \
+    return real ARGUMENTS;                                 \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 
 EXPORTED void* mmap(void* at, std::size_t size, int protection, int flags, int fd,
                     off_t offset) noexcept {

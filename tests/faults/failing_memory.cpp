@@ -13,12 +13,14 @@
 #define CALLER __builtin_return_address(0)
 
 // The C library's own, under names that nobody else has.
+// NOLINTBEGIN(bugprone-reserved-identifier): they are the C library's
 extern "C" {
 void* __libc_malloc(std::size_t);
 void* __libc_calloc(std::size_t, std::size_t);
 void* __libc_realloc(void*, std::size_t);
 void* __libc_memalign(std::size_t, std::size_t);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace {
 
