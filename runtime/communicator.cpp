@@ -16,6 +16,7 @@
 #include "runtime/host/mail_internal.hpp"
 #include "runtime/messages/checksum_internal.hpp"
 #include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -240,21 +241,21 @@ Communicator::~Communicator() {
     static_cast<void>(impl_.release());  // all of it is the other process's
     return;
   }
-  engine.stop_progress();
-  impl_->close_device(std::uncaught_exceptions() == impl_->exceptions,
-                      "the communicator was destroyed");
-  if (!engine.usable()) return;
-  if (std::uncaught_exceptions() > impl_->exceptions) {
-    engine.give_up(words_of_exception());
-    return;
-  }
   try {
+    engine.stop_progress();
+    impl_->close_device(std::uncaught_exceptions() == impl_->exceptions,
+                        "the communicator was destroyed");
+    if (!engine.usable()) return;
+    if (std::uncaught_exceptions() > impl_->exceptions) {
+      engine.give_up(words_of_exception());
+      return;
+    }
     engine.wait_all();
     engine.transport().drain(impl_->options.timeout);
     // Nobody closes while a peer may still need this end.
     engine.barrier();
   } catch (const std::exception& error) {
-    engine.give_up(error.what());
+    engine.give_up(plain_words(error));
     if (impl_->device != nullptr) impl_->device->keep();
   }
 }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
 #include "algorithms/certificate/certify.hpp"
 #include "algorithms/io/io.hpp"
@@ -32,8 +31,10 @@
 #include "tools/run/processes.hpp"
 #include "tools/run/table.hpp"
 #include "tools/run/trial.hpp"
+#include "topologies/exception_words.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -316,7 +317,7 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
     return run_crew(plan, crew, flags);
   } catch (const std::exception& error) {
     // The other ranks are not to wait for this one.
-    crew.job()->report_failure(error.what());
+    crew.job()->report_failure(plain_words(error));
     throw;
   }
 }
@@ -326,17 +327,17 @@ int run_threads(const Plan& plan, const RunFlags& flags) {
   const auto bootstraps = runtime::make_in_process_bootstraps(plan.ranks);
   std::vector<int> codes(plan.ranks, kOk);
   Cause cause;
-  std::vector<std::thread> threads;
-  for (std::uint32_t r = 0; r < plan.ranks; ++r) {
-    threads.emplace_back([&, r] {
-      try {
-        codes[r] = run_rank(plan, bootstraps[r], flags);
-      } catch (const std::exception& error) {
-        cause.note(error);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  const auto rank = [&](std::size_t r) {
+    try {
+      codes[r] = run_rank(plan, bootstraps[r], flags);
+    } catch (const std::exception& error) {
+      cause.note(error);
+    }
+  };
+  in_threads("a rank", plan.ranks, rank, [&](std::size_t r, const std::exception& error) {
+    cause.note(error);
+    bootstraps[r]->report_failure(plain_words(error));  // the others are not to wait for it
+  });
   cause.rethrow_if_any();
   return *std::ranges::max_element(codes);
 }

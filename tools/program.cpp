@@ -7,9 +7,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tools/command.hpp"
@@ -57,6 +59,23 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
   return error.what();
 }
 
+std::terminate_handler usual_end = nullptr;
+
+/// Where an exception may not pass: destructors of JSON allocate. Without memory that is told as
+/// anywhere else, by nothing that allocates; whoever is talking to this process finds it gone.
+[[noreturn]] void end_in_words() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kWords = "multitree: out of memory\n";
+    static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()) > 0);
+    ::_exit(kInput);
+  } catch (...) {  // a bug: as it would have ended
+  }
+  usual_end();
+  std::abort();
+}
+
 }  // namespace
 
 int usage_error(const CLI::App& app, const CLI::ParseError& error) {
@@ -74,6 +93,7 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
 
 int run_program(std::string_view name, const std::function<int()>& body) {
   occupy_standard_streams();
+  usual_end = std::set_terminate(end_in_words);
   try {
     return body();
   } catch (const Error& error) {
@@ -81,6 +101,9 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     return exit_code_of(error.code());
   } catch (const std::bad_alloc&) {
     print_error(fmt::format("{}: out of memory\n", name));
+    return kInput;
+  } catch (const std::system_error& error) {
+    print_error(fmt::format("{}: the system refuses: {}\n", name, one_line(error.what())));
     return kInput;
   } catch (const std::exception& error) {
     print_error(fmt::format("{}: internal error, please report it: {}\n", name, error.what()));

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace multitree::tools {
@@ -25,7 +26,11 @@ std::string progress_line(const std::string& what, double seconds, std::optional
 }
 
 Progress::Progress(std::string what) : what_(std::move(what)) {
-  if (isatty(STDERR_FILENO) != 0) thread_ = std::thread([this] { show(); });
+  if (isatty(STDERR_FILENO) == 0) return;
+  try {
+    thread_ = std::thread([this] { show(); });
+  } catch (const std::system_error&) {  // the work matters more than its display
+  }
 }
 
 Progress::~Progress() {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -40,7 +41,10 @@ void in_parallel(std::size_t count, const Work& work) {
 #ifdef __cpp_lib_jthread  // a page of a browser has one thread
     const std::size_t processors = std::max(1U, std::thread::hardware_concurrency());
     std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < std::min(processors, count); ++t) others.emplace_back(run);
+    try {
+      for (std::size_t t = 1; t < std::min(processors, count); ++t) others.emplace_back(run);
+    } catch (const std::system_error&) {  // the system has no more threads: it takes longer
+    }
 #endif
     run();
   }

@@ -10,6 +10,8 @@
 
 #include "runtime/job/agreement.hpp"
 #include "runtime/tuning.hpp"
+#include "topologies/exception_words.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime::c {
 
@@ -118,7 +120,7 @@ void Comm::set_up(const Join& join) {
       }
       adopt(joined, std::move(communicator), std::move(all_plans));
     } catch (const std::exception& error) {
-      joined.job->report_failure(error.what());
+      joined.job->report_failure(plain_words(error));
       throw;
     }
   } catch (...) {
@@ -165,7 +167,7 @@ void Comm::finalize_in_background() {
 void Comm::run_in_background(std::function<void()> work) {
   const std::scoped_lock lock(background_mutex_);
   if (background_.joinable()) background_.join();
-  background_ = std::thread([work = std::move(work)] {
+  background_ = start_thread("the background", [work = std::move(work)] {
     // What goes wrong is kept as the communicator's result.
     static_cast<void>(guarded(work));
   });
@@ -356,6 +358,13 @@ void Comm::leave(const std::shared_ptr<Comm>& self) {
   if (const auto household = part_from_household()) return household->leave(self);
   // A failed one is dropped as it is; its failure was reported when it happened.
   if (stands()) close();
+}
+
+Comm::~Comm() {
+  try {
+    abort("left by its process");
+  } catch (const std::bad_alloc&) {  // what is left of it ends with its members
+  }
 }
 
 void Comm::abort(const std::string& reason) {

@@ -5,6 +5,7 @@
 
 #include "runtime/c/comm_internal.hpp"
 #include "runtime/execution/interruption_internal.hpp"
+#include "topologies/exception_words.hpp"
 
 namespace multitree::runtime::c {
 
@@ -42,7 +43,10 @@ void Comm::run(const Body& body) {
   try {
     body();
   } catch (const Error& error) {
-    if (is_final(error)) {
+    // The system's refusals only where communication has ended by them.
+    const bool ended = error.code() == ErrorCode::Io && communicator_ != nullptr &&
+                       !communicator_->failure().empty();
+    if (is_final(error) || ended) {
       note_streams();
       fail(final_result(error), error.what());
       note_cause();
@@ -50,6 +54,12 @@ void Comm::run(const Body& body) {
       // An abort, or a failure on a stream, may be what made it fail.
       if (result_ != result_of(error.code())) throw Failure(result_, words());
     }
+    throw;
+  } catch (const std::bad_alloc& error) {  // the other ranks are in the call, or will be
+    note_streams();
+    fail(mtSystemError, plain_words(error));
+    note_cause();
+    drop_jobs();
     throw;
   }
 }

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <thread>
 #include <utility>
 
 #include "runtime/c/together_internal.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime::c {
 
@@ -16,17 +16,15 @@ void run_together(const std::vector<std::function<void()>>& work, FirstError& er
   if (work.empty()) return;
   if (work.size() == 1) return error.run(work.front());
   std::vector<std::exception_ptr> errors(work.size());
-  std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        work[i]();
-      } catch (...) {
-        errors[i] = std::current_exception();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  const auto call = [&](std::size_t i) {
+    try {
+      work[i]();
+    } catch (...) {
+      errors[i] = std::current_exception();
+    }
+  };
+  in_threads("a call of a group", work.size(), call,
+             [&](std::size_t i, const std::exception&) { errors[i] = std::current_exception(); });
   for (std::exception_ptr& one : errors) {
     if (one) error.keep(std::move(one));
   }

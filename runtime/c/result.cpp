@@ -3,6 +3,7 @@
 /// Results, their words, and the version.
 #include <array>
 #include <new>
+#include <system_error>
 
 #include "runtime/c/result_internal.hpp"
 
@@ -54,6 +55,8 @@ mtResult_t result_in_flight() noexcept {
     return remember(result_of(error.code()), error.what());
   } catch (const std::bad_alloc&) {
     return remember(mtSystemError, "out of memory");
+  } catch (const std::system_error& error) {
+    return remember(mtSystemError, error.what());
   } catch (const std::exception& error) {
     return remember(mtInternalError, error.what());
   } catch (...) {

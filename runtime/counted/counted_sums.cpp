@@ -10,6 +10,7 @@
 
 #include "runtime/counted/lane_internal.hpp"
 #include "topologies/error.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -64,7 +65,7 @@ CountedAllReduce::CountedAllReduce(std::shared_ptr<Bootstrap> job, const Schedul
           (std::uint64_t{t} << kChunkBits) + chunk, bounds, transport_.get()));
     }
   }
-  thread_ = std::thread([this] { serve(); });
+  thread_ = start_thread("sums", [this] { serve(); });
 }
 
 CountedAllReduce::~CountedAllReduce() {

@@ -2,6 +2,7 @@
 /// \file
 /// Starting collectives on device memory, and their progress.
 #include "runtime/device/collectives_internal.hpp"
+#include "topologies/thread.hpp"
 
 #include <fmt/format.h>
 #include <sched.h>
@@ -98,7 +99,7 @@ std::shared_ptr<StreamOperation> Collectives::start(std::shared_ptr<const Loaded
   if (!thread_.joinable()) {
     workspace_ = std::make_shared<Workspace>(device_, routes_, walking_);
     engine_->share();
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread("streams", [this] { run(); });
   }
   auto operation =
       std::make_shared<StreamOperation>(engine_, workspace_, std::move(program), call, sequence);

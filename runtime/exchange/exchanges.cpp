@@ -71,7 +71,8 @@ class TrafficOperation final : public Operation {
     if (!traffic_->done()) {
       try {
         engine_->wait(*traffic_);
-      } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+      } catch (const std::exception&) {  // the communicator is unusable from here on and says so
+                                         // when used
       }
     }
     engine_->remove(*traffic_);

@@ -67,7 +67,8 @@ class WholeReceive final : public Operation, public Activity {
     if (!done()) {
       try {
         engine_->wait(*this);
-      } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+      } catch (const std::exception&) {  // the communicator is unusable from here on and says so
+                                         // when used
       }
     }
     engine_->remove(*this);

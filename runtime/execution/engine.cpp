@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -139,6 +140,8 @@ bool Engine::advance_all() {
       moved |= running.execution->advance();
     } catch (const Error& error) {
       fail_in(running, error);
+    } catch (const std::bad_alloc& error) {
+      fail_in(running, Error(ErrorCode::Io, plain_words(error)));
     }
   }
   return moved;
@@ -187,7 +190,7 @@ bool Engine::try_lock_behind() {
   return true;
 }
 
-Engine::Moves Engine::move() {
+Engine::Moves Engine::move() try {
   const bool network = transport_->progress();
   if (announcements_->heard()) check_calls();
   const bool running = advance_all() || outbox_.resume();
@@ -199,6 +202,9 @@ Engine::Moves Engine::move() {
     if (std::exchange(wait_recorded_, false)) record_->goes_on();
   }
   return {network, running};
+} catch (const std::bad_alloc& error) {  // what it has left is half done
+  give_up(plain_words(error));
+  throw Error(ErrorCode::Io, fmt::format("rank {}: {}", bootstrap_->seat(), plain_words(error)));
 }
 
 void Engine::progress_while_away(const ProgressChoice& choice) {
@@ -380,7 +386,10 @@ void Engine::give_up(const std::string& reason) {
       first_unfinished_ = std::min(first_unfinished_.value_or(running.sequence), running.sequence);
     }
   }
-  bootstrap_->report_failure(reason);
+  try {
+    bootstrap_->report_failure(reason);
+  } catch (const std::bad_alloc&) {  // then the others learn of it by the connections that end
+  }
   transport_->abort();
 }
 

@@ -68,7 +68,8 @@ ExactSum::ExactSum(HostMemoryPath& path, const Call& call, std::uint64_t& sequen
 ExactSum::~ExactSum() {
   try {
     wait();
-  } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+  } catch (
+      const std::exception&) {  // the communicator is unusable from here on and says so when used
   }
   sum_.reset();  // which reads them to the end
   const auto guard = engine_->guard();

@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/reduce.hpp"
 #include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -56,6 +57,8 @@ void MessageOperation::start() {
     execution_->start();
   } catch (const Error& error) {
     engine_->fail_in(*execution_, error);
+  } catch (const std::bad_alloc& error) {
+    engine_->fail_in(*execution_, Error(ErrorCode::Io, plain_words(error)));
   }
   if (execution_->done()) complete();
 }
@@ -90,7 +93,8 @@ void MessageOperation::release() {
     // Dropped. The peers need our part, and the transport our buffers, until the end.
     try {
       engine_->wait(*execution_);
-    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+    } catch (
+        const std::exception&) {  // the communicator is unusable from here on and says so when used
     }
   }
   engine_->remove(*execution_);

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "topologies/error.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -99,7 +100,7 @@ std::shared_ptr<ProgressThread> ProgressThread::of(std::optional<std::uint32_t> 
 ProgressThread::ProgressThread(std::optional<std::uint32_t> core)
     : process_(process_number()), bell_(std::make_shared<Bell>()) {
   const WithoutSignals quiet;
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("progress", [this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), kThreadName);
   if (!core) return;
   cpu_set_t one;

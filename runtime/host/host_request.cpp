@@ -17,7 +17,8 @@ Attendance::~Attendance() {
     try {
       enlist();
       engine_.wait(operation_);
-    } catch (const Error&) {  // the communicator is unusable from here on and says so when used
+    } catch (
+        const std::exception&) {  // the communicator is unusable from here on and says so when used
     }
   }
   if (enlisted_) engine_.remove(operation_);

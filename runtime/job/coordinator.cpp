@@ -6,14 +6,20 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 
 #include "runtime/job/coordinator_server_internal.hpp"
 #include "runtime/job/interfaces_internal.hpp"
 #include "runtime/job/log_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
+#include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -36,6 +42,12 @@ std::size_t most_strangers() {
   return std::clamp<std::size_t>(share, 1, kMostStrangers);
 }
 
+/// \pre a system call has failed
+[[noreturn]] void fail(const char* call) {
+  throw Error(ErrorCode::Io,
+              fmt::format("cannot open a rendezvous: {}: {}", call, std::strerror(errno)));
+}
+
 }  // namespace
 
 Coordinator::Server::Server(Socket listener, std::uint32_t ranks, const std::string& token,
@@ -45,10 +57,11 @@ Coordinator::Server::Server(Socket listener, std::uint32_t ranks, const std::str
       epoll_(::epoll_create1(EPOLL_CLOEXEC)),
       key_(key_of(token)),
       most_strangers_(most_strangers()) {
+  if (!wake_.open()) fail("eventfd");
+  if (!epoll_.open()) fail("epoll_create1");
   assembly(kFirstJob, ranks, in_charge);
-  watch(wake_.fd(), EPOLLIN);
-  watch(listener_.fd(), EPOLLIN);
-  thread_ = std::thread([this] { run(); });
+  if (!watch(wake_.fd(), EPOLLIN) || !watch(listener_.fd(), EPOLLIN)) fail("epoll_ctl");
+  thread_ = start_thread("the rendezvous", [this] { run(); });
 }
 
 Coordinator::Server::~Server() {
@@ -88,14 +101,36 @@ void Coordinator::Server::open_part(JobNumber job, std::uint32_t ranks, bool in_
   order([this, job, ranks, in_charge] { assembly(job, ranks, in_charge); });
 }
 
-void Coordinator::Server::watch(int fd, std::uint32_t events) const {
+bool Coordinator::Server::watch(int fd, std::uint32_t events) const {
   epoll_event event{};
   event.events = events;
   event.data.fd = fd;
-  ::epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, fd, &event);
+  return ::epoll_ctl(epoll_.fd(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
 void Coordinator::Server::run() {
+  try {
+    serve_all();
+  } catch (const std::exception& error) {
+    give_up(error);
+  }
+}
+
+/// As memory is exhausted: of what was being done half is missing. All connections end, by which
+/// every rank knows that the meeting point is gone.
+void Coordinator::Server::give_up(const std::exception& cause) {
+  listener_.close();
+  assemblies_.clear();
+  ledgers_.clear();
+  strangers_.clear();
+  callers_.clear();
+  try {
+    logger().error("the rendezvous has ended: {}", plain_words(cause));
+  } catch (const std::exception&) {  // no memory for words either
+  }
+}
+
+void Coordinator::Server::serve_all() {
   while (true) {
     const int due = patience();
     const Ready ready = wait(due);
@@ -182,7 +217,7 @@ void Coordinator::Server::accept(Socket socket) {
   callers_.insert_or_assign(fd, Caller{.trunk = std::move(trunk), .number = came_});
   strangers_.emplace(came_++, fd);
   unsettled_ = true;
-  watch(fd, EPOLLIN | EPOLLOUT | EPOLLET);
+  if (!watch(fd, EPOLLIN | EPOLLOUT | EPOLLET)) forget(fd);  // it would never be heard
 }
 
 /// Those who come and say nothing, however many, are not to keep out those who do: a rank says at
@@ -244,7 +279,8 @@ void Coordinator::Server::sweep() {
   swept_ = Clock::now();
   unsettled_ = std::ranges::any_of(
       callers_, [](const auto& entry) { return !entry.second.trunk->trusted(); });
-  if (!std::exchange(hears_knocks_, true)) watch(listener_.fd(), EPOLLIN);
+  if (!hears_knocks_) hears_knocks_ = watch(listener_.fd(), EPOLLIN);
+  unsettled_ = unsettled_ || !hears_knocks_;
   for (auto& [job, assembly] : assemblies_) {
     assembly.serve();
     unsettled_ = unsettled_ || assembly.has_strangers();

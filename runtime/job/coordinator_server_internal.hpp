@@ -46,8 +46,11 @@ class Coordinator::Server {
 
   void wake() const;
   void order(std::function<void()> work);
-  void watch(int fd, std::uint32_t events) const;
+  /// False: the system cannot watch any more.
+  [[nodiscard]] bool watch(int fd, std::uint32_t events) const;
   void run();
+  void serve_all();
+  void give_up(const std::exception& cause);
   Ready wait(int milliseconds);
   bool take_orders();
   [[nodiscard]] int patience() const;

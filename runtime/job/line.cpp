@@ -4,8 +4,10 @@
 #include "runtime/job/line_internal.hpp"
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
+#include <new>
 
 namespace multitree::runtime {
 namespace {
@@ -104,6 +106,11 @@ void Trunk::close(JobNumber job) {
   }
 }
 
+void Trunk::break_off() {
+  const std::scoped_lock lock(mutex_);
+  ::shutdown(channel_.fd(), SHUT_RDWR);
+}
+
 void Trunk::send(Packed frame) {
   const std::scoped_lock lock(mutex_);
   channel_.send(std::move(frame));
@@ -197,7 +204,11 @@ JobLine& JobLine::operator=(JobLine&& other) noexcept {
 
 void JobLine::close() {
   if (trunk_ == nullptr) return;
-  trunk_->close(job_);
+  try {
+    trunk_->close(job_);
+  } catch (const std::bad_alloc&) {  // no memory to say so: the connection ends for all
+    trunk_->break_off();
+  }
   trunk_.reset();
 }
 

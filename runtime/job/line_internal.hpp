@@ -75,6 +75,8 @@ class Trunk {
 
   void open(JobNumber job);
   void close(JobNumber job);
+  /// Both ends find the connection closed.
+  void break_off();
   void send(Packed frame);
   Status fill(JobNumber job);
   std::optional<Frame> next(JobNumber job);

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <mutex>
 #include <numeric>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,10 +31,15 @@ std::atomic<int> live = 0;  // communicators of multitree that are not closed ye
 /// MPI.
 void leave(Peer& peer, const char* why) {
   if (peer.comm == nullptr) return;
-  std::thread([comm = peer.comm] {
-    mtCommDestroy(comm);
+  try {
+    std::thread([comm = peer.comm] {
+      mtCommDestroy(comm);
+      --live;
+    }).detach();
+  } catch (const std::system_error&) {  // no thread to be had: nobody is waited for
+    mtCommAbort(peer.comm);
     --live;
-  }).detach();
+  }
   peer.comm = nullptr;
   peer.why_not = why;
 }

@@ -25,6 +25,7 @@
 #include "runtime/probe/probe.hpp"
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -160,7 +161,7 @@ void answer_questions() {
     try {
       answer = agent.answer(json::parse(line));
     } catch (const std::exception& error) {
-      answer = {{"error", error.what()}};
+      answer = {{"error", plain_words(error)}};
     }
     print(answer.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
   }

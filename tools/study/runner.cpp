@@ -14,6 +14,7 @@
 #include <mutex>
 #include <numeric>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -69,7 +70,10 @@ class Runner {
 
   std::size_t run(unsigned jobs) {
     std::vector<std::jthread> threads;
-    for (unsigned j = 1; j < jobs; ++j) threads.emplace_back([this] { work(); });
+    try {
+      for (unsigned j = 1; j < jobs; ++j) threads.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {  // the system has no more threads: it takes longer
+    }
     work();
     threads.clear();
     if (failure_) std::rethrow_exception(failure_);

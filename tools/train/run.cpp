@@ -17,6 +17,7 @@
 #include "tools/train/run/report.hpp"
 #include "tools/train/setting.hpp"
 #include "tools/train/timeline.hpp"
+#include "topologies/exception_words.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
 #include "training/compression/compressor.hpp"
@@ -277,7 +278,8 @@ int run_rank(RunTrainFlags flags, const Lesson& lesson, const std::shared_ptr<Bo
     print_json(json);
     return kOk;
   } catch (const std::exception& error) {
-    play.crew().job()->report_failure(error.what());  // the others are not to wait for this one
+    play.crew().job()->report_failure(
+        plain_words(error));  // the others are not to wait for this one
     throw;
   }
 }

@@ -4,6 +4,7 @@
 #include "topologies/io/files.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,23 @@ class Descriptor {
 
  private:
   int fd_;
+};
+
+// Whoever stops the program does so when the file is whole or gone, not in between.
+class SignalsHeld {
+ public:
+  SignalsHeld() {
+    sigset_t stops;
+    sigemptyset(&stops);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&stops, signal);
+    ::pthread_sigmask(SIG_BLOCK, &stops, &before_);
+  }
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+  ~SignalsHeld() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
 };
 
 // 0, or the errno of the failure.
@@ -106,6 +124,13 @@ bool is_special(const std::string& path) {
          !S_ISDIR(existing.st_mode);
 }
 
+// A device or a pipe is written through, never replaced.
+void write_through(const std::string& path, std::string_view content) {
+  Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.get() < 0) fail(path, "open", errno);
+  if (const int error = write_all(file.get(), content)) fail(path, "write", error);
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -136,6 +161,7 @@ void check_writable(const std::string& path) {
   const std::string target = resolved(path);
   std::error_code ignored;
   if (std::filesystem::is_directory(target, ignored)) fail(path, "write", EISDIR);
+  const SignalsHeld held;
   std::string temporary;
   const Descriptor file(create_temporary(target, temporary));
   if (file.get() < 0) fail(path, "create", errno);
@@ -148,18 +174,18 @@ void write_file(const std::string& path, std::string_view content) {
       fail("standard output", "write", error);
     return;
   }
-  if (is_special(path)) {  // A device or a pipe is written through, never replaced.
-    Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0) fail(path, "open", errno);
-    if (const int error = write_all(file.get(), content)) fail(path, "write", error);
-    return;
-  }
   write_files({{path, content}});
 }
 
 void write_files(const std::vector<std::pair<std::string, std::string_view>>& files) {
+  for (const auto& [path, content] : files) {
+    if (is_special(path)) write_through(path, content);
+  }
+  const SignalsHeld held;  // not before: a pipe may have no reader
   std::vector<Written> written;
-  for (const auto& [path, content] : files) written.emplace_back(path, content);
+  for (const auto& [path, content] : files) {
+    if (!is_special(path)) written.emplace_back(path, content);
+  }
   for (Written& file : written) file.publish();
 }
 

@@ -18,7 +18,8 @@ std::string read_file(const std::string& path);
 /// A file that is a symbolic link is followed.
 void write_file(const std::string& path, std::string_view content);
 
-/// Several files (path, content), of which none is renamed before all are written.
+/// Several files (path, content), of which none is renamed before all are written; devices and
+/// pipes among them are written first.
 void write_files(const std::vector<std::pair<std::string, std::string_view>>& files);
 
 /// Finds out whether write_file() could start to, before the content is computed.

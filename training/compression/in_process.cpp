@@ -9,11 +9,12 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <thread>
 
 #include "runtime/kernels/reduce.hpp"
 #include "runtime/kernels/wire.hpp"
 #include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::training {
 namespace {
@@ -192,22 +193,26 @@ void run_together(std::uint32_t ranks, const std::function<void(Exchange&)>& wor
   Meeting meeting(ranks, order == nullptr ? star : *order);
   std::mutex mutex;
   std::exception_ptr first;
+  const auto fail = [&](std::uint32_t rank, const std::exception& error) {
+    {
+      const std::scoped_lock lock(mutex);
+      if (first == nullptr) first = std::current_exception();
+    }
+    meeting.leave(rank, fmt::format("has failed: {}", plain_words(error)));
+  };
   const auto take_part = [&](std::uint32_t rank) {
     InProcess exchange(meeting, rank, ranks);
     try {
       work(exchange);
       meeting.leave(rank, "has ended, others go on");
     } catch (const std::exception& error) {
-      {
-        const std::scoped_lock lock(mutex);
-        if (first == nullptr) first = std::current_exception();
-      }
-      meeting.leave(rank, fmt::format("has failed: {}", error.what()));
+      fail(rank, error);
     }
   };
-  std::vector<std::thread> threads;
-  for (std::uint32_t r = 0; r < ranks; ++r) threads.emplace_back(take_part, r);
-  for (std::thread& thread : threads) thread.join();
+  const auto by_number = [&](std::size_t r) { take_part(static_cast<std::uint32_t>(r)); };
+  in_threads("a rank", ranks, by_number, [&](std::size_t r, const std::exception& error) {
+    fail(static_cast<std::uint32_t>(r), error);
+  });
   if (first != nullptr) std::rethrow_exception(first);
 }
 

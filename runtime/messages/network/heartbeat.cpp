@@ -3,6 +3,7 @@
 /// Questions and answers by UDP.
 #include "runtime/messages/network/heartbeat_internal.hpp"
 
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -16,6 +17,8 @@
 #include <cstring>
 
 #include "runtime/job/log_internal.hpp"
+#include "topologies/error.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -155,8 +158,11 @@ void Heartbeats::start() {
 void Heartbeats::answer() {
   if (links_.empty() || thread_.joinable()) return;
   stop_ = Socket(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!stop_.open()) {
+    throw Error(ErrorCode::Io, fmt::format("heartbeats: eventfd: {}", std::strerror(errno)));
+  }
   const NoSignals none;
-  thread_ = std::thread([this] { run(); });
+  thread_ = start_thread("heartbeats", [this] { run(); });
 }
 
 std::atomic<bool>* Heartbeats::heard(Seat peer) {

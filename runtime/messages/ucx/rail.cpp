@@ -6,18 +6,22 @@
 /// through the environment, as UCX 1.13 accepts them there and ignores them.
 #include "runtime/messages/ucx/rail_internal.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
 #include "runtime/host/file_limit_internal.hpp"
 #include "runtime/job/log_internal.hpp"
+#include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/ucx/ucx_check_internal.hpp"
 
@@ -27,6 +31,8 @@ namespace {
 /// What Rail::exact hangs on.
 constexpr std::array kExact{"UCX_TCP_SNDBUF", "UCX_TCP_TX_SEG_SIZE", "UCX_ZCOPY_THRESH",
                             "UCX_RNDV_THRESH"};
+/// That UCX opens before the first connection.
+constexpr std::size_t kDescriptors = 8;
 constexpr const char* kSharedMemory = "/dev/shm";
 
 /// Whether UCX_TLS lets shared memory in.
@@ -153,11 +159,25 @@ void open_as_told(Rail& rail) {
   }
 }
 
+/// With too few, UCX ends the process by an assertion, or tells of an input/output error.
+/// \throws Error(Transport)
+void check_descriptors() {
+  std::array<Socket, kDescriptors> taken;  // any descriptor will do
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    taken[i] = Socket(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (taken[i].open()) continue;
+    throw Error(ErrorCode::Transport,
+                fmt::format("UCX: expected room for {} more descriptors, found it for {}: {}",
+                            taken.size(), i, std::strerror(errno)));
+  }
+}
+
 }  // namespace
 
 void open_rail(Rail& rail, const RailSettings& settings) {
   static std::mutex mutex;  // of the environment, between communicators of several threads
   const std::scoped_lock lock(mutex);
+  check_descriptors();
   rail.settings = settings;
   // UCX tells of a dead peer only through transports that can detect one. Shared memory can, but
   // not by default, and would silently be left out for TCP.

@@ -28,8 +28,19 @@ std::optional<SilentLinks> Ucx::silent_links() const {
   return ucx_ == nullptr ? std::nullopt : links_.silent();
 }
 
+/// For one message more in each list: UCX, which calls the callbacks, passes no exception on.
+void Ucx::make_room() {
+  const std::size_t wanted = ucx_->pool.size() + 1;
+  for (std::vector<Posted*>* list : {&ucx_->done, &batch_, &free_}) {
+    if (list->capacity() < wanted) list->reserve(2 * wanted);
+  }
+}
+
 Posted& Ucx::post(Seat peer, bool receive, std::size_t bytes, Completion& completion) {
-  if (free_.empty()) free_.push_back(&ucx_->pool.emplace_back());
+  if (free_.empty()) {
+    make_room();
+    free_.push_back(&ucx_->pool.emplace_back());
+  }
   Posted& posted = *free_.back();
   free_.pop_back();
   posted =

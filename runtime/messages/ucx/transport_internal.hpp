@@ -58,6 +58,7 @@ class Ucx final : public Transport {
   /// Whoever is no neighbour is met when something is first sent or awaited. \throws
   /// Error(Transport)
   Peer& met(Seat seat);
+  void make_room();
   Posted& post(Seat peer, bool receive, std::size_t bytes, Completion& completion);
   void send_from(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, const void* data,
                  std::size_t bytes, Completion& completion);

@@ -3,10 +3,12 @@
 /// Whole files, their failures, and what counts as a topology file.
 #include "topologies/io/files.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 
 #include "tests/topologies/error_matcher.hpp"
@@ -77,6 +79,20 @@ TEST_F(Files, WriteThroughDevices) {
   EXPECT_NO_THROW(write_file("/dev/null", "x"));
   EXPECT_THAT(error_of(ErrorCode::Io, [] { write_file("/dev/full", "x"); }),
               HasSubstr("/dev/full: cannot write: No space left on device"));
+}
+
+/// Also beside others; a file that took a device's place would be there for good.
+TEST_F(Files, WriteThroughPipesBesideFiles) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  const int end = ::open(path("pipe").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(end, 0);
+  write_files({{path("f"), "1"}, {path("pipe"), "23"}});
+  std::array<char, 8> got{};
+  EXPECT_EQ(::read(end, got.data(), got.size()), 2);
+  EXPECT_EQ(std::string(got.data()), "23");
+  EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  EXPECT_EQ(read_file(path("f")), "1");
+  ::close(end);
 }
 
 TEST_F(Files, AreLoadedByExtension) {

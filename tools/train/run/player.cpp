@@ -9,6 +9,7 @@
 
 #include "tools/train/run/exchange.hpp"
 #include "topologies/error.hpp"
+#include "topologies/thread.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -112,7 +113,7 @@ Player::Player(const Plan& plan, runtime::Communicator& communicator, Worker& wo
       padded_[t].resize(shards_[t].size() * ranks);
     }
   }
-  conductor_ = std::thread([this] { conduct(); });
+  conductor_ = start_thread("transfers", [this] { conduct(); });
 }
 
 Player::~Player() {
