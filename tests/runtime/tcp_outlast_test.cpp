@@ -99,6 +99,29 @@ TEST(StreamsThatOutlast, LoseNothingWithConnections) {
   for (unsigned seed = 0; seed < 200; ++seed) expect_all_to_come(seed);
 }
 
+/// What was written once has not left while it is to be written again.
+TEST(StreamsThatOutlast, HaveNotLeftUntilAllIsWrittenAgain) {
+  StreamEnds ends;
+  ends.one.outgoing.outlast_connections();
+  ends.other.outgoing.outlast_connections();
+  const std::string text(10, 'x');
+  Completion sent, received, before, flushed;
+  std::string got(text.size(), '?');
+  ends.other.incoming.receive(1, got.data(), got.size(), received);
+  ends.one.outgoing.send(1, text.data(), text.size(), sent);
+  ends.one.move();
+  ends.one.outgoing.flush(before);
+  EXPECT_EQ(before.state, State::Done);
+  ASSERT_TRUE(reconnect(ends));
+  ends.one.outgoing.flush(flushed);
+  EXPECT_EQ(flushed.state, State::Pending);
+  EXPECT_FALSE(ends.one.outgoing.all_left() || ends.one.outgoing.empty());
+  ends.move();
+  EXPECT_EQ(flushed.state, State::Done);
+  EXPECT_TRUE(ends.one.outgoing.all_left());
+  EXPECT_EQ(got, text);
+}
+
 TEST(StreamsThatOutlast, DoNotGoOnBehindWhatWasNeverSent) {
   StreamEnds ends;
   ends.one.outgoing.outlast_connections();

@@ -85,11 +85,12 @@ void TcpTransport::cut(Peer& peer, const std::string& why) {
   look_for_ways(peer);
 }
 
-/// The other end has closed the connection. It may be on its way here by another; if it is not, it
-/// is gone.
+/// The other end has closed the connection. It may be on its way here by another; if it is not, and
+/// the lower of the two does not find it either, it is gone.
 void TcpTransport::hang_up(Peer& peer, const std::string& why) {
   peer.socket.close();
   peer.hung_up = why;
+  if (self_ < peer.seat) return look_for_ways(peer);
   peer.until = Guest::Clock::now() + kPatience.last;
   hung_up_.push_back(peer.seat);
 }
@@ -100,8 +101,11 @@ void TcpTransport::give_up_waiting(Peer& peer, std::chrono::steady_clock::time_p
   lose(peer, peer.hung_up);
 }
 
-/// Who has no way left is behind a dead link, unless the other end finds one.
-void TcpTransport::strand(Peer& peer, const std::string& why) {
+/// No way leads there. Whoever was met and has not left is behind a dead link, unless the other end
+/// finds one.
+void TcpTransport::fail(Peer& peer) {
+  const std::string why = peer.dial->why();
+  if (!peer.met || !peer.hung_up.empty()) return lose(peer, peer.met ? peer.hung_up : why);
   logger().warn("rank {}: no other way to rank {}: {}", self_, peer.seat, why);
   peer.dial.reset();
   std::erase(dialling_, peer.seat);

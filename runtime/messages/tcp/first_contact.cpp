@@ -127,8 +127,7 @@ void TcpTransport::go_on(Peer& peer) {
         link(peer, peer.dial->take(), Standing(peer.dial->standing()));
         return;
       case Dial::Step::Failed:
-        if (peer.met) return strand(peer, peer.dial->why());
-        lose(peer, peer.dial->why());
+        fail(peer);
         return;
     }
   }

@@ -66,7 +66,7 @@ void Outgoing::came(std::uint64_t bytes) {
 
 void Outgoing::flush(Completion& completion) {
   completion.state = Completion::State::Pending;
-  if (waiting_ == 0) return completion.complete();
+  if (all_left()) return completion.complete();
   flushes_.push_back({next_number_ - 1, waiting_, &completion});
 }
 
@@ -95,6 +95,7 @@ Moved Outgoing::write_again(int socket, std::string& why) {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return refused(why);
     replay_->rewrote(static_cast<std::size_t>(n));
+    if (!replay_->behind()) complete_flushes();
   }
   return Moved::Nothing;
 }
@@ -160,8 +161,13 @@ void Outgoing::written(std::size_t bytes) {
 
 void Outgoing::gone(std::uint64_t number) {
   --waiting_;
-  std::erase_if(flushes_, [&](Flush& flush) {
-    if (number > flush.last || --flush.left != 0) return false;
+  for (Flush& flush : flushes_) flush.left -= number <= flush.last ? 1 : 0;
+  complete_flushes();
+}
+
+void Outgoing::complete_flushes() {
+  std::erase_if(flushes_, [](Flush& flush) {
+    if (flush.left != 0) return false;
     flush.completion->complete();
     return true;
   });

@@ -67,11 +67,9 @@ class Outgoing {
   /// There is another connection, and the peer has had so many bytes by those before.
   bool go_on_behind(std::uint64_t bytes) { return replay_ != nullptr && replay_->rewind(bytes); }
 
-  [[nodiscard]] bool empty() const {
-    return queue_.empty() && (replay_ == nullptr || !replay_->behind());
-  }
+  [[nodiscard]] bool empty() const { return queue_.empty() && !is_behind(); }
   /// Whether nothing that was sent is left here.
-  [[nodiscard]] bool all_left() const { return waiting_ == 0; }
+  [[nodiscard]] bool all_left() const { return waiting_ == 0 && !is_behind(); }
   /// Writes what the socket takes. After Over and Cut, `why` says what is wrong.
   Moved write(int socket, std::string& why);
   /// The peer is lost.
@@ -92,7 +90,10 @@ class Outgoing {
   };
 
   void reply(Kind kind, std::uint64_t offer) { queue_.push_back({Header(kind, offer, 0)}); }
+  /// Whether something is to be written again.
+  [[nodiscard]] bool is_behind() const { return replay_ != nullptr && replay_->behind(); }
   Moved write_again(int socket, std::string& why);
+  void complete_flushes();
   /// Takes off the queue what was written.
   void written(std::size_t bytes);
   void gone(std::uint64_t number);

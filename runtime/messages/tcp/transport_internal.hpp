@@ -36,7 +36,7 @@ struct Peer {
   bool lasts = false;                           ///< what they say outlasts connections
   bool silent = false;                          ///< nothing passes over their wire
   bool stranded = false;                        ///< nor by any other way
-  std::uint32_t attempt = 0;                    ///< of either end that are over
+  std::uint32_t attempt = 0;                    ///< those up to here are over, of both ends
   std::uint32_t tried = 0;                      ///< the highest of this end
   std::string hung_up;                          ///< why the other end has closed the connection
   std::chrono::steady_clock::time_point until;  ///< it may come by another way
@@ -93,7 +93,7 @@ class TcpTransport final : public Transport {
   void cut(Peer& peer, const std::string& why);
   void hang_up(Peer& peer, const std::string& why);
   void give_up_waiting(Peer& peer, std::chrono::steady_clock::time_point now);
-  void strand(Peer& peer, const std::string& why);
+  void fail(Peer& peer);
   void tell_of_way(const Peer& peer) const;
 
   // transport.cpp
