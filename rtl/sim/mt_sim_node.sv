@@ -16,8 +16,8 @@ module mt_sim_node #(
   parameter int unsigned ParkSlots = mt_pkg::ParkSlots,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
-  // 1: sums may lack late contributions.
-  parameter int unsigned EnLosses = NumGroups > 1 ? 1 : 0,
+  // Where a roll call has a group: sums may lack late contributions.
+  localparam int unsigned EnLosses = NumGroups > 1 ? 1 : 0,
   localparam int unsigned P = NumPorts,
   localparam int unsigned F = mt_pkg::FlitW
 ) (
