@@ -31,8 +31,8 @@ namespace {
 /// What Rail::exact hangs on.
 constexpr std::array kExact{"UCX_TCP_SNDBUF", "UCX_TCP_TX_SEG_SIZE", "UCX_ZCOPY_THRESH",
                             "UCX_RNDV_THRESH"};
-/// That UCX opens before the first connection.
-constexpr std::size_t kDescriptors = 8;
+/// That UCX opens before the first connection, and as many that other threads may take meanwhile.
+constexpr std::size_t kDescriptors = 16;
 constexpr const char* kSharedMemory = "/dev/shm";
 
 /// Whether UCX_TLS lets shared memory in.
