@@ -252,7 +252,11 @@ std::uint16_t port_at(const Socket& socket) {
   return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-/// Without TCP_USER_TIMEOUT: a rank that computes for long and reads nothing meanwhile is there.
+void give_up_after(const Socket& socket, std::chrono::milliseconds silence) {
+  set_option(socket.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+}
+
+/// Without give_up_after(): a rank that computes for long and reads nothing meanwhile is there.
 void prepare(const Socket& socket, std::uint32_t send_buffer, std::uint32_t receive_buffer) {
   set_option(socket.fd(), IPPROTO_TCP, TCP_NODELAY, 1);
   set_option(socket.fd(), SOL_SOCKET, SO_KEEPALIVE, 1);

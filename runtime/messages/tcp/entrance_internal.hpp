@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -71,6 +72,9 @@ bool is_at(const Wire& wire, const SocketAddress& address);
 /// a connection; 0: as the system has it. \throws Error(Transport).
 Socket open_entrance(bool this_host_alone, std::uint32_t receive_buffer);
 std::uint16_t port_at(const Socket& socket);
+
+/// What is sent and not acknowledged for so long ends the connection.
+void give_up_after(const Socket& socket, std::chrono::milliseconds silence);
 
 /// What every connection of the data is set to; buffers of 0 bytes: as the system has them.
 void prepare(const Socket& socket, std::uint32_t send_buffer, std::uint32_t receive_buffer);

@@ -25,6 +25,8 @@ constexpr std::size_t kCredit = std::size_t{4} << 20;
 /// Who has come and says nothing leaves after this, or when so many have come.
 constexpr std::chrono::seconds kGuestPatience{10};
 constexpr std::size_t kMostGuests = 256;
+/// Longest silence of a way around a link, where links are not watched.
+constexpr Deadline kWayDeadline{5'000};
 
 }  // namespace
 
@@ -33,6 +35,7 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       ranks_(bootstrap.size()),
       deadline_(options.deadline),
       goes_on_(options.on_link_failure == OnLinkFailure::Continue),
+      way_deadline_(options.link_deadline.count() > 0 ? options.link_deadline : kWayDeadline),
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {
   warn_of_other_order(self_, ranks_);
@@ -152,6 +155,8 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
     return lose(peer, "it has had what was never sent");
   }
   if (again) tell_of_way(peer);
+  // No heartbeats tell of such a way, which may lead over links that are cut as well.
+  if (again && is_elsewhere(peer)) give_up_after(peer.socket, way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);
   want_to_write(peer);

@@ -113,7 +113,8 @@ class TcpTransport final : public Transport {
   Seat self_;
   std::uint32_t ranks_;
   Deadline deadline_;
-  bool goes_on_;  ///< where a link falls silent
+  bool goes_on_;           ///< where a link falls silent
+  Deadline way_deadline_;  ///< longest silence of the way that it takes then
   LinkWatch links_;
   std::uint32_t links_known_ = 0;  ///< LinkWatch::changes() that have been looked at
   Host here_;
