@@ -155,8 +155,8 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
     return lose(peer, "it has had what was never sent");
   }
   if (again) tell_of_way(peer);
-  // No heartbeats tell of such a way, which may lead over links that are cut as well.
-  if (again && is_elsewhere(peer)) give_up_after(peer.socket, way_deadline_);
+  // No heartbeats tell of another way, which may lead over links that are cut as well.
+  if (again) give_up_after(peer.socket, way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);
   want_to_write(peer);

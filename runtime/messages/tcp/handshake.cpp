@@ -97,6 +97,7 @@ bool Dial::start_next() {
       continue;
     }
     prepare(socket_, buffers_.send, buffers_.receive);
+    if (patience_.silence.count() > 0) give_up_after(socket_, patience_.silence);
     const bool bound =
         !route.from || ::bind(socket_.fd(), route.from->get(), route.from->length) == 0;
     if (!bound || (::connect(socket_.fd(), route.to.get(), route.to.length) != 0 &&

@@ -72,6 +72,7 @@ class Dial {
   /// How long a way may take until it is connected: the last of them, and each before.
   struct Patience {
     std::chrono::milliseconds last, others{3000};
+    std::chrono::milliseconds silence{0};  ///< of a way that is connected; 0: any
   };
 
   /// `hello`: each way is an attempt more.
