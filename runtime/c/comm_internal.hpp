@@ -19,7 +19,7 @@
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
-#include "runtime/job/unique_id.hpp"
+#include "runtime/job/growth.hpp"
 
 namespace multitree::runtime::c {
 
@@ -162,6 +162,9 @@ class Comm {
   void check_shrinkable(const std::vector<Rank>& without);
   [[nodiscard]] Cancellation cancellation() const;
 
+  /// Collective: where the ranks meet those that a larger communicator has besides. \throws Error,
+  /// Failure; those of a wrong argument change nothing.
+  UniqueId agree_to_grow(const Growth& growth, Deadline deadline);
   /// Collective: the ranks of the same color find each other. None with MT_SPLIT_NOCOLOR. \throws
   /// Error, Failure
   std::optional<Part> split(int color, int key, Deadline deadline);

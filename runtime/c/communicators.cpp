@@ -7,49 +7,14 @@
 #include <cstring>
 
 #include "runtime/c/group_internal.hpp"
+#include "runtime/c/making_internal.hpp"
 #include "runtime/c/shared_bootstrap_internal.hpp"
 #include "runtime/device/device.hpp"
 #include "runtime/job/unique_id.hpp"
 
 namespace multitree::runtime::c {
+
 namespace {
-
-/// Makes a communicator when the group ends, after `before`; in turn with what else is to be done
-/// in the group for `order`.
-void add_to_group(mtComm_t* handle, const Comm* order, const std::shared_ptr<Comm>& comm,
-                  const std::function<void()>& before, const Comm::Join& join) {
-  *handle = enlist(comm);
-  Group::of_this_thread().add(order, [comm, before, join, handle] {
-    try {
-      before();
-      comm->set_up(join);
-    } catch (...) {
-      delist(*handle, false);
-      *handle = nullptr;
-      throw;
-    }
-  });
-}
-
-/// Makes a communicator by `join`: now, in the background, or when the group ends.
-mtResult_t make(mtComm_t* handle, const std::shared_ptr<Comm>& comm, const Comm::Join& join) {
-  if (Group::of_this_thread().open()) {
-    add_to_group(
-        handle, comm.get(), comm, [] {}, join);
-    return mtSuccess;
-  }
-  if (!comm->settings().blocking) {
-    *handle = enlist(comm);
-    comm->set_up_in_background(join);
-    return mtInProgress;
-  }
-  comm->set_up(join);
-  *handle = enlist(comm);
-  return mtSuccess;
-}
-
-/// What the ranks of the job of this id know it by.
-std::string name_of(const UniqueId& id) { return {id.begin(), id.end()}; }
 
 mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
                      const mtConfig_t* config) {
@@ -62,15 +27,9 @@ mtResult_t init_rank(mtComm_t* comm, int nranks, const mtUniqueId& id, int rank,
           fmt::format("expected 1 rank or more and a rank below that, found rank {} of {}", rank,
                       nranks));
     }
-    UniqueId bytes;
-    static_assert(sizeof bytes == sizeof id);
-    std::memcpy(bytes.data(), id.internal, sizeof id);
-    const auto join = [bytes, rank, nranks](const BootstrapOptions& options) {
-      return Joined{.job = share(join_by_id(bytes, Seat{static_cast<std::uint32_t>(rank)},
-                                            static_cast<std::uint32_t>(nranks), options)),
-                    .name = name_of(bytes)};
-    };
-    return make(comm, std::make_shared<Comm>(read_config(config)), join);
+    const Seat seat{static_cast<std::uint32_t>(rank)};
+    return make(comm, std::make_shared<Comm>(read_config(config)),
+                join_with(bytes_of(id), seat, static_cast<std::uint32_t>(nranks)));
   });
 }
 
@@ -105,14 +64,6 @@ void check_members(const std::vector<Rank>& members, const Comm& comm) {
   if (seen[index(comm.rank())]) return;
   throw Failure(mtInvalidArgument,
                 fmt::format("ranks: expected this rank, {}, among them", comm.rank()));
-}
-
-/// Of which a part of the ranks has other nodes.
-Settings without_network(Settings settings) {
-  settings.topology.clear();
-  if (!settings.plan_file.empty()) settings.algorithm = "auto";
-  settings.plan_file.clear();
-  return settings;
 }
 
 }  // namespace
@@ -197,16 +148,13 @@ mtResult_t mtCommSplit(mtComm_t comm, int color, int key, mtComm_t* newcomm,
     const auto join = [part](const multitree::runtime::BootstrapOptions& options) {
       return Joined{.job = (*part)->job.join(options), .name = (*part)->name};
     };
-    const auto made = std::make_shared<Comm>(std::move(settings));
-    const bool left_out = color == MT_SPLIT_NOCOLOR;
-    if (!Group::of_this_thread().open()) {
-      agree();
-      return left_out ? mtSuccess : make(newcomm, made, join);
+    if (color != MT_SPLIT_NOCOLOR) {
+      return make_from(*old, newcomm, std::make_shared<Comm>(std::move(settings)), agree, join);
     }
-    if (left_out) {
+    if (Group::of_this_thread().open()) {
       Group::of_this_thread().add(old.get(), agree);
     } else {
-      add_to_group(newcomm, old.get(), made, agree, join);
+      agree();
     }
     return mtSuccess;
   });

@@ -393,7 +393,7 @@ MT_API mtResult_t mtRequestFree(mtRequest_t* request);
 #include "multitree_exchange.h"  /* messages between ranks, and collectives with a count for each */
 #include "multitree_memory.h"    /* memory that the ranks of a host share */
 #include "multitree_operators.h" /* operators that are made at run time */
-#include "multitree_parts.h"     /* communicators of some ranks of another */
+#include "multitree_parts.h"     /* communicators of fewer or more ranks */
 #include "multitree_streams.h"   /* the device of a communicator */
 #include "multitree_waits.h"     /* how blocking calls wait */
 
