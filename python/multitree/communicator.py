@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 from contextlib import ExitStack
-from typing import Any, Optional, Union
+from typing import Any, Iterable, List, Optional, Union
 
 from . import _core
 from .errors import Error, InvalidArgument
@@ -105,6 +105,25 @@ class Communicator(_core.CommunicatorBase):
             raise InvalidArgument(f"split: color: expected 0 or more, or None for no part, got {color}")
         return self._split(color, key)
 
+    def shrink(self, without: Iterable[int] = (), *, around_links: bool = False, give_up: bool = False) -> Communicator:
+        """A communicator of the ranks that are left, in their order, without gaps: after TransportError or Timeout, or
+        to leave out the ranks `without`. All that are left call it; ranks that do not within join_timeout are left out.
+        around_links: schedules avoid links that have died. give_up: what is outstanding is dropped, and is not finished
+        first. This one is closed by it; where it fails, as when another rank dies meanwhile, it may be called again.
+        Raises as the constructor."""
+        return self._shrink(_ranks("without", without), around_links, give_up)
+
+    def grow(self, size: int, *, id: Optional[bytes] = None, rank: Optional[int] = None) -> Communicator:
+        """A communicator of these ranks and newcomers, `size` in all, which join by `Communicator(rank, size, id=id)`.
+        id: of `multitree.unique_id()`, by one of them all; other ranks here need not have it. rank: of this rank there,
+        None for the same as here, so that a newcomer can have any. It has this one's settings, without topology and
+        plan; newcomers need the same. This one stays as it is, and goes on where newcomers do not come. Raises as the
+        constructor, InvalidArgument (ranks, sizes or ids that do not fit each other)."""
+        for name, value in (("size", size), ("rank", rank)):
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+                raise InvalidArgument(f"grow: {name}: expected a whole number, 0 or more, got {value!r}")
+        return self._grow(size, id, rank)
+
     def __enter__(self) -> Communicator:
         return self
 
@@ -116,6 +135,14 @@ class Communicator(_core.CommunicatorBase):
 
     def __repr__(self) -> str:
         return f"Communicator(rank {self.rank} of {self.size}{', closed' if self.closed else ''})"
+
+
+def _ranks(name: str, values: Iterable[int]) -> List[int]:
+    ranks = list(values)
+    for rank in ranks:
+        if isinstance(rank, bool) or not isinstance(rank, int) or rank < 0:
+            raise InvalidArgument(f"{name}: expected ranks, got {rank!r}")
+    return ranks
 
 
 def _seconds(name: str, value: Any) -> float:

@@ -159,16 +159,40 @@ mtComm_t Communicator::handle(const char* call) const {
   return handle_;
 }
 
-mtComm_t Communicator::split(int color, int key) {
-  const mtComm_t handle = usable("split");
-  mtComm_t part = nullptr;
+/// Another that `make(comm, &other)` makes of this one, or nullptr.
+template <typename Body>
+mtComm_t Communicator::made_from_this(const char* call, const Body& make) {
+  const mtComm_t handle = usable(call);
+  mtComm_t other = nullptr;
   mtResult_t result{};
   {
     const Waiting waiting;
-    result = mtCommSplit(handle, color, key, &part, nullptr);
+    result = make(handle, &other);
   }
   if (result != mtSuccess && result != mtInProgress) throw_result(result);
-  return part;
+  return other;
+}
+
+mtComm_t Communicator::split(int color, int key) {
+  return made_from_this("split", [&](mtComm_t comm, mtComm_t* part) {
+    return mtCommSplit(comm, color, key, part, nullptr);
+  });
+}
+
+mtComm_t Communicator::shrink(const std::vector<int>& without, bool around_links, bool give_up) {
+  const int flags = (around_links ? MT_SHRINK_AROUND_LINKS : 0) | (give_up ? MT_SHRINK_ABORT : 0);
+  return made_from_this("shrink", [&](mtComm_t comm, mtComm_t* left) {
+    return mtCommShrink(comm, without.data(), static_cast<int>(without.size()), left, nullptr,
+                        flags);
+  });
+}
+
+mtComm_t Communicator::grow(int size, const std::optional<std::string>& id, int rank) {
+  std::optional<mtUniqueId> bytes;
+  if (id) bytes = id_of(*id);
+  return made_from_this("grow", [&](mtComm_t comm, mtComm_t* larger) {
+    return mtCommGrow(comm, size, bytes ? &*bytes : nullptr, rank, larger, nullptr);
+  });
 }
 
 void Communicator::barrier() {

@@ -61,6 +61,10 @@ class Communicator {
 
   /// Those of the same color, or nullptr. \throws as the constructor
   mtComm_t split(int color, int key);
+  /// Those who are left, without others. \throws as the constructor; then it may be tried again
+  mtComm_t shrink(const std::vector<int>& without, bool around_links, bool give_up);
+  /// These and newcomers; `rank` -1: the same as here. \throws as the constructor
+  mtComm_t grow(int size, const std::optional<std::string>& id, int rank);
   /// \throws Failure, nb::python_error
   void barrier();
   /// Waits for all ranks. \throws Failure; it is closed all the same
@@ -76,6 +80,8 @@ class Communicator {
   void sweep();
 
  private:
+  template <typename Body>
+  mtComm_t made_from_this(const char* call, const Body& make);
   void learn();
   void enlist();
   /// Of this process, and nobody else's.

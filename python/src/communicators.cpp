@@ -12,21 +12,42 @@ nb::bytes unique_id() {
   return nb::bytes(id.internal, sizeof id.internal);
 }
 
-void make(Communicator* self, int rank, int size, const std::optional<nb::bytes>& id,
-          const Wishes& wishes) {
-  std::optional<std::string> bytes;
-  if (id) bytes.emplace(id->c_str(), id->size());
-  new (self) Communicator(rank, size, bytes, wishes);
+std::optional<std::string> text_of(const std::optional<nb::bytes>& bytes) {
+  if (!bytes) return std::nullopt;
+  return std::string(bytes->c_str(), bytes->size());
 }
 
-/// Of the class of `self`, which may be one of Python's. None where this rank is in no part.
-nb::object split(nb::handle self, std::optional<int> color, int key) {
-  const mtComm_t part = nb::cast<Communicator&>(self).split(color.value_or(MT_SPLIT_NOCOLOR), key);
-  if (part == nullptr) return nb::none();
+void make(Communicator* self, int rank, int size, const std::optional<nb::bytes>& id,
+          const Wishes& wishes) {
+  new (self) Communicator(rank, size, text_of(id), wishes);
+}
+
+/// Of the class of `self`, which may be one of Python's.
+nb::object another(nb::handle self, mtComm_t handle) {
   const nb::object made = nb::inst_alloc(self.type());
-  new (nb::inst_ptr<Communicator>(made)) Communicator(part);
+  new (nb::inst_ptr<Communicator>(made)) Communicator(handle);
   nb::inst_mark_ready(made);
   return made;
+}
+
+/// None where this rank is in no part.
+nb::object split(nb::handle self, std::optional<int> color, int key) {
+  const mtComm_t part = nb::cast<Communicator&>(self).split(color.value_or(MT_SPLIT_NOCOLOR), key);
+  return part == nullptr ? nb::none() : another(self, part);
+}
+
+nb::object shrink(nb::handle self, const std::vector<int>& without, bool around_links,
+                  bool give_up) {
+  auto& old = nb::cast<Communicator&>(self);
+  nb::object left = another(self, old.shrink(without, around_links, give_up));
+  old.close();
+  return left;
+}
+
+nb::object grow(nb::handle self, int size, const std::optional<nb::bytes>& id,
+                std::optional<int> rank) {
+  auto& old = nb::cast<Communicator&>(self);
+  return another(self, old.grow(size, text_of(id), rank.value_or(-1)));
 }
 
 void bind_requests(nb::module_& module) {
@@ -95,7 +116,9 @@ void bind_communicators(nb::module_& module) {
            "Leaves at once, from any thread: calls that are blocked on it raise Aborted here, and "
            "TransportError, which "
            "names this rank, at the others.")
-      .def("_split", split, nb::arg("color").none(), nb::arg("key"));
+      .def("_split", split, nb::arg("color").none(), nb::arg("key"))
+      .def("_shrink", shrink, nb::arg("without"), nb::arg("around_links"), nb::arg("give_up"))
+      .def("_grow", grow, nb::arg("size"), nb::arg("id").none(), nb::arg("rank").none());
   bind_collectives(communicator);
   bind_exchanges(communicator);
   module.def("unique_id", unique_id,

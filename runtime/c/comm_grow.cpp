@@ -73,9 +73,9 @@ mtResult_t mtCommGrow(mtComm_t comm, int nranks, const mtUniqueId* id, int rank,
     const std::shared_ptr<Comm> old = find(comm);
     old->check_usable();
     if (nranks < static_cast<int>(old->size())) {
-      throw Failure(mtInvalidArgument,
-                    fmt::format("nranks: expected the {} of comm or more, found {}", old->size(),
-                                nranks));
+      throw Failure(
+          mtInvalidArgument,
+          fmt::format("nranks: expected the {} of comm or more, found {}", old->size(), nranks));
     }
     Settings settings = config == nullptr ? without_network(old->settings()) : read_config(config);
     return grow_from(old, newcomm, read_growth(*old, nranks, id, rank), std::move(settings));

@@ -84,9 +84,9 @@ UniqueId agree_on_growth(const Growth& growth, Bootstrap& job, Deadline deadline
     if (all[i].has_id == 0) continue;
     if (!first) first = i;
     if (all[i].id != all[*first].id) {
-      throw Error(ErrorCode::InvalidArgument,
-                  fmt::format("expected one id to grow by, found two, at ranks {} and {}", *first,
-                              i));
+      throw Error(
+          ErrorCode::InvalidArgument,
+          fmt::format("expected one id to grow by, found two, at ranks {} and {}", *first, i));
     }
   }
   if (first) return all[*first].id;

@@ -5,11 +5,10 @@
  *
  *     growing spare RANKS         rank 0 dies, and the last process, which waited, takes its place
  *     growing double RANKS        half of the processes begin, the others come to them
- *     growing cycles RANKS [N]    the last rank leaves and comes back N (default 40) times; what the
- *                                 processes hold does not grow
- * A mode that begins with "network-" does it by messages. Prints how long growing took.
+ *     growing cycles RANKS [N]    the last rank leaves and comes back N (default 40) times; what
+ * the processes hold does not grow A mode that begins with "network-" does it by messages. Prints
+ * how long growing took.
  */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <dirent.h>
 #include <signal.h>
 #include <stdint.h>
@@ -49,7 +48,8 @@ static void check_sum(mtComm_t comm, int ranks, int64_t want) {
 
 static int64_t sum_to(int ranks) { return (int64_t)ranks * (ranks + 1) / 2; }
 
-/* The processes below `before` have `comm`; returns that of all `ranks`, in the order of processes. */
+/* The processes below `before` have `comm`; returns that of all `ranks`, in the order of processes.
+ */
 static mtComm_t grown(mtComm_t comm, int before, int ranks, int time) {
   mtComm_t all = NULL;
   mtUniqueId id;

@@ -214,6 +214,53 @@ def parts(comm):
     half.close()
 
 
+def handed_over(folder, name, id=None):
+    """The id of that name: made here, or as soon as another rank has made it."""
+    path = folder / name
+    if id is not None:
+        (folder / f"{name}.new").write_bytes(id)
+        (folder / f"{name}.new").rename(path)
+    while not path.exists():
+        time.sleep(0.01)
+    return path.read_bytes()
+
+
+def sum_of_ones(comm):
+    return int(comm.all_reduce(np.ones(1000))[0])
+
+
+def shrunk_and_grown(comm, folder, options):
+    """Rank 1 is lost, and comes back as rank 0 of more; the others go on meanwhile."""
+    assert sum_of_ones(comm) == 3
+    if comm.rank == 1:
+        comm.abort()
+        back = multitree.Communicator(0, 3, id=handed_over(folder, "back"), **options)
+        return back.rank, sum_of_ones(back)
+    try:
+        while True:
+            comm.all_reduce(np.ones(1000))
+    except multitree.TransportError as error:
+        assert "rank 1" in str(error)
+    left = comm.shrink()
+    assert comm.closed and isinstance(left, multitree.Communicator) and sum_of_ones(left) == 2
+    id = handed_over(folder, "back", multitree.unique_id()) if left.rank == 1 else None
+    larger = left.grow(3, id=id, rank=left.rank + 1)
+    assert isinstance(larger, multitree.Communicator)
+    assert sum_of_ones(left) == 2  # goes on as well
+    left.close()
+    return larger.rank, sum_of_ones(larger)
+
+
+def left_out(comm, folder):
+    if comm.rank == 0:
+        handed_over(folder, "all are there", b"yes")
+        while comm.failure() is None:
+            time.sleep(0.01)
+        return comm.failure()
+    handed_over(folder, "all are there")
+    return comm.shrink(without=[0]).size
+
+
 def forked(comm):
     child = os.fork()
     if child == 0:

@@ -120,6 +120,14 @@ def test_parts():
     multitree.spawn(rank_programs.parts, 4, timeout=60)
 
 
+@pytest.mark.parametrize("options", [{}, {"algorithm": "ring"}], ids=["auto", "messages"])
+def test_ranks_go_and_come(options, tmp_path):
+    results = multitree.spawn(rank_programs.shrunk_and_grown, 3, tmp_path, options, timeout=60, options=options)
+    assert sorted(results) == [(0, 3), (1, 3), (2, 3)] and results[1] == (0, 3)
+    words, *sizes = multitree.spawn(rank_programs.left_out, 3, tmp_path, timeout=60, options=options)
+    assert "left out" in words and sizes == [2, 2]
+
+
 def test_threads_run_on():
     counted = multitree.spawn(rank_programs.threads, 2, timeout=60)[0]
     assert counted > 20

@@ -70,6 +70,15 @@ ARRAYS = [
     (lambda c: c.all_gatherv(ONES, [4], np.ones(6, "f4"), displs=[3]), "recv: expected 7 elements or more, where the last share"),
     (lambda c: c.iall_reduce(ONES).wait(-1), "timeout: expected seconds, 0 or more, or None, got -1.0"),
     (lambda c: c.split(-3), "color: expected 0 or more, or None for no part, got -3"),
+    (lambda c: c.shrink([-1]), "without: expected ranks, got -1"),
+    (lambda c: c.shrink(["0"]), "without: expected ranks, got '0'"),
+    (lambda c: c.shrink([1]), "expected other ranks than 0, below 1, found 1"),
+    (lambda c: c.grow(2), "expected an id at one rank of the job that grows or more, found none"),
+    (lambda c: c.grow(0, id=multitree.unique_id()), "nranks: expected the 1 of comm or more, found 0"),
+    (lambda c: c.grow(2, id=multitree.unique_id(), rank=2), "rank: expected one below nranks, 2, .*, found 2"),
+    (lambda c: c.grow(2, id=multitree.unique_id(), rank=-1), "grow: rank: expected a whole number, 0 or more, got -1"),
+    (lambda c: c.grow(2.0), "grow: size: expected a whole number, 0 or more, got 2.0"),
+    (lambda c: c.grow(2, id=b"short"), r"128 bytes of multitree.unique_id\(\), got 5"),
 ]
 
 
@@ -135,7 +144,8 @@ def test_after_the_end():
     request = comm.iall_reduce(ONES)
     comm.close()
     assert request.wait().tolist() == ONES.tolist()
-    for call in (lambda: comm.all_reduce(ONES), comm.barrier, lambda: comm.split(0), comm.failure):
+    for call in (lambda: comm.all_reduce(ONES), comm.barrier, lambda: comm.split(0), comm.shrink, lambda: comm.grow(2),
+                 comm.failure):
         with pytest.raises(InvalidUsage, match="the communicator is closed"):
             call()
     comm.close()
