@@ -155,8 +155,10 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
     return lose(peer, "it has had what was never sent");
   }
   if (again) tell_of_way(peer);
-  // No heartbeats tell of another way, which may lead over links that are cut as well.
-  if (again) give_up_after(peer.socket, way_deadline_);
+  // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead
+  // over links that are cut as well.
+  const bool watched = !again && links_.heard(peer.seat) != nullptr;
+  if (peer.lasts && !watched) give_up_after(peer.socket, way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);
   want_to_write(peer);
