@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Links, addresses, rates and routes, by batches of `ip` and `tc` inside the nodes."""
 import subprocess
+import time
 
 from . import LabError, linux
 from .network import neighbours, next_hops
 
 MASK = 30
 NOBODY = "02:00:00:00:00:01"
+#: Seconds until all interfaces have a carrier.
+RUNNING_DEADLINE = 10
 
 
 def run_batch(tool, lines, pid=None):
@@ -100,6 +103,25 @@ def _make_control(network, pids):
             for i in others])
 
 
+def _is_running(pid):
+    """Whether each interface of the node that is up has a carrier, as the kernel tells programs: up to a second later."""
+    shown = subprocess.run(["ip", "-oneline", "link", "show", "up"], capture_output=True, text=True, timeout=60,
+                           check=False, preexec_fn=lambda: linux.enter(pid, ["net"]))
+    if shown.returncode != 0:
+        raise LabError(f"ip link: {' '.join(shown.stderr.split())}")
+    return all(" state UP " in line or " state UNKNOWN " in line for line in shown.stdout.splitlines())
+
+
+def _await_running(pids):
+    until = time.monotonic() + RUNNING_DEADLINE
+    waiting = [pid for pid in pids if not _is_running(pid)]
+    while waiting:
+        if time.monotonic() > until:
+            raise LabError(f"{len(waiting)} of {len(pids)} nodes have interfaces without a carrier after {RUNNING_DEADLINE} s")
+        time.sleep(0.05)
+        waiting = [pid for pid in waiting if not _is_running(pid)]
+
+
 def configure(network, pids, options):
     """Makes the network between the processes that hold the nodes."""
     finish([run_batch("ip", [
@@ -111,6 +133,7 @@ def configure(network, pids, options):
     finish([run_batch("tc", shapers, pid) for (_, shapers), pid in zip(batches, pids)])
     if options.get("control"):
         _make_control(network, pids)
+    _await_running(pids)
 
 
 def _ends(link):

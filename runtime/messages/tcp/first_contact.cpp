@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// How the ranks of a job come to be connected over TCP. Both ends of a pair may set out at the
-/// same time: then the way of the lower rank is taken. It lets nobody in to whom it is on its way,
-/// and the other gives up its own way when it opens. Nothing was sent on that, so nothing is lost.
+/// same time: then the way of the lower rank is taken, if it has reached the other's door. It lets
+/// nobody in to whom it has said who it is, and the other gives up its own way when it opens.
+/// Nothing was sent on that, so nothing is lost.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -188,7 +189,7 @@ void TcpTransport::hear(std::uint64_t name) {
   guests_.erase(found);
   if (step == Guest::Step::Stranger) return;
   Peer& peer = peer_at(guest.from());
-  const bool ours_is_taken = peer.dial != nullptr && self_ < peer.seat;
+  const bool ours_is_taken = peer.dial != nullptr && peer.dial->has_spoken() && self_ < peer.seat;
   if ((peer.met && !comes_again(peer, guest.hello())) || !peer.lost.empty() || ours_is_taken) {
     return;
   }

@@ -89,6 +89,8 @@ class Dial {
   Step go_on();
   [[nodiscard]] int fd() const { return socket_.fd(); }
   [[nodiscard]] const std::string& why() const { return why_; }
+  /// The other end may have heard who comes, and have opened.
+  [[nodiscard]] bool has_spoken() const { return phase_ == Phase::Greeted; }
   /// Of the way that it is on.
   [[nodiscard]] std::uint32_t attempt() const { return hello_.standing.attempt; }
   /// Of the other end; \pre it was met
