@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "algorithms/certificate/latencies_internal.hpp"
+#include "algorithms/certificate/time_certificate_internal.hpp"
 
 namespace multitree {
 namespace {
@@ -35,7 +36,10 @@ std::vector<std::uint32_t> counts_to_try(std::uint32_t ranks) {
 }  // namespace
 
 LeastTime::LeastTime(const Topology& topology, Certificate bandwidth, Time message_overhead)
-    : topology_(topology), bandwidth_(std::move(bandwidth)), message_overhead_(message_overhead) {
+    : topology_(topology),
+      bandwidth_(std::move(bandwidth)),
+      message_overhead_(message_overhead),
+      nearest_(nearest_latency(topology)) {
   latency_ = longest_way();
   if (facts(bandwidth_.collective).end == Holder::Root) return;
   for (const Rank from : starts_of(topology, bandwidth_)) {
@@ -48,7 +52,7 @@ LeastTime::LeastTime(const Topology& topology, Certificate bandwidth, Time messa
 TimeCertificate LeastTime::at(std::uint64_t bytes) const {
   TimeCertificate best = latency_;
   best.bytes = bytes;
-  best.bound = evaluate_time(best, topology_);
+  best.bound = evaluate_time(best, topology_, nearest_);
   TimeCertificate cuts = blank(TimeReason::Cuts, bytes);
   cuts.cuts = bandwidth_;
   consider(std::move(cuts), best);
@@ -91,12 +95,12 @@ TimeCertificate LeastTime::longest_way() const {
       best.path = to_root ? std::pair{Rank{r}, end} : std::pair{end, Rank{r}};
     }
   }
-  best.bound = evaluate_time(best, topology_);
+  best.bound = evaluate_time(best, topology_, nearest_);
   return best;
 }
 
 void LeastTime::consider(TimeCertificate candidate, TimeCertificate& best) const {
-  candidate.bound = evaluate_time(candidate, topology_);
+  candidate.bound = evaluate_time(candidate, topology_, nearest_);
   if (candidate.bound > best.bound) best = std::move(candidate);
 }
 

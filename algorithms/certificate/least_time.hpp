@@ -32,6 +32,7 @@ class LeastTime {
   const Topology& topology_;
   Certificate bandwidth_;
   Time message_overhead_;
+  std::int64_t nearest_;     // picoseconds between the two nearest ranks
   TimeCertificate latency_;  // the best for next to no bytes
 };
 

@@ -149,9 +149,9 @@ std::vector<std::uint64_t> rates_into(const Topology& topology,
   return rates;
 }
 
-Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology) {
+Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology,
+                    std::int64_t nearest) {
   const std::uint32_t late = topology.num_ranks() - certificate.informed;
-  const std::int64_t nearest = nearest_latency(topology);
   // As if all ranks were as near as the nearest two: then what leaves later arrives later.
   const std::int64_t known =
       informing_time(std::vector<std::int64_t>(certificate.informed, nearest), nearest,
@@ -322,6 +322,13 @@ std::int64_t informing_time(const std::vector<std::int64_t>& latencies, std::int
 }
 
 Time evaluate_time(const TimeCertificate& certificate, const Topology& topology) {
+  const bool from_everywhere =
+      certificate.reason == TimeReason::Spread || certificate.reason == TimeReason::Arrivals;
+  return evaluate_time(certificate, topology, from_everywhere ? nearest_latency(topology) : 0);
+}
+
+Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
+                   std::int64_t nearest) {
   if (topology.num_ranks() < 2 || certificate.bytes == 0) return {};
   const std::int64_t overhead = certificate.message_overhead.picoseconds;
   const auto [from, to] = certificate.path;
@@ -332,12 +339,12 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology)
       return {from == to ? 0 : overhead + latencies[index(topology.node_of(to))]};
     }
     case TimeReason::Spread:
-      return {informing_time(rank_latencies(from, topology, Along::Links),
-                             nearest_latency(topology), overhead)};
+      return {
+          informing_time(rank_latencies(from, topology, Along::Links), nearest, overhead)};
     case TimeReason::Cuts:
       return rounded_down(cuts_time(certificate, topology));
     case TimeReason::Arrivals:
-      return rounded_down(arrivals_time(certificate, topology));
+      return rounded_down(arrivals_time(certificate, topology, nearest));
   }
   return {};
 }

@@ -6,9 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/certificate/time_certificate.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+/// As evaluate_time(topology), for which `nearest` is nearest_latency(topology): that takes a search
+/// from each rank.
+Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
+                   std::int64_t nearest);
 
 /// Least latency between two ranks, in picoseconds; 0 for one rank.
 std::int64_t nearest_latency(const Topology& topology);
