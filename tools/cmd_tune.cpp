@@ -172,8 +172,8 @@ int run(const TuneFlags& flags) {
   TuneResult result;
   {
     Progress progress("comparing algorithms on " + topology.name());
-    options.on_candidate = [&](std::string_view spec) {
-      progress.update(fmt::format("generating and verifying {} on {}", spec, topology.name()));
+    options.on_candidate = [&](std::string_view spec, double over) {
+      progress.update(fmt::format("generating {} on {}", spec, topology.name()), over);
     };
     result = for_flag("--algorithm", [&] { return tune(topology, collective, root, options); });
     if (!flags.output.empty()) {

@@ -339,8 +339,7 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
       return {from == to ? 0 : overhead + latencies[index(topology.node_of(to))]};
     }
     case TimeReason::Spread:
-      return {
-          informing_time(rank_latencies(from, topology, Along::Links), nearest, overhead)};
+      return {informing_time(rank_latencies(from, topology, Along::Links), nearest, overhead)};
     case TimeReason::Cuts:
       return rounded_down(cuts_time(certificate, topology));
     case TimeReason::Arrivals:

@@ -11,8 +11,8 @@
 
 namespace multitree {
 
-/// As evaluate_time(topology), for which `nearest` is nearest_latency(topology): that takes a search
-/// from each rank.
+/// As evaluate_time(topology), for which `nearest` is nearest_latency(topology): that takes a
+/// search from each rank.
 Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
                    std::int64_t nearest);
 

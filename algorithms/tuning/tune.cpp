@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "algorithms/registry.hpp"
+#include "algorithms/tuning/candidates_internal.hpp"
 #include "algorithms/tuning/parallel_internal.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
 #include "topologies/error.hpp"
@@ -38,16 +39,6 @@ constexpr std::pair<std::uint64_t, std::uint64_t> kMiddling{32 << 10, 4 << 20};
 /// Below this size no generator cuts data into pieces, so they need not be told every size.
 constexpr std::uint64_t kWhole = 32 << 10;
 
-/// Whether two do the same, whatever they are called.
-bool are_alike(const Schedule& a, const Schedule& b) {
-  const auto is_same = [](const Transfer& x, const Transfer& y) {
-    return x.step == y.step && x.op == y.op && x.chunk == y.chunk && x.src == y.src &&
-           x.dst == y.dst && x.route_size == y.route_size;
-  };
-  return a.chunks == b.chunks && a.routes == b.routes &&
-         std::ranges::equal(a.transfers, b.transfers, is_same);
-}
-
 /// Sizes a factor apart.
 std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
   std::vector<std::uint64_t> sizes;
@@ -57,27 +48,6 @@ std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std:
   }
   sizes.push_back(last);
   return sizes;
-}
-
-/// What a message costs in the time of the network that generators see, where the one that counts
-/// has other bandwidths: how many pieces are best depends on what bytes cost beside messages. Where
-/// ranks share processors, a message of each rank takes what all of them take.
-Time message_cost(const Topology& topology, const TuneOptions& options) {
-  Time message = options.cost.message_overhead;
-  for (const SharedHost& host : options.cost.hosts) {
-    const auto ranks = static_cast<std::int64_t>(host.ranks.size());
-    message = std::max(message, Time{host.message.picoseconds * ranks});
-  }
-  if (options.priced == nullptr || topology.num_links() == 0) return message;
-  double declared = 0, priced = 0;
-  for (const Link& link : topology.links()) {
-    declared += static_cast<double>(link.bandwidth.bytes_per_second);
-  }
-  for (const Link& link : options.priced->links()) {
-    priced += static_cast<double>(link.bandwidth.bytes_per_second);
-  }
-  const double nanoseconds = message.seconds() * 1e9 * priced / declared;
-  return {std::llround(nanoseconds) * 1000};
 }
 
 class Tuner {
@@ -95,19 +65,18 @@ class Tuner {
         grid_of(options.first, options.last, options.winners_only ? kRoughGridFactor : kGridFactor);
   }
 
-  /// The algorithm as it is for each of the sizes.
-  void add(const std::string& spec) {
-    std::string before;
-    if (options_.winners_only && told(spec, kWhole, message_) != spec) {
-      asking_.push_back(spec);
-      return;
+  /// Each algorithm as it is for each of the sizes.
+  void add(const std::vector<std::string>& specs) {
+    std::vector<std::string> made_now;
+    for (const std::string& spec : specs) {
+      const bool asks = options_.winners_only && told(spec, kWhole, message_) != spec;
+      (asks ? asking_ : made_now).push_back(spec);
     }
-    for (std::size_t i = 0; i < result_.sizes.size(); ++i) {
-      if (i + 1 < result_.sizes.size() && result_.sizes[i + 1] < kWhole) continue;
-      std::string sized = told(spec, result_.sizes[i], message_);
-      if (sized == before) return;
-      if (!add_one(sized, !before.empty())) return;
-      before = std::move(sized);
+    std::vector<Made> all = list_candidates(made_now, result_.sizes, kWhole, message_);
+    make_all(all);
+    bool served = true;
+    for (Made& made : all) {
+      if (served || !made.sized) served = add_made(std::move(made));
     }
   }
 
@@ -142,33 +111,45 @@ class Tuner {
     std::size_t candidate = 0;
   };
 
+  /// A job that starts leaves processors to its other ranks.
+  void make_all(std::vector<Made>& all) const {
+    const auto tell = [&](std::size_t over, std::string_view spec) {
+      if (options_.on_candidate) {
+        options_.on_candidate(spec, static_cast<double>(over) / static_cast<double>(all.size()));
+      }
+    };
+    if (!options_.winners_only) return make_candidates(all, topology_, collective_, root_, tell);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      tell(i, all[i].spec);
+      make_candidate(all[i], topology_, collective_, root_);
+    }
+  }
+
   /// \returns whether the network allows it. What is like another `sized` one is not listed again.
-  bool add_one(const std::string& spec, bool sized) {
-    if (options_.on_candidate) options_.on_candidate(spec);
-    TuneCandidate candidate{.spec = spec, .schedule = {}, .times = {}, .unsupported = {}};
+  bool add_made(Made made) {
     const std::size_t self = result_.candidates.size();
     std::size_t twin = self;
-    try {
-      candidate.schedule = generate_schedule(spec, topology_, collective_, root_);
+    const bool is_served = made.unsupported.empty();
+    if (is_served) {
       const auto same = std::ranges::find_if(live_, [&](std::size_t c) {
-        return are_alike(result_.candidates[c].schedule, candidate.schedule);
+        return are_alike(result_.candidates[c].schedule, made.schedule);
       });
       if (same == live_.end()) {
-        expect_verified(candidate.schedule, topology_);
+        expect_verified(made.schedule, topology_);
         live_.push_back(self);
-      } else if (sized) {
+      } else if (made.sized) {
         return true;
       } else {
         twin = *same;
       }
-    } catch (const Error& error) {
-      if (error.code() != ErrorCode::Unsupported) throw;
-      if (sized) return false;
-      candidate.unsupported = error.what();
+    } else if (made.sized) {
+      return false;
     }
-    const bool is_served = candidate.unsupported.empty();
-    floors_.push_back(is_served ? PriceFloor(candidate.schedule, priced_) : PriceFloor());
-    result_.candidates.push_back(std::move(candidate));
+    floors_.push_back(is_served ? PriceFloor(made.schedule, priced_) : PriceFloor());
+    result_.candidates.push_back({.spec = std::move(made.spec),
+                                  .schedule = std::move(made.schedule),
+                                  .times = {},
+                                  .unsupported = std::move(made.unsupported)});
     twin_.push_back(twin);
     return is_served;
   }
@@ -184,7 +165,11 @@ class Tuner {
         const Time best = time(fastest(bytes), bytes);
         if (best.seconds() <= kWorthMaking * least.seconds()) continue;
       }
-      if (!add_one(told(spec, bytes, message_), i > 0)) return;
+      Made made{
+          .spec = told(spec, bytes, message_), .sized = i > 0, .schedule = {}, .unsupported = {}};
+      if (options_.on_candidate) options_.on_candidate(made.spec, 1);
+      make_candidate(made, topology_, collective_, root_);
+      if (!add_made(std::move(made))) return;
     }
   }
 
@@ -390,10 +375,7 @@ TuneResult tune(const Topology& topology, Collective collective, Rank root,
                             options.first));
   }
   Tuner tuner(topology, collective, root, options);
-  for (const std::string& spec :
-       options.algorithms.empty() ? candidate_specs() : options.algorithms) {
-    tuner.add(spec);
-  }
+  tuner.add(options.algorithms.empty() ? candidate_specs() : options.algorithms);
   return tuner.run();
 }
 

@@ -27,8 +27,9 @@ struct TuneOptions {
   /// the size are made for those sizes alone where they could win, and TuneCandidate::times are
   /// left empty. For starting a job.
   bool winners_only = false;
-  /// Told what is being generated; may be empty.
-  std::function<void(std::string_view spec)> on_candidate;
+  /// Told what is being generated and what share of all is over, by one thread at a time; may be
+  /// empty.
+  std::function<void(std::string_view spec, double over)> on_candidate;
 };
 
 /// A range of sizes and who is fastest there. Times are predictions at `from` and at `to`.
