@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -244,19 +245,20 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
   Picoseconds end = 0;
   std::vector<Times> arrival(schedule.transfers.size());
   const auto& transfers = schedule.transfers;
-  std::vector<std::size_t> order;  // of the transfers of a step
+  // Of the transfers of a step: by when they could start, then as they are listed.
+  std::vector<std::pair<Picoseconds, std::size_t>> order;
   for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
     // All transfers of a step read the values from before it, so they are timed before any arrives.
     order.clear();
     for (next = first; next < transfers.size() && transfers[next].step == transfers[first].step;
          ++next) {
-      if (sizes[transfers[next].chunk].messages > 0) order.push_back(next);
+      const double messages = sizes[transfers[next].chunk].messages;
+      if (messages <= 0) continue;
+      const Value& source = value(transfers[next].src, transfers[next].chunk);
+      order.emplace_back(messages > 1 ? source.first : source.ready, next);
     }
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-      const Value& source = value(transfers[i].src, transfers[i].chunk);
-      return sizes[transfers[i].chunk].messages > 1 ? source.first : source.ready;
-    });
-    for (const std::size_t i : order) {
+    std::ranges::sort(order);
+    for (const std::size_t i : order | std::views::values) {
       const Transfer& t = transfers[i];
       Value& source = value(t.src, t.chunk);
       const Size& size = sizes[t.chunk];
@@ -267,7 +269,7 @@ Time predict_time(const Schedule& schedule, const Topology& topology, std::uint6
       arrival[i] = {departure.sent.first + departure.latency,
                     departure.sent.last + departure.latency};
     }
-    for (const std::size_t i : order) {
+    for (const std::size_t i : order | std::views::values) {
       Value& target = value(transfers[i].dst, transfers[i].chunk);
       target.first = std::max(target.first, arrival[i].first);
       target.ready = std::max({target.ready, target.read, arrival[i].last});

@@ -74,24 +74,22 @@ Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns) {
   schedule.transfers.reserve(turns.size());
   schedule.routes.reserve(turns.size());
   const std::vector<std::uint32_t> steps = least_steps(plan, turns);
-  std::vector<std::uint32_t> order = by_step(steps);
-  const auto canonical = [&](std::uint32_t i) {
-    const TreePlan& tree = plan.tree_of(turns[i].chunk);
-    const TreeArc& arc = tree.arcs[turns[i].arc];
-    return std::tuple(turns[i].arc >= tree.reductions, turns[i].chunk, arc.dst, arc.src);
-  };
-  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
-    const std::uint32_t step = steps[order[begin]];
-    while (end < order.size() && steps[order[end]] == step) ++end;
-    std::sort(order.begin() + static_cast<std::ptrdiff_t>(begin),
-              order.begin() + static_cast<std::ptrdiff_t>(end),
-              [&](std::uint32_t a, std::uint32_t b) { return canonical(a) < canonical(b); });
-    for (std::size_t i = begin; i < end; ++i) {
-      const Turn& turn = turns[order[i]];
+  const std::vector<std::uint32_t> order = by_step(steps);
+  // Of the turns of a step: their canonical order, and their arcs.
+  using Place = std::tuple<bool, std::uint32_t, Rank, Rank, const TreeArc*>;
+  std::vector<Place> places;
+  for (std::size_t next = 0; next < order.size();) {
+    const std::uint32_t step = steps[order[next]];
+    places.clear();
+    for (; next < order.size() && steps[order[next]] == step; ++next) {
+      const Turn& turn = turns[order[next]];
       const TreePlan& tree = plan.tree_of(turn.chunk);
       const TreeArc& arc = tree.arcs[turn.arc];
-      schedule.add(step, turn.arc < tree.reductions ? Op::Reduce : Op::Copy, turn.chunk, arc.src,
-                   arc.dst, plan.packing.route(arc));
+      places.emplace_back(turn.arc >= tree.reductions, turn.chunk, arc.dst, arc.src, &arc);
+    }
+    std::ranges::sort(places);
+    for (const auto& [is_copy, chunk, dst, src, arc] : places) {
+      schedule.add(step, is_copy ? Op::Copy : Op::Reduce, chunk, src, dst, plan.packing.route(*arc));
     }
   }
   return schedule;
