@@ -9,7 +9,7 @@ namespace multitree::nic {
 std::string message_model_differs(const Schedule& schedule, const Topology& topology,
                                   std::uint64_t bytes, const Parameters& parameters) {
   if (parameters.reduction == Reduction::Pipelined) {
-    return "sums are made word by word, as in hardware";
+    return "sums are made word by word as in hardware";
   }
   if (parameters.port_queue_packets > 0) return "ports share their messages";
   if (parameters.shared_inputs) return "inputs of routers move one flit a cycle";

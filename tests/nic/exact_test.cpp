@@ -90,7 +90,7 @@ TEST(MessageModel, SaysWhyItMayDiffer) {
   EXPECT_EQ(reason({.ejection_channels = 1}), "ejection ports have channels of their own");
   EXPECT_EQ(reason({.port_queue_packets = 58}), "ports share their messages");
   EXPECT_EQ(reason({.reduction = nic::Reduction::Pipelined}),
-            "sums are made word by word, as in hardware");
+            "sums are made word by word as in hardware");
   const Topology star = make_topology("star:4");
   EXPECT_EQ(nic::message_model_differs(make_schedule("double-binary-tree", star), star, 4'096, {}),
             "messages of several ports share channels");

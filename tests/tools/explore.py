@@ -176,7 +176,7 @@ def others_are_refused():
     expect(done.stderr.startswith("multitree: other:1: expected results of this version"), done.stderr)
     expect((HERE / "other").read_text() == "not a results file\n", "expected the file to be left alone")
     lines = (HERE / "whole").read_text().splitlines(keepends=True)
-    (HERE / "other").write_text("".join([*lines[:2], lines[2].replace('"cycles":', '"cycles":1'), *lines[3:]]))
+    (HERE / "other").write_text("".join([*lines[:2], lines[2].replace('"cycles":', '"cycles":-'), *lines[3:]]))
     done = explore("-o", "other", code=3)
     expect(done.stderr.startswith("multitree: other:3: expected a result as this program wrote it"), done.stderr)
     done = subprocess.run(["flock", "whole", PROGRAM, "explore", "-c", DESIGN, "-o", "whole"], cwd=HERE, capture_output=True,

@@ -37,8 +37,9 @@ AreaQuestion question_of(const ExploreDesign& design, const ExplorePoint& point,
 }
 
 std::string work_of(const ExploreDesign& design, const ExploreRow& row) {
-  std::string work = fmt::format("{} of {} on {} ranks", to_string(row.point.collective),
-                                 value_text(design, row.point, "bytes"), row.ranks);
+  std::string work =
+      fmt::format("{} of {} on {} rank{}", to_string(row.point.collective),
+                  value_text(design, row.point, "bytes"), row.ranks, row.ranks == 1 ? "" : "s");
   for (const char* name : {"stragglers", "background"}) {
     const std::string text = value_text(design, row.point, name);
     if (text != "none") work += fmt::format(", {} {}", name, text);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 
 #include "algorithms/registry.hpp"
@@ -75,20 +76,25 @@ std::string plain(std::uint64_t value) { return fmt::format("{}", value); }
 /// An exact size as people write it: 1MiB.
 std::string in_bytes(std::uint64_t value) { return format_bytes(value); }
 
-void add_value(Axis& axis, Axis::Value value, const JsonValue& at) {
-  for (const Axis::Value& other : axis.values) {
-    if (other.json == value.json) {
+/// An axis while its values are read.
+struct OpenAxis {
+  Axis& axis;
+  std::set<std::string> known = {};
+
+  void add(Axis::Value value, const JsonValue& at) {
+    if (!known.insert(value.json).second) {
       at.fail(fmt::format("'{}': expected each value once, got {} twice", axis.name, value.text));
     }
+    axis.values.push_back(std::move(value));
+    if (axis.values.size() > kMostPoints) {
+      at.fail(fmt::format("'{}': expected at most {} values, got more", axis.name, kMostPoints));
+    }
   }
-  axis.values.push_back(std::move(value));
-  if (axis.values.size() > kMostPoints) {
-    at.fail(fmt::format("'{}': expected at most {} values, got more", axis.name, kMostPoints));
-  }
-}
+};
 
 /// {"from": 1, "to": 8, "factor": 2}, or "step".
-void add_range(Axis& axis, const JsonValue& range, const ReadNumber& read, Show show) {
+void add_range(OpenAxis& open, const JsonValue& range, const ReadNumber& read, Show show) {
+  const Axis& axis = open.axis;
   range.check_keys({"from", "to", "step", "factor"});
   const std::uint64_t from = read(range.at("from")), to = read(range.at("to"));
   if (to < from) {
@@ -109,7 +115,7 @@ void add_range(Axis& axis, const JsonValue& range, const ReadNumber& read, Show 
     if (from == 0) range.at("from").fail("'from': expected more than 0 beside a factor, got 0");
   }
   for (std::uint64_t value = from; value <= to;) {
-    add_value(axis, {plain(value), show(value)}, range);
+    open.add({plain(value), show(value)}, range);
     if (!adds && value > to / change) break;
     value = adds ? value + change : value * change;
   }
@@ -118,11 +124,12 @@ void add_range(Axis& axis, const JsonValue& range, const ReadNumber& read, Show 
 /// A value, a list of values, or a range, alone or in the list.
 void read_axis(Axis& axis, const JsonValue& value, const ReadValue& read_one,
                const ReadNumber& read_number = {}, Show show = plain) {
+  OpenAxis open{axis};
   const auto add = [&](const JsonValue& one) {
     if (one.json().is_object() && read_number) {
-      add_range(axis, one, read_number, show);
+      add_range(open, one, read_number, show);
     } else {
-      add_value(axis, read_one(one), one);
+      open.add(read_one(one), one);
     }
   };
   if (!value.json().is_array()) {

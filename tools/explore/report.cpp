@@ -75,7 +75,8 @@ std::string summary(const ExploreDesign& design, std::span<const ExploreRow> row
     }
     models.push_back(fmt::format("{} model, {}", row.outcome.model, row.outcome.why));
   }
-  std::string text = fmt::format("# {}: {}\n", plural(rows.size(), "point"), tally(models));
+  std::string text = fmt::format("# {}: {}\n", plural(rows.size(), "point"),
+                                 models.empty() ? "none has a result" : tally(models));
   if (!refused.empty()) {
     text += fmt::format("# {} without a result: {}\n", refused.size(), tally(refused));
   }
@@ -95,9 +96,10 @@ std::string without_area(const ExploreDesign& design, std::span<const ExploreRow
     if (fastest == nullptr || row.outcome.seconds() < fastest->outcome.seconds()) fastest = &row;
   }
   if (fastest == nullptr || design.costs.empty()) return "";
-  return fmt::format("# {} without a record of area: {}\n# the fastest of them: {}, {}\n",
-                     plural(reasons.size(), "point"), tally(reasons), microseconds(*fastest),
-                     fmt::join(values(design, fastest->point, true), ", "));
+  std::vector<std::string> words = values(design, fastest->point, true);
+  words.insert(words.begin(), microseconds(*fastest));
+  return fmt::format("# {} without a record of area: {}\n# the fastest of them: {}\n",
+                     plural(reasons.size(), "point"), tally(reasons), fmt::join(words, ", "));
 }
 
 std::string front_text(const ExploreDesign& design, std::span<const ExploreRow> rows,
@@ -110,6 +112,7 @@ std::string front_text(const ExploreDesign& design, std::span<const ExploreRow> 
   std::string text =
       fmt::format("#\n# {}: {} of {} on the front of {}\n", front.work, front.entries.size(),
                   plural(front.rows.size(), "point"), fmt::join(names, ", "));
+  if (front.entries.empty()) return text;
   std::vector<std::vector<std::string>> table = {{"#"}};
   table[0].insert(table[0].end(), names.begin(), names.end());
   if (with_costs) table[0].emplace_back("area");
