@@ -168,7 +168,7 @@ void add_adders(const AreaQuestion& q, Sum& sum) {
   if (is_shared) sum.add_option(fmt::format("{}.shared", kBase));
   if (is_recorded && !is_shared) sum.add_option(fmt::format("{}.fp32", kBase));
   if (is_recorded || (q.adders == "none" && !is_shared)) return;
-  const double units = mt_pkg::kNumPorts / q.parameters.ports_per_unit;
+  const double units = static_cast<double>(mt_pkg::kNumPorts) / q.parameters.ports_per_unit;
   const auto add_unit = [&](std::string_view types, std::uint32_t latency, double times) {
     std::string name = fmt::format("unit.{}.latency{}", types, latency);
     sum.add(name, times * units);

@@ -286,7 +286,6 @@ std::string explore_plot(const ExploreDesign& design, std::span<const ExploreRow
                     .x_label = fmt::format("{} of interface and router", unit_of(cost)),
                     .y_label = "time (us)",
                     .series = {}};
-  std::vector<report::Series> others;
   for (const ExploreFront& front : fronts) {
     std::vector<std::vector<double>> points;
     for (const std::size_t r : front.rows) {
@@ -295,20 +294,20 @@ std::string explore_plot(const ExploreDesign& design, std::span<const ExploreRow
           {static_cast<double>(cost_of(rows[r], cost)), rows[r].outcome.seconds() * 1e6});
     }
     if (points.empty()) continue;
-    report::Series line{.label = front.work}, rest{.label = "all of " + front.work};
+    report::Series line{.label = "front of " + front.work};
+    report::Series rest{.label = "all points of it"};
     for (const std::size_t at : pareto_front(points)) {
       line.points.emplace_back(points[at][0], points[at][1]);
     }
     for (const auto& point : points) rest.points.emplace_back(point[0], point[1]);
     rest.joined = false;
     plot.series.push_back(std::move(line));
-    others.push_back(std::move(rest));
+    plot.series.push_back(std::move(rest));
   }
   if (plot.series.empty()) {
     throw Error(ErrorCode::Unsupported,
                 "--plot: expected a point whose area is known, got none; --csv has all points");
   }
-  plot.series.insert(plot.series.end(), others.begin(), others.end());
   return report::to_image(plot, image);
 }
 
