@@ -4,7 +4,7 @@
 # multitree_embed(result NAME=FILE...): a source that defines `extern const std::string_view NAME` in namespace
 # multitree::embedded for each file. Made again when a file changes.
 function(multitree_embed result)
-  set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded.cpp)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/${result}.cpp)
   set(text "#include <string_view>\nnamespace multitree::embedded {\n")
   foreach(item IN LISTS ARGN)
     string(REGEX MATCH "^([a-z0-9_]+)=(.+)$" matched "${item}")

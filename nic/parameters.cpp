@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "nic/parameter_members.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/json_document.hpp"
 
@@ -113,17 +114,27 @@ std::uint64_t divide_up(std::uint64_t value, std::uint64_t by) { return (value +
 
 }  // namespace
 
+std::vector<std::string> parameter_names() {
+  std::vector<std::string> names;
+  for_each_member([&](const auto& member) { names.emplace_back(member.name); });
+  return names;
+}
+
+void read_parameter(const std::string& name, const JsonValue& value, Parameters& parameters) {
+  for_each_member([&](const auto& member) {
+    if (name == member.name) read(member, value, parameters);
+  });
+}
+
 Parameters read_parameters(std::string_view json, const std::string& file) {
   const JsonDocument document(json, file);
   const JsonValue root(document);
-  std::vector<std::string> names;
-  for_each_member([&](const auto& member) { names.emplace_back(member.name); });
+  const std::vector<std::string> names = parameter_names();
   root.check_keys(names);
   Parameters parameters;
-  for_each_member([&](const auto& member) {
-    const std::string name(member.name);
-    if (root.has(name)) read(member, root.at(name), parameters);
-  });
+  for (const std::string& name : names) {
+    if (root.has(name)) read_parameter(name, root.at(name), parameters);
+  }
   return parameters;
 }
 

@@ -107,6 +107,10 @@ std::vector<Look> looks_of(const std::vector<Series>& series) {
 std::string curve(std::size_t index, const Series& series, const Look& look) {
   const std::string source =
       series.points.empty() ? "NaN" : fmt::format("$data{} using 1:2", index);
+  if (!series.joined) {
+    return fmt::format("{} with points pt {} ps 0.5 lc rgb '{}' title {}", source, marker(index),
+                       look.colour, gnuplot_quote(series.label));
+  }
   const std::size_t every = 1 + series.points.size() / kMarked;
   return fmt::format("{} with linespoints lw 2 dt {} pt {} ps 0.75 pi {} lc rgb '{}' title {}",
                      source, look.dashes, marker(index), every, look.colour,

@@ -25,6 +25,7 @@ enum class Image { Svg, Png };
 struct Series {
   std::string label{};
   std::vector<std::pair<double, double>> points{};  ///< (x, y), joined in this order
+  bool joined = true;                               ///< false: markers alone, one at each point
 };
 
 /// A line chart. Texts are UTF-8 and shown as they are: no markup. An empty title or axis label

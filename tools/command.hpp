@@ -63,6 +63,7 @@ Command add_train_command(CLI::App& parent);
 Command add_view_command(CLI::App& parent);
 Command add_explain_command(CLI::App& parent);
 Command add_design_command(CLI::App& parent);
+Command add_explore_command(CLI::App& parent);
 Command add_cluster_command(CLI::App& parent);
 Command add_completion_command(CLI::App& parent);
 Command add_manual_command(CLI::App& parent);

@@ -24,25 +24,34 @@ std::uint64_t cycles_of(const char* flag, const std::string& text, std::uint64_t
 }
 
 /// RANK:TIME into `ready`.
-void add_straggler(const std::string& text, std::uint64_t clock_hz,
+void add_straggler(const char* flag, const std::string& text, std::uint64_t clock_hz,
                    std::vector<std::uint64_t>& ready) {
   try {
     std::size_t used = 0;
     const unsigned long rank = std::stoul(text, &used);
     if (used + 1 < text.size() && text[used] == ':' && rank < ready.size()) {
-      ready[rank] = cycles_of("--straggler", text.substr(used + 1), clock_hz);
+      ready[rank] = cycles_of(flag, text.substr(used + 1), clock_hz);
       return;
     }
   } catch (const std::logic_error&) {  // told below
   }
-  throw Error(
-      ErrorCode::InvalidArgument,
-      fmt::format("--straggler: expected RANK:TIME with a rank below {}, several by commas, "
-                  "got '{}'",
-                  ready.size(), text));
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected RANK:TIME with a rank below {}, several by commas, "
+                          "got '{}'",
+                          flag, ready.size(), text));
 }
 
 }  // namespace
+
+std::vector<std::uint64_t> straggler_cycles(const char* flag, const std::string& text,
+                                            std::uint32_t ranks, std::uint64_t clock_hz) {
+  std::vector<std::uint64_t> ready(ranks, 0);
+  if (text.empty() || text == "none") return ready;
+  for (const std::string& straggler : for_flag(flag, [&] { return split_list(text); })) {
+    add_straggler(flag, straggler, clock_hz, ready);
+  }
+  return ready;
+}
 
 void add_late_flags(CLI::App& app, LateFlags& flags) {
   auto* budget =
@@ -64,13 +73,7 @@ std::optional<nic::Losses> losses_of(const LateFlags& flags, const Topology& top
   nic::Losses losses{.deadline = cycles_of("--deadline", flags.deadline, clock)};
   losses.budget =
       static_cast<std::uint32_t>(flags.budget.value_or(0) * topology.num_ranks() + 1e-9);
-  losses.ready.assign(topology.num_ranks(), 0);
-  if (!flags.stragglers.empty()) {
-    for (const std::string& straggler :
-         for_flag("--straggler", [&] { return split_list(flags.stragglers); })) {
-      add_straggler(straggler, clock, losses.ready);
-    }
-  }
+  losses.ready = straggler_cycles("--straggler", flags.stragglers, topology.num_ranks(), clock);
   return losses;
 }
 

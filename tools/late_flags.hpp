@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "nic/simulate.hpp"
 #include "tools/command.hpp"
@@ -18,6 +19,11 @@ struct LateFlags {
   std::optional<double> budget;
   std::string deadline = "2us", stragglers;
 };
+
+/// "RANK:TIME,...", or "none", as the cycle of each rank from which on it is there.
+/// \throws Error(InvalidArgument) naming the flag
+std::vector<std::uint64_t> straggler_cycles(const char* flag, const std::string& text,
+                                            std::uint32_t ranks, std::uint64_t clock_hz);
 
 void add_late_flags(CLI::App& app, LateFlags& flags);
 

@@ -54,17 +54,18 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(kFooter);
   const std::vector<tools::Command> commands = {
-      tools::add_topology_command(app),   tools::add_bounds_command(app),
-      tools::add_schedule_command(app),   tools::add_verify_command(app),
-      tools::add_run_command(app),        tools::add_export_command(app),
-      tools::add_import_command(app),     tools::add_replan_command(app),
-      tools::add_list_command(app),       tools::add_symmetric_command(app),
-      tools::add_nic_command(app),        tools::add_simulate_command(app),
-      tools::add_tune_command(app),       tools::add_train_command(app),
-      tools::add_view_command(app),       tools::add_explain_command(app),
-      tools::add_design_command(app),     tools::add_status_command(app),
-      tools::add_postmortem_command(app), tools::add_cluster_command(app),
-      tools::add_completion_command(app), tools::add_manual_command(app)};
+      tools::add_topology_command(app), tools::add_bounds_command(app),
+      tools::add_schedule_command(app), tools::add_verify_command(app),
+      tools::add_run_command(app),      tools::add_export_command(app),
+      tools::add_import_command(app),   tools::add_replan_command(app),
+      tools::add_list_command(app),     tools::add_symmetric_command(app),
+      tools::add_nic_command(app),      tools::add_simulate_command(app),
+      tools::add_tune_command(app),     tools::add_train_command(app),
+      tools::add_view_command(app),     tools::add_explain_command(app),
+      tools::add_design_command(app),   tools::add_explore_command(app),
+      tools::add_status_command(app),   tools::add_postmortem_command(app),
+      tools::add_cluster_command(app),  tools::add_completion_command(app),
+      tools::add_manual_command(app)};
   const std::vector<std::string> words = words_of(argc, argv);
   check_command(app, words);
   try {

@@ -60,16 +60,26 @@ void Channels::find_private(const Program& program, const Parameters& parameters
       if (of != hops[h - 1].channel) shared[hops[h].channel] = 1;
     }
   }
-  const auto hinders = [&](const Hop& hop) {
+  const auto hindrance_at = [&](const Hop& hop) -> std::string_view {
     const Channel& channel = channels_[hop.channel];
     const std::uint64_t loop = std::uint64_t{channel.delay} + channel.latency;
-    return shared[hop.channel] != 0 || channel.interval != kWholeCycle ||
-           (hop.channel < first_ejection_ && loop > parameters.buffer_flits);
+    if (shared[hop.channel] != 0) return "messages of several ports share channels";
+    if (channel.interval != kWholeCycle) return "links are slower than a flit a cycle";
+    if (hop.channel < first_ejection_ && loop > parameters.buffer_flits) {
+      return "buffers are shorter than the way there and back";
+    }
+    return "";
   };
   private_.assign(first_ejection_ - links_, 1);
   for (std::uint32_t r = 0; r < program.routes.size(); ++r) {
     const auto hops = route(r);
-    if (std::ranges::any_of(hops, hinders)) private_[hops[0].channel - links_] = 0;
+    for (const Hop& hop : hops) {
+      const std::string_view hindrance = hindrance_at(hop);
+      if (hindrance.empty()) continue;
+      private_[hops[0].channel - links_] = 0;
+      if (hindrance_.empty()) hindrance_ = hindrance;
+      break;
+    }
   }
 }
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "nic/network/ports.hpp"
@@ -53,6 +55,9 @@ class Channels {
   [[nodiscard]] bool all_private() const {
     return std::ranges::all_of(private_, [](std::uint8_t is) { return is != 0; });
   }
+  /// Of the first route whose injection port is not private: what is in its way, in words; empty:
+  /// all are private.
+  [[nodiscard]] std::string hindrance() const { return std::string(hindrance_); }
   [[nodiscard]] std::uint32_t first_port() const { return links_; }
 
  private:
@@ -66,6 +71,7 @@ class Channels {
   std::vector<std::uint32_t> first_hop_;
   std::vector<std::uint64_t> delays_;
   std::vector<std::uint8_t> private_;  // [injection port]
+  std::string_view hindrance_;
 };
 
 }  // namespace multitree::nic

@@ -11,6 +11,10 @@ TABLE_BYTES = 650
 # and checked.
 DATA_PATH = 138 + 128 + 128 + 138 + 122 + 137
 PORTS = 4
+# Routers by links and interface ports: (virtual channels, flits of each).
+FEW = tuple((channels, depth) for channels in (2, 4) for depth in (8, 512))
+ROUTER_BUFFERS = {(4, 1): FEW, (8, 0): FEW,
+                  (4, 4): tuple((channels, depth) for channels in (1, 2, 4) for depth in (8, 64, 512))}
 
 
 def count(row, column):
@@ -87,6 +91,8 @@ def options(budget, _):
                         ("packets", "packets"), ("exchanges of sums", "exchange"),
                         ("long routes", "long-routes"), ("2 places for early worms", "slots2"),
                         ("8 places for early worms", "slots8"),
+                        ("16 places for early worms", "slots16"),
+                        ("32 places for early worms", "slots32"),
                         ("two virtual channels", "vc2"), ("one virtual channel", "vc1"),
                         ("units of 3 cycles (without adders)", "latency3"),
                         ("2 groups with doorbells", "groups2"),
@@ -119,13 +125,13 @@ def units(budget, _):
 
 def routers(budget, _):
     names = []
-    for kind, ports, label in (("router", 5, "4 links, 1 interface port"),
-                               ("router", 8, "4 links, 4 interface ports"),
-                               ("switch", 8, "switch, 8 links")):
-        for channels in (2, 4):
-            for depth in (8, 512):
-                name = f"{kind}{ports}.vc{channels}.depth{depth}"
-                names.append((f"{label}, {channels} channels of {depth}", name))
+    for (links, local), label in (((4, 1), "4 links, 1 interface port"),
+                                  ((4, 4), "4 links, 4 interface ports"),
+                                  ((8, 0), "switch, 8 links")):
+        for channels, depth in ROUTER_BUFFERS[links, local]:
+            name = f"{'router' if local else 'switch'}{links + local}.vc{channels}.depth{depth}"
+            plural = "" if channels == 1 else "s"
+            names.append((f"{label}, {channels} channel{plural} of {depth}", name))
     names.append(("4 links, 1 interface port, 4 channels of 8, all registers",
                   "router5.vc4.depth8.registers"))
     return figures(budget, names)

@@ -10,7 +10,7 @@ ln -s "$(realpath "$2")" "$work/multitree-study"
 cd "$work"
 export PATH=$work:$PATH
 examples=0
-for command in multitree{,' '{topology,bounds,schedule,verify,tune,run,export,import,list,symmetric,replan,nic,simulate,train,view,completion,manual,explain,design,status,postmortem,cluster}} multitree-study; do
+for command in multitree{,' '{topology,bounds,schedule,verify,tune,run,export,import,list,symmetric,replan,nic,simulate,train,view,completion,manual,explain,design,explore,status,postmortem,cluster}} multitree-study; do
   $command --help >"$work/help"
   example=$(sed -n 's/^Example: //p' "$work/help")
   [ -n "$example" ] || { echo "$command --help: no example" >&2; exit 1; }

@@ -3,17 +3,11 @@
 /// Lines of JSON, one a point.
 #include "tools/study/results.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "topologies/error.hpp"
-#include "topologies/io/files.hpp"
 
 namespace multitree::tools {
 namespace {
@@ -29,10 +23,6 @@ constexpr std::uint64_t Outcome::*kMembers[] = {&Outcome::cycles, &Outcome::cloc
 
 [[noreturn]] void fail(const std::string& file, std::size_t line, const std::string& what) {
   throw Error(ErrorCode::InvalidInput, fmt::format("{}:{}: {}", file, line, what));
-}
-
-[[noreturn]] void fail_io(const std::string& path, std::string_view what) {
-  throw Error(ErrorCode::Io, fmt::format("{}: {}: {}", path, what, std::strerror(errno)));
 }
 
 /// One result: the point's key without the outcome, and the outcome.
@@ -71,11 +61,8 @@ std::string result_line(const Point& point, const Outcome& outcome) {
 
 ParsedResults parse_results(std::string_view text, const std::string& file) {
   ParsedResults parsed;
-  parsed.whole = text.rfind('\n') + 1;  // 0 without any
-  if (parsed.whole != text.size()) {
-    parsed.note =
-        fmt::format("{}: dropped the last line, which an interrupted run left unfinished", file);
-  }
+  parsed.whole = whole_lines(text);
+  parsed.note = unfinished_note(text, file);
   std::size_t number = 0;
   for (std::size_t begin = 0; begin < parsed.whole;) {
     const std::size_t end = text.find('\n', begin);
@@ -93,31 +80,12 @@ ParsedResults parse_results(std::string_view text, const std::string& file) {
   return parsed;
 }
 
-ResultsFile::ResultsFile(const std::string& path) : path_(path) {
-  fd_ = open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (fd_ == -1) fail_io(path, "cannot open");
-  try {
-    if (flock(fd_, LOCK_EX | LOCK_NB) == -1) fail_io(path, "cannot lock, is another run using it");
-    ParsedResults parsed = parse_results(read_file(path), path);
-    outcomes_ = std::move(parsed.outcomes);
-    note_ = std::move(parsed.note);
-    if (ftruncate(fd_, static_cast<off_t>(parsed.whole)) == -1) fail_io(path, "cannot cut off");
-    if (parsed.whole == 0) write(results_header());
-  } catch (...) {
-    close(fd_);
-    throw;
-  }
-}
-
-ResultsFile::~ResultsFile() { close(fd_); }
-
-void ResultsFile::write(std::string_view line) {
-  while (!line.empty()) {
-    const ssize_t written = ::write(fd_, line.data(), line.size());
-    if (written == -1 && errno == EINTR) continue;
-    if (written == -1) fail_io(path_, "cannot write");
-    line.remove_prefix(static_cast<std::size_t>(written));
-  }
+ResultsFile::ResultsFile(const std::string& path) : file_(path) {
+  ParsedResults parsed = parse_results(file_.text(), path);
+  outcomes_ = std::move(parsed.outcomes);
+  note_ = std::move(parsed.note);
+  file_.keep(parsed.whole);
+  if (parsed.whole == 0) file_.add(results_header());
 }
 
 std::optional<Outcome> ResultsFile::find(const Point& point) const {
@@ -130,7 +98,7 @@ std::optional<Outcome> ResultsFile::find(const Point& point) const {
 void ResultsFile::add(const Point& point, const Outcome& outcome) {
   const std::string line = result_line(point, outcome);
   const std::scoped_lock lock(mutex_);
-  write(line);
+  file_.add(line);
   outcomes_[key_of(point)] = outcome;
 }
 

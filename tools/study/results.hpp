@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "tools/lines_file.hpp"
 #include "tools/study/point.hpp"
 
 namespace multitree::tools {
@@ -39,9 +40,6 @@ class ResultsFile {
   /// \throws Error(Io) if it cannot be read and written, or another process has it open;
   /// Error(InvalidInput) as parse_results().
   explicit ResultsFile(const std::string& path);
-  ~ResultsFile();
-  ResultsFile(const ResultsFile&) = delete;
-  ResultsFile& operator=(const ResultsFile&) = delete;
 
   /// May be called by several threads.
   /// \{
@@ -53,10 +51,7 @@ class ResultsFile {
   [[nodiscard]] const std::string& note() const { return note_; }
 
  private:
-  void write(std::string_view line);
-
-  std::string path_;
-  int fd_ = -1;
+  LinesFile file_;
   std::string note_;
   mutable std::mutex mutex_;
   Outcomes outcomes_;
