@@ -149,13 +149,19 @@ std::vector<std::uint64_t> rates_into(const Topology& topology,
   return rates;
 }
 
+/// informing_time() where each message tells one rank; where switches copy, one tells all.
+std::int64_t telling_time(const std::vector<std::int64_t>& latencies, std::int64_t overhead,
+                          const Topology& topology) {
+  if (topology.has_abilities()) return latencies.empty() ? 0 : overhead + latencies.back();
+  return informing_time(latencies, nearest_latency(topology), overhead);
+}
+
 Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology) {
   const std::uint32_t late = topology.num_ranks() - certificate.informed;
   const std::int64_t nearest = nearest_latency(topology);
   // As if all ranks were as near as the nearest two: then what leaves later arrives later.
-  const std::int64_t known =
-      informing_time(std::vector<std::int64_t>(certificate.informed, nearest), nearest,
-                     certificate.message_overhead.picoseconds);
+  const std::int64_t known = telling_time(std::vector<std::int64_t>(certificate.informed, nearest),
+                                          certificate.message_overhead.picoseconds, topology);
   const bool whole = facts(certificate.collective).end == Holder::Everyone;
   std::vector<std::uint64_t> rates = rates_into(topology, certificate);
   if (!whole) rates.resize(std::min<std::size_t>(rates.size(), late));
@@ -332,8 +338,7 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology)
       return {from == to ? 0 : overhead + latencies[index(topology.node_of(to))]};
     }
     case TimeReason::Spread:
-      return {informing_time(rank_latencies(from, topology, Along::Links),
-                             nearest_latency(topology), overhead)};
+      return {telling_time(rank_latencies(from, topology, Along::Links), overhead, topology)};
     case TimeReason::Cuts:
       return rounded_down(cuts_time(certificate, topology));
     case TimeReason::Arrivals:

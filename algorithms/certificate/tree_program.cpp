@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "algorithms/certificate/exact_linear_internal.hpp"
+#include "algorithms/certificate/in_network_trees_internal.hpp"
+#include "algorithms/combined_routes.hpp"
 
 namespace multitree {
 namespace {
@@ -75,7 +77,7 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
   while (true) {
     lp_.solve();
     const double count = lp_.objective();
-    if (count >= enough * (1 - 1e-7)) return count;
+    if (count >= enough * (1 - 1e-7) || round_ >= most_rounds_) return count;
     const std::vector<double> price = lp_.prices();
     const double all = total_cost(lp_.capacities(), price);
     const bool smooth = !best.empty() && all > 0 && best_cost > 0;
@@ -97,11 +99,15 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
   }
 }
 
-PackingLp::Solution TreeProgram::solve_exactly() {
+PackingLp::Solution TreeProgram::solve_exactly(const Exact& enough) {
+  const double most = enough > 0 ? enough.convert_to<double>() : kAll;
   while (true) {
-    maximise(rows_.bandwidth);
+    maximise(rows_.bandwidth, most);
     auto solution = lp_.exact_solution();
     if (!solution) throw std::logic_error("all-reduce program: rounding misled the solver");
+    const Exact count =
+        std::accumulate(solution->weights.begin(), solution->weights.end(), Exact(0));
+    if ((enough > 0 && count >= enough) || round_ >= most_rounds_) return *std::move(solution);
     const Price scale = common_denominator(solution->prices);
     std::vector<Price> prices;
     for (const Exact& price : solution->prices) prices.push_back(scaled(price, scale));
@@ -140,6 +146,9 @@ std::vector<PackedTree> TreeProgram::cheapest_trees(const std::vector<Price>& ro
   const Price finer = 2 * nodes * nodes + 1;
   std::vector<Price> price;
   for (const std::uint32_t row : rows_.of_link) price.push_back(row_price[row] * finer + 1);
+  if (has_in_network_trees(topology_)) {
+    return cheap_in_network_trees(topology_, price, round_++, routes_);
+  }
   return cheapest_share_trees(topology_, transposed_, price, round_++, routes_);
 }
 
@@ -171,13 +180,18 @@ bool TreeProgram::add(PackedTree tree, std::vector<RowUse> uses) {
 
 std::vector<RowUse> TreeProgram::uses_of(const PackedTree& tree) const {
   std::map<std::uint32_t, std::int32_t> count;
-  for (const TreeArc& arc : tree.gather) {
-    for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
-  }
-  if (!topology_.is_symmetric()) {
-    for (const TreeArc& arc : tree.reduce) {
-      for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
+  if (has_in_network_trees(topology_)) {
+    for (const auto& [link, messages] : messages_on_links(tree.gather, routes_, topology_)) {
+      count[rows_.of_link[index(link)]] += messages;
     }
+  } else {
+    const auto add = [&](const std::vector<TreeArc>& arcs) {
+      for (const TreeArc& arc : arcs) {
+        for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
+      }
+    };
+    add(tree.gather);
+    if (!topology_.is_symmetric()) add(tree.reduce);
   }
   std::vector<RowUse> uses;
   for (const auto& [row, times] : count) uses.push_back({row, times});
