@@ -101,6 +101,7 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
 
 PackingLp::Solution TreeProgram::solve_exactly(const Exact& enough) {
   const double most = enough > 0 ? enough.convert_to<double>() : kAll;
+  if (enough > 0) add_trees_apart(most);
   while (true) {
     maximise(rows_.bandwidth, most);
     auto solution = lp_.exact_solution();
@@ -119,6 +120,28 @@ PackingLp::Solution TreeProgram::solve_exactly(const Exact& enough) {
       if (cost < scale) added = add(std::move(tree), std::move(uses)) || added;
     }
     if (!added) return *std::move(solution);
+  }
+}
+
+// As the next tree is cheapest where those before it are not, trees take turns at what is alike:
+// such are few, and of equal weights.
+void TreeProgram::add_trees_apart(double enough) {
+  constexpr std::uint32_t kMost = 128, kPatience = 16;
+  std::vector<double> used(rows_.bandwidth.size(), 0);
+  double best = 0;
+  for (std::uint32_t i = 0, last = 0; i < kMost && i - last <= kPatience; ++i) {
+    std::vector<double> price;
+    for (std::size_t row = 0; row < used.size(); ++row) {
+      price.push_back((1 + used[row]) / static_cast<double>(rows_.bandwidth[row]));
+    }
+    std::vector<PackedTree> trees = cheapest_trees(whole_prices(price));
+    std::vector<RowUse> uses = uses_of(trees.front());
+    for (const RowUse& use : uses) used[use.row] += use.count;
+    add(std::move(trees.front()), std::move(uses));
+    lp_.solve();
+    if (lp_.objective() >= enough * (1 - 1e-9)) return;
+    if (lp_.objective() > best * (1 + 1e-9)) last = i;
+    best = std::max(best, lp_.objective());
   }
 }
 

@@ -57,6 +57,8 @@ class TreeProgram {
 
   /// Trees that are cheapest at `row_price`, a few different ones.
   std::vector<PackedTree> cheapest_trees(const std::vector<Price>& row_price);
+  /// Adds trees that each avoid the links of those before, as long as more of them fit.
+  void add_trees_apart(double enough);
   /// Adds those that cost less than 1. \returns whether there are any.
   bool add_cheaper(std::vector<PackedTree> candidates, const std::vector<double>& price);
   /// \returns whether it is new.
