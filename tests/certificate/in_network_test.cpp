@@ -60,8 +60,9 @@ Topology random_able(std::mt19937_64& random, std::uint32_t ranks, std::uint32_t
   return std::move(builder).build();
 }
 
-/// The optimum over every tree of links that joins all ranks, by listing them all. \pre all
-/// switches add and copy, at most 16 pairs of links. Rounded.
+/// The best over every tree of links that joins all ranks and branches at no switch but those that
+/// add and copy, by listing them all: the optimum if those are all switches, else no less than it.
+/// \pre at most 16 pairs of links. Rounded.
 double optimum_of_all_trees(const Topology& topology) {
   std::vector<LinkId> edges;
   std::vector<std::int64_t> bandwidth;
@@ -81,6 +82,7 @@ double optimum_of_all_trees(const Topology& topology) {
       return n;
     };
     std::vector<RowUse> uses;
+    std::vector<std::uint32_t> degree(topology.num_nodes(), 0);
     bool is_forest = true;
     for (std::uint32_t e = 0; e < edges.size(); ++e) {
       if ((chosen >> e & 1) == 0) continue;
@@ -89,6 +91,11 @@ double optimum_of_all_trees(const Topology& topology) {
       is_forest = is_forest && a != b;
       part[a] = b;
       uses.push_back({e, 1});
+      for (const NodeId end : {link.src, link.dst}) {
+        const Node& node = topology.node(end);
+        const bool branches = node.rank || (node.abilities.adds && node.abilities.copies);
+        is_forest = is_forest && (++degree[index(end)] <= 2 || branches);
+      }
     }
     bool joins = is_forest;
     for (std::uint32_t r = 1; r < topology.num_ranks() && joins; ++r) {
@@ -296,6 +303,53 @@ TEST(InNetworkCertificate, ChangedOnesAreRefused) {
     priced.prices.back() = {NodeId{topology.num_ranks()}, 0, -1};
     EXPECT_TRUE(check_certificate(priced, topology).has(CertificateFault::BadPrice)) << spec;
   }
+}
+
+/// Cuts and prices at random, of signs that are allowed.
+Certificate random_certificate(std::mt19937_64& random, const Topology& topology, bool mirrored) {
+  Certificate certificate;
+  certificate.ranks = topology.num_ranks();
+  for (std::uint32_t c = 1 + pick(random, 5); c > 0; --c) {
+    WeightedCut cut{{}, pick(random, 3), pick(random, 3)};
+    if (mirrored) cut.reduce = cut.gather;
+    for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+      if (pick(random, 2) == 0) cut.far.push_back(NodeId{n});
+    }
+    certificate.cuts.push_back(std::move(cut));
+  }
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    const Node& node = topology.node(NodeId{n});
+    if (!node.is_switch() || pick(random, 2) == 0) continue;
+    SwitchPrice price{NodeId{n}, Exact(pick(random, 5)) - 2, Exact(pick(random, 5)) - 2};
+    if (node.abilities.copies) price.gather = -abs(price.gather);
+    if (node.abilities.adds) price.reduce = abs(price.reduce);
+    if (mirrored) price.reduce = -price.gather;
+    certificate.prices.push_back(price);
+  }
+  certificate.bound = evaluate(certificate, topology);
+  certificate.hops = compute_bounds(topology).diameter;
+  certificate.far_apart = compute_bounds(topology).far_apart;
+  return certificate;
+}
+
+TEST(InNetworkCertificate, ThatIsTakenProvesNothingWrong) {
+  std::mt19937_64 random(23);
+  std::uint32_t taken = 0, proving = 0;
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    Topology topology =
+        random_able(random, 2 + pick(random, 3), 1 + pick(random, 3), 5, i % 2 == 0);
+    if (i % 5 == 4) topology = change_network(topology, {.switches = i % 2 == 0 ? "add" : "copy"});
+    const double best = optimum_of_all_trees(topology);
+    for (std::uint32_t k = 0; k < 100; ++k) {
+      const Certificate one = random_certificate(random, topology, k % 2 == 0);
+      if (!check_certificate(one, topology).ok()) continue;
+      ++taken;
+      proving += one.bound > 0 ? 1 : 0;
+      ASSERT_LE(one.bound.convert_to<double>(), best * (1 + 1e-9)) << "network " << i;
+    }
+  }
+  EXPECT_GT(taken, 1000U);
+  EXPECT_GT(proving, 200U);
 }
 
 TEST(InNetworkCertificate, OfNetworksThatOnlyForwardDoesNotHoldHere) {
