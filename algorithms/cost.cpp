@@ -13,18 +13,12 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/combined_routes.hpp"
+#include "algorithms/cost_links_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
-
-/// Whole numbers: exact up to 2.5 hours, and without overflow beyond.
-using Picoseconds = double;
-
-/// Time of `bytes` over `bandwidth`, rounded.
-Picoseconds serialisation(double bytes, Bandwidth bandwidth) {
-  return std::round(bytes * 1e12 / static_cast<double>(bandwidth.bytes_per_second));
-}
 
 /// When each rank's value of a chunk is complete, its first message of it and the whole, and when
 /// it was last read (a later write waits).
@@ -32,95 +26,6 @@ struct Value {
   Picoseconds first = 0;
   Picoseconds ready = 0;
   Picoseconds read = 0;
-};
-
-/// When something can be sent, or has been: its first message and its last.
-struct Times {
-  Picoseconds first = 0;
-  Picoseconds last = 0;
-};
-
-/// Bytes of one transfer, and how many messages they are.
-struct Size {
-  double bytes = 0;
-  double messages = 1;
-  [[nodiscard]] double piece() const { return bytes / messages; }
-};
-
-/// What links have to carry. Each starts once it is free and the link before it has started, and is
-/// done once it has sent all and the link before it is done; what it may send at once has been
-/// sent so much earlier.
-class Links {
- public:
-  Links(const Topology& topology, const CostModel& model)
-      : topology_(topology),
-        burst_(static_cast<double>(model.burst_bytes)),
-        pipes_(pipes_of(topology, model.pooled)),
-        busy_until_(topology.num_links(), 0),
-        load_(burst_ > 0 ? topology.num_links() : 0, 0) {}
-
-  struct Departure {
-    Times sent;
-    Picoseconds latency = 0;
-  };
-
-  /// Sends along a route, the first message and the last no earlier than `ready`.
-  Departure depart(std::span<const LinkId> route, const Times& ready, const Size& size) {
-    Picoseconds start = ready.first, slowest = 0;
-    Departure departure{ready, 0};
-    for (const LinkId id : route) {
-      const auto& [pipe, bandwidth] = pipes_[index(id)];
-      const Picoseconds whole = serialisation(size.bytes, bandwidth);
-      const Picoseconds piece = size.messages > 1 ? serialisation(size.piece(), bandwidth) : whole;
-      const Picoseconds at_once = burst_ > 0 ? serialisation(burst_, bandwidth) : 0;
-      Picoseconds& busy = busy_until_[pipe];
-      const Picoseconds begin = std::max(start, busy);
-      busy = begin + whole;
-      start = std::max(start, begin - at_once);
-      departure.sent.first = std::max({departure.sent.first, start, begin + piece - at_once});
-      departure.sent.last = std::max({departure.sent.last, start, busy - at_once});
-      departure.latency += static_cast<Picoseconds>(topology_.link(id).latency.picoseconds);
-      slowest = std::max(slowest, piece - at_once);
-      if (burst_ > 0) load_[pipe] += whole;
-    }
-    if (size.messages > 1) {
-      departure.sent.last = std::max(departure.sent.last, ready.last + slowest);
-    }
-    return departure;
-  }
-
-  /// What the busiest takes for all that it carries; 0 without bursts, which alone could hide it.
-  [[nodiscard]] Picoseconds most_load() const {
-    return load_.empty() ? 0 : *std::ranges::max_element(load_);
-  }
-
- private:
-  /// What carries a link's bytes: itself, or the first of its parallel ones for all of them.
-  struct Pipe {
-    std::size_t link = 0;
-    Bandwidth bandwidth{};
-  };
-
-  static std::vector<Pipe> pipes_of(const Topology& topology, bool pooled) {
-    std::vector<Pipe> pipes(topology.num_links());
-    std::map<std::pair<NodeId, NodeId>, std::size_t> first;
-    for (std::size_t i = 0; i < pipes.size(); ++i) {
-      const Link& link = topology.links()[i];
-      pipes[i] = {i, link.bandwidth};
-      if (!pooled) continue;
-      pipes[i].link = first.try_emplace({link.src, link.dst}, i).first->second;
-      if (pipes[i].link != i) {
-        pipes[pipes[i].link].bandwidth.bytes_per_second += link.bandwidth.bytes_per_second;
-      }
-    }
-    for (Pipe& pipe : pipes) pipe.bandwidth = pipes[pipe.link].bandwidth;
-    return pipes;
-  }
-
-  const Topology& topology_;
-  double burst_;
-  std::vector<Pipe> pipes_;
-  std::vector<Picoseconds> busy_until_, load_;
 };
 
 /// One piece of work after the other. Work that is asked for later, and could have been done in a
@@ -231,52 +136,115 @@ std::vector<Size> sizes_of(const Schedule& schedule, std::uint64_t bytes, const 
   return sizes;
 }
 
+/// The replay: all transfers of a step read the values from before it, so they are timed before any
+/// arrives.
+class Replay {
+ public:
+  Replay(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+         const CostModel& model)
+      : schedule_(schedule),
+        topology_(topology),
+        sizes_(sizes_of(schedule, bytes, model)),
+        values_(std::size_t{schedule.ranks} * schedule.chunks.size()),
+        arrival_(schedule.transfers.size()),
+        links_(topology, model),
+        processors_(schedule.ranks, model) {}
+
+  Picoseconds run() {
+    const auto& transfers = schedule_.transfers;
+    for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
+      while (next < transfers.size() && transfers[next].step == transfers[first].step) ++next;
+      schedule_.in_network ? send_groups(first, next) : send_each(first, next);
+      for (const std::size_t i : order_) {
+        Value& target = value(transfers[i].dst, transfers[i].chunk);
+        target.first = std::max(target.first, arrival_[i].first);
+        target.ready = std::max({target.ready, target.read, arrival_[i].last});
+        end_ = std::max(end_, target.ready);
+      }
+    }
+    return std::max(end_, links_.most_load());
+  }
+
+ private:
+  Value& value(Rank rank, std::uint32_t chunk) {
+    return values_[std::size_t{index(rank)} * schedule_.chunks.size() + chunk];
+  }
+  Value& source(std::size_t i) {
+    return value(schedule_.transfers[i].src, schedule_.transfers[i].chunk);
+  }
+  const Size& size_of(std::size_t i) const { return sizes_[schedule_.transfers[i].chunk]; }
+  /// When a transfer could start.
+  Picoseconds ready(std::size_t i) {
+    return size_of(i).messages > 1 ? source(i).first : source(i).ready;
+  }
+  /// When its sender has it.
+  Times send(std::size_t i) {
+    return processors_.send(schedule_.transfers[i], size_of(i), {ready(i), source(i).ready});
+  }
+  void left(std::size_t i, const Links::Departure& departure) {
+    source(i).read = std::max(source(i).read, departure.sent.last);
+    arrival_[i] = departure.arrival();
+  }
+
+  void send_each(std::size_t first, std::size_t next) {
+    starts_.clear();
+    order_.clear();
+    for (std::size_t i = first; i < next; ++i) {
+      if (size_of(i).messages > 0) starts_.emplace_back(ready(i), i);
+    }
+    std::ranges::sort(starts_);
+    for (const std::size_t i : starts_ | std::views::values) {
+      order_.push_back(i);
+      left(i, links_.depart(schedule_.route(schedule_.transfers[i]), send(i), size_of(i)));
+    }
+  }
+
+  /// Where switches add and copy: what is one message is sent together.
+  void send_groups(std::size_t first, std::size_t next) {
+    std::vector<MessageGroup> groups = message_groups(schedule_, first, next);
+    std::erase_if(groups, [&](const MessageGroup& group) {
+      return size_of(group.transfers.front()).messages == 0;
+    });
+    std::ranges::stable_sort(groups, {}, [&](const MessageGroup& group) {
+      Picoseconds last = 0;
+      for (const std::size_t i : group.transfers) last = std::max(last, ready(i));
+      return last;
+    });
+    order_.clear();
+    for (const MessageGroup& group : groups) {
+      order_.insert(order_.end(), group.transfers.begin(), group.transfers.end());
+      const CombinedRoutes routes = group.routes(schedule_, topology_);
+      const Size& size = size_of(group.transfers.front());
+      if (group.op == Op::Copy) {
+        const Times sent = send(group.transfers.front());
+        const auto departures = links_.depart(routes, group.transfers.size(), sent, size);
+        for (std::size_t k = 0; k < departures.size(); ++k) left(group.transfers[k], departures[k]);
+      } else {
+        std::vector<Times> sent;
+        for (const std::size_t i : group.transfers) sent.push_back(send(i));
+        const Links::Departure departure = links_.depart_together(routes, sent, size);
+        for (const std::size_t i : group.transfers) left(i, departure);
+      }
+    }
+  }
+
+  const Schedule& schedule_;
+  const Topology& topology_;
+  std::vector<Size> sizes_;
+  std::vector<Value> values_;
+  std::vector<Times> arrival_;                               // by transfer
+  std::vector<std::size_t> order_;                           // of the transfers of a step
+  std::vector<std::pair<Picoseconds, std::size_t>> starts_;  // of the same, where each is a message
+  Links links_;
+  Processors processors_;
+  Picoseconds end_ = 0;
+};
+
 }  // namespace
 
 Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                   const CostModel& model) {
-  const std::vector<Size> sizes = sizes_of(schedule, bytes, model);
-  std::vector<Value> values(std::size_t{schedule.ranks} * schedule.chunks.size());
-  const auto value = [&](Rank rank, std::uint32_t chunk) -> Value& {
-    return values[std::size_t{index(rank)} * schedule.chunks.size() + chunk];
-  };
-  Links links(topology, model);
-  Processors processors(schedule.ranks, model);
-  Picoseconds end = 0;
-  std::vector<Times> arrival(schedule.transfers.size());
-  const auto& transfers = schedule.transfers;
-  // Of the transfers of a step: by when they could start, then as they are listed.
-  std::vector<std::pair<Picoseconds, std::size_t>> order;
-  for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
-    // All transfers of a step read the values from before it, so they are timed before any arrives.
-    order.clear();
-    for (next = first; next < transfers.size() && transfers[next].step == transfers[first].step;
-         ++next) {
-      const double messages = sizes[transfers[next].chunk].messages;
-      if (messages <= 0) continue;
-      const Value& source = value(transfers[next].src, transfers[next].chunk);
-      order.emplace_back(messages > 1 ? source.first : source.ready, next);
-    }
-    std::ranges::sort(order);
-    for (const std::size_t i : order | std::views::values) {
-      const Transfer& t = transfers[i];
-      Value& source = value(t.src, t.chunk);
-      const Size& size = sizes[t.chunk];
-      const Times first_ready{size.messages > 1 ? source.first : source.ready, source.ready};
-      const Times ready = processors.send(t, size, first_ready);
-      const Links::Departure departure = links.depart(schedule.route(t), ready, size);
-      source.read = std::max(source.read, departure.sent.last);
-      arrival[i] = {departure.sent.first + departure.latency,
-                    departure.sent.last + departure.latency};
-    }
-    for (const std::size_t i : order | std::views::values) {
-      Value& target = value(transfers[i].dst, transfers[i].chunk);
-      target.first = std::max(target.first, arrival[i].first);
-      target.ready = std::max({target.ready, target.read, arrival[i].last});
-      end = std::max(end, target.ready);
-    }
-  }
-  end = std::max(end, links.most_load());
+  const Picoseconds end = Replay(schedule, topology, bytes, model).run();
   if (end >= static_cast<double>(std::numeric_limits<decltype(Time::picoseconds)>::max())) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("{}: expected a time for {} bytes of at most 106 days, got {:.0f} days",

@@ -9,6 +9,7 @@
 
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/combined_routes.hpp"
 
 namespace multitree {
 namespace {
@@ -114,15 +115,14 @@ double mean_hops(const Schedule& schedule) {
 bool is_contention_free(const Schedule& schedule, const Topology& topology) {
   std::vector<std::uint32_t> uses(topology.num_links(), 0);
   std::vector<std::uint64_t> met(topology.num_links(), 0);
-  for (const Transfer& t : schedule.transfers) {
-    for (const LinkId id : schedule.route(t)) {
-      const std::uint32_t l = index(id);
-      if (met[l] != std::uint64_t{t.step} + 1) uses[l] = 0;
-      met[l] = std::uint64_t{t.step} + 1;
-      if (++uses[l] > topology.slots(id)) return false;
-    }
-  }
-  return true;
+  bool is_free = true;
+  for_each_message_on_links(schedule, topology, [&](LinkId id, const Transfer& t) {
+    const std::uint32_t l = index(id);
+    if (met[l] != std::uint64_t{t.step} + 1) uses[l] = 0;
+    met[l] = std::uint64_t{t.step} + 1;
+    if (++uses[l] > topology.slots(id)) is_free = false;
+  });
+  return is_free;
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ void Schedule::canonicalize() {
 
 bool Schedule::operator==(const Schedule& other) const {
   const auto header = [](const Schedule& s) {
-    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.chunks);
+    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.in_network, s.chunks);
   };
   return header(*this) == header(other) &&
          std::ranges::equal(transfers, other.transfers, [&](const Transfer& a, const Transfer& b) {
@@ -131,6 +131,15 @@ std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t c
     if (!chunks_of[r].empty()) divide(r * shard, shard, chunks_of[r], schedule.chunks, ranges);
   }
   return ranges;
+}
+
+void expect_no_switches_at_work(const Schedule& schedule, std::string_view who) {
+  if (!schedule.in_network) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("{}: expected a schedule whose ranks send every message themselves, got "
+                          "one of {} in which switches add and copy; take another algorithm, such "
+                          "as allreduce-optimal",
+                          who, schedule.algorithm));
 }
 
 std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks) {

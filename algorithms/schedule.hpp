@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/collective.hpp"
@@ -70,11 +71,18 @@ struct Transfer {
 /// Executors need no barrier between steps: they keep, per rank and chunk, the order of the
 /// operations. Several Reduce transfers into one (rank, chunk) at one step are accumulated in list
 /// order, so the floating-point result of a schedule is one and the same for every executor.
+///
+/// Where `in_network` is set, switches add and copy. Copies of one step, chunk and sender are one
+/// message as far as their routes from the sender run together, and the switch where they part
+/// copies it; reductions of one step, chunk and receiver are one message from where their routes
+/// run together to the receiver, and the switch where they meet adds them. A link carries one
+/// transfer for each such message (combined_routes.hpp).
 struct Schedule {
   Collective collective = Collective::AllReduce;
   std::string algorithm;  ///< the generator's spec, for reports
   Rank root{};            ///< of broadcast and reduce; 0 otherwise
   std::uint32_t ranks = 0;
+  bool in_network = false;  ///< switches add and copy
   std::vector<Chunk> chunks;
   std::vector<Transfer> transfers;  ///< sorted by (step, op, chunk, dst, src), see canonicalize()
   std::vector<LinkId> routes;       ///< pool of all routes
@@ -120,6 +128,10 @@ struct ElementRange {
 /// r*count/N .. (r+1)*count/N, divided in the same way among the chunks of r (shard_of()). \throws
 /// Error(InvalidArgument) if count is not such a multiple.
 std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count);
+
+/// For what sends each transfer as a message of its own. `who`: "the runtime".
+/// \throws Error(Unsupported) if switches add and copy in the schedule.
+void expect_no_switches_at_work(const Schedule& schedule, std::string_view who);
 
 /// Chunks 0..n-1 of weight 1, chunk c rooted at rank c with tree c: the usual layout.
 std::vector<Chunk> one_chunk_per_rank(std::uint32_t ranks);

@@ -11,14 +11,15 @@
 #include <map>
 
 #include "algorithms/verify_counting_internal.hpp"
+#include "algorithms/verify_links_internal.hpp"
 
 namespace multitree {
 namespace {
 
-constexpr std::array<std::string_view, 9> kKindNames = {
-    "bad-header",    "bad-transfer",         "bad-route",
-    "link-conflict", "missing-data",         "write-conflict",
-    "double-count",  "missing-contribution", "missing-chunk"};
+constexpr std::array<std::string_view, 12> kKindNames = {
+    "bad-header",    "bad-transfer",   "bad-route",    "link-conflict",
+    "missing-data",  "write-conflict", "double-count", "missing-contribution",
+    "missing-chunk", "cannot-add",     "cannot-copy",  "switch-overload"};
 
 /// out += in, saturating at 255: any count above 1 is wrong, so which one does not matter.
 void accumulate(std::uint8_t* __restrict out, const std::uint8_t* __restrict in, std::uint32_t n) {
@@ -37,7 +38,9 @@ class Checker {
   VerifyReport run() {
     if (check_header()) {
       check_transfers();
-      check_links();
+      check_links(schedule_, topology_, usable_,
+                  [&](ViolationKind kind, const Transfer& t, const std::string& what,
+                      std::optional<LinkId> link) { report(kind, t, what, link); });
       // The replay is the judge; what is proven by less need not go there.
       if (!options_.replay_always && report_.ok() && proven_by_counting(schedule_))
         return std::move(report_);
@@ -53,7 +56,6 @@ class Checker {
   void check_transfers();
   bool check_ids(const Transfer& t);
   void check_route(const Transfer& t);
-  void check_links();
   void replay();
   void replay_chunk(std::uint32_t chunk, std::span<const std::uint32_t> list);
   void replay_step(std::span<const std::uint32_t> group);
@@ -75,11 +77,6 @@ class Checker {
             fmt::format("step {}: {} of chunk {} from rank {} to rank {}: {}", t.step,
                         t.op == Op::Reduce ? "reduce" : "copy", t.chunk, index(t.src), index(t.dst),
                         what)});
-  }
-  std::string link_name(LinkId id) const {
-    const Link& link = topology_.link(id);
-    return fmt::format("link {} ({}->{})", index(id), topology_.node(link.src).name,
-                       topology_.node(link.dst).name);
   }
   std::uint8_t* value(Rank rank) { return counts_.data() + std::size_t{index(rank)} * ranks_; }
 
@@ -182,9 +179,10 @@ void Checker::check_route(const Transfer& t) {
     }
     const Link& link = topology_.link(id);
     if (link.src != at) {
-      return report(ViolationKind::BadRoute, t,
-                    fmt::format("{} does not start at {}", link_name(id), topology_.node(at).name),
-                    id);
+      return report(
+          ViolationKind::BadRoute, t,
+          fmt::format("{} does not start at {}", link_name(id, topology_), topology_.node(at).name),
+          id);
     }
     at = link.dst;
   }
@@ -206,30 +204,6 @@ void Checker::check_transfers() {
     last_step = std::max(last_step, t.step);
     usable_[i] = check_ids(t);
     if (usable_[i]) check_route(t);
-  }
-}
-
-void Checker::check_links() {
-  // Uses of each link in the current step; a link is reset when it is first met in a later step.
-  std::vector<std::uint32_t> uses(topology_.num_links(), 0);
-  std::vector<std::uint64_t> met(topology_.num_links(), 0);
-  for (std::size_t i = 0; i < schedule_.transfers.size(); ++i) {
-    if (!usable_[i]) continue;
-    const Transfer& t = schedule_.transfers[i];
-    for (const LinkId id : schedule_.route(t)) {
-      const std::uint32_t l = index(id);
-      if (l >= topology_.num_links()) continue;
-      if (met[l] != std::uint64_t{t.step} + 1) {
-        met[l] = std::uint64_t{t.step} + 1;
-        uses[l] = 0;
-      }
-      if (++uses[l] > topology_.slots(id)) {
-        report(ViolationKind::LinkConflict, t,
-               fmt::format("{} carries {} transfers in this step, has room for {}", link_name(id),
-                           uses[l], topology_.slots(id)),
-               id);
-      }
-    }
   }
 }
 

@@ -25,6 +25,9 @@ enum class ViolationKind : std::uint8_t {
   DoubleCount,          ///< a contribution is in a final value more than once
   MissingContribution,  ///< a contribution is not in a final value
   MissingChunk,         ///< a rank ends without a chunk that it must have
+  CannotAdd,            ///< messages are summed where no switch adds
+  CannotCopy,           ///< a message is copied where no switch copies
+  SwitchOverload,       ///< a switch adds and copies more messages in a step than it can
 };
 std::string_view to_string(ViolationKind kind);
 

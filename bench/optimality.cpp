@@ -103,7 +103,7 @@ void print_row(const std::string& spec) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  fmt::print("# {}; exact load and predicted time at 64 MiB, over the bound\n", kCertificateModel);
+  fmt::print("# exact load and predicted time at 64 MiB, over the bound\n");
   fmt::print("{:<28} {:>5} {:>9} {:>12} {:>12} {:>12} | {:>11} {:>6} {:>13} {:>13} {:>13}\n",
              "network", "ranks", "allgather", "multitree", "symmetric", "forest", "allreduce",
              "RS+AG", "ring", "multitree", "allr.-optimal");

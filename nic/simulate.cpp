@@ -16,6 +16,7 @@
 #include "nic/message/events.hpp"
 #include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
+#include "nic/program/switches.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -141,6 +142,22 @@ Simulation run_losing(const Schedule& schedule, const Topology& topology, std::u
   return run_jobs(jobs, topology, parameters, options, {});
 }
 
+/// Switches that add and copy have an interface each.
+Simulation run_in_network(const Schedule& schedule, const Topology& topology,
+                          std::uint64_t elements, const Parameters& parameters,
+                          const SimulationOptions& options) {
+  if (options.data || parameters.reduction == Reduction::Pipelined) {
+    throw Error(ErrorCode::Unsupported,
+                "simulation of switches that add and copy: expected no data to be moved, and "
+                "streaming or store reduction");
+  }
+  const SwitchesAsRanks made = switches_as_ranks(schedule, topology, elements);
+  const Program program = compile_program(made.schedule, made.topology, elements);
+  return options.model == Model::Message
+             ? run_message_level(program, made.topology, parameters, options)
+             : run_flit_level(program, made.topology, parameters, options, nullptr);
+}
+
 }  // namespace
 
 Model parse_model(std::string_view text) {
@@ -160,8 +177,11 @@ Simulation simulate(const Schedule& schedule, const Topology& topology, std::uin
   if (options.model == Model::AlphaBeta) {
     return run_alpha_beta(schedule, topology, bytes, parameters);
   }
-  const Program program = compile_program(
-      schedule, topology, padded_elements(bytes, parameters.element_bytes, schedule.ranks));
+  const std::uint64_t elements = padded_elements(bytes, parameters.element_bytes, schedule.ranks);
+  if (schedule.in_network) {
+    return run_in_network(schedule, topology, elements, parameters, options);
+  }
+  const Program program = compile_program(schedule, topology, elements);
   if (options.model == Model::Message) {
     return run_message_level(program, topology, parameters, options);
   }

@@ -107,7 +107,8 @@ struct Simulation {
   }
 };
 
-/// Simulates a collective on `bytes` (nccl-tests' size; padded to whole shards).
+/// Simulates a collective on `bytes` (nccl-tests' size; padded to whole shards). Switches that add
+/// and copy have an interface each, and pass on what they have all of (nic/program/switches.hpp).
 /// \pre the schedule verifies on the topology.
 /// \throws Error(Unsupported): routes that need more virtual channels than there are to be free of
 /// deadlock, links that are too slow or too far for the clock, more than 2^31 cycles, faults that

@@ -58,7 +58,7 @@ ordered_json to_json(const Routed& routed) {
   return {{"topology", routed.topology.name()},
           {"collective", to_string(certificate.collective)},
           {"ranks", routed.topology.num_ranks()},
-          {"model", kCertificateModel},
+          {"model", certificate_model(routed.topology)},
           {"bytes", routed.bytes},
           {"bound_shards", certificate.bound.str()},
           {"bound_seconds", seconds_of(certificate.bound, routed.topology, routed.bytes)},
@@ -92,7 +92,7 @@ std::string to_text(const Routed& routed) {
              "# {}\n",
              topology.name(), topology.num_ranks(), topology.num_nodes() - topology.num_ranks(),
              certificate.hops, format_bytes(routed.bytes / topology.num_ranks()),
-             kCertificateModel) +
+             certificate_model(topology)) +
          format_table(
              {{"alltoall", "shard times", "time", ""},
               row("at least", certificate.bound,

@@ -47,7 +47,7 @@ Answer check_bandwidth(const CertificateText& file, const Claims& claims) {
                   topology.name(), certificate.bound.str()),
       {{"topology", topology.name()},
        {"collective", to_string(certificate.collective)},
-       {"model", kCertificateModel},
+       {"model", certificate_model(topology)},
        {"bound_shards", report.bound.str()}}};
   answer.blame(report.violations);
   return answer;
@@ -62,7 +62,7 @@ Answer check_time(const CertificateText& file, const Claims& claims) {
                   format_bytes(certificate.bytes), topology.name(), to_string(certificate.bound)),
       {{"topology", topology.name()},
        {"collective", to_string(certificate.collective)},
-       {"model", kCertificateModel},
+       {"model", certificate_model(topology)},
        {"bytes", certificate.bytes},
        {"least_seconds", certificate.bound.seconds()},
        {"least_by", to_string(certificate.reason)}}};

@@ -79,7 +79,7 @@ ordered_json to_json(const std::vector<Known>& results, const Bounds& bounds,
                        {"switches", topology.num_nodes() - topology.num_ranks()},
                        {"unit_bandwidth", to_string(topology.unit_bandwidth())},
                        {"diameter", bounds.diameter},
-                       {"model", kCertificateModel},
+                       {"model", certificate_model(topology)},
                        {"bytes", bytes},
                        {"bounds", ordered_json::array()}};
   for (const Known& result : results) {
@@ -103,7 +103,7 @@ std::string to_text(const std::vector<Known>& results, const Bounds& bounds,
   std::string text =
       fmt::format("# {}: {} ranks, {} switches, diameter {}; times for {}\n# {}\n", topology.name(),
                   topology.num_ranks(), topology.num_nodes() - topology.num_ranks(),
-                  bounds.diameter, format_bytes(bytes), kCertificateModel);
+                  bounds.diameter, format_bytes(bytes), certificate_model(topology));
   std::vector<std::vector<std::string>> rows = {
       {"collective", "shard times", "time", "at least", "by", "hops", "optimum", "proof"}};
   for (const Known& result : results) {

@@ -85,7 +85,7 @@ ordered_json to_json(const Result& result, const Topology& topology, const Certi
           {"total_steps", report.total_steps},
           {"bound_total_steps", report.bound_total_steps},
           {"bound_ratio", report.bound_ratio},
-          {"bound_model", kCertificateModel},
+          {"bound_model", certificate_model(topology)},
           {"bound_shards", report.bound.str()},
           {"bound_is_optimum", certified.exact},
           {"load_shards", report.load.str()},

@@ -169,14 +169,14 @@ class Simulations {
     if (model_ == nic::Model::Rtl) {
       row.result = simulate_hardware(schedule, work_.topology, bytes, parameters);
     } else {
-      row.result = nic::simulate(
-          schedule, work_.topology, bytes, parameters,
-          {.model = model_,
-           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
-           .faults = faults_,
-           .trace = trace,
-           .progress = [&](double share) { progress.update(what, share); },
-           .losses = losses_});
+      row.result = nic::simulate(schedule, work_.topology, bytes, parameters,
+                                 {.model = model_,
+                                  .data = model_ == nic::Model::Flit && !schedule.in_network &&
+                                          moves_data(flags_, work_, parameters, bytes),
+                                  .faults = faults_,
+                                  .trace = trace,
+                                  .progress = [&](double share) { progress.update(what, share); },
+                                  .losses = losses_});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;

@@ -78,13 +78,13 @@ CertificateReport check(const SchedulePlan& plan, const Topology& topology,
   return check_certificate(*plan.certificate, topology, &plan.schedule);
 }
 
-ordered_json to_json(const CertificateReport& report) {
+ordered_json to_json(const CertificateReport& report, const Topology& topology) {
   ordered_json violations = ordered_json::array();
   for (const CertificateViolation& violation : report.violations) {
     violations.push_back({{"kind", to_string(violation.fault)}, {"message", violation.message}});
   }
   return {{"ok", report.ok()},
-          {"model", kCertificateModel},
+          {"model", certificate_model(topology)},
           {"bound_shards", report.bound.str()},
           {"load_shards", report.load ? report.load->str() : ""},
           {"load_over_bound", report.ratio ? report.ratio->str() : ""},
@@ -94,7 +94,7 @@ ordered_json to_json(const CertificateReport& report) {
           {"violations", violations}};
 }
 
-void print_answer(const CertificateReport& report) {
+void print_answer(const CertificateReport& report, const Topology& topology) {
   for (const CertificateViolation& violation : report.violations) {
     print(fmt::format("{}: {}\n", to_string(violation.fault), violation.message));
   }
@@ -105,7 +105,7 @@ void print_answer(const CertificateReport& report) {
   print(fmt::format("proved: at least {} shard times; the busiest link takes {}",
                     report.bound.str(), report.load->str()));
   if (report.optimal) {
-    print(fmt::format(": optimal ({})\n", kCertificateModel));
+    print(fmt::format(": optimal ({})\n", certificate_model(topology)));
   } else if (report.ratio) {
     print(fmt::format(": {} = {:.3f} times that\n", report.ratio->str(),
                       report.ratio->convert_to<double>()));
@@ -124,10 +124,10 @@ bool answer(const SchedulePlan& plan, const VerifyFlags& flags, ordered_json& js
   std::optional<CertificateReport> proof;
   if (flags.certificate && report.ok()) proof = check(plan, plan.topology, flags);
   json = to_json(plan, plan.topology, report);
-  if (proof) json["certificate"] = to_json(*proof);
+  if (proof) json["certificate"] = to_json(*proof, plan.topology);
   if (!flags.json) {
     print_answer(plan, plan.topology, report);
-    if (proof) print_answer(*proof);
+    if (proof) print_answer(*proof, plan.topology);
   }
   return report.ok() && (!proof || proof->ok());
 }

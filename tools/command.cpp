@@ -79,7 +79,9 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
       app.add_option("--slow", changes.slow,
                      "Slow links: A-B:0.5,A>B:4GB/s,... and all links of a node: A:0.25"),
       app.add_option("--parallel", changes.parallel,
-                     "Parallel links: A-B:COUNT,... between two nodes, COUNT between all")};
+                     "Parallel links: A-B:COUNT,... between two nodes, COUNT between all"),
+      app.add_option("--switches", changes.switches,
+                     "What switches do: add,copy, COUNT at once; NODE:add,... of one")};
   if (with_ranks) {
     options.push_back(app.add_option("--ranks", changes.ranks,
                                      "Only these take part, the others forward: 0-15,32, 0-30:2"));

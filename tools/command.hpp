@@ -89,7 +89,8 @@ struct NetworkFlags {
   std::string topology;
   NetworkChanges changes;
 };
-/// Adds --without, --dead, --slow and --parallel, and unless it makes no sense, --ranks.
+/// Adds --without, --dead, --slow, --parallel and --switches, and unless it makes no sense,
+/// --ranks.
 std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& changes,
                                            bool with_ranks = true);
 /// Adds -t and all of these; returns -t.

@@ -205,6 +205,41 @@ void multiply_links(Draft& draft, const Finder& finder, std::string_view item) {
   if (total > kMaxLinks) fail_change(fmt::format("at most {} links, got {}", kMaxLinks, total));
 }
 
+/// "add", "copy" or a number of messages at once, of all switches or after "NODE:" of one.
+void enable_switches(Draft& draft, const Finder& finder, std::string_view item) {
+  if (!draft.original.has_switches()) {
+    fail_change(
+        fmt::format("expected a network that has switches, {} has ranks alone; take one "
+                    "as fattree:4x4, or leave switches out",
+                    draft.original.name()));
+  }
+  const auto [subject, value] = split_value(item);
+  const std::string_view what = value.empty() ? item : value;
+  const auto at_once = to_number<std::uint32_t>(what);
+  if (what != "add" && what != "copy" && (!at_once || *at_once == 0)) {
+    fail_change(
+        fmt::format("expected add, copy or how many messages at once, of all switches or "
+                    "as NODE:add of one, got '{}'",
+                    item));
+  }
+  const auto enable = [&](std::uint32_t node) {
+    SwitchAbilities& abilities = draft.abilities[node];
+    if (at_once) abilities.at_once = *at_once;
+    abilities.adds |= what == "add";
+    abilities.copies |= what == "copy";
+  };
+  if (!value.empty()) {
+    const NodeId node = finder.node(subject);
+    if (!draft.original.node(node).is_switch()) {
+      fail_change(fmt::format("expected a switch, '{}' is a rank", subject));
+    }
+    return enable(index(node));
+  }
+  for (std::uint32_t node = 0; node < draft.original.num_nodes(); ++node) {
+    if (draft.original.node(NodeId{node}).is_switch()) enable(node);
+  }
+}
+
 /// Applies one option.
 void apply(Draft& draft, const Finder& finder, const std::string& option,
            const std::string& value) {
@@ -221,6 +256,7 @@ void apply(Draft& draft, const Finder& finder, const std::string& option,
     if (option == "dead") remove_nodes(draft, finder, item);
     if (option == "slow") slow_links(draft, finder, item);
     if (option == "parallel") multiply_links(draft, finder, item);
+    if (option == "switches") enable_switches(draft, finder, item);
   }
 }
 
@@ -228,9 +264,9 @@ void apply(Draft& draft, const Finder& finder, const std::string& option,
 
 std::vector<std::pair<std::string, std::string>> NetworkChanges::given() const {
   std::vector<std::pair<std::string, std::string>> list;
-  for (const auto& [key, value] :
-       {std::pair("without", &without), std::pair("dead", &dead), std::pair("slow", &slow),
-        std::pair("parallel", &parallel), std::pair("ranks", &ranks)}) {
+  for (const auto& [key, value] : {std::pair("without", &without), std::pair("dead", &dead),
+                                   std::pair("slow", &slow), std::pair("parallel", &parallel),
+                                   std::pair("switches", &switches), std::pair("ranks", &ranks)}) {
     if (!value->empty()) list.emplace_back(key, *value);
   }
   return list;

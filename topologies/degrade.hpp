@@ -20,7 +20,10 @@ struct NetworkChanges {
   std::string dead = {};     ///< dead nodes, with their links: "5,8-11,leaf1"
   std::string slow = {};  ///< "5:0.25" (all links of a node), "3-7:0.5", "3>7:4GB/s" (at most that)
   std::string parallel =
-      {};                  ///< "3-7:4": every link between them becomes that many; "4": every link
+      {};  ///< "3-7:4": every link between them becomes that many; "4": every link
+  /// What switches do: "add,copy", "leaf0:copy,leaf0:4" (at most 4 messages at once); without a
+  /// node, all of them.
+  std::string switches = {};
   std::string ranks = {};  ///< the ranks that take part, the others forward (parse_ranks())
 
   /// Names and values of what is given, in the order above.

@@ -178,9 +178,10 @@ Topology finish(const Draft& draft, std::string name) {
   bool has_switches = false;
   for (std::uint32_t v = 0; v < keep.size(); ++v) {
     if (!keep[v]) continue;
-    const std::string& node = draft.original.node(NodeId{v}).name;
+    // A rank that takes no part forwards, as a switch without abilities.
     has_switches |= !new_rank[v];
-    new_node[v] = new_rank[v] ? builder.add_endpoint(node, *new_rank[v]) : builder.add_switch(node);
+    new_node[v] =
+        builder.add_node({draft.original.node(NodeId{v}).name, new_rank[v], draft.abilities[v]});
   }
   for (std::uint32_t id = 0; id < draft.links.size(); ++id) {
     const Link& link = draft.links[id];

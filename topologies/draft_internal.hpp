@@ -18,12 +18,15 @@ struct Draft {
       : original(topology),
         gone(topology.num_nodes(), false),
         links(topology.links().begin(), topology.links().end()),
-        copies(topology.num_links(), 1) {}
+        copies(topology.num_links(), 1) {
+    for (const Node& node : topology.nodes()) abilities.push_back(node.abilities);
+  }
 
   const Topology& original;
-  std::vector<bool> gone;             ///< of nodes: with all their links
-  std::vector<Link> links;            ///< with their new bandwidths
-  std::vector<std::uint64_t> copies;  ///< of each link; 0: it is gone
+  std::vector<bool> gone;                  ///< of nodes: with all their links
+  std::vector<SwitchAbilities> abilities;  ///< of nodes
+  std::vector<Link> links;                 ///< with their new bandwidths
+  std::vector<std::uint64_t> copies;       ///< of each link; 0: it is gone
   /// The ranks that take part, in their new order; the others forward. Empty: all that are left.
   std::optional<std::vector<Rank>> members;
 };

@@ -74,6 +74,7 @@ NetworkChanges read_changes(const Spec& spec) {
           .dead = spec.get("dead", ""),
           .slow = spec.get("slow", ""),
           .parallel = spec.get("parallel", ""),
+          .switches = spec.get("switches", ""),
           .ranks = spec.get("ranks", "")};
 }
 

@@ -82,6 +82,7 @@ std::optional<LinkId> Topology::mate(LinkId id) const {
 Topology Topology::transposed() const {
   Topology result = *this;
   for (Link& link : result.links_) std::swap(link.src, link.dst);
+  for (Node& node : result.nodes_) std::swap(node.abilities.adds, node.abilities.copies);
   result.index_links();
   return result;
 }
@@ -108,6 +109,8 @@ void Topology::index_links() {
   }
   mates_ = find_mates(links_);
   symmetric_ = std::ranges::find(mates_, kNoMate) == mates_.end();
+  has_abilities_ =
+      std::ranges::any_of(nodes_, [](const Node& node) { return node.abilities.any(); });
 }
 
 }  // namespace multitree

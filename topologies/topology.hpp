@@ -30,10 +30,21 @@ enum class LinkId : std::uint32_t {};
   return static_cast<std::uint32_t>(link);
 }
 
+/// What a switch does beyond sending each message that it gets to one output.
+struct SwitchAbilities {
+  bool adds = false;    ///< sums messages from several inputs into one (in-network reduction)
+  bool copies = false;  ///< sends one message to several outputs (multicast)
+  /// How many messages it sums or copies in one step of a schedule; 0: any number.
+  std::uint32_t at_once = 0;
+  bool operator==(const SwitchAbilities&) const = default;
+  [[nodiscard]] bool any() const { return adds || copies; }
+};
+
 /// A vertex. An endpoint carries a rank and, as in direct networks, a router: it can forward.
 struct Node {
-  std::string name;          ///< unique, not empty, UTF-8 without control characters
-  std::optional<Rank> rank;  ///< empty for a switch
+  std::string name;                ///< unique, not empty, UTF-8 without control characters
+  std::optional<Rank> rank;        ///< empty for a switch
+  SwitchAbilities abilities = {};  ///< none at an endpoint
   bool operator==(const Node&) const = default;
   [[nodiscard]] bool is_switch() const { return !rank.has_value(); }
 };
@@ -79,6 +90,8 @@ class Topology {
   [[nodiscard]] std::span<const LinkId> out_links(NodeId id) const;
   [[nodiscard]] std::span<const LinkId> in_links(NodeId id) const;
   [[nodiscard]] bool has_switches() const { return nodes_.size() != ranks_.size(); }
+  /// Whether some switch adds or copies.
+  [[nodiscard]] bool has_abilities() const { return has_abilities_; }
 
   /// The slowest link's bandwidth: one schedule step moves one unit chunk over such a link.
   /// 0 if there are no links.
@@ -91,7 +104,8 @@ class Topology {
   [[nodiscard]] std::optional<LinkId> mate(LinkId id) const;
   /// True if every link has a mate.
   [[nodiscard]] bool is_symmetric() const { return symmetric_; }
-  /// The same network with every link turned around; LinkIds keep their meaning. O(nodes + links).
+  /// The same network with every link turned around; LinkIds keep their meaning. As time runs
+  /// backwards there, switches that add copy, and those that copy add. O(nodes + links).
   [[nodiscard]] Topology transposed() const;
 
   bool operator==(const Topology& other) const;
@@ -113,6 +127,7 @@ class Topology {
   std::vector<std::uint32_t> mates_;
   Bandwidth unit_bandwidth_;
   bool symmetric_ = false;
+  bool has_abilities_ = false;
 };
 
 /// Collects nodes and links, then validates them all at once.
@@ -124,7 +139,9 @@ class TopologyBuilder {
   NodeId add_endpoint(std::string name = {});
   /// Adds an endpoint with a given rank.
   NodeId add_endpoint(std::string name, Rank rank);
-  NodeId add_switch(std::string name);
+  NodeId add_switch(std::string name, SwitchAbilities abilities = {});
+  /// An endpoint or switch as another network has it.
+  NodeId add_node(Node node);
   LinkId add_link(NodeId src, NodeId dst, Bandwidth bandwidth, Time latency);
   /// Both directions: add_link(a, b) then add_link(b, a).
   void add_duplex(NodeId a, NodeId b, Bandwidth bandwidth, Time latency);
@@ -132,7 +149,8 @@ class TopologyBuilder {
 
   /// \throws Error(InvalidInput): no rank; ranks not dense or repeated; names empty or repeated; a
   /// link from a node to itself or to a node that does not exist, with bandwidth 0, a negative
-  /// latency or one above 1s; a rank that another rank cannot reach.
+  /// latency or one above 1s; a rank that another rank cannot reach; an endpoint with abilities, a
+  /// number of messages at once where there are no abilities.
   [[nodiscard]] Topology build() &&;
 
  private:

@@ -43,6 +43,20 @@ void check_names(std::span<const Node> nodes) {
   }
 }
 
+void check_abilities(std::span<const Node> nodes) {
+  for (std::size_t id = 0; id < nodes.size(); ++id) {
+    const auto& [adds, copies, at_once] = nodes[id].abilities;
+    if (!nodes[id].is_switch() && (adds || copies || at_once > 0)) {
+      fail_node(nodes, id, "only a switch adds or copies, this is a rank");
+    }
+    if (at_once > 0 && !adds && !copies) {
+      fail_node(
+          nodes, id,
+          fmt::format("expected a switch that adds or copies where {} at once are said", at_once));
+    }
+  }
+}
+
 // Node of each rank; ranks must be 0 .. n-1, each once.
 std::vector<NodeId> collect_ranks(std::span<const Node> nodes) {
   std::size_t count = 0;
@@ -134,13 +148,16 @@ NodeId TopologyBuilder::add_endpoint(std::string name) {
 
 NodeId TopologyBuilder::add_endpoint(std::string name, Rank rank) {
   if (name.empty()) name = fmt::format("n{}", index(rank));
-  next_rank_ = std::max(next_rank_, index(rank) + 1);
-  topology_.nodes_.push_back({std::move(name), rank});
-  return NodeId{static_cast<std::uint32_t>(topology_.nodes_.size() - 1)};
+  return add_node({std::move(name), rank});
 }
 
-NodeId TopologyBuilder::add_switch(std::string name) {
-  topology_.nodes_.push_back({std::move(name), std::nullopt});
+NodeId TopologyBuilder::add_switch(std::string name, SwitchAbilities abilities) {
+  return add_node({std::move(name), std::nullopt, abilities});
+}
+
+NodeId TopologyBuilder::add_node(Node node) {
+  if (node.rank) next_rank_ = std::max(next_rank_, index(*node.rank) + 1);
+  topology_.nodes_.push_back(std::move(node));
   return NodeId{static_cast<std::uint32_t>(topology_.nodes_.size() - 1)};
 }
 
@@ -161,6 +178,7 @@ Topology TopologyBuilder::build() && {
     fail("the name and the family must be UTF-8 without control characters");
   }
   check_names(topology_.nodes_);
+  check_abilities(topology_.nodes_);
   topology_.ranks_ = collect_ranks(topology_.nodes_);
   for (std::size_t id = 0; id < topology_.links_.size(); ++id) {
     check_link(topology_.nodes_, topology_.links_, id);

@@ -70,7 +70,7 @@ ordered_json bound_json(const Subject& subject) {
   return {{"shards", certificate.bound.str()},
           {"seconds", seconds_of(certificate.bound, subject.topology, subject.bytes)},
           {"is_optimum", subject.certified.exact},
-          {"model", kCertificateModel},
+          {"model", certificate_model(subject.topology)},
           {"all_cuts", certificate.cuts.size()},
           {"cuts", std::move(cuts)}};
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <set>
 
+#include "algorithms/combined_routes.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::view {
@@ -61,11 +62,9 @@ std::vector<double> busy_seconds(const Schedule& schedule, const Topology& topol
   const std::uint64_t count = std::max<std::uint64_t>(bytes / schedule.ranks, 1) * schedule.ranks;
   const std::vector<ElementRange> ranges = chunk_ranges(schedule, count);
   std::vector<double> busy(topology.num_links(), 0);
-  for (const Transfer& transfer : schedule.transfers) {
-    for (const LinkId link : schedule.route(transfer)) {
-      busy[index(link)] += static_cast<double>(ranges[transfer.chunk].count);
-    }
-  }
+  for_each_message_on_links(schedule, topology, [&](LinkId link, const Transfer& transfer) {
+    busy[index(link)] += static_cast<double>(ranges[transfer.chunk].count);
+  });
   for (std::uint32_t l = 0; l < busy.size(); ++l) {
     busy[l] /= static_cast<double>(topology.link(LinkId{l}).bandwidth.bytes_per_second);
   }

@@ -7,6 +7,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,10 @@ struct WeightedCut {
   bool operator==(const WeightedCut&) const = default;
 };
 
-/// Prices of a unit of flow at a switch. A switch forwards what it receives, no more (no
-/// multicast) and no less (no in-network reduction), so any price may be charged on the way in and
-/// refunded on the way out.
+/// Prices of a unit of flow at a switch. A switch that forwards what it receives, no more (no
+/// multicast) and no less (no in-network reduction), may charge any price on the way in and refund
+/// it on the way out. One that copies sends more than it receives, so its price `gather` is 0 at
+/// most; one that adds sends less, so its price `reduce` is 0 at least.
 struct SwitchPrice {
   NodeId node{};
   Exact gather = 0;
@@ -47,9 +49,10 @@ struct LinkPrice {
 
 /// Lower bound on the time of a collective.
 ///
-/// Model: store and forward, copying and reduction at ranks only, no coding, no in-network
-/// reduction; every element is reduced along a tree to one rank and spread from it along another.
-/// (For the cuts of a partition of the nodes, all of one weight, the last condition is not needed.)
+/// Model: store and forward, copying and reduction at ranks and at switches that copy and add, no
+/// coding; every element is reduced along a tree to one place and spread from it along another, a
+/// rank or a switch that adds. (For the cuts of a partition of the nodes, all of one weight, the
+/// last condition is not needed.)
 ///
 /// Let g(e) = sum of `gather` of the cuts that link e crosses from near to far, plus the price
 /// `gather` of its dst minus that of its src (0 at ranks); h(e) likewise with `reduce` and the cuts
@@ -57,8 +60,12 @@ struct LinkPrice {
 /// (all-reduce, root free), the mean (all-gather, reduce-scatter: equal shards) or the only
 /// (rooted) value of the sum over the cuts with r on the near side of gather + reduce. Then
 ///     time >= z * bytes / sum over links e of bandwidth(e) * max(0, g(e), h(e)),
-/// the linear-programming dual of packing in-trees and out-trees. All-gather and broadcast have
-/// gather weights only, reduce-scatter and reduce have reduce weights only.
+/// the linear-programming dual of packing in-trees and out-trees. Where switches that add are
+/// roots, z counts their price `reduce` minus `gather` as well. Where every link has a mate, some
+/// switch adds and copies, and each does both or none, trees may be used both ways and from any
+/// root: there z is that of the best rank, if each cut has `gather` = `reduce` and each price
+/// `gather` = -`reduce`. All-gather and broadcast have gather weights only, reduce-scatter and
+/// reduce have reduce weights only.
 ///
 /// Of an AllToAll, prices of links are the proof instead of cuts. What goes from s to t pays at
 /// least the length d(s, t) of the cheapest path, and all links together can earn no more than
@@ -83,8 +90,7 @@ struct Certificate {
   bool operator==(const Certificate&) const = default;
 };
 
-/// The model, for whatever prints "optimal".
-inline constexpr std::string_view kCertificateModel =
-    "store and forward, no in-network reduction or multicast";
+/// The model that a bound of a network holds in, for whatever prints "optimal".
+[[nodiscard]] std::string_view certificate_model(const Topology& topology);
 
 }  // namespace multitree

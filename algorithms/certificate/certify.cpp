@@ -9,8 +9,10 @@
 
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/evaluate.hpp"
+#include "algorithms/certificate/in_network.hpp"
 #include "algorithms/certificate/strength.hpp"
 #include "algorithms/certificate/tight_cuts.hpp"
+#include "algorithms/combined_routes.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -57,6 +59,7 @@ using FarSides = std::vector<std::vector<NodeId>>;
 
 /// Every far side with weight 1 both ways. Switches on none of them are half way between all: a
 /// message pays one half to enter them and one half to leave, as one that passes directly pays 1.
+/// Where they copy or add, all of it is paid where messages are not fewer.
 Certificate with_family(Certificate certificate, FarSides sides, const Topology& topology) {
   std::vector<bool> is_far(topology.num_nodes(), false);
   for (std::vector<NodeId>& side : sides) {
@@ -65,8 +68,10 @@ Certificate with_family(Certificate certificate, FarSides sides, const Topology&
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     if (is_far[n] || !topology.node(NodeId{n}).is_switch()) continue;
-    certificate.prices.push_back(
-        {.node = NodeId{n}, .gather = Exact(1, 2), .reduce = Exact(-1, 2)});
+    const SwitchAbilities& abilities = topology.node(NodeId{n}).abilities;
+    if (abilities.copies && abilities.adds) continue;
+    const Exact gather = abilities.copies ? 0 : abilities.adds ? 1 : Exact(1, 2);
+    certificate.prices.push_back({.node = NodeId{n}, .gather = gather, .reduce = gather - 1});
   }
   certificate.bound = evaluate(certificate, topology);
   return certificate;
@@ -114,9 +119,25 @@ Certified all_reduce_by_program(const Certificate& header, const Topology& topol
   return {.certificate = std::move(certificate), .exact = true};
 }
 
+/// Where switches add and copy: trees and cuts that prove them, or families of cuts if switches do
+/// not do both.
+Certified all_reduce_in_network(const Certificate& header, const Topology& topology,
+                                const Bounds& bounds, std::uint32_t most_program_nodes) {
+  if (!has_in_network_trees(topology)) return all_reduce_by_families(header, topology, bounds);
+  InNetworkOptimum optimum = solve_in_network(topology, most_program_nodes);
+  Certificate certificate = header;
+  certificate.cuts = std::move(optimum.certificate.cuts);
+  certificate.bound = std::move(optimum.certificate.bound);
+  const bool exact = certificate.bound == optimum.time;
+  return {.certificate = std::move(certificate), .exact = exact};
+}
+
 Certified all_reduce(const Certificate& header, const Topology& topology, const Bounds& bounds,
                      std::uint32_t most_program_nodes) {
   if (topology.num_ranks() < 2) return {.certificate = header, .exact = true};
+  if (topology.has_abilities()) {
+    return all_reduce_in_network(header, topology, bounds, most_program_nodes);
+  }
   if (!has_strength(topology)) {
     Certified simple = all_reduce_by_families(header, topology, bounds);
     if (simple.exact || topology.num_nodes() > most_program_nodes) return simple;

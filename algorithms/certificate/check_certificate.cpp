@@ -64,6 +64,8 @@ class Checker {
             fmt::format("{}: expected a node below {}", name, topology_.num_nodes()));
       } else if (!topology_.node(price.node).is_switch()) {
         add(CertificateFault::BadPrice, name + ": expected a switch, got a rank");
+      } else {
+        check_sign(price, topology_.node(price.node).abilities, name);
       }
       if (last && *last >= price.node) {
         add(CertificateFault::BadPrice, name + ": expected nodes in ascending order");
@@ -132,6 +134,16 @@ class Checker {
   }
 
  private:
+  void check_sign(const SwitchPrice& price, const SwitchAbilities& abilities,
+                  const std::string& name) {
+    if (abilities.copies && price.gather > 0) {
+      add(CertificateFault::BadPrice, name + ": expected gather of at most 0, as it copies");
+    }
+    if (abilities.adds && price.reduce < 0) {
+      add(CertificateFault::BadPrice, name + ": expected reduce of at least 0, as it adds");
+    }
+  }
+
   void add(CertificateFault fault, std::string message) {
     violations_.push_back({fault, "certificate: " + std::move(message)});
   }

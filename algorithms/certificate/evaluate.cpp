@@ -9,6 +9,7 @@
 
 #include "algorithms/certificate/evaluate_internal.hpp"
 #include "algorithms/certificate/link_prices_internal.hpp"
+#include "algorithms/combined_routes.hpp"
 
 namespace multitree {
 namespace {
@@ -80,13 +81,41 @@ class Crossing {
   }
 
  private:
-  /// Any rank may be the root of an element.
+  /// Any rank may be the root of an element, and any switch that adds. Where trees may be used both
+  /// ways from any root, and the cuts say the same of both, one rank is enough.
   [[nodiscard]] Exact least() const {
-    Exact least = of(Rank{0}, Rank{0});
+    Exact least = of(Rank{0}, Rank{0}), most = least;
     for (std::uint32_t r = 1; r < topology_.num_ranks(); ++r) {
-      least = std::min(least, of(Rank{r}, Rank{r}));
+      const Exact value = of(Rank{r}, Rank{r});
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    if (has_in_network_trees(topology_) && is_mirrored()) return most;
+    for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) {
+      if (topology_.node(NodeId{n}).abilities.adds) least = std::min(least, of_switch(NodeId{n}));
     }
     return least;
+  }
+
+  [[nodiscard]] bool is_mirrored() const {
+    return std::ranges::all_of(certificate_.cuts,
+                               [](const WeightedCut& cut) { return cut.gather == cut.reduce; }) &&
+           std::ranges::all_of(certificate_.prices, [](const SwitchPrice& price) {
+             return price.gather == -price.reduce;
+           });
+  }
+
+  /// Of an element that is complete at a switch: one message leaves it at least, one enters it.
+  [[nodiscard]] Exact of_switch(NodeId node) const {
+    Exact value = 0;
+    for (std::uint32_t c = 0; c < certificate_.cuts.size(); ++c) {
+      if (std::ranges::binary_search(cuts_[index(node)], c)) continue;
+      value += certificate_.cuts[c].gather + certificate_.cuts[c].reduce;
+    }
+    for (const SwitchPrice& price : certificate_.prices) {
+      if (price.node == node) value += price.reduce - price.gather;
+    }
+    return value;
   }
 
   [[nodiscard]] std::vector<Rank> ranks_at(Holder holder) const {
@@ -142,6 +171,12 @@ Exact shards_of_whole(const Schedule& schedule) {
 
 }  // namespace
 
+std::string_view certificate_model(const Topology& topology) {
+  return topology.has_abilities()
+             ? "store and forward, in-network reduction and multicast where switches can"
+             : "store and forward, no in-network reduction or multicast";
+}
+
 Exact crossing_of(const Certificate& certificate, const Topology& topology) {
   return Crossing(certificate, topology, cuts_of_nodes(certificate, topology)).value();
 }
@@ -174,12 +209,9 @@ Exact load_of(const Schedule& schedule, const Topology& topology) {
   std::vector<std::vector<Wide>*> carried_of_chunk;
   carried_of_chunk.reserve(whole.size());
   for (const std::uint64_t w : whole) carried_of_chunk.push_back(&carried[w]);
-  for (const Transfer& transfer : schedule.transfers) {
-    auto& weights = *carried_of_chunk[transfer.chunk];
-    for (const LinkId id : schedule.route(transfer)) {
-      weights[index(id)] += schedule.chunks[transfer.chunk].weight;
-    }
-  }
+  for_each_message_on_links(schedule, topology, [&](LinkId id, const Transfer& transfer) {
+    (*carried_of_chunk[transfer.chunk])[index(id)] += schedule.chunks[transfer.chunk].weight;
+  });
   Exact busiest = 0;
   for (std::uint32_t l = 0; l < topology.num_links(); ++l) {
     Exact share = 0;

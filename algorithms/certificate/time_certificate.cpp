@@ -149,13 +149,20 @@ std::vector<std::uint64_t> rates_into(const Topology& topology,
   return rates;
 }
 
+/// informing_time() where each message tells one rank; where switches copy, one tells all.
+std::int64_t telling_time(const std::vector<std::int64_t>& latencies, std::int64_t nearest,
+                          std::int64_t overhead, const Topology& topology) {
+  if (topology.has_abilities()) return latencies.empty() ? 0 : overhead + latencies.back();
+  return informing_time(latencies, nearest, overhead);
+}
+
 Exact arrivals_time(const TimeCertificate& certificate, const Topology& topology,
                     std::int64_t nearest) {
   const std::uint32_t late = topology.num_ranks() - certificate.informed;
   // As if all ranks were as near as the nearest two: then what leaves later arrives later.
   const std::int64_t known =
-      informing_time(std::vector<std::int64_t>(certificate.informed, nearest), nearest,
-                     certificate.message_overhead.picoseconds);
+      telling_time(std::vector<std::int64_t>(certificate.informed, nearest), nearest,
+                   certificate.message_overhead.picoseconds, topology);
   const bool whole = facts(certificate.collective).end == Holder::Everyone;
   std::vector<std::uint64_t> rates = rates_into(topology, certificate);
   if (!whole) rates.resize(std::min<std::size_t>(rates.size(), late));
@@ -339,7 +346,8 @@ Time evaluate_time(const TimeCertificate& certificate, const Topology& topology,
       return {from == to ? 0 : overhead + latencies[index(topology.node_of(to))]};
     }
     case TimeReason::Spread:
-      return {informing_time(rank_latencies(from, topology, Along::Links), nearest, overhead)};
+      return {
+          telling_time(rank_latencies(from, topology, Along::Links), nearest, overhead, topology)};
     case TimeReason::Cuts:
       return rounded_down(cuts_time(certificate, topology));
     case TimeReason::Arrivals:

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "algorithms/certificate/exact_linear_internal.hpp"
+#include "algorithms/certificate/in_network_trees_internal.hpp"
+#include "algorithms/combined_routes.hpp"
 
 namespace multitree {
 namespace {
@@ -75,7 +77,7 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
   while (true) {
     lp_.solve();
     const double count = lp_.objective();
-    if (count >= enough * (1 - 1e-7)) return count;
+    if (count >= enough * (1 - 1e-7) || round_ >= most_rounds_) return count;
     const std::vector<double> price = lp_.prices();
     const double all = total_cost(lp_.capacities(), price);
     const bool smooth = !best.empty() && all > 0 && best_cost > 0;
@@ -97,11 +99,16 @@ double TreeProgram::maximise(std::vector<std::int64_t> capacities, double enough
   }
 }
 
-PackingLp::Solution TreeProgram::solve_exactly() {
+PackingLp::Solution TreeProgram::solve_exactly(const Exact& enough) {
+  const double most = enough > 0 ? enough.convert_to<double>() : kAll;
+  if (enough > 0) add_trees_apart(most);
   while (true) {
-    maximise(rows_.bandwidth);
+    maximise(rows_.bandwidth, most);
     auto solution = lp_.exact_solution();
     if (!solution) throw std::logic_error("all-reduce program: rounding misled the solver");
+    const Exact count =
+        std::accumulate(solution->weights.begin(), solution->weights.end(), Exact(0));
+    if ((enough > 0 && count >= enough) || round_ >= most_rounds_) return *std::move(solution);
     const Price scale = common_denominator(solution->prices);
     std::vector<Price> prices;
     for (const Exact& price : solution->prices) prices.push_back(scaled(price, scale));
@@ -113,6 +120,28 @@ PackingLp::Solution TreeProgram::solve_exactly() {
       if (cost < scale) added = add(std::move(tree), std::move(uses)) || added;
     }
     if (!added) return *std::move(solution);
+  }
+}
+
+// As the next tree is cheapest where those before it are not, trees take turns at what is alike:
+// such are few, and of equal weights.
+void TreeProgram::add_trees_apart(double enough) {
+  constexpr std::uint32_t kMost = 128, kPatience = 16;
+  std::vector<double> used(rows_.bandwidth.size(), 0);
+  double best = 0;
+  for (std::uint32_t i = 0, last = 0; i < kMost && i - last <= kPatience; ++i) {
+    std::vector<double> price;
+    for (std::size_t row = 0; row < used.size(); ++row) {
+      price.push_back((1 + used[row]) / static_cast<double>(rows_.bandwidth[row]));
+    }
+    std::vector<PackedTree> trees = cheapest_trees(whole_prices(price));
+    std::vector<RowUse> uses = uses_of(trees.front());
+    for (const RowUse& use : uses) used[use.row] += use.count;
+    add(std::move(trees.front()), std::move(uses));
+    lp_.solve();
+    if (lp_.objective() >= enough * (1 - 1e-9)) return;
+    if (lp_.objective() > best * (1 + 1e-9)) last = i;
+    best = std::max(best, lp_.objective());
   }
 }
 
@@ -140,6 +169,9 @@ std::vector<PackedTree> TreeProgram::cheapest_trees(const std::vector<Price>& ro
   const Price finer = 2 * nodes * nodes + 1;
   std::vector<Price> price;
   for (const std::uint32_t row : rows_.of_link) price.push_back(row_price[row] * finer + 1);
+  if (has_in_network_trees(topology_)) {
+    return cheap_in_network_trees(topology_, price, round_++, routes_);
+  }
   return cheapest_share_trees(topology_, transposed_, price, round_++, routes_);
 }
 
@@ -171,13 +203,18 @@ bool TreeProgram::add(PackedTree tree, std::vector<RowUse> uses) {
 
 std::vector<RowUse> TreeProgram::uses_of(const PackedTree& tree) const {
   std::map<std::uint32_t, std::int32_t> count;
-  for (const TreeArc& arc : tree.gather) {
-    for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
-  }
-  if (!topology_.is_symmetric()) {
-    for (const TreeArc& arc : tree.reduce) {
-      for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
+  if (has_in_network_trees(topology_)) {
+    for (const auto& [link, messages] : messages_on_links(tree.gather, routes_, topology_)) {
+      count[rows_.of_link[index(link)]] += messages;
     }
+  } else {
+    const auto add = [&](const std::vector<TreeArc>& arcs) {
+      for (const TreeArc& arc : arcs) {
+        for (const LinkId link : route_of(arc, routes_)) ++count[rows_.of_link[index(link)]];
+      }
+    };
+    add(tree.gather);
+    if (!topology_.is_symmetric()) add(tree.reduce);
   }
   std::vector<RowUse> uses;
   for (const auto& [row, times] : count) uses.push_back({row, times});

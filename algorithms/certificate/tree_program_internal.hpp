@@ -26,8 +26,8 @@ class TreeProgram {
 
   /// The most trees that fit the capacities, rounded; stops early when they are `enough`, or
   /// provably fewer.
-  double maximise(std::vector<std::int64_t> capacities,
-                  double enough = std::numeric_limits<double>::infinity());
+  static constexpr double kAll = std::numeric_limits<double>::infinity();
+  double maximise(std::vector<std::int64_t> capacities, double enough = kAll);
   /// Trees met so far, and how often each is used by the last solution.
   [[nodiscard]] const std::vector<PackedTree>& trees() const { return trees_; }
   /// Of all these trees.
@@ -42,8 +42,11 @@ class TreeProgram {
   /// How often trees have been looked for: a measure of effort that is the same on any machine.
   [[nodiscard]] std::uint32_t rounds() const { return round_; }
 
-  /// The most trees that fit the bandwidths, and prices that prove it, exact.
-  PackingLp::Solution solve_exactly();
+  /// The most trees that fit the bandwidths, and prices that prove it, exact. Stops early where
+  /// there are `enough` > 0, and where trees have been looked for limit_rounds() times; where
+  /// switches add and copy, where the search for trees finds none that is cheaper.
+  PackingLp::Solution solve_exactly(const Exact& enough = 0);
+  void limit_rounds(std::uint32_t most) { most_rounds_ = most; }
 
  private:
   struct Rows {
@@ -54,6 +57,8 @@ class TreeProgram {
 
   /// Trees that are cheapest at `row_price`, a few different ones.
   std::vector<PackedTree> cheapest_trees(const std::vector<Price>& row_price);
+  /// Adds trees that each avoid the links of those before, as long as more of them fit.
+  void add_trees_apart(double enough);
   /// Adds those that cost less than 1. \returns whether there are any.
   bool add_cheaper(std::vector<PackedTree> candidates, const std::vector<double>& price);
   /// \returns whether it is new.
@@ -67,7 +72,7 @@ class TreeProgram {
   RoutePool routes_;
   std::vector<PackedTree> trees_;
   std::vector<std::vector<RowUse>> uses_;
-  std::uint32_t round_ = 0;
+  std::uint32_t round_ = 0, most_rounds_ = std::numeric_limits<std::uint32_t>::max();
 };
 
 }  // namespace multitree

@@ -52,7 +52,7 @@ Topology with_cable(const Topology& topology, Rank first, Rank second, Bandwidth
                     Time latency) {
   TopologyBuilder builder(topology.name());
   for (const Node& node : topology.nodes()) {
-    node.rank ? builder.add_endpoint(node.name, *node.rank) : builder.add_switch(node.name);
+    builder.add_node(node);
   }
   for (const Link& link : topology.links()) {
     builder.add_link(link.src, link.dst, link.bandwidth, link.latency);

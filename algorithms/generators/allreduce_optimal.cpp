@@ -15,6 +15,7 @@
 
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/all_reduce_lp.hpp"
+#include "algorithms/certificate/in_network.hpp"
 #include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/pieces_internal.hpp"
@@ -221,6 +222,8 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
 }
 
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
+  // Ranks do all the work here; in-network is for switches that add and copy.
+  if (topology.has_abilities()) return optimal_all_reduce(without_abilities(topology), spec);
   const OptimalOptions options = parse_options(spec);
   if (!has_undirected_trees(topology) && options.trees != 0) {
     throw Error(ErrorCode::Unsupported,

@@ -23,6 +23,7 @@ Schedule header_of(const Schedule& schedule) {
   header.algorithm = schedule.algorithm;
   header.root = schedule.root;
   header.ranks = schedule.ranks;
+  header.in_network = schedule.in_network;
   header.chunks = schedule.chunks;
   return header;
 }
@@ -115,6 +116,7 @@ std::vector<const Transfer*> ways_to(const Schedule& all_gather, Rank root) {
 
 Schedule gather_to(const Schedule& all_gather, Rank root, const Topology& topology) {
   Schedule result = header_of(all_gather);
+  result.in_network = false;  // what goes to one rank has nothing to be copied
   result.collective = Collective::Gather;
   result.root = root;
   for (Chunk& chunk : result.chunks) chunk.target = root;

@@ -25,6 +25,7 @@ Algorithm exchange_algorithm();
 Algorithm forest_algorithm();
 Algorithm halving_doubling_algorithm();
 Algorithm hdrm_algorithm();
+Algorithm in_network_algorithm();
 Algorithm multitree_algorithm();
 Algorithm recursive_doubling_algorithm();
 Algorithm ring_algorithm();

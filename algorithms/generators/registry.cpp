@@ -26,6 +26,8 @@ constexpr std::array kAliases = {Alias{"optimal", "allreduce-optimal"},
                                  Alias{"rabenseifner", "halving-doubling"},
                                  Alias{"forestcoll", "forest"},
                                  Alias{"bfs", "breadth-first"},
+                                 Alias{"sharp", "in-network"},
+                                 Alias{"nvls", "in-network"},
                                  Alias{"2d-ring", "ring2d"}};
 
 /// `make` gives a gathering for a network; this gives its mirror image, a reduction.
@@ -76,6 +78,7 @@ std::span<const Algorithm> algorithms() {
       forest_algorithm(),
       halving_doubling_algorithm(),
       hdrm_algorithm(),
+      in_network_algorithm(),
       multitree_algorithm(),
       recursive_doubling_algorithm(),
       ring_algorithm(),

@@ -152,6 +152,7 @@ class Tracer {
 }  // namespace
 
 std::vector<std::string> write_chakra_traces(const Schedule& schedule, std::uint64_t bytes) {
+  expect_no_switches_at_work(schedule, "Chakra traces");
   if (bytes > INT64_MAX) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("expected a size below 2^63 bytes, got {}", bytes));

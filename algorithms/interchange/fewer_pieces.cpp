@@ -106,6 +106,7 @@ std::optional<Schedule> in_pieces(const Schedule& schedule, std::uint32_t pieces
 
 std::optional<Schedule> fitting(const Schedule& schedule, const Topology& topology,
                                 const std::function<bool(const Schedule&)>& fits) {
+  expect_no_switches_at_work(schedule, "export");
   if (fits(schedule)) return schedule;
   std::optional<Schedule> best;
   for (std::uint32_t pieces = 1; pieces < pieces_of(schedule); pieces *= 2) {

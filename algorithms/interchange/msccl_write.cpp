@@ -149,6 +149,7 @@ std::string to_xml(const MscclProgram& program, MscclLimits limits) {
 }  // namespace interchange
 
 std::string write_msccl_xml(const Schedule& schedule, const MscclOptions& options) {
+  expect_no_switches_at_work(schedule, "MSCCL programs");
   const interchange::MscclProgram program = interchange::msccl_program(schedule, options);
   interchange::check_limits(program, options.limits);
   return interchange::to_xml(program, options.limits);

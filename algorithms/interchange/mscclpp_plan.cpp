@@ -219,6 +219,7 @@ void check_hosts(std::uint32_t ranks, std::uint32_t ranks_per_host) {
 }  // namespace
 
 std::string write_mscclpp_json(const Schedule& schedule, const MscclppOptions& options) {
+  expect_no_switches_at_work(schedule, "MSCCL++ plans");
   check_hosts(schedule.ranks, options.ranks_per_host);
   const MscclppWork work = mscclpp_work(schedule, options.buffers, options.ranks_per_host);
   const Blocks blocks = blocks_of(work, options);

@@ -123,12 +123,12 @@ void read_links(const JsonValue& value, const Topology& topology, Certificate& c
 
 }  // namespace
 
-std::string certificate_object(const Certificate& certificate) {
+std::string certificate_object(const Certificate& certificate, const Topology& topology) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
   fmt::format_to(to, "{{\n\"model\":\"{}\",\n\"collective\":\"{}\",\n\"root\":{},\n\"ranks\":{},\n",
-                 kCertificateModel, to_string(certificate.collective), index(certificate.root),
-                 certificate.ranks);
+                 certificate_model(topology), to_string(certificate.collective),
+                 index(certificate.root), certificate.ranks);
   fmt::format_to(to, "\"bound\":\"{}\",\n\"hops\":{},\n\"far_apart\":[{},{}],\n\"cuts\":[",
                  certificate.bound.str(), certificate.hops, index(certificate.far_apart.first),
                  index(certificate.far_apart.second));
@@ -156,8 +156,9 @@ Certificate parse_certificate(const JsonValue& value, const Topology& topology) 
   value.check_keys({"model", "collective", "root", "ranks", "bound", "hops", "far_apart", "cuts",
                     "prices", "links", "demand"});
   const JsonValue model = value.at("model");
-  if (model.string() != kCertificateModel) {
-    model.fail(fmt::format("expected the model '{}', got '{}'", kCertificateModel, model.string()));
+  if (model.string() != certificate_model(topology)) {
+    model.fail(fmt::format("expected the model '{}', got '{}'", certificate_model(topology),
+                           model.string()));
   }
   Certificate certificate;
   certificate.collective = parse_collective(value.at("collective"));
@@ -194,7 +195,7 @@ std::string write_certificate_json(const Certificate& certificate, const Topolog
   std::string network = write_topology_json(topology);
   while (!network.empty() && network.back() == '\n') network.pop_back();
   return fmt::format("{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"certificate\":{}\n}}\n",
-                     kCertificateSchema.name, network, certificate_object(certificate));
+                     kCertificateSchema.name, network, certificate_object(certificate, topology));
 }
 
 CertificateFile parse_certificate_json(std::string_view text, const std::string& file) {

@@ -11,7 +11,7 @@
 namespace multitree {
 
 /// The object, a cut a line, without a line end.
-std::string certificate_object(const Certificate& certificate);
+std::string certificate_object(const Certificate& certificate, const Topology& topology);
 
 /// Checks form and ranges, not what the cuts prove. \throws Error(InvalidInput) "file:line: ...".
 Certificate parse_certificate(const JsonValue& value, const Topology& topology);

@@ -175,9 +175,10 @@ void read_steps(const JsonValue& steps, std::uint32_t num_links, Schedule& sched
   }
 }
 
-/// What a schedule is and does, from "chunks" on.
+/// What a schedule is and does, from "in_network" and "chunks" on.
 void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   const auto to = std::back_inserter(out);
+  if (schedule.in_network) fmt::format_to(to, "\"in_network\":true,\n");
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
@@ -213,6 +214,7 @@ Schedule read_schedule(const JsonValue& value, const Topology& topology) {
   schedule.algorithm = value.at("algorithm").string();
   schedule.ranks = topology.num_ranks();
   schedule.root = Rank{static_cast<std::uint32_t>(value.at("root").integer(0, schedule.ranks - 1))};
+  if (value.has("in_network")) schedule.in_network = value.at("in_network").boolean();
   read_chunks(value.at("chunks"), schedule);
   read_steps(value.at("steps"), topology.num_links(), schedule);
   schedule.canonicalize();
@@ -221,7 +223,7 @@ Schedule read_schedule(const JsonValue& value, const Topology& topology) {
 
 SchedulePlan read_schedule_file(const JsonValue& root) {
   root.check_keys({"schema", "collective", "algorithm", "root", "ranks", "topology", "certificate",
-                   "chunks", "steps"});
+                   "in_network", "chunks", "steps"});
   SchedulePlan plan{parse_topology(root.at("topology")), {}};
   read_ranks(root.at("ranks"), plan.topology);
   if (root.has("certificate")) {
@@ -241,7 +243,8 @@ PlanFile read_plan_file(const JsonValue& root) {
   const JsonValue list = root.at("schedules");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonValue entry = list.at(i);
-    entry.check_keys({"max_bytes", "collective", "algorithm", "root", "chunks", "steps"});
+    entry.check_keys(
+        {"max_bytes", "collective", "algorithm", "root", "in_network", "chunks", "steps"});
     SizedSchedule sized{read_schedule(entry, plan.topology)};
     const JsonValue most = entry.at("max_bytes");
     if (!most.json().is_null()) {
@@ -269,7 +272,7 @@ std::string write_schedule_json(const Schedule& schedule, const Topology& topolo
   fmt::format_to(to, "\"root\":{},\n\"ranks\":{},\n\"topology\":{},\n", index(schedule.root),
                  schedule.ranks, network_object(topology));
   if (certificate != nullptr) {
-    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
+    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate, topology));
   }
   write_body(schedule, out);
   out.push_back('\n');
@@ -290,7 +293,7 @@ std::string write_plan_json(const SizedSchedules& schedules, const Topology& top
   fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"ranks\":{},\n\"topology\":{},\n", kPlanSchema.name,
                  topology.num_ranks(), network_object(topology));
   if (certificate != nullptr) {
-    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate));
+    fmt::format_to(to, "\"certificate\":{},\n", certificate_object(*certificate, topology));
   }
   fmt::format_to(to, "\"schedules\":[");
   for (std::size_t i = 0; i < schedules.size(); ++i) {

@@ -32,14 +32,14 @@ Rank rank_in(const JsonValue& value, std::uint32_t ranks) {
   return Rank{static_cast<std::uint32_t>(value.integer(0, ranks - 1))};
 }
 
-std::string reason_fields(const TimeCertificate& certificate) {
+std::string reason_fields(const TimeCertificate& certificate, const Topology& topology) {
   switch (certificate.reason) {
     case TimeReason::Path:
     case TimeReason::Spread:
       return fmt::format("\"path\":[{},{}]", index(certificate.path.first),
                          index(certificate.path.second));
     case TimeReason::Cuts:
-      return "\"cuts\":" + certificate_object(certificate.cuts);
+      return "\"cuts\":" + certificate_object(certificate.cuts, topology);
     case TimeReason::Arrivals:
       return fmt::format("\"informed\":{}", certificate.informed);
   }
@@ -72,8 +72,9 @@ TimeCertificate parse_time_certificate(const JsonValue& value, const Topology& t
   value.check_keys({"model", "collective", "root", "ranks", "bytes", "message_overhead", "bound",
                     "reason", "path", "informed", "cuts"});
   const JsonValue model = value.at("model");
-  if (model.string() != kCertificateModel) {
-    model.fail(fmt::format("expected the model '{}', got '{}'", kCertificateModel, model.string()));
+  if (model.string() != certificate_model(topology)) {
+    model.fail(fmt::format("expected the model '{}', got '{}'", certificate_model(topology),
+                           model.string()));
   }
   const auto time = [&](const char* key) {
     return parsed(value.at(key), [](const std::string& text) { return parse_time(text); });
@@ -99,10 +100,10 @@ std::string write_time_certificate_json(const TimeCertificate& certificate,
       "{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"certificate\":{{\n\"model\":\"{}\",\n"
       "\"collective\":\"{}\",\n\"root\":{},\n\"ranks\":{},\n\"bytes\":{},\n"
       "\"message_overhead\":\"{}\",\n\"bound\":\"{}\",\n\"reason\":\"{}\",\n{}}}\n}}\n",
-      kTimeCertificateSchema.name, network, kCertificateModel, to_string(certificate.collective),
-      index(certificate.root), certificate.ranks, certificate.bytes,
-      to_string(certificate.message_overhead), to_string(certificate.bound),
-      to_string(certificate.reason), reason_fields(certificate));
+      kTimeCertificateSchema.name, network, certificate_model(topology),
+      to_string(certificate.collective), index(certificate.root), certificate.ranks,
+      certificate.bytes, to_string(certificate.message_overhead), to_string(certificate.bound),
+      to_string(certificate.reason), reason_fields(certificate, topology));
 }
 
 TimeCertificateFile parse_time_certificate_json(std::string_view text, const std::string& file) {

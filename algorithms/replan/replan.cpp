@@ -152,6 +152,7 @@ double ReplanReport::ratio() const {
 }
 
 Replan replan(const Schedule& old, const Topology& old_topology, const Topology& new_topology) {
+  expect_no_switches_at_work(old, "replan");
   Replan result;
   ReplanReport& report = result.report;
   if (const auto what = violation(old, old_topology, report.verify_seconds)) {

@@ -100,7 +100,7 @@ Topology with_times(const Topology& topology, const LinkTable& table) {
   for (const LinkTable::Entry& entry : table.links) by_name[{entry.from, entry.to}] = &entry;
   TopologyBuilder builder(topology.name());
   for (const Node& node : topology.nodes()) {
-    node.rank ? builder.add_endpoint(node.name, *node.rank) : builder.add_switch(node.name);
+    builder.add_node(node);
   }
   for (const Link& link : topology.links()) {
     const std::string& from = topology.node(link.src).name;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/combined_routes.hpp"
+
 namespace multitree {
 namespace {
 
@@ -39,10 +41,9 @@ PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
   const std::uint64_t whole = std::uint64_t{schedule.ranks} << 40;
   const std::vector<ElementRange> ranges = chunk_ranges(schedule, whole);
   std::vector<double> load(priced.num_links(), 0);
-  for (const Transfer& t : schedule.transfers) {
-    const double share = static_cast<double>(ranges[t.chunk].count) / static_cast<double>(whole);
-    for (const LinkId id : schedule.route(t)) load[index(id)] += share;
-  }
+  for_each_message_on_links(schedule, priced, [&](LinkId id, const Transfer& t) {
+    load[index(id)] += static_cast<double>(ranges[t.chunk].count) / static_cast<double>(whole);
+  });
   for (std::uint32_t id = 0; id < load.size(); ++id) {
     const auto rate = static_cast<double>(priced.link(LinkId{id}).bandwidth.bytes_per_second);
     picoseconds_per_byte_ = std::max(picoseconds_per_byte_, load[id] * kPicoseconds / rate);
@@ -82,7 +83,8 @@ Time least_time(const Topology& priced, Collective collective, Rank root, std::u
   if (start == Holder::Everyone)
     need = std::max(need, (end == Holder::Own ? others : 1) / least.out);
   const int times = (end == Holder::Everyone ? 1 : 0) + (start == Holder::Everyone ? 1 : 0);
-  need = std::max(need, times * (ranks - 1) / all.out);
+  // Unless switches copy and add, each message has a sender of its own.
+  if (!priced.has_abilities()) need = std::max(need, times * (ranks - 1) / all.out);
   const Ports& at_root = ports[index(root)];
   if (start == Holder::Own && end == Holder::Root) need = std::max(need, others / at_root.in);
   if (start == Holder::Root && end == Holder::Own) need = std::max(need, others / at_root.out);

@@ -355,7 +355,7 @@ SizedSchedules TuneResult::plan() const {
 std::vector<std::string> candidate_specs() {
   std::vector<std::string> specs;
   for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == "auto") continue;
+    if (algorithm.name == "auto" || algorithm.name == "in-network") continue;
     specs.emplace_back(algorithm.name);
     std::string_view rest = algorithm.variants;
     while (!rest.empty()) {

@@ -59,7 +59,8 @@ struct TuneResult {
   [[nodiscard]] SizedSchedules plan() const;
 };
 
-/// All registered algorithms, and the variants that they name (Algorithm::variants), but `auto`.
+/// All registered algorithms, and the variants that they name (Algorithm::variants), but `auto` and
+/// `in-network`, whose schedules are not executed by processes.
 std::vector<std::string> candidate_specs();
 
 /// Generates and verifies every candidate, predicts its time at sizes a factor of 4 apart, and

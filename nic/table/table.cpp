@@ -68,6 +68,7 @@ std::vector<Entry> with_nops(const std::vector<Entry>& entries, std::uint32_t st
 std::vector<std::vector<PlacedEntry>> place_entries(const Schedule& schedule,
                                                     const Topology& topology,
                                                     std::uint64_t elements) {
+  expect_no_switches_at_work(schedule, "tables of network interfaces");
   const std::vector<Place> places = places_of(schedule);
   const auto ranges = chunk_ranges(schedule, elements);
   const auto pieces = pieces_of(schedule), ports = places_of_links(topology, true);

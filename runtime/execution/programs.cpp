@@ -59,6 +59,7 @@ Programs::Programs(PlansBySize plans, Rank self, std::uint32_t ranks)
 }
 
 std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule, bool rounded) const {
+  expect_no_switches_at_work(schedule, "messages between processes");
   Plan own = make_plan(schedule, self_, rounded);
   const std::uint64_t digest = digest_of(schedule);
   return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own), digest);

@@ -52,6 +52,41 @@ TEST(Models, HaveNames) {
   }
 }
 
+/// Of an all-reduce in which the switches of a network add and copy.
+Simulation in_network(const std::string& spec, const char* algorithm, std::uint64_t bytes,
+                      const SimulationOptions& options) {
+  return run((spec + "?switches=add,copy").c_str(), algorithm, bytes, options);
+}
+
+TEST(InNetwork, MessagesAndFlitsTakeAboutAsLongAsPredicted) {
+  constexpr std::uint64_t kBytes = 1 << 20;
+  for (const char* spec : {"star:4", "fattree:2x4", "bigraph:2x4"}) {
+    const auto seconds = [&](Model model) {
+      const Simulation result = in_network(spec, "in-network?size=1MiB", kBytes, {.model = model});
+      EXPECT_THAT(result.errors, testing::IsEmpty()) << spec;
+      return result.seconds();
+    };
+    const double predicted = seconds(Model::AlphaBeta), message = seconds(Model::Message);
+    // Headers, interfaces, and a chunk that each switch takes in first.
+    EXPECT_GE(message, 0.97 * predicted) << spec;
+    EXPECT_LE(message, 1.25 * predicted) << spec;
+    EXPECT_NEAR(seconds(Model::Flit), message, 0.1 * message) << spec;
+  }
+}
+
+TEST(InNetwork, LinksCarryEachVectorOnceEachWay) {
+  const Simulation result =
+      in_network("star:5", "in-network?segments=1", 16 * 5 * 1024, {.model = Model::Message});
+  // Rank 0 takes the sum and sends the result, the others one message each way: with a switch that
+  // takes them in, one on each of ten links.
+  EXPECT_EQ(result.messages, 10U);
+  EXPECT_EQ(result.link_flits, 10 * result.busiest_link_flits);
+}
+
+TEST(InNetwork, RefusesToMoveData) {
+  EXPECT_THROW(in_network("star:4", "in-network", 4096, {.data = true}), Error);
+}
+
 // Neither headers nor interfaces.
 TEST(Models, AlphaBetaIsTheCostModel) {
   const Simulation result = run("mesh:2", "multitree", 8192, {.model = Model::AlphaBeta});

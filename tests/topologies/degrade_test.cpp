@@ -106,6 +106,44 @@ TEST(Changes, NamesMayHoldTheMarksThatSeparateThem) {
   EXPECT_EQ(slow.name(), "marks?slow=0000:16:00.0:0.5");
 }
 
+/// "add", "copy" and how many at once, of each switch.
+std::vector<std::string> abilities(const Topology& topology) {
+  std::vector<std::string> all;
+  for (const Node& node : topology.nodes()) {
+    if (!node.is_switch()) continue;
+    const auto& [adds, copies, at_once] = node.abilities;
+    all.push_back(std::string(adds ? "add" : "") + (copies ? "copy" : "") +
+                  (at_once > 0 ? std::to_string(at_once) : ""));
+  }
+  return all;
+}
+
+TEST(Changes, SwitchesMayAddAndCopy) {
+  using All = std::vector<std::string>;
+  EXPECT_EQ(abilities(make_topology("fattree:2x2?switches=add,copy")), All(4, "addcopy"));
+  EXPECT_EQ(abilities(make_topology("fattree:2x2?switches=leaf0:add,spine1:copy,spine1:4")),
+            (All{"add", "", "", "copy4"}));
+  EXPECT_EQ(abilities(make_topology("dgx-h100:2?switches=copy,3&dead=nvswitch0")),
+            (All{"copy3", "copy3"}));
+  EXPECT_FALSE(make_topology("star:3").has_abilities());
+  // Who forwards in place of a rank that takes no part does nothing else.
+  EXPECT_EQ(abilities(make_topology("dgx-a100:2?switches=add&ranks=0,8")).front(), "");
+  EXPECT_EQ(abilities(make_topology("star:3?switches=add,2").transposed()), All{"copy2"});
+}
+
+TEST(Changes, SwitchesAreRefusedInWords) {
+  const auto refusal = [](const char* spec) {
+    return error_of(ErrorCode::InvalidArgument, [&] { make_topology(spec); });
+  };
+  EXPECT_THAT(refusal("torus:4x4?switches=add"),
+              HasSubstr("switches: expected a network that has switches"));
+  EXPECT_THAT(refusal("star:4?switches=ad"), HasSubstr("expected add, copy or how many"));
+  EXPECT_THAT(refusal("star:4?switches=2:add"), HasSubstr("expected a switch, '2' is a rank"));
+  EXPECT_THAT(refusal("star:4?switches=sw1:add"), HasSubstr("'sw1'"));
+  EXPECT_THAT(refusal("star:4?switches=0"), HasSubstr("how many messages at once"));
+  EXPECT_THAT(refusal("star:4?switches=4"), HasSubstr("expected a switch that adds or copies"));
+}
+
 TEST(Changes, AreAllInTheTermsOfTheNetworkBefore) {
   const Topology once = make_topology("torus:4x4?ranks=0-2,8&dead=3&without=0-4&slow=8:0.5");
   EXPECT_EQ(once.num_ranks(), 4U);

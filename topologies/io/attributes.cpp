@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <utility>
 
 #include "topologies/spec.hpp"
@@ -61,28 +62,37 @@ Time to_latency(const std::string& text) {
   return parse_quantity("latency", text, parse_time);
 }
 
-std::uint32_t to_rank(const std::string& text) {
-  std::uint32_t rank = 0;
+std::uint32_t to_number(std::string_view key, const std::string& text, std::uint32_t least,
+                        std::uint64_t most) {
+  std::uint32_t number = 0;
   const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, rank);
-  if (error != std::errc{} || rest != end || rank >= Spec::kMaxRanks) {
-    fail(fmt::format("rank: expected a number from 0 to {}, got '{}'", Spec::kMaxRanks - 1, text));
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || rest != end || number < least || number > most) {
+    fail(fmt::format("{}: expected a number from {} to {}, got '{}'", key, least, most, text));
   }
-  return rank;
+  return number;
 }
 
-bool to_bool(const std::string& text) {
+bool to_bool(std::string_view key, const std::string& text) {
   if (text == "true" || text == "True" || text == "1") return true;
   if (text.empty() || text == "false" || text == "False" || text == "0") return false;
-  fail(fmt::format("switch: expected true or false, got '{}'", text));
+  fail(fmt::format("{}: expected true or false, got '{}'", key, text));
 }
 
 }  // namespace
 
 RawNode to_raw_node(NodeAttributes attributes) {
-  RawNode node{std::move(attributes.id), std::nullopt, to_bool(attributes.is_switch)};
+  RawNode node{std::move(attributes.id),
+               std::nullopt,
+               to_bool("switch", attributes.is_switch),
+               {to_bool("adds", attributes.adds), to_bool("copies", attributes.copies)}};
   if (attributes.kind == "switch" || attributes.type == "switch") node.is_switch = true;
-  if (!attributes.rank.empty()) node.rank = to_rank(attributes.rank);
+  if (!attributes.rank.empty())
+    node.rank = to_number("rank", attributes.rank, 0, Spec::kMaxRanks - 1);
+  if (!attributes.at_once.empty()) {
+    node.abilities.at_once =
+        to_number("at_once", attributes.at_once, 1, std::numeric_limits<std::uint32_t>::max());
+  }
   return node;
 }
 

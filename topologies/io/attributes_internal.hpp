@@ -17,6 +17,9 @@ struct NodeAttributes {
   std::string kind;       ///< "switch", or anything else for an endpoint
   std::string type;       ///< the same under another name
   std::string is_switch;  ///< attribute `switch`: "true" or "1", "false" or "0"
+  std::string adds;       ///< "true": a switch that adds
+  std::string copies;     ///< "true": a switch that copies
+  std::string at_once;    ///< "4": how many messages in one step
 };
 
 struct EdgeAttributes {

@@ -45,6 +45,9 @@ DotFile parse_as(const std::string& text) {
   properties.property("kind", get(&DotNode::kind, graph));
   properties.property("type", get(&DotNode::type, graph));
   properties.property("switch", get(&DotNode::is_switch, graph));
+  properties.property("adds", get(&DotNode::adds, graph));
+  properties.property("copies", get(&DotNode::copies, graph));
+  properties.property("at_once", get(&DotNode::at_once, graph));
   properties.property("index", get(&DotNode::index, graph));
   properties.property("bandwidth", get(&EdgeAttributes::bandwidth, graph));
   properties.property("latency", get(&EdgeAttributes::latency, graph));
@@ -168,6 +171,15 @@ void check_quotable(const std::string& name) {
   }
 }
 
+/// What a switch does, as attributes after others.
+std::string abilities_of(const Node& node) {
+  std::string text;
+  if (node.abilities.adds) text += ", adds=true";
+  if (node.abilities.copies) text += ", copies=true";
+  if (node.abilities.at_once > 0) text += fmt::format(", at_once={}", node.abilities.at_once);
+  return text;
+}
+
 std::string quoted(const std::string& name) {
   check_quotable(name);
   std::string text = "\"";
@@ -205,7 +217,8 @@ std::string write_topology_dot(const Topology& topology) {
   for (const Node& node : topology.nodes()) {
     const std::string role = node.rank ? fmt::format("rank={}", index(*node.rank))
                                        : std::string("kind=switch, shape=box");
-    text += fmt::format("  {} [index={}, {}];\n", quoted(node.name), id++, role);
+    text +=
+        fmt::format("  {} [index={}, {}{}];\n", quoted(node.name), id++, role, abilities_of(node));
   }
   for (const Link& link : topology.links()) {
     text += fmt::format("  {} -> {} [bandwidth=\"{}\", latency=\"{}\"];\n",

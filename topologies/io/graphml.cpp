@@ -115,8 +115,9 @@ class GraphmlReader {
   void read_node(const pugi::xml_node& element) {
     if (element.child("graph")) fail(element.child("graph"), "nested graphs are not supported");
     Attributes values = read_data(element);
-    NodeAttributes attributes{require(element, "id"), take(values, "rank"), take(values, "kind"),
-                              take(values, "type"), take(values, "switch")};
+    NodeAttributes attributes{require(element, "id"), take(values, "rank"),   take(values, "kind"),
+                              take(values, "type"),   take(values, "switch"), take(values, "adds"),
+                              take(values, "copies"), take(values, "at_once")};
     const NodeId id{static_cast<std::uint32_t>(network_.nodes.size())};
     if (!nodes_.emplace(attributes.id, id).second) {
       fail(element, fmt::format("the node '{}' is repeated", attributes.id));
@@ -197,6 +198,11 @@ std::string write_topology_graphml(const Topology& topology) {
   for (const char* name : {"name", "family", "dims"}) add_key(root, "graph", name, "string");
   add_key(root, "node", "rank", "int");
   add_key(root, "node", "kind", "string");
+  if (topology.has_abilities()) {
+    add_key(root, "node", "adds", "boolean");
+    add_key(root, "node", "copies", "boolean");
+    add_key(root, "node", "at_once", "int");
+  }
   add_key(root, "edge", "bandwidth", "string");
   add_key(root, "edge", "latency", "string");
 
@@ -212,6 +218,10 @@ std::string write_topology_graphml(const Topology& topology) {
     element.append_attribute("id") = node.name.c_str();
     if (node.rank) add_data(element, "rank", std::to_string(index(*node.rank)));
     if (node.is_switch()) add_data(element, "kind", "switch");
+    const auto& [adds, copies, at_once] = node.abilities;
+    if (adds) add_data(element, "adds", "true");
+    if (copies) add_data(element, "copies", "true");
+    if (at_once > 0) add_data(element, "at_once", std::to_string(at_once));
   }
   for (const Link& link : topology.links()) {
     pugi::xml_node element = graph.append_child("edge");

@@ -200,6 +200,11 @@ std::uint64_t JsonValue::integer(std::uint64_t least, std::uint64_t most) const 
   return value_->get<std::uint64_t>();
 }
 
+bool JsonValue::boolean() const {
+  if (!value_->is_boolean()) fail_expected("true or false");
+  return value_->get<bool>();
+}
+
 double JsonValue::number() const {
   if (!value_->is_number()) fail_expected("a number from 0 on");
   const double number = value_->get<double>();

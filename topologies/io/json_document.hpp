@@ -50,6 +50,7 @@ class JsonValue {
   [[nodiscard]] std::string string() const;
   /// An integer in [least, most].
   [[nodiscard]] std::uint64_t integer(std::uint64_t least, std::uint64_t most) const;
+  [[nodiscard]] bool boolean() const;
   /// A finite number from 0 on.
   [[nodiscard]] double number() const;
   /// \throws Error(InvalidInput) naming the first member that is not in `keys`.

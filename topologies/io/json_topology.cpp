@@ -33,9 +33,19 @@ Shape read_shape(const JsonValue& value) {
   return shape;
 }
 
+SwitchAbilities read_abilities(const JsonValue& node) {
+  SwitchAbilities abilities;
+  if (node.has("adds")) abilities.adds = node.at("adds").boolean();
+  if (node.has("copies")) abilities.copies = node.at("copies").boolean();
+  if (node.has("at_once")) {
+    abilities.at_once = static_cast<std::uint32_t>(node.at("at_once").integer(1, kAnyNumber));
+  }
+  return abilities;
+}
+
 NodesByName read_nodes(const JsonValue& value, std::vector<RawNode>& nodes) {
   NodesByName by_name;
-  const std::vector<std::string> keys{"id", "rank"};
+  const std::vector<std::string> keys{"id", "rank", "adds", "copies", "at_once"};
   const std::size_t count = value.size();
   for (std::size_t i = 0; i < count; ++i) {
     const JsonValue node = value.at(i);
@@ -45,6 +55,7 @@ NodesByName read_nodes(const JsonValue& value, std::vector<RawNode>& nodes) {
       raw.rank = static_cast<std::uint32_t>(node.at("rank").integer(0, Spec::kMaxRanks - 1));
     }
     raw.is_switch = !raw.rank;
+    raw.abilities = read_abilities(node);
     if (raw.name.empty()) node.fail("the name is empty");
     if (!by_name.emplace(raw.name, NodeId{static_cast<std::uint32_t>(i)}).second) {
       node.fail(fmt::format("the node '{}' is repeated", raw.name));
@@ -137,6 +148,9 @@ nlohmann::ordered_json topology_to_json(const Topology& topology) {
   for (const Node& node : topology.nodes()) {
     ordered_json& entry = nodes.emplace_back(ordered_json{{"id", node.name}});
     if (node.rank) entry["rank"] = index(*node.rank);
+    if (node.abilities.adds) entry["adds"] = true;
+    if (node.abilities.copies) entry["copies"] = true;
+    if (node.abilities.at_once > 0) entry["at_once"] = node.abilities.at_once;
   }
   ordered_json links = ordered_json::array();
   for (std::uint32_t id = 0; id < topology.num_links();) {

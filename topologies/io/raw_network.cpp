@@ -35,11 +35,8 @@ Topology build_topology(RawNetwork network, const ReportError& report) {
   for (std::size_t id = 0; id < network.nodes.size(); ++id) {
     RawNode& node = network.nodes[id];
     if (node.name.empty()) report(TopologyPart::Node, id, "the name is empty");
-    if (node.rank) {
-      builder.add_endpoint(std::move(node.name), Rank{*node.rank});
-    } else {
-      builder.add_switch(std::move(node.name));
-    }
+    const auto rank = node.rank ? std::optional(Rank{*node.rank}) : std::nullopt;
+    builder.add_node({std::move(node.name), rank, node.abilities});
   }
   for (const Link& link : network.links) {
     builder.add_link(link.src, link.dst, link.bandwidth, link.latency);

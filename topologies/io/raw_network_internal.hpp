@@ -16,6 +16,7 @@ struct RawNode {
   std::string name;
   std::optional<std::uint32_t> rank;
   bool is_switch = false;  ///< said so explicitly
+  SwitchAbilities abilities = {};
 };
 
 struct RawNetwork {

@@ -112,7 +112,7 @@ Topology changed(const Topology& topology, std::span<const Change> changes) {
   }
   TopologyBuilder builder(topology.name() + " changed");
   for (const Node& node : topology.nodes()) {
-    node.rank ? builder.add_endpoint(node.name, *node.rank) : builder.add_switch(node.name);
+    builder.add_node(node);
   }
   for (const Link& link : cables.links) {
     builder.add_link(link.src, link.dst, link.bandwidth, link.latency);

@@ -16,9 +16,43 @@ struct LinkUse {
   std::uint32_t step = 0, count = 0;
 };
 
+/// Rooms that are filled step after step: slots of links, abilities of switches.
+class Room {
+ public:
+  explicit Room(const Topology& topology)
+      : topology_(topology), links_(topology.num_links()), switches_(topology.num_nodes()) {}
+
+  /// The first step from `step` on that has room for a group.
+  [[nodiscard]] std::uint32_t first(const ArcGroup& group, std::uint32_t step) const {
+    for (const LinkId link : group.links) {
+      step = std::max(step, next(links_[index(link)], topology_.slots(link)));
+    }
+    for (const NodeId node : group.switches) {
+      const std::uint32_t most = topology_.node(node).abilities.at_once;
+      if (most > 0) step = std::max(step, next(switches_[index(node)], most));
+    }
+    return step;
+  }
+  void take(const ArcGroup& group, std::uint32_t step) {
+    for (const LinkId link : group.links) add(links_[index(link)], step);
+    for (const NodeId node : group.switches) add(switches_[index(node)], step);
+  }
+
+ private:
+  static std::uint32_t next(const LinkUse& use, std::uint32_t most) {
+    return use.step + (use.count >= most ? 1 : 0);
+  }
+  static void add(LinkUse& use, std::uint32_t step) {
+    use = {step, step == use.step ? use.count + 1 : 1};
+  }
+
+  const Topology& topology_;
+  std::vector<LinkUse> links_, switches_;
+};
+
 /// The step of each turn.
 std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vector<Turn>& turns) {
-  std::vector<LinkUse> uses(plan.topology.num_links());
+  Room room(plan.topology);
   // First step in which a rank can send a chunk.
   std::vector<std::uint32_t> known(plan.chunking.chunks.size() * plan.packing.ranks, 0);
   // Its last reduction so far: where it came from. In one step lower ranks are summed first.
@@ -27,24 +61,24 @@ std::vector<std::uint32_t> least_steps(const PackingPlan& plan, const std::vecto
   steps.reserve(turns.size());
   for (const Turn& turn : turns) {
     const TreePlan& tree = plan.tree_of(turn.chunk);
-    const TreeArc& arc = tree.arcs[turn.arc];
-    const auto route = plan.packing.route(arc);
-    std::uint32_t step = known[plan.value_index(turn.chunk, arc.src)];
-    for (const LinkId link : route) {
-      const LinkUse& use = uses[index(link)];
-      step = std::max(step, use.step + (use.count == plan.topology.slots(link) ? 1 : 0));
+    const ArcGroup& group = tree.arcs[turn.arc];
+    std::uint32_t step = 0;
+    for (const TreeArc& arc : group.arcs) {
+      step = std::max(step, known[plan.value_index(turn.chunk, arc.src)]);
     }
-    const std::size_t value = plan.value_index(turn.chunk, arc.dst);
     if (turn.arc < tree.reductions && tree.before[turn.arc] != kNoArc) {
       // Not before the last one, and in its step only from a higher rank.
+      const TreeArc& arc = group.arcs.front();
+      const std::size_t value = plan.value_index(turn.chunk, arc.dst);
       step = std::max(step, known[value] - (index(arc.src) > last[value] ? 1 : 0));
     }
-    last[value] = index(arc.src);
-    for (const LinkId link : route) {
-      LinkUse& use = uses[index(link)];
-      use = {step, step == use.step ? use.count + 1 : 1};
+    step = room.first(group, step);
+    room.take(group, step);
+    for (const TreeArc& arc : group.arcs) {
+      const std::size_t value = plan.value_index(turn.chunk, arc.dst);
+      last[value] = index(arc.src);
+      known[value] = std::max(known[value], step + 1);
     }
-    known[value] = std::max(known[value], step + 1);
     steps.push_back(step);
   }
   return steps;
@@ -70,13 +104,14 @@ Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns) {
   schedule.collective = plan.packing.collective;
   schedule.root = plan.packing.root;
   schedule.ranks = plan.packing.ranks;
+  schedule.in_network = plan.packing.in_network;
   schedule.chunks = plan.chunking.chunks;
   schedule.transfers.reserve(turns.size());
   schedule.routes.reserve(turns.size());
   const std::vector<std::uint32_t> steps = least_steps(plan, turns);
   const std::vector<std::uint32_t> order = by_step(steps);
   // Of the turns of a step: their canonical order, and their arcs.
-  using Place = std::tuple<bool, std::uint32_t, Rank, Rank, const TreeArc*>;
+  using Place = std::tuple<bool, std::uint32_t, Rank, Rank, const ArcGroup*>;
   std::vector<Place> places;
   for (std::size_t next = 0; next < order.size();) {
     const std::uint32_t step = steps[order[next]];
@@ -84,12 +119,16 @@ Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns) {
     for (; next < order.size() && steps[order[next]] == step; ++next) {
       const Turn& turn = turns[order[next]];
       const TreePlan& tree = plan.tree_of(turn.chunk);
-      const TreeArc& arc = tree.arcs[turn.arc];
-      places.emplace_back(turn.arc >= tree.reductions, turn.chunk, arc.dst, arc.src, &arc);
+      const ArcGroup& group = tree.arcs[turn.arc];
+      const TreeArc& first = group.arcs.front();
+      places.emplace_back(turn.arc >= tree.reductions, turn.chunk, first.dst, first.src, &group);
     }
     std::ranges::sort(places);
-    for (const auto& [is_copy, chunk, dst, src, arc] : places) {
-      schedule.add(step, is_copy ? Op::Copy : Op::Reduce, chunk, src, dst, plan.packing.route(*arc));
+    for (const auto& [is_copy, chunk, dst, src, group] : places) {
+      for (const TreeArc& arc : group->arcs) {
+        schedule.add(step, is_copy ? Op::Copy : Op::Reduce, chunk, arc.src, arc.dst,
+                     plan.packing.route(arc));
+      }
     }
   }
   return schedule;

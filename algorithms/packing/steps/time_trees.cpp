@@ -50,13 +50,13 @@ std::vector<Ticks> slack_of_links(const PackingPlan& plan) {
   std::vector<Range> ranges(plan.topology.num_links());
   for (std::uint32_t t = 0; t < plan.trees.size(); ++t) {
     const std::uint64_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
-    for (const TreeArc& arc : plan.trees[t].arcs) {
+    for (const ArcGroup& arc : plan.trees[t].arcs) {
       Range range;
-      for (const LinkId link : plan.packing.route(arc)) {
+      for (const LinkId link : arc.links) {
         const Ticks time = plan.clock.time(weight, link);
         range = {std::min(range.least, time), std::max(range.most, time)};
       }
-      for (const LinkId link : plan.packing.route(arc)) {
+      for (const LinkId link : arc.links) {
         Range& whole = ranges[index(link)];
         whole = {std::min(whole.least, range.least), std::max(whole.most, range.most)};
       }
@@ -74,8 +74,8 @@ Ticks busiest_time(const PackingPlan& plan) {
   for (std::uint32_t t = 0; t < plan.trees.size(); ++t) {
     const std::uint32_t first = plan.chunking.first[t];
     const Ticks chunks = plan.chunking.first[t + 1] - first;
-    for (const TreeArc& arc : plan.trees[t].arcs) {
-      for (const LinkId link : plan.packing.route(arc)) {
+    for (const ArcGroup& arc : plan.trees[t].arcs) {
+      for (const LinkId link : arc.links) {
         busy[index(link)] += chunks * plan.clock.time(plan.chunking.chunks[first].weight, link);
         busiest = std::max(busiest, busy[index(link)]);
       }
@@ -153,7 +153,7 @@ class ListScheduler {
   /// A transfer was received: what it made possible may start now.
   void finish(const Turn& done) {
     const TreePlan& tree = plan_.tree_of(done.chunk);
-    const Rank at = tree.arcs[done.arc].dst;
+    const Rank at = tree.arcs[done.arc].arcs.front().dst;
     if (done.arc >= tree.reductions) return start_copies(done.chunk, at);
     if (--missing_[plan_.value_index(done.chunk, at)] > 0) return;
     const std::uint32_t next = tree.reduction[index(at)];
@@ -165,7 +165,9 @@ class ListScheduler {
   void reduce(std::uint32_t chunk, std::uint32_t arc) {
     const TreePlan& tree = plan_.tree_of(chunk);
     const std::uint32_t before = tree.before[arc];
-    const auto at = [&](std::uint32_t a) { return plan_.value_index(chunk, tree.arcs[a].src); };
+    const auto at = [&](std::uint32_t a) {
+      return plan_.value_index(chunk, tree.arcs[a].arcs.front().src);
+    };
     if (before != kNoArc && progress_[at(before)] != Progress::Sent) {
       progress_[at(arc)] = Progress::Held;
     } else {
@@ -178,7 +180,9 @@ class ListScheduler {
   std::optional<Gate> release(std::uint32_t chunk, std::uint32_t arc) {
     const TreePlan& tree = plan_.tree_of(chunk);
     if (arc >= tree.reductions) return std::nullopt;
-    const auto at = [&](std::uint32_t a) { return plan_.value_index(chunk, tree.arcs[a].src); };
+    const auto at = [&](std::uint32_t a) {
+      return plan_.value_index(chunk, tree.arcs[a].arcs.front().src);
+    };
     progress_[at(arc)] = Progress::Sent;
     const std::uint32_t next = tree.after[arc];
     if (next == kNoArc || progress_[at(next)] != Progress::Held) return std::nullopt;

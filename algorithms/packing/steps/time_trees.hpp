@@ -28,6 +28,7 @@ struct TimingOptions {
 /// so that fast links are not kept waiting for slow ones. Steps are the least that keep that order
 /// on every link, no link over its slots in any of them. Trees of one packing keep their number as
 /// Chunk::tree. O(T log T) for T transfers. Same input, same result: all times are whole numbers.
+/// \pre no switch copies or adds (TreePacking::in_network): stream_trees() is for those.
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options = {});
 

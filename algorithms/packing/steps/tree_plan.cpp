@@ -38,16 +38,18 @@ void measure(TreePlan& plan, Rank root, const std::vector<Ticks>& arc_times) {
   plan.to_end.assign(plan.arcs.size(), 0);
   std::vector<Ticks> below(plan.children.size(), 0);  // what follows a copy to a rank
   for (std::uint32_t a = static_cast<std::uint32_t>(plan.arcs.size()); a-- > plan.reductions;) {
-    const TreeArc& arc = plan.arcs[a];
-    plan.to_end[a] = below[index(arc.dst)] + arc_times[a];
-    below[index(arc.src)] = std::max(below[index(arc.src)], plan.to_end[a]);
+    Ticks& to_end = plan.to_end[a];
+    for (const TreeArc& arc : plan.arcs[a].arcs) {
+      to_end = std::max(to_end, below[index(arc.dst)] + arc_times[a]);
+    }
+    Ticks& at_source = below[index(plan.arcs[a].arcs.front().src)];
+    at_source = std::max(at_source, to_end);
   }
   std::vector<Ticks> above(plan.children.size(), 0);
   above[index(root)] = below[index(root)];
   for (std::uint32_t a = plan.reductions; a-- > 0;) {
-    const TreeArc& arc = plan.arcs[a];
-    plan.to_end[a] = above[index(arc.dst)] + arc_times[a];
-    above[index(arc.src)] = plan.to_end[a];
+    plan.to_end[a] = above[index(plan.arcs[a].arcs.front().dst)] + arc_times[a];
+    for (const TreeArc& arc : plan.arcs[a].arcs) above[index(arc.src)] = plan.to_end[a];
   }
 }
 
@@ -57,7 +59,7 @@ void order_reductions(TreePlan& plan, const std::vector<Ticks>& arc_times) {
   std::vector<Ticks> summed(plan.children.size(), 0);  // by rank: when all has arrived
   std::vector<std::tuple<Rank, Ticks, Rank, std::uint32_t>> order;
   for (std::uint32_t a = 0; a < plan.reductions; ++a) {
-    const TreeArc& arc = plan.arcs[a];
+    const TreeArc& arc = plan.arcs[a].arcs.front();
     const Ticks arrival = summed[index(arc.src)] + arc_times[a];
     summed[index(arc.dst)] = std::max(summed[index(arc.dst)], arrival);
     order.emplace_back(arc.dst, arrival, arc.src, a);
@@ -72,33 +74,32 @@ void order_reductions(TreePlan& plan, const std::vector<Ticks>& arc_times) {
 }
 
 /// `arc_times`: by arc, reductions first, from its start until the receiver may pass data on.
-TreePlan plan_tree(const PackedTree& tree, std::uint32_t ranks,
-                   const std::vector<Ticks>& arc_times) {
+TreePlan plan_tree(std::vector<ArcGroup> arcs, std::uint32_t reductions, Rank root,
+                   std::uint32_t ranks, const std::vector<Ticks>& arc_times) {
   TreePlan plan;
-  plan.arcs = tree.reduce;
-  plan.arcs.insert(plan.arcs.end(), tree.gather.begin(), tree.gather.end());
-  plan.reductions = static_cast<std::uint32_t>(tree.reduce.size());
+  plan.arcs = std::move(arcs);
+  plan.reductions = reductions;
   plan.children.assign(ranks, 0);
   plan.reduction.assign(ranks, kNoArc);
   plan.copy_begin.assign(ranks + 1, 0);
   for (std::uint32_t a = 0; a < plan.arcs.size(); ++a) {
-    const TreeArc& arc = plan.arcs[a];
+    const TreeArc& first = plan.arcs[a].arcs.front();
     if (a < plan.reductions) {
-      ++plan.children[index(arc.dst)];
-      plan.reduction[index(arc.src)] = a;
+      ++plan.children[index(first.dst)];
+      for (const TreeArc& arc : plan.arcs[a].arcs) plan.reduction[index(arc.src)] = a;
     } else {
-      ++plan.copy_begin[index(arc.src) + 1];
+      ++plan.copy_begin[index(first.src) + 1];
     }
   }
   std::partial_sum(plan.copy_begin.begin(), plan.copy_begin.end(), plan.copy_begin.begin());
   plan.copies.resize(plan.arcs.size() - plan.reductions);
   std::vector<std::uint32_t> next(plan.copy_begin.begin(), plan.copy_begin.end() - 1);
   for (std::uint32_t a = plan.reductions; a < plan.arcs.size(); ++a) {
-    plan.copies[next[index(plan.arcs[a].src)]++] = a;
+    plan.copies[next[index(plan.arcs[a].arcs.front().src)]++] = a;
   }
   plan.before.assign(plan.reductions, kNoArc);
   plan.after.assign(plan.reductions, kNoArc);
-  measure(plan, tree.root, arc_times);
+  measure(plan, root, arc_times);
   return plan;
 }
 
@@ -145,18 +146,19 @@ PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
   for (std::uint32_t t = 0; t < packing.trees.size(); ++t) {
     const PackedTree& tree = packing.trees[t];
     const std::uint64_t weight = plan.chunking.chunks[plan.chunking.first[t]].weight;
-    std::vector<Ticks> times;
-    for (const auto* arcs : {&tree.reduce, &tree.gather}) {
-      for (const TreeArc& arc : *arcs) {
-        Ticks slowest = 0;
-        for (const LinkId link : packing.route(arc)) {
-          slowest = std::max(slowest, clock.time(weight, link));
-        }
-        times.push_back(slowest + plan.lag);
-      }
+    std::vector<ArcGroup> arcs = arc_groups(packing, tree, Op::Reduce, topology);
+    const auto reductions = static_cast<std::uint32_t>(arcs.size());
+    for (ArcGroup& copies : arc_groups(packing, tree, Op::Copy, topology)) {
+      arcs.push_back(std::move(copies));
     }
-    plan.trees.push_back(plan_tree(tree, packing.ranks, times));
-    if (options.same_order) order_reductions(plan.trees.back(), times);
+    std::vector<Ticks> times;
+    for (const ArcGroup& arc : arcs) {
+      Ticks slowest = 0;
+      for (const LinkId link : arc.links) slowest = std::max(slowest, clock.time(weight, link));
+      times.push_back(slowest + plan.lag);
+    }
+    plan.trees.push_back(plan_tree(std::move(arcs), reductions, tree.root, packing.ranks, times));
+    if (options.same_order && !packing.in_network) order_reductions(plan.trees.back(), times);
   }
   return plan;
 }

@@ -33,9 +33,11 @@ class TickClock {
 
 inline constexpr std::uint32_t kNoArc = ~std::uint32_t{0};
 
-/// A tree, with what each rank has to send. Arcs: reductions, then copies.
+/// A tree, with what each rank has to send. Arcs: reductions, then copies. Where switches copy and
+/// add, an arc is a whole group that is one message (ArcGroup), and has several receivers or
+/// senders.
 struct TreePlan {
-  std::vector<TreeArc> arcs;
+  std::vector<ArcGroup> arcs;
   std::uint32_t reductions = 0;
   std::vector<std::uint32_t> children;   ///< by rank: reductions that it waits for
   std::vector<std::uint32_t> reduction;  ///< by rank: its own one; kNoArc at the root
@@ -60,7 +62,7 @@ struct PackingPlan {
     return trees[chunking.chunks[chunk].tree];
   }
   [[nodiscard]] std::span<const LinkId> route(std::uint32_t chunk, std::uint32_t arc) const {
-    return packing.route(tree_of(chunk).arcs[arc]);
+    return tree_of(chunk).arcs[arc].links;
   }
   [[nodiscard]] std::size_t value_index(std::uint32_t chunk, Rank rank) const {
     return std::size_t{chunk} * packing.ranks + index(rank);

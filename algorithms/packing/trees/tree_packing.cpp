@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
 
+#include "algorithms/combined_routes.hpp"
+
 namespace multitree {
 namespace {
 
@@ -37,9 +39,9 @@ std::uint32_t depth_of(const std::vector<TreeArc>& arcs, Rank root, std::uint32_
 Exact load(const TreePacking& packing, const Topology& topology) {
   std::vector<Integer> carried(topology.num_links(), 0);
   for (const PackedTree& tree : packing.trees) {
-    for (const auto* arcs : {&tree.gather, &tree.reduce}) {
-      for (const TreeArc& arc : *arcs) {
-        for (const LinkId link : packing.route(arc)) carried[index(link)] += tree.weight;
+    for (const Op op : {Op::Copy, Op::Reduce}) {
+      for (const ArcGroup& group : arc_groups(packing, tree, op, topology)) {
+        for (const LinkId link : group.links) carried[index(link)] += tree.weight;
       }
     }
   }
@@ -52,6 +54,39 @@ Exact load(const TreePacking& packing, const Topology& topology) {
   if (busiest == 0) return busiest;
   const Integer unit = topology.unit_bandwidth().bytes_per_second;
   return busiest * Exact(unit * packing.ranks, weight_of_buffer(packing));
+}
+
+std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& tree, Op op,
+                                 const Topology& topology) {
+  const std::vector<TreeArc>& arcs = op == Op::Copy ? tree.gather : tree.reduce;
+  const auto end_of = [&](const TreeArc& arc) { return op == Op::Copy ? arc.src : arc.dst; };
+  std::vector<ArcGroup> groups;
+  for (std::size_t first = 0, end = 0; first < arcs.size(); first = end) {
+    ++end;
+    while (packing.in_network && end < arcs.size() && end_of(arcs[end]) == end_of(arcs[first])) {
+      ++end;
+    }
+    ArcGroup group{{arcs.begin() + static_cast<std::ptrdiff_t>(first),
+                    arcs.begin() + static_cast<std::ptrdiff_t>(end)},
+                   {},
+                   {}};
+    if (!packing.in_network) {
+      const auto route = packing.route(arcs[first]);
+      group.links.assign(route.begin(), route.end());
+    } else {
+      std::vector<std::span<const LinkId>> routes;
+      for (const TreeArc& arc : group.arcs) routes.push_back(packing.route(arc));
+      const CombinedRoutes combined(std::move(routes), op, topology);
+      for (const CombinedRoutes::Hop& hop : combined.hops()) {
+        group.links.push_back(hop.link);
+        const Link& link = topology.link(hop.link);
+        if (hop.ways > 1) group.switches.push_back(op == Op::Copy ? link.dst : link.src);
+      }
+      if (op == Op::Reduce) std::ranges::reverse(group.links);
+    }
+    groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 std::uint32_t depth(const TreePacking& packing) {

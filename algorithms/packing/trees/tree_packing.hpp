@@ -10,6 +10,7 @@
 
 #include "algorithms/certificate/certificate.hpp"
 #include "algorithms/collective.hpp"
+#include "algorithms/schedule.hpp"
 #include "algorithms/tree.hpp"
 #include "topologies/topology.hpp"
 
@@ -21,6 +22,7 @@ struct TreePacking {
   Collective collective = Collective::AllGather;
   Rank root{};
   std::uint32_t ranks = 0;
+  bool in_network = false;  ///< switches copy and add along the trees (Schedule::in_network)
   std::vector<PackedTree> trees;
   RoutePool routes;
 
@@ -31,6 +33,17 @@ struct TreePacking {
     return multitree::make_arc(src, dst, route, routes);
   }
 };
+
+/// Arcs that are one message, and what they take: those of one sender or, of reductions, of one
+/// receiver where switches copy and add, else each by itself.
+struct ArcGroup {
+  std::vector<TreeArc> arcs;
+  std::vector<LinkId> links;     ///< as often as it is sent on them, in the order that it passes
+  std::vector<NodeId> switches;  ///< that copy it, or add to it
+};
+/// Of a tree's copies or reductions, in the order of its arcs.
+[[nodiscard]] std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& tree,
+                                               Op op, const Topology& topology);
 
 /// Time of the busiest link in shard times, exact: what the packing takes when it is pipelined
 /// without end and latency is nothing.

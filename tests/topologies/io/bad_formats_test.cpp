@@ -56,6 +56,10 @@ INSTANTIATE_TEST_SUITE_P(
         json("\"rank\":1", "\"rank\":2", "6: node 1 (b): ranks must be 0..1, each once, got 2"),
         json("\"rank\":1", "\"rank\":-1", "6: 'rank': expected an integer from 0 to 1048575"),
         json("\"rank\":1", "\"rank\":99999999999", "6: 'rank': expected an integer"),
+        json("\"rank\":1", "\"rank\":1,\"adds\":1", "6: 'adds': expected true or false, got 1"),
+        json("\"rank\":1", "\"rank\":1,\"copies\":true",
+             "6: node 1 (b): only a switch adds or copies, this is a rank"),
+        json("\"rank\":1", "\"rank\":1,\"at_once\":0", "6: 'at_once': expected an integer from 1"),
         json("\"id\":\"b\"", "\"id\":\"a\"", "6: the node 'a' is repeated"),
         json("\"id\":\"b\"", "\"id\":\"\"", "6: the name is empty"),
         json("\"dst\":\"b\"", "\"dst\":\"c\"", "9: there is no node 'c'"),
@@ -105,6 +109,10 @@ INSTANTIATE_TEST_SUITE_P(
         BadFile{"graph {\n a -- b;\n a [rank=0];\n b [rank=x];\n}", "f:2: rank: expected a number"},
         BadFile{"graph {\n a [rank=0];\n b [rank=0];\n a -- b;\n}",
                 "f:3: node 1 (b): rank 0 is already that of node 0 (a)"},
+        BadFile{"graph {\n a -- b;\n a [kind=switch, adds=yes];\n}",
+                "f:2: adds: expected true or false, got 'yes'"},
+        BadFile{"graph {\n a [kind=switch, adds=true, at_once=x];\n}",
+                "f:2: at_once: expected a number from 1 to 4294967295, got 'x'"},
         BadFile{"graph {\n a [rank=0, kind=switch];\n}",
                 "f:2: node 'a' is a switch and has rank 0"}));
 

@@ -52,6 +52,11 @@ TEST_P(RoundTrip, KeepsEveryFamily) {
   }
 }
 
+TEST_P(RoundTrip, KeepsWhatSwitchesDo) {
+  expect_round_trip(
+      make_topology("fattree:2x2?switches=leaf0:add,leaf1:copy,leaf1:7,spine0:add,spine0:copy"));
+}
+
 TEST_P(RoundTrip, KeepsLinkOrderParallelLinksAndOddNames) {
   TopologyBuilder builder("odd <&> \"name\"");
   const NodeId sw = builder.add_switch("a switch, \"quoted\" -> <x>");
