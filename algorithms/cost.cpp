@@ -9,7 +9,6 @@
 #include <cmath>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <utility>
 #include <vector>
 
@@ -193,7 +192,7 @@ class Replay {
       if (size_of(i).messages > 0) starts_.emplace_back(ready(i), i);
     }
     std::ranges::sort(starts_);
-    for (const std::size_t i : starts_ | std::views::values) {
+    for (const auto& [start, i] : starts_) {
       order_.push_back(i);
       left(i, links_.depart(schedule_.route(schedule_.transfers[i]), send(i), size_of(i)));
     }

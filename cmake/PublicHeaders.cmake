@@ -19,8 +19,7 @@ set(multitree_public_headers
   interchange.hpp  algorithms/interchange/interchange.hpp
   # Who executes it.
   bootstrap.hpp    runtime/job/links.hpp runtime/job/whereabouts.hpp runtime/job/bootstrap.hpp
-                   runtime/job/growth.hpp
-                   runtime/job/unique_id.hpp
+                   runtime/job/unique_id.hpp runtime/job/growth.hpp
   launcher.hpp     runtime/job/launcher.hpp
   recorder.hpp     runtime/execution/recorder.hpp
   communicator.hpp runtime/kernels/data_type.hpp runtime/device/stream_order.hpp
