@@ -31,6 +31,7 @@ inline constexpr std::array kStyles{
     Style{"forest", "#CC79A7"},
     Style{"halving-doubling", "#000000", Dashes::Long},
     Style{"hdrm", "#56B4E9", Dashes::Long},
+    Style{"in-network", "#009E73", Dashes::Long},
     Style{"multitree", "#0072B2"},
     Style{"recursive-doubling", "#000000", Dashes::Short},
     Style{"ring", "#D55E00"},
