@@ -27,7 +27,7 @@ class Room {
     for (const LinkId link : group.links) {
       step = std::max(step, next(links_[index(link)], topology_.slots(link)));
     }
-    for (const NodeId node : group.switches) {
+    for (const NodeId node : group.switches()) {
       const std::uint32_t most = topology_.node(node).abilities.at_once;
       if (most > 0) step = std::max(step, next(switches_[index(node)], most));
     }
@@ -35,7 +35,7 @@ class Room {
   }
   void take(const ArcGroup& group, std::uint32_t step) {
     for (const LinkId link : group.links) add(links_[index(link)], step);
-    for (const NodeId node : group.switches) add(switches_[index(node)], step);
+    for (const NodeId node : group.switches()) add(switches_[index(node)], step);
   }
 
  private:

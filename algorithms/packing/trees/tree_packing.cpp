@@ -66,23 +66,23 @@ std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& t
     while (packing.in_network && end < arcs.size() && end_of(arcs[end]) == end_of(arcs[first])) {
       ++end;
     }
-    ArcGroup group{{arcs.begin() + static_cast<std::ptrdiff_t>(first),
-                    arcs.begin() + static_cast<std::ptrdiff_t>(end)},
-                   {},
-                   {}};
+    ArcGroup group;
+    group.arcs = std::span(arcs).subspan(first, end - first);
     if (!packing.in_network) {
-      const auto route = packing.route(arcs[first]);
-      group.links.assign(route.begin(), route.end());
+      group.links = packing.route(arcs[first]);
     } else {
       std::vector<std::span<const LinkId>> routes;
       for (const TreeArc& arc : group.arcs) routes.push_back(packing.route(arc));
-      const CombinedRoutes combined(std::move(routes), op, topology);
-      for (const CombinedRoutes::Hop& hop : combined.hops()) {
-        group.links.push_back(hop.link);
+      const CombinedRoutes together(std::move(routes), op, topology);
+      ArcGroup::Combined combined;
+      for (const CombinedRoutes::Hop& hop : together.hops()) {
+        combined.links.push_back(hop.link);
         const Link& link = topology.link(hop.link);
-        if (hop.ways > 1) group.switches.push_back(op == Op::Copy ? link.dst : link.src);
+        if (hop.ways > 1) combined.switches.push_back(op == Op::Copy ? link.dst : link.src);
       }
-      if (op == Op::Reduce) std::ranges::reverse(group.links);
+      if (op == Op::Reduce) std::ranges::reverse(combined.links);
+      group.combined = std::make_unique<const ArcGroup::Combined>(std::move(combined));
+      group.links = group.combined->links;
     }
     groups.push_back(std::move(group));
   }

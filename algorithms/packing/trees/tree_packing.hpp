@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,13 +36,24 @@ struct TreePacking {
 };
 
 /// Arcs that are one message, and what they take: those of one sender or, of reductions, of one
-/// receiver where switches copy and add, else each by itself.
+/// receiver where switches copy and add, else each by itself. Small, as there are many.
 struct ArcGroup {
-  std::vector<TreeArc> arcs;
-  std::vector<LinkId> links;     ///< as often as it is sent on them, in the order that it passes
-  std::vector<NodeId> switches;  ///< that copy it, or add to it
+  /// What one of several arcs owns.
+  struct Combined {
+    std::vector<LinkId> links;
+    std::vector<NodeId> switches;
+  };
+
+  std::span<const TreeArc> arcs;
+  std::span<const LinkId> links;  ///< as often as it is sent on them, in the order that it passes
+  std::unique_ptr<const Combined> combined;  ///< null where switches forward
+
+  /// That copy it, or add to it.
+  [[nodiscard]] std::span<const NodeId> switches() const {
+    return combined == nullptr ? std::span<const NodeId>() : combined->switches;
+  }
 };
-/// Of a tree's copies or reductions, in the order of its arcs.
+/// Of a tree's copies or reductions, in the order of its arcs. The packing must outlive them.
 [[nodiscard]] std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& tree,
                                                Op op, const Topology& topology);
 
