@@ -153,6 +153,16 @@ std::unique_ptr<host::Group> Communicator::Impl::join_host(Bootstrap& job, bool 
   return group;
 }
 
+std::unique_ptr<Replanner> Communicator::Impl::make_replanner(
+    const Planned& planned, std::shared_ptr<const Remaking> remaking) const {
+  const bool adapts = on_link_failure(options.on_link_failure) == OnLinkFailure::Adapt;
+  const std::uint32_t ranks = engine->bootstrap().size();
+  if (!adapts || ranks == 1 || remaking == nullptr || remaking->network.num_ranks() != ranks) {
+    return nullptr;
+  }
+  return std::make_unique<Replanner>(planned, std::move(remaking), options.timeout);
+}
+
 namespace {
 
 /// The root follows its process; where that is lost the lowest rank is the root.
@@ -187,6 +197,7 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     reject(fmt::format("root {} of {} ranks: expected less", options.root, job.size()));
   }
   const std::shared_ptr<const Refining> refining = plans.refining;
+  const std::shared_ptr<const Remaking> remaking = plans.remaking;
   const bool free_to_choose = plans.plans.empty() || plans.replaceable;
   const auto programs =
       std::make_shared<Programs>(std::move(plans), rank_at(job.seat()), job.size());
@@ -219,7 +230,8 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
     impl_->host =
         std::make_unique<host::HostPath>(impl_->engine, std::move(group), programs, impl_->options);
   } else {
-    impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder, refining);
+    impl_->host = std::make_unique<MessagePath>(planned, impl_->options.recorder, refining,
+                                                impl_->make_replanner(planned, remaking));
   }
   impl_->open_device(job, devices, planned);
   impl_->exchanges = std::make_unique<Exchanges>(impl_->engine, *impl_->host);

@@ -14,6 +14,7 @@
 #include "runtime/device/device_path_internal.hpp"
 #include "runtime/exchange/exchanges_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
+#include "runtime/execution/replanner_internal.hpp"
 #include "runtime/flight/recorder_internal.hpp"
 #include "runtime/host/group_internal.hpp"
 
@@ -50,6 +51,9 @@ struct Communicator::Impl {
   device::Identities find_devices(Bootstrap& job);
   /// Collective: the ranks as those of one host, if they are; null otherwise.
   [[nodiscard]] std::unique_ptr<host::Group> join_host(Bootstrap& job, bool wanted) const;
+  /// Null: schedules stay.
+  [[nodiscard]] std::unique_ptr<Replanner> make_replanner(
+      const Planned& planned, std::shared_ptr<const Remaking> remaking) const;
   void open_device(Bootstrap& job, const device::Identities& identities, Planned planned);
   /// Ends what is outstanding on the device; what was not finished is given up.
   void close_device(bool finish, const std::string& reason);

@@ -148,6 +148,8 @@ std::unique_ptr<Communicator> make_auto_communicator(std::shared_ptr<Bootstrap> 
   std::vector<SizedSchedules> plans = planner.schedules(wanted.collectives, wanted.root);
   check_agreement(plans, *bootstrap, options.timeout);
   PlansBySize all(std::move(plans), true);
+  all.remaking = std::make_shared<const Remaking>(
+      Remaking{topology, true, choose.links ? std::optional(*choose.links) : std::nullopt});
   if (wanted.refine) all.refining = refining_of(std::move(candidates), topology);
   return std::make_unique<Communicator>(std::move(bootstrap), std::move(all), options);
 }

@@ -271,7 +271,9 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
       if (!flags.json) print(table_row(row, details, plan.options, columns));
     };
     BenchmarkOptions options = plan.options;
-    if (std::ranges::find(plan.automatic, i) == plan.automatic.end()) options.refining = nullptr;
+    options.chosen = std::ranges::find(plan.automatic, i) != plan.automatic.end();
+    options.times = table;
+    if (!options.chosen) options.refining = nullptr;
     options.on_device = [&](const std::string& path) {
       if (prints()) print_note(fmt::format("# on {}\n", path), flags.json);
     };

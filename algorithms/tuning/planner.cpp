@@ -5,6 +5,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "algorithms/cost.hpp"
+#include "algorithms/registry.hpp"
 #include "algorithms/replan.hpp"
 #include "algorithms/verify.hpp"
 #include "topologies/error.hpp"
@@ -58,6 +64,47 @@ std::vector<SizedSchedules> Planner::schedules(std::span<const Collective> colle
     all.push_back(schedules(collective, has_root(collective) ? root : Rank{0}));
   }
   return all;
+}
+
+namespace {
+
+/// One of a range of sizes, as large ones as jobs send where it has no end.
+std::uint64_t size_between(std::uint64_t above, std::uint64_t most) {
+  constexpr std::uint64_t kLarge = std::uint64_t{64} << 20;
+  if (most == std::numeric_limits<std::uint64_t>::max()) most = std::max(kLarge, above);
+  return std::max<std::uint64_t>(1, above + (most - above) / 2);
+}
+
+/// Nothing if its algorithm does not serve what is left.
+std::optional<Schedule> made_anew(const Schedule& schedule, const Topology& network) {
+  try {
+    Schedule made =
+        generate_schedule(schedule.algorithm, network, schedule.collective, schedule.root);
+    if (verify(made, network).ok()) return made;
+  } catch (const Error&) {  // nor need it be the name of one
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+SizedSchedules adapted(const SizedSchedules& schedules, const RemainingNetwork& network) {
+  const CostModel model{.message_overhead = kMessageOverhead};
+  SizedSchedules fitting;
+  std::uint64_t above = 0;
+  for (const auto& [schedule, max_bytes] : schedules) {
+    const std::uint64_t bytes = size_between(above, max_bytes);
+    Schedule best = replan(schedule, network.whole(), network.network()).schedule;
+    if (auto made = made_anew(schedule, network.network())) {
+      const auto time = [&](const Schedule& one) {
+        return predict_time(one, network.network(), bytes, model);
+      };
+      if (time(*made) < time(best)) best = std::move(*made);
+    }
+    fitting.push_back({std::move(best), max_bytes});
+    above = max_bytes;
+  }
+  return fitting;
 }
 
 Planner::Make by_algorithm(std::string algorithm, ChooseOptions options) {

@@ -47,6 +47,10 @@ class Planner {
   Make make_;
 };
 
+/// Verified schedules of network.whole(), for what is left of it: each made anew by its algorithm
+/// or repaired, as is predicted to be faster. \throws Error as replan()
+SizedSchedules adapted(const SizedSchedules& schedules, const RemainingNetwork& network);
+
 /// Makes what an algorithm's name stands for: choose_schedules(), verified.
 Planner::Make by_algorithm(std::string algorithm, ChooseOptions options = {});
 

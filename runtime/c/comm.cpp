@@ -97,6 +97,7 @@ std::unique_ptr<Communicator> Comm::make_communicator(const std::shared_ptr<Boot
   check_agreement(made, *job, settings_.init_deadline);
   PlansBySize all(std::move(made), settings_.open());
   all.refining = plans.refining();
+  all.remaking = plans.remaking();
   if (job->size() > 1) {
     all.on_demand = [this](Collective collective, Rank root) {
       return plans_->on_demand(collective, root);

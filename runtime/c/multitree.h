@@ -155,8 +155,8 @@ typedef struct {
   /** Milliseconds of silence after which a link between hosts is dead, 0: never; all ranks alike.
    * MT_CONFIG_UNDEF_INT: the environment variable MULTITREE_LINK_TIMEOUT (seconds), else 5000. */
   int linkTimeoutMs;
-  /** Then calls "stop" (default), or "continue" over another way between its ends (transport
-   * "tcp"). NULL: the environment variable MULTITREE_ON_LINK_FAILURE. */
+  /** Then calls "stop" (default), "continue" over another way between its ends (transport "tcp"),
+   * or "adapt": later ones run other schedules. NULL: the variable MULTITREE_ON_LINK_FAILURE. */
   const char* onLinkFailure;
 } mtConfig_t;
 

@@ -18,6 +18,7 @@
 #include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "runtime/messages/network/cables.hpp"
+#include "runtime/messages/transport.hpp"
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
@@ -78,12 +79,11 @@ void read_links(const mtConfig_t& config, CommunicatorOptions& options) {
   }
   const std::string_view wanted = config.onLinkFailure == nullptr ? "" : config.onLinkFailure;
   if (wanted.empty()) return;
-  if (wanted != "stop" && wanted != "continue") {
-    throw Failure(
-        mtInvalidArgument,
-        fmt::format("config.onLinkFailure: expected stop or continue, found \"{}\"", wanted));
-  }
-  options.on_link_failure = wanted == "stop" ? OnLinkFailure::Stop : OnLinkFailure::Continue;
+  options.on_link_failure = link_failure_named(wanted);
+  if (options.on_link_failure) return;
+  throw Failure(
+      mtInvalidArgument,
+      fmt::format("config.onLinkFailure: expected stop, continue or adapt, found \"{}\"", wanted));
 }
 
 /// What make() gave for this network, algorithm, ranks, collective and root the last time.
@@ -256,6 +256,12 @@ void CommPlans::choose(Bootstrap& job, bool rooted) {
     if (network_->is_whole() || error.code() != ErrorCode::Unsupported) throw;
     for (const Collective one : wanted) chosen_[one];
   }
+}
+
+std::shared_ptr<const Remaking> CommPlans::remaking() const {
+  if (!network_) return nullptr;
+  return std::make_shared<const Remaking>(
+      Remaking{network_->network(), chooses() && ready_.empty(), times_});
 }
 
 void CommPlans::keep(const std::vector<Refined>& refined) const {

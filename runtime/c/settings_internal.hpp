@@ -61,6 +61,8 @@ class CommPlans {
   [[nodiscard]] SizedSchedules on_demand(Collective collective, Rank root) const;
   /// What is tried while running; null: nothing.
   [[nodiscard]] std::shared_ptr<const Refining> refining() const { return refining_; }
+  /// What is made once links have fallen silent; null for a single rank.
+  [[nodiscard]] std::shared_ptr<const Remaking> remaking() const;
   /// Keeps what came of it, where settings want that.
   void keep(const std::vector<Refined>& refined) const;
   /// Whether somebody named a network, by itself or in a file.

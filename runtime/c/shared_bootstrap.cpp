@@ -65,6 +65,14 @@ class SharedBootstrap final : public Bootstrap {
     return job_->answer_elsewhere(where);
   }
   [[nodiscard]] Lineage lineage() const override { return job_->lineage(); }
+  void say(const std::string& words) override {
+    const std::scoped_lock lock(mutex_);
+    job_->say(words);
+  }
+  void hear_with(Listener listener) override {
+    const std::scoped_lock lock(mutex_);
+    job_->hear_with(std::move(listener));
+  }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override {
     const std::scoped_lock lock(mutex_);
     Shrunk shrunk = job_->shrink(deadline, without);

@@ -55,7 +55,9 @@ void Engine::check_failure(const Running* in) {
   if (!failure) {
     const Running* const waits = bootstrap_->asked_where() ? oldest() : nullptr;
     if (waits != nullptr) bootstrap_->tell_where(whereabouts(*waits));
-    return check_links();
+    check_links();
+    if (look_ != nullptr) look_();
+    return;
   }
   check_elsewhere();  // it may be the echo of what was found out there
   std::string what = *failure;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,6 +71,10 @@ class Engine {
   /// so long will not notice some microseconds. The more ranks share a processor, the sooner and
   /// the longer: all of them together must not keep it busy.
   void allow_naps(std::uint32_t ranks_per_processor);
+
+  /// Called now and then, under the guard, while all is well; null: nobody is. Before anything is
+  /// started, and after all has ended.
+  void look_with(std::function<void()> look) { look_ = std::move(look); }
 
   /// A call is made by this thread.
   void use() { attendance_.use(); }
@@ -237,6 +242,7 @@ class Engine {
   Clock::duration since_elsewhere_{};  ///< of that, since others were answered
   Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
+  std::function<void()> look_;
   std::shared_ptr<flight::FlightRecorder> record_;
   bool wait_recorded_ = false;
   Clock::duration unrecorded_{};              ///< of waits

@@ -3,62 +3,31 @@
 /// From a call to its messages.
 #include "runtime/execution/message_path_internal.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/refined_operation_internal.hpp"
-#include "topologies/error.hpp"
 
 namespace multitree::runtime {
 
-Planned::Planned(std::shared_ptr<Engine> engine, std::shared_ptr<Programs> programs,
-                 const CommunicatorOptions& options)
-    : engine_(std::move(engine)), programs_(std::move(programs)), root_(options.root) {
-  const TransportLimits limits = engine_->transport().limits();
-  cut_ = {.segment_bytes = std::min(options.segment_bytes, limits.segment_bytes),
-          .window_bytes = limits.window_bytes,
-          .merge_bytes = limits.merge_bytes};
-}
-
-Rank Planned::root_of(const Call& call) const {
-  const Rank usual = programs_->root_of(call.collective, root_);
-  return has_root(call.collective) ? call.root.value_or(usual) : usual;
-}
-
-std::shared_ptr<const LoadedProgram> Planned::prepare(const Call& call,
-                                                      const Programs::Variant* variant) {
-  const auto guard = engine_->guard();
-  engine_->check_usable();
-  // What is tried needs no schedule of the communicator.
-  if (variant == nullptr && !programs_->serves(call.collective)) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("the communicator has no {} schedule", to_string(call.collective)));
-  }
-  const Rank usual = programs_->root_of(call.collective, root_);
-  const Rank root = root_of(call);
-  if (index(root) >= engine_->bootstrap().size()) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: expected a root below {}, found {}", to_string(call.collective),
-                            engine_->bootstrap().size(), root));
-  }
-  if (variant == nullptr && !programs_->serves(call.collective, root)) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{} from root {}: the communicator's schedule has root {}",
-                            to_string(call.collective), root, usual));
-  }
-  check_buffers(call, rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size(), root);
-  return programs_->program_for(call, root, cut_, variant);
-}
-
 MessagePath::MessagePath(Planned planned, std::shared_ptr<Recorder> recorder,
-                         std::shared_ptr<const Refining> refining)
-    : planned_(std::move(planned)), recorder_(std::move(recorder)) {
+                         std::shared_ptr<const Refining> refining,
+                         std::unique_ptr<Replanner> replanner)
+    : planned_(std::move(planned)),
+      recorder_(std::move(recorder)),
+      replanner_(std::move(replanner)) {
   if (refining != nullptr && planned_.engine()->bootstrap().size() > 1) {
     refiner_ =
         std::make_unique<Refiner>(planned_.engine()->bootstrap().size(), std::move(refining));
   }
+}
+
+/// What is in force may have changed since `program` was prepared.
+std::shared_ptr<const LoadedProgram> MessagePath::in_force(
+    const Call& call, std::shared_ptr<const LoadedProgram> program, std::uint64_t sequence) {
+  if (replanner_ == nullptr) return program;
+  Planned* const other = replanner_->in_force(sequence);
+  if (other != nullptr && other->serves(call)) return other->prepare_guarded(call);
+  return program;
 }
 
 std::unique_ptr<Operation> MessagePath::start(const Call& call,
@@ -66,6 +35,12 @@ std::unique_ptr<Operation> MessagePath::start(const Call& call,
                                               std::uint64_t sequence) {
   const auto guard = planned_.engine()->guard();
   planned_.engine()->check_usable();
+  return begin(call, in_force(call, std::move(program), sequence), sequence);
+}
+
+std::unique_ptr<MessageOperation> MessagePath::begin(const Call& call,
+                                                     std::shared_ptr<const LoadedProgram> program,
+                                                     std::uint64_t sequence) {
   auto operation = std::make_unique<MessageOperation>(planned_.engine(), std::move(program), call,
                                                       sequence, recorder_.get());
   operation->start();
@@ -77,19 +52,18 @@ void MessagePath::run(const Call& call, std::shared_ptr<const LoadedProgram> pro
   std::unique_ptr<MessageOperation> operation;  // let go without the guard, which it takes itself
   const auto guard = planned_.engine()->guard();
   planned_.engine()->check_usable();
-  operation = std::make_unique<MessageOperation>(planned_.engine(), std::move(program), call,
-                                                 sequence, recorder_.get());
-  operation->start();
+  operation = begin(call, in_force(call, std::move(program), sequence), sequence);
   operation->finish();
 }
 
 std::unique_ptr<Operation> MessagePath::start_call(const Call& call, std::uint64_t& sequence) {
   Refiner::Kind* const kind =
       refiner_ == nullptr ? nullptr : refiner_->kind_of(call, planned_.root_of(call));
-  if (kind == nullptr) return Path::start_call(call, sequence);
+  // What is refined are the schedules that the communicator began with.
+  if (kind == nullptr || is_replanned(sequence)) return Path::start_call(call, sequence);
   const auto begin = [this, &sequence](const Call& one, const Programs::Variant& variant) {
-    auto program = planned_.prepare(one, &variant);
-    return start(one, std::move(program), sequence++);
+    const auto guard = planned_.engine()->guard();
+    return this->begin(one, planned_.prepare_guarded(one, &variant), sequence++);
   };
   const auto compare = [this, begin, &sequence](const Call& sum, const Programs::Variant& variant) {
     own_calls_.push_back(sequence);
@@ -97,6 +71,17 @@ std::unique_ptr<Operation> MessagePath::start_call(const Call& call, std::uint64
   };
   return std::make_unique<RefinedOperation>(*refiner_, *kind, call,
                                             RefinedOperation::Starts{begin, compare});
+}
+
+bool MessagePath::is_replanned(std::uint64_t sequence) {
+  if (replanner_ == nullptr) return false;
+  const auto guard = planned_.engine()->guard();
+  return replanner_->in_force(sequence) != nullptr;
+}
+
+std::string MessagePath::algorithm(Collective collective, std::uint64_t bytes) const {
+  const Planned* const other = replanner_ == nullptr ? nullptr : replanner_->latest();
+  return (other == nullptr ? planned_ : *other).programs().algorithm(collective, bytes);
 }
 
 void MessagePath::call(const Call& call, std::uint64_t& sequence) {

@@ -6,44 +6,18 @@
 #include <memory>
 #include <vector>
 
-#include "runtime/execution/engine_internal.hpp"
 #include "runtime/execution/path_internal.hpp"
-#include "runtime/execution/programs_internal.hpp"
+#include "runtime/execution/planned_internal.hpp"
 #include "runtime/execution/refiner_internal.hpp"
+#include "runtime/execution/replanner_internal.hpp"
 #include "runtime/host/mapping_internal.hpp"
 
 namespace multitree::runtime {
 
-/// Checks calls and makes their programs: what messages from host memory and from devices have in
-/// common.
-class Planned {
- public:
-  Planned(std::shared_ptr<Engine> engine, std::shared_ptr<Programs> programs,
-          const CommunicatorOptions& options);
-
-  /// \throws Error(InvalidArgument): no schedule for it or none with its root, as check_buffers();
-  /// and if the communicator has failed.
-  std::shared_ptr<const LoadedProgram> prepare(const Call& call) { return prepare(call, nullptr); }
-  /// The same by another schedule than the predicted one, if that is not null.
-  std::shared_ptr<const LoadedProgram> prepare(const Call& call, const Programs::Variant* variant);
-  /// Pieces of at most `segment_bytes` from now on.
-  void cut_into(std::size_t segment_bytes) { cut_.segment_bytes = segment_bytes; }
-  /// The root that a call has, or would have.
-  [[nodiscard]] Rank root_of(const Call& call) const;
-  [[nodiscard]] const Programs& programs() const { return *programs_; }
-  [[nodiscard]] const std::shared_ptr<Engine>& engine() const { return engine_; }
-
- private:
-  std::shared_ptr<Engine> engine_;
-  std::shared_ptr<Programs> programs_;
-  Programs::Cut cut_;
-  Rank root_;
-};
-
 class MessagePath final : public HostMemoryPath {
  public:
   MessagePath(Planned planned, std::shared_ptr<Recorder> recorder,
-              std::shared_ptr<const Refining> refining);
+              std::shared_ptr<const Refining> refining, std::unique_ptr<Replanner> replanner);
 
   std::shared_ptr<const LoadedProgram> prepare(const Call& call) override {
     return planned_.prepare(call);
@@ -58,9 +32,8 @@ class MessagePath final : public HostMemoryPath {
   std::unique_ptr<Operation> start_call(const Call& call, std::uint64_t& sequence) override;
   [[nodiscard]] std::vector<Refined> refined() const override;
   [[nodiscard]] std::uint64_t own_calls_before(std::uint64_t sequence) const override;
-  [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override {
-    return planned_.programs().algorithm(collective, bytes);
-  }
+  /// Of the latest call.
+  [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const override;
   [[nodiscard]] Rank root_of(const Call& call) const override { return planned_.root_of(call); }
   void barrier(std::uint64_t& sequence) override;
   void* allocate(std::size_t bytes) override;
@@ -70,8 +43,19 @@ class MessagePath final : public HostMemoryPath {
   [[nodiscard]] bool sends_messages() const override { return true; }
 
  private:
+  std::shared_ptr<const LoadedProgram> in_force(const Call& call,
+                                                std::shared_ptr<const LoadedProgram> program,
+                                                std::uint64_t sequence);
+  /// \pre under the engine's guard
+  std::unique_ptr<MessageOperation> begin(const Call& call,
+                                          std::shared_ptr<const LoadedProgram> program,
+                                          std::uint64_t sequence);
+  /// Whether this call, which comes next, runs others than the communicator began with.
+  [[nodiscard]] bool is_replanned(std::uint64_t sequence);
+
   Planned planned_;
   std::shared_ptr<Recorder> recorder_;
+  std::unique_ptr<Replanner> replanner_;  ///< null: schedules stay
   std::unique_ptr<Refiner> refiner_;      ///< null: nothing is refined
   std::vector<std::uint64_t> own_calls_;  ///< numbers, ascending
   std::vector<std::shared_ptr<host::Mapping>> memory_;

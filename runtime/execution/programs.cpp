@@ -124,6 +124,15 @@ std::vector<Seat> Programs::peers() const {
   return all;
 }
 
+std::vector<SizedSchedules> Programs::lists() const {
+  std::vector<SizedSchedules> all;
+  for (const auto& [key, sized] : schedules_) {
+    SizedSchedules& list = all.emplace_back();
+    for (const Sized& one : sized) list.push_back({one.loaded->schedule, one.max_bytes});
+  }
+  return all;
+}
+
 const Programs::Sized* Programs::find(Collective collective, Rank root, std::uint64_t bytes) const {
   const auto list = schedules_.find({collective, root});
   if (list == schedules_.end()) return nullptr;

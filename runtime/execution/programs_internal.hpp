@@ -36,6 +36,12 @@ class Programs {
   [[nodiscard]] Rank root_of(Collective collective, Rank otherwise) const;
   /// Those that any schedule of the lists sends to or receives from, ascending.
   [[nodiscard]] std::vector<Seat> peers() const;
+  /// All that there are now, each list with its root.
+  [[nodiscard]] std::vector<SizedSchedules> lists() const;
+  /// PlansBySize::on_demand.
+  [[nodiscard]] const std::function<SizedSchedules(Collective, Rank)>& on_demand() const {
+    return on_demand_;
+  }
   /// The spec of the schedule for a vector of `bytes`; empty if there is none.
   [[nodiscard]] std::string algorithm(Collective collective, std::uint64_t bytes) const;
 

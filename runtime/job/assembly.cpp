@@ -171,6 +171,8 @@ void Assembly::handle(Guest& guest, const Frame& frame) {
       return ask_to_shrink(guest, frame);
     case FrameType::DeadLinks:
       return links_died(guest, frame);
+    case FrameType::Say:
+      return pass_on(guest, frame);
     default:
       return lost(guest, "sent an invalid message");
   }
@@ -267,6 +269,15 @@ void Assembly::try_gather() {
     guest.blob.reset();
     if (answer == nullptr) answer = guest.channel.packed(FrameType::Gathered, all);
     guest.channel.send(answer);
+  }
+}
+
+/// To everybody, its speaker too: so all hear all that is said in the order in which it came here.
+void Assembly::pass_on(const Guest& speaker, const Frame& frame) {
+  Writer said;
+  said.number(index(seat_of(*speaker.origin))).text(frame.payload);
+  for (Guest& guest : guests_) {
+    if (guest.origin && !guest.leaving) guest.channel.send(FrameType::Said, said.bytes());
   }
 }
 

@@ -93,6 +93,7 @@ class Assembly {
   void drop_closed();
   void compare_builds();
   void try_gather();
+  void pass_on(const Guest& speaker, const Frame& frame);
   void ask_where(Guest& guest, const Frame& frame);
   void hear_where(Guest& guest, const Frame& frame) const;
   void try_blame();

@@ -142,6 +142,14 @@ class Bootstrap {
   virtual std::optional<std::string> answer_elsewhere(const std::function<Whereabouts()>& where);
   /// Not collective, from any thread.
   [[nodiscard]] virtual Lineage lineage() const;
+  /// Not collective, never blocks: tells all ranks, this one among them. All hear all that is said
+  /// in one order. Not after a failure.
+  virtual void say(const std::string& words) = 0;
+  /// Who hears what is said, from within other calls of this bootstrap, and what it answers, which
+  /// is said in turn; empty: nothing. It makes no call of this bootstrap by itself. Of what nobody
+  /// has heard yet the latest is kept for it. Null: nobody hears any more.
+  using Listener = std::function<std::string(Seat from, const std::string& words)>;
+  virtual void hear_with(Listener listener) = 0;
   /// Collective over the ranks that are still there, after a failure or without one: a job of just
   /// them. Ranks that do not ask for it within `deadline` of the first that does are left out, and
   /// told so; nobody waits for `without`, though one of them that asks stays. This bootstrap is of

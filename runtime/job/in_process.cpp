@@ -17,6 +17,7 @@
 #include "runtime/job/blame_internal.hpp"
 #include "runtime/job/bootstrap.hpp"
 #include "runtime/job/dead_links_internal.hpp"
+#include "runtime/job/hearing_internal.hpp"
 #include "runtime/job/patience_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -41,7 +42,8 @@ struct Meeting {
         dropped(ranks),
         calls(ranks),
         answered(ranks),
-        crossed(ranks) {}
+        crossed(ranks),
+        said(ranks) {}
   const std::uint64_t name = make_name();
   std::mutex mutex;
   std::condition_variable changed;
@@ -67,6 +69,8 @@ struct Meeting {
   std::uint64_t blamed = 0;  ///< the last question that `blame_words` answers
   std::string blame_words;
   std::vector<std::optional<std::string>> crossed;  ///< for ranks that wait elsewhere
+  /// By rank: what was said, and by whom, that it has not heard yet.
+  std::vector<std::vector<std::pair<Seat, std::string>>> said;
   /// By `which` and members, with how often the part was made.
   std::map<std::vector<std::uint64_t>, std::shared_ptr<Meeting>> parts;
 
@@ -151,10 +155,14 @@ class InProcess final : public Bootstrap {
       return m.result;
     }
     const auto over = [&] { return m.generation != mine || m.failure.has_value(); };
+    const auto has_news = [&] { return over() || !m.said[index(seat_)].empty(); };
     // A system-clock deadline: thread sanitizers know pthread_cond_timedwait, not the clocked one.
     for (Patience patience(deadline); !over() && !patience.is_over();) {
       const auto look = std::min(patience.left(), Patience::kLongestLook);
-      m.changed.wait_until(lock, std::chrono::system_clock::now() + look, over);
+      m.changed.wait_until(lock, std::chrono::system_clock::now() + look, has_news);
+      lock.unlock();
+      hear();
+      lock.lock();
     }
     // Nobody can end the next gathering before this rank has left this one: result is still ours.
     if (m.generation != mine) return m.result;
@@ -174,6 +182,7 @@ class InProcess final : public Bootstrap {
   }
 
   std::optional<std::string> failure() override {
+    hear();
     const std::scoped_lock lock(meeting_->mutex);
     if (meeting_->next && !has(meeting_->survivors, origin_of(seat_))) return kLeftOut;
     if (!meeting_->failure || meeting_->reporter == seat_) return std::nullopt;
@@ -262,6 +271,14 @@ class InProcess final : public Bootstrap {
     return told ? std::optional(meeting_->reporter) : std::nullopt;
   }
 
+  void say(const std::string& words) override {
+    const std::scoped_lock lock(meeting_->mutex);
+    for (auto& one : meeting_->said) one.emplace_back(seat_, words);
+    meeting_->changed.notify_all();
+  }
+
+  void hear_with(Listener listener) override { hearing_.set(std::move(listener)); }
+
   NewPart part(std::uint64_t which, std::span<const Seat> members) override {
     const auto self = std::ranges::find(members, seat_);
     const Seat seat{static_cast<std::uint32_t>(self - members.begin())};
@@ -286,6 +303,16 @@ class InProcess final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return "in-process"; }
 
  private:
+  /// \pre not locked
+  void hear() {
+    std::vector<std::pair<Seat, std::string>> said;
+    {
+      const std::scoped_lock lock(meeting_->mutex);
+      said.swap(meeting_->said[index(seat_)]);
+    }
+    for (auto& [from, words] : said) hearing_.hear(from, std::move(words));
+    for (const std::string& answer : hearing_.tell()) say(answer);
+  }
   std::string ask_where(std::unique_lock<std::mutex>& lock,
                         const std::optional<Whereabouts>& self) {
     Meeting& m = *meeting_;
@@ -328,6 +355,7 @@ class InProcess final : public Bootstrap {
 
   std::shared_ptr<Meeting> meeting_;
   Seat seat_;
+  Hearing hearing_;
   std::shared_ptr<const Lineage> lineage_;                     ///< of a part; null: it is none
   std::map<std::vector<std::uint64_t>, std::uint64_t> parts_;  ///< how often each was made
 };

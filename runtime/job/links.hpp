@@ -58,6 +58,7 @@ class Seats {
 enum class OnLinkFailure : std::uint8_t {
   Stop,      ///< calls under way end in a LinkError, at all ranks
   Continue,  ///< messages take another way between its ends if there is one, and calls go on
+  Adapt,     ///< the same, and later calls run schedules that do without it, until it is back
 };
 
 /// The link between two processes, both ways, through which nothing passes. a < b.

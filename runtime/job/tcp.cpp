@@ -204,6 +204,9 @@ void Tcp::receive() {
         break;
       case FrameType::Crossed:
         break;  // this rank waits elsewhere no more
+      case FrameType::Said:
+        hear(frame->payload);
+        break;
       case FrameType::Failure:
         fail_with(frame->payload);
         break;
@@ -227,7 +230,18 @@ void Tcp::receive() {
         break;
     }
   }
-  if (status != Channel::Status::Open) end_with(status);
+  if (status != Channel::Status::Open) return end_with(status);
+  for (const std::string& answer : hearing_.tell()) say(answer);
+}
+
+void Tcp::hear(const std::string& payload) {
+  Reader reader(payload);
+  const auto from = reader.number();
+  auto words = reader.text();
+  if (!from || *from >= options_.size || !words) {
+    return fail_with("invalid message from " + options_.coordinator_name);
+  }
+  hearing_.hear(Seat{*from}, std::move(*words));
 }
 
 void Tcp::coordinator_leaves() {

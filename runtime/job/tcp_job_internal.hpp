@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/job/hearing_internal.hpp"
 #include "runtime/job/tcp_internal.hpp"
 
 namespace multitree::runtime {
@@ -60,6 +61,8 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] Lineage lineage() const override {
     return options_.lineage == nullptr ? Bootstrap::lineage() : *options_.lineage;
   }
+  void say(const std::string& words) override { channel_.send(FrameType::Say, words); }
+  void hear_with(Listener listener) override { hearing_.set(std::move(listener)); }
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
   NewPart part(std::uint64_t which, std::span<const Seat> members) override;
   /// Where the others of the job can come to this rank: the address to listen at.
@@ -97,6 +100,7 @@ class Tcp final : public Bootstrap {
     return !place_.doors.empty() && !has(place_.standing.members, place_.host);
   }
   void receive();
+  void hear(const std::string& payload);
   void coordinator_leaves();
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);
@@ -130,6 +134,7 @@ class Tcp final : public Bootstrap {
   std::uint64_t books_ = 0;                   ///< that were opened
   std::optional<std::string> gathered_, missing_, stuck_, refused_, shrunk_;
   bool asked_where_ = false;
+  Hearing hearing_;
   /// Where questions come, for any thread.
   struct Ear {
     std::mutex mutex;

@@ -103,6 +103,8 @@ enum class FrameType : std::uint8_t {
   Where,       ///< <- where are you?
   Here,        ///< -> Whereabouts
   Crossed,     ///< <- a sentence: ranks wait for each other in two communicators
+  Say,         ///< -> words for all
+  Said,        ///< <- by which rank; its words
   // Of an address book, whose number is not that of a job:
   OpenBook,  ///< -> how many ranks; which one writes; its entry; whose it wants
   Book,      ///< <- the entries that it wanted, once all have written

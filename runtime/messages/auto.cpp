@@ -44,7 +44,7 @@ TransportWish wish_here(OnLinkFailure on_link_failure) {
   } else if (!ucx_is_tcp()) {
     wish.needs = "has RDMA, or UCX_TLS or UCX_NET_DEVICES is set";
   }
-  wish.goes_on = on_link_failure == OnLinkFailure::Continue;
+  wish.goes_on = on_link_failure != OnLinkFailure::Stop;
   wish.host = pack(describe_host_with_cables());
   return wish;
 }

@@ -18,7 +18,7 @@ struct TransportWish {
   std::string told;   ///< named by MULTITREE_TRANSPORT; else empty
   std::string needs;  ///< why this rank can take one transport only; empty: it can take any
   bool has_ucx = false;
-  bool goes_on = false;  ///< where a link fails: OnLinkFailure::Continue
+  bool goes_on = false;  ///< where a link fails (OnLinkFailure)
   std::string host;      ///< pack() of Host, with a free choice
 };
 std::string pack(const TransportWish& wish);

@@ -48,14 +48,22 @@ std::string words_of(const SilentLinks& silent, Seat self) {
   return words;
 }
 
+std::optional<OnLinkFailure> link_failure_named(std::string_view name) {
+  if (name == "stop") return OnLinkFailure::Stop;
+  if (name == "continue") return OnLinkFailure::Continue;
+  if (name == "adapt") return OnLinkFailure::Adapt;
+  return std::nullopt;
+}
+
 OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice) {
   if (choice) return *choice;
   const char* const variable = std::getenv(kLinkFailureVariable);
   const std::string_view value = variable == nullptr ? "" : variable;
-  if (value.empty() || value == "stop") return OnLinkFailure::Stop;
-  if (value == "continue") return OnLinkFailure::Continue;
-  throw Error(ErrorCode::InvalidArgument, fmt::format("{}: expected stop or continue, found \"{}\"",
-                                                      kLinkFailureVariable, value));
+  if (value.empty()) return OnLinkFailure::Stop;
+  if (const auto named = link_failure_named(value)) return *named;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected stop, continue or adapt, found \"{}\"",
+                          kLinkFailureVariable, value));
 }
 
 Deadline link_timeout(const std::optional<Deadline>& choice) {

@@ -144,6 +144,9 @@ class Transport {
                               Completion& completion);
   /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
+  /// Those at the other ends of links that are silent now, where calls go on without them
+  /// (OnLinkFailure); ascending. Cheap.
+  [[nodiscard]] virtual std::vector<Seat> behind_silent_links() const { return {}; }
   /// Peers for which something was handed over that has not come to them, as far as that is known.
   [[nodiscard]] virtual std::vector<Seat> unsent() const { return {}; }
   /// Moves data and updates completions; true if anything happened. Never blocks.
@@ -176,8 +179,11 @@ class Transport {
   [[nodiscard]] virtual std::string describe() const = 0;
 };
 
-/// `choice`, or what the environment variable MULTITREE_ON_LINK_FAILURE says (stop or continue),
-/// else Stop. \throws Error(InvalidArgument): it says neither
+/// "stop", "continue" or "adapt".
+std::optional<OnLinkFailure> link_failure_named(std::string_view name);
+
+/// `choice`, or what the environment variable MULTITREE_ON_LINK_FAILURE names, else Stop. \throws
+/// Error(InvalidArgument): it names none
 OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice);
 
 /// `choice`, or what the environment variable MULTITREE_LINK_TIMEOUT says, in seconds, else 5 s.

@@ -4,9 +4,9 @@
  * Calls that go on while links of an emulated cluster are cut and mended; a rank of a job that was
  * started from outside.
  *
- *     continuing NETWORK SECONDS     collectives of many sizes, for so long; exits with 0 if all
- *                                    results are right, and rank 0 says how many calls there were,
- *                                    and how long the longest took
+ *     continuing NETWORK SECONDS [adapt]     collectives of many sizes, for so long; exits with 0
+ * if all results are right, and rank 0 says how many calls there were, and how long the longest
+ * took
  */
 #include <stdint.h>
 #include <time.h>
@@ -94,8 +94,8 @@ int main(int argc, char** argv) {
   double begin, longest = 0;
   int64_t go_on = 1;
   int call;
-  if (argc != 3) {
-    fprintf(stderr, "usage: continuing NETWORK SECONDS\n");
+  if (argc < 3 || argc > 4) {
+    fprintf(stderr, "usage: continuing NETWORK SECONDS [adapt]\n");
     return 2;
   }
   config.topology = argv[1];
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   config.deadlineMs = 60000;
   config.transport = "tcp";
   config.linkTimeoutMs = 500;
-  config.onLinkFailure = "continue";
+  config.onLinkFailure = argc == 4 ? argv[3] : "continue";
   OK(mtCommInitFromEnvironment(&comm, &config));
   OK(mtCommUserRank(comm, &my_rank));
   OK(mtCommCount(comm, &ranks));

@@ -33,6 +33,8 @@ class Told final : public Bootstrap {
                          const std::string& /*reason*/) override {}
   [[nodiscard]] std::optional<DeadLink> dead_link() override { return std::nullopt; }
   [[nodiscard]] std::optional<Seat> lost_seat() override { return std::nullopt; }
+  void say(const std::string& /*words*/) override {}
+  void hear_with(Listener /*listener*/) override {}
   Shrunk shrink(Deadline /*deadline*/, std::span<const Seat> /*without*/) override { return {}; }
   [[nodiscard]] NewPart part(std::uint64_t /*which*/, std::span<const Seat> /*members*/) override {
     return {};

@@ -206,6 +206,8 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   wanted.recorder = observer.recorder();
   observer.join(*job, crew.network().network(), fitting, wanted.timeout);
   runtime::PlansBySize by_size(std::move(plans));
+  by_size.remaking = std::make_shared<const runtime::Remaking>(
+      runtime::Remaking{crew.network().network(), options.chosen, options.times});
   if (crew.survivors().is_all()) by_size.refining = options.refining;
   if (!schedules.empty() && options.summing != runtime::Summing::Floats) {
     // Exact sums of any collective begin with an all-reduce.

@@ -46,6 +46,8 @@ struct BenchmarkOptions {
   bool shared_buffers = false;  ///< of Communicator::allocate()
   /// What is tried while it runs, until ranks or links are lost; may be null.
   std::shared_ptr<const runtime::Refining> refining = nullptr;
+  bool chosen = false;                            ///< the schedules are, by prediction
+  std::optional<LinkTable> times = std::nullopt;  ///< that they were predicted by; none: declared
   /// Told what came of it, at every rank.
   std::function<void(const std::vector<runtime::Refined>&)> on_refined = nullptr;
   /// Told how calls go, at every rank, where communicators have a device. Buffers then lie there.

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/messages/transport.hpp"
+
 namespace multitree::tools {
 namespace {
 
@@ -142,9 +144,10 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
       ->check(number_from(1));
   app.add_option("--on-failure", flags.on_failure,
                  "When a rank or a link dies or falls silent: stop, shrink (go on without ranks), "
-                 "replan (around links), go-on (both), or continue (what is under way goes on over "
-                 "other ways between the link's ends)")
-      ->check(one_of({"stop", "shrink", "replan", "go-on", "continue"}))
+                 "replan (around links), go-on (both), continue (what is under way goes on over "
+                 "other ways between the link's ends), or adapt (the same, and later rounds run "
+                 "schedules without the link)")
+      ->check(one_of({"stop", "shrink", "replan", "go-on", "continue", "adapt"}))
       ->capture_default_str();
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();
@@ -291,8 +294,8 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   if (flags.check_finite) options.communicator.check_finite = true;
   options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));
-  if (flags.on_failure == "continue") {
-    options.communicator.on_link_failure = runtime::OnLinkFailure::Continue;
+  if (flags.on_failure == "continue" || flags.on_failure == "adapt") {
+    options.communicator.on_link_failure = runtime::link_failure_named(flags.on_failure);
   }
   if (flags.has_link_timeout) {
     options.communicator.link_timeout =

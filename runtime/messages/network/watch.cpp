@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <sched.h>
 
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "runtime/execution/engine_internal.hpp"
@@ -103,6 +105,15 @@ std::uint32_t LinkWatch::changes() const {
 
 bool LinkWatch::is_silent(Seat peer) const {
   return heartbeats_ != nullptr && heartbeats_->is_away(peer);
+}
+
+std::vector<Seat> LinkWatch::all_silent() const {
+  std::vector<Seat> all;
+  if (changes() == 0) return all;
+  std::ranges::copy_if(watched_, std::back_inserter(all),
+                       [this](Seat peer) { return is_silent(peer); });
+  std::ranges::sort(all);
+  return all;
 }
 
 std::atomic<bool>* LinkWatch::heard(Seat peer) const {

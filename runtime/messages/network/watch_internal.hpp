@@ -48,6 +48,8 @@ class LinkWatch {
   /// How often that has changed; from any thread.
   [[nodiscard]] std::uint32_t changes() const;
   [[nodiscard]] bool is_silent(Seat peer) const;
+  /// Those whose links are, ascending. \pre follow()
+  [[nodiscard]] std::vector<Seat> all_silent() const;
   /// Nothing is watched any more.
   void stop() { heartbeats_.reset(); }
 

@@ -35,7 +35,7 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
     : self_(bootstrap.seat()),
       ranks_(bootstrap.size()),
       deadline_(options.deadline),
-      goes_on_(options.on_link_failure == OnLinkFailure::Continue),
+      goes_on_(options.on_link_failure != OnLinkFailure::Stop),
       way_deadline_(options.link_deadline.count() > 0 ? options.link_deadline : kWayDeadline),
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {

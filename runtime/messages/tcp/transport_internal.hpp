@@ -66,6 +66,9 @@ class TcpTransport final : public Transport {
   bool sleep(std::chrono::milliseconds time) override;
   Arrivals await_arrivals(std::vector<int>& descriptors) override;
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
+  [[nodiscard]] std::vector<Seat> behind_silent_links() const override {
+    return goes_on_ ? links_.all_silent() : std::vector<Seat>();
+  }
   [[nodiscard]] TransportLimits limits() const override;
   [[nodiscard]] std::string describe() const override;
 

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// How the ranks of a communicator agree to go over to other schedules.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/job/links.hpp"
+
+namespace multitree::runtime {
+
+/// Every rank has one, and all hear the same words in the same order (Bootstrap::say()), so that
+/// all decide alike. Ranks say which of their links are silent. Schedules without those are made by
+/// all. When all have them, each says how far it may come before it hears of the decision; the call
+/// after the farthest is the first that runs them. Nobody waits for the others but who gets that
+/// far, and may then object. Words that fit nothing are passed over.
+class PlanVote {
+ public:
+  using Links = std::vector<DeadLink>;
+
+  explicit PlanVote(std::uint32_t ranks) : ranks_(ranks) {}
+
+  // What a rank says.
+  static std::string silent_words(std::span<const Seat> peers);
+  /// `served`: there are schedules.
+  static std::string made_words(std::uint32_t change, bool served);
+  /// It begins no call with this number or a higher one.
+  static std::string promise_words(std::uint32_t change, std::uint64_t call);
+  static std::string objection_words(std::uint32_t change);
+
+  void hear(Seat from, const std::string& words);
+
+  enum class Stage : std::uint8_t { Still, Making, Promising };
+  [[nodiscard]] Stage stage() const { return stage_; }
+  /// What it is about: its number, and the links that schedules are to do without.
+  [[nodiscard]] std::uint32_t change() const { return change_; }
+  [[nodiscard]] const Links& around() const { return around_; }
+
+  /// From call `first` on.
+  struct Decision {
+    std::uint32_t change = 0;
+    std::uint64_t first = 0;
+    Links around;
+    bool operator==(const Decision&) const = default;
+  };
+  /// Once.
+  std::optional<Decision> take_decision();
+
+ private:
+  void consider();
+  void enter(Stage stage);
+  void hear_made(Seat from, bool served);
+  void hear_promise(Seat from, std::uint64_t call);
+  /// What this rank says for the first time. Whether all have said something.
+  bool note(Seat from, std::uint64_t value);
+  [[nodiscard]] Links silent() const;
+
+  std::uint32_t ranks_;
+  Stage stage_ = Stage::Still;
+  std::uint32_t change_ = 0;
+  Links around_, in_force_;
+  std::optional<Links> unserved_;  ///< the last that there are no schedules for
+  std::map<Seat, std::vector<Seat>> silent_;
+  std::map<Seat, std::uint64_t> said_;  ///< in this stage
+  std::optional<Decision> decision_;
+};
+
+}  // namespace multitree::runtime

@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// When links fall silent, and when they are back.
+#include "runtime/execution/replanner_internal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "algorithms/tuning/planner.hpp"
+#include "runtime/job/log_internal.hpp"
+#include "runtime/job/survivors.hpp"
+#include "topologies/error.hpp"
+#include "topologies/exception_words.hpp"
+#include "topologies/thread.hpp"
+
+namespace multitree::runtime {
+namespace {
+
+/// Links that change within this time are told together.
+constexpr std::chrono::milliseconds kSettled{200};
+/// Between two looks, where calls are made all the time.
+constexpr std::chrono::milliseconds kLook{1};
+/// For which others are waited for before this rank objects.
+constexpr std::chrono::seconds kHold{1};
+/// After which it tells of its links again.
+constexpr std::chrono::seconds kPause{10};
+/// Calls that may be begun before the decision is heard, however few there are.
+constexpr std::uint64_t kFewCalls = 2;
+/// Editions that calls which were numbered long ago may be of.
+constexpr std::size_t kEditions = 4;
+
+std::string words_of(const PlanVote::Links& links) {
+  std::string words;
+  for (const auto& [a, b] : links) {
+    words += fmt::format("{}{}-{}", words.empty() ? "" : ", ", a, b);
+  }
+  return words;
+}
+
+/// Those that the network has: schedules for it send nothing over others.
+PlanVote::Links links_of(const Topology& network, const PlanVote::Links& silent) {
+  PlanVote::Links known;
+  const auto leads = [&](Seat from, Seat to) {
+    return std::ranges::any_of(network.out_links(network.node_of(rank_at(from))), [&](LinkId id) {
+      return network.link(id).dst == network.node_of(rank_at(to));
+    });
+  };
+  std::ranges::copy_if(silent, std::back_inserter(known), [&](const DeadLink& link) {
+    return leads(link.a, link.b) || leads(link.b, link.a);
+  });
+  return known;
+}
+
+/// What takes the place of `list` on what is left of the network.
+SizedSchedules remade(const SizedSchedules& list, const RemainingNetwork& network,
+                      const Remaking& remaking) {
+  const Schedule& first = list.front().schedule;
+  try {
+    if (remaking.chosen) {
+      return choose_schedules("auto", network.network(), first.collective, first.root,
+                              {.links = remaking.times ? &*remaking.times : nullptr});
+    }
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::Unsupported) throw;
+  }
+  return adapted(list, network);
+}
+
+}  // namespace
+
+void Pace::begin(Clock::time_point now) {
+  if (now - since_ >= kSpan) {
+    before_ = now - since_ < 2 * kSpan ? now_ : 0;
+    now_ = 0;
+    since_ = now;
+  }
+  ++now_;
+}
+
+Replanner::Replanner(Planned first, std::shared_ptr<const Remaking> remaking, Deadline timeout)
+    : first_(std::move(first)),
+      engine_(first_.engine()),
+      remaking_(std::move(remaking)),
+      timeout_(timeout),
+      vote_(engine_->bootstrap().size()) {
+  engine_->look_with([this] { look(); });
+  engine_->bootstrap().hear_with(
+      [this](Seat from, const std::string& words) { return hear(from, words); });
+}
+
+Replanner::~Replanner() {
+  engine_->bootstrap().hear_with(nullptr);
+  engine_->look_with(nullptr);
+  if (worker_.joinable()) worker_.join();
+}
+
+/// All wait for the promises of all, so these are given where they are asked for.
+std::string Replanner::hear(Seat from, const std::string& words) {
+  const std::scoped_lock lock(mutex_);
+  vote_.hear(from, words);
+  if (vote_.stage() != PlanVote::Stage::Promising || promised_ == vote_.change()) return {};
+  promised_ = vote_.change();
+  limit_ = next_ + std::max(kFewCalls, lately_);
+  return PlanVote::promise_words(promised_, limit_);
+}
+
+void Replanner::look_if_due() {
+  if (Clock::now() - looked_ < kLook) return;
+  static_cast<void>(engine_->bootstrap().failure());  // brings what others have said
+  look();
+}
+
+void Replanner::look() {
+  looked_ = Clock::now();
+  std::vector<std::string> words;
+  if (auto news = news_of_links(looked_)) words.push_back(std::move(*news));
+  std::optional<PlanVote::Decision> decision;
+  {
+    const std::scoped_lock lock(mutex_);
+    decision = vote_.take_decision();
+  }
+  if (decision) adopt(*decision);
+  if (auto news = news_of_work()) words.push_back(std::move(*news));
+  for (const std::string& one : words) engine_->bootstrap().say(one);
+}
+
+std::optional<std::string> Replanner::news_of_links(Clock::time_point now) {
+  std::vector<Seat> silent = engine_->transport().behind_silent_links();
+  if (silent != silent_) {
+    silent_ = std::move(silent);
+    changed_ = now;
+  }
+  const bool again = tell_again_ && now >= *tell_again_;
+  if (!again && (silent_ == told_ || now - changed_ < kSettled)) return std::nullopt;
+  tell_again_.reset();
+  told_ = silent_;
+  return PlanVote::silent_words(told_);
+}
+
+std::optional<std::string> Replanner::news_of_work() {
+  std::uint32_t change = 0;
+  PlanVote::Links around;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (vote_.stage() != PlanVote::Stage::Making) return std::nullopt;
+    change = vote_.change();
+    around = vote_.around();
+  }
+  if (work_ != nullptr && !work_->done) return std::nullopt;
+  if (work_ == nullptr || work_->change != change) start_work(change, around);
+  if (!work_->done || std::exchange(work_->told, true)) return std::nullopt;
+  if (!work_->why_not.empty()) {
+    logger().warn("rank {}: no schedules without link {}: {}", engine_->bootstrap().seat(),
+                  words_of(around), work_->why_not);
+  }
+  return PlanVote::made_words(change, work_->why_not.empty());
+}
+
+/// \pre what was begun before is done
+void Replanner::start_work(std::uint32_t change, const PlanVote::Links& around) {
+  if (worker_.joinable()) worker_.join();
+  work_ = std::make_shared<Work>();
+  work_->change = change;
+  work_->around = links_of(remaking_->network, around);
+  if (work_->around.empty()) {
+    work_->done = true;
+    return;
+  }
+  auto lists = first_.programs().lists();
+  worker_ = start_thread("other schedules", [this, work = work_, lists = std::move(lists)] {
+    try {
+      make(*work, lists);
+    } catch (const std::exception& error) {
+      work->why_not = plain_words(error);
+    }
+    work->done = true;
+  });
+}
+
+void Replanner::make(Work& work, const std::vector<SizedSchedules>& lists) const {
+  const Survivors all(remaking_->network.num_ranks());
+  const auto network = std::make_shared<const RemainingNetwork>(
+      RemainingNetwork(remaking_->network).after(all.after(all.ranks(), numbered(work.around))));
+  std::vector<SizedSchedules> plans;
+  for (const SizedSchedules& list : lists) plans.push_back(remade(list, *network, *remaking_));
+  PlansBySize by_size(std::move(plans));
+  if (auto demand = first_.programs().on_demand()) {
+    by_size.on_demand = [demand = std::move(demand), network, remaking = remaking_](
+                            Collective collective, Rank root) {
+      const SizedSchedules list = demand(collective, root);
+      return list.empty() ? list : remade(list, *network, *remaking);
+    };
+  }
+  work.programs = std::make_shared<Programs>(
+      std::move(by_size), rank_at(engine_->bootstrap().seat()), engine_->bootstrap().size());
+}
+
+void Replanner::adopt(const PlanVote::Decision& decision) {
+  Edition edition{decision.first, std::nullopt};
+  if (work_->programs != nullptr) edition.planned = first_.with(work_->programs);
+  {
+    const std::scoped_lock lock(mutex_);
+    editions_.push_back(std::move(edition));
+    if (editions_.size() > kEditions) editions_.pop_front();
+  }
+  if (engine_->bootstrap().seat() != Seat{0}) return;
+  if (work_->around.empty()) {
+    logger().warn("rank 0: from call #{} on: all links are back, and so are the first schedules",
+                  decision.first);
+  } else {
+    logger().warn("rank 0: from call #{} on: schedules without link {}", decision.first,
+                  words_of(work_->around));
+  }
+}
+
+bool Replanner::may_begin(std::uint64_t sequence) const {
+  const bool bound = vote_.stage() == PlanVote::Stage::Promising && promised_ == vote_.change();
+  return !bound || sequence < limit_;
+}
+
+Planned* Replanner::in_force(std::uint64_t sequence) {
+  const Clock::time_point since = Clock::now();
+  pace_.begin(since);
+  look_if_due();
+  while (true) {
+    std::optional<PlanVote::Decision> decision;
+    {
+      const std::scoped_lock lock(mutex_);
+      decision = vote_.take_decision();
+      if (!decision && may_begin(sequence)) {
+        next_ = std::max(next_, sequence + 1);
+        lately_ = pace_.lately();
+        return edition_of(sequence);
+      }
+    }
+    if (decision) {
+      adopt(*decision);
+    } else {
+      wait_for_others(since);
+    }
+  }
+}
+
+/// A little.
+void Replanner::wait_for_others(Clock::time_point since) {
+  engine_->poll();
+  look_if_due();
+  const auto waited = Clock::now() - since;
+  std::uint32_t change = 0;
+  {
+    const std::scoped_lock lock(mutex_);
+    if (waited < kHold || objected_ == promised_) {
+      if (waited < timeout_) return;
+    } else {
+      change = objected_ = promised_;
+    }
+  }
+  if (change != 0) {
+    tell_again_ = Clock::now() + kPause;
+    return engine_->bootstrap().say(PlanVote::objection_words(change));
+  }
+  const std::string why =
+      "waits in vain to hear from the rendezvous whether all go over to other schedules";
+  engine_->give_up(why);
+  throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", engine_->bootstrap().seat(), why));
+}
+
+Planned* Replanner::edition_of(std::uint64_t sequence) {
+  for (auto edition = editions_.rbegin(); edition != editions_.rend(); ++edition) {
+    if (edition->first > sequence) continue;
+    return edition->planned ? &*edition->planned : nullptr;
+  }
+  return nullptr;
+}
+
+Planned* Replanner::latest() {
+  const std::scoped_lock lock(mutex_);
+  return next_ == 0 ? nullptr : edition_of(next_ - 1);
+}
+
+}  // namespace multitree::runtime
