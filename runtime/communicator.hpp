@@ -57,7 +57,7 @@ struct CommunicatorOptions {
   /// way if their hosts have one, and go back when the link has spoken for `link_timeout`. What has
   /// left and not come is sent again, so calls are none the wiser. Of transport "tcp", between
   /// ranks that both say so; elsewhere it is Stop. Empty: as the environment variable
-  /// MULTITREE_ON_LINK_FAILURE says (stop or continue), else Stop.
+  /// MULTITREE_ON_LINK_FAILURE names, else Stop.
   std::optional<OnLinkFailure> on_link_failure = std::nullopt;
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   /// Before a collective of floats this rank looks through its input, in host memory: an infinity

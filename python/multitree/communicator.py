@@ -72,7 +72,8 @@ class Communicator(_core.CommunicatorBase):
         refine: whether "auto" tries rivals while it runs. devices: whether arrays may be of a CUDA device.
         link_timeout: seconds of silence after which a link between hosts is dead, 0: none is watched; default: the
         environment variable MULTITREE_LINK_TIMEOUT, else 5. on_link_failure: then "stop", calls fail (default), or
-        "continue", they go on over another way (transport "tcp"); MULTITREE_ON_LINK_FAILURE.
+        "continue", they go on over another way (transport "tcp"), or "adapt", later ones run schedules without the link;
+        else MULTITREE_ON_LINK_FAILURE.
 
         Raises InvalidArgument, Timeout (names the ranks that did not come), TransportError, SystemFailure, Unsupported
         (the algorithm does not serve the topology).

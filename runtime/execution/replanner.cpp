@@ -14,6 +14,7 @@
 #include "topologies/error.hpp"
 #include "topologies/exception_words.hpp"
 #include "topologies/thread.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -35,6 +36,21 @@ std::string words_of(const PlanVote::Links& links) {
   std::string words;
   for (const auto& [a, b] : links) {
     words += fmt::format("{}{}-{}", words.empty() ? "" : ", ", a, b);
+  }
+  return words;
+}
+
+/// "allreduce by ring up to 64KiB, then forest".
+std::string words_of(const std::vector<SizedSchedules>& lists) {
+  std::string words;
+  for (const SizedSchedules& list : lists) {
+    words += fmt::format("{}{} by ", words.empty() ? "" : "; ",
+                         to_string(list.front().schedule.collective));
+    for (const auto& [schedule, most] : list) {
+      const bool last = &schedule == &list.back().schedule;
+      words += last ? schedule.algorithm
+                    : fmt::format("{} up to {}, then ", schedule.algorithm, format_bytes(most));
+    }
   }
   return words;
 }
@@ -207,11 +223,10 @@ void Replanner::adopt(const PlanVote::Decision& decision) {
   }
   if (engine_->bootstrap().seat() != Seat{0}) return;
   if (work_->around.empty()) {
-    logger().warn("rank 0: from call #{} on: all links are back, and so are the first schedules",
-                  decision.first);
+    logger().warn("rank 0: from call #{} on: as before, as all links are back", decision.first);
   } else {
-    logger().warn("rank 0: from call #{} on: schedules without link {}", decision.first,
-                  words_of(work_->around));
+    logger().warn("rank 0: from call #{} on without link {}: {}", decision.first,
+                  words_of(work_->around), words_of(work_->programs->lists()));
   }
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "fuzz.hpp"
+#include "runtime/execution/plan_vote_internal.hpp"
 #include "runtime/job/assembly_internal.hpp"
 #include "runtime/job/blame_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
@@ -68,6 +69,11 @@ constexpr Unpack kUnpack[] = {
       static_cast<void>(choose_ways({host, Host{"b", true, {}}, host}, Seat{0}));
     },
     [](const std::string& text) { static_cast<void>(unpack_heartbeat(text)); },
+    [](const std::string& text) {
+      PlanVote vote(2);
+      for (const Seat seat : {Seat{0}, Seat{1}, Seat{0}}) vote.hear(seat, text);
+      fuzz::expect(vote.around().size() <= 1, "links that two ranks do not have");
+    },
     [](const std::string& text) { static_cast<void>(find_address(text, "tcp")); },
     [](const std::string& text) { static_cast<void>(read_hello(text)); },
     [](const std::string& text) {
