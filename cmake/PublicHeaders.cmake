@@ -23,7 +23,7 @@ set(multitree_public_headers
   launcher.hpp     runtime/job/launcher.hpp
   recorder.hpp     runtime/execution/recorder.hpp
   communicator.hpp runtime/kernels/data_type.hpp runtime/device/stream_order.hpp
-                   runtime/exchange/exchange.hpp runtime/refining.hpp runtime/communicator.hpp
+                   runtime/exchange/exchange.hpp runtime/refining.hpp runtime/plans.hpp runtime/communicator.hpp
   auto.hpp         runtime/measure/link_measurement.hpp runtime/tuning.hpp
   # What network interfaces make of it.
   simulate.hpp     nic/parameters.hpp nic/simulate.hpp nic/jobs.hpp

@@ -223,7 +223,7 @@ void Replanner::adopt(const PlanVote::Decision& decision) {
   }
   if (engine_->bootstrap().seat() != Seat{0}) return;
   if (work_->around.empty()) {
-    logger().warn("rank 0: from call #{} on: as before, as all links are back", decision.first);
+    logger().warn("rank 0: from call #{} on as before, as all links are back", decision.first);
   } else {
     logger().warn("rank 0: from call #{} on without link {}: {}", decision.first,
                   words_of(work_->around), words_of(work_->programs->lists()));

@@ -202,8 +202,8 @@ void Tcp::receive() {
       case FrameType::Where:
         asked_where_ = true;
         break;
-      case FrameType::Crossed:
-        break;  // this rank waits elsewhere no more
+      case FrameType::Crossed:  // this rank waits elsewhere no more
+        break;
       case FrameType::Said:
         hear(frame->payload);
         break;
@@ -220,28 +220,14 @@ void Tcp::receive() {
         coordinator_leaves();
         break;
       case FrameType::Shrunk:
-        shrunk_ = frame->payload;
-        failure_.clear();  // what comes behind is of the new job
-        dead_link_.reset();
-        lost_seat_.reset();
+        begin_anew(frame->payload);
         break;
       default:
         fail_with("invalid message from " + options_.coordinator_name);
-        break;
     }
   }
   if (status != Channel::Status::Open) return end_with(status);
   for (const std::string& answer : hearing_.tell()) say(answer);
-}
-
-void Tcp::hear(const std::string& payload) {
-  Reader reader(payload);
-  const auto from = reader.number();
-  auto words = reader.text();
-  if (!from || *from >= options_.size || !words) {
-    return fail_with("invalid message from " + options_.coordinator_name);
-  }
-  hearing_.hear(Seat{*from}, std::move(*words));
 }
 
 void Tcp::coordinator_leaves() {

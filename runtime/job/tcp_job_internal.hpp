@@ -61,8 +61,8 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] Lineage lineage() const override {
     return options_.lineage == nullptr ? Bootstrap::lineage() : *options_.lineage;
   }
-  void say(const std::string& words) override { channel_.send(FrameType::Say, words); }
-  void hear_with(Listener listener) override { hearing_.set(std::move(listener)); }
+  void say(const std::string& words) override;
+  void hear_with(Listener listener) override;
   Shrunk shrink(Deadline deadline, std::span<const Seat> without) override;
   NewPart part(std::uint64_t which, std::span<const Seat> members) override;
   /// Where the others of the job can come to this rank: the address to listen at.
@@ -101,6 +101,7 @@ class Tcp final : public Bootstrap {
   }
   void receive();
   void hear(const std::string& payload);
+  void begin_anew(const std::string& payload);
   void coordinator_leaves();
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);

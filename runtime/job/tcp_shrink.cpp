@@ -237,4 +237,12 @@ bool Tcp::rejoin(Origin host, Clock::time_point end) {
   return false;
 }
 
+/// What comes behind is of the new job.
+void Tcp::begin_anew(const std::string& payload) {
+  shrunk_ = payload;
+  failure_.clear();
+  dead_link_.reset();
+  lost_seat_.reset();
+}
+
 }  // namespace multitree::runtime

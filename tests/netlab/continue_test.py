@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Calls go on while links of an emulated cluster are cut and mended, one at a time and two at once; where there is no other
-way, the error names the link.
+"""Calls go on while links of an emulated cluster are cut and mended, one at a time and two at once, by schedules that stay and
+by others without the silent links; where there is no other way, the error names the link.
 
 usage: continue_test.py NETLAB PROGRAM MULTITREE [FAULTS [SEED]]     exit code 77: skipped, with the reason
 """
@@ -18,12 +18,38 @@ def goes_on(script, program, env, faults, seed):
     with Lab(script, env, "--control", "--rate", "1gbit") as lab:
         job = lab.start(program, NETWORK, str(2.5 * faults + 1))
         cut_and_mend(lab, random.Random(seed), faults)
-        code = job.end(DEADLINE + 3 * faults)
-        ways = len(re.findall(r"going on with rank", job.text))
-        if code != 0 or ways == 0:
-            sys.exit(f"seed {seed}: exit code {code}, {ways} ends went another way\n{job.text}")
-        last = re.search(r"\d+ calls, the longest .*", job.text).group()
-        print(f"seed {seed}, {faults} faults: {last}; {ways} ends went another way", flush=True)
+        tell(job, faults, seed, r"going on with rank", "ends went another way")
+
+
+def adapts(script, program, env, faults, seed):
+    """Faults last longer, as a schedule without a link is run a while after it has fallen silent."""
+    with Lab(script, env, "--control", "--rate", "1gbit") as lab:
+        job = lab.start(program, NETWORK, str(4.5 * faults + 1), "adapt")
+        cut_and_mend(lab, random.Random(seed), faults, cut=(0.3, 3), mended=(0.1, 2))
+        tell(job, faults, seed, r"from call #\d+ on without link", "times other schedules")
+
+
+def tell(job, faults, seed, pattern, what):
+    code = job.end(DEADLINE + 3 * faults)
+    count = len(re.findall(pattern, job.text))
+    if code != 0 or count == 0:
+        sys.exit(f"seed {seed}: exit code {code}, {count} {what}\n{job.text}")
+    last = re.search(r"\d+ calls, the longest .*", job.text).group()
+    print(f"seed {seed}, {faults} faults: {last}; {count} {what}", flush=True)
+
+
+def starts_without_a_link(script, program, env):
+    """One that is cut before the job begins, and mended later."""
+    with Lab(script, env, "--control", "--rate", "1gbit") as lab:
+        lab.set("n1-n4", "--drop")
+        job = lab.start(program, NETWORK, "8", "adapt")
+        without = job.await_line(r"from call #\d+ on without link 1-4", DEADLINE)
+        lab.set("n1-n4", "--up")
+        back = job.await_line(r"from call #\d+ on as before", DEADLINE)
+        code = job.end(DEADLINE)
+        if code != 0 or not without or not back:
+            sys.exit(f"begun without link 1-4: exit code {code}, left alone: {without}, taken again: {back}\n{job.text}")
+        print("begun without link 1-4, which was taken again", flush=True)
 
 
 def stops_without_another_way(script, program, env):
@@ -46,6 +72,8 @@ def main():
         sys.exit(SKIPPED)
     env = dict(os.environ, MULTITREE=multitree)
     goes_on(script, program, env, faults, seed)
+    adapts(script, program, env, faults, seed)
+    starts_without_a_link(script, program, env)
     stops_without_another_way(script, program, env)
 
 

@@ -42,12 +42,13 @@ class Lab:
         self.call("down", self.name)
 
 
-def cut_and_mend(lab, rng, faults):
+def cut_and_mend(lab, rng, faults, cut=(0.2, 1.2), mended=(0.1, 0.9)):
+    """`cut`, `mended`: seconds, from and to, that each lasts."""
     for fault in range(faults):
         links = rng.sample(LINKS, 2 if fault % 3 == 2 else 1)
         for link in links:
             lab.set(link, "--drop")
-        time.sleep(rng.uniform(0.2, 1.2))
+        time.sleep(rng.uniform(*cut))
         for link in links:
             lab.set(link, "--up")
-        time.sleep(rng.uniform(0.1, 0.9))
+        time.sleep(rng.uniform(*mended))

@@ -9,12 +9,10 @@
 
 #include "tests/runtime/support.hpp"
 
-namespace multitree::runtime {
+namespace multitree::runtime::test {
 namespace {
 
 using Stage = PlanVote::Stage;
-using test::seats_at;
-using test::operator""_seat;
 
 PlanVote::Links links(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> ends) {
   PlanVote::Links all;
@@ -165,4 +163,4 @@ TEST(PlanVote, AllDecideAlikeInEveryOrder) {
 }
 
 }  // namespace
-}  // namespace multitree::runtime
+}  // namespace multitree::runtime::test

@@ -46,7 +46,7 @@ void TcpTransport::follow_links() {
   for (Peer* const peer : changed) {
     if (!peer->lost.empty()) continue;
     if (!peer->lasts) {
-      peer->stranded = peer->silent;
+      peer->stranded = peer->silent && peer->met;  // before, other ways are tried
     } else if (peer->silent != is_elsewhere(*peer) || peer->dial != nullptr || peer->stranded) {
       look_for_ways(*peer);
     }
@@ -118,7 +118,7 @@ void TcpTransport::tell_of_way(const Peer& peer) const {
   const auto there = address_behind(peer.socket);
   logger().warn("rank {}: going on with rank {} over {}{}", self_, peer.seat,
                 there ? words_of(*there) : "what is gone already",
-                peer.silent ? ", as their link is silent" : "");
+                is_elsewhere(peer) ? ", as their link is silent" : "");
 }
 
 }  // namespace multitree::runtime::tcp

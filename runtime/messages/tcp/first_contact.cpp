@@ -26,6 +26,8 @@ constexpr std::size_t kCredit = std::size_t{4} << 20;
 /// Who has come and says nothing leaves after this, or when so many have come.
 constexpr std::chrono::seconds kGuestPatience{10};
 constexpr std::size_t kMostGuests = 256;
+/// Until another way is tried for a first contact: a lost packet or two are no reason.
+constexpr std::chrono::milliseconds kWirePatience{3500};
 /// Longest silence of a way around a link, where links are not watched.
 constexpr Deadline kWayDeadline{5'000};
 
@@ -110,9 +112,17 @@ void TcpTransport::dial(Peer& peer) {
   const Entrance there = entrance_of(peer.seat);
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
-  peer.dial =
-      std::make_unique<Dial>(routes_to(there, here_, links_.ways().wire_to(peer.seat)), hello,
-                             there.answer, buffers_for(peer.seat), Dial::Patience{deadline_});
+  const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
+  std::vector<Route> routes = routes_to(there, here_, wire);
+  Dial::Patience patience{deadline_};
+  if (goes_on_ && wire) {  // which may be cut already
+    const std::vector<Route> around = routes_around(there, here_, wire);
+    routes.insert(routes.end(), around.begin(), around.end());
+    patience.others = kWirePatience;
+    patience.silence = way_deadline_;
+  }
+  peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
+                                     patience);
   dialling_.push_back(peer.seat);
   go_on(peer);
 }
@@ -155,11 +165,13 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
   if (again && !peer.outgoing.go_on_behind(there.came)) {
     return lose(peer, "it has had what was never sent");
   }
-  if (again) tell_of_way(peer);
+  const bool elsewhere = goes_on_ && is_elsewhere(peer);
+  if (!again && elsewhere) peer.heard = nullptr;  // what comes that way says nothing of the link
+  if (again || elsewhere) tell_of_way(peer);
   // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead
   // over links that are cut as well.
-  const bool watched = !again && links_.heard(peer.seat) != nullptr;
-  if (peer.lasts && !watched) give_up_after(peer.socket, way_deadline_);
+  const bool watched = !again && !elsewhere && links_.heard(peer.seat) != nullptr;
+  if (peer.lasts) give_up_after(peer.socket, watched ? Deadline{0} : way_deadline_);
   // What came with the answer is told no more.
   want_to_read(peer);
   want_to_write(peer);
