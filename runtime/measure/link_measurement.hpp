@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +21,19 @@ struct MeasureOptions {
   Deadline timeout{30'000};                ///< longest wait without any progress
   std::chrono::milliseconds budget{20};    ///< to be spent about, where three rounds take no longer
   std::size_t segment_bytes = 256 * 1024;  ///< CommunicatorOptions::segment_bytes
+  /// As in CommunicatorOptions: with a link that is silent meanwhile the measurement fails, or is
+  /// of the way that its messages take instead.
+  std::optional<Deadline> link_timeout = std::nullopt;
+  std::optional<OnLinkFailure> on_link_failure = std::nullopt;
 };
 
 /// As a communicator with these options would use the links.
 inline MeasureOptions measure_options(const CommunicatorOptions& options) {
   return {.transport = options.transport,
           .timeout = options.timeout,
-          .segment_bytes = options.segment_bytes};
+          .segment_bytes = options.segment_bytes,
+          .link_timeout = options.link_timeout,
+          .on_link_failure = options.on_link_failure};
 }
 
 /// Collective: all neighbours exchange messages at the same time, as a schedule that uses all links
@@ -35,7 +42,7 @@ inline MeasureOptions measure_options(const CommunicatorOptions& options) {
 /// do while the others wait. How the transport cuts messages is in it as well. The same table at
 /// every rank. A switch's links are measured between ranks beside each other on it; links that no
 /// two ranks are the ends of are taken to be as much faster or slower than declared as the others.
-/// \throws Error(Transport), Error(Timeout), as make_transport().
+/// \throws LinkError, Error(Transport), Error(Timeout), as make_transport().
 LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
                         const MeasureOptions& options = {});
 

@@ -35,7 +35,9 @@ Rounds::Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& o
     if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
     if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
   }
-  transport_ = make_transport(options.transport, job, {all_.all(), options.timeout});
+  transport_ = make_transport(options.transport, job,
+                              {all_.all(), options.timeout, link_timeout(options.link_timeout),
+                               on_link_failure(options.on_link_failure)});
 }
 
 std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {
@@ -124,8 +126,18 @@ void Rounds::await(std::vector<Message>& incoming, std::vector<Message>& outgoin
     if (const auto failure = job_.failure()) {
       throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
     }
+    check_links();
     if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
   }
+}
+
+void Rounds::check_links() const {
+  const auto silent = transport_->silent_links();
+  if (!silent) return;
+  const std::string why = "measuring links: " + words_of(*silent, job_.seat());
+  job_.report_dead_links(silent->peers, silent->left, why);
+  throw LinkError(link_between(job_.seat(), silent->peers.front()),
+                  fmt::format("rank {}: {}", job_.seat(), why));
 }
 
 bool Rounds::all_done(std::vector<Message>& messages, std::int64_t now) const {

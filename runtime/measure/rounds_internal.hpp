@@ -79,6 +79,8 @@ class Rounds {
   void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
              std::vector<Message>* others);
   bool all_done(std::vector<Message>& messages, std::int64_t now) const;
+  /// \throws LinkError once a link has fallen silent, after telling the others
+  void check_links() const;
   [[noreturn]] void time_out(const std::vector<Message>& incoming) const;
 
   Bootstrap& job_;
