@@ -21,6 +21,7 @@ struct CosimRequest {
   bool fast = false;                       ///< sums by a C function, no assertions
   std::string wave;                        ///< file; empty: none
   std::optional<nic::Losses> losses = {};  ///< of an all-reduce, not of an image
+  std::optional<nic::LinkErrors> link_errors = {};  ///< links lose
 };
 
 /// A size on both sides.
@@ -32,6 +33,7 @@ struct CosimRow {
   std::string difference;           ///< of the first cycle that has one; empty: none
   std::vector<std::string> errors;  ///< wrong sums, errors of interfaces
   std::optional<nic::LossReport> losses = {};  ///< of CosimRequest::losses
+  std::optional<nic::LinkCounts> link_counts = {};  ///< of CosimRequest::link_errors
 };
 
 /// \throws Error(Unsupported) if the program was built without Verilator, and as
