@@ -41,8 +41,8 @@ bool read_rate(const std::string& text, double& rate) {
 
 LinkFate fate_of(const LinkErrors& errors, std::uint32_t link, LinkWay way, std::uint64_t number) {
   constexpr std::uint64_t kStep = 0x9e3779b97f4a7c15;  // 2^64 over the golden ratio
-  const std::uint64_t line = mix(errors.seed + kStep * (2 * std::uint64_t{link} + 1 +
-                                                        static_cast<std::uint64_t>(way)));
+  const std::uint64_t line =
+      mix(errors.seed + kStep * (2 * std::uint64_t{link} + 1 + static_cast<std::uint64_t>(way)));
   const std::uint64_t draw = mix(line + kStep * number);
   const double part = static_cast<double>(draw >> 11) * 0x1p-53;
   if (part >= errors.rate) return {};

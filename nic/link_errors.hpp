@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// What links lose and corrupt, drawn by a function that model and hardware share: docs/nic-spec.md,
-/// "Links that lose".
+/// What links lose and corrupt, drawn by a function that model and hardware share:
+/// docs/nic-spec.md, "Links that lose".
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace multitree::nic {
 
-/// Links that lose, of which the part `rate` of all frames, and of all answers, does not arrive as it
-/// was sent: half of it is lost, half is corrupt.
+/// Links that lose, of which the part `rate` of all frames, and of all answers, does not arrive as
+/// it was sent: half of it is lost, half is corrupt.
 struct LinkErrors {
   double rate = 0;         ///< 0 to 1
   std::uint64_t seed = 1;  ///< of the draws

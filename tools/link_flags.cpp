@@ -21,9 +21,10 @@ std::optional<nic::LinkErrors> link_errors_of(const std::string& text) {
 }
 
 std::string link_counts_line(const nic::LinkCounts& c) {
-  return fmt::format("# links: {} flits, {} sent again; {} of {} frames and {} of {} answers lost "
-                     "or corrupt\n",
-                     c.flits, c.resent, c.bad, c.frames, c.bad_answers, c.answers);
+  return fmt::format(
+      "# links: {} flits, {} sent again; {} of {} frames and {} of {} answers lost "
+      "or corrupt\n",
+      c.flits, c.resent, c.bad, c.frames, c.bad_answers, c.answers);
 }
 
 nlohmann::ordered_json link_counts_json(const nic::LinkCounts& c) {

@@ -377,7 +377,8 @@ void Machine::finish() {
   if (options_.link_errors) result_.link_counts = fabric_.link_counts();
   if (!result_.errors.empty()) return;
   const std::string rest = fabric_.check_drained();
-  if (!rest.empty()) fail("at the end " + (fabric_.dead_link().empty() ? rest : fabric_.dead_link()));
+  if (!rest.empty())
+    fail("at the end " + (fabric_.dead_link().empty() ? rest : fabric_.dead_link()));
 }
 
 }  // namespace

@@ -45,10 +45,10 @@ class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
-  /// Keeps no reference. \param errors links lose, and send again what is lost (retry_link.hpp); else
-  /// everything arrives, and what inject_fault() takes away is gone.
-  /// \throws Error(Unsupported) with `errors` if a link is slower than a flit a cycle, or its round
-  /// trip longer than `replay_flits`.
+  /// Keeps no reference. \param errors links lose, and send again what is lost (retry_link.hpp);
+  /// else everything arrives, and what inject_fault() takes away is gone. \throws
+  /// Error(Unsupported) with `errors` if a link is slower than a flit a cycle, or its round trip
+  /// longer than `replay_flits`.
   Fabric(const Topology& topology, const Parameters& parameters,
          const std::optional<LinkErrors>& errors = {});
 
@@ -90,8 +90,8 @@ class Fabric {
   /// Links that lose: which is dead and since when, else empty; and what all have sent.
   [[nodiscard]] const std::string& dead_link() const { return dead_link_; }
   [[nodiscard]] LinkCounts link_counts() const;
-  /// Goes on until links that lose have nothing on their way, or one is dead. \pre Nothing is injected
-  /// any more.
+  /// Goes on until links that lose have nothing on their way, or one is dead. \pre Nothing is
+  /// injected any more.
   void settle();
 
   /// All buffers empty, all virtual channels free, all credits home (by the cycle
@@ -101,8 +101,8 @@ class Fabric {
   [[nodiscard]] std::string describe_blockage() const;
 
   /// From `cycle` on, the `count`-th flit to pass the link (counted from 0 from then on) is dropped
-  /// or corrupted; or all are lost, if dead. Never sends a flit anywhere else than it should go. Links
-  /// that lose: frames, with a flit or empty, are counted, and dead is both ways.
+  /// or corrupted; or all are lost, if dead. Never sends a flit anywhere else than it should go.
+  /// Links that lose: frames, with a flit or empty, are counted, and dead is both ways.
   void inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count);
 
   /// When a packet passed a link, for traces: its header in cycle `begin`, its tail in `end` - 1.
@@ -176,8 +176,8 @@ class Fabric {
     std::uint32_t room = 1;
     std::uint32_t injected = kNone;  // buffer
   };
-  /// Where the next flit to arrive, and the next credit to come back, belong in a buffer behind a link
-  /// that loses.
+  /// Where the next flit to arrive, and the next credit to come back, belong in a buffer behind a
+  /// link that loses.
   struct Due {
     std::uint16_t flit = 0, credit = 0;
   };

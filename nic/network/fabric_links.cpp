@@ -61,8 +61,8 @@ void Fabric::step_links() {
       due_[b].credit = h.after(due_[b].credit);
     }
     if (!link.is_dead() || !dead_link_.empty()) continue;
-    dead_link_ = fmt::format("cycle {}: link {} is dead: nothing new has arrived for {} cycles", now_,
-                             names_[l], link.dead_after());
+    dead_link_ = fmt::format("cycle {}: link {} is dead: nothing new has arrived for {} cycles",
+                             now_, names_[l], link.dead_after());
   }
 }
 

@@ -82,7 +82,9 @@ void RetryLink::transmit(const Answer& answer, Frame& frame, Out& out) {
     ++counts_.flits;
   }
   if (again || pass) {
-    frame = {.is_there = true, .round = round_, .channel = kept_[number % shape_.replay],
+    frame = {.is_there = true,
+             .round = round_,
+             .channel = kept_[number % shape_.replay],
              .number = number};
     if (number < furthest_) ++counts_.resent;
     ++send_;

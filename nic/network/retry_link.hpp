@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A link that loses, cycle by cycle, as rtl/net/mt_retry_tx.sv and mt_retry_rx.sv: docs/nic-spec.md,
-/// "Links that lose".
+/// A link that loses, cycle by cycle, as rtl/net/mt_retry_tx.sv and mt_retry_rx.sv:
+/// docs/nic-spec.md, "Links that lose".
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace multitree::nic {
 
-/// Flits go forth and credits back. Whose flits they are it does not know: they come out in the order
-/// in which they went in.
+/// Flits go forth and credits back. Whose flits they are it does not know: they come out in the
+/// order in which they went in.
 class RetryLink {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

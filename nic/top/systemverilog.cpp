@@ -278,8 +278,7 @@ class Writer {
     }
     std::ranges::copy(link_pins(n, "link_"), std::back_inserter(pins));
     pins.push_back(fmt::format(
-        ".link_dead_i({})",
-        gather(topology_.out_links(NodeId{n}), wiring_.ports[n], "dead", "")));
+        ".link_dead_i({})", gather(topology_.out_links(NodeId{n}), wiring_.ports[n], "dead", "")));
     const auto add = [&](const Signal& s) {
       const std::string pin = fmt::format("{}_{}", s.name, s.is_input ? "i" : "o");
       pins.push_back(fmt::format(".{}({}{})", pin, pin, range_of(s, rank)));

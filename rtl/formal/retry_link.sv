@@ -2,8 +2,8 @@
 // with: prim/mt_onehot.sv prim/mt_prio_enc.sv prim/mt_rr_arb.sv prim/mt_crc32c.sv net/mt_retry_tx.sv net/mt_retry_rx.sv
 // prove: Latency=1 Depth=4
 // prove: Latency=2 Depth=8
-// bounded: 14
-// cover: 14
+// bounded: 10
+// cover: 10
 `include "mt_assert.svh"
 
 // Both ends of a link and wires of Latency cycles that lose and corrupt whatever they like, as long as

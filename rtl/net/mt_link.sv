@@ -67,6 +67,7 @@ module mt_link #(
     logic [WordW-1:0] answer, word;
     logic [VcW+B-1:0] data;
     logic [VcW-1:0] credit_vc;
+    logic [B-1:0] flit_q;
     mt_retry_tx #(.Width(VcW + B), .NumVc(NumVc), .CountW(CountW), .Depth(ReplayDepth),
                   .DeadCycles(DeadCycles)) u_tx (
       .clk_i, .rst_ni, .valid_i, .data_i({vc_i, flit_i[B-1:0]}), .ready_o,
@@ -82,9 +83,9 @@ module mt_link #(
       valid_o <= rst_ni && came;
       credit_valid_o <= rst_ni && credit;
       credit_vc_o <= credit_vc;
-      if (came) {vc_o, flit_o[B-1:0]} <= data;
+      if (came) {vc_o, flit_q} <= data;
     end
-    assign flit_o[F-1:B] = '0;
+    assign flit_o = F'(flit_q);
     logic unused;
     assign unused = &{1'b0, flit_i[F-1:B]};
   end

@@ -195,10 +195,9 @@ std::uint32_t places_for(const Setup& setup) {
     require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
     return kMostParkSlots;
   }
-  const nic::Simulation model = nic::run_flit_level(setup.program, setup.topology, setup.parameters,
-                                                    {.losses = setup.options.losses,
-                                                     .link_errors = setup.options.link_errors},
-                                                    nullptr);
+  const nic::Simulation model = nic::run_flit_level(
+      setup.program, setup.topology, setup.parameters,
+      {.losses = setup.options.losses, .link_errors = setup.options.link_errors}, nullptr);
   return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
 }
 

@@ -44,7 +44,7 @@ struct CosimResult {
   std::uint64_t messages = 0;
   std::uint64_t events = 0;  ///< that were compared
   std::uint64_t clock_hz = 0;
-  std::optional<nic::LossReport> losses;  ///< of CosimOptions::losses, as the hardware says
+  std::optional<nic::LossReport> losses;       ///< of CosimOptions::losses, as the hardware says
   std::optional<nic::LinkCounts> link_counts;  ///< of CosimOptions::link_errors, as the model says
   /// The first difference: cycle, what the one says and the other does not. Empty: none.
   std::string difference;

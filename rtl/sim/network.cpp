@@ -131,10 +131,14 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     for (const LinkId link : topology.in_links(NodeId{n})) wires_[index(link)].in = port++;
   }
   sides_.resize(nodes_.size());
+  reset(parameters.buffer_flits);
+}
+
+void Network::reset(std::uint32_t buffer_flits) {
   for (auto& node : nodes_) node->set_reset(true);
   for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
   for (auto& node : nodes_) node->set_reset(false);
-  const RegisterWrite places{reg::kPlaces, parameters.buffer_flits};
+  const RegisterWrite places{reg::kPlaces, buffer_flits};
   for (auto& node : nodes_) node->put_write(&places);
   tick();
   for (auto& node : nodes_) node->put_write(nullptr);

@@ -28,7 +28,8 @@ class RetryWire;
 class Waves;
 
 /// All nodes of a topology, each a verilated mt_node (ranks) or mt_router (switches), driven by one
-/// clock. Links of L cycles are L - 2 registers, and one at each end; or they lose, and are RetryWires.
+/// clock. Links of L cycles are L - 2 registers, and one at each end; or they lose, and are
+/// RetryWires.
 class Network : public Hardware {
  public:
   /// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, if a
@@ -93,6 +94,7 @@ class Network : public Hardware {
  private:
   struct Wire;
   struct Sides;
+  void reset(std::uint32_t buffer_flits);
   /// Links that lose: what comes out of one is at its nodes' inputs.
   void carry_over(std::uint32_t link, std::uint8_t credit);
 

@@ -211,7 +211,8 @@ std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& na
 
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {
   if (links <= 8) return std::make_unique<SwitchNode<Vsim_switch8, 8>>(name);
-  if (links <= kMostSwitchLinks) return std::make_unique<SwitchNode<Vsim_switch16, kMostSwitchLinks>>(name);
+  if (links <= kMostSwitchLinks)
+    return std::make_unique<SwitchNode<Vsim_switch16, kMostSwitchLinks>>(name);
   return nullptr;
 }
 

@@ -16,11 +16,12 @@ class VerilatedContext;
 
 namespace multitree::rtl {
 
-/// What goes into it comes from the registers of nodes, and what comes out goes through those at their
-/// inputs. Draws are those of the model (nic/network/retry_link.hpp).
+/// What goes into it comes from the registers of nodes, and what comes out goes through those at
+/// their inputs. Draws are those of the model (nic/network/retry_link.hpp).
 class RetryWire {
  public:
-  /// \param number of the link, for its draws; latency in cycles, at least 2: a register less is wires.
+  /// \param number of the link, for its draws; latency in cycles, at least 2: a register less is
+  /// wires.
   RetryWire(std::uint32_t number, std::uint32_t latency, const nic::LinkErrors& errors);
   ~RetryWire();
   RetryWire(RetryWire&&) noexcept;

@@ -64,8 +64,11 @@ TEST(LinkErrors, AreReadOrRefused) {
 class LinkTraffic {
  public:
   LinkTraffic(const RetryLink::Shape& shape, const LinkErrors& errors, std::uint32_t places)
-      : link(shape, errors), room_(shape.channels, places), sent_(shape.channels, 0),
-        come_(shape.channels, 0), waiting_(shape.channels) {}
+      : link(shape, errors),
+        room_(shape.channels, places),
+        sent_(shape.channels, 0),
+        come_(shape.channels, 0),
+        waiting_(shape.channels) {}
 
   void cycle(std::mt19937& random, std::uint64_t now, bool may_send) {
     const bool ready = link.is_ready();
@@ -108,7 +111,8 @@ TEST(RetryLink, CarriesEveryFlitOnceInOrderAndEveryCreditBack) {
   for (const double rate : {0.0, 0.001, 0.1, 0.5, 0.8}) {
     for (const std::uint32_t latency : {1U, 2U, 5U, 30U}) {
       SCOPED_TRACE(fmt::format("rate {}, latency {}", rate, latency));
-      LinkTraffic traffic({.number = 3, .latency = latency, .channels = 3, .replay = 64}, {rate, 9}, 40);
+      LinkTraffic traffic({.number = 3, .latency = latency, .channels = 3, .replay = 64}, {rate, 9},
+                          40);
       std::uint64_t now = 0;
       for (; now < 3000; ++now) traffic.cycle(random, now, true);
       for (; now < 40'000 && !traffic.link.is_quiet(); ++now) traffic.cycle(random, now, false);
@@ -150,18 +154,18 @@ TEST(LinkErrors, SumsAreRightAtEveryRate) {
         std::uint64_t before = 0;
         for (const double rate : {0.0, 0.001, 0.03, 0.3, 0.6}) {
           SCOPED_TRACE(fmt::format("{} {} {} {}", network, algorithm, is_hardware, rate));
-          const Simulation result = simulate(
-              network, algorithm, is_hardware ? hardware : nic::Parameters{}, {rate, 4});
+          const Simulation result =
+              simulate(network, algorithm, is_hardware ? hardware : nic::Parameters{}, {rate, 4});
           EXPECT_EQ(result.errors, std::vector<std::string>{});
           EXPECT_TRUE(result.checked);
           ASSERT_TRUE(result.link_counts);
           EXPECT_EQ(result.link_counts->flits, result.link_flits);
           if (rate >= 0.03) {
-        EXPECT_GT(result.link_counts->resent, 0U);
-      }
+            EXPECT_GT(result.link_counts->resent, 0U);
+          }
           if (rate >= 0.3) {
-        EXPECT_GT(result.cycles, before);
-      }
+            EXPECT_GT(result.cycles, before);
+          }
           before = result.cycles;
         }
       }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Links that lose, model and hardware: a link by itself in every cycle, and whole networks, every event
-/// of random points in every cycle and every sum.
+/// Links that lose, model and hardware: a link by itself in every cycle, and whole networks, every
+/// event of random points in every cycle and every sum.
 ///
 /// MULTITREE_COSIM_LINKS: how many points instead of 32; MULTITREE_COSIM_SEED: others than in CI.
 #include "nic/link_errors.hpp"
@@ -33,44 +33,24 @@ std::uint32_t link_number_from(const char* name, std::uint32_t otherwise) {
   return text == nullptr ? otherwise : static_cast<std::uint32_t>(std::strtoul(text, nullptr, 10));
 }
 
-/// Random flits over a link in hardware and in the model: ready, flits, their bits and credits are
-/// the same in every cycle, until nothing is left.
-void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uint32_t seed) {
-  SCOPED_TRACE(fmt::format("latency {}, rate {}, seed {}", latency, errors.rate, seed));
-  std::mt19937 random(seed);
-  RetryWire wire(7, latency, errors);
-  nic::RetryLink model({.number = 7, .latency = latency, .channels = 4}, errors);
-  std::array<std::uint32_t, 4> room{}, due{};
-  room.fill(60);
-  std::deque<LinkFlit> order;
-  LinkFlit sent;
-  std::uint8_t given = 0;
-  std::uint64_t count = 0;
-  constexpr std::uint64_t kSends = 2000, kMost = 60'000;
-  for (std::uint64_t now = 0; now < kMost; ++now) {
-    const bool ready = wire.is_ready();
-    ASSERT_EQ(ready, model.is_ready()) << "cycle " << now;
-    LinkFlit arrives;
-    std::uint8_t returns = 0;
-    wire.settle(sent, given, arrives, returns);
-    if (sent.valid) model.send(sent.vc);
-    if (given != 0) model.give(given - 1U);
-    // A router's flit is known to the link one cycle after it was chosen, which is this one.
-    const auto out = model.step(now);
-    ASSERT_EQ(arrives.valid, out.arrived != nic::RetryLink::kNone) << "cycle " << now;
-    ASSERT_EQ(returns, out.credited == nic::RetryLink::kNone ? 0 : out.credited + 1) << now;
-    wire.tick();
-    if (arrives.valid) {
-      ASSERT_FALSE(order.empty());
-      ASSERT_EQ(arrives.vc, order.front().vc);
-      ASSERT_EQ(arrives.bits, order.front().bits);
-      order.pop_front();
-      ++due[arrives.vc];
-    }
+/// The routers at both ends: one sends random flits as it has credits, one gives places back.
+struct RandomRouters {
+  explicit RandomRouters(std::uint32_t seed) : random(seed) { room.fill(kPlaces); }
+
+  /// What came out of the link: the flit that was sent first of those that have not come.
+  void take(const LinkFlit& arrives, std::uint8_t returns) {
     if (returns != 0) ++room[returns - 1U];
-    sent.valid = now < kSends && ready && room[random() % 4] > 0 && random() % 8 != 0;
+    if (!arrives.valid) return;
+    ASSERT_FALSE(order.empty());
+    ASSERT_EQ(arrives.vc, order.front().vc);
+    ASSERT_EQ(arrives.bits, order.front().bits);
+    order.pop_front();
+    ++due[arrives.vc];
+  }
+  /// What goes into it in the next cycle.
+  void next(bool may_send) {
     const auto vc = static_cast<std::uint8_t>(random() % 4);
-    sent.valid = sent.valid && room[vc] > 0;
+    sent.valid = may_send && room[vc] > 0 && random() % 8 != 0;
     if (sent.valid) {
       sent.vc = vc;
       --room[vc];
@@ -80,19 +60,54 @@ void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uin
       ++count;
     }
     given = 0;
-    const std::uint32_t who = static_cast<std::uint32_t>(random() % 4);
-    if (due[who] > 0 && random() % 2 == 0) {
-      --due[who];
-      given = static_cast<std::uint8_t>(who + 1);
-    }
-    if (now > kSends && order.empty() && model.is_quiet() && !sent.valid && given == 0 &&
-        due == std::array<std::uint32_t, 4>{}) {
-      break;
-    }
+    const auto who = static_cast<std::uint32_t>(random() % 4);
+    if (due[who] == 0 || random() % 2 != 0) return;
+    --due[who];
+    given = static_cast<std::uint8_t>(who + 1);
   }
-  EXPECT_TRUE(order.empty());
-  EXPECT_EQ(room, (std::array<std::uint32_t, 4>{60, 60, 60, 60}));
-  EXPECT_GT(count, 100U);
+  [[nodiscard]] bool is_over() const {
+    return order.empty() && !sent.valid && given == 0 && due == std::array<std::uint32_t, 4>{};
+  }
+
+  static constexpr std::uint32_t kPlaces = 60;
+  std::mt19937 random;
+  std::array<std::uint32_t, 4> room{}, due{};
+  std::deque<LinkFlit> order;
+  LinkFlit sent;
+  std::uint8_t given = 0;
+  std::uint64_t count = 0;
+};
+
+/// Random flits over a link in hardware and in the model: ready, flits, their bits and credits are
+/// the same in every cycle, until nothing is left.
+void compare_link(std::uint32_t latency, const nic::LinkErrors& errors, std::uint32_t seed) {
+  SCOPED_TRACE(fmt::format("latency {}, rate {}, seed {}", latency, errors.rate, seed));
+  RetryWire wire(7, latency, errors);
+  nic::RetryLink model({.number = 7, .latency = latency, .channels = 4}, errors);
+  RandomRouters routers(seed);
+  std::uint32_t still = 0;
+  constexpr std::uint64_t kSends = 2000, kMost = 2'000'000;
+  // The hardware's last answer is in its register for a cycle before it is on the wires.
+  for (std::uint64_t now = 0; now < kMost && still < 4; ++now) {
+    const bool ready = wire.is_ready();
+    ASSERT_EQ(ready, model.is_ready()) << "cycle " << now;
+    LinkFlit arrives;
+    std::uint8_t returns = 0;
+    wire.settle(routers.sent, routers.given, arrives, returns);
+    if (routers.sent.valid) model.send(routers.sent.vc);
+    if (routers.given != 0) model.give(routers.given - 1U);
+    const auto out = model.step(now);
+    ASSERT_EQ(arrives.valid, out.arrived != nic::RetryLink::kNone) << "cycle " << now;
+    ASSERT_EQ(returns, out.credited == nic::RetryLink::kNone ? 0 : out.credited + 1) << now;
+    wire.tick();
+    routers.take(arrives, returns);
+    if (testing::Test::HasFatalFailure()) return;
+    routers.next(now < kSends && ready);
+    still = now > kSends && routers.is_over() && model.is_quiet() ? still + 1 : 0;
+  }
+  EXPECT_TRUE(routers.order.empty());
+  EXPECT_EQ(routers.room, (std::array<std::uint32_t, 4>{60, 60, 60, 60}));
+  EXPECT_GT(routers.count, 100U);
   EXPECT_EQ(wire.counts().frames, model.counts().frames);
   EXPECT_EQ(wire.counts().bad, model.counts().bad);
   EXPECT_EQ(wire.counts().answers, model.counts().answers);
@@ -121,9 +136,15 @@ struct LinkPoint {
 
 LinkPoint make_link_point(std::uint32_t number) {
   std::mt19937 random(link_number_from("MULTITREE_COSIM_SEED", 1) * 1'000'003 + number);
-  constexpr std::array networks = {"ring:2",      "ring:3?lat=3ns",      "mesh:2x2",
-                                   "mesh:2x3",    "torus:2x2?lat=9ns",   "torus:3x3?lat=20ns",
-                                   "star:4",      "hypercube:3?lat=6ns", "fattree:2x2?lat=30ns",
+  constexpr std::array networks = {"ring:2",
+                                   "ring:3?lat=3ns",
+                                   "mesh:2x2",
+                                   "mesh:2x3",
+                                   "torus:2x2?lat=9ns",
+                                   "torus:3x3?lat=20ns",
+                                   "star:4",
+                                   "hypercube:3?lat=6ns",
+                                   "fattree:2x2?lat=30ns",
                                    "torus:4x4?lat=20ns"};
   constexpr std::array names = {"multitree", "multitree", "ring", "allreduce-optimal"};
   constexpr std::array rates = {0.0, 0.0001, 0.003, 0.02, 0.1, 0.3, 0.5};
@@ -141,11 +162,11 @@ LinkPoint make_link_point(std::uint32_t number) {
       random() % 2 == 0 ? nic::FlowControl::Message : nic::FlowControl::Packet;
   point.parameters.issue = random() % 3 == 0 ? nic::Issue::Lockstep : nic::Issue::Dependency;
   point.parameters.buffer_flits = random() % 3 == 0 ? 4 : 318;
-  point.text = fmt::format("{} {}, {} bytes, type {}, rate {}, buffers of {}, {}",
-                           networks[number % networks.size()], point.algorithm, point.bytes,
-                           static_cast<int>(point.options.type), rate,
-                           point.parameters.buffer_flits,
-                           point.parameters.issue == nic::Issue::Lockstep ? "lockstep" : "");
+  point.text =
+      fmt::format("{} {}, {} bytes, type {}, rate {}, buffers of {}, {}",
+                  networks[number % networks.size()], point.algorithm, point.bytes,
+                  static_cast<int>(point.options.type), rate, point.parameters.buffer_flits,
+                  point.parameters.issue == nic::Issue::Lockstep ? "lockstep" : "");
   return point;
 }
 
@@ -197,14 +218,13 @@ TEST(LinkCut, IsReportedByNameAndNobodyIsDone) {
       .tables = tables, .parameters = parameters, .type = HardwareType::Int32, .step_lengths = {}};
   collective.watchdog = 0;
   Buffers buffers = make_inputs(2, kElements, HardwareType::Int32);
-  const RunResult result =
-      run_collective(network, collective, buffers, mt_pkg::kDeadCycles + 2000,
-                     [&](std::uint64_t cycle) {
-                       if (cycle == 300) network.cut(LinkId{0});
-                     });
-  EXPECT_THAT(result.errors, testing::Contains(fmt::format(
-                                 "link 0 is dead: nothing new has arrived for {} cycles",
-                                 mt_pkg::kDeadCycles)));
+  const RunResult result = run_collective(network, collective, buffers, mt_pkg::kDeadCycles + 2000,
+                                          [&](std::uint64_t cycle) {
+                                            if (cycle == 300) network.cut(LinkId{0});
+                                          });
+  EXPECT_THAT(result.errors,
+              testing::Contains(fmt::format("link 0 is dead: nothing new has arrived for {} cycles",
+                                            mt_pkg::kDeadCycles)));
   EXPECT_THAT(result.errors, testing::Contains(testing::StartsWith("rank 0: stuck credit")));
 }
 
