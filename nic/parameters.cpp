@@ -74,6 +74,8 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"reduction_cycles", &Parameters::reduction_cycles, 0, 1000},
     Number<std::uint32_t>{"park_slots", &Parameters::park_slots, 1, 4096},
     Number<std::uint32_t>{"ports_per_unit", &Parameters::ports_per_unit, 1, 2},
+    Number<std::uint32_t>{"replay_flits", &Parameters::replay_flits, 4, 1 << 20},
+    Number<std::uint32_t>{"dead_link_cycles", &Parameters::dead_link_cycles, 1000, 1 << 30},
     Number<std::uint64_t>{"watchdog_cycles", &Parameters::watchdog_cycles, 1000,
                           kMillion* kMillion});
 

@@ -67,6 +67,8 @@ struct Parameters {
   std::uint32_t reduction_cycles = 3;         ///< Pipelined: cycles that the adders of a port take
   std::uint32_t park_slots = 8;               ///< Pipelined: worms that can be early at a port
   std::uint32_t ports_per_unit = 1;           ///< Pipelined: 2: so many ports share an adder
+  std::uint32_t replay_flits = 512;           ///< Links that lose: kept until they have arrived
+  std::uint32_t dead_link_cycles = 65'536;    ///< and after so many without any progress it is dead
   std::uint64_t watchdog_cycles = 1'000'000;  ///< without any flit moving: deadlock is reported
   bool operator==(const Parameters&) const = default;
 };

@@ -102,6 +102,11 @@ void check_options(const Topology& topology, const Parameters& parameters,
     throw Error(ErrorCode::Unsupported, "simulation: expected alphabeta, message or flit, got rtl");
   }
   check_faults(options.faults, topology, options.model);
+  if (options.link_errors && options.model != Model::Flit) {
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("links that lose: expected the flit model, got {}", to_string(options.model)));
+  }
   // Whatever they were made by: nothing else checks them.
   (void)read_parameters(write_parameters(parameters), "parameters");
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "algorithms/schedule.hpp"
+#include "nic/link_errors.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
@@ -78,10 +79,11 @@ struct SimulationOptions {
   Model model = Model::Flit;
   bool data = false;  ///< Flit: move real numbers and compare with the schedule's result
   std::vector<Fault> faults = {};
-  bool trace = false;                         ///< fill in spans and messages
-  std::function<void(double)> progress = {};  ///< called now and then with the share that is done
-  Observer* observer = nullptr;               ///< Flit: told what happens, unless nullptr
-  std::optional<Losses> losses = {};          ///< Flit, pipelined, of one all-reduce
+  bool trace = false;                          ///< fill in spans and messages
+  std::function<void(double)> progress = {};   ///< called now and then with the share that is done
+  Observer* observer = nullptr;                ///< Flit: told what happens, unless nullptr
+  std::optional<Losses> losses = {};           ///< Flit, pipelined, of one all-reduce
+  std::optional<LinkErrors> link_errors = {};  ///< Flit: links lose, and send again what is lost
 };
 
 /// When a job of several (nic/jobs.hpp) took place.
@@ -100,8 +102,9 @@ struct Simulation {
   std::vector<std::string> errors;       ///< what was noticed; empty: it finished as it should
   std::vector<Span> spans;
   std::vector<MessageRecord> records;
-  std::vector<JobSpan> jobs;         ///< of several jobs: when each took place
-  std::optional<LossReport> losses;  ///< of SimulationOptions::losses
+  std::vector<JobSpan> jobs;              ///< of several jobs: when each took place
+  std::optional<LossReport> losses;       ///< of SimulationOptions::losses
+  std::optional<LinkCounts> link_counts;  ///< of SimulationOptions::link_errors, of all links
   [[nodiscard]] double seconds() const {
     return static_cast<double>(cycles) / static_cast<double>(clock_hz);
   }

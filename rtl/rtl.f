@@ -7,6 +7,7 @@ prim/mt_credit.sv
 prim/mt_rr_arb.sv
 prim/mt_lru_arb.sv
 prim/mt_parity.sv
+prim/mt_crc32c.sv
 arith/mt_fp_add.sv
 arith/mt_reduce_unit.sv
 arith/mt_unit_share.sv
@@ -32,6 +33,9 @@ ni/mt_others.sv
 ni/mt_routes.sv
 ni/mt_ni.sv
 net/mt_node.sv
+net/mt_wires.sv
+net/mt_retry_tx.sv
+net/mt_retry_rx.sv
 net/mt_link.sv
 net/mt_net_axil.sv
 net/mt_net_rank.sv

@@ -11,6 +11,7 @@
 #include "tools/hardware/hardware.hpp"
 #include "tools/image_jobs.hpp"
 #include "tools/late_flags.hpp"
+#include "tools/link_flags.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/units.hpp"
@@ -27,6 +28,7 @@ struct CosimFlags {
   std::uint32_t ports_per_unit = 0;  // 0: as the configuration says
   ImageFlags image;                  // instead of work
   LateFlags late;
+  std::string link_errors;
   CosimRequest request;
   bool json = false;
 };
@@ -57,6 +59,7 @@ ordered_json json_of(const std::string& algorithm, const CosimRow& row) {
                        {"first_difference", row.difference},
                        {"errors", row.errors}};
   if (row.losses) json["losses"] = losses_json(*row.losses);
+  if (row.link_counts) json["links"] = link_counts_json(*row.link_counts);
   return json;
 }
 
@@ -112,10 +115,13 @@ int run_image(const CosimFlags& flags) {
   const auto type = flags.request.data_type;
   const std::uint32_t element = type == "float" || type == "int32" ? 4 : 2;
   const GroupJobs groups = jobs_of_groups(loaded, image.doorbells, element, "nic cosim");
+  CosimRequest request = flags.request;
+  request.link_errors = link_errors_of(flags.link_errors);
   const CosimRow row =
-      cosimulate(loaded.tables, groups.jobs, loaded.topology, parameters_of(flags), flags.request);
+      cosimulate(loaded.tables, groups.jobs, loaded.topology, parameters_of(flags), request);
   const std::string name = fmt::format("{} groups", groups.jobs.size());
   if (!flags.json) print(header_of(flags, image.image, loaded.topology) + line_of(name, row));
+  if (!flags.json && row.link_counts) print(link_counts_line(*row.link_counts));
   print_problems(row);
   return print_results(flags, loaded.topology, ordered_json::array({json_of(name, row)}),
                        is_equal(row));
@@ -132,6 +138,7 @@ int run(const CosimFlags& flags) {
   check_wave(flags, sizes.size() * work.schedules.size());
   CosimRequest request = flags.request;
   request.losses = losses_of(flags.late, work.topology, parameters);
+  request.link_errors = link_errors_of(flags.link_errors);
   ordered_json results = ordered_json::array();
   bool all_equal = true;
   for (const std::uint64_t bytes : sizes) {
@@ -145,6 +152,7 @@ int run(const CosimFlags& flags) {
       results.push_back(json_of(schedule.algorithm, row));
       if (!flags.json) print(line_of(schedule.algorithm, row));
       if (!flags.json && row.losses) print(losses_line(*row.losses, work.topology.num_ranks()));
+      if (!flags.json && row.link_counts) print(link_counts_line(*row.link_counts));
       print_problems(row);
       all_equal = all_equal && is_equal(row);
     }
@@ -184,6 +192,7 @@ Command add_nic_cosim_command(CLI::App& nic) {
       ->capture_default_str();
   add_image_flags(*app, *flags);
   add_late_flags(*app, flags->late);
+  add_link_flags(*app, flags->link_errors);
   add_interface_flags(*app, flags->interface);
   app->add_option("--ports-per-unit", flags->ports_per_unit,
                   "Ports that share a reduction unit: 1 (the default) or 2")

@@ -17,6 +17,7 @@
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 #include "tools/late_flags.hpp"
+#include "tools/link_flags.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/benchmark.hpp"
 #include "tools/simulate/output.hpp"
@@ -36,6 +37,7 @@ struct SimulateFlags {
   std::string check = "auto";
   std::vector<std::string> faults;
   LateFlags late;
+  std::string link_errors;
   bool json = false, print_config = false;
   std::string json_file, trace, plot;
 };
@@ -136,6 +138,11 @@ class Simulations {
       throw Error(ErrorCode::InvalidArgument,
                   "--loss-budget, --straggler: expected --model flit and --machine hardware");
     }
+    link_errors_ = link_errors_of(flags.link_errors);
+    if (link_errors_ && model_ != nic::Model::Flit) {
+      throw Error(ErrorCode::InvalidArgument,
+                  "--link-errors: expected --model flit, got " + flags.model);
+    }
     if (model_ == nic::Model::Rtl && !faults_.empty()) {
       throw Error(ErrorCode::InvalidArgument, "--fault: expected --model flit, got rtl");
     }
@@ -176,7 +183,8 @@ class Simulations {
                                   .faults = faults_,
                                   .trace = trace,
                                   .progress = [&](double share) { progress.update(what, share); },
-                                  .losses = losses_});
+                                  .losses = losses_,
+                                  .link_errors = link_errors_});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;
@@ -200,6 +208,7 @@ class Simulations {
   nic::Model model_;
   std::vector<nic::Fault> faults_;
   std::optional<nic::Losses> losses_;
+  std::optional<nic::LinkErrors> link_errors_;
   Certificate certificate_;
   SimulationSetup setup_;
 };
@@ -244,6 +253,7 @@ int run(const SimulateFlags& flags) {
       if (!flags.json && row.result.losses) {
         print(losses_line(*row.result.losses, work.topology.num_ranks()));
       }
+      if (!flags.json && row.result.link_counts) print(link_counts_line(*row.result.link_counts));
       for (const std::string& error : row.result.errors) print_error("multitree: " + error + "\n");
       failed = failed || !row.result.errors.empty();
     }
@@ -293,6 +303,7 @@ void add_model_flags(CLI::App& app, SimulateFlags& flags) {
                  "late:RANK:CYCLE; several")
       ->expected(1);
   add_late_flags(app, flags.late);
+  add_link_flags(app, flags.link_errors);
 }
 
 }  // namespace

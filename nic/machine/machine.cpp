@@ -81,7 +81,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       parameters_(parameters),
       options_(options),
       packet_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
-      fabric_(topology, parameters),
+      fabric_(topology, parameters, options.link_errors),
       endpoints_(program, parameters, options, fabric_.ports(), *this),
       senders_(endpoints_.ports().size()),
       flits_left_(endpoints_.num_messages(), 0) {
@@ -323,6 +323,7 @@ bool Machine::skip_quiet_cycles() {
 
 /// Nothing has moved for long: a standstill, unless engines wait for what is still to happen.
 void Machine::check_progress(Cycle cycle) {
+  if (!fabric_.dead_link().empty()) return fail(fabric_.dead_link());
   if (cycle - last_progress_ <= parameters_.watchdog_cycles) return;
   if (active_.empty() && fabric_.is_idle() && next_event() < Fabric::kNever) {
     last_progress_ = cycle;
@@ -372,9 +373,12 @@ void Machine::finish() {
     result_.link_flits += flits;
     result_.busiest_link_flits = std::max(result_.busiest_link_flits, flits);
   }
+  if (result_.errors.empty()) fabric_.settle();
+  if (options_.link_errors) result_.link_counts = fabric_.link_counts();
   if (!result_.errors.empty()) return;
   const std::string rest = fabric_.check_drained();
-  if (!rest.empty()) fail("at the end " + rest);
+  if (!rest.empty())
+    fail("at the end " + (fabric_.dead_link().empty() ? rest : fabric_.dead_link()));
 }
 
 }  // namespace

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <bit>
 
+#include "nic/network/fabric_hands_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
-Fabric::Fabric(const Topology& topology, const Parameters& parameters)
+Fabric::Fabric(const Topology& topology, const Parameters& parameters,
+               const std::optional<LinkErrors>& errors)
     : vcs_(parameters.virtual_channels),
       depth_(parameters.buffer_flits),
       ejection_vcs_(ejection_channels_of(parameters)),
@@ -62,6 +64,7 @@ Fabric::Fabric(const Topology& topology, const Parameters& parameters)
   wanted_.reserve(channels_.size());
   candidates_.resize(buffers_.size() + 64);
   wheel_.resize(std::bit_ceil(longest + router_cycles_ + 2));
+  if (errors) make_retry(topology, parameters, *errors);
 }
 
 void Fabric::set_routes(std::span<const std::vector<LinkId>> routes,
@@ -96,51 +99,6 @@ std::uint32_t Fabric::open(std::uint32_t route, std::uint32_t room) {
   return packet;
 }
 
-struct Fabric::Hands {
-  Buffer* const buffers;
-  Slot* const slots;
-  Channel* const channels;
-  std::uint64_t* const ready;
-  std::vector<std::uint32_t>* const wheel;
-  const std::uint32_t wheel_mask, shift, depth, first_ejection;
-  const Cycle now;
-
-  [[nodiscard]] Slot& slot(std::uint32_t buffer, std::uint32_t place) const {
-    return slots[buffer * depth + place];
-  }
-  [[nodiscard]] std::uint16_t after(std::uint16_t place) const {
-    return static_cast<std::uint16_t>(place + 1U == depth ? 0 : place + 1U);
-  }
-  [[nodiscard]] bool has_room(std::uint32_t buffer) const {
-    const Slot& next = slot(buffer, buffers[buffer].tail);
-    return next.word == kNone && next.time <= now;
-  }
-  [[nodiscard]] bool has_room(std::uint32_t buffer, std::uint32_t room) const {
-    std::uint32_t last = buffers[buffer].tail + room - 1;
-    if (last >= depth) last -= depth;
-    const Slot& place = slot(buffer, last);
-    return place.word == kNone && place.time <= now;
-  }
-
-  void wake_at(std::uint32_t buffer, Cycle time) const {
-    wheel[time & wheel_mask].push_back(buffer);
-  }
-
-  /// \returns whether it is the only flit, so that somebody has to wake the buffer.
-  bool fill(std::uint32_t buffer, std::uint32_t word, Cycle time) const {
-    Buffer& b = buffers[buffer];
-    slot(buffer, b.tail) = {time, word};
-    b.tail = after(b.tail);
-    return b.count++ == 0;
-  }
-
-  void set_ready(std::uint32_t buffer, bool is_ready) const {
-    const std::uint64_t bit = std::uint64_t{1} << (buffer % 64);
-    std::uint64_t& bits = ready[buffer / 64];
-    bits = (bits & ~bit) | (is_ready ? bit : 0);
-  }
-};
-
 Fabric::Hands Fabric::hands() {
   return {.buffers = buffers_.data(),
           .slots = slots_.data(),
@@ -151,7 +109,8 @@ Fabric::Hands Fabric::hands() {
           .shift = shift_,
           .depth = depth_,
           .first_ejection = first_ejection_,
-          .now = now_};
+          .now = now_,
+          .may_hold = !retries_.empty()};
 }
 
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {
@@ -180,6 +139,7 @@ bool Fabric::inject(std::uint32_t packet, bool head, bool tail) {
 void Fabric::step() {
   delivered_.clear();
   last_moves_.clear();
+  if (!retries_.empty()) step_links();
   const Hands h = hands();
   wake(h);
   // All offers first, so that moves may make buffers ready for the next cycle.
@@ -217,7 +177,8 @@ std::uint32_t Fabric::list_ready() {
 }
 
 bool Fabric::is_idle() const {
-  return std::ranges::all_of(ready_, [](std::uint64_t bits) { return bits == 0; });
+  return std::ranges::all_of(ready_, [](std::uint64_t bits) { return bits == 0; }) &&
+         std::ranges::all_of(retries_, &RetryLink::is_quiet);
 }
 
 Cycle Fabric::next_event() const {
@@ -266,8 +227,10 @@ inline std::uint32_t Fabric::wish(std::uint32_t b, const Hands& h) const {
   const std::uint32_t out = buffer.out;
   if (out == kNone) {
     const PacketState& packet = packets_[h.slot(b, buffer.head).word >> kPacketShift];
+    if (h.may_hold && h.channels[hops_[packet.hop].channel].held) return kNone;
     return next_buffer(hops_[packet.hop], packet.room, h);
   }
+  if (h.may_hold && h.channels[out >> h.shift].held) return kNone;
   return out >= h.first_ejection << h.shift || h.has_room(out) ? out : kNone;
 }
 
@@ -320,7 +283,8 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   // Out of the buffer: the slot is the sender's again when the credit is back.
   Slot& left = h.slot(b, from.head);
   std::uint32_t word = left.word;
-  left = {h.now + in.latency, kNone};
+  left = {in.retries ? kNever : h.now + in.latency, kNone};
+  if (in.retries) retries_[b >> h.shift].give(b & ((1U << h.shift) - 1));
   from.head = h.after(from.head);
   --from.count;
   const bool is_tail = (word & kTail) != 0;
@@ -331,12 +295,16 @@ inline void Fabric::move(std::uint32_t channel, const Hands& h) {
   const Cycle next = h.slot(b, from.head).time;
   const bool is_ready = from.count != 0 && next <= h.now + 1;
   h.set_ready(b, is_ready);
-  if (from.count != 0 && !is_ready) h.wake_at(b, next);
+  if (from.count != 0 && !is_ready && next != kNever) h.wake_at(b, next);
 
   // Onto the channel.
   if (to.special) {
     if (to.slow) keep_pace(channel);
     if (to.faulty && !survives(channel, out, word)) return;
+    if (to.retries) {
+      h.fill(out, word, kNever);
+      return retries_[channel].send(out & ((1U << h.shift) - 1));
+    }
   }
   if (channel >= h.first_ejection) {
     delivered_.push_back({.packet = word >> kPacketShift,

@@ -5,12 +5,16 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "nic/link_errors.hpp"
 #include "nic/network/channel_classes.hpp"
+#include "nic/network/link_faults.hpp"
 #include "nic/network/ports.hpp"
+#include "nic/network/retry_link.hpp"
 #include "nic/parameters.hpp"
 #include "topologies/topology.hpp"
 
@@ -27,9 +31,6 @@ struct Delivery {
   bool head = false, tail = false, corrupt = false;
 };
 
-/// What goes wrong on a link, for tests of what notices it.
-enum class LinkFault : std::uint8_t { None, Drop, Corrupt, Dead };
-
 /// Every node of the topology is a router with one input and one output channel for each link and,
 /// at endpoints, for each port of the interface. A channel has some virtual channels, each a buffer
 /// at its end. Packets travel as worms: a header that takes a virtual channel of each channel on
@@ -44,8 +45,12 @@ class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
 
-  /// Keeps no reference.
-  Fabric(const Topology& topology, const Parameters& parameters);
+  /// Keeps no reference. \param errors links lose, and send again what is lost (retry_link.hpp);
+  /// else everything arrives, and what inject_fault() takes away is gone. \throws
+  /// Error(Unsupported) with `errors` if a link is slower than a flit a cycle, or its round trip
+  /// longer than `replay_flits`.
+  Fabric(const Topology& topology, const Parameters& parameters,
+         const std::optional<LinkErrors>& errors = {});
 
   /// Ports of all interfaces.
   [[nodiscard]] const Ports& ports() const { return ports_; }
@@ -82,6 +87,13 @@ class Fabric {
   [[nodiscard]] std::uint64_t flits_on(LinkId link) const { return channels_[index(link)].passed; }
   [[nodiscard]] std::uint64_t moves() const;
 
+  /// Links that lose: which is dead and since when, else empty; and what all have sent.
+  [[nodiscard]] const std::string& dead_link() const { return dead_link_; }
+  [[nodiscard]] LinkCounts link_counts() const;
+  /// Goes on until links that lose have nothing on their way, or one is dead. \pre Nothing is
+  /// injected any more.
+  void settle();
+
   /// All buffers empty, all virtual channels free, all credits home (by the cycle
   /// now() + the longest latency). Empty text, or what is not.
   [[nodiscard]] std::string check_drained() const;
@@ -90,6 +102,7 @@ class Fabric {
 
   /// From `cycle` on, the `count`-th flit to pass the link (counted from 0 from then on) is dropped
   /// or corrupted; or all are lost, if dead. Never sends a flit anywhere else than it should go.
+  /// Links that lose: frames, with a flit or empty, are counted, and dead is both ways.
   void inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count);
 
   /// When a packet passed a link, for traces: its header in cycle `begin`, its tail in `end` - 1.
@@ -146,6 +159,8 @@ class Fabric {
     bool slow = false;             // takes more than a cycle for a flit
     bool faulty = false;
     bool special = false;  // one of these
+    bool retries = false;  // a link that loses,
+    bool held = false;     // and takes no flit in this cycle
   };
   /// A channel that takes a flit every `interval` cycles, in units of 2^-16.
   struct Pace {
@@ -161,11 +176,10 @@ class Fabric {
     std::uint32_t room = 1;
     std::uint32_t injected = kNone;  // buffer
   };
-  struct Fault {
-    LinkId link{};
-    LinkFault kind = LinkFault::None;
-    Cycle cycle = 0;
-    std::uint64_t count = 0;
+  /// Where the next flit to arrive, and the next credit to come back, belong in a buffer behind a
+  /// link that loses.
+  struct Due {
+    std::uint16_t flit = 0, credit = 0;
   };
 
   /// The arrays in hand: pointers that the compiler can keep in registers.
@@ -180,12 +194,13 @@ class Fabric {
   void move(std::uint32_t channel, const Hands& hands);
   std::uint32_t list_ready();
   void keep_pace(std::uint32_t channel);
-  LinkFault fault_now(std::uint32_t channel);
   /// Whether a flit gets over a link with faults into that buffer; may mark it as corrupt. Of a
   /// worm whose header was lost the router at the end discards all flits up to the tail. Where a
   /// tail was lost, the virtual channel stays taken: its router never sees the worm's end.
   bool survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word);
   void record(std::uint32_t channel, std::uint32_t word);
+  void make_retry(const Topology& topology, const Parameters& parameters, const LinkErrors& errors);
+  void step_links();
   [[nodiscard]] std::string name_of(std::uint32_t buffer) const;
 
   std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
@@ -209,7 +224,10 @@ class Fabric {
   std::vector<std::uint32_t> wanted_;      // output channels of this cycle
   std::vector<Delivery> delivered_;
   std::vector<std::string> names_;  // of links, for messages
-  std::vector<Fault> faults_;
+  std::vector<LinkFaults> faults_;  // [link], if there are any
+  std::vector<RetryLink> retries_;  // [link], if they lose
+  std::vector<Due> due_;            // [buffer], likewise
+  std::string dead_link_;
   std::vector<std::uint32_t> headless_;  // buffers whose router discards up to the next tail
   std::vector<Passage> passages_;
   std::vector<Cycle> passing_since_;  // [buffer]

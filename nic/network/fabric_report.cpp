@@ -26,27 +26,14 @@ void Fabric::record(std::uint32_t buffer, std::uint32_t word) {
 }
 
 void Fabric::inject_fault(LinkId link, LinkFault fault, Cycle cycle, std::uint64_t count) {
-  faults_.push_back({link, fault, cycle, count});
+  if (!retries_.empty()) return retries_[index(link)].faults().add(fault, cycle, count);
+  faults_.resize(links_);
+  faults_[index(link)].add(fault, cycle, count);
   channels_[index(link)].faulty = channels_[index(link)].special = true;
 }
 
-LinkFault Fabric::fault_now(std::uint32_t channel) {
-  for (Fault& fault : faults_) {
-    if (index(fault.link) != channel || now_ < fault.cycle || fault.kind == LinkFault::None) {
-      continue;
-    }
-    if (fault.kind == LinkFault::Dead) return LinkFault::Dead;
-    if (fault.count-- == 0) {
-      const LinkFault kind = fault.kind;
-      fault.kind = LinkFault::None;
-      return kind;
-    }
-  }
-  return LinkFault::None;
-}
-
 bool Fabric::survives(std::uint32_t channel, std::uint32_t into, std::uint32_t& word) {
-  const LinkFault fault = fault_now(channel);
+  const LinkFault fault = faults_[channel].next(now_);
   if (fault == LinkFault::Corrupt) word |= kCorrupt;
   bool lost = fault == LinkFault::Drop || fault == LinkFault::Dead;
   const auto headless = std::ranges::find(headless_, into);

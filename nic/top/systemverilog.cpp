@@ -104,6 +104,8 @@ class Writer {
         "  parameter int unsigned FpImpl = 0,\n"
         "  // 1: interfaces with performance counters.\n"
         "  parameter int unsigned EnCounters = 1,\n"
+        "  // 1: links may lose, and send again what is lost (rtl/net/mt_link.sv).\n"
+        "  parameter int unsigned Retry = 0,\n"
         "  // 1: memory of rank r is that of C++ with the number memory_i + r.\n"
         "  parameter int unsigned Simulate = 0,\n"
         "  localparam int unsigned R = {},  // ranks\n"
@@ -202,19 +204,19 @@ class Writer {
     const Wiring::Ends& ends = wiring_.links[l];
     const std::uint32_t src = index(link.src), dst = index(link.dst);
     put("\n  // {} -> {}\n"
-        "  logic l{}_valid, l{}_credit;\n"
+        "  logic l{}_valid, l{}_credit, l{}_ready, l{}_dead;\n"
         "  logic [V-1:0] l{}_vc, l{}_credit_vc;\n"
         "  logic [F-1:0] l{}_flit;\n"
-        "  mt_link #(.Latency({})) u_link_{} (\n",
-        topology_.node(link.src).name, topology_.node(link.dst).name, l, l, l, l, l, ends.latency,
-        l);
+        "  mt_link #(.Latency({}), .Retry(Retry)) u_link_{} (\n",
+        topology_.node(link.src).name, topology_.node(link.dst).name, l, l, l, l, l, l, l,
+        ends.latency, l);
     put("    .clk_i, .rst_ni,\n"
         "    .valid_i(n{0}_valid[{1}]), .vc_i(n{0}_vc[{1}*V +: V]), .flit_i(n{0}_flit[{1}*F +: "
         "F]),\n"
-        "    .valid_o(l{2}_valid), .vc_o(l{2}_vc), .flit_o(l{2}_flit),\n",
+        "    .ready_o(l{2}_ready), .valid_o(l{2}_valid), .vc_o(l{2}_vc), .flit_o(l{2}_flit),\n",
         src, ends.out, l);
     put("    .credit_valid_i(n{0}_credit[{1}]), .credit_vc_i(n{0}_credit_vc[{1}*V +: V]),\n"
-        "    .credit_valid_o(l{2}_credit), .credit_vc_o(l{2}_credit_vc));\n",
+        "    .credit_valid_o(l{2}_credit), .credit_vc_o(l{2}_credit_vc), .dead_o(l{2}_dead));\n",
         dst, ends.in, l);
   }
 
@@ -251,13 +253,14 @@ class Writer {
     }
     add("credit_valid_i", gather(out, ports, "credit", ""));
     add("credit_vc_i", gather(out, ports, "credit_vc", "V"));
+    pins.push_back(fmt::format(".link_ready_i({})", gather(out, ports, "ready", "")));
     return pins;
   }
 
   void rank_instance(std::uint32_t n, std::uint32_t rank) {
     put("\n  mt_net_rank #(\n"
         "    .NumPorts({}), .MaxPorts(M), .ReduceLatency(ReduceLatency), .FpImpl(FpImpl),\n"
-        "    .EnCounters(EnCounters), .Simulate(Simulate)\n"
+        "    .EnCounters(EnCounters), .EnRetry(Retry), .Simulate(Simulate)\n"
         "  ) u_rank_{} (\n",
         wiring_.ports[n], rank);
     std::vector<std::string> pins = {
@@ -274,6 +277,8 @@ class Writer {
       pins.push_back(fmt::format(".{0}_o({0}[{1}*{2} +: {2}])", name, rank, bits));
     }
     std::ranges::copy(link_pins(n, "link_"), std::back_inserter(pins));
+    pins.push_back(fmt::format(
+        ".link_dead_i({})", gather(topology_.out_links(NodeId{n}), wiring_.ports[n], "dead", "")));
     const auto add = [&](const Signal& s) {
       const std::string pin = fmt::format("{}_{}", s.name, s.is_input ? "i" : "o");
       pins.push_back(fmt::format(".{}({}{})", pin, pin, range_of(s, rank)));
@@ -285,7 +290,7 @@ class Writer {
 
   void switch_instance(std::uint32_t n) {
     put("\n  logic [{0}:0] n{1}_over;\n"
-        "  mt_router #(.NumLinks({2}), .NumLocal(0)) u_switch_{1} (\n",
+        "  mt_router #(.NumLinks({2}), .NumLocal(0), .EnRetry(Retry)) u_switch_{1} (\n",
         wiring_.ports[n] - 1, n, wiring_.ports[n]);
     std::vector<std::string> pins = {".clk_i", ".rst_ni", ".load_i(load)", ".places_i(places)"};
     std::ranges::copy(link_pins(n, ""), std::back_inserter(pins));
@@ -297,7 +302,11 @@ class Writer {
   void results() {
     std::vector<std::string> over, valid, vc;
     for (std::uint32_t n = 0; n < topology_.num_nodes(); ++n) {
-      if (topology_.node(NodeId{n}).is_switch()) over.push_back(fmt::format("n{}_over", n));
+      if (!topology_.node(NodeId{n}).is_switch()) continue;
+      over.push_back(fmt::format("n{}_over", n));
+      for (const LinkId l : topology_.out_links(NodeId{n})) {
+        over.push_back(fmt::format("l{}_dead", index(l)));
+      }
     }
     for (std::uint32_t l = topology_.num_links(); l-- > 0;) {
       const std::uint32_t src = index(topology_.link(LinkId{l}).src), out = wiring_.links[l].out;
@@ -308,7 +317,7 @@ class Writer {
     if (over.empty()) {
       put("  assign failed_o = failed != '0;\n");
     } else {
-      put("  logic over_q;  // credits without places, at any switch\n"
+      put("  logic over_q;  // credits without places, or a dead link, at any switch\n"
           "  always_ff @(posedge clk_i) begin\n"
           "    if (!rst_ni) over_q <= 1'b0;\n"
           "    else if ({{\n{}}} != '0) over_q <= 1'b1;\n"

@@ -65,13 +65,13 @@ if (Ejection != 0) begin : gen_ready
 end else begin : gen_places
   logic [NumVc-1:0] in_range;
   for (genvar v = 0; v < NumVc; v++) begin : gen_range
-    assign in_range[v] = empty_o[v]
+    assign in_range[v] = gen_link.empty[v]
         ? gen_link.unused_available[v*CreditW +: CreditW] == (loaded_q ? places_i : '0)
         : loaded_q && gen_link.unused_available[v*CreditW +: CreditW] < places_i;
   end
   `MT_ASSERT(NeverMoreThanPlaces, load_i || in_range == '1)
-  `MT_ASSERT(HasIsPlace, load_i || has_o[which] == (loaded_q && out < places_i))
-  `MT_ASSERT(EmptyIsNoneOut, load_i || empty_o[which] == (out == '0))
+  `MT_ASSERT(HasIsPlace, load_i || has_o[which] == (ready_i && loaded_q && out < places_i))
+  `MT_ASSERT(EmptyIsNoneOut, load_i || empty_o[which] == (ready_i && out == '0))
   logic [NumVc*CreditW-1:0] available;
   for (genvar v = 0; v < NumVc; v++) begin : gen_available
     assign available[v*CreditW +: CreditW] = gen_link.unused_available[v*CreditW +: CreditW];

@@ -11,6 +11,8 @@ module mt_net_rank #(
   parameter int unsigned FpImpl = 0,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
+  // 1: links that lose (mt_link with Retry).
+  parameter int unsigned EnRetry = 0,
   // 1: memory is that of C++ with the number handle_i; the memory streams are 0.
   parameter int unsigned Simulate = 0,
   localparam int unsigned P = NumPorts,
@@ -54,6 +56,8 @@ module mt_net_rank #(
   output logic [P*F-1:0] link_flit_o,
   input  logic [P-1:0] link_credit_valid_i,
   input  logic [P*2-1:0] link_credit_vc_i,
+  input  logic [P-1:0] link_ready_i,
+  input  logic [P-1:0] link_dead_i,
 
   // Memory, AXI4-Stream, as in mt_node.
   output logic [M-1:0] tx_req_tvalid_o,
@@ -139,7 +143,7 @@ module mt_net_rank #(
   // Widths of entries: those of all networks, as verilated_layout() has them.
   mt_node #(
     .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW),
-    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters)
+    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_awprot_i('0), .s_axil_wvalid_i(wvalid_i),
@@ -149,7 +153,7 @@ module mt_net_rank #(
     .s_axil_arprot_i('0), .s_axil_rvalid_o(rvalid_o), .s_axil_rready_i(1'b1),
     .s_axil_rdata_o(rdata_o), .s_axil_rresp_o(rresp_o), .irq_o(irq), .over_o(unused_over),
     .link_valid_i, .link_vc_i, .link_flit_i, .link_credit_valid_o, .link_credit_vc_o, .link_valid_o,
-    .link_vc_o, .link_flit_o, .link_credit_valid_i, .link_credit_vc_i,
+    .link_vc_o, .link_flit_o, .link_credit_valid_i, .link_credit_vc_i, .link_ready_i, .link_dead_i,
     .tx_req_tvalid_o(tx_req_tvalid), .tx_req_tready_i(tx_req_tready), .tx_req_tdata_o(tx_req_tdata),
     .tx_tvalid_i(tx_tvalid), .tx_tready_o(tx_tready), .tx_tdata_i(tx_tdata),
     .acc_req_tvalid_o(acc_req_tvalid), .acc_req_tready_i(acc_req_tready),

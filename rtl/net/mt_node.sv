@@ -32,6 +32,8 @@ module mt_node #(
   parameter int unsigned EnCounters = 1,
   // 1: sums may lack late contributions.
   parameter int unsigned EnLosses = 0,
+  // 1: links that lose (mt_link with Retry).
+  parameter int unsigned EnRetry = 0,
   // Types that can be added; cycles that it takes; 1: simulation only, by a C function.
   parameter int unsigned EnInt32 = 1,
   parameter int unsigned EnFp32 = 1,
@@ -87,6 +89,9 @@ module mt_node #(
   output logic [P*F-1:0]   link_flit_o,
   input  logic [P-1:0]     link_credit_valid_i,
   input  logic [P*VcW-1:0] link_credit_vc_i,
+  // With EnRetry: what mt_link says of the links from here.
+  input  logic [P-1:0]     link_ready_i,
+  input  logic [P-1:0]     link_dead_i,
 
   // Memory, AXI4-Stream: payload to be sent,
   output logic [P-1:0]   tx_req_tvalid_o,
@@ -158,7 +163,7 @@ module mt_node #(
     .valid_o(in_valid), .vc_o(in_vc), .flit_o(in_flit),
     .credit_valid_i(in_credit), .credit_vc_i(in_credit_vc),
     .valid_i(out_valid), .flit_i(out_flit), .ready_o(out_ready),
-    .credit_over_i(credit_over != '0), .load_o(load), .places_o(places),
+    .credit_over_i(credit_over != '0), .link_dead_i(EnRetry != 0 && link_dead_i != '0), .load_o(load), .places_o(places),
     .tx_req_tvalid_o, .tx_req_tready_i, .tx_req_tdata_o, .tx_tvalid_i, .tx_tready_o, .tx_tdata_i,
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
@@ -168,7 +173,7 @@ module mt_node #(
     .trace_rx_turn_o, .trace_rx_pos_o, .trace_taken_o, .trace_taken_piece_o, .trace_step_o);
 
   mt_router #(
-    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW)
+    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW), .EnRetry(EnRetry)
   ) u_router (
     .clk_i, .rst_ni, .load_i(load), .places_i(places),
     .valid_i({in_valid, link_valid_i}), .vc_i({in_vc, link_vc_i}),
@@ -177,7 +182,7 @@ module mt_node #(
     .credit_vc_o({in_credit_vc, link_credit_vc_o}),
     .valid_o({out_valid, link_valid_o}), .vc_o({unused_out_vc, link_vc_o}),
     .flit_o({out_flit, link_flit_o}),
-    .credit_valid_i(link_credit_valid_i), .credit_vc_i(link_credit_vc_i),
+    .credit_valid_i(link_credit_valid_i), .credit_vc_i(link_credit_vc_i), .link_ready_i,
     .ready_i(out_ready), .credit_over_o(credit_over));
 
 endmodule

@@ -23,12 +23,13 @@ module mt_errors #(
   // What the ports look at.
   input  logic [P*PieceW-1:0] piece_i,
   // An entry is written to the table of this port; more is written elsewhere than there is room for; a
-  // credit of the router came twice; nothing has moved.
+  // credit of the router came twice; one of its links is dead; nothing has moved.
   input  logic entry_write_i,
   input  logic [mt_pkg::HopPortW-1:0] entry_port_i,
   input  logic [P-1:0] table_full_i,
   input  logic overflow_i,
   input  logic router_over_i,
+  input  logic link_dead_i,
   input  logic expires_i,
 
   output logic [mt_pkg::NumErrors-1:0] error_o,
@@ -58,7 +59,7 @@ module mt_errors #(
     error_o[mt_pkg::ErrTableFull] = overflow_i
         || (entry_write_i && (full_hit != '0 || 32'(entry_port_i) >= P));
     error_o[mt_pkg::ErrCreditOver] = credit_over_i != '0 || router_over_i;
-    error_o[mt_pkg::ErrCreditStuck] = expires_i && no_credit_i != '0;
+    error_o[mt_pkg::ErrCreditStuck] = link_dead_i || (expires_i && no_credit_i != '0);
     error_o[mt_pkg::ErrTimeout] = expires_i && no_credit_i == '0;
   end
 

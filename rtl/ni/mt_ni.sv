@@ -88,8 +88,8 @@ module mt_ni #(
   input  logic [P-1:0]     valid_i,
   input  logic [P*F-1:0]   flit_i,
   output logic [P-1:0]     ready_o,
-  // Credits of the router's links that came twice; places, for the router.
-  input  logic             credit_over_i,
+  // Credits of the router's links that came twice, or a link is dead; places, for the router.
+  input  logic             credit_over_i, link_dead_i,
   output logic             load_o,
   output logic [CreditW-1:0] places_o,
 
@@ -387,7 +387,7 @@ module mt_ni #(
     .armed_i(armed_q || running_q), .running_i(running_q), .parity_i(parity_error), .opcode_i(opcode_error),
     .corrupt_i(corrupt), .length_i(length_error), .piece_error_i(piece_error), .duplicate_i(duplicate),
     .parked_full_i(parked_full), .header_i(header), .entry_write_i(entry_write), .entry_port_i(entry_port),
-    .table_full_i(table_full), .overflow_i(overflow), .credit_over_i(credit_over), .router_over_i(credit_over_i),
+    .table_full_i(table_full), .overflow_i(overflow), .credit_over_i(credit_over), .router_over_i(credit_over_i), .link_dead_i,
     .expires_i(expires), .no_credit_i(no_credit), .piece_i(rx_piece), .error_o(error), .port_o(error_port),
     .error_piece_o(error_piece));
 

@@ -57,6 +57,10 @@ package mt_pkg;
   localparam int unsigned NumVc = 4;
   localparam int unsigned VcDepth = 512;
   localparam int unsigned CreditW = 10;
+  // Links that lose: flits that are kept until they have arrived, and cycles without any progress until
+  // a link is dead.
+  localparam int unsigned ReplayDepth = 512;
+  localparam int unsigned DeadCycles = 65536;
 
   // A flit: what a router moves in a cycle. Wires have a lane of whole words for it, so that lanes
   // begin with a word in simulation; the bits that are not used are 0 and cost nothing.
@@ -120,7 +124,7 @@ package mt_pkg;
   localparam int unsigned ErrParked = 8;        // more early worms than slots
   localparam int unsigned ErrLate = 9;          // a message after the collective was done
   localparam int unsigned ErrCreditOver = 10;   // more credits than there are places
-  localparam int unsigned ErrCreditStuck = 11;  // no credit came back for too long
+  localparam int unsigned ErrCreditStuck = 11;  // no credit came back for too long, or a link is dead
   localparam int unsigned ErrTimeout = 12;      // nothing came for too long
 
 endpackage

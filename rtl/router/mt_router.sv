@@ -15,6 +15,8 @@ module mt_router #(
   parameter int unsigned Depth = mt_pkg::VcDepth,
   // Width of credit counters.
   parameter int unsigned CreditW = mt_pkg::CreditW,
+  // 1: links may be not ready (mt_link with Retry).
+  parameter int unsigned EnRetry = 0,
   localparam int unsigned P = NumLinks + NumLocal,
   localparam int unsigned L = NumLocal > 0 ? NumLocal : 1,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
@@ -39,6 +41,8 @@ module mt_router #(
   output logic [P*F-1:0]      flit_o,
   input  logic [NumLinks-1:0] credit_valid_i,
   input  logic [NumLinks*VcW-1:0] credit_vc_i,
+  // With EnRetry: the link has room for what is on the way to it and one more.
+  input  logic [NumLinks-1:0] link_ready_i,
   // The interface takes flits.
   input  logic [L-1:0]        ready_i,
   // More credits than places came back on this link.
@@ -80,6 +84,13 @@ module mt_router #(
     assign unused_ready = ready_i;
   end
 
+  logic [NumLinks-1:0] link_ready;
+  assign link_ready = EnRetry != 0 ? link_ready_i : '1;
+  if (EnRetry == 0) begin : gen_always
+    logic unused_link_ready;
+    assign unused_link_ready = &{1'b0, link_ready_i};
+  end
+
   logic [P-1:0] moves, valid_q;
   always_ff @(posedge clk_i) begin
     if (!rst_ni) valid_q <= '0;
@@ -93,7 +104,7 @@ module mt_router #(
     logic over;
     if (o < NumLinks) begin : gen_link
       mt_rt_output #(.NumPorts(P), .NumVc(NumVc), .CreditW(CreditW), .Ejection(0)) u_output (
-        .clk_i, .rst_ni, .load_i, .places_i, .ready_i(1'b1),
+        .clk_i, .rst_ni, .load_i, .places_i, .ready_i(link_ready[o]),
         .credit_valid_i(credit_valid_i[o]), .credit_vc_i(credit_vc_i[o*VcW +: VcW]),
         .credit_over_o(over),
         .free_o(free[o*NumVc +: NumVc]), .has_o(has[o*NumVc +: NumVc]),

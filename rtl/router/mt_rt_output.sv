@@ -22,7 +22,7 @@ module mt_rt_output #(
   // Places of each virtual channel at the other end; taken over while load_i.
   input  logic               load_i,
   input  logic [CreditW-1:0] places_i,
-  // Ejection only: the interface has room for what is on the way to it and one more.
+  // The interface (or a link that loses) has room for what is on the way to it and one more.
   input  logic               ready_i,
   input  logic               credit_valid_i,
   input  logic [VcW-1:0]     credit_vc_i,
@@ -68,16 +68,16 @@ module mt_rt_output #(
     assign unused = &{1'b0, load_i, places_i, credit_valid_i, credit_vc_i};
   end else begin : gen_link
     logic [NumVc-1:0] over;
-    logic unused;
-    assign unused = ready_i;
-    logic [NumVc-1:0] takes, gives;
+    logic [NumVc-1:0] takes, gives, has, empty;
+    assign has_o = has & {NumVc{ready_i}};
+    assign empty_o = empty & {NumVc{ready_i}};
     assign takes = valid_o ? NumVc'(1) << vc_o : '0;
     assign gives = credit_valid_i ? NumVc'(1) << credit_vc_i : '0;
     logic [NumVc*CreditW-1:0] unused_available;
     mt_credit #(.CntW(CreditW), .NumVc(NumVc)) u_credit (
       .clk_i, .rst_ni, .load_i, .initial_i(places_i),
       .take_i(takes), .give_i(gives),
-      .available_o(unused_available), .has_o, .full_o(empty_o), .error_o(over));
+      .available_o(unused_available), .has_o(has), .full_o(empty), .error_o(over));
     assign credit_over_o = over != '0;
   end
 

@@ -105,19 +105,22 @@ bool counts(const nic::Parameters& parameters, const std::optional<nic::Losses>&
 /// groups.
 std::vector<Recorder::Start> run_model(const nic::Program& program, const Topology& topology,
                                        const nic::Parameters& parameters,
-                                       const std::optional<nic::Losses>& losses,
+                                       const CosimOptions& options,
                                        std::optional<Comparison>& comparison, CosimResult& result) {
   const bool is_cut = parameters.flow_control == nic::FlowControl::Packet;
   const std::uint64_t payload =
       is_cut ? parameters.packet_bytes / parameters.flit_bytes : kMostCycles;
-  Recorder recorder(counts(parameters, losses) ? payload + 1 : 0);
+  Recorder recorder(counts(parameters, options.losses) ? payload + 1 : 0);
   const nic::Simulation model = nic::run_flit_level(
-      program, topology, parameters, {.observer = &recorder, .losses = losses}, nullptr);
+      program, topology, parameters,
+      {.observer = &recorder, .losses = options.losses, .link_errors = options.link_errors},
+      nullptr);
   if (!model.errors.empty()) {
     throw Error(ErrorCode::Unsupported, "hardware model: " + model.errors.front());
   }
   result.model_cycles = model.cycles;
   result.losses = model.losses;
+  result.link_counts = model.link_counts;
   comparison.emplace(recorder.take(), topology, program);
   return recorder.starts();
 }
@@ -192,8 +195,9 @@ std::uint32_t places_for(const Setup& setup) {
     require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
     return kMostParkSlots;
   }
-  const nic::Simulation model = nic::run_flit_level(setup.program, setup.topology, setup.parameters,
-                                                    {.losses = setup.options.losses}, nullptr);
+  const nic::Simulation model = nic::run_flit_level(
+      setup.program, setup.topology, setup.parameters,
+      {.losses = setup.options.losses, .link_errors = setup.options.link_errors}, nullptr);
   return model.errors.empty() || !has_more ? setup.parameters.park_slots : kMostParkSlots;
 }
 
@@ -220,7 +224,7 @@ CosimResult run_both(const Setup& setup) {
   parameters.park_slots = places_for(setup);
   const std::vector<Rank> waves = ranks_of_waves(options, topology);
   Network network(topology, parameters, tables.elements * parameters.element_bytes, options.adders,
-                  waves);
+                  waves, options.link_errors);
   network.set_traced(options.compare);
   CosimResult result;
   result.clock_hz = nic::clock_of(topology, parameters);
@@ -230,7 +234,7 @@ CosimResult run_both(const Setup& setup) {
   std::optional<Comparison> comparison;
   if (options.compare || !doorbells.empty()) {
     for (const auto& [cycle, rank, group] :
-         run_model(program, topology, parameters, options.losses, comparison, result)) {
+         run_model(program, topology, parameters, options, comparison, result)) {
       if (options.losses) continue;  // hosts ring in their own time
       collective.rings.push_back({cycle, rank, 1U << doorbells[group]});
     }

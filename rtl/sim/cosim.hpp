@@ -29,6 +29,7 @@ struct CosimOptions {
   /// a function. A reduction unit for each port, no waves.
   bool synthesized = false;
   std::optional<nic::Losses> losses = {};  ///< of an all-reduce; none: it waits for everybody
+  std::optional<nic::LinkErrors> link_errors = {};  ///< links lose; none: all arrives
   std::function<void(double)> progress = {};
   std::string wave =
       {};  ///< FST file for waves from the start on, as Network::trace_to(); empty: none
@@ -43,7 +44,8 @@ struct CosimResult {
   std::uint64_t messages = 0;
   std::uint64_t events = 0;  ///< that were compared
   std::uint64_t clock_hz = 0;
-  std::optional<nic::LossReport> losses;  ///< of CosimOptions::losses, as the hardware says
+  std::optional<nic::LossReport> losses;       ///< of CosimOptions::losses, as the hardware says
+  std::optional<nic::LinkCounts> link_counts;  ///< of CosimOptions::link_errors, as the model says
   /// The first difference: cycle, what the one says and the other does not. Empty: none.
   std::string difference;
   /// The first number that is not what the schedule gives. Empty: none.

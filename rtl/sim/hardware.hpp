@@ -67,6 +67,8 @@ class Hardware {
   [[nodiscard]] virtual RxTrace rx_trace(Rank rank, std::uint32_t port) const = 0;
   /// What has just come out of the router at the beginning of the link.
   [[nodiscard]] virtual const LinkFlit& sent(LinkId link) const = 0;
+  /// Links that lose, and that nothing gets across any more.
+  [[nodiscard]] virtual std::vector<LinkId> dead_links() const { return {}; }
 };
 
 }  // namespace multitree::rtl

@@ -63,6 +63,9 @@ module mt_sim_node #(
   output logic [P*F-1:0] link_flit_o,
   input  logic [P-1:0]      link_credit_valid_i,
   input  logic [P*2-1:0]    link_credit_vc_i,
+  // Of the cycle itself, without a register: links that lose say them from registers of theirs.
+  input  logic [P-1:0]      link_ready_i,
+  input  logic [P-1:0]      link_dead_i,
 
   // What happens, for comparison with the C++ model; no more than what runs, is done
   // and is taken in unless trace_i.
@@ -160,13 +163,13 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .NumGroups(NumGroups), .ParkSlots(ParkSlots)) u_node (
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .NumGroups(NumGroups), .ParkSlots(ParkSlots)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_awprot_i, .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_wstrb_i(s_axil_wstrb_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_bresp_o, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
     .s_axil_araddr_i(s_axil_araddr_q), .s_axil_arprot_i, .s_axil_rvalid_o, .s_axil_rready_i(s_axil_rready_q), .s_axil_rdata_o, .s_axil_rresp_o, .irq_o, .over_o,
     .link_valid_i(link_valid_q), .link_vc_i(link_vc_q), .link_flit_i(in_flit), .link_credit_valid_o, .link_credit_vc_o,
-    .link_valid_o, .link_vc_o, .link_flit_o, .link_credit_valid_i(link_credit_valid_q), .link_credit_vc_i(link_credit_vc_q),
+    .link_valid_o, .link_vc_o, .link_flit_o, .link_credit_valid_i(link_credit_valid_q), .link_credit_vc_i(link_credit_vc_q), .link_ready_i, .link_dead_i,
     .tx_req_tvalid_o(tx_req_tvalid), .tx_req_tready_i(tx_req_tready),
     .tx_req_tdata_o(tx_req_tdata), .tx_tvalid_i(tx_tvalid), .tx_tready_o(tx_tready),
     .tx_tdata_i(tx_tdata), .acc_req_tvalid_o(acc_req_tvalid), .acc_req_tready_i(acc_req_tready),

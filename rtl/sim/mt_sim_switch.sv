@@ -22,6 +22,7 @@ module mt_sim_switch #(
   output logic [P*F-1:0] link_flit_o,
   input  logic [P-1:0]      link_credit_valid_i,
   input  logic [P*2-1:0]    link_credit_vc_i,
+  input  logic [P-1:0]      link_ready_i,
   output logic [P-1:0]      credit_over_o
 );
 
@@ -46,12 +47,12 @@ module mt_sim_switch #(
     assign in_flit[p*F +: F] = flit_q;
   end
 
-  mt_router #(.NumLinks(P), .NumLocal(0)) u_router (
+  mt_router #(.NumLinks(P), .NumLocal(0), .EnRetry(1)) u_router (
     .clk_i, .rst_ni(rst_nq), .load_i(load_q), .places_i(places_q),
     .valid_i(link_valid_q), .vc_i(link_vc_q), .flit_i(in_flit),
     .credit_valid_o(link_credit_valid_o), .credit_vc_o(link_credit_vc_o),
     .valid_o(link_valid_o), .vc_o(link_vc_o), .flit_o(link_flit_o),
     .credit_valid_i(link_credit_valid_q), .credit_vc_i(link_credit_vc_q),
-    .ready_i(1'b1), .credit_over_o);
+    .link_ready_i, .ready_i(1'b1), .credit_over_o);
 
 endmodule

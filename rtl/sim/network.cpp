@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "nic/network/retry_link.hpp"
 #include "rtl/sim/node.hpp"
+#include "rtl/sim/retry_wire.hpp"
 #include "rtl/sim/waves.hpp"
 #include "topologies/error.hpp"
 #include "topologies/io/files.hpp"
@@ -41,6 +43,20 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
   }
 }
 
+void check_retry(const Topology& topology, const nic::Parameters& parameters,
+                 std::uint32_t latency) {
+  if (parameters.replay_flits != mt_pkg::kReplayDepth ||
+      parameters.dead_link_cycles != mt_pkg::kDeadCycles ||
+      nic::RetryLink::least_replay(latency) > mt_pkg::kReplayDepth) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: {}: expected links that lose to have replay_flits {}, "
+                            "for at most {} cycles, and dead_link_cycles {}, got {}, {} and {}",
+                            topology.name(), mt_pkg::kReplayDepth, (mt_pkg::kReplayDepth - 4) / 2,
+                            mt_pkg::kDeadCycles, parameters.replay_flits, latency,
+                            parameters.dead_link_cycles));
+  }
+}
+
 }  // namespace
 
 /// A link: what is on its way, both ways. A place for each cycle but the routers' own.
@@ -56,10 +72,12 @@ struct Network::Wire {
 /// Which ports of a node have something, this cycle.
 struct Network::Sides {
   Node::Active outputs, inputs;
+  std::uint32_t ready = ~0U, dead = 0;  // links from here that lose
 };
 
 Network::Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
-                 Adders adders, const std::vector<Rank>& waves)
+                 Adders adders, const std::vector<Rank>& waves,
+                 const std::optional<nic::LinkErrors>& errors)
     : topology_(topology), wave_ranks_(waves) {
   check(topology, parameters);
   if (!waves.empty() && parameters.ports_per_unit > 1) {
@@ -102,6 +120,9 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     wire.flits.resize(cycles.latency - 2);
     wire.credits.resize(cycles.latency - 2);
     wire.length = cycles.latency - 2;
+    if (!errors) continue;
+    check_retry(topology, parameters, cycles.latency);
+    retries_.emplace_back(static_cast<std::uint32_t>(retries_.size()), cycles.latency, *errors);
   }
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     std::uint32_t port = 0;
@@ -110,10 +131,14 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     for (const LinkId link : topology.in_links(NodeId{n})) wires_[index(link)].in = port++;
   }
   sides_.resize(nodes_.size());
+  reset(parameters.buffer_flits);
+}
+
+void Network::reset(std::uint32_t buffer_flits) {
   for (auto& node : nodes_) node->set_reset(true);
   for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
   for (auto& node : nodes_) node->set_reset(false);
-  const RegisterWrite places{reg::kPlaces, parameters.buffer_flits};
+  const RegisterWrite places{reg::kPlaces, buffer_flits};
   for (auto& node : nodes_) node->put_write(&places);
   tick();
   for (auto& node : nodes_) node->put_write(nullptr);
@@ -125,7 +150,8 @@ Network::~Network() {
 
 void Network::tick() {
   for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
-    sides_[n] = {.outputs = nodes_[n]->outputs(), .inputs = {}};
+    sides_[n] = {};
+    sides_[n].outputs = nodes_[n]->outputs();
   }
   for (std::uint32_t l = 0; l < wires_.size(); ++l) {
     Wire& w = wires_[l];
@@ -138,6 +164,10 @@ void Network::tick() {
       credit = static_cast<std::uint8_t>(1 + nodes_[w.dst]->get_credit(w.in));
     }
     if (on_credit) on_credit(LinkId{l}, credit);
+    if (!retries_.empty()) {
+      carry_over(l, credit);
+      continue;
+    }
     if (!w.sent.valid && credit == 0 && w.flying == 0) continue;
     const LinkFlit* arrives = &w.sent;
     if (w.length != 0) {
@@ -160,17 +190,56 @@ void Network::tick() {
     if (w.sent.valid) place = w.sent;
     if (++w.at == w.length) w.at = 0;
   }
-  for (std::uint32_t n = 0; n < nodes_.size(); ++n) nodes_[n]->set_inputs(sides_[n].inputs);
+  for (std::uint32_t n = 0; n < nodes_.size(); ++n) {
+    nodes_[n]->set_inputs(sides_[n].inputs);
+    if (!retries_.empty()) nodes_[n]->put_links(sides_[n].ready, sides_[n].dead);
+  }
   if (stalls) {
     for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
       nodes_[index(topology_.node_of(Rank{r}))]->put_stalls(stalls(Rank{r}));
     }
   }
   for (auto& node : nodes_) node->tick();
+  for (RetryWire& wire : retries_) wire.tick();
   for (const std::uint32_t node : writing_) nodes_[node]->put_write(nullptr);
   writing_.clear();
   if (waves_ && waves_->is_open()) waves_->write_cycle();
   ++cycle_;
+}
+
+void Network::carry_over(std::uint32_t link, std::uint8_t credit) {
+  const Wire& w = wires_[link];
+  RetryWire& wire = retries_[link];
+  Sides &src = sides_[w.src], &dst = sides_[w.dst];
+  if (!wire.is_ready()) src.ready &= ~(1U << w.out);
+  if (wire.is_dead()) src.dead |= 1U << w.out;
+  LinkFlit arrives;
+  std::uint8_t returns = 0;
+  wire.settle(w.sent, credit, arrives, returns);
+  if (arrives.valid) {
+    nodes_[w.dst]->put_flit(w.in, arrives);
+    dst.inputs.flits |= 1U << w.in;
+  }
+  if (returns != 0) {
+    nodes_[w.src]->put_credit(w.out, static_cast<std::uint8_t>(returns - 1));
+    src.inputs.credits |= 1U << w.out;
+  }
+}
+
+void Network::cut(LinkId link) { retries_[index(link)].cut(); }
+
+std::vector<LinkId> Network::dead_links() const {
+  std::vector<LinkId> dead;
+  for (std::uint32_t l = 0; l < retries_.size(); ++l) {
+    if (retries_[l].is_dead()) dead.push_back(LinkId{l});
+  }
+  return dead;
+}
+
+nic::LinkCounts Network::link_counts() const {
+  nic::LinkCounts sum;
+  for (const RetryWire& wire : retries_) sum += wire.counts();
+  return sum;
 }
 
 void Network::write(const std::vector<std::vector<RegisterWrite>>& writes) {

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "nic/link_errors.hpp"
 #include "nic/parameters.hpp"
 #include "rtl/sim/hardware.hpp"
 #include "topologies/topology.hpp"
@@ -22,10 +24,12 @@ namespace multitree::rtl {
 enum class Adders : std::uint8_t { Hardware, Function };
 
 class Node;
+class RetryWire;
 class Waves;
 
 /// All nodes of a topology, each a verilated mt_node (ranks) or mt_router (switches), driven by one
-/// clock. Links of L cycles are L - 2 registers, and one at each end.
+/// clock. Links of L cycles are L - 2 registers, and one at each end; or they lose, and are
+/// RetryWires.
 class Network : public Hardware {
  public:
   /// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, if a
@@ -33,8 +37,10 @@ class Network : public Hardware {
   /// hardware's.
   /// \param waves ranks whose signals trace_to() writes: they are slower and have the adders of the
   /// hardware.
+  /// \param errors links lose, and send again what is lost.
   Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
-          Adders adders, const std::vector<Rank>& waves = {});
+          Adders adders, const std::vector<Rank>& waves = {},
+          const std::optional<nic::LinkErrors>& errors = {});
   ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -59,6 +65,11 @@ class Network : public Hardware {
   [[nodiscard]] NodeTrace trace(Rank rank) const override;
   [[nodiscard]] RxTrace rx_trace(Rank rank, std::uint32_t port) const override;
   [[nodiscard]] const LinkFlit& sent(LinkId link) const override;
+  [[nodiscard]] std::vector<LinkId> dead_links() const override;
+  /// From now on nothing arrives over a link, either way. \pre Links lose.
+  void cut(LinkId link);
+  /// Of all links that lose: frames, answers, and how many of each were bad.
+  [[nodiscard]] nic::LinkCounts link_counts() const;
 
   /// Called in each cycle for each link with what enters it: a flit or none; and what goes back: 0,
   /// or 1 + the virtual channel of a credit. May change both. For faults.
@@ -83,6 +94,9 @@ class Network : public Hardware {
  private:
   struct Wire;
   struct Sides;
+  void reset(std::uint32_t buffer_flits);
+  /// Links that lose: what comes out of one is at its nodes' inputs.
+  void carry_over(std::uint32_t link, std::uint8_t credit);
 
   const Topology& topology_;
   std::vector<Rank> wave_ranks_;
@@ -90,6 +104,7 @@ class Network : public Hardware {
   std::vector<std::unique_ptr<Node>> nodes_;       // [node]
   std::vector<Sides> sides_;                       // [node]
   std::vector<Wire> wires_;                        // [link]
+  std::vector<RetryWire> retries_;                 // [link], if they lose
   std::vector<std::unique_ptr<Memory>> memories_;  // [rank]
   std::vector<std::uint32_t> writing_;             // nodes with a write in the next tick
   std::uint64_t cycle_ = 0;

@@ -99,6 +99,7 @@ class RankNode : public Base<Model> {
       : Base<Model>(name, context) {
     Model& m = *this->model_;
     m.handle_i = memory;
+    RankNode::put_links(~0U, 0);
     m.stall_i = 0;
     m.shy_i = 0;
     m.trace_i = 1;
@@ -123,6 +124,10 @@ class RankNode : public Base<Model> {
   [[nodiscard]] bool get_read(std::uint32_t& value) const override {
     value = this->model_->s_axil_rdata_o;
     return this->model_->s_axil_rvalid_o != 0;
+  }
+  void put_links(std::uint32_t ready, std::uint32_t dead) override {
+    this->set(this->model_->link_ready_i, ready & ((1U << Network::kPorts) - 1));
+    this->set(this->model_->link_dead_i, dead);
   }
   void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
   void set_shy(bool shy) override { this->model_->shy_i = shy; }
@@ -162,10 +167,13 @@ class WaveNode : public RankNode<Vsim_node_wave> {
   }
 };
 
-template <typename Model>
+template <typename Model, std::uint32_t Links>
 class SwitchNode : public Base<Model> {
  public:
-  explicit SwitchNode(const std::string& name) : Base<Model>(name) { this->model_->load_i = 0; }
+  explicit SwitchNode(const std::string& name) : Base<Model>(name) {
+    this->model_->load_i = 0;
+    SwitchNode::put_links(~0U, 0);
+  }
 
   void put_write(const RegisterWrite* write) override {
     const bool is_places = write != nullptr && write->address == reg::kPlaces;
@@ -174,6 +182,9 @@ class SwitchNode : public Base<Model> {
   }
   void put_read(const std::uint32_t*) override {}
   [[nodiscard]] bool get_read(std::uint32_t&) const override { return true; }
+  void put_links(std::uint32_t ready, std::uint32_t) override {
+    this->set(this->model_->link_ready_i, ready & ((1U << Links) - 1));
+  }
   void put_stalls(std::uint32_t) override {}
   void set_shy(bool) override {}
   void set_traced(bool) override {}
@@ -199,8 +210,9 @@ std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& na
 }
 
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {
-  if (links <= 8) return std::make_unique<SwitchNode<Vsim_switch8>>(name);
-  if (links <= kMostSwitchLinks) return std::make_unique<SwitchNode<Vsim_switch16>>(name);
+  if (links <= 8) return std::make_unique<SwitchNode<Vsim_switch8, 8>>(name);
+  if (links <= kMostSwitchLinks)
+    return std::make_unique<SwitchNode<Vsim_switch16, kMostSwitchLinks>>(name);
   return nullptr;
 }
 

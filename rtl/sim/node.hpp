@@ -40,6 +40,9 @@ class Node {
   virtual void put_write(const RegisterWrite* write) = 0;
   virtual void put_read(const std::uint32_t* address) = 0;
   [[nodiscard]] virtual bool get_read(std::uint32_t& value) const = 0;
+  /// Links from here that may be given a flit in this cycle, and that are dead; all are ready and
+  /// none is dead at first.
+  virtual void put_links(std::uint32_t ready, std::uint32_t dead) = 0;
   virtual void put_stalls(std::uint32_t stalls) = 0;
   /// Whether memory accepts only what it was asked in the cycle before; not so at first.
   virtual void set_shy(bool shy) = 0;

@@ -149,6 +149,10 @@ RunResult run_again(Hardware& network, const Collective& collective, Buffers& bu
     if (run.since_start() >= most) break;
   }
   run.finish(result);
+  for (const LinkId link : network.dead_links()) {
+    result.errors.push_back(fmt::format("link {} is dead: nothing new has arrived for {} cycles",
+                                        index(link), mt_pkg::kDeadCycles));
+  }
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const std::uint32_t bits = network.read(Rank{r}, reg::kError);
     if (bits != 0) {

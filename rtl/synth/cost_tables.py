@@ -137,6 +137,13 @@ def routers(budget, _):
     return figures(budget, names)
 
 
+def links(budget, _):
+    names = (("sender of a link", "link.sender"), ("receiver of a link", "link.receiver"),
+             ("router, 4 such links, 1 interface port, 4 channels of 8", "link.router5.vc4.depth8"),
+             ("the same with links that lose nothing", "router5.vc4.depth8"))
+    return figures(budget, names)
+
+
 def ice40(budget, _):
     names = (("interface, 64 ranks, control", "ni64.ice40"),
              ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32.ice40"),
@@ -162,7 +169,7 @@ def tables_of(_, tables):
 
 
 SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
-            "routers": routers, "ice40": ice40, "tables": tables_of}
+            "routers": routers, "links": links, "ice40": ice40, "tables": tables_of}
 
 
 def fill(document, budget, tables):

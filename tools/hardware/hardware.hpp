@@ -18,9 +18,10 @@ namespace multitree::tools {
 
 struct CosimRequest {
   std::string data_type = "float";
-  bool fast = false;                       ///< sums by a C function, no assertions
-  std::string wave;                        ///< file; empty: none
-  std::optional<nic::Losses> losses = {};  ///< of an all-reduce, not of an image
+  bool fast = false;                                ///< sums by a C function, no assertions
+  std::string wave;                                 ///< file; empty: none
+  std::optional<nic::Losses> losses = {};           ///< of an all-reduce, not of an image
+  std::optional<nic::LinkErrors> link_errors = {};  ///< links lose
 };
 
 /// A size on both sides.
@@ -31,7 +32,8 @@ struct CosimRow {
   double busiest = 0;               ///< share of the cycles in which the busiest link has a flit
   std::string difference;           ///< of the first cycle that has one; empty: none
   std::vector<std::string> errors;  ///< wrong sums, errors of interfaces
-  std::optional<nic::LossReport> losses = {};  ///< of CosimRequest::losses
+  std::optional<nic::LossReport> losses = {};       ///< of CosimRequest::losses
+  std::optional<nic::LinkCounts> link_counts = {};  ///< of CosimRequest::link_errors
 };
 
 /// \throws Error(Unsupported) if the program was built without Verilator, and as

@@ -17,6 +17,7 @@ rtl::CosimOptions options_of(const CosimRequest& request) {
   options.adders = request.fast ? rtl::Adders::Function : rtl::Adders::Hardware;
   options.wave = request.wave;
   options.losses = request.losses;
+  options.link_errors = request.link_errors;
   return options;
 }
 
@@ -28,7 +29,8 @@ CosimRow row_of(const rtl::CosimResult& result, std::uint64_t bytes) {
                .hardware_cycles = result.hardware.cycles,
                .difference = result.difference,
                .errors = result.hardware.errors,
-               .losses = result.losses};
+               .losses = result.losses,
+               .link_counts = result.link_counts};
   if (result.seconds > 0) {
     row.cycles_per_second = static_cast<double>(result.hardware.simulated) / result.seconds;
   }

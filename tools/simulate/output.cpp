@@ -10,6 +10,7 @@
 
 #include "report/plot.hpp"
 #include "tools/late_flags.hpp"
+#include "tools/link_flags.hpp"
 
 namespace multitree::tools {
 
@@ -73,6 +74,7 @@ ordered_json simulation_json(const SimulationSetup& setup, const std::vector<Sim
                        {"checked", r.checked},
                        {"errors", r.errors}});
     if (r.losses) results.back()["losses"] = losses_json(*r.losses);
+    if (r.link_counts) results.back()["links"] = link_counts_json(*r.link_counts);
   }
   return {{"topology", setup.topology},
           {"collective", setup.collective},

@@ -2,6 +2,7 @@
 // A network as one module does in every cycle what the network of single nodes does.
 #include <gtest/gtest.h>
 
+#include "Vretry_fattree_2x2.h"
 #include "Vtop_fattree_2x2.h"
 #include "Vtop_mesh_1x3.h"
 #include "Vtop_torus_2x2.h"
@@ -80,7 +81,7 @@ struct Prepared {
 };
 
 template <typename Model>
-void compare(const Case& c) {
+void compare(const Case& c, const std::optional<nic::LinkErrors>& errors = {}) {
   SCOPED_TRACE(c.topology + " " + c.algorithm);
   const Prepared prepared(c);
   Top<Model> top(prepared.topology, prepared.parameters, prepared.bytes());
@@ -91,7 +92,8 @@ void compare(const Case& c) {
   EXPECT_FALSE(top.failed());
   EXPECT_EQ(top.read_any(reg::kError), 0U);
 
-  Network nodes(prepared.topology, prepared.parameters, prepared.bytes(), Adders::Function);
+  Network nodes(prepared.topology, prepared.parameters, prepared.bytes(), Adders::Function, {},
+                errors);
   const Run single = prepared.run(nodes);
   EXPECT_EQ(single.wrong, "");
   EXPECT_GT(whole.result.cycles, 0U);
@@ -111,6 +113,11 @@ TEST(Tops, InLockstepAndInPackets) {
   compare<Vtop_torus_2x2>({"torus:2x2", "ring", nic::Issue::Lockstep, nic::FlowControl::Packet});
   compare<Vtop_fattree_2x2>(
       {"fattree:2x2", "double-binary-tree", nic::Issue::Lockstep, nic::FlowControl::Packet});
+}
+
+/// Links with Retry, which take longer than others.
+TEST(Tops, WithLinksThatMayLose) {
+  compare<Vretry_fattree_2x2>({"fattree:2x2"}, nic::LinkErrors{});
 }
 
 /// A network that has failed says so, and can be used again.
