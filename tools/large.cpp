@@ -3,10 +3,8 @@
 /// Loads networks of many ranks, and prints what one rank does.
 #include "tools/large.hpp"
 
-#include <fmt/compile.h>
 #include <fmt/format.h>
 
-#include <iterator>
 #include <utility>
 
 #include "algorithms/registry.hpp"
@@ -45,12 +43,19 @@ constexpr std::size_t kPrintedAtOnce = 1U << 20;
 class Rows {
  public:
   Rows() {
-    fmt::format_to(std::back_inserter(text_), "{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op",
-                   "chunk", "src", "dst");
+    text_.append(fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op", "chunk", "src", "dst"));
   }
+  /// As the first row is formatted; by hand, as there may be millions.
   void add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst) {
-    fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{:<8} {:<6} {:>9} {:>9} {:>9}\n"), step,
-                   name_of(op), chunk, index(src), index(dst));
+    put_left(fmt::format_int(step), 8);
+    put_left(name_of(op), 6);
+    for (const std::uint32_t number : {chunk, index(src), index(dst)}) {
+      text_.push_back(' ');
+      const fmt::format_int digits(number);
+      pad(9, digits.size());
+      text_.append(digits.data(), digits.data() + digits.size());
+    }
+    text_.push_back('\n');
     if (text_.size() >= kPrintedAtOnce) flush();
   }
   void flush() {
@@ -59,6 +64,16 @@ class Rows {
   }
 
  private:
+  void pad(std::size_t width, std::size_t used) {
+    for (std::size_t i = used; i < width; ++i) text_.push_back(' ');
+  }
+  template <class Text>
+  void put_left(const Text& text, std::size_t width) {
+    if (text_.size() > 0 && text_.data()[text_.size() - 1] != '\n') text_.push_back(' ');
+    text_.append(text.data(), text.data() + text.size());
+    pad(width, text.size());
+  }
+
   fmt::memory_buffer text_;
 };
 

@@ -145,6 +145,7 @@ class Climb {
 
   /// A rank with more links than these could do more.
   bool all_links_used() {
+    if (topology_.num_ranks() == 1) return true;
     for (std::uint32_t rank = 0; rank < topology_.num_ranks(); ++rank) {
       for (const LinkId id : topology_.out_links(topology_.node_of(Rank{rank}))) {
         if (user_[index(id)] != rank) return other_links(rank);

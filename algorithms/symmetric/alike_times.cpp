@@ -58,9 +58,10 @@ Exact crossing_time(const LinkOrbits& links, std::uint32_t first, const Exact& b
                     std::int64_t overhead) {
   std::map<std::uint32_t, std::int64_t> window;  // of the orbits that leave
   for (std::uint32_t s = first; s < links.way_of.size(); ++s) {
-    const std::int64_t latency = overhead + latency_of(links, s);
-    const auto [at, is_new] = window.try_emplace(links.way(s).front(), latency);
-    if (!is_new) at->second = std::min(at->second, latency);
+    const auto way = links.way(s);
+    const std::int64_t hop = links.orbits[way.front()].latency.picoseconds;
+    // From a switch it is as far to the nearest rank as from that to the switch.
+    window.emplace(way.front(), overhead + (way.size() > 1 ? 2 * hop : hop));
   }
   std::map<std::int64_t, Exact> rates;
   for (const auto& [orbit, from] : window) {
