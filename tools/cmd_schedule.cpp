@@ -148,9 +148,9 @@ int run_all_to_all(const ScheduleFlags& flags) {
 
 /// Whether one rank can stand for all, if they are alike.
 bool is_of_all(const ScheduleFlags& flags) {
-  const bool one_algorithm = flags.algorithms.empty() ||
-                             (flags.algorithms.find(',') == std::string::npos &&
-                              asks_for_one_rank(flags.algorithms));
+  const bool one_algorithm =
+      flags.algorithms.empty() ||
+      (flags.algorithms.find(',') == std::string::npos && asks_for_one_rank(flags.algorithms));
   const Collective collective = parse_collective(flags.collective);
   return one_algorithm && flags.output.empty() && !has_root(collective);
 }
@@ -176,10 +176,6 @@ int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
 
 /// One rank of any schedule.
 int print_rank(const ScheduleFlags& flags, const Topology& topology) {
-  if (flags.json || !flags.output.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "--rank: expected no --json and no --output, for it prints rows");
-  }
   check_below("--rank", flags.rank, topology.num_ranks());
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
@@ -198,6 +194,10 @@ int run(const ScheduleFlags& flags) {
     return run_all_to_all(flags);
   }
   if (!flags.demand.empty()) check_no_demand(flags.collective);
+  if (flags.rank && (flags.json || !flags.output.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--rank: expected no --json and no --output, for it prints rows");
+  }
   LoadedNetwork network = load_large(flags.network, is_of_all(flags) ? kManyRanks : kNoRanks);
   if (network.alike) return run_alike(flags, network);
   const Topology topology = std::move(*network.topology);

@@ -43,7 +43,8 @@ constexpr std::size_t kPrintedAtOnce = 1U << 20;
 class Rows {
  public:
   Rows() {
-    text_.append(fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op", "chunk", "src", "dst"));
+    text_.append(
+        fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op", "chunk", "src", "dst"));
   }
   /// As the first row is formatted; by hand, as there may be millions.
   void add(std::uint32_t step, Op op, std::uint32_t chunk, Rank src, Rank dst) {
@@ -95,7 +96,7 @@ LoadedNetwork load_large(const NetworkFlags& flags, std::uint32_t least_ranks) {
 }
 
 bool asks_for_one_rank(const std::string& algorithm) {
-  const std::string name = Spec::parse(algorithm).name();
+  const std::string name = for_flag("--algorithm", [&] { return Spec::parse(algorithm).name(); });
   return name == "symmetric" || name == "auto";
 }
 

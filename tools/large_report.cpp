@@ -60,8 +60,8 @@ int print_bounds(const LoadedNetwork& network, const std::vector<Collective>& co
     const double seconds = seconds_of(bound.shards, ranks, bytes);
     const double least = least_time(ranks, bound, bytes, overhead).seconds();
     const auto [cuts, inside] = cuts_of(ranks, bound);
-    rows.push_back({std::string(to_string(collective)), to_text(bound.shards), microseconds(seconds),
-                    microseconds(least), "yes", by_text(ranks, bound)});
+    rows.push_back({std::string(to_string(collective)), to_text(bound.shards),
+                    microseconds(seconds), microseconds(least), "yes", by_text(ranks, bound)});
     bounds.push_back({{"collective", to_string(collective)},
                       {"bound_shards", to_text(bound.shards)},
                       {"is_optimum", true},
@@ -98,32 +98,33 @@ int print_report(const LoadedNetwork& network, const SymmetricSchedule& schedule
   const double predicted = predict_time(schedule, bytes, overhead).seconds();
   const double least = least_time(ranks, bound, bytes, overhead).seconds();
   if (json) {
-    print_json({{"topology", network.name},
-                {"algorithm", algorithm},
-                {"collective", to_string(schedule.collective())},
-                {"ranks", ranks.graph.size()},
-                {"alike", true},
-                {"chunks", chunks},
-                {"transfers", chunks * (ranks.graph.size() - 1) * phases},
-                {"steps", steps},
-                {"bound_steps", least_steps},
-                {"total_steps", schedule.num_steps()},
-                {"bound_total_steps", schedule.bound_steps()},
-                {"bound_ratio", ratio},
-                {"bound_model", kModel},
-                {"bound_shards", to_text(bound.shards)},
-                {"bound_is_optimum", true},
-                {"load_shards", to_text(schedule.load())},
-                {"load_is_optimal", schedule.load() == bound.shards},
-                {"depth", schedule.tree().depth * phases},
-                {"mean_hops", schedule.collective() == Collective::AllGather ? 0 : depth_mean(schedule)},
-                {"contention_free", true},
-                {"verified", true},
-                {"bytes", bytes},
-                {"predicted_seconds", predicted},
-                {"bound_seconds", seconds_of(bound.shards, ranks, bytes)},
-                {"least_seconds", least},
-                {"generation_seconds", generation_seconds}});
+    print_json(
+        {{"topology", network.name},
+         {"algorithm", algorithm},
+         {"collective", to_string(schedule.collective())},
+         {"ranks", ranks.graph.size()},
+         {"alike", true},
+         {"chunks", chunks},
+         {"transfers", chunks * (ranks.graph.size() - 1) * phases},
+         {"steps", steps},
+         {"bound_steps", least_steps},
+         {"total_steps", schedule.num_steps()},
+         {"bound_total_steps", schedule.bound_steps()},
+         {"bound_ratio", ratio},
+         {"bound_model", kModel},
+         {"bound_shards", to_text(bound.shards)},
+         {"bound_is_optimum", true},
+         {"load_shards", to_text(schedule.load())},
+         {"load_is_optimal", schedule.load() == bound.shards},
+         {"depth", schedule.tree().depth * phases},
+         {"mean_hops", schedule.collective() == Collective::AllGather ? 0 : depth_mean(schedule)},
+         {"contention_free", true},
+         {"verified", true},
+         {"bytes", bytes},
+         {"predicted_seconds", predicted},
+         {"bound_seconds", seconds_of(bound.shards, ranks, bytes)},
+         {"least_seconds", least},
+         {"generation_seconds", generation_seconds}});
     return kOk;
   }
   print(fmt::format("# {} on {}, {} ranks, {}; one rank stands for all; verified, contention-free "

@@ -51,7 +51,8 @@ class Climb {
       stride *= size;
     }
     if (!all_links_used() || !boxes_are_closed()) return std::nullopt;
-    AlikeRanks ranks{.graph = std::move(graph_), .links = std::move(orbits_), .levels = levels_.sizes};
+    AlikeRanks ranks{
+        .graph = std::move(graph_), .links = std::move(orbits_), .levels = levels_.sizes};
     return AlikeNetwork(topology_, std::move(ranks), std::move(found_));
   }
 
@@ -168,7 +169,8 @@ class Climb {
           above == found_.back().first_generator) {
         continue;
       }
-      const auto back = topology_.mate(LinkId{static_cast<std::uint32_t>(&link - topology_.links().data())});
+      const auto back =
+          topology_.mate(LinkId{static_cast<std::uint32_t>(&link - topology_.links().data())});
       if (back && user_[index(*back)] != kNobody) continue;
       why_not = fmt::format("a link from {} to {} leaves a box", topology_.node(link.src).name,
                             topology_.node(link.dst).name);

@@ -23,7 +23,7 @@ struct LinkOrbits {
   };
   std::vector<Orbit> orbits;
   std::vector<std::vector<std::uint32_t>> ways;  ///< the first orbit leaves the sender
-  std::vector<std::uint32_t> way_of;  ///< of each generator
+  std::vector<std::uint32_t> way_of;             ///< of each generator
 
   [[nodiscard]] std::span<const std::uint32_t> way(std::uint32_t generator) const {
     return ways[way_of[generator]];
@@ -40,8 +40,8 @@ struct LinkOrbits {
 struct AlikeRanks {
   CayleyGraph graph;
   LinkOrbits links;
-  /// Ranks that meet at switches: sizes of the levels (RankLevels::sizes). Generators of a level are
-  /// behind those of the levels below. Empty: ranks are linked to each other.
+  /// Ranks that meet at switches: sizes of the levels (RankLevels::sizes). Generators of a level
+  /// are behind those of the levels below. Empty: ranks are linked to each other.
   std::vector<std::uint32_t> levels = {};
 
   /// The first generator of a level. \pre levels.

@@ -190,8 +190,8 @@ AlikeBound bound_of(const AlikeRanks& ranks, Collective collective) {
 double seconds_of(const Rational& shards, const AlikeRanks& ranks, std::uint64_t bytes) {
   const auto unit = static_cast<double>(ranks.links.unit_bandwidth().bytes_per_second);
   if (unit == 0) return 0;
-  return boost::rational_cast<double>(shards) * static_cast<double>(bytes) /
-         ranks.graph.size() / unit;
+  return boost::rational_cast<double>(shards) * static_cast<double>(bytes) / ranks.graph.size() /
+         unit;
 }
 
 Time least_time(const AlikeRanks& ranks, const AlikeBound& bound, std::uint64_t bytes,

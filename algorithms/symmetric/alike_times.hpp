@@ -18,9 +18,9 @@ namespace multitree {
 /// must be entered or left by what it lacks or has, once for each phase.
 struct AlikeBound {
   Collective collective = Collective::AllReduce;
-  Rational shards{0};         ///< in shard times, as Bounds
-  std::uint32_t inside = 1;   ///< ranks of a class
-  std::uint32_t first = 0;    ///< the generators from this on leave it
+  Rational shards{0};          ///< in shard times, as Bounds
+  std::uint32_t inside = 1;    ///< ranks of a class
+  std::uint32_t first = 0;     ///< the generators from this on leave it
   Bandwidth unit_bandwidth{};  ///< of shard times; 0 without links
 };
 

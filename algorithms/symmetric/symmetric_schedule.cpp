@@ -78,9 +78,8 @@ Rational SymmetricSchedule::load_bound() const {
 }
 
 std::size_t SymmetricSchedule::memory() const {
-  return sizeof(std::uint32_t) *
-         (tree_.generator.capacity() + tree_.step.capacity() + by_step_.capacity() +
-          first_.capacity());
+  return sizeof(std::uint32_t) * (tree_.generator.capacity() + tree_.step.capacity() +
+                                  by_step_.capacity() + first_.capacity());
 }
 
 std::pair<Op, std::uint32_t> SymmetricSchedule::phase_of(std::uint32_t step) const {

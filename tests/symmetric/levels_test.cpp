@@ -29,7 +29,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr Collective kHalvesAndWhole[] = {Collective::AllGather, Collective::ReduceScatter,
-                                 Collective::AllReduce};
+                                          Collective::AllReduce};
 
 AlikeNetwork alike(const Topology& topology) {
   std::string reason;
@@ -125,17 +125,20 @@ TEST_P(Alike, LoadAndTimeAreThoseOfTheExplicitSchedule) {
 
 INSTANTIATE_TEST_SUITE_P(
     Networks, Alike,
-    testing::Values(AlikeCase{"torus:1"}, AlikeCase{"ring:5"}, AlikeCase{"torus:4x3"}, AlikeCase{"torus:4x3", 4},
-                    AlikeCase{"torus:3x2x2?lat=100ns,200ns,300ns"}, AlikeCase{"hypercube:4"},
-                    AlikeCase{"tpu-v4:2x2x4"}, AlikeCase{"star:1"}, AlikeCase{"star:5"}, AlikeCase{"star:4", 3},
-                    AlikeCase{"dgx-a100:1"}, AlikeCase{"dgx-a100:2"}, AlikeCase{"dgx-a100:2", 13},
-                    AlikeCase{"dgx-a100:3"}, AlikeCase{"dgx-h100:4"}, AlikeCase{"nvl72:1"}, AlikeCase{"nvl72:2?gpus=18"},
-                    AlikeCase{"mi300x:1"}, AlikeCase{"mi300x:3"}, AlikeCase{"rail:3x4"}, AlikeCase{"rail:2x3?spines=0", 2},
-                    AlikeCase{"fattree:1x4"}, AlikeCase{"fattree:3x4"}, AlikeCase{"fattree:3x2x4", 2},
+    testing::Values(AlikeCase{"torus:1"}, AlikeCase{"ring:5"}, AlikeCase{"torus:4x3"},
+                    AlikeCase{"torus:4x3", 4}, AlikeCase{"torus:3x2x2?lat=100ns,200ns,300ns"},
+                    AlikeCase{"hypercube:4"}, AlikeCase{"tpu-v4:2x2x4"}, AlikeCase{"star:1"},
+                    AlikeCase{"star:5"}, AlikeCase{"star:4", 3}, AlikeCase{"dgx-a100:1"},
+                    AlikeCase{"dgx-a100:2"}, AlikeCase{"dgx-a100:2", 13}, AlikeCase{"dgx-a100:3"},
+                    AlikeCase{"dgx-h100:4"}, AlikeCase{"nvl72:1"}, AlikeCase{"nvl72:2?gpus=18"},
+                    AlikeCase{"mi300x:1"}, AlikeCase{"mi300x:3"}, AlikeCase{"rail:3x4"},
+                    AlikeCase{"rail:2x3?spines=0", 2}, AlikeCase{"fattree:1x4"},
+                    AlikeCase{"fattree:3x4"}, AlikeCase{"fattree:3x2x4", 2},
                     AlikeCase{"fattree3:2"}, AlikeCase{"fattree3:4"}),
     [](const auto& c) {
       std::string name = fmt::format("{}_{}", c.param.spec, c.param.chunks);
-      std::ranges::replace_if(name, [](unsigned char x) { return std::isalnum(x) == 0; }, '_');
+      std::ranges::replace_if(
+          name, [](unsigned char x) { return std::isalnum(x) == 0; }, '_');
       return name;
     });
 
