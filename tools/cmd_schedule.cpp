@@ -30,7 +30,7 @@ constexpr const char* kDefaultAlgorithm = "multitree";
 
 struct ScheduleFlags {
   NetworkFlags network;
-  std::string algorithms;
+  std::optional<std::string> algorithms;
   std::string collective = "allreduce";
   std::uint32_t root = 0;
   std::string size = "64MiB", overhead = to_string(kMessageOverhead);
@@ -41,7 +41,7 @@ struct ScheduleFlags {
 };
 
 std::string algorithms_of(const ScheduleFlags& flags) {
-  return flags.algorithms.empty() ? kDefaultAlgorithm : flags.algorithms;
+  return flags.algorithms.value_or(kDefaultAlgorithm);
 }
 
 /// A schedule with all that is said about it.
@@ -133,10 +133,10 @@ std::string to_table(const std::vector<Result>& results, const Topology& topolog
 }
 
 int run_all_to_all(const ScheduleFlags& flags) {
-  if (!flags.algorithms.empty()) {
+  if (flags.algorithms) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--algorithm: expected none, as alltoall is routed without one, got {}",
-                            flags.algorithms));
+                            *flags.algorithms));
   }
   return all_to_all_schedules({.network = flags.network,
                                .demand = flags.demand,
@@ -149,15 +149,15 @@ int run_all_to_all(const ScheduleFlags& flags) {
 /// Whether one rank can stand for all, if they are alike.
 bool is_of_all(const ScheduleFlags& flags) {
   const bool one_algorithm =
-      flags.algorithms.empty() ||
-      (flags.algorithms.find(',') == std::string::npos && asks_for_one_rank(flags.algorithms));
+      !flags.algorithms || (flags.algorithms->find(',') == std::string::npos &&
+                            !flags.algorithms->empty() && asks_for_one_rank(*flags.algorithms));
   const Collective collective = parse_collective(flags.collective);
   return one_algorithm && flags.output.empty() && !has_root(collective);
 }
 
 /// Many ranks that are alike.
 int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
-  const std::string algorithm = flags.algorithms.empty() ? "symmetric" : flags.algorithms;
+  const std::string algorithm = flags.algorithms.value_or("symmetric");
   const Collective collective = parse_collective(flags.collective);
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
