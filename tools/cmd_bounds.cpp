@@ -17,6 +17,7 @@
 #include "algorithms/report.hpp"
 #include "tools/all_to_all.hpp"
 #include "tools/command.hpp"
+#include "tools/large.hpp"
 #include "tools/progress.hpp"
 #include "tools/proof.hpp"
 #include "topologies/io/files.hpp"
@@ -167,6 +168,10 @@ std::vector<Collective> chosen_collectives(const BoundsFlags& flags) {
   return {for_flag("--collective", [&] { return parse_collective(flags.collective); })};
 }
 
+Time overhead_of(const BoundsFlags& flags) {
+  return for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+}
+
 int run(const BoundsFlags& flags) {
   if (!flags.check.empty()) {
     Claims claims;
@@ -194,12 +199,18 @@ int run(const BoundsFlags& flags) {
                 "--output: expected one collective to write the certificate of, got all");
   }
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
-  const Topology topology = load_network(flags.network);
+  const bool of_all = flags.output.empty() && !flags.improve;
+  LoadedNetwork network = load_large(flags.network, of_all ? kManyRanks : kNoRanks);
+  if (network.alike) {
+    check_below("--root", flags.root, network.alike->graph.size());
+    return print_bounds(network, collectives, bytes, overhead_of(flags), flags.json);
+  }
+  const Topology topology = std::move(*network.topology);
   const Rank root = check_root(flags.root, topology);
   if (flags.improve) return improve(flags, topology, collectives.front(), root);
   const Progress progress("computing exact bounds of " + topology.name());
   const Bounds bounds = compute_bounds(topology);
-  const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  const Time overhead = overhead_of(flags);
   std::vector<Known> results;
   for (const Collective collective : collectives) {
     const std::uint32_t most_nodes = flags.exact ? topology.num_nodes() : kQuickProgramNodes;

@@ -14,6 +14,7 @@
 #include "algorithms/verify.hpp"
 #include "tools/all_to_all.hpp"
 #include "tools/command.hpp"
+#include "tools/large.hpp"
 #include "tools/progress.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
@@ -29,14 +30,19 @@ constexpr const char* kDefaultAlgorithm = "multitree";
 
 struct ScheduleFlags {
   NetworkFlags network;
-  std::string algorithms = kDefaultAlgorithm;
+  std::optional<std::string> algorithms;
   std::string collective = "allreduce";
   std::uint32_t root = 0;
   std::string size = "64MiB", overhead = to_string(kMessageOverhead);
   std::string output;
   std::string demand;
+  std::optional<std::uint32_t> rank;
   bool json = false;
 };
+
+std::string algorithms_of(const ScheduleFlags& flags) {
+  return flags.algorithms.value_or(kDefaultAlgorithm);
+}
 
 /// A schedule with all that is said about it.
 struct Result {
@@ -127,10 +133,10 @@ std::string to_table(const std::vector<Result>& results, const Topology& topolog
 }
 
 int run_all_to_all(const ScheduleFlags& flags) {
-  if (flags.algorithms != kDefaultAlgorithm) {
+  if (flags.algorithms) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--algorithm: expected none, as alltoall is routed without one, got {}",
-                            flags.algorithms));
+                            *flags.algorithms));
   }
   return all_to_all_schedules({.network = flags.network,
                                .demand = flags.demand,
@@ -140,14 +146,63 @@ int run_all_to_all(const ScheduleFlags& flags) {
                                .json = flags.json});
 }
 
+/// Whether one rank can stand for all, if they are alike.
+bool is_of_all(const ScheduleFlags& flags) {
+  const bool one_algorithm =
+      !flags.algorithms || (flags.algorithms->find(',') == std::string::npos &&
+                            !flags.algorithms->empty() && asks_for_one_rank(*flags.algorithms));
+  const Collective collective = parse_collective(flags.collective);
+  return one_algorithm && flags.output.empty() && !has_root(collective);
+}
+
+/// Many ranks that are alike.
+int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
+  const std::string algorithm = flags.algorithms.value_or("symmetric");
+  const Collective collective = parse_collective(flags.collective);
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  check_below("--rank", flags.rank, network.alike->graph.size());
+  Progress progress("growing the trees of " + network.name);
+  const double start = cpu_seconds();
+  const SymmetricSchedule schedule = one_rank_schedule(*network.alike, algorithm, collective);
+  const double seconds = cpu_seconds() - start;
+  progress.update("pricing the trees of " + network.name);
+  if (!flags.rank) {
+    return print_report(network, schedule, algorithm, bytes, overhead, flags.json, seconds);
+  }
+  print_rows(schedule, flags.rank, std::nullopt);
+  return kOk;
+}
+
+/// One rank of any schedule.
+int print_rank(const ScheduleFlags& flags, const Topology& topology) {
+  check_below("--rank", flags.rank, topology.num_ranks());
+  const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
+  const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  const Progress progress("generating " + algorithms_of(flags) + " on " + topology.name());
+  const Schedule schedule = for_flag("--algorithm", [&] {
+    return make_schedule(told(algorithms_of(flags), bytes, overhead), topology,
+                         parse_collective(flags.collective), check_root(flags.root, topology));
+  });
+  print_rows(schedule, Rank{*flags.rank});
+  return kOk;
+}
+
 int run(const ScheduleFlags& flags) {
   if (for_flag("--collective", [&] { return parse_collective(flags.collective); }) ==
       Collective::AllToAll) {
     return run_all_to_all(flags);
   }
   if (!flags.demand.empty()) check_no_demand(flags.collective);
-  const Topology topology = load_network(flags.network);
-  const std::vector<std::string> names = algorithm_list(flags.algorithms, topology);
+  if (flags.rank && (flags.json || !flags.output.empty())) {
+    throw Error(ErrorCode::InvalidArgument,
+                "--rank: expected no --json and no --output, for it prints rows");
+  }
+  LoadedNetwork network = load_large(flags.network, is_of_all(flags) ? kManyRanks : kNoRanks);
+  if (network.alike) return run_alike(flags, network);
+  const Topology topology = std::move(*network.topology);
+  if (flags.rank) return print_rank(flags, topology);
+  const std::vector<std::string> names = algorithm_list(algorithms_of(flags), topology);
   if (names.size() > 1 && !flags.output.empty()) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("--output: expected one algorithm to write, got {}", names.size()));
@@ -196,8 +251,8 @@ Command add_schedule_command(CLI::App& parent) {
       "schedule", "Generate a schedule, verify it, and compare it with the network's bounds");
   add_network_flags(*app, flags->network)->required();
   app->add_option("-a,--algorithm", flags->algorithms,
-                  "One of 'multitree list algorithms', or several separated by commas to compare")
-      ->capture_default_str();
+                  "One of 'multitree list algorithms', or several separated by commas to compare "
+                  "(default: multitree; symmetric from 4096 ranks on that are all alike)");
   add_collective_flags(*app, flags->collective, flags->root);
   app->add_option("--size", flags->size,
                   "Buffer size for the predicted time, and for algorithms that choose by it")
@@ -210,6 +265,8 @@ Command add_schedule_command(CLI::App& parent) {
       "-o,--output", flags->output,
       "Write the schedule here ('-': standard output, which is also the default unless --json or "
       "several algorithms are given)");
+  app->add_option("--rank", flags->rank, "Print what this rank sends and receives, and no more")
+      ->check(number_from(0));
   app->add_flag("--json", flags->json, "Print the report as JSON");
   app->footer("Example: multitree schedule -t torus:8x8 -a multitree,ring,ring2d");
   return {app, [flags] { return run(*flags); }};

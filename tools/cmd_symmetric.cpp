@@ -6,17 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "algorithms/symmetric/symmetric_schedule.hpp"
-#include "tools/command.hpp"
+#include "tools/large.hpp"
 #include "tools/progress.hpp"
-#include "topologies/registry.hpp"
 
 namespace multitree::tools {
 namespace {
 
 using nlohmann::ordered_json;
-
-/// Without an explicit network there is room for more ranks: 4096x4096.
-constexpr std::uint64_t kMostRanks = 1U << 24;
 
 struct SymmetricFlags {
   std::string topology;
@@ -25,15 +21,6 @@ struct SymmetricFlags {
   std::optional<std::uint32_t> rank, step;
   bool json = false;
 };
-
-/// The names of the families whose ranks are alike.
-std::string alike() {
-  std::vector<std::string_view> names;
-  for (const TopologyFamily& family : topology_families()) {
-    if (family.graph != nullptr) names.push_back(family.name);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
-}
 
 ordered_json summary(const SymmetricFlags& flags, const SymmetricSchedule& schedule,
                      double generation, double verification) {
@@ -56,7 +43,7 @@ ordered_json summary(const SymmetricFlags& flags, const SymmetricSchedule& sched
 
 std::string_view name_of(Op op) { return op == Op::Reduce ? "reduce" : "copy"; }
 
-/// Prints what is asked for row by row, as it may be long.
+/// Appends what is asked for row by row, and prints it now and then, as it may be long.
 template <class Format>
 void print_transfers(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
                      Format format) {
@@ -81,12 +68,6 @@ void print_transfers(const SymmetricSchedule& schedule, const SymmetricFlags& fl
   print(text);
 }
 
-void check_range(std::string_view flag, std::optional<std::uint32_t> value, std::uint32_t end) {
-  if (!value || *value < end) return;
-  throw Error(ErrorCode::InvalidArgument,
-              fmt::format("{}: expected a number below {}, got {}", flag, end, *value));
-}
-
 void print_as_json(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
                    const ordered_json& json) {
   if (!flags.rank && !flags.step) return print_json(json);
@@ -106,13 +87,7 @@ void print_as_json(const SymmetricSchedule& schedule, const SymmetricFlags& flag
 
 void print_as_text(const SymmetricSchedule& schedule, const SymmetricFlags& flags,
                    const ordered_json& json) {
-  if (flags.rank || flags.step) {
-    print(fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", "step", "op", "chunk", "src", "dst"));
-    return print_transfers(schedule, flags, [](const SymmetricTransfer& t) {
-      return fmt::format("{:<8} {:<6} {:>9} {:>9} {:>9}\n", t.step, name_of(t.op), t.chunk,
-                         index(t.src), index(t.dst));
-    });
-  }
+  if (flags.rank || flags.step) return print_rows(schedule, flags.rank, flags.step);
   std::string text;
   for (const auto& [key, value] : json.items()) {
     text += fmt::format("{:<21} {}\n", key,
@@ -124,23 +99,26 @@ void print_as_text(const SymmetricSchedule& schedule, const SymmetricFlags& flag
 }
 
 int run(const SymmetricFlags& flags) {
-  CayleyGraph graph = for_flag(
-      "--topology", [&] { return uniform_cayley_graph(Spec::parse(flags.topology), kMostRanks); });
+  const LoadedNetwork network = load_large({.topology = flags.topology, .changes = {}}, 0);
+  if (!network.alike) {
+    throw Error(ErrorCode::InvalidArgument, "--topology: symmetric: " + network.reason);
+  }
+  const AlikeRanks& ranks = *network.alike;
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
-  check_range("--rank", flags.rank, graph.size());
+  check_below("--rank", flags.rank, ranks.graph.size());
   Progress progress("growing the trees of " + flags.topology);
   const double start = cpu_seconds();
   const std::uint32_t chunks = for_flag("--chunks", [&] {
-    return chunks_option(Spec::parse("symmetric?chunks=" + flags.chunks), graph);
+    return chunks_option(Spec::parse("symmetric?chunks=" + flags.chunks), ranks.graph);
   });
   const SymmetricSchedule schedule =
       for_flag(has_root(collective) ? "--collective" : "--topology",
-               [&] { return SymmetricSchedule(std::move(graph), chunks, collective); });
+               [&] { return SymmetricSchedule(ranks, chunks, collective); });
   const double made = cpu_seconds();
-  check_range("--step", flags.step, schedule.num_steps());
+  check_below("--step", flags.step, schedule.num_steps());
   progress.update("verifying the trees of " + flags.topology);
-  if (const auto fault = find_fault(schedule.graph(), schedule.tree())) {
+  if (const auto fault = find_fault(schedule.ranks(), schedule.tree())) {
     throw std::logic_error("symmetric on " + flags.topology + ": " + *fault);
   }
   const ordered_json json = summary(flags, schedule, made - start, cpu_seconds() - made);
@@ -155,7 +133,7 @@ Command add_symmetric_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "symmetric", "The optimal schedule of a huge network whose ranks are all alike, or a part");
   app->add_option("-t,--topology", flags->topology,
-                  "Spec of a network of one of the families " + alike())
+                  "Spec or file of a network whose ranks are all alike")
       ->required();
   app->add_option("-c,--collective", flags->collective, "allreduce, reduce-scatter or allgather")
       ->capture_default_str();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "topologies/families.hpp"
 #include "topologies/finite_group.hpp"
 #include "topologies/spec.hpp"
 #include "topologies/topology.hpp"
@@ -73,6 +74,10 @@ Topology make_cayley_network(const Spec& spec, const CayleyGraph& graph,
 /// `most_ranks` ranks.
 std::optional<CayleyGraph> cayley_graph(const Spec& spec,
                                         std::uint64_t most_ranks = Spec::kMaxRanks);
+
+/// What links of each generator are given by the spec of a family with a graph. \throws
+/// Error(InvalidArgument) naming what is wrong with bw= or lat=.
+std::vector<LinkSpeed> cayley_speeds(const Spec& spec, const CayleyGraph& graph);
 
 /// The same, with links that are all equally fast. \throws Error(InvalidArgument) also if they are
 /// not, or ranks not alike, or a parameter is unknown.

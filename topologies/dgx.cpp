@@ -15,6 +15,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -58,6 +59,16 @@ Topology make_boxes(const Spec& spec, const Box& kind) {
     }
   }
   return std::move(builder).build();
+}
+
+/// In the box over its switch, between boxes over InfiniBand.
+Structure boxes_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 1 || dims[0] == 0) return {};
+  const auto way_up = [](const RankLevels::Place& place) -> std::vector<std::uint32_t> {
+    const std::uint32_t boxes = place.dims[0];
+    return {place.ranks + (place.level == 0 ? place.rank / (place.ranks / boxes) : boxes)};
+  };
+  return {.levels = RankLevels{.sizes = {0, dims[0]}, .way_up = way_up}};
 }
 
 // DGX-2 (Ishii et al., "NVSwitch and DGX-2", Hot Chips 30, 2018): two boards of 8 V100 and 6
@@ -131,7 +142,8 @@ TopologyFamily dgx_a100_family() {
               "nvlink=300GB/s, lat=150ns: of a GPU to its box's switch; nic=25GB/s, "
               "nic-lat=500ns: of a GPU to the InfiniBand switch of several boxes",
           .example = "dgx-a100:2",
-          .make = [](const Spec& spec) { return make_boxes(spec, kA100); }};
+          .make = [](const Spec& spec) { return make_boxes(spec, kA100); },
+          .structure = boxes_structure};
 }
 
 TopologyFamily dgx_h100_family() {
@@ -166,7 +178,8 @@ TopologyFamily nvl72_family() {
               "gpus=72: of each rack; nvlink=900GB/s, lat=150ns: of a GPU to its rack's switch; "
               "nic=50GB/s, nic-lat=500ns: of a GPU to the InfiniBand switch of several racks",
           .example = "nvl72:2?gpus=18",
-          .make = [](const Spec& spec) { return make_boxes(spec, kNvl72); }};
+          .make = [](const Spec& spec) { return make_boxes(spec, kNvl72); },
+          .structure = boxes_structure};
 }
 
 }  // namespace multitree

@@ -5,6 +5,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -108,6 +109,32 @@ Topology make_fat_tree3(const Spec& spec) {
   return std::move(builder).build();
 }
 
+/// On the leaf, and between leaves over the spine of the rank's number on its leaf.
+Structure fat_tree_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 3 || dims[1] == 0 || dims[2] == 0) return {};
+  const auto way_up = [](const RankLevels::Place& place) -> std::vector<std::uint32_t> {
+    const std::uint32_t leaves = place.dims[0], hosts = place.dims[1], spines = place.dims[2];
+    const std::uint32_t leaf = place.ranks + place.rank / hosts;
+    if (place.level == 0) return {leaf};
+    return {leaf, place.ranks + leaves + place.rank % hosts % spines};
+  };
+  return {.levels = RankLevels{.sizes = {dims[1], dims[0]}, .way_up = way_up}};
+}
+
+/// Rank i of edge switch e goes up over aggregation switch i and its core e.
+Structure fat_tree3_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 1 || dims[0] < 2) return {};
+  const auto way_up = [](const RankLevels::Place& place) {
+    const std::uint32_t pods = place.dims[0], half = pods / 2, edge = place.rank / half;
+    const std::uint32_t first_agg = place.ranks + pods * half, i = place.rank % half;
+    const std::vector<std::uint32_t> all = {place.ranks + edge, first_agg + edge / half * half + i,
+                                            first_agg + pods * half + i * half + edge % half};
+    return std::vector(all.begin(), all.begin() + place.level + 1);
+  };
+  const std::uint32_t half = dims[0] / 2;
+  return {.levels = RankLevels{.sizes = {half, half, dims[0]}, .way_up = way_up}};
+}
+
 }  // namespace
 
 TopologyFamily fattree_family() {
@@ -120,7 +147,8 @@ TopologyFamily fattree_family() {
               "spines=hosts or oversubscription=1 (hosts over spines); bw=16GB/s, "
               "lat=150ns: of every link; uplink-bw, uplink-lat: of links between switches",
           .example = "fattree:4x4",
-          .make = make_fat_tree};
+          .make = make_fat_tree,
+          .structure = fat_tree_structure};
 }
 
 TopologyFamily fattree3_family() {
@@ -134,7 +162,8 @@ TopologyFamily fattree3_family() {
               "bw=16GB/s, lat=150ns: of every link; uplink-bw, uplink-lat: of links "
               "between switches",
           .example = "fattree3:4",
-          .make = make_fat_tree3};
+          .make = make_fat_tree3,
+          .structure = fat_tree3_structure};
 }
 
 }  // namespace multitree

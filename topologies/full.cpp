@@ -41,6 +41,12 @@ Topology make_star(const Spec& spec) {
   return std::move(builder).build();
 }
 
+/// All meet at the switch.
+Structure star_structure(const std::vector<std::uint32_t>& dims) {
+  const auto way_up = [](const RankLevels::Place& place) { return std::vector{place.ranks}; };
+  return {.levels = RankLevels{.sizes = dims, .way_up = way_up}};
+}
+
 }  // namespace
 
 TopologyFamily full_family() {
@@ -65,7 +71,8 @@ TopologyFamily star_family() {
           .links = "each rank to the switch sw0",
           .parameters = kLinkParameters,
           .example = "star:8",
-          .make = make_star};
+          .make = make_star,
+          .structure = star_structure};
 }
 
 }  // namespace multitree

@@ -115,7 +115,8 @@ TopologyFamily tpu_v4_family() {
               [](const Spec& spec, std::uint64_t most_ranks) {
                 return CayleyGraph::torus(spec.dims(3, 3, 1, most_ranks));
               },
-          .speeds_by_dimension = true};
+          .speeds_by_dimension = true,
+          .bandwidth = kTpuV4Link.bandwidth};
 }
 
 TopologyFamily torus_family() {

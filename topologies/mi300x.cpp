@@ -10,6 +10,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -50,6 +51,15 @@ Topology make_mi300x(const Spec& spec) {
   return std::move(builder).build();
 }
 
+/// In the box by a link, between boxes over the network.
+Structure mi300x_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 1) return {};
+  const auto way_up = [](const RankLevels::Place& place) {
+    return place.level == 0 ? std::vector<std::uint32_t>{} : std::vector{place.ranks};
+  };
+  return {.levels = RankLevels{.sizes = {kMi300xGpus, dims[0]}, .way_up = way_up}};
+}
+
 }  // namespace
 
 TopologyFamily mi300x_family() {
@@ -62,7 +72,8 @@ TopologyFamily mi300x_family() {
               "fabric=64GB/s, lat=150ns: between two GPUs of a box; nic=50GB/s, nic-lat=500ns: of "
               "a GPU to the switch of several boxes",
           .example = "mi300x:2",
-          .make = make_mi300x};
+          .make = make_mi300x,
+          .structure = mi300x_structure};
 }
 
 }  // namespace multitree

@@ -9,6 +9,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/structure.hpp"
 
 namespace multitree {
 namespace {
@@ -67,6 +68,16 @@ Topology make_rail(const Spec& spec) {
   return std::move(builder).build();
 }
 
+/// In the box over its switch, between boxes over the rail of the GPU's number.
+Structure rail_structure(const std::vector<std::uint32_t>& dims) {
+  if (dims.size() != 3) return {};
+  const auto way_up = [](const RankLevels::Place& place) -> std::vector<std::uint32_t> {
+    const std::uint32_t boxes = place.dims[0], gpus = place.dims[1];
+    return {place.ranks + (place.level == 0 ? place.rank / gpus : boxes + place.rank % gpus)};
+  };
+  return {.levels = RankLevels{.sizes = {dims[1], dims[0]}, .way_up = way_up}};
+}
+
 }  // namespace
 
 TopologyFamily rail_family() {
@@ -81,7 +92,8 @@ TopologyFamily rail_family() {
               "spines=boxes; nvlink=450GB/s, lat=150ns: of a GPU to its box's switch; nic=50GB/s, "
               "nic-lat=500ns: of a GPU to its rail; uplink-bw, uplink-lat: of a rail to a spine",
           .example = "rail:2x4",
-          .make = make_rail};
+          .make = make_rail,
+          .structure = rail_structure};
 }
 
 }  // namespace multitree

@@ -98,14 +98,30 @@ std::optional<CayleyGraph> cayley_graph(const Spec& spec, std::uint64_t most_ran
   return family->graph(spec, most_ranks);
 }
 
+std::vector<LinkSpeed> cayley_speeds(const Spec& spec, const CayleyGraph& graph) {
+  const auto& sizes = graph.group().sizes();
+  const TopologyFamily& family = *find_family(spec.name());
+  const bool by_dimension = family.speeds_by_dimension;
+  const auto given =
+      read_speeds(spec, by_dimension ? sizes.size() : 1, {family.bandwidth, kStudyLink.latency});
+  std::vector<LinkSpeed> speeds;
+  for (std::uint32_t element : graph.generators()) {
+    std::size_t dimension = 0;
+    for (; by_dimension && element % sizes[dimension] == 0; ++dimension) {
+      element /= sizes[dimension];
+    }
+    speeds.push_back(given[dimension]);
+  }
+  return speeds;
+}
+
 CayleyGraph uniform_cayley_graph(const Spec& spec, std::uint64_t most_ranks) {
   auto graph = cayley_graph(spec, most_ranks);
   if (!graph) {
     spec.fail("expected a network that looks the same from every rank, such as a torus");
   }
   // How fast the links are does not matter, as long as all are alike.
-  const bool by_dimension = find_family(spec.name())->speeds_by_dimension;
-  const auto speeds = read_speeds(spec, by_dimension ? graph->group().sizes().size() : 1);
+  const std::vector<LinkSpeed> speeds = cayley_speeds(spec, *graph);
   for (const LinkSpeed& speed : speeds) {
     if (speed.bandwidth != speeds.front().bandwidth) spec.fail("bw: bandwidths differ");
   }

@@ -35,6 +35,8 @@ struct TopologyFamily {
   /// networks too large to be made. Null: they are not alike.
   CayleyGraph (*graph)(const Spec& spec, std::uint64_t most_ranks) = nullptr;
   bool speeds_by_dimension = false;  ///< bw= and lat= may be lists with one value a dimension
+  /// Of a family with a graph, what its links have where the spec does not say.
+  Bandwidth bandwidth{16'000'000'000};
 };
 
 /// All families, sorted by name. Feeds --help, `multitree list` and the tests.

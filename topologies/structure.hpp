@@ -29,6 +29,21 @@ struct Grid {
   std::string_view part;
 };
 
+/// Ranks that meet level by level, as GPUs in a box and boxes on a network: rank r has coordinates
+/// r = x0 + s0*(x1 + s1*(x2 + ...)), and those that differ in one coordinate alone reach each other
+/// over the links of that level.
+struct RankLevels {
+  /// Whose way up is asked for.
+  struct Place {
+    const std::vector<std::uint32_t>& dims;  ///< Shape::dims
+    std::uint32_t ranks, level, rank;
+  };
+  std::vector<std::uint32_t> sizes;  ///< the first may be 0: as many as the others leave
+  /// The nodes from a rank up to where it meets the others of its level, that switch last. What
+  /// they send down passes the same nodes backwards. Empty: a link leads to each of them.
+  std::vector<std::uint32_t> (*way_up)(const Place& place) = nullptr;
+};
+
 /// Links may be missing and speeds differ, as a changed network keeps the structure while it has
 /// all ranks: who depends on links compares them.
 struct Structure {
@@ -37,6 +52,7 @@ struct Structure {
   std::optional<FiniteGroup> group = std::nullopt;
   /// Ranks on switches in two layers, each switch linked to those of the other layer.
   bool facing_layers = false;
+  std::optional<RankLevels> levels = std::nullopt;
 };
 
 /// What the family of the network's shape says of it, as far as it fits these ranks and switches;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "algorithms/generators/generators_internal.hpp"
-#include "algorithms/symmetric/cayley_network.hpp"
+#include "algorithms/symmetric/alike_network.hpp"
 #include "algorithms/symmetric/symmetric_schedule.hpp"
 #include "topologies/error.hpp"
 
@@ -16,25 +16,24 @@ namespace {
 
 std::optional<std::string> symmetric_unsupported(const Topology& topology) {
   std::string reason;
-  if (find_cayley_network(topology, reason)) return std::nullopt;
+  if (find_alike_network(topology, reason)) return std::nullopt;
   return reason;
 }
 
-CayleyNetwork network_of(const Topology& topology) {
+AlikeNetwork network_of(const Topology& topology) {
   std::string reason;
-  auto network = find_cayley_network(topology, reason);
+  auto network = find_alike_network(topology, reason);
   if (!network) throw Error(ErrorCode::Unsupported, "symmetric: " + reason);
   return std::move(*network);
 }
 
 /// The transfers of one step of the gathering, for all owners.
-void add_step(const CayleyNetwork& network, const SymmetricSchedule& trees, std::uint32_t step,
+void add_step(const AlikeNetwork& network, const SymmetricSchedule& trees, std::uint32_t step,
               Schedule& schedule) {
-  const CayleyGraph& graph = network.graph;
+  const CayleyGraph& graph = trees.graph();
   const auto arcs = trees.arcs_of_step(step);
   struct Hop {
-    std::uint32_t chunk, dst, src;
-    LinkId link;
+    std::uint32_t chunk, dst, src, generator;
     auto operator<=>(const Hop&) const = default;
   };
   std::vector<Hop> hops(arcs.size());
@@ -44,17 +43,18 @@ void add_step(const CayleyNetwork& network, const SymmetricSchedule& trees, std:
       hops[a] = {.chunk = owner * trees.chunks() + arcs[a].tree,
                  .dst = graph.apply(src, arcs[a].generator),
                  .src = src,
-                 .link = network.link(src, arcs[a].generator)};
+                 .generator = arcs[a].generator};
     }
     std::ranges::sort(hops);
     for (const Hop& hop : hops) {
-      schedule.add(step, Op::Copy, hop.chunk, Rank{hop.src}, Rank{hop.dst}, {&hop.link, 1});
+      schedule.add(step, Op::Copy, hop.chunk, Rank{hop.src}, Rank{hop.dst},
+                   network.route(hop.src, hop.generator));
     }
   }
 }
 
-Schedule gathering(const Topology& topology, const CayleyNetwork& network, std::uint32_t chunks) {
-  const SymmetricSchedule trees(network.graph, chunks, Collective::AllGather);
+Schedule gathering(const Topology& topology, const AlikeNetwork& network, std::uint32_t chunks) {
+  const SymmetricSchedule trees(network.ranks(), chunks, Collective::AllGather);
   Schedule schedule = all_gather_header(topology, trees.chunks());
   const std::size_t transfers = std::size_t{schedule.ranks} * trees.chunks() * (schedule.ranks - 1);
   if (transfers > UINT32_MAX) {
@@ -73,12 +73,15 @@ Schedule gathering(const Topology& topology, const CayleyNetwork& network, std::
 
 Schedule symmetric_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(segments_option(options));
-  const CayleyNetwork network = network_of(topology);
-  return gathering(topology, network, chunks_option(options, network.graph));
+  const AlikeNetwork network = network_of(topology);
+  return gathering(topology, network, chunks_option(options, network.ranks().graph));
 }
 
-/// Alone, a tree uses each link once at most and need not wait: level by level.
-std::vector<std::uint32_t> levels(const CayleyGraph& graph, const TranslationTree& tree) {
+/// Alone, a tree uses each link once at most and need not wait: level by level. Switches it may
+/// pass more often.
+std::vector<std::uint32_t> levels(const AlikeRanks& ranks, const TranslationTree& tree) {
+  if (!ranks.levels.empty()) return tree.step;
+  const CayleyGraph& graph = ranks.graph;
   std::vector<std::uint32_t> order(tree.step.size()), level(tree.step.size(), 0);
   for (std::uint32_t x = 0; x < order.size(); ++x) order[x] = x;
   std::ranges::sort(order, {}, [&](std::uint32_t x) { return tree.step[x] + 1; });
@@ -91,17 +94,16 @@ std::vector<std::uint32_t> levels(const CayleyGraph& graph, const TranslationTre
 }
 
 Schedule symmetric_broadcast(const Topology& topology, Rank root, const Spec& options) {
-  const CayleyNetwork network = network_of(topology);
-  const CayleyGraph& graph = network.graph;
+  const AlikeNetwork network = network_of(topology);
+  const CayleyGraph& graph = network.ranks().graph;
   static_cast<void>(chunks_option(options, graph));
-  const TranslationTree tree = make_translation_tree(graph);
-  const std::vector<std::uint32_t> level = levels(graph, tree);
+  const TranslationTree tree = make_translation_tree(network.ranks());
+  const std::vector<std::uint32_t> level = levels(network.ranks(), tree);
   Schedule base = broadcast_header(topology, root, 1);
   for (std::uint32_t x = 1; x < graph.size(); ++x) {
     const std::uint32_t to = graph.group().multiply(index(root), x);
     const std::uint32_t from = graph.apply(to, graph.inverse(tree.generator[x]));
-    const LinkId link = network.link(from, tree.generator[x]);
-    base.add(level[x], Op::Copy, 0, Rank{from}, Rank{to}, {&link, 1});
+    base.add(level[x], Op::Copy, 0, Rank{from}, Rank{to}, network.route(from, tree.generator[x]));
   }
   base.canonicalize();
   return faster_broadcast(base, segments_option(options), topology,

@@ -11,19 +11,31 @@
 #include "topologies/error.hpp"
 
 namespace multitree {
+namespace {
 
-SymmetricSchedule::SymmetricSchedule(CayleyGraph graph, std::uint32_t chunks, Collective collective)
-    : graph_(std::move(graph)), collective_(collective) {
+Rational ratio(std::uint64_t numerator, std::uint64_t denominator) {
+  return {static_cast<std::int64_t>(numerator), static_cast<std::int64_t>(denominator)};
+}
+
+}  // namespace
+
+SymmetricSchedule::SymmetricSchedule(AlikeRanks ranks, std::uint32_t chunks, Collective collective)
+    : ranks_(std::move(ranks)), collective_(collective) {
   if (has_root(collective) || collective == Collective::AllToAll) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("symmetric: expected allreduce, reduce-scatter or allgather, got {}",
                             to_string(collective)));
   }
-  tree_ = make_translation_tree(graph_, chunks);
-  by_step_.assign(std::size_t{tree_.steps} * graph_.degree(), TranslationTree::kNone);
+  tree_ = make_translation_tree(ranks_, chunks);
+  first_.assign(tree_.steps + 1, 0);
+  for (const std::uint32_t step : tree_.step) {
+    if (step != TranslationTree::kNone) ++first_[step + 1];
+  }
+  for (std::uint32_t t = 0; t < tree_.steps; ++t) first_[t + 1] += first_[t];
+  by_step_.resize(first_.back());
+  std::vector<std::uint32_t> next(first_.begin(), first_.end());
   for (std::uint32_t e = 0; e < tree_.step.size(); ++e) {
-    if (tree_.step[e] == TranslationTree::kNone) continue;
-    by_step_[std::size_t{tree_.step[e]} * graph_.degree() + tree_.generator[e]] = e;
+    if (tree_.step[e] != TranslationTree::kNone) by_step_[next[tree_.step[e]]++] = e;
   }
 }
 
@@ -36,23 +48,38 @@ std::uint32_t SymmetricSchedule::bound_steps() const {
 }
 
 Rational SymmetricSchedule::load() const {
-  std::vector<std::int64_t> uses(graph_.degree(), 0);
-  for (std::size_t i = 0; i < by_step_.size(); ++i) {
-    if (by_step_[i] != TranslationTree::kNone) ++uses[i % uses.size()];
+  const LinkOrbits& links = ranks_.links;
+  std::vector<std::int64_t> uses(links.orbits.size(), 0);
+  for (const std::uint32_t e : by_step_) {
+    for (const std::uint32_t orbit : links.way(tree_.generator[e])) ++uses[orbit];
   }
-  const std::int64_t most = uses.empty() ? 0 : std::ranges::max(uses);
-  return {collective_ == Collective::AllReduce ? 2 * most : most, chunks()};
+  const std::uint64_t unit = links.unit_bandwidth().bytes_per_second;
+  Rational most(0);
+  for (std::size_t o = 0; o < uses.size(); ++o) {
+    most = std::max(most, ratio(unit, links.orbits[o].bandwidth.bytes_per_second) * uses[o]);
+  }
+  return most * Rational(collective_ == Collective::AllReduce ? 2 : 1, chunks());
 }
 
 Rational SymmetricSchedule::load_bound() const {
-  if (graph_.degree() == 0) return {0, 1};
-  const std::int64_t others = graph_.size() - 1;
-  return {collective_ == Collective::AllReduce ? 2 * others : others, graph_.degree()};
+  const LinkOrbits& links = ranks_.links;
+  const std::uint64_t unit = links.unit_bandwidth().bytes_per_second;
+  const std::size_t levels = std::max<std::size_t>(ranks_.levels.size(), 1);
+  Rational most(0);
+  std::uint32_t inside = 1;
+  for (std::size_t level = 0; level < levels; ++level) {
+    const std::int64_t others = graph().size() / inside - 1;
+    if (others == 0) break;
+    const std::uint32_t first = ranks_.levels.empty() ? 0 : ranks_.first_generator(level);
+    most = std::max(most, ratio(unit, links.bandwidth_out(first)) * others);
+    if (!ranks_.levels.empty()) inside *= ranks_.levels[level];
+  }
+  return most * (collective_ == Collective::AllReduce ? 2 : 1);
 }
 
 std::size_t SymmetricSchedule::memory() const {
-  return sizeof(std::uint32_t) *
-         (tree_.generator.capacity() + tree_.step.capacity() + by_step_.capacity());
+  return sizeof(std::uint32_t) * (tree_.generator.capacity() + tree_.step.capacity() +
+                                  by_step_.capacity() + first_.capacity());
 }
 
 std::pair<Op, std::uint32_t> SymmetricSchedule::phase_of(std::uint32_t step) const {
@@ -64,30 +91,28 @@ std::pair<Op, std::uint32_t> SymmetricSchedule::phase_of(std::uint32_t step) con
 std::vector<SymmetricSchedule::Arc> SymmetricSchedule::arcs_of_step(
     std::uint32_t gather_step) const {
   std::vector<Arc> arcs;
-  for (std::uint32_t s = 0; s < graph_.degree(); ++s) {
-    const std::uint32_t e = by_step_[std::size_t{gather_step} * graph_.degree() + s];
-    if (e == TranslationTree::kNone) continue;
-    const std::uint32_t element = e % graph_.size();
-    arcs.push_back({.tree = e / graph_.size(),
+  for (std::uint32_t i = first_[gather_step]; i < first_[gather_step + 1]; ++i) {
+    const std::uint32_t e = by_step_[i], element = e % graph().size();
+    const std::uint32_t s = tree_.generator[e];
+    arcs.push_back({.tree = e / graph().size(),
                     .generator = s,
-                    .parent = graph_.apply(element, graph_.inverse(s)),
+                    .parent = graph().apply(element, graph().inverse(s)),
                     .element = element});
   }
-  std::ranges::stable_sort(arcs, {}, &Arc::tree);
   return arcs;
 }
 
 SymmetricTransfer SymmetricSchedule::transfer(std::uint32_t step, Op op, const Arc& arc,
                                               std::uint32_t owner) const {
-  const std::uint32_t near = graph_.group().multiply(owner, arc.parent);
-  const std::uint32_t far = graph_.apply(near, arc.generator);
+  const std::uint32_t near = graph().group().multiply(owner, arc.parent);
+  const std::uint32_t far = graph().apply(near, arc.generator);
   const bool outwards = op == Op::Copy;
   return {.step = step,
           .op = op,
           .chunk = owner * chunks() + arc.tree,
           .src = Rank{outwards ? near : far},
           .dst = Rank{outwards ? far : near},
-          .generator = outwards ? arc.generator : graph_.inverse(arc.generator)};
+          .generator = outwards ? arc.generator : graph().inverse(arc.generator)};
 }
 
 namespace {
@@ -114,7 +139,7 @@ std::vector<SymmetricTransfer> SymmetricSchedule::transfers_of_owner(Rank owner,
 std::vector<SymmetricTransfer> SymmetricSchedule::transfers_of_rank(Rank rank,
                                                                     std::uint32_t step) const {
   const auto [op, gather_step] = phase_of(step);
-  const FiniteGroup& group = graph_.group();
+  const FiniteGroup& group = graph().group();
   std::vector<SymmetricTransfer> transfers;
   for (const Arc& arc : arcs_of_step(gather_step)) {
     // The owners whose translate of the arc has the rank at one of its ends.
@@ -132,13 +157,15 @@ std::uint32_t chunks_option(const Spec& options, const CayleyGraph& graph) {
   return options.get_number("chunks", 1, 1, kMostChunks);
 }
 
-std::optional<std::string> find_fault(const CayleyGraph& graph, const TranslationTree& tree) {
+std::optional<std::string> find_fault(const AlikeRanks& ranks, const TranslationTree& tree) {
+  const CayleyGraph& graph = ranks.graph;
   const std::size_t elements = std::size_t{graph.size()} * tree.chunks;
   if (tree.generator.size() != elements || tree.step.size() != elements) {
     return fmt::format("expected {} elements, got {} generators and {} steps", elements,
                        tree.generator.size(), tree.step.size());
   }
-  std::vector<bool> used(std::size_t{tree.steps} * graph.degree());
+  const auto& orbits = ranks.links.orbits;
+  std::vector<std::uint32_t> used(std::size_t{tree.steps} * orbits.size(), 0);
   for (std::uint32_t e = 0; e < elements; ++e) {
     if (e % graph.size() == 0) continue;
     const std::uint32_t s = tree.generator[e], step = tree.step[e];
@@ -155,10 +182,11 @@ std::optional<std::string> find_fault(const CayleyGraph& graph, const Translatio
       return fmt::format("element {} joins in step {}, its parent {} in step {}", e, step, parent,
                          tree.step[parent]);
     }
-    if (used[std::size_t{step} * graph.degree() + s]) {
-      return fmt::format("generator {} is used twice in step {}", s, step);
+    for (const std::uint32_t orbit : ranks.links.way(s)) {
+      if (++used[step * orbits.size() + orbit] <= orbits[orbit].slots) continue;
+      return fmt::format("a link of generator {} is used {} times in step {}, which has {} slots",
+                         s, used[step * orbits.size() + orbit], step, orbits[orbit].slots);
     }
-    used[std::size_t{step} * graph.degree() + s] = true;
   }
   return std::nullopt;
 }

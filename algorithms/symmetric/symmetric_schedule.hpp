@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "algorithms/bounds.hpp"
@@ -28,15 +29,20 @@ struct SymmetricTransfer {
 };
 
 /// An all-gather, a reduce-scatter (the same, backwards in time and on reversed arcs) or an
-/// all-reduce (both in turn) in O(ranks * chunks) memory instead of O(ranks^2 * chunks).
+/// all-reduce (both in turn) in O(ranks * chunks + steps) memory instead of O(ranks^2 * chunks).
 class SymmetricSchedule {
  public:
   /// \throws Error(InvalidArgument) as make_translation_tree(); Unsupported for collectives with a
   /// root.
-  explicit SymmetricSchedule(CayleyGraph graph, std::uint32_t chunks = 1,
+  explicit SymmetricSchedule(AlikeRanks ranks, std::uint32_t chunks = 1,
                              Collective collective = Collective::AllReduce);
+  /// Over equal links.
+  explicit SymmetricSchedule(CayleyGraph graph, std::uint32_t chunks = 1,
+                             Collective collective = Collective::AllReduce)
+      : SymmetricSchedule(linked_ranks(std::move(graph)), chunks, collective) {}
 
-  [[nodiscard]] const CayleyGraph& graph() const { return graph_; }
+  [[nodiscard]] const AlikeRanks& ranks() const { return ranks_; }
+  [[nodiscard]] const CayleyGraph& graph() const { return ranks_.graph; }
   [[nodiscard]] const TranslationTree& tree() const { return tree_; }
   [[nodiscard]] Collective collective() const { return collective_; }
   /// Chunks that each rank owns.
@@ -45,7 +51,8 @@ class SymmetricSchedule {
   /// No schedule of this kind has fewer: that of the gathering (least_steps()), twice for both.
   [[nodiscard]] std::uint32_t bound_steps() const;
   /// Time of the busiest link without latency, in shard times, and what it cannot be less than:
-  /// (ranks - 1) / degree, once for each phase.
+  /// what must enter a rank, or enter a box of ranks once, over the links that it has for that,
+  /// once for each phase.
   [[nodiscard]] Rational load() const;
   [[nodiscard]] Rational load_bound() const;
   /// Bytes that it keeps.
@@ -64,7 +71,7 @@ class SymmetricSchedule {
   struct Arc {
     std::uint32_t tree, generator, parent, element;
   };
-  /// The arcs of a step of the gathering, ascending by tree. O(degree).
+  /// The arcs of a step of the gathering, ascending by tree. O(those).
   [[nodiscard]] std::vector<Arc> arcs_of_step(std::uint32_t gather_step) const;
 
  private:
@@ -73,10 +80,11 @@ class SymmetricSchedule {
   /// The phase that a step belongs to, and the step of the gathering that it mirrors or is.
   [[nodiscard]] std::pair<Op, std::uint32_t> phase_of(std::uint32_t step) const;
 
-  CayleyGraph graph_;
+  AlikeRanks ranks_;
   Collective collective_;
   TranslationTree tree_;
-  std::vector<std::uint32_t> by_step_;  // [step * degree + generator]: element, or kNone
+  // The elements that join in step t: by_step_ from first_[t] to first_[t + 1].
+  std::vector<std::uint32_t> by_step_, first_;
 };
 
 /// The option "chunks" of algorithm `symmetric`: pieces of a rank's share, 1 to 1024 or "degree".
@@ -84,7 +92,11 @@ std::uint32_t chunks_option(const Spec& options, const CayleyGraph& graph);
 
 /// What is wrong with the trees of a schedule; empty if they make it right and free of contention.
 /// Takes nothing on trust but that left multiplication keeps arcs: looks every arc up in the graph,
-/// parents before children, a generator once a step at most. O(ranks * chunks).
-std::optional<std::string> find_fault(const CayleyGraph& graph, const TranslationTree& tree);
+/// parents before children, links as often a step as they have slots at most. O(ranks * chunks).
+std::optional<std::string> find_fault(const AlikeRanks& ranks, const TranslationTree& tree);
+inline std::optional<std::string> find_fault(const CayleyGraph& graph,
+                                             const TranslationTree& tree) {
+  return find_fault(linked_ranks(graph), tree);
+}
 
 }  // namespace multitree

@@ -29,6 +29,13 @@ std::uint32_t bound(const std::vector<std::uint32_t>& distance, std::uint32_t de
   return static_cast<std::uint32_t>(least);
 }
 
+void check_arcs(const CayleyGraph& graph, std::uint32_t chunks) {
+  if (std::uint64_t{graph.size()} * chunks < TranslationTree::kNone) return;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("chunks: expected less than 2^32 arcs for {} elements, got {} chunks",
+                          graph.size(), chunks));
+}
+
 // How often each way is tried. Random tie-breaks are cheap and seldom help, balanced trees have
 // both least steps and least depth on tori; detours come last as they cost depth.
 constexpr std::uint64_t kShortestTries = 4, kBalancedTries = 24, kDetourTries = 40;
@@ -85,11 +92,7 @@ TranslationTree empty_tree(const CayleyDistances& distances) {
 }
 
 TranslationTree make_translation_tree(const CayleyGraph& graph, std::uint32_t chunks) {
-  if (std::uint64_t{graph.size()} * chunks >= TranslationTree::kNone) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("chunks: expected less than 2^32 arcs for {} elements, got {} chunks",
-                            graph.size(), chunks));
-  }
+  check_arcs(graph, chunks);
   const CayleyDistances distances(graph, chunks);
   const std::uint32_t least = distances.least_steps;
   TranslationTree best = grow_translation_tree(distances, false, 0);
@@ -110,6 +113,12 @@ TranslationTree make_translation_tree(const CayleyGraph& graph, std::uint32_t ch
     try_once(grow_translation_tree(distances, true, seed));
   }
   return best;
+}
+
+TranslationTree make_translation_tree(const AlikeRanks& ranks, std::uint32_t chunks) {
+  if (ranks.levels.empty()) return make_translation_tree(ranks.graph, chunks);
+  check_arcs(ranks.graph, chunks);
+  return make_level_tree(ranks, chunks);
 }
 
 }  // namespace multitree

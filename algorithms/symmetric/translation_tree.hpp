@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithms/symmetric/alike_ranks.hpp"
 #include "topologies/cayley.hpp"
 
 namespace multitree {
 
 /// Spanning trees from the identity, one for each of `chunks` chunks, in which no generator is used
-/// twice in one step. Their left translates, one set per element, then use no link twice in one
+/// twice in one step; over switches, no more often than the links of its way have slots. Their left
+/// translates, one set per element, then use no link twice in one
 /// step: the translate by g uses link (y, s) at step t only if a tree has the arc (g^-1 y, s) at t,
 /// and there is one such arc at most. O(size * chunks) memory for what is O(size^2 * chunks)
 /// transfers. Element x of tree k is at x + k * size.
@@ -40,5 +42,8 @@ std::uint32_t least_steps(const CayleyGraph& graph, std::uint32_t chunks = 1);
 /// tests try. The same graph gives the same trees. O(chunks * size * degree) where the first try
 /// succeeds. \throws Error(InvalidArgument) as cayley_distances(), or for 2^32 arcs and more.
 TranslationTree make_translation_tree(const CayleyGraph& graph, std::uint32_t chunks = 1);
+/// The same where ranks may meet at switches: there by level, with the load of links as even as the
+/// slots are; steps and depth need not be least. O(chunks * size * levels).
+TranslationTree make_translation_tree(const AlikeRanks& ranks, std::uint32_t chunks = 1);
 
 }  // namespace multitree

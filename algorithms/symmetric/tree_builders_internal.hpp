@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// The two ways of building a TranslationTree.
+/// The ways of building a TranslationTree.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,9 @@ TranslationTree grow_translation_tree(const CayleyDistances& distances, bool any
 /// with the tallest subtree first. Empty if there is no such tree.
 std::optional<TranslationTree> balance_translation_tree(const CayleyDistances& distances,
                                                         std::uint64_t seed);
+
+/// Of ranks that meet at switches. O(size * chunks * levels). \pre levels.
+TranslationTree make_level_tree(const AlikeRanks& ranks, std::uint32_t chunks);
 
 /// Fisher-Yates, the same on every platform.
 inline void shuffle(std::span<std::uint32_t> values, std::mt19937_64& random) {

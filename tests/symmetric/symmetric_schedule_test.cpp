@@ -135,7 +135,7 @@ TEST(SymmetricSchedule, SaysWhatItTakesAndWhatIsLeast) {
   EXPECT_EQ(one.load_bound(), Rational(15, 2));
   EXPECT_EQ(four.num_steps(), 30U);
   EXPECT_EQ(four.load(), Rational(15, 2));
-  EXPECT_EQ(one.memory(), 16U * 3 * sizeof(std::uint32_t));
+  EXPECT_EQ(one.memory(), (16U * 2 + 15 + 5) * sizeof(std::uint32_t));
   EXPECT_EQ(SymmetricSchedule(CayleyGraph::torus({1})).load(), Rational(0));
   EXPECT_THROW(SymmetricSchedule(CayleyGraph::torus({4}), 1, Collective::Broadcast), Error);
 }
@@ -144,7 +144,7 @@ TEST(SymmetricSchedule, KeepsAFewNumbersARank) {
   const SymmetricSchedule schedule(CayleyGraph::torus({256, 256}));
   EXPECT_EQ(find_fault(schedule.graph(), schedule.tree()).value_or(""), "");
   EXPECT_EQ(schedule.num_steps(), schedule.bound_steps());
-  EXPECT_LE(schedule.memory(), 12U * 65536 + 1024);
+  EXPECT_LE(schedule.memory(), 13U * 65536 + 1024);
 }
 
 TEST(FindFault, NamesWhatIsBroken) {
@@ -171,7 +171,7 @@ TEST(FindFault, NamesWhatIsBroken) {
                   }
                 }
               }),
-              testing::AnyOf(HasSubstr("is used twice"), HasSubstr("its parent")));
+              testing::AnyOf(HasSubstr("is used 2 times"), HasSubstr("its parent")));
 }
 
 /// Every change of one number of a tree is found, unless what it makes is right as well.
