@@ -263,8 +263,8 @@ Command add_schedule_command(CLI::App& parent) {
       ->capture_default_str();
   app->add_option(
       "-o,--output", flags->output,
-      "Write the schedule here ('-': standard output, which is also the default unless --json or "
-      "several algorithms are given)");
+      "Write the schedule here ('-': standard output, which is also the default unless --json, "
+      "--rank or several algorithms are given, or there are 4096 ranks that are all alike)");
   app->add_option("--rank", flags->rank, "Print what this rank sends and receives, and no more")
       ->check(number_from(0));
   app->add_flag("--json", flags->json, "Print the report as JSON");
