@@ -42,7 +42,7 @@ def starts_without_a_link(script, program, env):
     """One that is cut before the job begins, and mended later."""
     with Lab(script, env, "--control", "--rate", "1gbit") as lab:
         lab.set("n1-n4", "--drop")
-        job = lab.start(program, NETWORK, "8", "adapt")
+        job = lab.start(program, NETWORK, "12", "adapt")
         without = job.await_line(r"from call #\d+ on without link 1-4", DEADLINE)
         lab.set("n1-n4", "--up")
         back = job.await_line(r"from call #\d+ on as before", DEADLINE)
