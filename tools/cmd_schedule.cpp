@@ -155,13 +155,21 @@ bool is_of_all(const ScheduleFlags& flags) {
   return one_algorithm && flags.output.empty() && !has_root(collective);
 }
 
+/// \throws Error(InvalidArgument): there is no such rank, or it is asked for in another form
+void check_rank(const ScheduleFlags& flags, std::uint32_t ranks) {
+  check_below("--rank", flags.rank, ranks);
+  if (!flags.rank || (!flags.json && flags.output.empty())) return;
+  throw Error(ErrorCode::InvalidArgument,
+              "--rank: expected no --json and no --output, for it prints rows");
+}
+
 /// Many ranks that are alike.
 int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
   const std::string algorithm = flags.algorithms.value_or("symmetric");
   const Collective collective = parse_collective(flags.collective);
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
-  check_below("--rank", flags.rank, network.alike->graph.size());
+  check_rank(flags, network.alike->graph.size());
   Progress progress("growing the trees of " + network.name);
   const double start = cpu_seconds();
   const SymmetricSchedule schedule = one_rank_schedule(*network.alike, algorithm, collective);
@@ -176,7 +184,7 @@ int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
 
 /// One rank of any schedule.
 int print_rank(const ScheduleFlags& flags, const Topology& topology) {
-  check_below("--rank", flags.rank, topology.num_ranks());
+  check_rank(flags, topology.num_ranks());
   const std::uint64_t bytes = for_flag("--size", [&] { return parse_bytes(flags.size); });
   const Time overhead = for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
   const Progress progress("generating " + algorithms_of(flags) + " on " + topology.name());
@@ -194,10 +202,6 @@ int run(const ScheduleFlags& flags) {
     return run_all_to_all(flags);
   }
   if (!flags.demand.empty()) check_no_demand(flags.collective);
-  if (flags.rank && (flags.json || !flags.output.empty())) {
-    throw Error(ErrorCode::InvalidArgument,
-                "--rank: expected no --json and no --output, for it prints rows");
-  }
   LoadedNetwork network = load_large(flags.network, is_of_all(flags) ? kManyRanks : kNoRanks);
   if (network.alike) return run_alike(flags, network);
   const Topology topology = std::move(*network.topology);

@@ -3,7 +3,7 @@
 // prove: Latency=1 Depth=4
 // prove: Latency=2 Depth=8
 // bounded: 10
-// cover: 10
+// cover: 14
 `include "mt_assert.svh"
 
 // Both ends of a link and wires of Latency cycles that lose and corrupt whatever they like, as long as
