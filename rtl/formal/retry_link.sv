@@ -2,7 +2,7 @@
 // with: prim/mt_onehot.sv prim/mt_prio_enc.sv prim/mt_rr_arb.sv prim/mt_crc32c.sv net/mt_retry_tx.sv net/mt_retry_rx.sv
 // prove: Latency=1 Depth=4
 // prove: Latency=2 Depth=8
-// bounded: 10
+// bounded: 14
 // cover: 14
 `include "mt_assert.svh"
 
