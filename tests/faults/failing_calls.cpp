@@ -128,8 +128,14 @@ EXPORTED int epoll_wait(int at, epoll_event* events, int most, int time) {
 
 FAILS(kSocket, int, socket, (int domain, int type, int protocol) noexcept, (domain, type, protocol),
       EMFILE)
-WAITS(kSocket, int, connect, (int fd, const sockaddr* to, socklen_t size), (fd, to, size),
-      ECONNREFUSED)
+// A signal does not end it: the connection is made all the same.
+EXPORTED int connect(int fd, const sockaddr* to, socklen_t size) {
+  static auto* const real = next<int(int, const sockaddr*, socklen_t)>("connect");
+  if (fails(kSocket, CALLER, "connect")) return fail_with(ECONNREFUSED);
+  const bool interrupted = fails(kSignal, CALLER, "connect");
+  const int result = real(fd, to, size);
+  return interrupted && (result == 0 || errno == EINPROGRESS) ? fail_with(EINTR) : result;
+}
 FAILS(kSocket, int, bind, (int fd, const sockaddr* at, socklen_t size) noexcept, (fd, at, size),
       EADDRINUSE)
 FAILS(kSocket, int, listen, (int fd, int most) noexcept, (fd, most), EADDRINUSE)

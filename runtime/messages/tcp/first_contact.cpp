@@ -210,7 +210,7 @@ void TcpTransport::hear(std::uint64_t name) {
   prepare(socket, buffers.send, buffers.receive);
   Standing standing = standing_with(peer);
   standing.attempt = std::max(peer.tried, guest.hello().standing.attempt);
-  welcome(socket, {answer_, standing});
+  if (!welcome(socket, {answer_, standing})) return;  // it comes again
   poller_->rename(socket.fd(), index(peer.seat));
   link(peer, std::move(socket), guest.hello().standing);
 }

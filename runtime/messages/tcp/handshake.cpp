@@ -64,8 +64,16 @@ Guest::Step Guest::go_on(Seat self, const Secret& knock, std::uint32_t ranks) {
   return std::memcmp(&expected, &hello_, sizeof expected) == 0 ? Step::Known : Step::Stranger;
 }
 
-void welcome(const Socket& socket, const Welcome& words) {
-  static_cast<void>(::send(socket.fd(), &words, sizeof words, MSG_NOSIGNAL));
+bool welcome(const Socket& socket, const Welcome& words) {
+  std::size_t sent = 0;
+  while (sent < sizeof words) {
+    const ssize_t n = ::send(socket.fd(), reinterpret_cast<const char*>(&words) + sent,
+                             sizeof words - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    sent += static_cast<std::size_t>(n);
+  }
+  return true;
 }
 
 Dial::Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,

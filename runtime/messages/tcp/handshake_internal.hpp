@@ -36,8 +36,8 @@ struct Welcome {
   Secret answer{};
   Standing standing;
 };
-/// A fresh connection has room for it; if it is broken, that shows when it is read.
-void welcome(const Socket& socket, const Welcome& words);
+/// False if not all of it went out: whoever is there then comes again.
+bool welcome(const Socket& socket, const Welcome& words);
 
 /// Somebody who has come and has not said yet who it is.
 class Guest {
