@@ -132,6 +132,17 @@ RemainingNetwork RemainingNetwork::after(const Survivors& survivors) const {
   return next;
 }
 
+RemainingNetwork RemainingNetwork::slowed(std::span<const SlowLink> links) const {
+  RemainingNetwork next = *this;
+  std::string slow;
+  for (const auto& [ends, percent] : links) {
+    slow += fmt::format("{}{}-{}:{}.{:02}", slow.empty() ? "" : ",", ends.a, ends.b, percent / 100,
+                        percent % 100);
+  }
+  if (!slow.empty()) next.left_ = change_network(network(), {.slow = slow});
+  return next;
+}
+
 Rank RemainingNetwork::at_first(Rank rank) const {
   const std::string& name = network().node(network().node_of(rank)).name;
   Rank first{0};

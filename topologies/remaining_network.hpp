@@ -24,6 +24,13 @@ constexpr DeadLink link_between(std::uint32_t one, std::uint32_t other) {
   return one < other ? DeadLink{one, other} : DeadLink{other, one};
 }
 
+/// A link between two ranks that has less than its rate, both ways.
+struct SlowLink {
+  DeadLink ends;
+  std::uint32_t percent = 0;  ///< that is left
+  bool operator==(const SlowLink&) const = default;
+};
+
 /// Who is left of a job. Ranks are numbered anew whenever some are lost; here all have the numbers
 /// that they had at the beginning, and only here one is turned into the other.
 class Survivors {
@@ -75,6 +82,9 @@ class RemainingNetwork {
   /// link joins ranks that have no link of their own: a network with switches does not say which of
   /// its links is dead; Error(InvalidArgument): no rank is left, or the network is split.
   [[nodiscard]] RemainingNetwork after(const Survivors& survivors) const;
+  /// The same with these links of network() at less than their rate. \throws Error(InvalidArgument)
+  /// if there is none between those ranks, or the percentage is not of 1 to 100.
+  [[nodiscard]] RemainingNetwork slowed(std::span<const SlowLink> links) const;
   /// The rank of whole() that `rank` of network() was.
   [[nodiscard]] Rank at_first(Rank rank) const;
 

@@ -117,6 +117,21 @@ Topology with_times(const Topology& topology, const LinkTable& table) {
   return std::move(builder).build();
 }
 
+void slow_down(LinkTable& table, const Topology& topology, std::span<const SlowLink> links) {
+  const auto name_of = [&](std::uint32_t rank) -> const std::string& {
+    return topology.node(topology.node_of(Rank{rank})).name;
+  };
+  for (const auto& [ends, percent] : links) {
+    for (LinkTable::Entry& entry : table.links) {
+      const bool there = entry.from == name_of(ends.a) && entry.to == name_of(ends.b);
+      const bool back = entry.from == name_of(ends.b) && entry.to == name_of(ends.a);
+      if (!there && !back) continue;
+      std::uint64_t& rate = entry.bandwidth.bytes_per_second;
+      rate = std::max<std::uint64_t>(1, rate / 100 * percent + rate % 100 * percent / 100);
+    }
+  }
+}
+
 CostModel cost_model(const Topology& topology, const LinkTable& table) {
   std::map<std::string_view, Rank> ranks;
   for (const Node& node : topology.nodes()) {

@@ -3,11 +3,13 @@
 /// What links take, measured rather than declared.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "algorithms/cost.hpp"
+#include "topologies/remaining_network.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
@@ -48,6 +50,9 @@ struct LinkTable {
 /// predictions: what generators make of it is as uneven as the measurement.
 /// \throws Error(InvalidInput) naming a link that the table lacks, or a latency above 1s.
 Topology with_times(const Topology& topology, const LinkTable& table);
+
+/// The links of `topology` between those ranks have so much of their bandwidths in the table now.
+void slow_down(LinkTable& table, const Topology& topology, std::span<const SlowLink> links);
 
 /// What its messages cost beyond links, for elements of 4 bytes and parallel links that are one;
 /// nodes that the network lacks do not count.

@@ -276,8 +276,11 @@ void Engine::on_idle(bool network) {
   }
   last_look_ = now;
   looked_ = true;
-  if (since_failure_ >= kFailurePeriod) {
+  // Messages that come all the time leave no time that is idle, and links may be slow then.
+  const bool due = look_ != nullptr && now - failure_asked_ >= kFailurePeriod;
+  if (due || since_failure_ >= kFailurePeriod) {
     since_failure_ = {};
+    failure_asked_ = now;
     check_failure();
     check_interruption();
   }

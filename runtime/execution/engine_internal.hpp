@@ -243,6 +243,7 @@ class Engine {
   Clock::time_point asked_behind_;     ///< when progress_behind() last asked it
   std::unique_ptr<Progress> progress_;
   std::function<void()> look_;
+  Clock::time_point failure_asked_;  ///< when the bootstrap was, in a wait
   std::shared_ptr<flight::FlightRecorder> record_;
   bool wait_recorded_ = false;
   Clock::duration unrecorded_{};              ///< of waits

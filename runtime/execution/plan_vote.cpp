@@ -4,7 +4,6 @@
 #include "runtime/execution/plan_vote_internal.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "runtime/job/wire_internal.hpp"
@@ -13,17 +12,25 @@ namespace multitree::runtime {
 namespace {
 
 /// What words begin with.
-enum class Word : std::uint32_t { Silent = 1, Made, Promise, Objection };
+enum class Word : std::uint32_t { Links = 1, Made, Promise, Objection };
 
 Writer begin_words(Word word) {
   return std::move(Writer().number(static_cast<std::uint32_t>(word)));
 }
 
+/// Whether what serves the one serves the other: both ends of a slow link measure it.
+bool much_alike(const PlanVote::Links& one, const PlanVote::Links& other) {
+  return std::ranges::equal(one, other, [](const PlanVote::Link& a, const PlanVote::Link& b) {
+    const auto [less, more] = std::minmax(a.percent, b.percent);
+    return a.ends == b.ends && 4 * more <= 5 * less;
+  });
+}
+
 }  // namespace
 
-std::string PlanVote::silent_words(std::span<const Seat> peers) {
-  Writer words = begin_words(Word::Silent);
-  for (const Seat peer : peers) words.number(index(peer));
+std::string PlanVote::link_words(std::span<const ImpairedLink> links) {
+  Writer words = begin_words(Word::Links);
+  for (const auto& [peer, percent] : links) words.number(index(peer)).number(percent);
   return words.bytes();
 }
 
@@ -46,11 +53,14 @@ std::string PlanVote::objection_words(std::uint32_t change) {
 void PlanVote::hear(Seat from, const std::string& text) {
   Reader words(text);
   const auto word = static_cast<Word>(words.number().value_or(0));
-  if (word == Word::Silent) {
-    std::vector<Seat>& peers = silent_[from];
-    peers.clear();
+  if (word == Word::Links) {
+    std::vector<ImpairedLink>& links = impaired_[from];
+    links.clear();
     while (const auto peer = words.number()) {
-      if (*peer < ranks_ && Seat{*peer} != from) peers.push_back(Seat{*peer});
+      const auto percent = words.number();
+      if (*peer < ranks_ && Seat{*peer} != from && percent && *percent < 100) {
+        links.push_back({Seat{*peer}, *percent});
+      }
     }
     return consider();
   }
@@ -95,21 +105,26 @@ void PlanVote::enter(Stage stage) {
   said_.clear();
 }
 
-/// A link is silent when one of its ends says so.
-PlanVote::Links PlanVote::silent() const {
-  std::set<DeadLink> links;
-  for (const auto& [seat, peers] : silent_) {
-    for (const Seat peer : peers) links.insert(link_between(seat, peer));
+/// A link is as bad as the worse of its ends says.
+PlanVote::Links PlanVote::impaired() const {
+  std::map<DeadLink, std::uint32_t> all;
+  for (const auto& [seat, links] : impaired_) {
+    for (const auto& [peer, percent] : links) {
+      const auto at = all.emplace(link_between(seat, peer), percent).first;
+      at->second = std::min(at->second, percent);
+    }
   }
-  return {links.begin(), links.end()};
+  Links links;
+  for (const auto& [ends, percent] : all) links.push_back({ends, percent});
+  return links;
 }
 
 void PlanVote::consider() {
   if (stage_ != Stage::Still) return;
-  Links links = silent();
-  if (links == unserved_) return;
+  Links links = impaired();
+  if (unserved_ && much_alike(links, *unserved_)) return;
   unserved_.reset();
-  if (links == in_force_) return;
+  if (much_alike(links, in_force_)) return;
   ++change_;
   around_ = std::move(links);
   enter(Stage::Making);

@@ -16,18 +16,24 @@
 namespace multitree::runtime {
 
 /// Every rank has one, and all hear the same words in the same order (Bootstrap::say()), so that
-/// all decide alike. Ranks say which of their links are silent. Schedules without those are made by
-/// all. When all have them, each says how far it may come before it hears of the decision; the call
-/// after the farthest is the first that runs them. Nobody waits for the others but who gets that
-/// far, and may then object. Words that fit nothing are passed over.
+/// all decide alike. Ranks say which of their links are silent or slow. Schedules for what is left
+/// are made by all. When all have them, each says how far it may come before it hears of the
+/// decision; the call after the farthest is the first that runs them. Nobody waits for the others
+/// but who gets that far, and may then object. Words that fit nothing are passed over.
 class PlanVote {
  public:
-  using Links = std::vector<DeadLink>;
+  /// A link, both ways.
+  struct Link {
+    DeadLink ends;
+    std::uint32_t percent = 0;  ///< of its rate, that is left; 0: it is silent
+    bool operator==(const Link&) const = default;
+  };
+  using Links = std::vector<Link>;  ///< ascending
 
   explicit PlanVote(std::uint32_t ranks) : ranks_(ranks) {}
 
   // What a rank says.
-  static std::string silent_words(std::span<const Seat> peers);
+  static std::string link_words(std::span<const ImpairedLink> links);
   /// `served`: there are schedules.
   static std::string made_words(std::uint32_t change, bool served);
   /// It begins no call with this number or a higher one.
@@ -38,7 +44,7 @@ class PlanVote {
 
   enum class Stage : std::uint8_t { Still, Making, Promising };
   [[nodiscard]] Stage stage() const { return stage_; }
-  /// What it is about: its number, and the links that schedules are to do without.
+  /// What it is about: its number, and the links that schedules are to do without, or with less.
   [[nodiscard]] std::uint32_t change() const { return change_; }
   [[nodiscard]] const Links& around() const { return around_; }
 
@@ -59,14 +65,14 @@ class PlanVote {
   void hear_promise(Seat from, std::uint64_t call);
   /// What this rank says for the first time. Whether all have said something.
   bool note(Seat from, std::uint64_t value);
-  [[nodiscard]] Links silent() const;
+  [[nodiscard]] Links impaired() const;
 
   std::uint32_t ranks_;
   Stage stage_ = Stage::Still;
   std::uint32_t change_ = 0;
   Links around_, in_force_;
   std::optional<Links> unserved_;  ///< the last that there are no schedules for
-  std::map<Seat, std::vector<Seat>> silent_;
+  std::map<Seat, std::vector<ImpairedLink>> impaired_;
   std::map<Seat, std::uint64_t> said_;  ///< in this stage
   std::optional<Decision> decision_;
 };

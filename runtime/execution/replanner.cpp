@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// When links fall silent, and when they are back.
+/// When links fall silent or slow, and when they are back.
 #include "runtime/execution/replanner_internal.hpp"
 
 #include <fmt/format.h>
@@ -34,8 +34,10 @@ constexpr std::size_t kEditions = 4;
 
 std::string words_of(const PlanVote::Links& links) {
   std::string words;
-  for (const auto& [a, b] : links) {
-    words += fmt::format("{}{}-{}", words.empty() ? "" : ", ", a, b);
+  for (const auto& [ends, percent] : links) {
+    words += fmt::format("{}{} link {}-{}", words.empty() ? "" : ", ",
+                         percent == 0 ? "without" : "with less of", ends.a, ends.b);
+    if (percent != 0) words += fmt::format(" ({} % are left)", percent);
   }
   return words;
 }
@@ -56,17 +58,50 @@ std::string words_of(const std::vector<SizedSchedules>& lists) {
 }
 
 /// Those that the network has: schedules for it send nothing over others.
-PlanVote::Links links_of(const Topology& network, const PlanVote::Links& silent) {
+PlanVote::Links links_of(const Topology& network, const PlanVote::Links& impaired) {
   PlanVote::Links known;
   const auto leads = [&](Seat from, Seat to) {
     return std::ranges::any_of(network.out_links(network.node_of(rank_at(from))), [&](LinkId id) {
       return network.link(id).dst == network.node_of(rank_at(to));
     });
   };
-  std::ranges::copy_if(silent, std::back_inserter(known), [&](const DeadLink& link) {
-    return leads(link.a, link.b) || leads(link.b, link.a);
+  std::ranges::copy_if(impaired, std::back_inserter(known), [&](const PlanVote::Link& link) {
+    return leads(link.ends.a, link.ends.b) || leads(link.ends.b, link.ends.a);
   });
   return known;
+}
+
+std::vector<DeadLink> silent_of(const PlanVote::Links& links) {
+  std::vector<DeadLink> silent;
+  for (const auto& [ends, percent] : links) {
+    if (percent == 0) silent.push_back(ends);
+  }
+  return silent;
+}
+
+std::vector<SlowLink> slow_of(const PlanVote::Links& links) {
+  std::vector<SlowLink> slow;
+  for (const auto& [ends, percent] : links) {
+    if (percent != 0) slow.push_back({{index(ends.a), index(ends.b)}, percent});
+  }
+  return slow;
+}
+
+RemainingNetwork left_of(const Topology& whole, const PlanVote::Links& links) {
+  const Survivors all(whole.num_ranks());
+  return RemainingNetwork(whole)
+      .after(all.after(all.ranks(), numbered(silent_of(links))))
+      .slowed(slow_of(links));
+}
+
+/// Measured before, when others were the fastest.
+std::optional<LinkTable> times_of(const Remaking& remaking, const PlanVote::Links& links) {
+  std::optional<LinkTable> times = remaking.times;
+  if (times) {
+    slow_down(*times, remaking.network, slow_of(links));
+    times->choices.clear();
+  }
+  return times;
 }
 
 /// What takes the place of `list` on what is left of the network.
@@ -142,17 +177,35 @@ void Replanner::look() {
   for (const std::string& one : words) engine_->bootstrap().say(one);
 }
 
+/// Messages that go around a link which has just fallen silent slow others down, so that nothing is
+/// learnt of rates before there are schedules without it.
+std::vector<ImpairedLink> Replanner::impaired_links() {
+  std::vector<ImpairedLink> links = engine_->transport().impaired_links();
+  const auto is_slow = [](const ImpairedLink& link) { return link.percent != 0; };
+  {
+    const std::scoped_lock lock(mutex_);
+    if (vote_.stage() == PlanVote::Stage::Still) return links;
+  }
+  std::erase_if(links, is_slow);
+  for (const ImpairedLink& link : told_) {
+    const auto at = std::ranges::lower_bound(links, link.peer, {}, &ImpairedLink::peer);
+    const bool silent = at != links.end() && at->peer == link.peer;
+    if (is_slow(link) && !silent) links.insert(at, link);
+  }
+  return links;
+}
+
 std::optional<std::string> Replanner::news_of_links(Clock::time_point now) {
-  std::vector<Seat> silent = engine_->transport().behind_silent_links();
-  if (silent != silent_) {
-    silent_ = std::move(silent);
+  std::vector<ImpairedLink> links = impaired_links();
+  if (links != links_) {
+    links_ = std::move(links);
     changed_ = now;
   }
   const bool again = tell_again_ && now >= *tell_again_;
-  if (!again && (silent_ == told_ || now - changed_ < kSettled)) return std::nullopt;
+  if (!again && (links_ == told_ || now - changed_ < kSettled)) return std::nullopt;
   tell_again_.reset();
-  told_ = silent_;
-  return PlanVote::silent_words(told_);
+  told_ = links_;
+  return PlanVote::link_words(told_);
 }
 
 std::optional<std::string> Replanner::news_of_work() {
@@ -168,8 +221,8 @@ std::optional<std::string> Replanner::news_of_work() {
   if (work_ == nullptr || work_->change != change) start_work(change, around);
   if (!work_->done || std::exchange(work_->told, true)) return std::nullopt;
   if (!work_->why_not.empty()) {
-    logger().warn("rank {}: no schedules without link {}: {}", engine_->bootstrap().seat(),
-                  words_of(around), work_->why_not);
+    logger().warn("rank {}: no schedules {}: {}", engine_->bootstrap().seat(), words_of(around),
+                  work_->why_not);
   }
   return PlanVote::made_words(change, work_->why_not.empty());
 }
@@ -197,14 +250,16 @@ void Replanner::start_work(std::uint32_t change, const PlanVote::Links& around) 
 
 void Replanner::make(Work& work, const std::vector<SizedSchedules>& lists) const {
   const Survivors all(remaking_->network.num_ranks());
-  const auto network = std::make_shared<const RemainingNetwork>(
-      RemainingNetwork(remaking_->network).after(all.after(all.ranks(), numbered(work.around))));
+  const auto network =
+      std::make_shared<const RemainingNetwork>(left_of(remaking_->network, work.around));
+  const auto remaking = std::make_shared<const Remaking>(
+      Remaking{remaking_->network, remaking_->chosen, times_of(*remaking_, work.around)});
   std::vector<SizedSchedules> plans;
-  for (const SizedSchedules& list : lists) plans.push_back(remade(list, *network, *remaking_));
+  for (const SizedSchedules& list : lists) plans.push_back(remade(list, *network, *remaking));
   PlansBySize by_size(std::move(plans));
   if (auto demand = first_.programs().on_demand()) {
-    by_size.on_demand = [demand = std::move(demand), network, remaking = remaking_](
-                            Collective collective, Rank root) {
+    by_size.on_demand = [demand = std::move(demand), network, remaking](Collective collective,
+                                                                        Rank root) {
       const SizedSchedules list = demand(collective, root);
       return list.empty() ? list : remade(list, *network, *remaking);
     };
@@ -221,12 +276,13 @@ void Replanner::adopt(const PlanVote::Decision& decision) {
     editions_.push_back(std::move(edition));
     if (editions_.size() > kEditions) editions_.pop_front();
   }
+  engine_->transport().relearn_rates();
   if (engine_->bootstrap().seat() != Seat{0}) return;
   if (work_->around.empty()) {
     logger().warn("rank 0: from call #{} on as before, as all links are back", decision.first);
   } else {
-    logger().warn("rank 0: from call #{} on without link {}: {}", decision.first,
-                  words_of(work_->around), words_of(work_->programs->lists()));
+    logger().warn("rank 0: from call #{} on {}: {}", decision.first, words_of(work_->around),
+                  words_of(work_->programs->lists()));
   }
 }
 

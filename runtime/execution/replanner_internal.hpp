@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Schedules that do without links which have fallen silent, and the way back.
+/// Schedules for what is left of links that have fallen silent or become slow, and the way back.
 #pragma once
 
 #include <array>
@@ -35,9 +35,9 @@ class Pace {
   std::uint64_t now_ = 0, before_ = 0;  ///< in this span, and in the one before
 };
 
-/// Of one communicator whose links may fall silent without ending calls. It tells the other ranks
-/// of this one's, makes schedules in a thread of its own while calls go on, and goes over to them
-/// at the call that all agree on (PlanVote). Where there are none, those there are stay.
+/// Of one communicator whose links may fall silent or slow without ending calls. It tells the other
+/// ranks of this one's, makes schedules in a thread of its own while calls go on, and goes over to
+/// them at the call that all agree on (PlanVote). Where there are none, those there are stay.
 class Replanner {
  public:
   /// `first`: what the communicator begins with, which is what `remaking` is of. `timeout`: longest
@@ -74,6 +74,7 @@ class Replanner {
   std::string hear(Seat from, const std::string& words);
   void look();
   void look_if_due();
+  [[nodiscard]] std::vector<ImpairedLink> impaired_links();
   /// What is to be said of this rank's links, if anything is.
   std::optional<std::string> news_of_links(Clock::time_point now);
   /// Of schedules that all are making.
@@ -89,8 +90,8 @@ class Replanner {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<const Remaking> remaking_;
   Deadline timeout_;
-  std::vector<Seat> silent_, told_;  ///< links as seen, and as told
-  Clock::time_point changed_;        ///< when silent_ was last another
+  std::vector<ImpairedLink> links_, told_;  ///< as seen, and as told
+  Clock::time_point changed_;               ///< when links_ were last others
   std::optional<Clock::time_point> tell_again_;
   Clock::time_point looked_;
   Pace pace_;

@@ -54,11 +54,13 @@ class Seats {
 [[nodiscard]] constexpr Seat seat_of(Rank rank) { return Seat{index(rank)}; }
 [[nodiscard]] constexpr Rank rank_at(Seat seat) { return Rank{index(seat)}; }
 
-/// What happens when nothing passes over a link any more.
+/// What happens when nothing, or less, passes over a link than did.
 enum class OnLinkFailure : std::uint8_t {
   Stop,      ///< calls under way end in a LinkError, at all ranks
   Continue,  ///< messages take another way between its ends if there is one, and calls go on
-  Adapt,     ///< the same, and later calls run schedules that do without it, until it is back
+  /// The same, and later calls run schedules that do without it, or with less of a link that has
+  /// become slow, until it is back.
+  Adapt,
 };
 
 /// The link between two processes, both ways, through which nothing passes. a < b.
@@ -73,6 +75,13 @@ constexpr LinkBetween<Number> link_between(Number one, Number other) {
   return one < other ? LinkBetween<Number>{one, other} : LinkBetween<Number>{other, one};
 }
 using DeadLink = LinkBetween<Seat>;
+
+/// A link of a process that brings less than it did.
+struct ImpairedLink {
+  Seat peer{};                ///< at its other end
+  std::uint32_t percent = 0;  ///< of its rate, that is left; 0: it is silent
+  bool operator==(const ImpairedLink&) const = default;
+};
 
 /// A link is dead while both of its ends may well be alive. Thrown at every rank of the job:
 /// Communicator::shrink() goes on without the link.

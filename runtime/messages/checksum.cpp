@@ -51,9 +51,10 @@ class Checksummed final : public Transport {
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override {
     return inner_->silent_links();
   }
-  [[nodiscard]] std::vector<Seat> behind_silent_links() const override {
-    return inner_->behind_silent_links();
+  [[nodiscard]] std::vector<ImpairedLink> impaired_links() override {
+    return inner_->impaired_links();
   }
+  void relearn_rates() override { inner_->relearn_rates(); }
   [[nodiscard]] std::vector<Seat> unsent() const override { return inner_->unsent(); }
 
   bool progress() override {

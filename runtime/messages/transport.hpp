@@ -144,9 +144,11 @@ class Transport {
                               Completion& completion);
   /// The links of this rank that have fallen silent, if it watches them. Cheap; from any thread.
   [[nodiscard]] virtual std::optional<SilentLinks> silent_links() const { return std::nullopt; }
-  /// Those at the other ends of links that are silent now, where calls go on without them
-  /// (OnLinkFailure); ascending. Cheap.
-  [[nodiscard]] virtual std::vector<Seat> behind_silent_links() const { return {}; }
+  /// The links of this rank that are silent or slow now, where calls go on (OnLinkFailure);
+  /// ascending, one of each peer. Cheap.
+  [[nodiscard]] virtual std::vector<ImpairedLink> impaired_links() { return {}; }
+  /// Links carry other messages than before: that says nothing of how fast they are.
+  virtual void relearn_rates() {}
   /// Peers for which something was handed over that has not come to them, as far as that is known.
   [[nodiscard]] virtual std::vector<Seat> unsent() const { return {}; }
   /// Moves data and updates completions; true if anything happened. Never blocks.

@@ -4,9 +4,9 @@
  * Calls that go on while links of an emulated cluster are cut and mended; a rank of a job that was
  * started from outside.
  *
- *     continuing NETWORK SECONDS [adapt]     collectives of many sizes, for so long; exits with 0
- * if all results are right, and rank 0 says how many calls there were, and how long the longest
- * took
+ *     continuing NETWORK SECONDS [adapt [large]]     collectives of many sizes, or all-reduces of
+ * large vectors, for so long; exits with 0 if all results are right, and rank 0 says how many calls
+ * there were, and how long the longest took
  */
 #include <stdint.h>
 #include <time.h>
@@ -94,16 +94,16 @@ int main(int argc, char** argv) {
   double begin, longest = 0;
   int64_t go_on = 1;
   int call;
-  if (argc < 3 || argc > 4) {
-    fprintf(stderr, "usage: continuing NETWORK SECONDS [adapt]\n");
+  if (argc < 3 || argc > 5) {
+    fprintf(stderr, "usage: continuing NETWORK SECONDS [adapt [large]]\n");
     return 2;
   }
   config.topology = argv[1];
-  config.algorithm = "multitree";
+  config.algorithm = argc == 5 ? "allreduce-optimal" : "multitree";
   config.deadlineMs = 60000;
   config.transport = "tcp";
   config.linkTimeoutMs = 500;
-  config.onLinkFailure = argc == 4 ? argv[3] : "continue";
+  config.onLinkFailure = argc >= 4 ? argv[3] : "continue";
   OK(mtCommInitFromEnvironment(&comm, &config));
   OK(mtCommUserRank(comm, &my_rank));
   OK(mtCommCount(comm, &ranks));
@@ -113,7 +113,11 @@ int main(int argc, char** argv) {
   for (call = 0; go_on != 0; ++call) {
     const double start = seconds();
     double took;
-    kDeeds[call % 6](call, kCounts[call / 6 % 4]);
+    if (argc == 5) {
+      all_reduce(call, kMost);
+    } else {
+      kDeeds[call % 6](call, kCounts[call / 6 % 4]);
+    }
     go_on = my_rank != 0 || seconds() - begin < atof(argv[2]);
     OK(mtAllReduce(&go_on, &go_on, 1, mtInt64, mtMin, comm, NULL));
     took = seconds() - start;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Calls go on while links of an emulated cluster are cut and mended, one at a time and two at once, by schedules that stay and
-by others without the silent links; where there is no other way, the error names the link.
+by others without the silent links or with less over a slow one; where there is no other way, the error names the link.
 
 usage: continue_test.py NETLAB PROGRAM MULTITREE [FAULTS [SEED]]     exit code 77: skipped, with the reason
 """
@@ -9,6 +9,7 @@ import os
 import random
 import re
 import sys
+import time
 
 from cuts import DEADLINE, NETWORK, Lab, cut_and_mend
 from lab_test import SKIPPED, can_emulate
@@ -52,6 +53,20 @@ def starts_without_a_link(script, program, env):
         print("begun without link 1-4, which was taken again", flush=True)
 
 
+def does_less_over_a_slow_link(script, program, env):
+    """One that falls to a quarter of its rate while the job runs, and rises again. It would go on for long."""
+    with Lab(script, env, "--control", "--rate", "100mbit") as lab:
+        job = lab.start(program, NETWORK, str(2 * DEADLINE), "adapt", "large")
+        time.sleep(4)  # rates have become usual
+        lab.set("n1-n4", "--rate=25mbit")
+        less = job.await_line(r"from call #\d+ on .*with less of link 1-4", DEADLINE)
+        lab.set("n1-n4", "--rate=100mbit")
+        time.sleep(3)
+        if job.end(0) is not None or not less:
+            sys.exit(f"link 1-4 at a quarter of its rate: noticed: {less}\n{job.text}")
+        print("link 1-4 at a quarter of its rate, of which schedules took account", flush=True)
+
+
 def stops_without_another_way(script, program, env):
     """Ranks of torus:3x2 meet over links that stay; the ends of the one that is cut have no other way."""
     with Lab(script, env) as lab:
@@ -74,6 +89,7 @@ def main():
     goes_on(script, program, env, faults, seed)
     adapts(script, program, env, faults, seed)
     starts_without_a_link(script, program, env)
+    does_less_over_a_slow_link(script, program, env)
     stops_without_another_way(script, program, env)
 
 

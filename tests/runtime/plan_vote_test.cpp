@@ -16,14 +16,24 @@ using Stage = PlanVote::Stage;
 
 PlanVote::Links links(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> ends) {
   PlanVote::Links all;
-  for (const auto& [a, b] : ends) all.push_back(link_between(Seat{a}, Seat{b}));
+  for (const auto& [a, b] : ends) all.push_back({link_between(Seat{a}, Seat{b}), 0});
   return all;
+}
+
+std::string silent_words(const std::vector<Seat>& peers) {
+  std::vector<ImpairedLink> links;
+  for (const Seat peer : peers) links.push_back({peer, 0});
+  return PlanVote::link_words(links);
+}
+
+std::string slow_words(Seat peer, std::uint32_t percent) {
+  return PlanVote::link_words(std::vector{ImpairedLink{peer, percent}});
 }
 
 /// Of three ranks, up to the promises.
 PlanVote made_by_all() {
   PlanVote vote(3);
-  vote.hear(0_seat, PlanVote::silent_words(seats_at(1)));
+  vote.hear(0_seat, silent_words(seats_at(1)));
   for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::made_words(1, true));
   return vote;
 }
@@ -31,10 +41,10 @@ PlanVote made_by_all() {
 TEST(PlanVote, BeginsAtTheFarthestCallThatAnybodyMayReach) {
   PlanVote vote(3);
   EXPECT_EQ(vote.stage(), Stage::Still);
-  vote.hear(2_seat, PlanVote::silent_words(seats_at(0)));
+  vote.hear(2_seat, silent_words(seats_at(0)));
   EXPECT_EQ(vote.stage(), Stage::Making);
   EXPECT_EQ(vote.around(), links({{0, 2}}));
-  vote.hear(0_seat, PlanVote::silent_words(seats_at(2)));  // the other end of the same link
+  vote.hear(0_seat, silent_words(seats_at(2)));  // the other end of the same link
   for (const Seat seat : Seats(3)) {
     EXPECT_EQ(vote.stage(), Stage::Making);
     vote.hear(seat, PlanVote::made_words(1, true));
@@ -55,17 +65,37 @@ TEST(PlanVote, GoesBackWhenLinksAre) {
   PlanVote vote = made_by_all();
   for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::promise_words(1, 5));
   ASSERT_TRUE(vote.take_decision());
-  vote.hear(0_seat, PlanVote::silent_words(seats_at(1)));  // nothing new
+  vote.hear(0_seat, silent_words(seats_at(1)));  // nothing new
   EXPECT_EQ(vote.stage(), Stage::Still);
-  vote.hear(0_seat, PlanVote::silent_words({}));
+  vote.hear(0_seat, silent_words({}));
   EXPECT_EQ(vote.stage(), Stage::Making);
   EXPECT_EQ(vote.change(), 2U);
   EXPECT_TRUE(vote.around().empty());
 }
 
+TEST(PlanVote, ALinkIsAsBadAsTheWorseOfItsEndsSays) {
+  PlanVote vote(3);
+  vote.hear(0_seat, slow_words(1_seat, 52));
+  ASSERT_EQ(vote.around(), (PlanVote::Links{{link_between(0_seat, 1_seat), 52}}));
+  for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::made_words(1, true));
+  vote.hear(1_seat, slow_words(0_seat, 47));
+  for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::promise_words(1, 5));
+  ASSERT_TRUE(vote.take_decision());
+  EXPECT_EQ(vote.stage(), Stage::Still);  // that is hardly another
+
+  vote.hear(1_seat, slow_words(0_seat, 30));
+  EXPECT_EQ(vote.around(), (PlanVote::Links{{link_between(0_seat, 1_seat), 30}}));
+  for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::made_words(2, true));
+  vote.hear(2_seat, slow_words(0_seat, 100));  // as good as ever
+  vote.hear(1_seat, silent_words(seats_at(0)));
+  for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::promise_words(2, 9));
+  ASSERT_TRUE(vote.take_decision());
+  EXPECT_EQ(vote.around(), links({{0, 1}}));
+}
+
 TEST(PlanVote, TakesWhatChangesMeanwhileForTheNextOne) {
   PlanVote vote = made_by_all();
-  vote.hear(1_seat, PlanVote::silent_words(seats_at(2)));
+  vote.hear(1_seat, silent_words(seats_at(2)));
   EXPECT_EQ(vote.around(), links({{0, 1}}));
   for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::promise_words(1, 5));
   ASSERT_TRUE(vote.take_decision());
@@ -75,11 +105,11 @@ TEST(PlanVote, TakesWhatChangesMeanwhileForTheNextOne) {
 
 TEST(PlanVote, StaysWhereNothingServesOrSomebodyObjects) {
   PlanVote vote(3);
-  vote.hear(0_seat, PlanVote::silent_words(seats_at(1)));
+  vote.hear(0_seat, silent_words(seats_at(1)));
   vote.hear(1_seat, PlanVote::made_words(1, true));
   vote.hear(2_seat, PlanVote::made_words(1, false));
   EXPECT_EQ(vote.stage(), Stage::Still);
-  vote.hear(1_seat, PlanVote::silent_words(seats_at(0)));  // the same links: nobody tries again
+  vote.hear(1_seat, silent_words(seats_at(0)));  // the same links: nobody tries again
   vote.hear(0_seat, PlanVote::made_words(1, true));
   EXPECT_EQ(vote.stage(), Stage::Still);
 
@@ -89,7 +119,7 @@ TEST(PlanVote, StaysWhereNothingServesOrSomebodyObjects) {
   EXPECT_EQ(vote.stage(), Stage::Still);
   vote.hear(0_seat, PlanVote::promise_words(1, 5));
   EXPECT_EQ(vote.take_decision(), std::nullopt);
-  vote.hear(2_seat, PlanVote::silent_words({}));
+  vote.hear(2_seat, silent_words({}));
   EXPECT_EQ(vote.stage(), Stage::Making);
   vote.hear(0_seat, PlanVote::objection_words(1));  // too late
   EXPECT_EQ(vote.stage(), Stage::Making);
@@ -102,8 +132,7 @@ TEST(PlanVote, PassesOverWordsThatFitNothing) {
     vote.hear(0_seat, words);
   }
   EXPECT_EQ(vote.stage(), Stage::Promising);
-  vote.hear(0_seat,
-            PlanVote::silent_words(seats_at(0, 3, 700)));  // itself, and ranks there are not
+  vote.hear(0_seat, silent_words(seats_at(0, 3, 700)));  // itself, and ranks there are not
   for (const Seat seat : Seats(3)) vote.hear(seat, PlanVote::promise_words(1, 5));
   EXPECT_EQ(vote.take_decision()->around, links({{0, 1}}));
   EXPECT_EQ(vote.stage(), Stage::Making);
@@ -127,7 +156,10 @@ TEST(PlanVote, AllDecideAlikeInEveryOrder) {
       PlanVote& vote = votes[r];
       if (random() % 40 == 0 && step < 400) {
         const Seat peer{static_cast<std::uint32_t>(random() % kRanks)};
-        said.emplace_back(Seat{r}, PlanVote::silent_words(std::vector<Seat>(random() % 2, peer)));
+        const std::uint32_t percent =
+            random() % 3 == 0 ? 0 : static_cast<std::uint32_t>(random() % 99);
+        const std::vector<ImpairedLink> links(random() % 2, {peer, percent});
+        said.emplace_back(Seat{r}, PlanVote::link_words(links));
       }
       if (random() % 90 == 0) said.emplace_back(Seat{r}, PlanVote::objection_words(vote.change()));
       if (heard[r] < said.size() && random() % 2 == 0) {

@@ -24,10 +24,10 @@ constexpr std::uint32_t kRanks = 4;
 /// What ranks see of links, for all of them.
 struct Links {
   std::mutex mutex;
-  std::map<Seat, std::vector<Seat>> silent;
-  void set(Seat seat, std::vector<Seat> peers) {
+  std::map<Seat, std::vector<ImpairedLink>> impaired;
+  void set(Seat seat, std::vector<ImpairedLink> links) {
     const std::scoped_lock lock(mutex);
-    silent[seat] = std::move(peers);
+    impaired[seat] = std::move(links);
   }
 };
 
@@ -40,9 +40,9 @@ class Silence final : public Transport {
   bool progress() override { return false; }
   void drain(Deadline) override {}
   void abort() override {}
-  [[nodiscard]] std::vector<Seat> behind_silent_links() const override {
+  [[nodiscard]] std::vector<ImpairedLink> impaired_links() override {
     const std::scoped_lock lock(links_.mutex);
-    return links_.silent[self_];
+    return links_.impaired[self_];
   }
   [[nodiscard]] std::string describe() const override { return "silence"; }
 
@@ -93,7 +93,7 @@ TEST(Replanner, AllGoOverAndBackAtTheSameCalls) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     // A rank may be ahead of the others by some calls, as roots are.
     while (back < kRanks && std::chrono::steady_clock::now() < until) {
-      if (caller.next() == 20 && rank == 1) links.set(job->seat(), {Seat{2}});
+      if (caller.next() == 20 && rank == 1) links.set(job->seat(), {{Seat{2}, 0}});
       ran[rank].push_back(caller.call());
       const bool first = ran[rank].back() == "first";
       if (!first && !over && rank == 1) links.set(job->seat(), {});
@@ -114,7 +114,7 @@ TEST(Replanner, AllGoOverAndBackAtTheSameCalls) {
 TEST(Replanner, StaysWhereTheNetworkWouldBeSplit) {
   const Topology network = make_topology("mesh:4x1");
   Links links;
-  links.set(Seat{1}, {Seat{2}});
+  links.set(Seat{1}, {{Seat{2}, 0}});
   test::run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& job) {
     Caller caller(job, links, network, Deadline(30'000));
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
@@ -130,7 +130,7 @@ TEST(Replanner, StaysWhereTheNetworkWouldBeSplit) {
 TEST(Replanner, ARankThatIsAwayIsNotWaitedForForLong) {
   const Topology network = make_topology("ring:4");
   Links links;
-  links.set(Seat{1}, {Seat{2}});
+  links.set(Seat{1}, {{Seat{2}, 0}});
   std::atomic<bool> objected{false};
   test::run_ranks(kRanks, [&](const std::shared_ptr<Bootstrap>& job) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -138,8 +138,9 @@ TEST(Replanner, ARankThatIsAwayIsNotWaitedForForLong) {
     if (job->seat() == Seat{3}) {
       job->hear_with([&](Seat, const std::string& words) -> std::string {
         objected = objected || words == PlanVote::objection_words(1);
-        return words == PlanVote::silent_words(std::vector{Seat{2}}) ? PlanVote::made_words(1, true)
-                                                                     : std::string();
+        return words == PlanVote::link_words(std::vector{ImpairedLink{Seat{2}, 0}})
+                   ? PlanVote::made_words(1, true)
+                   : std::string();
       });
       while (goes_on()) {
         static_cast<void>(job->failure());

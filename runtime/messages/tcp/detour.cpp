@@ -53,6 +53,30 @@ void TcpTransport::follow_links() {
   }
 }
 
+/// What a rate says of a wire is of no use while the wire is silent.
+std::vector<ImpairedLink> TcpTransport::impaired_links() {
+  if (!goes_on_) return {};
+  const auto now = LinkRates::Clock::now();
+  if (rates_.is_due(now)) {
+    std::map<Seat, Flow> flows;
+    for (const Seat seat : gauged_) {
+      const Peer& peer = peer_at(seat);
+      if (peer.linked()) flows.emplace(seat, flow_of(peer.socket));
+    }
+    rates_.look(flows, now);
+  }
+  std::vector<ImpairedLink> all = rates_.slow();
+  for (const Seat peer : links_.all_silent()) {
+    const auto at = std::ranges::lower_bound(all, peer, {}, &ImpairedLink::peer);
+    if (at == all.end() || at->peer != peer) {
+      all.insert(at, {peer, 0});
+    } else {
+      at->percent = 0;
+    }
+  }
+  return all;
+}
+
 /// Whether the connection does not take their wire: the other end may have noticed before.
 bool TcpTransport::is_elsewhere(const Peer& peer) const {
   const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);

@@ -6,8 +6,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <ifaddrs.h>
+#include <linux/tcp.h>
 #include <net/if.h>
-#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -254,6 +254,14 @@ std::uint16_t port_at(const Socket& socket) {
 
 void give_up_after(const Socket& socket, std::chrono::milliseconds silence) {
   set_option(socket.fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(silence.count()));
+}
+
+Flow flow_of(const Socket& socket) {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (::getsockopt(socket.fd(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
+  return {info.tcpi_bytes_acked, std::chrono::microseconds(info.tcpi_busy_time),
+          std::chrono::microseconds(info.tcpi_rwnd_limited)};
 }
 
 /// Without give_up_after(): a rank that computes for long and reads nothing meanwhile is there.

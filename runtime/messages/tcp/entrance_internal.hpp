@@ -16,6 +16,7 @@
 
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
+#include "runtime/messages/network/link_rates_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
@@ -75,6 +76,8 @@ std::uint16_t port_at(const Socket& socket);
 
 /// What is sent and not acknowledged for so long ends the connection.
 void give_up_after(const Socket& socket, std::chrono::milliseconds silence);
+/// All zero where the kernel does not say.
+Flow flow_of(const Socket& socket);
 
 /// What every connection of the data is set to; buffers of 0 bytes: as the system has them.
 void prepare(const Socket& socket, std::uint32_t send_buffer, std::uint32_t receive_buffer);

@@ -166,6 +166,11 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
     return lose(peer, "it has had what was never sent");
   }
   const bool elsewhere = goes_on_ && is_elsewhere(peer);
+  std::erase(gauged_, peer.seat);
+  if (goes_on_ && !elsewhere && links_.ways().wire_to(peer.seat)) {
+    gauged_.push_back(peer.seat);
+    rates_.begin_anew(peer.seat);
+  }
   if (!again && elsewhere) peer.heard = nullptr;  // what comes that way says nothing of the link
   if (again || elsewhere) tell_of_way(peer);
   // No heartbeats tell of another way, nor of the way to a rank that is no neighbour: it may lead

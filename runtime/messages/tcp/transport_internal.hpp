@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "runtime/messages/network/link_rates_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/tcp/handshake_internal.hpp"
 #include "runtime/messages/tcp/incoming_internal.hpp"
@@ -66,9 +67,8 @@ class TcpTransport final : public Transport {
   bool sleep(std::chrono::milliseconds time) override;
   Arrivals await_arrivals(std::vector<int>& descriptors) override;
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
-  [[nodiscard]] std::vector<Seat> behind_silent_links() const override {
-    return goes_on_ ? links_.all_silent() : std::vector<Seat>();
-  }
+  [[nodiscard]] std::vector<ImpairedLink> impaired_links() override;
+  void relearn_rates() override { rates_.relearn(); }
   [[nodiscard]] TransportLimits limits() const override;
   [[nodiscard]] std::string describe() const override;
 
@@ -119,6 +119,8 @@ class TcpTransport final : public Transport {
   bool goes_on_;           ///< where a link falls silent
   Deadline way_deadline_;  ///< longest silence of the way that it takes then
   LinkWatch links_;
+  LinkRates rates_;
+  std::vector<Seat> gauged_;       ///< to which messages go over wires of their own
   std::uint32_t links_known_ = 0;  ///< LinkWatch::changes() that have been looked at
   Host here_;
   std::size_t neighbours_ = 0;
