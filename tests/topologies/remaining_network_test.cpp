@@ -74,6 +74,21 @@ TEST(RemainingNetwork, LosesRanksAndLinks) {
   EXPECT_EQ(line.num_nodes(), 4U);
 }
 
+TEST(RemainingNetwork, HasLessOfSlowLinks) {
+  const RemainingNetwork whole(load_topology("torus:3x2?bw=1GB/s"));
+  const RemainingNetwork cut = whole.after(survivors(6, {0, 1, 2, 3, 4, 5}, {{1, 4}}));
+  const RemainingNetwork slow = cut.slowed(std::vector{SlowLink{{0, 3}, 5}, SlowLink{{2, 5}, 100}});
+  EXPECT_EQ(slow.network().num_links(), cut.network().num_links());
+  for (const Link& link : slow.network().links()) {
+    const auto [a, b] = std::minmax({index(link.src), index(link.dst)});
+    EXPECT_EQ(link.bandwidth.bytes_per_second, a == 0 && b == 3 ? 50'000'000U : 1'000'000'000U);
+  }
+  EXPECT_TRUE(whole.slowed({}).is_whole());
+  EXPECT_THROW(static_cast<void>(cut.slowed(std::vector{SlowLink{{1, 4}, 50}})), Error);
+  EXPECT_THROW(static_cast<void>(cut.slowed(std::vector{SlowLink{{0, 1}, 0}})), Error);
+  EXPECT_THROW(static_cast<void>(cut.slowed(std::vector{SlowLink{{0, 1}, 101}})), Error);
+}
+
 TEST(RemainingNetwork, TheLargestPartGoesOn) {
   const Topology ring = load_topology("ring:5");
   EXPECT_EQ(part(ring, {0, 1, 2, 3, 4}, {{0, 1}}), (Ranks{0, 1, 2, 3, 4}));

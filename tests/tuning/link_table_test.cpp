@@ -51,6 +51,16 @@ TEST(LinkTable, FileHoldsIt) {
   EXPECT_EQ(write_link_table_json(parse_link_table_json(text, "t.json")), text);
 }
 
+TEST(LinkTable, HasLessOfSlowLinks) {
+  const Topology mesh = make_topology("mesh:2x2");
+  LinkTable table = uniform(mesh, "1000000001B/s", "1us", "0ns");
+  slow_down(table, mesh, std::vector{SlowLink{{1, 3}, 50}});
+  for (const LinkTable::Entry& entry : table.links) {
+    const bool slow = entry.from + entry.to == "n1n3" || entry.from + entry.to == "n3n1";
+    EXPECT_EQ(entry.bandwidth.bytes_per_second, slow ? 500'000'000U : 1'000'000'001U);
+  }
+}
+
 TEST(LinkTable, WrongFilesNameTheLine) {
   EXPECT_EQ(message_of("{\n\"schema\":\"x\"}"),
             "t.json:2: expected the schema 'multitree/link-table/1', got 'x'");

@@ -21,11 +21,13 @@ constexpr std::uint64_t kSomeBytes = std::uint64_t{64} << 10;
 constexpr double kHeld = 0.1;
 /// A link counts that is busy for this share of the time, and as busy as the busiest of the rank;
 /// of one that schedules have less for already less will do.
-constexpr double kBusy = 0.6, kAsBusy = 0.8, kSpared = 0.25;
+constexpr double kBusy = 0.45, kAsBusy = 0.8, kSpared = 0.25;
 /// A link is slow below this share of what was told of it, and less slow above the other.
-constexpr double kWorse = 0.65, kBetter = 1.3;
+constexpr double kWorse = 0.7, kBetter = 1.3;
 /// From here on it is as good as ever.
 constexpr double kGood = 0.85;
+/// And a link from here on shows that the rank is.
+constexpr double kFast = 0.95;
 /// What is usual is the mean of so many windows, and then moves with them.
 constexpr int kLearning = 8;
 /// A link that is told of again and again is told of at longer and longer intervals.
@@ -76,11 +78,10 @@ void LinkRates::judge(Link& link, bool another_is_fast, Clock::time_point now) {
   if (link.shares.size() > kInARow) link.shares.pop_front();
   if (link.shares.size() == kInARow) {
     const auto [worst, best] = std::ranges::minmax(link.shares);
-    const bool worse = best < kWorse * link.left && another_is_fast;
-    if (worst >= kGood) {
-      tell(link, 1, now);
-    } else if (worse || worst > kBetter * link.left) {
-      tell(link, std::min(middle_of(link.shares), kGood), now);
+    const double middle = middle_of(link.shares);
+    const bool worse = middle < kWorse * link.left && best < kGood * link.left && another_is_fast;
+    if (worse || worst > std::min(kGood, kBetter * link.left)) {
+      tell(link, middle >= kGood ? 1 : middle, now);
     }
   }
   if (link.left == 1 && !(share < kWorse && another_is_fast)) learn(link);
@@ -97,7 +98,7 @@ void LinkRates::look(const std::map<Seat, Flow>& flows, Clock::time_point now) {
     link.busy = Seconds(flow.busy - last.busy).count();
     link.rate = 0;
     const double rate = link.busy > 0 ? static_cast<double>(bytes) / link.busy : 0;
-    one_is_fast |= link.windows == kLearning && bytes >= kSomeBytes && rate >= kGood * link.usual;
+    one_is_fast |= link.windows == kLearning && bytes >= kSomeBytes && rate >= kFast * link.usual;
     busiest = std::max(busiest, link.busy);
     if (link.busy < kLeastBusy || bytes < kLeastBytes) continue;
     if (Seconds(flow.held - last.held).count() > kHeld * link.busy) continue;
