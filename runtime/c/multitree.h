@@ -158,13 +158,16 @@ typedef struct {
   /** Then calls "stop" (default), "continue" over another way between its ends (transport "tcp"),
    * or "adapt": later ones run other schedules. NULL: the variable MULTITREE_ON_LINK_FAILURE. */
   const char* onLinkFailure;
+  /** 1: messages between processes are encrypted, over transport "tcp"; 0; all ranks alike. What
+   * stays in the memory of a host is not. MT_CONFIG_UNDEF_INT: the variable MULTITREE_ENCRYPT. */
+  int encrypt;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                                     \
   {                                                                                               \
     sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
         MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
-        NULL, NULL, MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL                                \
+        NULL, NULL, MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, MT_CONFIG_UNDEF_INT           \
   }
 
 /* ---- version and errors; thread-safe ---- */

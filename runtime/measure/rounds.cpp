@@ -37,7 +37,8 @@ Rounds::Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& o
   }
   transport_ = make_transport(options.transport, job,
                               {all_.all(), options.timeout, link_timeout(options.link_timeout),
-                               on_link_failure(options.on_link_failure)});
+                               on_link_failure(options.on_link_failure),
+                               encrypts(options.encrypt)});
 }
 
 std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/tcp/handshake_internal.hpp"
 
@@ -24,7 +25,9 @@ class RawRank {
  public:
   explicit RawRank(Bootstrap& job) : job_(job) {
     const Host here = describe_host(true);
-    static_cast<void>(job.all_gather(pack(here), kTcpPatience));
+    Writer words;
+    words.text(pack(here)).text(pack(EncryptionWish()));
+    static_cast<void>(job.all_gather(words.bytes(), kTcpPatience));
     own_ = {here, {}, tcp::port_at(door_), tcp::make_secret(), tcp::make_secret()};
     book_ = job.open_book(pack(Addresses{{"tcp", tcp::pack(own_)}}), {}, kTcpPatience);
   }

@@ -73,10 +73,11 @@ void TcpTransport::look_for_ways(Peer& peer) {
   routes.insert(routes.end(), around.begin(), around.end());
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
+  const Pact& pact = pact_with(peer);
   Dial::Patience patience = kPatience;
   patience.silence = way_deadline_;
   peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
-                                     patience);
+                                     patience, pact);
   if (std::ranges::find(dialling_, peer.seat) == dialling_.end()) dialling_.push_back(peer.seat);
   go_on(peer);
 }

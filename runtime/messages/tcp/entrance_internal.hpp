@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/job/key_pair_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
 
@@ -42,6 +43,7 @@ struct Entrance {
   std::uint16_t port = 0;
   Secret knock{};   ///< whoever comes knows it
   Secret answer{};  ///< and whoever opens knows this
+  std::optional<PublicKey> key = {};  ///< of those who seal what they tell each other
 };
 std::string pack(const Entrance& entrance);
 /// \throws Error(Transport) if the text is not of pack().
