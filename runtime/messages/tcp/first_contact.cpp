@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "runtime/execution/engine_internal.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/cables.hpp"
 #include "runtime/messages/tcp/names_internal.hpp"
@@ -70,6 +71,7 @@ std::vector<Host> TcpTransport::gather(Bootstrap& bootstrap, const TransportOpti
     wishes.push_back(reader.text().value_or(""));
   }
   if (agreed_encryption(wishes)) keys_.emplace();
+  if (keys_ && self_ == Seat{0}) logger().info("messages between processes are encrypted");
   return hosts;
 }
 
