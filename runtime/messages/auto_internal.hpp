@@ -30,10 +30,10 @@ struct AgreedTransport {
   std::string why;
 };
 
-/// Of what ranks have said, each pack() of TransportWish: as they were told; "tcp" where one encrypts,
-/// has no UCX, where one goes on when links fail, and where each is on a host of its own that only slow
-/// networks lead to; else "ucx". \throws Error(InvalidArgument) naming two ranks that were told
-/// different ones, Error(Transport) if one has said something else
+/// Of what ranks have said, each pack() of TransportWish: as they were told; "tcp" where one
+/// encrypts, where one has no UCX, where one goes on when links fail, and where each is on a host
+/// of its own that only slow networks lead to; else "ucx". \throws Error(InvalidArgument) naming
+/// two ranks that were told different ones, Error(Transport) if one has said something else
 AgreedTransport agreed_transport(const Gathered& wishes);
 
 /// Collective: what make_transport() takes for `name`: that, or what is meant by "auto".

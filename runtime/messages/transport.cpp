@@ -29,9 +29,11 @@ constexpr std::array kTransports{
     TransportKind{"auto",
                   "as MULTITREE_TRANSPORT says; else tcp between hosts on slow networks, else ucx",
                   true, &make_auto},
-    TransportKind{"loopback", "threads of one process, through shared queues", true, &make_loopback},
+    TransportKind{"loopback", "threads of one process, through shared queues", true,
+                  &make_loopback},
     TransportKind{"tcp", "TCP sockets, one connection a pair of ranks", true, &make_tcp},
-    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", false, &make_ucx},
+    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", false,
+                  &make_ucx},
 };
 
 }  // namespace

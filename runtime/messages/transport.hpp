@@ -217,8 +217,8 @@ std::span<const TransportKind> transports();
 /// \throws Error(InvalidArgument) listing the names if there is no such transport.
 const TransportKind& find_transport(std::string_view name);
 
-/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout), Error(Unsupported): it
-/// does not encrypt, or a rank cannot
+/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout), Error(Unsupported):
+/// it does not encrypt, or a rank cannot
 std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
                                           const TransportOptions& options);
 

@@ -9,10 +9,10 @@
 #include "runtime/job/blame_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/messages/auto_internal.hpp"
+#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/heartbeat_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/tcp/entrance_internal.hpp"
-#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/tuning.hpp"
 
 using namespace multitree;

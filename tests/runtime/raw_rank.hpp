@@ -43,7 +43,9 @@ class RawRank {
     return tcp::make_hello(job_.seat(), seat, entrance_of(seat).knock);
   }
   /// What it says to this one as a guest.
-  [[nodiscard]] tcp::Welcome welcome_of(Seat seat) const { return {entrance_of(seat).answer, {}, {}, {}}; }
+  [[nodiscard]] tcp::Welcome welcome_of(Seat seat) const {
+    return {entrance_of(seat).answer, {}, {}, {}};
+  }
   /// Waits for a guest.
   [[nodiscard]] Socket open() const {
     pollfd event{door_.fd(), POLLIN, 0};

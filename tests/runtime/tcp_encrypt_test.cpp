@@ -15,10 +15,10 @@
 
 #include "meeting.hpp"
 #include "raw_rank.hpp"
-#include "tcp_ends.hpp"
 #include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/transport.hpp"
 #include "support.hpp"
+#include "tcp_ends.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime::test {
@@ -199,7 +199,8 @@ TEST(TcpEncrypted, WhoHasNoKeyIsNotLetIn) {
 
 TEST(TcpEncrypted, NeedsAllRanksToAsk) {
   const auto errors = try_ranks(3, [](const std::shared_ptr<Bootstrap>& job) {
-    make_transport("tcp", *job, {.peers = {}, .deadline = kTcpPatience, .encrypt = job->seat() == 2_seat});
+    make_transport("tcp", *job,
+                   {.peers = {}, .deadline = kTcpPatience, .encrypt = job->seat() == 2_seat});
   });
   for (const auto& error : errors) {
     EXPECT_THAT(message_of(error),
@@ -241,8 +242,8 @@ TEST(TcpEncrypted, IsASettingOfTheEnvironment) {
     EXPECT_EQ(encrypts({}), wanted);
   }
   ::setenv("MULTITREE_ENCRYPT", "yes", 1);
-  EXPECT_THAT([] { encrypts({}); }, ThrowsMessage<Error>(HasSubstr(
-                                        "MULTITREE_ENCRYPT: expected 0 or 1, found \"yes\"")));
+  EXPECT_THAT([] { encrypts({}); },
+              ThrowsMessage<Error>(HasSubstr("MULTITREE_ENCRYPT: expected 0 or 1, found \"yes\"")));
   ::unsetenv("MULTITREE_ENCRYPT");
 }
 

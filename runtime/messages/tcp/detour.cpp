@@ -91,6 +91,9 @@ void TcpTransport::cut(Peer& peer, const std::string& why) {
 /// The other end has closed the connection. It may be on its way here by another; if it is not, and
 /// the lower of the two does not find it either, it is gone.
 void TcpTransport::hang_up(Peer& peer, const std::string& why) {
+  if (peer.incoming.refuses()) {
+    logger().warn("rank {}: the connection to rank {} is given up: {}", self_, peer.seat, why);
+  }
   peer.socket.close();
   peer.hung_up = why;
   if (self_ < peer.seat) return look_for_ways(peer);

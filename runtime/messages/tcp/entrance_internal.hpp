@@ -41,8 +41,8 @@ struct Entrance {
   Host host;
   std::vector<std::string> ipv6;  ///< of the host, those that others can reach
   std::uint16_t port = 0;
-  Secret knock{};   ///< whoever comes knows it
-  Secret answer{};  ///< and whoever opens knows this
+  Secret knock{};                     ///< whoever comes knows it
+  Secret answer{};                    ///< and whoever opens knows this
   std::optional<PublicKey> key = {};  ///< of those who seal what they tell each other
 };
 std::string pack(const Entrance& entrance);

@@ -27,6 +27,8 @@ class Incoming {
   void receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion);
   /// What is read from here on comes by a connection that has just been made. Null: as it is.
   void open_with(std::unique_ptr<SealedReader> seal) { seal_ = std::move(seal); }
+  /// What came was not of the peer.
+  [[nodiscard]] bool refuses() const { return seal_ != nullptr && seal_->refuses(); }
   /// Reads what has come. After Over and Cut, `why` says what is wrong.
   Moved read(int socket, std::string& why);
   /// The peer is lost: what has come can still be received.

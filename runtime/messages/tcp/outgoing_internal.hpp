@@ -118,7 +118,7 @@ class Outgoing {
   std::uint64_t unasked_ = 0, taken_by_peer_ = 0;
   std::uint64_t taken_ = 0, told_ = 0;  ///< at this end; what the peer knows of it
   std::vector<Flush> flushes_;
-  std::unique_ptr<Replay> replay_;  ///< null: what is lost with a connection is lost
+  std::unique_ptr<Replay> replay_;      ///< null: what is lost with a connection is lost
   std::unique_ptr<SealedWriter> seal_;  ///< of the connection; null: nothing is sealed
   std::uint64_t came_told_ = 0;
 };

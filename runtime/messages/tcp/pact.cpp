@@ -56,8 +56,7 @@ void Pact::sign(const Hello& hello, Welcome& welcome) const {
 
 bool Pact::knows(const Hello& hello, const Welcome& welcome) const {
   if (!key_) return true;
-  return same_secret(view_of(welcome.code),
-                     view_of(code_in(made_for("welcome", hello, &welcome))));
+  return same_secret(view_of(welcome.code), view_of(code_in(made_for("welcome", hello, &welcome))));
 }
 
 Sealing Pact::sealing(Side side, const Hello& hello, const Welcome& welcome) const {

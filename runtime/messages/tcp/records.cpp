@@ -62,8 +62,8 @@ void Records::seal(std::byte* record, std::size_t bytes) {
   const Number number = next();
   unsigned char* const text = text_of(record) + kHeader;
   ::crypto_aead_aes256gcm_encrypt_detached_afternm(text, text + bytes, nullptr, text, bytes,
-                                                   text_of(record), kHeader, nullptr,
-                                                   number.data(), state_in(expanded_));
+                                                   text_of(record), kHeader, nullptr, number.data(),
+                                                   state_in(expanded_));
 }
 
 std::size_t Records::length_in(const std::byte* record) {

@@ -53,7 +53,7 @@ class Records {
 
   Key key_;
   std::uint64_t renewal_, count_ = 0;
-  bool over_ = false;  ///< one did not open
+  bool over_ = false;                                      ///< one did not open
   alignas(16) std::array<unsigned char, 512> expanded_{};  ///< the key, as the processor takes it
 };
 

@@ -93,8 +93,9 @@ ssize_t SealedReader::fill(int socket) {
 
 ssize_t SealedReader::read(int socket, std::span<const iovec> parts) {
   while (open_ == opened_) {
-    const Step step = open_next();
-    if (step == Step::Wrong) {
+    const Step step = refuses_ ? Step::Wrong : open_next();
+    refuses_ = step == Step::Wrong;
+    if (refuses_) {
       errno = EBADMSG;
       return -1;
     }

@@ -7,6 +7,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -45,9 +46,11 @@ class SealedReader {
 
   /// As readv() into `parts`; EBADMSG: what came is not what the other end has sealed.
   ssize_t read(int socket, std::span<const iovec> parts);
+  /// Whether read() has said EBADMSG, as it does from then on.
+  [[nodiscard]] bool refuses() const { return refuses_; }
 
  private:
-  enum class Step { Opened, Incomplete, Wrong };
+  enum class Step : std::uint8_t { Opened, Incomplete, Wrong };
   Step open_next();
   ssize_t fill(int socket);
 
@@ -57,6 +60,7 @@ class SealedReader {
   std::unique_ptr<std::byte[]> buffer_ = std::make_unique_for_overwrite<std::byte[]>(kRoom);
   std::size_t begin_ = 0, end_ = 0;    ///< what is to be opened
   std::size_t open_ = 0, opened_ = 0;  ///< what is open, and nobody has read
+  bool refuses_ = false;
 };
 
 /// Both directions of one connection at one of its ends. Null: nothing is sealed.
