@@ -214,7 +214,8 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                        : open_transport(impl_->options.transport, job,
                                         {programs->peers(), impl_->options.timeout,
                                          link_timeout(impl_->options.link_timeout),
-                                         on_link_failure(impl_->options.on_link_failure)});
+                                         on_link_failure(impl_->options.on_link_failure),
+                                         encrypts(impl_->options.encrypt)});
   std::vector<Seat> peers;
   if (group == nullptr) peers = programs->peers();
   if (impl_->options.checksums) transport = with_checksums(std::move(transport));

@@ -57,6 +57,10 @@ struct CommunicatorOptions {
   /// ranks that both say so; elsewhere it is Stop. Empty: as the environment variable
   /// MULTITREE_ON_LINK_FAILURE names, else Stop.
   std::optional<OnLinkFailure> on_link_failure = std::nullopt;
+  /// Messages between processes are encrypted, by keys that this communicator's ranks have just
+  /// made: of transport "tcp", and as at all ranks. What stays in the memory of a host is not.
+  /// Empty: as the environment variable MULTITREE_ENCRYPT says (1 or 0), else no.
+  std::optional<bool> encrypt = std::nullopt;
   bool checksums = false;  ///< every message is checked on arrival; all ranks alike
   /// Before a collective of floats this rank looks through its input, in host memory: an infinity
   /// or NaN is an error at all ranks, which names this one. Empty: as the environment variable

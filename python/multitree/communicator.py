@@ -51,7 +51,8 @@ class Communicator(_core.CommunicatorBase):
                  plan: Union[None, PathLike, Plan, Schedule] = None, segment: Optional[Size] = None,
                  transport: Optional[str] = None, tuning: Optional[str] = None,
                  progress: Union[None, bool, int, str] = None, refine: Optional[bool] = None, devices: bool = True,
-                 link_timeout: Optional[float] = None, on_link_failure: Optional[str] = None):
+                 link_timeout: Optional[float] = None, on_link_failure: Optional[str] = None,
+                 encrypt: Optional[bool] = None):
         """Joins: collective, and waits for all ranks.
 
         Without arguments as the environment says (Open MPI, MPICH, srun, torchrun, MULTITREE_RANK, _SIZE and
@@ -73,7 +74,8 @@ class Communicator(_core.CommunicatorBase):
         link_timeout: seconds of silence after which a link between hosts is dead, 0: none is watched; default: the
         environment variable MULTITREE_LINK_TIMEOUT, else 5. on_link_failure: then "stop", calls fail (default), or
         "continue", they go on over another way (transport "tcp"), or "adapt", later ones run schedules without the link;
-        else MULTITREE_ON_LINK_FAILURE.
+        else MULTITREE_ON_LINK_FAILURE. encrypt: whether messages between processes are encrypted (transport "tcp"), as
+        at all ranks; default: the environment variable MULTITREE_ENCRYPT, else not.
 
         Raises InvalidArgument, Timeout (names the ranks that did not come), TransportError, SystemFailure, Unsupported
         (the algorithm does not serve the topology).
@@ -84,7 +86,7 @@ class Communicator(_core.CommunicatorBase):
         wishes.timeout, wishes.join_timeout = _seconds("timeout", timeout), _seconds("join_timeout", join_timeout)
         wishes.algorithm, wishes.transport, wishes.tuning = algorithm, transport, tuning
         wishes.refine, wishes.devices = refine, devices
-        wishes.on_link_failure = on_link_failure
+        wishes.on_link_failure, wishes.encrypt = on_link_failure, encrypt
         wishes.link_timeout = None if link_timeout is None else _seconds("link_timeout", link_timeout)
         wishes.progress = {True: "on", False: "off"}[progress] if isinstance(progress, bool) else (
             None if progress is None else str(progress))

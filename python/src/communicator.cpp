@@ -65,6 +65,7 @@ mtConfig_t config_of(const Wishes& wishes) {
   }
   if (wishes.segment) config.segmentBytes = *wishes.segment;
   if (wishes.refine) config.refine = *wishes.refine ? 1 : 0;
+  if (wishes.encrypt) config.encrypt = *wishes.encrypt ? 1 : 0;
   if (wishes.devices) config.devices = *wishes.devices ? 1 : 0;
   return config;
 }

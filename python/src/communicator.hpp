@@ -34,7 +34,7 @@ struct Wishes {
       on_link_failure;
   std::optional<double> link_timeout;
   std::optional<std::uint64_t> segment;
-  std::optional<bool> refine, devices;
+  std::optional<bool> refine, devices, encrypt;
 };
 
 /// One rank's end of a group of processes. Its members are guarded by Python's lock, which is let

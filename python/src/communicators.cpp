@@ -93,6 +93,7 @@ void bind_communicators(nb::module_& module) {
       .def_rw("refine", &Wishes::refine)
       .def_rw("link_timeout", &Wishes::link_timeout)
       .def_rw("on_link_failure", &Wishes::on_link_failure)
+      .def_rw("encrypt", &Wishes::encrypt)
       .def_rw("devices", &Wishes::devices);
   bind_requests(module);
   Class communicator(module, "CommunicatorBase", "What is behind `multitree.Communicator`.");

@@ -6,8 +6,7 @@
  *
  * Words used below:
  * - collective: all ranks of the communicator make the call, in the same order with each other
- * - blocking: returns when its work is done, or failed, at the latest when nothing has moved for
- * the communicator's deadline
+ * - blocking: returns when its work is done or failed, or nothing has moved for the deadline
  * - thread-safe: from any thread at any time
  *
  * Unless said otherwise a function is neither collective nor blocking. Calls on one communicator
@@ -124,8 +123,7 @@ typedef struct {
    * "auto", as the environment variable MULTITREE_TRANSPORT says, else "tcp" between hosts on slow
    * networks and where a rank has no UCX, else "ucx". */
   const char* transport;
-  /** A spec as "torus:4x4" or a file, with one rank for each of the communicator; default: a
-   * full mesh. Rank i is the i-th of the topology. */
+  /** A spec as "torus:4x4" or a file, of as many ranks, in its order; default: a full mesh. */
   const char* topology;
   /** As "multitree"; default "auto": the memory of the host where all ranks share one and none has
    * a device, else by predicted time for each size. */
@@ -158,13 +156,15 @@ typedef struct {
   /** Then calls "stop" (default), "continue" over another way between its ends (transport "tcp"),
    * or "adapt": later ones run other schedules. NULL: the variable MULTITREE_ON_LINK_FAILURE. */
   const char* onLinkFailure;
+  /** 1: messages are encrypted ("tcp"); 0. MT_CONFIG_UNDEF_INT: the variable MULTITREE_ENCRYPT. */
+  int encrypt;
 } mtConfig_t;
 
 #define MT_CONFIG_INITIALIZER                                                                     \
   {                                                                                               \
     sizeof(mtConfig_t), MT_CONFIG_MAGIC, MT_VERSION_CODE, MT_CONFIG_UNDEF_INT,                    \
         MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, NULL, NULL, NULL, 0, MT_CONFIG_UNDEF_INT, \
-        NULL, NULL, MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL                                \
+        NULL, NULL, MT_CONFIG_UNDEF_INT, MT_CONFIG_UNDEF_INT, NULL, MT_CONFIG_UNDEF_INT           \
   }
 
 /* ---- version and errors; thread-safe ---- */

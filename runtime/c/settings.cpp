@@ -33,9 +33,10 @@ constexpr std::size_t kFirstSize = offsetof(mtConfig_t, devices);
 /// Of mtConfig_t before it had `tuning`, and before it had `progress`.
 constexpr std::size_t kSecondSize = offsetof(mtConfig_t, tuning);
 constexpr std::size_t kThirdSize = offsetof(mtConfig_t, progress);
-/// Before it had `refine`, and before it had `linkTimeoutMs`.
+/// Before it had `refine`, before it had `linkTimeoutMs`, and before it had `encrypt`.
 constexpr std::size_t kFourthSize = offsetof(mtConfig_t, refine);
 constexpr std::size_t kFifthSize = offsetof(mtConfig_t, linkTimeoutMs);
+constexpr std::size_t kSixthSize = offsetof(mtConfig_t, encrypt);
 constexpr const char* kRefineVariable = "MULTITREE_REFINE";
 constexpr const char* kTuningVariable = "MULTITREE_TUNING";
 constexpr std::string_view kTunings[] = {kDeclared, kMeasured, kCached};
@@ -129,7 +130,8 @@ Settings read_config(const mtConfig_t* config) {
     return settings;
   }
   // Versions append fields: a program that was compiled with an earlier one has not got the last.
-  const bool has_links = config->size == sizeof(mtConfig_t);
+  const bool has_encrypt = config->size == sizeof(mtConfig_t);
+  const bool has_links = has_encrypt || config->size == kSixthSize;
   const bool has_refine = has_links || config->size == kFifthSize;
   const bool has_progress = has_refine || config->size == kFourthSize;
   const bool has_tuning = has_progress || config->size == kThirdSize;
@@ -155,6 +157,9 @@ Settings read_config(const mtConfig_t* config) {
   settings.refine = checked("refine", has_refine ? config->refine : MT_CONFIG_UNDEF_INT,
                             find_refine(), 0, 1) == 1;
   if (has_links) read_links(*config, settings.options);
+  if (has_encrypt && config->encrypt != MT_CONFIG_UNDEF_INT) {
+    settings.options.encrypt = checked("encrypt", config->encrypt, 0, 0, 1) == 1;
+  }
   if (config->segmentBytes != 0) {
     settings.options.segment_bytes = settings.options.kernel_segment_bytes = config->segmentBytes;
   }

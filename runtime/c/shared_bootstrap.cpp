@@ -17,6 +17,7 @@ class SharedBootstrap final : public Bootstrap {
   [[nodiscard]] std::uint32_t size() const override { return job_->size(); }
   [[nodiscard]] std::uint64_t name() const override { return job_->name(); }
   [[nodiscard]] std::string describe() const override { return job_->describe(); }
+  [[nodiscard]] bool is_open() const override { return job_->is_open(); }
 
   Gathered all_gather(const std::string& blob, Deadline deadline) override {
     const std::scoped_lock lock(mutex_);

@@ -52,8 +52,9 @@ CountedAllReduce::CountedAllReduce(std::shared_ptr<Bootstrap> job, const Schedul
   }
   const std::vector<PlaceInTree> places = places_of(schedule, Rank{index(job_->seat())});
   if (job_->size() > 1) {
-    transport_ =
-        make_transport(transport, *job_, {.peers = peers_in(places), .deadline = bounds.timeout});
+    transport_ = make_transport(
+        transport, *job_,
+        {.peers = peers_in(places), .deadline = bounds.timeout, .encrypt = encrypts({})});
   }
   for (std::size_t t = 0; t < tensors.size(); ++t) {
     const std::vector<ElementRange> ranges = chunk_ranges(schedule, tensors[t]);

@@ -103,6 +103,9 @@ class Bootstrap {
   [[nodiscard]] virtual std::uint32_t size() const = 0;
   /// Not collective: tells it from other jobs; the same at all of its ranks.
   [[nodiscard]] virtual std::uint64_t name() const { return 0; }
+  /// Not collective: the job has no secret that strangers do not know or guess, so they may take
+  /// part; known at every rank.
+  [[nodiscard]] virtual bool is_open() const { return false; }
   /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.
   virtual Gathered all_gather(const std::string& blob, Deadline deadline) = 0;

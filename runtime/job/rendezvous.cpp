@@ -138,6 +138,7 @@ std::shared_ptr<Bootstrap> make_bootstrap(const BootstrapOptions& options) {
   tcp.size = job.size;
   tcp.addresses = {job.coordinator};
   tcp.token = job.token;
+  tcp.open = job.open;
   tcp.hosted_by_rank = !job.launcher_hosts;
   tcp.on_this_host = is_loopback(job.coordinator.host);
   if (job.seat == Seat{0} && !job.launcher_hosts) {
@@ -157,6 +158,7 @@ std::shared_ptr<Bootstrap> renumbered(std::shared_ptr<Bootstrap> job, Seat seat,
   tcp.seat = seat;
   tcp.deadline = deadline;
   tcp.description = job->describe();
+  tcp.open = job->is_open();
   tcp.hosted_by_rank = true;
   const auto* const connected = dynamic_cast<const Tcp*>(job.get());
   tcp.on_this_host = connected != nullptr && connected->on_this_host();

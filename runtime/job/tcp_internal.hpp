@@ -24,6 +24,7 @@ struct TcpOptions {
   std::uint32_t size = 1;
   std::vector<Address> addresses;  ///< of the coordinator, tried in this order again and again
   std::string token;
+  bool open = false;             ///< Bootstrap::is_open()
   std::string description;       ///< Bootstrap::describe()
   std::string coordinator_name;  ///< in messages: "rank 0 (coordinator)", "the launcher"
   Deadline deadline{60'000};

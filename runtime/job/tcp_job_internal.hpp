@@ -38,6 +38,7 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] std::uint32_t size() const override { return options_.size; }
   [[nodiscard]] std::uint64_t name() const override;
   [[nodiscard]] std::string describe() const override { return options_.description; }
+  [[nodiscard]] bool is_open() const override { return options_.open; }
 
   Gathered all_gather(const std::string& blob, Deadline deadline) override;
   std::unique_ptr<AddressBook> open_book(const std::string& entry, std::span<const Seat> wanted,

@@ -114,10 +114,13 @@ void keep_choices(const std::string& file, const std::vector<LinkTable::Choice>&
 
 LinkTable cached_links(Bootstrap& bootstrap, const Topology& topology,
                        const MeasureOptions& options, std::string* file) {
-  std::string key = fmt::format(
-      "{}\n{}\n{}", write_topology_json(topology),
-      transport_of_job(options.transport, bootstrap, options.timeout, on_link_failure({})).name,
-      options.segment_bytes);
+  const TransportOptions transport{.peers = {},
+                                   .deadline = options.timeout,
+                                   .on_link_failure = on_link_failure(options.on_link_failure),
+                                   .encrypt = encrypts(options.encrypt)};
+  std::string key = fmt::format("{}\n{}{}\n{}", write_topology_json(topology),
+                                transport_of_job(options.transport, bootstrap, transport).name,
+                                transport.encrypt ? ", encrypted" : "", options.segment_bytes);
   for (const std::string& rank : bootstrap.all_gather(hardware(), options.timeout)) {
     key += '\n' + rank;
   }

@@ -25,6 +25,7 @@ struct MeasureOptions {
   /// of the way that its messages take instead.
   std::optional<Deadline> link_timeout = std::nullopt;
   std::optional<OnLinkFailure> on_link_failure = std::nullopt;
+  std::optional<bool> encrypt = std::nullopt;
 };
 
 /// As a communicator with these options would use the links.
@@ -33,7 +34,8 @@ inline MeasureOptions measure_options(const CommunicatorOptions& options) {
           .timeout = options.timeout,
           .segment_bytes = options.segment_bytes,
           .link_timeout = options.link_timeout,
-          .on_link_failure = options.on_link_failure};
+          .on_link_failure = options.on_link_failure,
+          .encrypt = options.encrypt};
 }
 
 /// Collective: all neighbours exchange messages at the same time, as a schedule that uses all links

@@ -35,9 +35,10 @@ Rounds::Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& o
     if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
     if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
   }
-  transport_ = make_transport(options.transport, job,
-                              {all_.all(), options.timeout, link_timeout(options.link_timeout),
-                               on_link_failure(options.on_link_failure)});
+  transport_ =
+      make_transport(options.transport, job,
+                     {all_.all(), options.timeout, link_timeout(options.link_timeout),
+                      on_link_failure(options.on_link_failure), encrypts(options.encrypt)});
 }
 
 std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {

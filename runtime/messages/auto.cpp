@@ -31,7 +31,7 @@ bool uses_cuda() {
   return true;
 }
 
-TransportWish wish_here(OnLinkFailure on_link_failure) {
+TransportWish wish_here(const TransportOptions& options) {
   TransportWish wish;
   const char* const variable = std::getenv(kTransportVariable);
   if (variable != nullptr && *variable != '\0' && variable != kAuto) {
@@ -44,7 +44,8 @@ TransportWish wish_here(OnLinkFailure on_link_failure) {
   } else if (!ucx_is_tcp()) {
     wish.needs = "has RDMA, or UCX_TLS or UCX_NET_DEVICES is set";
   }
-  wish.goes_on = on_link_failure != OnLinkFailure::Stop;
+  wish.goes_on = options.on_link_failure != OnLinkFailure::Stop;
+  wish.encrypts = options.encrypt;
   wish.host = pack(describe_host_with_cables());
   return wish;
 }
@@ -52,11 +53,11 @@ TransportWish wish_here(OnLinkFailure on_link_failure) {
 TransportWish unpack_wish(const std::string& text) {
   Reader reader(text);
   const auto told = reader.text(), needs = reader.text(), host = reader.text();
-  const auto ucx = reader.number(), goes_on = reader.number();
-  if (!told || !needs || !host || !ucx || !goes_on) {
+  const auto ucx = reader.number(), goes_on = reader.number(), encrypts = reader.number();
+  if (!told || !needs || !host || !ucx || !goes_on || !encrypts) {
     throw Error(ErrorCode::Transport, "invalid wish for a transport");
   }
-  return {std::string(*told), std::string(*needs), *ucx != 0, *goes_on != 0, std::string(*host)};
+  return {*told, *needs, *ucx != 0, *goes_on != 0, *encrypts != 0, *host};
 }
 
 std::string words_of_wish(const std::string& told) {
@@ -82,7 +83,7 @@ AgreedTransport by_hosts(const std::vector<TransportWish>& wishes) {
 std::string pack(const TransportWish& wish) {
   Writer writer;
   writer.text(wish.told).text(wish.needs).text(wish.host);
-  writer.number(wish.has_ucx ? 1 : 0).number(wish.goes_on ? 1 : 0);
+  writer.number(wish.has_ucx ? 1 : 0).number(wish.goes_on ? 1 : 0).number(wish.encrypts ? 1 : 0);
   return writer.bytes();
 }
 
@@ -99,6 +100,9 @@ AgreedTransport agreed_transport(const Gathered& texts) {
   }
   if (!told.empty()) return {told, words_of_wish(told)};
   for (std::size_t i = 0; i < wishes.size(); ++i) {
+    if (wishes[i].encrypts) return {"tcp", fmt::format("rank {} encrypts what it sends", i)};
+  }
+  for (std::size_t i = 0; i < wishes.size(); ++i) {
     if (!wishes[i].has_ucx) return {"tcp", fmt::format("rank {} has no UCX", i)};
   }
   for (std::size_t i = 0; i < wishes.size(); ++i) {
@@ -110,11 +114,11 @@ AgreedTransport agreed_transport(const Gathered& texts) {
   return by_hosts(wishes);
 }
 
-AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, Deadline deadline,
-                                 OnLinkFailure on_link_failure) {
+AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap,
+                                 const TransportOptions& options) {
   if (name != kAuto) return {name, "it was asked for"};
   try {
-    return agreed_transport(bootstrap.all_gather(pack(wish_here(on_link_failure)), deadline));
+    return agreed_transport(bootstrap.all_gather(pack(wish_here(options)), options.deadline));
   } catch (const Error& error) {
     // The others are not kept waiting.
     if (error.code() == ErrorCode::InvalidArgument) bootstrap.report_failure(error.what());
@@ -123,8 +127,7 @@ AgreedTransport transport_of_job(const std::string& name, Bootstrap& bootstrap, 
 }
 
 std::unique_ptr<Transport> make_auto(Bootstrap& bootstrap, const TransportOptions& options) {
-  const AgreedTransport agreed =
-      transport_of_job(std::string(kAuto), bootstrap, options.deadline, options.on_link_failure);
+  const AgreedTransport agreed = transport_of_job(std::string(kAuto), bootstrap, options);
   if (bootstrap.seat() == Seat{0}) logger().info("transport {}: {}", agreed.name, agreed.why);
   return make_transport(agreed.name, bootstrap, options);
 }

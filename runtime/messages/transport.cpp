@@ -22,15 +22,18 @@ namespace multitree::runtime {
 namespace {
 
 constexpr const char* kLinkTimeoutVariable = "MULTITREE_LINK_TIMEOUT";
+constexpr const char* kEncryptVariable = "MULTITREE_ENCRYPT";
 constexpr const char* kLinkFailureVariable = "MULTITREE_ON_LINK_FAILURE";
 
 constexpr std::array kTransports{
     TransportKind{"auto",
                   "as MULTITREE_TRANSPORT says; else tcp between hosts on slow networks, else ucx",
-                  &make_auto},
-    TransportKind{"loopback", "threads of one process, through shared queues", &make_loopback},
-    TransportKind{"tcp", "TCP sockets, one connection a pair of ranks", &make_tcp},
-    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", &make_ucx},
+                  true, &make_auto},
+    TransportKind{"loopback", "threads of one process, through shared queues", true,
+                  &make_loopback},
+    TransportKind{"tcp", "TCP sockets, one connection a pair of ranks", true, &make_tcp},
+    TransportKind{"ucx", "UCX: shared memory, TCP, InfiniBand, as UCX_TLS allows", false,
+                  &make_ucx},
 };
 
 }  // namespace
@@ -64,6 +67,16 @@ OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice) {
   throw Error(ErrorCode::InvalidArgument,
               fmt::format("{}: expected stop, continue or adapt, found \"{}\"",
                           kLinkFailureVariable, value));
+}
+
+bool encrypts(const std::optional<bool>& choice) {
+  if (choice) return *choice;
+  const char* const variable = std::getenv(kEncryptVariable);
+  const std::string_view value = variable == nullptr ? "" : variable;
+  if (value.empty() || value == "0") return false;
+  if (value == "1") return true;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("{}: expected 0 or 1, found \"{}\"", kEncryptVariable, value));
 }
 
 Deadline link_timeout(const std::optional<Deadline>& choice) {
@@ -117,7 +130,14 @@ const TransportKind& find_transport(std::string_view name) {
 
 std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
                                           const TransportOptions& options) {
-  return find_transport(name).make(bootstrap, options);
+  const TransportKind& kind = find_transport(name);
+  if (options.encrypt && !kind.encrypts) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("transport {} does not encrypt, as {} or --encrypt asks for: take "
+                            "transport tcp, or a network that encrypts",
+                            name, kEncryptVariable));
+  }
+  return kind.make(bootstrap, options);
 }
 
 }  // namespace multitree::runtime

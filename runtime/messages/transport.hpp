@@ -192,18 +192,24 @@ OnLinkFailure on_link_failure(const std::optional<OnLinkFailure>& choice);
 /// \throws Error(InvalidArgument): it is no time
 Deadline link_timeout(const std::optional<Deadline>& choice);
 
+/// `choice`, or what the environment variable MULTITREE_ENCRYPT says, 1 or 0, else no. \throws
+/// Error(InvalidArgument): it is neither
+bool encrypts(const std::optional<bool>& choice);
+
 struct TransportOptions {
   std::vector<Seat> peers;    ///< the ranks this one exchanges messages with, ascending
   Deadline deadline{30'000};  ///< for the exchange of addresses and the first contact
   /// Longest silence of a link between hosts that is in order; 0: links are not watched.
   Deadline link_deadline{0};
   OnLinkFailure on_link_failure = OnLinkFailure::Stop;
+  bool encrypt = false;  ///< what leaves the process; as at all ranks
 };
 
 /// One kind of transport. `make` is collective over the bootstrap.
 struct TransportKind {
   std::string_view name;
   std::string_view summary;  ///< one line
+  bool encrypts;             ///< TransportOptions::encrypt; or nothing leaves the process
   std::unique_ptr<Transport> (*make)(Bootstrap& bootstrap, const TransportOptions& options);
 };
 
@@ -213,7 +219,8 @@ std::span<const TransportKind> transports();
 /// \throws Error(InvalidArgument) listing the names if there is no such transport.
 const TransportKind& find_transport(std::string_view name);
 
-/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout).
+/// Collective. \throws as find_transport(), Error(Transport), Error(Timeout), Error(Unsupported):
+/// it does not encrypt, or a rank cannot
 std::unique_ptr<Transport> make_transport(std::string_view name, Bootstrap& bootstrap,
                                           const TransportOptions& options);
 

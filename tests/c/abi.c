@@ -80,6 +80,7 @@ int main(void) {
   FIELD(mtConfig_t, refine);
   FIELD(mtConfig_t, linkTimeoutMs);
   FIELD(mtConfig_t, onLinkFailure);
+  FIELD(mtConfig_t, encrypt);
   values();
   SIZE(mtFailure_t);
   FIELD(mtFailure_t, size);

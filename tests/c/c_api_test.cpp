@@ -129,7 +129,10 @@ TEST(CApi, ChecksConfigurations) {
   config = loopback();
   config.refine = 2;
   EXPECT_EQ(words(config, mtInvalidArgument), "config.refine: expected 0 to 1, found 2");
-  config.devices = 2;
+  config = loopback();
+  config.encrypt = 2;
+  EXPECT_EQ(words(config, mtInvalidArgument), "config.encrypt: expected 0 to 1, found 2");
+  config.devices = config.refine = 2;
   config.tuning = "/does/not/exist";
   // Of programs that were compiled before the last fields were there.
   for (const std::size_t size : {offsetof(mtConfig_t, devices), offsetof(mtConfig_t, tuning)}) {
@@ -138,6 +141,11 @@ TEST(CApi, ChecksConfigurations) {
     EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
     config.devices = 1;
   }
+  config = loopback();
+  config.encrypt = 2;
+  config.size = offsetof(mtConfig_t, encrypt);
+  EXPECT_EQ(mtCommInitRankConfig(&comm, 1, new_id(), 0, &config), mtSuccess);
+  EXPECT_EQ(mtCommDestroy(comm), mtSuccess);
   comm = nullptr;
   config = loopback();
   config.deadlineMs = 0;

@@ -27,6 +27,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Ends ends;
   tcp::Outgoing outgoing(std::size_t{64} << bytes.below(16));
   tcp::Incoming incoming(Seat{1}, outgoing);
+  // Nobody here has the key: whatever comes then is no record.
+  const bool sealed = bytes.below(4) == 0;
+  if (sealed) {
+    incoming.open_with(std::make_unique<tcp::SealedReader>(fuzz::key()));
+    outgoing.seal_with(std::make_unique<tcp::SealedWriter>(fuzz::key()));
+  }
   Completion sent;
   const std::array<char, 1024> message{};  // more than goes unasked at any credit
   outgoing.send(1, message.data(), message.size(), sent);
@@ -49,6 +55,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < posted; ++i) {
     const Completion::State state = receiver.completions[i].state;
     fuzz::expect(state != Completion::State::Idle, "a receive that nobody knows of");
+    fuzz::expect(!sealed || state == Completion::State::Failed, "a message that nobody sealed");
   }
   return 0;
 }

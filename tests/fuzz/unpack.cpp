@@ -9,6 +9,7 @@
 #include "runtime/job/blame_internal.hpp"
 #include "runtime/job/runs_internal.hpp"
 #include "runtime/messages/auto_internal.hpp"
+#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/heartbeat_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/tcp/entrance_internal.hpp"
@@ -78,6 +79,9 @@ constexpr Unpack kUnpack[] = {
     [](const std::string& text) { static_cast<void>(read_hello(text)); },
     [](const std::string& text) {
       static_cast<void>(agreed_transport(Gathered({text, text})));
+    },
+    [](const std::string& text) {
+      static_cast<void>(agreed_encryption(std::vector<std::string>{text, text}));
     },
     [](const std::string& text) {
       Told job(text);

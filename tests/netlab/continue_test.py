@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Calls go on while links of an emulated cluster are cut and mended, one at a time and two at once, by schedules that stay and
-by others without the silent links or with less over a slow one; where there is no other way, the error names the link.
+by others without the silent links or with less over a slow one, in the open and encrypted; where there is no other way, the
+error names the link.
 
 usage: continue_test.py NETLAB PROGRAM MULTITREE [FAULTS [SEED]]     exit code 77: skipped, with the reason
 """
@@ -20,6 +21,17 @@ def goes_on(script, program, env, faults, seed):
         job = lab.start(program, NETWORK, str(2.5 * faults + 1))
         cut_and_mend(lab, random.Random(seed), faults)
         tell(job, faults, seed, r"going on with rank", "ends went another way")
+
+
+def goes_on_encrypted(script, program, env, seed):
+    faults = 2
+    env = dict(env, MULTITREE_ENCRYPT="1", MULTITREE_LOG="info")
+    with Lab(script, env, "--control", "--rate", "1gbit") as lab:
+        job = lab.start(program, NETWORK, str(2.5 * faults + 1))
+        cut_and_mend(lab, random.Random(seed), faults)
+        tell(job, faults, seed, r"going on with rank", "ends went another way, encrypted")
+        if "messages between processes are encrypted" not in job.text:
+            sys.exit(f"expected messages that are encrypted\n{job.text}")
 
 
 def adapts(script, program, env, faults, seed):
@@ -87,6 +99,7 @@ def main():
         sys.exit(SKIPPED)
     env = dict(os.environ, MULTITREE=multitree)
     goes_on(script, program, env, faults, seed)
+    goes_on_encrypted(script, program, env, seed)
     adapts(script, program, env, faults, seed)
     starts_without_a_link(script, program, env)
     does_less_over_a_slow_link(script, program, env)

@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(Over, Transports,
                                            Way{"UcxSysv", "UCX_TLS", "sysv,self"},
                                            Way{"UcxTcp", "UCX_TLS", "tcp,self"},
                                            Way{"UcxAll", "UCX_TLS", "all"},
-                                           Way{"Tcp", "MULTITREE_TRANSPORT", "tcp"}),
+                                           Way{"Tcp", "MULTITREE_TRANSPORT", "tcp"},
+                                           Way{"TcpEncrypted", "MULTITREE_ENCRYPT", "1"}),
                          [](const auto& test) { return test.param.name; });
 
 /// Whether processes read and write each other's own memory.

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "runtime/job/wire_internal.hpp"
+#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/watch_internal.hpp"
 #include "runtime/messages/tcp/handshake_internal.hpp"
 
@@ -22,10 +23,14 @@ constexpr Deadline kTcpPatience{20'000};
 
 class RawRank {
  public:
-  explicit RawRank(Bootstrap& job) : job_(job) {
+  /// `encrypts`: it says so, and cannot.
+  explicit RawRank(Bootstrap& job, bool encrypts = false) : job_(job) {
     const Host here = describe_host(true);
-    static_cast<void>(job.all_gather(pack(here), kTcpPatience));
+    Writer words;
+    words.text(pack(here)).text(pack(EncryptionWish{encrypts, {}}));
+    static_cast<void>(job.all_gather(words.bytes(), kTcpPatience));
     own_ = {here, {}, tcp::port_at(door_), tcp::make_secret(), tcp::make_secret()};
+    if (encrypts) own_.key = keys_.told();
     book_ = job.open_book(pack(Addresses{{"tcp", tcp::pack(own_)}}), {}, kTcpPatience);
   }
   [[nodiscard]] tcp::Entrance entrance_of(Seat seat) const {
@@ -38,7 +43,9 @@ class RawRank {
     return tcp::make_hello(job_.seat(), seat, entrance_of(seat).knock);
   }
   /// What it says to this one as a guest.
-  [[nodiscard]] tcp::Welcome welcome_of(Seat seat) const { return {entrance_of(seat).answer, {}}; }
+  [[nodiscard]] tcp::Welcome welcome_of(Seat seat) const {
+    return {entrance_of(seat).answer, {}, {}, {}};
+  }
   /// Waits for a guest.
   [[nodiscard]] Socket open() const {
     pollfd event{door_.fd(), POLLIN, 0};
@@ -51,6 +58,7 @@ class RawRank {
  private:
   Bootstrap& job_;
   Socket door_ = tcp::open_entrance(true, 0);
+  KeyPair keys_;
   tcp::Entrance own_;
   std::unique_ptr<AddressBook> book_;
 };

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -62,6 +63,14 @@ struct StreamEnds {
       one.move();
       other.move();
     }
+  }
+  /// What they write from here on is sealed.
+  void seal(const std::string& secret) {
+    const Key there = key_of(secret), back = key_of(secret + ", back");
+    one.outgoing.seal_with(std::make_unique<tcp::SealedWriter>(there));
+    other.incoming.open_with(std::make_unique<tcp::SealedReader>(there));
+    other.outgoing.seal_with(std::make_unique<tcp::SealedWriter>(back));
+    one.incoming.open_with(std::make_unique<tcp::SealedReader>(back));
   }
   StreamPipe pipe;
   End one, other;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,12 +18,16 @@ namespace {
 
 using tcp::Replay;
 
+/// Another one for each connection; none: streams are plain.
+using Secret = std::optional<std::string>;
+
 /// Both ends over another pair of sockets, each told what the other has had. What was in the old
 /// ones is lost. `off`: by how much that is wrong.
-bool reconnect(StreamEnds& ends, int off = 0) {
+bool reconnect(StreamEnds& ends, int off = 0, const Secret& secret = {}) {
   ends.pipe = {};
   ends.one.socket = std::move(ends.pipe.near);
   ends.other.socket = std::move(ends.pipe.far);
+  if (secret) ends.seal(*secret);
   const bool one = ends.one.outgoing.go_on_behind(ends.other.incoming.came() + off);
   return ends.other.outgoing.go_on_behind(ends.one.incoming.came()) && one;
 }
@@ -71,12 +76,14 @@ class Traffic {
   std::size_t received_ = 0;
 };
 
-void expect_all_to_come(unsigned seed) {
+void expect_all_to_come(unsigned seed, bool sealed) {
   SCOPED_TRACE(seed);
+  const auto secret = [&](int i) { return sealed ? Secret(std::to_string(i)) : std::nullopt; };
   std::mt19937 random(seed);
   StreamEnds ends(seed % 3 == 0 ? tcp::Outgoing::kUnlimited : 50'000);
   ends.one.outgoing.outlast_connections();
   ends.other.outgoing.outlast_connections();
+  if (sealed) ends.seal("first");
   Traffic there(ends.one, ends.other, random), back(ends.other, ends.one, random);
   for (int i = 0; i < 200; ++i) {
     Traffic& traffic = random() % 2 == 0 ? there : back;
@@ -84,7 +91,7 @@ void expect_all_to_come(unsigned seed) {
     if (random() % 3 == 0) ends.one.move();
     if (random() % 3 == 0) ends.other.move();
     if (random() % 16 == 0) {
-      ASSERT_TRUE(reconnect(ends));
+      ASSERT_TRUE(reconnect(ends, 0, secret(i)));
     }
   }
   there.finish();
@@ -97,7 +104,11 @@ void expect_all_to_come(unsigned seed) {
 }
 
 TEST(StreamsThatOutlast, LoseNothingWithConnections) {
-  for (unsigned seed = 0; seed < 200 && !HasFailure(); ++seed) expect_all_to_come(seed);
+  for (unsigned seed = 0; seed < 200 && !HasFailure(); ++seed) expect_all_to_come(seed, false);
+}
+
+TEST(StreamsThatOutlast, LoseNothingWithConnectionsWhereTheyAreSealed) {
+  for (unsigned seed = 0; seed < 200 && !HasFailure(); ++seed) expect_all_to_come(seed, true);
 }
 
 /// What was written once has not left while it is to be written again.

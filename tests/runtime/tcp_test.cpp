@@ -380,7 +380,7 @@ TEST(Tcp, TheNextWayIsTakenWhereOneLeadsNowhere) {
     } else if (guest->go_on(2_seat, knock, 3) == tcp::Guest::Step::Known) {
       EXPECT_EQ(guest->from(), 1_seat);
       const Socket opened = guest->take();
-      tcp::welcome(opened, {answer, {}});
+      tcp::welcome(opened, {answer, {}, {}, {}});
       while ((step = dial.go_on()) == tcp::Dial::Step::Waiting && Clock::now() < until) {
       }
       break;

@@ -132,6 +132,9 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
          "Who moves started collectives on while a rank is elsewhere: on (a thread), off, or "
          "the number of a core for the thread (default: MULTITREE_PROGRESS, else on)")
       ->check(CLI::Validator(check_progress, "", "progress"));
+  app.add_flag("--encrypt", flags.encrypt,
+               "Encrypt messages between processes, over transport tcp (default: "
+               "MULTITREE_ENCRYPT, else not)");
   app.add_flag("--checksums", flags.checksums, "Check every message on arrival");
   app.add_flag("--check-finite", flags.check_finite,
                "Every rank looks through its input for infinities and NaN before each call");
@@ -291,6 +294,7 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
+  if (flags.encrypt) options.communicator.encrypt = true;
   if (flags.check_finite) options.communicator.check_finite = true;
   options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));

@@ -29,7 +29,7 @@ struct RunFlags {
   std::uint32_t tries = 0;  ///< rounds in which -a auto tries all; 0: it predicts
   bool refine = false;      ///< -a auto tries while it runs
   std::string save_plan;
-  bool json = false, digest = false, checksums = false, check_finite = false,
+  bool json = false, digest = false, checksums = false, encrypt = false, check_finite = false,
        shared_buffers = false;
   bool no_host_path = false;                         ///< -a auto sends messages even on one host
   bool device = false;                               ///< buffers lie on devices

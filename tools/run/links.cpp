@@ -83,7 +83,9 @@ class Prober {
         buffer_(kLinkBytes),
         transport_(runtime::make_transport(
             options.transport, job,
-            {std::move(peers), timeout_, runtime::link_timeout(options.link_timeout)})) {}
+            {std::move(peers), timeout_, runtime::link_timeout(options.link_timeout),
+             runtime::on_link_failure(options.on_link_failure),
+             runtime::encrypts(options.encrypt)})) {}
 
   /// To `peer` if this rank measures, else back to it.
   Sample exchange(Seat peer, bool measures) {

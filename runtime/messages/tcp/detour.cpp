@@ -97,10 +97,11 @@ void TcpTransport::look_for_ways(Peer& peer) {
   routes.insert(routes.end(), around.begin(), around.end());
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
+  const Pact& pact = pact_with(peer);
   Dial::Patience patience = kPatience;
   patience.silence = way_deadline_;
   peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
-                                     patience);
+                                     patience, pact);
   if (std::ranges::find(dialling_, peer.seat) == dialling_.end()) dialling_.push_back(peer.seat);
   go_on(peer);
 }
@@ -114,6 +115,9 @@ void TcpTransport::cut(Peer& peer, const std::string& why) {
 /// The other end has closed the connection. It may be on its way here by another; if it is not, and
 /// the lower of the two does not find it either, it is gone.
 void TcpTransport::hang_up(Peer& peer, const std::string& why) {
+  if (peer.incoming.refuses()) {
+    logger().warn("rank {}: the connection to rank {} is given up: {}", self_, peer.seat, why);
+  }
   peer.socket.close();
   peer.hung_up = why;
   if (self_ < peer.seat) return look_for_ways(peer);

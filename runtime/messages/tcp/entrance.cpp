@@ -124,6 +124,7 @@ std::string pack(const Entrance& entrance) {
   Writer writer;
   writer.text(runtime::pack(entrance.host)).number(entrance.port);
   writer.text(text_of(entrance.knock)).text(text_of(entrance.answer));
+  writer.text(entrance.key ? view_of(*entrance.key) : std::string_view());
   for (const std::string& address : entrance.ipv6) writer.text(address);
   return writer.bytes();
 }
@@ -132,11 +133,13 @@ Entrance unpack_entrance(const std::string& text) {
   Reader reader(text);
   const auto host = reader.text();
   const auto port = reader.number();
-  const auto knock = reader.text(), answer = reader.text();
+  const auto knock = reader.text(), answer = reader.text(), key = reader.text();
   const auto is_secret = [](const std::optional<std::string>& one) {
     return one && one->size() == sizeof(Secret);
   };
-  if (!host || !port || *port == 0 || *port > 65535 || !is_secret(knock) || !is_secret(answer)) {
+  const bool is_key = key && (key->empty() || key->size() == sizeof(PublicKey));
+  if (!host || !port || *port == 0 || *port > 65535 || !is_secret(knock) || !is_secret(answer) ||
+      !is_key) {
     throw Error(ErrorCode::Transport, "invalid description of where a rank takes connections");
   }
   Entrance entrance;
@@ -144,6 +147,7 @@ Entrance unpack_entrance(const std::string& text) {
   entrance.port = static_cast<std::uint16_t>(*port);
   std::ranges::copy(*knock, entrance.knock.begin());
   std::ranges::copy(*answer, entrance.answer.begin());
+  if (!key->empty()) std::ranges::copy(*key, entrance.key.emplace().begin());
   while (const auto address = reader.text()) entrance.ipv6.push_back(*address);
   return entrance;
 }

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/job/key_pair_internal.hpp"
 #include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
 #include "runtime/messages/network/link_rates_internal.hpp"
@@ -41,8 +42,9 @@ struct Entrance {
   Host host;
   std::vector<std::string> ipv6;  ///< of the host, those that others can reach
   std::uint16_t port = 0;
-  Secret knock{};   ///< whoever comes knows it
-  Secret answer{};  ///< and whoever opens knows this
+  Secret knock{};                     ///< whoever comes knows it
+  Secret answer{};                    ///< and whoever opens knows this
+  std::optional<PublicKey> key = {};  ///< of those who seal what they tell each other
 };
 std::string pack(const Entrance& entrance);
 /// \throws Error(Transport) if the text is not of pack().

@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "runtime/execution/engine_internal.hpp"
+#include "runtime/job/log_internal.hpp"
+#include "runtime/messages/encryption_internal.hpp"
 #include "runtime/messages/network/cables.hpp"
 #include "runtime/messages/tcp/names_internal.hpp"
 #include "runtime/messages/tcp/transport_internal.hpp"
@@ -42,13 +44,11 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {
   warn_of_other_order(self_, ranks_);
-  std::vector<Host> hosts;
-  for (const auto& text : bootstrap.all_gather(runtime::pack(here_), options.deadline)) {
-    hosts.push_back(unpack_host(text));
-  }
+  const std::vector<Host> hosts = gather(bootstrap, options);
   links_.set_ways(choose_ways(hosts, self_));
   open(hosts, options.peers);
-  const Entrance entrance{here_, ipv6_addresses(), port_at(door_), knock_, answer_};
+  Entrance entrance{here_, ipv6_addresses(), port_at(door_), knock_, answer_};
+  if (keys_) entrance.key = keys_->told();
   Addresses mine{{kEntrance, pack(entrance)}};
   if (options.link_deadline.count() > 0) {
     links_.open(hosts, options.peers, options.link_deadline, mine);
@@ -57,6 +57,22 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
   book_ = bootstrap.open_book(runtime::pack(mine), options.peers, options.deadline);
   links_.answer(*book_, options.peers);
   meet_all(bootstrap, options);
+}
+
+/// The hosts of all, who also agree whether what they tell each other is sealed.
+std::vector<Host> TcpTransport::gather(Bootstrap& bootstrap, const TransportOptions& options) {
+  Writer own;
+  own.text(runtime::pack(here_)).text(runtime::pack(encryption_here(bootstrap, options.encrypt)));
+  std::vector<Host> hosts;
+  std::vector<std::string> wishes;
+  for (const auto& text : bootstrap.all_gather(own.bytes(), options.deadline)) {
+    Reader reader(text);
+    hosts.push_back(unpack_host(reader.text().value_or("")));
+    wishes.push_back(reader.text().value_or(""));
+  }
+  if (agreed_encryption(wishes)) keys_.emplace();
+  if (keys_ && self_ == Seat{0}) logger().info("messages between processes are encrypted");
+  return hosts;
 }
 
 void TcpTransport::open(const std::vector<Host>& hosts, std::span<const Seat> peers) {
@@ -112,6 +128,7 @@ void TcpTransport::dial(Peer& peer) {
   const Entrance there = entrance_of(peer.seat);
   Hello hello = make_hello(self_, peer.seat, there.knock);
   hello.standing = standing_with(peer);
+  const Pact& pact = pact_with(peer);
   const std::optional<Wire>& wire = links_.ways().wire_to(peer.seat);
   std::vector<Route> routes = routes_to(there, here_, wire);
   Dial::Patience patience{deadline_};
@@ -122,7 +139,7 @@ void TcpTransport::dial(Peer& peer) {
     patience.silence = way_deadline_;
   }
   peer.dial = std::make_unique<Dial>(std::move(routes), hello, there.answer, buffers_for(peer.seat),
-                                     patience);
+                                     patience, pact);
   dialling_.push_back(peer.seat);
   go_on(peer);
 }
@@ -138,7 +155,7 @@ void TcpTransport::go_on(Peer& peer) {
         poller_->add(peer.dial->fd(), index(peer.seat));
         break;
       case Dial::Step::Met:
-        link(peer, peer.dial->take(), Standing(peer.dial->standing()));
+        link(peer, peer.dial->take(), Standing(peer.dial->standing()), peer.dial->sealing());
         return;
       case Dial::Step::Failed:
         fail(peer);
@@ -147,8 +164,19 @@ void TcpTransport::go_on(Peer& peer) {
   }
 }
 
+/// With a rank that is known by its entrance. \throws Error(Transport) if that has no key
+const Pact& TcpTransport::pact_with(Peer& peer) const {
+  if (peer.pact) return *peer.pact;
+  if (!keys_) return peer.pact.emplace();
+  const std::optional<PublicKey> there = entrance_of(peer.seat).key;
+  const std::optional<Key> shared = there ? keys_->shared_with(*there) : std::nullopt;
+  if (shared) return peer.pact.emplace(*shared);
+  throw Error(ErrorCode::Transport,
+              fmt::format("rank {}: rank {} has told no key to encrypt with", self_, peer.seat));
+}
+
 /// The socket is known to the poller by the peer's name. `there`: what the other end says.
-void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
+void TcpTransport::link(Peer& peer, Socket socket, const Standing& there, Sealing sealing) {
   const bool again = std::exchange(peer.met, true);
   peer.left_behind.close();
   peer.socket = std::move(socket);
@@ -158,6 +186,8 @@ void TcpTransport::link(Peer& peer, Socket socket, const Standing& there) {
   peer.attempt = std::max(peer.tried, there.attempt);
   peer.dial.reset();
   std::erase(dialling_, peer.seat);
+  peer.outgoing.seal_with(std::move(sealing.writes));
+  peer.incoming.open_with(std::move(sealing.reads));
   if (!again && goes_on_ && there.lasts != 0) {
     peer.lasts = true;
     peer.outgoing.outlast_connections();
@@ -206,6 +236,8 @@ void TcpTransport::hear(std::uint64_t name) {
   guests_.erase(found);
   if (step == Guest::Step::Stranger) return;
   Peer& peer = peer_at(guest.from());
+  const Pact& pact = pact_with(peer);
+  if (!pact.knows(guest.hello())) return;
   const bool ours_is_taken = peer.dial != nullptr && peer.dial->has_spoken() && self_ < peer.seat;
   if ((peer.met && !comes_again(peer, guest.hello())) || !peer.lost.empty() || ours_is_taken) {
     return;
@@ -213,11 +245,13 @@ void TcpTransport::hear(std::uint64_t name) {
   const Dial::Buffers buffers = buffers_for(peer.seat);
   Socket socket = guest.take();
   prepare(socket, buffers.send, buffers.receive);
-  Standing standing = standing_with(peer);
-  standing.attempt = std::max(peer.tried, guest.hello().standing.attempt);
-  if (!welcome(socket, {answer_, standing})) return;  // it comes again
+  Welcome words{answer_, standing_with(peer)};
+  words.standing.attempt = std::max(peer.tried, guest.hello().standing.attempt);
+  pact.sign(guest.hello(), words);
+  if (!welcome(socket, words)) return;  // it comes again
   poller_->rename(socket.fd(), index(peer.seat));
-  link(peer, std::move(socket), guest.hello().standing);
+  link(peer, std::move(socket), guest.hello().standing,
+       pact.sealing(Pact::Side::Opener, guest.hello(), words));
 }
 
 /// What no event tells: ways that nobody answers on, and guests who say nothing.

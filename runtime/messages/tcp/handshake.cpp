@@ -15,7 +15,7 @@ namespace multitree::runtime::tcp {
 namespace {
 
 /// The number is the protocol's version.
-constexpr std::string_view kHello = "mt tcp 2";
+constexpr std::string_view kHello = "mt tcp 3";
 constexpr std::uint32_t kOrder = 0x01020304;
 /// Until the door is tried again that was not opened.
 constexpr std::chrono::milliseconds kAgain{20};
@@ -61,6 +61,8 @@ Guest::Step Guest::go_on(Seat self, const Secret& knock, std::uint32_t ranks) {
   if (step < 0 || hello_.from >= ranks || hello_.from == index(self)) return Step::Stranger;
   Hello expected = make_hello(from(), self, knock);
   expected.standing = hello_.standing;
+  expected.nonce = hello_.nonce;
+  expected.code = hello_.code;
   return std::memcmp(&expected, &hello_, sizeof expected) == 0 ? Step::Known : Step::Stranger;
 }
 
@@ -77,12 +79,13 @@ bool welcome(const Socket& socket, const Welcome& words) {
 }
 
 Dial::Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,
-           Patience patience)
+           Patience patience, const Pact& pact)
     : routes_(std::move(routes)),
       hello_(hello),
       answer_(answer),
       buffers_(buffers),
-      patience_(patience) {}
+      patience_(patience),
+      pact_(pact) {}
 
 Dial::Step Dial::go_on() {
   if (phase_ == Phase::Away && Clock::now() < until_) return Step::Waiting;
@@ -133,6 +136,7 @@ Dial::Step Dial::check_connected() {
     return Clock::now() < until_ ? Step::Waiting : give_up("no answer");
   }
   if (leads_back(socket_)) return give_up("nobody listens there");
+  pact_.sign(hello_);
   if (::send(socket_.fd(), &hello_, sizeof hello_, MSG_NOSIGNAL) != ssize_t{sizeof hello_}) {
     return turned_away();
   }
@@ -145,7 +149,8 @@ Dial::Step Dial::check_answer() {
   const int step = read_rest(socket_, heard_, got_);
   if (step == 0) return Step::Waiting;  // whoever waits for messages has a deadline of its own
   if (step < 0) return turned_away();
-  return heard_.answer == answer_ ? Step::Met : give_up("somebody else listens there");
+  const bool is_peer = heard_.answer == answer_ && pact_.knows(hello_, heard_);
+  return is_peer ? Step::Met : give_up("somebody else listens there");
 }
 
 Dial::Step Dial::give_up(const std::string& why) {

@@ -10,32 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "runtime/messages/tcp/entrance_internal.hpp"
+#include "runtime/messages/tcp/pact_internal.hpp"
+#include "runtime/messages/tcp/words_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
-/// What an end says of the two streams that connections carry, one after the other.
-struct Standing {
-  std::uint32_t lasts = 0;    ///< 1: they outlast a connection, if both ends say so
-  std::uint32_t attempt = 0;  ///< of the two to be connected: those with lower numbers are over
-  std::uint64_t came = 0;     ///< bytes that this end has had
-};
-
-/// The first thing that is said, by whoever comes.
-struct Hello {
-  std::array<char, 8> magic{};
-  std::uint32_t order = 0;  ///< one number, to see that both ends read numbers alike
-  std::uint32_t from = 0, to = 0, unused = 0;
-  Standing standing;
-  Secret knock{};
-};
-Hello make_hello(Seat from, Seat to, const Secret& knock);
-
-/// What whoever opens says to a guest.
-struct Welcome {
-  Secret answer{};
-  Standing standing;
-};
 /// False if not all of it went out: whoever is there then comes again.
 bool welcome(const Socket& socket, const Welcome& words);
 
@@ -46,7 +25,7 @@ class Guest {
   explicit Guest(Socket socket) : socket_(std::move(socket)) {}
 
   enum class Step : std::uint8_t { Waiting, Known, Stranger };
-  /// Reads what has come. Known: it is from() and knows `knock`.
+  /// Reads what has come. Known: it says that it is from(), and knows `knock`.
   Step go_on(Seat self, const Secret& knock, std::uint32_t ranks);
   [[nodiscard]] Seat from() const { return Seat{hello_.from}; }
   [[nodiscard]] const Hello& hello() const { return hello_; }
@@ -75,9 +54,9 @@ class Dial {
     std::chrono::milliseconds silence{0};  ///< of a way that is connected; 0: any
   };
 
-  /// `hello`: each way is an attempt more.
+  /// `hello`: each way is an attempt more. `pact`: with whom it is the way to.
   Dial(std::vector<Route> routes, const Hello& hello, const Secret& answer, Buffers buffers,
-       Patience patience);
+       Patience patience, const Pact& pact = {});
 
   enum class Step : std::uint8_t {
     Waiting,
@@ -95,6 +74,10 @@ class Dial {
   [[nodiscard]] std::uint32_t attempt() const { return hello_.standing.attempt; }
   /// Of the other end; \pre it was met
   [[nodiscard]] const Standing& standing() const { return heard_.standing; }
+  /// The same.
+  [[nodiscard]] Sealing sealing() const {
+    return pact_.sealing(Pact::Side::Caller, hello_, heard_);
+  }
   Socket take() { return std::move(socket_); }
 
  private:
@@ -113,6 +96,7 @@ class Dial {
   Welcome heard_;
   Buffers buffers_;
   Patience patience_;
+  Pact pact_;
   Phase phase_ = Phase::Next;
   std::size_t next_ = 0, got_ = 0;
   Clock::time_point until_;

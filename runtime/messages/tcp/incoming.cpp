@@ -23,6 +23,12 @@ constexpr int kReads = 8;
 /// Nobody sends a longer one.
 constexpr std::uint64_t kLongestMessage = std::uint64_t{1} << 46;
 
+/// Of a read that failed.
+std::string words_of_failure(int error) {
+  if (error == EBADMSG) return "what came is not what it has sealed: damaged, repeated or forged";
+  return std::generic_category().message(error);
+}
+
 }  // namespace
 
 void Incoming::receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion) {
@@ -86,6 +92,11 @@ Incoming::Posted Incoming::next_posted(std::uint64_t tag) {
   return posted;
 }
 
+ssize_t Incoming::get(int socket, std::span<const iovec> parts) const {
+  if (seal_ != nullptr) return seal_->read(socket, parts);
+  return ::readv(socket, parts.data(), static_cast<int>(parts.size()));
+}
+
 Moved Incoming::read(int socket, std::string& why) {
   if (buffer_ == nullptr) buffer_ = std::make_unique_for_overwrite<std::byte[]>(kBufferBytes);
   for (int i = 0; i < kReads;) {
@@ -95,14 +106,14 @@ Moved Incoming::read(int socket, std::string& why) {
     const std::size_t room = kBufferBytes - end_;
     if (direct != 0) parts[count++] = {current_.to, direct};
     parts[count++] = {buffer_.get() + end_, room};
-    const ssize_t n = ::readv(socket, parts.data(), static_cast<int>(count));
+    const ssize_t n = get(socket, {parts.data(), count});
     if (n < 0 && errno == EINTR) continue;
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
       return i == 0 ? Moved::Nothing : Moved::Some;
     }
     if (n <= 0) {
       const int error = errno;
-      why = n == 0 ? "closed by it" : std::generic_category().message(error);
+      why = n == 0 ? "closed by it" : words_of_failure(error);
       return n < 0 && says_cut(error) ? Moved::Cut : Moved::Over;
     }
     ++i;
@@ -119,7 +130,8 @@ Moved Incoming::read(int socket, std::string& why) {
       return Moved::Over;
     }
     replies_.came(came_);
-    if (got < direct + room) return Moved::Some;
+    // What is sealed comes a record at a time.
+    if (got < direct + room && seal_ == nullptr) return Moved::Some;
   }
   return Moved::More;
 }

@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "runtime/messages/tcp/frame_internal.hpp"
 #include "runtime/messages/tcp/outgoing_internal.hpp"
+#include "runtime/messages/tcp/sealed_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
@@ -23,6 +25,10 @@ class Incoming {
 
   /// As Transport::receive().
   void receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion);
+  /// What is read from here on comes by a connection that has just been made. Null: as it is.
+  void open_with(std::unique_ptr<SealedReader> seal) { seal_ = std::move(seal); }
+  /// What came was not of the peer.
+  [[nodiscard]] bool refuses() const { return seal_ != nullptr && seal_->refuses(); }
   /// Reads what has come. After Over and Cut, `why` says what is wrong.
   Moved read(int socket, std::string& why);
   /// The peer is lost: what has come can still be received.
@@ -56,6 +62,8 @@ class Incoming {
     Earlies::iterator early;  ///< if nobody awaits it yet
   };
 
+  /// As readv().
+  [[nodiscard]] ssize_t get(int socket, std::span<const iovec> parts) const;
   bool parse();
   bool begin(const Header& header);
   void begin_message(const Header& header);
@@ -79,6 +87,7 @@ class Incoming {
   Current current_;
   std::unique_ptr<std::byte[]> buffer_;  ///< once something has come
   std::size_t begin_ = 0, end_ = 0;      ///< what is in it
+  std::unique_ptr<SealedReader> seal_;   ///< of the connection; null: nothing is sealed
   std::string lost_;
 };
 

@@ -87,24 +87,49 @@ bool Outgoing::declined(std::uint64_t offer) {
   return true;
 }
 
+ssize_t Outgoing::put(int socket, std::span<iovec> pieces) {
+  if (seal_ != nullptr) return seal_->write(socket, pieces);
+  msghdr message{};
+  message.msg_iov = pieces.data();
+  message.msg_iovlen = pieces.size();
+  return ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+bool Outgoing::go_on_behind(std::uint64_t bytes) {
+  if (replay_ == nullptr || !replay_->rewind(bytes)) return false;
+  complete_flushes();
+  return true;
+}
+
 /// What was written to a connection that is no more. Nothing: that is done.
 Moved Outgoing::write_again(int socket, std::string& why) {
   while (replay_->behind()) {
     const std::span<const std::byte> next = replay_->next();
-    const ssize_t n = ::send(socket, next.data(), next.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    iovec piece{const_cast<std::byte*>(next.data()), next.size()};
+    const ssize_t n = put(socket, {&piece, 1});
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return refused(why);
     replay_->rewrote(static_cast<std::size_t>(n));
-    if (!replay_->behind()) complete_flushes();
+    complete_flushes();
   }
   return Moved::Nothing;
 }
 
 Moved Outgoing::write(int socket, std::string& why) {
-  Moved moved = Moved::Nothing;
+  if (seal_ != nullptr && seal_->holds()) {
+    if (!seal_->push(socket)) return refused(why);
+    complete_flushes();
+  }
   if (replay_ != nullptr) {
     if (const Moved again = write_again(socket, why); again != Moved::Nothing) return again;
   }
+  const Moved moved = write_queue(socket, why);
+  const bool going = moved == Moved::Nothing || moved == Moved::Some;
+  return going && seal_ != nullptr && seal_->holds() ? Moved::Blocked : moved;
+}
+
+Moved Outgoing::write_queue(int socket, std::string& why) {
+  Moved moved = Moved::Nothing;
   while (!queue_.empty()) {
     std::array<iovec, kPieces> pieces;
     std::size_t count = 0, bytes = 0, skip = sent_;
@@ -128,10 +153,7 @@ Moved Outgoing::write(int socket, std::string& why) {
       add(&item->header, sizeof item->header);
       add(const_cast<std::byte*>(item->data), item->bytes);
     }
-    msghdr message{};
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = count;
-    const ssize_t n = ::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t n = put(socket, {pieces.data(), count});
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return refused(why);
     moved = Moved::Some;
@@ -140,7 +162,8 @@ Moved Outgoing::write(int socket, std::string& why) {
     }
     if (static_cast<std::size_t>(n) > fresh) told_ = taken_;
     written(static_cast<std::size_t>(n));
-    if (static_cast<std::size_t>(n) < bytes) return Moved::Blocked;
+    // Of what is sealed a part is taken at a time.
+    if (static_cast<std::size_t>(n) < bytes && seal_ == nullptr) return Moved::Blocked;
   }
   return moved;
 }
@@ -166,6 +189,7 @@ void Outgoing::gone(std::uint64_t number) {
 }
 
 void Outgoing::complete_flushes() {
+  if (holds_back()) return;
   std::erase_if(flushes_, [](Flush& flush) {
     if (flush.left != 0) return false;
     flush.completion->complete();
@@ -183,6 +207,7 @@ void Outgoing::fail(const std::string& why) {
   offers_.clear();
   flushes_.clear();
   replay_.reset();
+  seal_.reset();
   waiting_ = sent_ = 0;
 }
 

@@ -9,11 +9,13 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runtime/messages/tcp/frame_internal.hpp"
 #include "runtime/messages/tcp/replay_internal.hpp"
+#include "runtime/messages/tcp/sealed_internal.hpp"
 
 namespace multitree::runtime::tcp {
 
@@ -64,12 +66,14 @@ class Outgoing {
   bool declined(std::uint64_t offer);
   void may_go_on(std::uint64_t taken) { taken_by_peer_ = taken; }
   bool came_to_peer(std::uint64_t bytes) { return replay_ != nullptr && replay_->came(bytes); }
+  /// What is written from here on goes over a connection that has just been made. Null: as it is.
+  void seal_with(std::unique_ptr<SealedWriter> seal) { seal_ = std::move(seal); }
   /// There is another connection, and the peer has had so many bytes by those before.
-  bool go_on_behind(std::uint64_t bytes) { return replay_ != nullptr && replay_->rewind(bytes); }
+  bool go_on_behind(std::uint64_t bytes);
 
-  [[nodiscard]] bool empty() const { return queue_.empty() && !is_behind(); }
+  [[nodiscard]] bool empty() const { return queue_.empty() && !holds_back(); }
   /// Whether nothing that was sent is left here.
-  [[nodiscard]] bool all_left() const { return waiting_ == 0 && !is_behind(); }
+  [[nodiscard]] bool all_left() const { return waiting_ == 0 && !holds_back(); }
   /// Writes what the socket takes. After Over and Cut, `why` says what is wrong.
   Moved write(int socket, std::string& why);
   /// The peer is lost.
@@ -92,7 +96,14 @@ class Outgoing {
   void reply(Kind kind, std::uint64_t offer) { queue_.push_back({Header(kind, offer, 0)}); }
   /// Whether something is to be written again.
   [[nodiscard]] bool is_behind() const { return replay_ != nullptr && replay_->behind(); }
+  /// Whether something is here that is not in the queue any more.
+  [[nodiscard]] bool holds_back() const {
+    return is_behind() || (seal_ != nullptr && seal_->holds());
+  }
+  /// As sendmsg().
+  ssize_t put(int socket, std::span<iovec> pieces);
   Moved write_again(int socket, std::string& why);
+  Moved write_queue(int socket, std::string& why);
   void complete_flushes();
   /// Takes off the queue what was written.
   void written(std::size_t bytes);
@@ -107,7 +118,8 @@ class Outgoing {
   std::uint64_t unasked_ = 0, taken_by_peer_ = 0;
   std::uint64_t taken_ = 0, told_ = 0;  ///< at this end; what the peer knows of it
   std::vector<Flush> flushes_;
-  std::unique_ptr<Replay> replay_;  ///< null: what is lost with a connection is lost
+  std::unique_ptr<Replay> replay_;      ///< null: what is lost with a connection is lost
+  std::unique_ptr<SealedWriter> seal_;  ///< of the connection; null: nothing is sealed
   std::uint64_t came_told_ = 0;
 };
 

@@ -223,7 +223,9 @@ TransportLimits TcpTransport::limits() const {
 std::string TcpTransport::describe() const {
   const auto wires =
       std::ranges::count_if(links_.ways().wires, [](const auto& wire) { return wire.has_value(); });
-  return wires == 0 ? "TCP" : fmt::format("TCP, {} neighbours on wires of their own", wires);
+  const std::string own =
+      wires == 0 ? "" : fmt::format(", {} neighbours on wires of their own", wires);
+  return fmt::format("TCP{}{}", own, keys_ ? ", encrypted" : "");
 }
 
 /// No completion is touched. What the peers have sent and nobody has read would make the kernel

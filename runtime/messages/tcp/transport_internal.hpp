@@ -29,6 +29,7 @@ struct Peer {
   Peer(Seat whose, std::size_t credit) : seat(whose), outgoing(credit), incoming(whose, outgoing) {}
 
   Seat seat;
+  std::optional<Pact> pact;  ///< once it was needed
   Outgoing outgoing;
   Incoming incoming;
   Socket socket;                                ///< once they know each other
@@ -74,6 +75,7 @@ class TcpTransport final : public Transport {
 
  private:
   // first_contact.cpp
+  std::vector<Host> gather(Bootstrap& bootstrap, const TransportOptions& options);
   void open(const std::vector<Host>& hosts, std::span<const Seat> peers);
   void meet_all(Bootstrap& bootstrap, const TransportOptions& options);
   Peer& peer_at(Seat seat);
@@ -82,7 +84,8 @@ class TcpTransport final : public Transport {
   void go_on(Peer& peer);
   void take_guests();
   void hear(std::uint64_t guest);
-  void link(Peer& peer, Socket socket, const Standing& there);
+  void link(Peer& peer, Socket socket, const Standing& there, Sealing sealing);
+  const Pact& pact_with(Peer& peer) const;
   void keep_time();
   /// Empty: of the door.
   [[nodiscard]] Dial::Buffers buffers_for(std::optional<Seat> peer) const;
@@ -125,6 +128,7 @@ class TcpTransport final : public Transport {
   Host here_;
   std::size_t neighbours_ = 0;
   Secret knock_ = make_secret(), answer_ = make_secret();
+  std::optional<KeyPair> keys_;  ///< where what is told to others is sealed
   std::unique_ptr<Poller> poller_ = std::make_unique<Poller>();  ///< null once closed
   Socket door_;
   std::unordered_map<std::uint32_t, std::unique_ptr<Peer>> peers_;  ///< that were met, by seat
