@@ -122,8 +122,13 @@ class Links {
   };
 
   void pass(LinkId id, const Size& size, Passage& passage) {
-    const auto& [pipe, bandwidth] = pipes_[index(id)];
-    const Picoseconds whole = serialisation(size.bytes, bandwidth);
+    Pipe& of_link = pipes_[index(id)];
+    const auto& [pipe, bandwidth, bytes, of_bytes] = of_link;
+    if (bytes != size.bytes) {
+      of_link.bytes = size.bytes;
+      of_link.of_bytes = serialisation(size.bytes, bandwidth);
+    }
+    const Picoseconds whole = of_bytes;
     const Picoseconds piece = size.messages > 1 ? serialisation(size.piece(), bandwidth) : whole;
     const Picoseconds at_once = burst_ > 0 ? serialisation(burst_, bandwidth) : 0;
     Picoseconds& busy = busy_until_[pipe];
@@ -149,6 +154,9 @@ class Links {
   struct Pipe {
     std::size_t link = 0;
     Bandwidth bandwidth{};
+    // What passed last, and its time: it is what passes next, most often.
+    double bytes = -1;
+    Picoseconds of_bytes = 0;
   };
 
   static std::vector<Pipe> pipes_of(const Topology& topology, bool pooled) {
@@ -156,7 +164,7 @@ class Links {
     std::map<std::pair<NodeId, NodeId>, std::size_t> first;
     for (std::size_t i = 0; i < pipes.size(); ++i) {
       const Link& link = topology.links()[i];
-      pipes[i] = {i, link.bandwidth};
+      pipes[i] = {.link = i, .bandwidth = link.bandwidth};
       if (!pooled) continue;
       pipes[i].link = first.try_emplace({link.src, link.dst}, i).first->second;
       if (pipes[i].link != i) {

@@ -169,6 +169,7 @@ int run(const TuneFlags& flags) {
   check_along_trees(collective, "--collective");
   const Rank root = check_root(flags.root, topology);
   TuneOptions options = tune_options(flags, topology);
+  options.all_times = flags.all || flags.why || flags.json;
   TuneResult result;
   {
     Progress progress("comparing algorithms on " + topology.name());

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +15,6 @@
 #include "algorithms/bounds.hpp"
 #include "algorithms/certificate/all_reduce_lp.hpp"
 #include "algorithms/certificate/in_network.hpp"
-#include "algorithms/cost.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/pieces_internal.hpp"
 #include "algorithms/packing/chunks/pipeline.hpp"
@@ -66,13 +64,19 @@ bool has_undirected_trees(const Topology& topology) {
   return !topology.has_switches() && topology.is_symmetric();
 }
 
+/// Exactly as many pieces as `timing` says.
+SharedSchedule in_segments(const std::string& name, const TreePacking& packing,
+                           const Topology& topology, const TimingOptions& timing) {
+  return time_trees_in_pieces(name, packing, topology, timing, kDefaultSize, Time{});
+}
+
 /// Chains of boxes in as many pieces as there is room for.
-Schedule over_chains(const TreePacking& chains, const Topology& topology,
-                     const OptimalOptions& options) {
+SharedSchedule over_chains(const TreePacking& chains, const Topology& topology,
+                           const OptimalOptions& options) {
   TimingOptions timing{.segments = options.segments, .lag = 1, .lag_parts = 8};
-  if (options.segments != 0) return time_trees(chains, topology, timing);
+  if (options.segments != 0) return in_segments("chains", chains, topology, timing);
   timing.segments = pipeline_segments(chains, topology, 2 * depth(chains), options.bytes, kChains);
-  return time_trees_in_pieces(chains, topology, timing, options.bytes, options.message);
+  return time_trees_in_pieces("chains", chains, topology, timing, options.bytes, options.message);
 }
 
 /// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
@@ -84,8 +88,8 @@ TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
   return pack_spanning_trees(topology, trees);
 }
 
-Schedule over_trees(const Topology& topology, const OptimalOptions& options) {
-  const TreePacking packing = pack_all_reduce(topology, options.trees);
+SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
+                          const OptimalOptions& options) {
   TimingOptions timing;
   timing.segments = std::max(1U, options.segments);
   timing.lag = 1;
@@ -94,8 +98,9 @@ Schedule over_trees(const Topology& topology, const OptimalOptions& options) {
         pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, kPipeline);
   }
   timing.same_order = timing.segments > 1;
-  if (options.segments != 0) return time_trees(packing, topology, timing);
-  return time_trees_in_pieces(packing, topology, timing, options.bytes, options.message);
+  const std::string name = fmt::format("all-reduce trees of {}", options.trees);
+  if (options.segments != 0) return in_segments(name, packing, topology, timing);
+  return time_trees_in_pieces(name, packing, topology, timing, options.bytes, options.message);
 }
 
 /// Algorithms whose all-reduce is reduce-scatter + all-gather, those for large buffers first; of
@@ -114,40 +119,50 @@ std::vector<std::string_view> two_phase_algorithms(const Topology& topology) {
   return names;
 }
 
-/// Another algorithm's schedule under this one's name.
-Schedule borrow(std::string_view name, const Topology& topology, Collective collective, Rank root) {
-  Schedule schedule = generate_schedule(name, topology, collective, root);
+/// Another algorithm's schedule, to be called by this one's name.
+Schedule unnamed(Schedule schedule) {
   schedule.algorithm.clear();
   return schedule;
+}
+
+Schedule borrow(std::string_view name, const Topology& topology, Collective collective, Rank root) {
+  return unnamed(generate_schedule(name, topology, collective, root));
 }
 
 /// The fastest schedule so far for one network and size.
 class Fastest {
  public:
   Fastest(const Topology& topology, const OptimalOptions& options)
-      : topology_(topology), bytes_(options.bytes), cost_{options.message} {}
+      : topology_(topology), bytes_(options.bytes), message_(options.message) {}
 
-  void consider(Schedule schedule) {
-    const Time time = predict_time(schedule, topology_, bytes_, cost_);
+  void consider(SharedSchedule schedule) {
+    if (best_ && schedule->floor(bytes_, message_) >= time_) return;
+    const Time time = schedule->time(bytes_, message_);
     if (best_ && time >= time_) return;
     best_ = std::move(schedule);
     time_ = time;
   }
-  /// Considers what `make` makes, if this network is one that it can serve.
+  /// Does what considers something that may not serve this network.
   template <typename Make>
-  void try_to_consider(const Make& make) {
+  void try_to(const Make& make) {
     try {
-      consider(make());
+      make();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::Unsupported) throw;
       if (!refusal_) refusal_ = error;
     }
   }
+  /// Considers trees, which are only timed if they could be faster.
+  void consider_trees(const OptimalOptions& options) {
+    const TreePacking packing = pack_all_reduce(topology_, options.trees);
+    if (best_ && least_time(packing, topology_, bytes_, message_) >= time_) return;
+    consider(over_trees(packing, topology_, options));
+  }
   /// Its time; \pre there is one
   [[nodiscard]] Time time() const { return time_; }
   /// What messages cost it beside bytes and latencies, as a share of that; \pre there is one
   [[nodiscard]] double share_of_messages() const {
-    const Time without = predict_time(*best_, topology_, bytes_, CostModel{});
+    const Time without = best_->time(bytes_, Time{});
     return time_.seconds() / without.seconds() - 1;
   }
   /// Whether something is within a hundredth of a time in shard times, so that no more can be
@@ -162,14 +177,14 @@ class Fastest {
   /// \throws Error(Unsupported) why the first candidate was refused, if all were.
   Schedule take() {
     if (!best_) throw *refusal_;
-    return *std::move(best_);
+    return unnamed(best_->schedule());
   }
 
  private:
   const Topology& topology_;
   std::uint64_t bytes_;
-  CostModel cost_;
-  std::optional<Schedule> best_;
+  Time message_;
+  SharedSchedule best_;
   Time time_;
   std::optional<Error> refusal_;
 };
@@ -186,7 +201,7 @@ void consider_fewer_trees(Fastest& fastest, const Topology& topology, OptimalOpt
   for (const std::uint32_t trees : {2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 32U, 48U}) {
     const Time before = fastest.time();
     options.trees = trees;
-    fastest.consider(over_trees(topology, options));
+    fastest.consider_trees(options);
     worse = fastest.time() < before ? 0 : worse + 1;
     if (worse == 2 && trees > 4) return;
   }
@@ -200,11 +215,11 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
   Fastest fastest(topology, options);
   const std::uint32_t ranks = topology.num_ranks();
   if (has_undirected_trees(topology)) {
-    fastest.consider(over_trees(topology, options));
+    fastest.consider_trees(options);
     if (ranks == 1) return fastest.take();
     OptimalOptions one_tree = options;
     one_tree.trees = 1;
-    fastest.consider(over_trees(topology, one_tree));
+    fastest.consider_trees(one_tree);
     consider_fewer_trees(fastest, topology, options);
     if (ranks > kMaxCompared) return fastest.take();
   }
@@ -212,13 +227,20 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
     fastest.consider(over_chains(*chains, topology, options));
   }
   for (const std::string_view name : two_phase_algorithms(topology)) {
-    fastest.try_to_consider([&] { return borrow(name, topology, Collective::AllReduce, Rank{0}); });
+    fastest.try_to([&] {
+      fastest.consider(
+          stored_schedule(std::string(name), topology, Collective::AllReduce, Rank{0}));
+    });
   }
   if (!has_undirected_trees(topology) && ranks > 1 && ranks <= kMaxProgram &&
       !fastest.reaches(solve_all_reduce_lp(topology).time)) {
-    fastest.try_to_consider([&] { return over_trees(topology, options); });
+    fastest.try_to([&] { fastest.consider_trees(options); });
   }
   return fastest.take();
+}
+
+Schedule only_trees(const Topology& topology, const OptimalOptions& options) {
+  return over_trees(pack_all_reduce(topology, options.trees), topology, options)->schedule();
 }
 
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
@@ -233,7 +255,7 @@ Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {
   }
   const bool any_form = options.is_free() || !has_undirected_trees(topology);
   return any_form && !options.only_trees ? fastest(topology, options)
-                                         : over_trees(topology, options);
+                                         : only_trees(topology, options);
 }
 
 Schedule optimal_all_gather(const Topology& topology, const Spec& spec) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// All-gather over trees that load no link more than a minimum cut demands, on any network.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "algorithms/generators/generators_internal.hpp"
@@ -27,13 +29,16 @@ std::uint32_t gather_segments(const TreePacking& packing, const Topology& topolo
 }
 
 Schedule forest_all_gather(const Topology& topology, const Spec& options) {
-  const TreePacking packing = pack_all_gather(topology, trees_option(options));
+  const std::uint32_t trees = trees_option(options);
+  const TreePacking packing = pack_all_gather(topology, trees);
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
   const std::uint32_t segments = segments_option(options);
   if (segments != 0) return time_trees(packing, topology, {.segments = segments});
-  return time_trees_in_pieces(
-      packing, topology, {.segments = gather_segments(packing, topology, bytes)}, bytes, message);
+  const TimingOptions most{.segments = gather_segments(packing, topology, bytes)};
+  return time_trees_in_pieces(fmt::format("forest of {}", trees), packing, topology, most, bytes,
+                              message)
+      ->schedule();
 }
 
 /// Pieces of a tree so that filling the pipeline takes about an eighth of the time, as long as that
@@ -49,11 +54,13 @@ std::uint32_t broadcast_segments(const TreePacking& packing) {
 Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& options) {
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
-  const TreePacking packing = pack_broadcast(topology, root, trees_option(options));
+  const std::uint32_t trees = trees_option(options);
+  const TreePacking packing = pack_broadcast(topology, root, trees);
   const std::uint32_t segments = segments_option(options);
   if (segments != 0) return time_trees(packing, topology, {.segments = segments});
-  return time_trees_in_pieces(packing, topology, {.segments = broadcast_segments(packing)}, bytes,
-                              message);
+  return time_trees_in_pieces(fmt::format("forest of {} at {}", trees, index(root)), packing,
+                              topology, {.segments = broadcast_segments(packing)}, bytes, message)
+      ->schedule();
 }
 
 }  // namespace

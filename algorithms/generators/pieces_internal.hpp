@@ -4,16 +4,23 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "algorithms/packing/steps/time_trees.hpp"
 #include "algorithms/packing/trees/tree_packing.hpp"
-#include "algorithms/schedule.hpp"
+#include "algorithms/schedule_store_internal.hpp"
 
 namespace multitree {
 
+/// What time_trees() of a packing takes at least, in pieces or not.
+Time least_time(const TreePacking& packing, const Topology& topology, std::uint64_t bytes,
+                Time message);
+
 /// time_trees() with `most.segments`, what is best for links alone, or with half as many, a quarter
 /// and so on, as long as that is faster for `bytes` where every message costs its sender `message`.
-Schedule time_trees_in_pieces(const TreePacking& packing, const Topology& topology,
-                              const TimingOptions& most, std::uint64_t bytes, Time message);
+/// `name`: of the packing, among all of the network.
+SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& packing,
+                                    const Topology& topology, const TimingOptions& most,
+                                    std::uint64_t bytes, Time message);
 
 }  // namespace multitree

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Makes what is compared.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "algorithms/registry.hpp"
@@ -12,6 +15,31 @@
 #include "topologies/error.hpp"
 
 namespace multitree {
+
+std::vector<std::string> candidate_specs() {
+  std::vector<std::string> specs;
+  for (const Algorithm& algorithm : algorithms()) {
+    if (algorithm.name == "auto" || algorithm.name == "in-network") continue;
+    specs.emplace_back(algorithm.name);
+    std::string_view rest = algorithm.variants;
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find('|'), rest.size());
+      specs.push_back(fmt::format("{}?{}", algorithm.name, rest.substr(0, end)));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+  }
+  return specs;
+}
+
+std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = first; size < last;) {
+    sizes.push_back(size);
+    size = size > last / factor ? last : std::max<std::uint64_t>(size * factor, 1);
+  }
+  sizes.push_back(last);
+  return sizes;
+}
 
 bool are_alike(const Schedule& a, const Schedule& b) {
   const auto is_same = [](const Transfer& x, const Transfer& y) {
@@ -50,16 +78,26 @@ std::vector<Made> list_candidates(const std::vector<std::string>& specs,
       if (i + 1 < sizes.size() && sizes[i + 1] < whole) continue;
       std::string sized = told(spec, sizes[i], message);
       if (sized == before) break;
-      all.push_back({.spec = sized, .sized = !before.empty(), .schedule = {}, .unsupported = {}});
+      all.push_back({.spec = sized,
+                     .sized = !before.empty(),
+                     .bytes = sized == spec ? 0 : sizes[i],
+                     .schedule = {},
+                     .unsupported = {}});
       before = std::move(sized);
     }
   }
   return all;
 }
 
-void make_candidate(Made& candidate, const Topology& topology, Collective collective, Rank root) {
+void make_candidate(Made& candidate, const Topology& topology, Collective collective, Rank root,
+                    ScheduleStore& store) {
+  const ScheduleStore::Use use(store);
   try {
-    candidate.schedule = generate_schedule(candidate.spec, topology, collective, root);
+    // What has no options may be borrowed by others.
+    const bool is_plain = candidate.spec.find('?') == std::string::npos;
+    candidate.schedule =
+        is_plain ? stored_schedule(candidate.spec, topology, collective, root)->schedule()
+                 : generate_schedule(candidate.spec, topology, collective, root);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::Unsupported) throw;
     candidate.unsupported = error.what();
@@ -67,17 +105,21 @@ void make_candidate(Made& candidate, const Topology& topology, Collective collec
 }
 
 void make_candidates(std::vector<Made>& candidates, const Topology& topology, Collective collective,
-                     Rank root,
+                     Rank root, ScheduleStore& store,
                      const std::function<void(std::size_t over, std::string_view spec)>& on_start) {
+  // What others borrow first, then sizes, as those of one algorithm wait for what they share.
+  std::vector<Made*> order;
+  for (Made& candidate : candidates) order.push_back(&candidate);
+  std::ranges::stable_sort(order, {}, [](const Made* candidate) { return candidate->bytes; });
   std::mutex mutex;
   std::size_t over = 0;
   in_parallel(candidates.size(), [&](std::size_t i) {
-    Made& candidate = candidates[i];
+    Made& candidate = *order[i];
     if (on_start) {
       const std::scoped_lock lock(mutex);
       on_start(over, candidate.spec);
     }
-    make_candidate(candidate, topology, collective, root);
+    make_candidate(candidate, topology, collective, root, store);
     const std::scoped_lock lock(mutex);
     ++over;
   });

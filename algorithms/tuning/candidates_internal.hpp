@@ -3,15 +3,19 @@
 /// The schedules that are compared: made of specs on all processors.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "algorithms/schedule.hpp"
+#include "algorithms/schedule_store_internal.hpp"
 #include "algorithms/tuning/tune.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree {
+
+/// Sizes a factor apart.
+std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std::uint64_t factor);
 
 /// Whether two do the same, whatever they are called.
 bool are_alike(const Schedule& a, const Schedule& b);
@@ -25,6 +29,7 @@ Time message_cost(const Topology& topology, const TuneOptions& options);
 struct Made {
   std::string spec;
   bool sized = false;       ///< the same algorithm as the one before, told another size
+  std::uint64_t bytes = 0;  ///< the size that it was told; 0: it does not ask
   Schedule schedule;        ///< unverified
   std::string unsupported;  ///< why the network does not allow it; then there is no schedule
 };
@@ -36,12 +41,13 @@ std::vector<Made> list_candidates(const std::vector<std::string>& specs,
                                   Time message);
 
 /// Makes one. \throws Error as generate_schedule(), but not Unsupported.
-void make_candidate(Made& candidate, const Topology& topology, Collective collective, Rank root);
+void make_candidate(Made& candidate, const Topology& topology, Collective collective, Rank root,
+                    ScheduleStore& store);
 
 /// Makes all of them. `on_start` may be empty; it is told, by one thread at a time, how many are
 /// over when another begins. \throws as make_candidate(), of the first that fails
 void make_candidates(std::vector<Made>& candidates, const Topology& topology, Collective collective,
-                     Rank root,
+                     Rank root, ScheduleStore& store,
                      const std::function<void(std::size_t over, std::string_view spec)>& on_start);
 
 }  // namespace multitree

@@ -6,8 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "algorithms/tuning/tune.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
@@ -55,6 +57,15 @@ void check_sized(const SizedSchedules& schedules) {
 
 const Schedule& schedule_for(const SizedSchedules& schedules, std::uint64_t bytes) {
   return std::ranges::lower_bound(schedules, bytes, {}, &SizedSchedule::max_bytes)->schedule;
+}
+
+SizedSchedules TuneResult::plan() const {
+  SizedSchedules all;
+  for (const TunedRange& range : ranges) {
+    all.push_back({candidates[range.candidate].schedule, range.to});
+  }
+  all.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
+  return all;
 }
 
 }  // namespace multitree

@@ -48,6 +48,11 @@ PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
     const auto rate = static_cast<double>(priced.link(LinkId{id}).bandwidth.bytes_per_second);
     picoseconds_per_byte_ = std::max(picoseconds_per_byte_, load[id] * kPicoseconds / rate);
   }
+  if (schedule.in_network) return;  // several transfers are one message
+  std::vector<std::int64_t> sent(schedule.ranks, 0);
+  for (const Transfer& t : schedule.transfers) {
+    messages_ = std::max(messages_, ++sent[index(t.src)]);
+  }
 }
 
 const Time* PriceFloor::known(std::uint64_t bytes) const {
@@ -55,9 +60,10 @@ const Time* PriceFloor::known(std::uint64_t bytes) const {
   return found == known_.end() ? nullptr : &found->second;
 }
 
-Time PriceFloor::at(std::uint64_t bytes) const {
+Time PriceFloor::at(std::uint64_t bytes, Time message) const {
   Time least{static_cast<decltype(Time::picoseconds)>(kRounding * picoseconds_per_byte_ *
                                                       static_cast<double>(bytes))};
+  least = std::max(least, Time{messages_ * message.picoseconds});
   const auto above = known_.upper_bound(bytes);
   if (above != known_.begin()) least = std::max(least, std::prev(above)->second);
   return least;

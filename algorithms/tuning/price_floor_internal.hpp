@@ -11,7 +11,8 @@
 
 namespace multitree {
 
-/// Of one schedule: what its busiest link carries, and what it has been seen to take for less data.
+/// Of one schedule: what its busiest link carries, how many messages its busiest sender has, and
+/// what it has been seen to take for less data.
 class PriceFloor {
  public:
   PriceFloor() = default;
@@ -20,11 +21,12 @@ class PriceFloor {
   /// A prediction that is known.
   void note(std::uint64_t bytes, Time time) { known_[bytes] = time; }
   [[nodiscard]] const Time* known(std::uint64_t bytes) const;
-  /// \returns a time that predict_time() is not below
-  [[nodiscard]] Time at(std::uint64_t bytes) const;
+  /// \returns a time that predict_time() is not below where each message costs its sender `message`
+  [[nodiscard]] Time at(std::uint64_t bytes, Time message = {}) const;
 
  private:
   double picoseconds_per_byte_ = 0;
+  std::int64_t messages_ = 0;
   std::map<std::uint64_t, Time> known_;
 };
 

@@ -39,17 +39,6 @@ constexpr std::pair<std::uint64_t, std::uint64_t> kMiddling{32 << 10, 4 << 20};
 /// Below this size no generator cuts data into pieces, so they need not be told every size.
 constexpr std::uint64_t kWhole = 32 << 10;
 
-/// Sizes a factor apart.
-std::vector<std::uint64_t> grid_of(std::uint64_t first, std::uint64_t last, std::uint64_t factor) {
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t size = first; size < last;) {
-    sizes.push_back(size);
-    size = size > last / factor ? last : std::max<std::uint64_t>(size * factor, 1);
-  }
-  sizes.push_back(last);
-  return sizes;
-}
-
 class Tuner {
  public:
   Tuner(const Topology& topology, Collective collective, Rank root, const TuneOptions& options)
@@ -60,7 +49,9 @@ class Tuner {
         options_(options),
         precision_(options.winners_only ? kRoughPrecision : kCrossoverPrecision),
         least_gain_(options.winners_only ? kLeastRoughGain : kLeastGain),
-        message_(message_cost(topology, options)) {
+        message_(message_cost(topology, options)),
+        least_message_(options.cost.element_bytes == 0 ? options.cost.message_overhead : Time{}),
+        store_(topology) {
     result_.sizes =
         grid_of(options.first, options.last, options.winners_only ? kRoughGridFactor : kGridFactor);
   }
@@ -78,6 +69,7 @@ class Tuner {
     for (Made& made : all) {
       if (served || !made.sized) served = add_made(std::move(made));
     }
+    check_added();
   }
 
   TuneResult run() {
@@ -87,7 +79,7 @@ class Tuner {
                   fmt::format("{}: expected an algorithm that serves this network, got none of {}",
                               topology_.name(), result_.candidates.size()));
     }
-    if (!options_.winners_only) price_all();
+    if (!options_.winners_only) keeps_times() ? price_all() : price_contenders();
     std::vector<std::size_t> winners;
     for (const std::uint64_t size : result_.sizes) winners.push_back(compare(size));
     windows_.push_back({options_.first, options_.first, winners.front()});
@@ -95,8 +87,7 @@ class Tuner {
       refine(result_.sizes[i - 1], winners[i - 1], result_.sizes[i], winners[i]);
     }
     windows_.back().to = options_.last;
-    while (merge_one()) {
-    }
+    while (merge_one()) continue;
     for (const Window& window : windows_) {
       result_.ranges.push_back({window.from, window.to, window.candidate,
                                 time(window.candidate, window.from),
@@ -111,17 +102,20 @@ class Tuner {
     std::size_t candidate = 0;
   };
 
-  /// A job that starts leaves processors to its other ranks.
-  void make_all(std::vector<Made>& all) const {
+  [[nodiscard]] bool keeps_times() const { return options_.all_times && !options_.winners_only; }
+
+  void make_all(std::vector<Made>& all) {
     const auto tell = [&](std::size_t over, std::string_view spec) {
       if (options_.on_candidate) {
         options_.on_candidate(spec, static_cast<double>(over) / static_cast<double>(all.size()));
       }
     };
-    if (!options_.winners_only) return make_candidates(all, topology_, collective_, root_, tell);
+    if (!options_.winners_only) {
+      return make_candidates(all, topology_, collective_, root_, store_, tell);
+    }
     for (std::size_t i = 0; i < all.size(); ++i) {
       tell(i, all[i].spec);
-      make_candidate(all[i], topology_, collective_, root_);
+      make_candidate(all[i], topology_, collective_, root_, store_);
     }
   }
 
@@ -135,7 +129,6 @@ class Tuner {
         return are_alike(result_.candidates[c].schedule, made.schedule);
       });
       if (same == live_.end()) {
-        expect_verified(made.schedule, topology_);
         live_.push_back(self);
       } else if (made.sized) {
         return true;
@@ -145,13 +138,29 @@ class Tuner {
     } else if (made.sized) {
       return false;
     }
-    floors_.push_back(is_served ? PriceFloor(made.schedule, priced_) : PriceFloor());
     result_.candidates.push_back({.spec = std::move(made.spec),
                                   .schedule = std::move(made.schedule),
                                   .times = {},
                                   .unsupported = std::move(made.unsupported)});
     twin_.push_back(twin);
     return is_served;
+  }
+
+  /// Verifies what was added, and finds what it takes at least.
+  void check_added() {
+    floors_.resize(result_.candidates.size());
+    each(live_.size() - checked_, [&](std::size_t i) {
+      const Schedule& schedule = result_.candidates[live_[checked_ + i]].schedule;
+      expect_verified(schedule, topology_);
+      floors_[live_[checked_ + i]] = PriceFloor(schedule, priced_);
+    });
+    checked_ = live_.size();
+  }
+
+  /// A job that starts leaves processors to its other ranks.
+  void each(std::size_t count, const std::function<void(std::size_t)>& work) const {
+    if (!options_.winners_only) return in_parallel(count, work);
+    for (std::size_t i = 0; i < count; ++i) work(i);
   }
 
   /// Nobody can be much faster than the fastest so far where that is near what the network takes.
@@ -165,11 +174,16 @@ class Tuner {
         const Time best = time(fastest(bytes), bytes);
         if (best.seconds() <= kWorthMaking * least.seconds()) continue;
       }
-      Made made{
-          .spec = told(spec, bytes, message_), .sized = i > 0, .schedule = {}, .unsupported = {}};
+      Made made{.spec = told(spec, bytes, message_),
+                .sized = i > 0,
+                .bytes = bytes,
+                .schedule = {},
+                .unsupported = {}};
       if (options_.on_candidate) options_.on_candidate(made.spec, 1);
-      make_candidate(made, topology_, collective_, root_);
-      if (!add_made(std::move(made))) return;
+      make_candidate(made, topology_, collective_, root_, store_);
+      const bool is_served = add_made(std::move(made));
+      check_added();
+      if (!is_served) return;
     }
   }
 
@@ -184,26 +198,54 @@ class Tuner {
   void price_all() {
     std::vector<Time> times(live_.size() * result_.sizes.size());
     in_parallel(times.size(), [&](std::size_t i) {
-      const Schedule& schedule = result_.candidates[live_[i % live_.size()]].schedule;
-      times[i] = predict_time(schedule, priced_, result_.sizes[i / live_.size()], options_.cost);
+      times[i] = predict(live_[i % live_.size()], result_.sizes[i / live_.size()]);
     });
     for (std::size_t i = 0; i < times.size(); ++i) {
       floors_[live_[i % live_.size()]].note(result_.sizes[i / live_.size()], times[i]);
     }
   }
 
+  /// Who could be the fastest at every size of the grid.
+  void price_contenders() {
+    std::vector<std::vector<std::pair<std::size_t, Time>>> priced(result_.sizes.size());
+    in_parallel(priced.size(), [&](std::size_t i) {
+      const std::uint64_t bytes = result_.sizes[i];
+      Time least{std::numeric_limits<decltype(Time::picoseconds)>::max()};
+      for (const auto& [floor, c] : by_floor(bytes)) {
+        if (floor > least) break;
+        const Time time = predict(c, bytes);
+        priced[i].emplace_back(c, time);
+        least = std::min(least, time);
+      }
+    });
+    for (std::size_t i = 0; i < priced.size(); ++i) {
+      for (const auto& [c, time] : priced[i]) floors_[c].note(result_.sizes[i], time);
+    }
+  }
+
+  /// The most promising first, each with what it takes at least.
+  [[nodiscard]] std::vector<std::pair<Time, std::size_t>> by_floor(std::uint64_t bytes) const {
+    std::vector<std::pair<Time, std::size_t>> order;
+    for (const std::size_t c : live_) order.emplace_back(floors_[c].at(bytes, least_message_), c);
+    std::ranges::sort(order);
+    return order;
+  }
+
+  [[nodiscard]] Time predict(std::size_t candidate, std::uint64_t bytes) const {
+    return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
+  }
+
   Time time(std::size_t candidate, std::uint64_t bytes) {
     PriceFloor& floor = floors_[candidate];
     if (const Time* const known = floor.known(bytes)) return *known;
-    const Time time =
-        predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
+    const Time time = predict(candidate, bytes);
     floor.note(bytes, time);
     return time;
   }
 
   /// Fastest of all at a size of the grid; keeps their times.
   std::size_t compare(std::uint64_t bytes) {
-    if (options_.winners_only) return fastest(bytes);
+    if (!keeps_times()) return fastest(bytes);
     for (const std::size_t c : live_) result_.candidates[c].times.push_back(time(c, bytes));
     for (std::size_t c = 0; c < twin_.size(); ++c) {
       if (twin_[c] == c) continue;
@@ -214,12 +256,9 @@ class Tuner {
 
   /// Prices those that could be the fastest, the most promising first.
   std::size_t fastest(std::uint64_t bytes) {
-    std::vector<std::pair<Time, std::size_t>> order;
-    for (const std::size_t c : live_) order.emplace_back(floors_[c].at(bytes), c);
-    std::ranges::sort(order);
     auto least = std::tuple(Time{}, std::size_t{0}, std::size_t{0});
     bool any = false;
-    for (const auto& [floor, c] : order) {
+    for (const auto& [floor, c] : by_floor(bytes)) {
       if (any && floor > std::get<Time>(least)) break;
       const auto one =
           std::tuple(time(c, bytes), result_.candidates[c].schedule.transfers.size(), c);
@@ -329,12 +368,15 @@ class Tuner {
   Collective collective_;
   Rank root_;
   const TuneOptions& options_;
-  std::uint64_t precision_;          // of a crossover, as a part of its size
-  double least_gain_;                // of a window
-  Time message_;                     // that generators are told
+  std::uint64_t precision_;  // of a crossover, as a part of its size
+  double least_gain_;        // of a window
+  Time message_;             // that generators are told
+  Time least_message_;       // what each costs its sender; nothing is sent of no elements
+  ScheduleStore store_;
   std::vector<std::string> asking_;  // for the size
   TuneResult result_;
   std::vector<std::size_t> live_;   // candidates that have a schedule, unlike those before
+  std::size_t checked_ = 0;         // of those
   std::vector<PriceFloor> floors_;  // of each candidate
   std::vector<std::size_t> twin_;   // of each candidate, who has its schedule
   std::vector<Window> windows_;
@@ -342,30 +384,6 @@ class Tuner {
 };
 
 }  // namespace
-
-SizedSchedules TuneResult::plan() const {
-  SizedSchedules all;
-  for (const TunedRange& range : ranges) {
-    all.push_back({candidates[range.candidate].schedule, range.to});
-  }
-  all.back().max_bytes = std::numeric_limits<std::uint64_t>::max();
-  return all;
-}
-
-std::vector<std::string> candidate_specs() {
-  std::vector<std::string> specs;
-  for (const Algorithm& algorithm : algorithms()) {
-    if (algorithm.name == "auto" || algorithm.name == "in-network") continue;
-    specs.emplace_back(algorithm.name);
-    std::string_view rest = algorithm.variants;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('|'), rest.size());
-      specs.push_back(fmt::format("{}?{}", algorithm.name, rest.substr(0, end)));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-  }
-  return specs;
-}
 
 TuneResult tune(const Topology& topology, Collective collective, Rank root,
                 const TuneOptions& options) {

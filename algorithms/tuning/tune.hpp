@@ -27,6 +27,9 @@ struct TuneOptions {
   /// the size are made for those sizes alone where they could win, and TuneCandidate::times are
   /// left empty. For starting a job.
   bool winners_only = false;
+  /// TuneCandidate::times are wanted. Without them the same is chosen, sooner: what cannot win at a
+  /// size is not priced there.
+  bool all_times = true;
   /// Told what is being generated and what share of all is over, by one thread at a time; may be
   /// empty.
   std::function<void(std::string_view spec, double over)> on_candidate;
@@ -43,7 +46,7 @@ struct TunedRange {
 struct TuneCandidate {
   std::string spec;
   Schedule schedule;
-  /// Predicted at TuneResult::sizes.
+  /// Predicted at TuneResult::sizes, if wanted.
   std::vector<Time> times;
   /// Why the network does not allow it; then there is no schedule.
   std::string unsupported;

@@ -38,6 +38,7 @@ TEST(PriceFloor, IsBelowEveryPrediction) {
         for (const std::uint64_t bytes : {8ULL, 4096ULL, 1ULL << 20, 1ULL << 28}) {
           const Time time = predict_time(schedule, topology, bytes, kHost);
           EXPECT_LE(floor.at(bytes), time);
+          EXPECT_LE(floor.at(bytes, kMessageOverhead), time);
           EXPECT_LE(least_time(topology, collective, Rank{0}, bytes), time);
           floor.note(bytes, time);
           EXPECT_EQ(*floor.known(bytes), time);
@@ -58,6 +59,14 @@ TEST(PriceFloor, IsReachedByWhatIsOptimal) {
     EXPECT_GE(least_time(topology, collective, Rank{0}, kBytes).seconds(), 0.97 * time);
     EXPECT_GE(PriceFloor(schedule, topology).at(kBytes).seconds(), 0.97 * time);
   }
+}
+
+/// One rank sends to each of seven others: what counts is how often it sends.
+TEST(PriceFloor, CountsMessages) {
+  const Topology topology = make_topology("full:8");
+  const Schedule schedule = make_schedule("multitree", topology, Collective::AllGather);
+  EXPECT_EQ(PriceFloor(schedule, topology).at(8, kMessageOverhead).picoseconds,
+            7 * kMessageOverhead.picoseconds);
 }
 
 /// Whatever is left out to be quick, what is chosen is nearly as fast as the best of everything.
