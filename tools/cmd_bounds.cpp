@@ -206,6 +206,7 @@ int run(const BoundsFlags& flags) {
     return print_bounds(network, collectives, bytes, overhead_of(flags), flags.json);
   }
   const Topology topology = std::move(*network.topology);
+  check_written_out(topology);
   const Rank root = check_root(flags.root, topology);
   if (flags.improve) return improve(flags, topology, collectives.front(), root);
   const Progress progress("computing exact bounds of " + topology.name());
@@ -225,11 +226,8 @@ int run(const BoundsFlags& flags) {
                                  : write_certificate_json(certified.certificate, topology));
     if (flags.output == "-") return kOk;
   }
-  if (flags.json) {
-    print_json(to_json(results, bounds, topology, bytes));
-  } else {
-    print(to_text(results, bounds, topology, bytes));
-  }
+  flags.json ? print_json(to_json(results, bounds, topology, bytes))
+             : print(to_text(results, bounds, topology, bytes));
   return kOk;
 }
 

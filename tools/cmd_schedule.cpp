@@ -205,6 +205,7 @@ int run(const ScheduleFlags& flags) {
   LoadedNetwork network = load_large(flags.network, is_of_all(flags) ? kManyRanks : kNoRanks);
   if (network.alike) return run_alike(flags, network);
   const Topology topology = std::move(*network.topology);
+  check_written_out(topology);
   if (flags.rank) return print_rank(flags, topology);
   const std::vector<std::string> names = algorithm_list(algorithms_of(flags), topology);
   if (names.size() > 1 && !flags.output.empty()) {

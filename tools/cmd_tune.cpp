@@ -12,6 +12,7 @@
 #include "algorithms/tuning/reason.hpp"
 #include "algorithms/tuning/tune.hpp"
 #include "tools/command.hpp"
+#include "tools/large.hpp"
 #include "tools/progress.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
@@ -164,6 +165,7 @@ TuneOptions tune_options(const TuneFlags& flags, const Topology& topology) {
 int run(const TuneFlags& flags) {
   if (!flags.output.empty()) check_writable(flags.output);
   const Topology topology = load_network(flags.network);
+  check_written_out(topology);
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   check_along_trees(collective, "--collective");

@@ -95,6 +95,19 @@ LoadedNetwork load_large(const NetworkFlags& flags, std::uint32_t least_ranks) {
   return network;
 }
 
+void check_written_out(const Topology& topology) {
+  constexpr std::uint32_t kMostWrittenOut = 1U << 15;  // minutes, and tens of gigabytes
+  const double ranks = topology.num_ranks();
+  if (topology.num_ranks() <= kMostWrittenOut) return;
+  const double gigabytes = 2 * ranks * ranks * sizeof(Transfer) / 1e9;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("--topology: {}: expected at most {} ranks where one does not stand for "
+                          "all, got {}, whose messages take about {:.0f} GB; give fewer (--ranks), "
+                          "or ask 'bounds' or 'schedule -a symmetric' of a network whose ranks are "
+                          "all alike, as those of a torus",
+                          topology.name(), kMostWrittenOut, topology.num_ranks(), gigabytes));
+}
+
 bool asks_for_one_rank(const std::string& algorithm) {
   const std::string name = for_flag("--algorithm", [&] { return Spec::parse(algorithm).name(); });
   return name == "symmetric" || name == "auto";

@@ -30,6 +30,10 @@ struct LoadedNetwork {
 /// \throws as load_network().
 LoadedNetwork load_large(const NetworkFlags& flags, std::uint32_t least_ranks = kManyRanks);
 
+/// Whether the messages and cuts of every rank can be worked out one by one. \throws
+/// Error(Unsupported) naming --topology: there are too many ranks, with the memory that would take
+void check_written_out(const Topology& topology);
+
 /// Whether a flag -a asks for what one rank stands for: `symmetric` with chunks, or `auto`.
 bool asks_for_one_rank(const std::string& algorithm);
 
