@@ -33,7 +33,7 @@ class Told final : public Bootstrap {
   void report_failure(const std::string& /*reason*/) override {}
   void report_dead_links(std::span<const Seat> /*peers*/, std::span<const Seat> /*left*/,
                          const std::string& /*reason*/) override {}
-  [[nodiscard]] std::optional<DeadLink> dead_link() override { return std::nullopt; }
+  [[nodiscard]] std::optional<runtime::DeadLink> dead_link() override { return std::nullopt; }
   [[nodiscard]] std::optional<Seat> lost_seat() override { return std::nullopt; }
   void say(const std::string& /*words*/) override {}
   void hear_with(Listener /*listener*/) override {}
