@@ -15,6 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
@@ -29,10 +30,25 @@ namespace {
 
 using namespace failing;
 
+/// The system's function of a name, to be called as that. Found without a lock of its own: a thread
+/// may hold the dynamic linker's meanwhile, and call the same.
 template <typename F>
-F* next(const char* name) {
-  return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
-}
+class Next {
+ public:
+  constexpr explicit Next(const char* name) : name_(name) {}
+  operator F*() const {
+    F* found = found_.load(std::memory_order_relaxed);
+    if (found == nullptr) {
+      found = reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name_));
+      found_.store(found, std::memory_order_relaxed);
+    }
+    return found;
+  }
+
+ private:
+  const char* name_;
+  mutable std::atomic<F*> found_{nullptr};
+};
 
 int fail_with(int error) {
   errno = error;
@@ -50,14 +66,14 @@ bool has_data(int fd) {
 // NAME(parameters) with arguments; fails with ERROR by -1 and errno.
 #define FAILS(KIND, RESULT, NAME, PARAMETERS, ARGUMENTS, ERROR)                   \
   EXPORTED RESULT NAME PARAMETERS {                                               \
-    static auto* const real = next<RESULT PARAMETERS>(#NAME);                     \
+    static constinit Next<RESULT PARAMETERS> real{#NAME};                         \
     if (fails(KIND, CALLER, #NAME)) return static_cast<RESULT>(fail_with(ERROR)); \
     return real ARGUMENTS;                                                        \
   }
 // The same, and it may be interrupted by a signal.
 #define WAITS(KIND, RESULT, NAME, PARAMETERS, ARGUMENTS, ERROR)                      \
   EXPORTED RESULT NAME PARAMETERS {                                                  \
-    static auto* const real = next<RESULT PARAMETERS>(#NAME);                        \
+    static constinit Next<RESULT PARAMETERS> real{#NAME};                            \
     if (fails(KIND, CALLER, #NAME)) return static_cast<RESULT>(fail_with(ERROR));    \
     if (fails(kSignal, CALLER, #NAME)) return static_cast<RESULT>(fail_with(EINTR)); \
     return real ARGUMENTS;                                                           \
@@ -65,7 +81,7 @@ bool has_data(int fd) {
 // The same, and it may move half of its `size` bytes.
 #define MOVES(KIND, RESULT, NAME, PARAMETERS, ARGUMENTS, ERROR)                      \
   EXPORTED RESULT NAME PARAMETERS {                                                  \
-    static auto* const real = next<RESULT PARAMETERS>(#NAME);                        \
+    static constinit Next<RESULT PARAMETERS> real{#NAME};                            \
     if (fails(KIND, CALLER, #NAME)) return static_cast<RESULT>(fail_with(ERROR));    \
     if (fails(kSignal, CALLER, #NAME)) return static_cast<RESULT>(fail_with(EINTR)); \
     if (size > 1 && fails(kShort, CALLER, #NAME)) size /= 2;                         \
@@ -73,17 +89,17 @@ bool has_data(int fd) {
   }
 // Its result is the error. Parameters are in parentheses of their own.
 // NOLINTBEGIN(bugprone-macro-parentheses)
-#define TELLS(KIND, NAME, PARAMETERS, ARGUMENTS, ERROR)    \
-  EXPORTED int NAME PARAMETERS {                           \
-    static auto* const real = next<int PARAMETERS>(#NAME); \
-    if (fails(KIND, CALLER, #NAME)) return ERROR;          \
-    return real ARGUMENTS;                                 \
+#define TELLS(KIND, NAME, PARAMETERS, ARGUMENTS, ERROR) \
+  EXPORTED int NAME PARAMETERS {                        \
+    static constinit Next<int PARAMETERS> real{#NAME};  \
+    if (fails(KIND, CALLER, #NAME)) return ERROR;       \
+    return real ARGUMENTS;                              \
   }
 // NOLINTEND(bugprone-macro-parentheses)
 
 EXPORTED void* mmap(void* at, std::size_t size, int protection, int flags, int fd,
                     off_t offset) noexcept {
-  static auto* const real = next<void*(void*, std::size_t, int, int, int, off_t)>("mmap");
+  static constinit Next<void*(void*, std::size_t, int, int, int, off_t)> real{"mmap"};
   if (fails(kMapping, CALLER, "mmap")) return errno = ENOMEM, MAP_FAILED;
   return real(at, size, protection, flags, fd, offset);
 }
@@ -95,7 +111,7 @@ FAILS(kMapping, int, madvise, (void* at, std::size_t size, int advice) noexcept,
 TELLS(kMapping, posix_fallocate, (int fd, off_t begin, off_t size), (fd, begin, size), ENOSPC)
 
 EXPORTED int open(const char* path, int flags, ...) {
-  static auto* const real = next<int(const char*, int, mode_t)>("open");
+  static constinit Next<int(const char*, int, mode_t)> real{"open"};
   __builtin_va_list list;
   __builtin_va_start(list, flags);
   const auto mode = __builtin_va_arg(list, mode_t);
@@ -103,12 +119,12 @@ EXPORTED int open(const char* path, int flags, ...) {
   return fails(kOpen, CALLER, "open") ? fail_with(EMFILE) : real(path, flags, mode);
 }
 EXPORTED FILE* fopen(const char* path, const char* mode) {
-  static auto* const real = next<FILE*(const char*, const char*)>("fopen");
+  static constinit Next<FILE*(const char*, const char*)> real{"fopen"};
   if (fails(kOpen, CALLER, "fopen")) return errno = EMFILE, nullptr;
   return real(path, mode);
 }
 EXPORTED FILE* fopen64(const char* path, const char* mode) {
-  static auto* const real = next<FILE*(const char*, const char*)>("fopen64");
+  static constinit Next<FILE*(const char*, const char*)> real{"fopen64"};
   if (fails(kOpen, CALLER, "fopen64")) return errno = EMFILE, nullptr;
   return real(path, mode);
 }
@@ -122,7 +138,7 @@ WAITS(kOpen, int, poll, (pollfd * all, nfds_t count, int time), (all, count, tim
 WAITS(kOpen, int, ppoll, (pollfd * all, nfds_t count, const timespec* time, const sigset_t* mask),
       (all, count, time, mask), ENOMEM)
 EXPORTED int epoll_wait(int at, epoll_event* events, int most, int time) {
-  static auto* const real = next<int(int, epoll_event*, int, int)>("epoll_wait");
+  static constinit Next<int(int, epoll_event*, int, int)> real{"epoll_wait"};
   return fails(kSignal, CALLER, "epoll_wait") ? fail_with(EINTR) : real(at, events, most, time);
 }
 
@@ -130,7 +146,7 @@ FAILS(kSocket, int, socket, (int domain, int type, int protocol) noexcept, (doma
       EMFILE)
 // A signal does not end it: the connection is made all the same.
 EXPORTED int connect(int fd, const sockaddr* to, socklen_t size) {
-  static auto* const real = next<int(int, const sockaddr*, socklen_t)>("connect");
+  static constinit Next<int(int, const sockaddr*, socklen_t)> real{"connect"};
   if (fails(kSocket, CALLER, "connect")) return fail_with(ECONNREFUSED);
   const bool interrupted = fails(kSignal, CALLER, "connect");
   const int result = real(fd, to, size);
@@ -175,13 +191,13 @@ FAILS(kProcess, pid_t, fork, () noexcept, (), EAGAIN)
 FAILS(kProcess, int, execve, (const char* path, char* const argv[], char* const envp[]) noexcept,
       (path, argv, envp), ENOMEM)
 EXPORTED pid_t waitpid(pid_t pid, int* status, int flags) {
-  static auto* const real = next<pid_t(pid_t, int*, int)>("waitpid");
+  static constinit Next<pid_t(pid_t, int*, int)> real{"waitpid"};
   const bool waits = (flags & 1) == 0;  // WNOHANG
   return waits && fails(kSignal, CALLER, "waitpid") ? fail_with(EINTR) : real(pid, status, flags);
 }
 
 EXPORTED ssize_t write(int fd, const void* data, std::size_t size) {
-  static auto* const real = next<ssize_t(int, const void*, std::size_t)>("write");
+  static constinit Next<ssize_t(int, const void*, std::size_t)> real{"write"};
   if (!has_data(fd)) return real(fd, data, size);
   if (fails(kFile, CALLER, "write")) return fail_with(ENOSPC);
   if (fails(kSignal, CALLER, "write")) return fail_with(EINTR);
@@ -189,7 +205,7 @@ EXPORTED ssize_t write(int fd, const void* data, std::size_t size) {
   return real(fd, data, size);
 }
 EXPORTED ssize_t read(int fd, void* data, std::size_t size) {
-  static auto* const real = next<ssize_t(int, void*, std::size_t)>("read");
+  static constinit Next<ssize_t(int, void*, std::size_t)> real{"read"};
   if (!has_data(fd)) return real(fd, data, size);
   if (fails(kFile, CALLER, "read")) return fail_with(EIO);
   if (fails(kSignal, CALLER, "read")) return fail_with(EINTR);
@@ -201,7 +217,7 @@ FAILS(kFile, int, fstat, (int fd, struct stat* status) noexcept, (fd, status), E
 FAILS(kFile, int, stat, (const char* path, struct stat* status) noexcept, (path, status), EIO)
 FAILS(kFile, int, fchmod, (int fd, mode_t mode) noexcept, (fd, mode), EPERM)
 EXPORTED int close(int fd) {
-  static auto* const real = next<int(int)>("close");
+  static constinit Next<int(int)> real{"close"};
   const int result = real(fd);
   return fails(kFile, CALLER, "close") ? fail_with(EIO) : result;
 }
@@ -214,7 +230,7 @@ FAILS(kAsk, int, sched_getaffinity, (pid_t pid, std::size_t size, cpu_set_t* set
 FAILS(kAsk, int, getrlimit, (__rlimit_resource_t what, rlimit* limit) noexcept, (what, limit),
       EPERM)
 EXPORTED int fcntl(int fd, int what, ...) {
-  static auto* const real = next<int(int, int, void*)>("fcntl");
+  static constinit Next<int(int, int, void*)> real{"fcntl"};
   __builtin_va_list list;
   __builtin_va_start(list, what);
   void* const argument = __builtin_va_arg(list, void*);
@@ -222,8 +238,8 @@ EXPORTED int fcntl(int fd, int what, ...) {
   return fails(kAsk, CALLER, "fcntl") ? fail_with(EMFILE) : real(fd, what, argument);
 }
 EXPORTED int prctl(int what, ...) {
-  static auto* const real =
-      next<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>("prctl");
+  static constinit Next<int(int, unsigned long, unsigned long, unsigned long, unsigned long)> real{
+      "prctl"};
   __builtin_va_list list;
   __builtin_va_start(list, what);
   unsigned long arguments[4];
@@ -234,7 +250,7 @@ EXPORTED int prctl(int what, ...) {
              : real(what, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 EXPORTED long syscall(long number, ...) {
-  static auto* const real = next<long(long, long, long, long, long, long, long)>("syscall");
+  static constinit Next<long(long, long, long, long, long, long, long)> real{"syscall"};
   __builtin_va_list list;
   __builtin_va_start(list, number);
   long arguments[6];
