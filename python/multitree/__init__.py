@@ -11,7 +11,7 @@
 """
 from ._core import (Bound, ProofReport, Simulation, Tables, Tuning, VerifyReport, Violation, algorithms, families,
                     format_bandwidth, format_bytes, format_time, parse_bandwidth, parse_bytes, parse_time)
-from .communicator import Communicator, Request, unique_id
+from .communicator import Communicator, Operator, Request, unique_id
 from .errors import (Aborted, DeviceError, Error, FileError, InternalError, InvalidArgument, InvalidInput, InvalidUsage,
                      SystemFailure, Timeout, TransportError, Unsupported)
 from .networks import LINK, Topology, topology

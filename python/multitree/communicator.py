@@ -10,12 +10,15 @@ import threading
 from contextlib import ExitStack
 from typing import Any, Iterable, List, Optional, Union
 
+import numpy as np
+
 from . import _core
 from .errors import Error, InvalidArgument
 from .meeting import meet
 from .networks import Topology
 from .schedules import Plan, Schedule, Size, nbytes
 
+Operator = _core.Operator
 Request = _core.Request
 unique_id = _core.unique_id
 PathLike = Union[str, "os.PathLike[str]"]
@@ -126,6 +129,27 @@ class Communicator(_core.CommunicatorBase):
             if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
                 raise InvalidArgument(f"grow: {name}: expected a whole number, 0 or more, got {value!r}")
         return self._grow(size, id, rank)
+
+    def operator(self, base: str = "sum", *, exact: Union[None, bool, str] = None, wire: Optional[str] = None,
+                 factor: Any = None) -> Operator:
+        """An operator for `op` of this communicator's calls, on arrays in host memory; all ranks make the same.
+
+            >>> same_bits = comm.operator("sum", exact=True)
+            >>> comm.all_reduce(gradient, gradient, op=same_bits)
+
+        exact: a "sum" or "avg" of floats with the same bits for any algorithm, network, order and number of ranks that
+        bring the same contributions. True or "elements": each element in a unit of its own; "blocks": of 32 elements,
+        which takes less time and rounds small elements beside large ones. Starting such a call waits for other ranks.
+        wire: "float16", "bfloat16" or "int8" (blocks of 64), in which float32 travels between ranks, while sums stay
+        float32. Where ranks share memory nothing travels. factor: one number, of NumPy or an array, of the calls' type,
+        by which this rank's input is multiplied first; only "sum"; ranks may have different ones.
+
+        Raises InvalidArgument (not one of the three, or a base that it does not go with), InvalidUsage (closed)."""
+        if isinstance(factor, np.generic):
+            factor = np.asarray(factor)
+        if isinstance(exact, bool):
+            exact = "elements" if exact else None
+        return self._operator(base, exact, wire, factor)
 
     def __enter__(self) -> Communicator:
         return self

@@ -2,6 +2,8 @@
 // Collectives whose arrays hold one share, or one for each rank.
 #include "collectives.hpp"
 
+#include "operators.hpp"
+
 namespace multitree::python {
 namespace {
 
@@ -107,7 +109,7 @@ Prepared prepare(const Row& row, const Communicator& self, nb::handle send, nb::
   arguments.recv = call.recv.data();
   arguments.type = first.type().type;
   arguments.peer = root;
-  if (row.reduces) arguments.op = operator_of(op, name, first.type());
+  if (row.reduces) arguments.op = operator_of(op, self, name, first.type());
   return call;
 }
 
@@ -201,7 +203,7 @@ void bind_collectives(Class& communicator) {
       "place), or None for "
       "a new one of NumPy. op: \"sum\", \"prod\", \"min\", \"max\", \"avg\", for integers "
       "\"bit-and\", \"bit-or\", "
-      "\"bit-xor\", \"logical-and\", \"logical-or\", \"logical-xor\". Returns recv.\n\n"
+      "\"bit-xor\", \"logical-and\", \"logical-or\", \"logical-xor\", or one of operator(). Returns recv.\n\n"
       "Raises InvalidArgument (an array, sizes or types that differ, also between ranks), "
       "TransportError (a rank died), "
       "Timeout (nothing moved for `timeout`), Aborted, InvalidUsage (closed).");

@@ -2,6 +2,7 @@
 // Communicators and requests as classes of Python.
 #include "collectives.hpp"
 #include "errors.hpp"
+#include "operators.hpp"
 
 namespace multitree::python {
 namespace {
@@ -122,6 +123,7 @@ void bind_communicators(nb::module_& module) {
       .def("_grow", grow, nb::arg("size"), nb::arg("id").none(), nb::arg("rank").none());
   bind_collectives(communicator);
   bind_exchanges(communicator);
+  bind_operators(module, communicator);
   module.def("unique_id", unique_id,
              "128 bytes by which ranks find each other, for `Communicator(rank, size, id=...)`: "
              "made by one process, by custom "

@@ -39,28 +39,28 @@ constexpr std::array kTypes{
 };
 constexpr ElementType kBfloat16{"bfloat16", mtBfloat16, 2, {kNone, kNone}, kBfloat};
 
-struct Operator {
+struct NamedOperator {
   std::string_view name;
   mtRedOp_t op;
   bool of_truth;  ///< of truth values it gives one
 };
 constexpr std::array kOperators{
-    Operator{"sum", mtSum, false},
-    Operator{"prod", mtProd, false},
-    Operator{"max", mtMax, true},
-    Operator{"min", mtMin, true},
-    Operator{"avg", mtAvg, false},
-    Operator{"bit-and", mtBitAnd, true},
-    Operator{"bit-or", mtBitOr, true},
-    Operator{"bit-xor", mtBitXor, true},
-    Operator{"logical-and", mtLogicalAnd, true},
-    Operator{"logical-or", mtLogicalOr, true},
-    Operator{"logical-xor", mtLogicalXor, true},
+    NamedOperator{"sum", mtSum, false},
+    NamedOperator{"prod", mtProd, false},
+    NamedOperator{"max", mtMax, true},
+    NamedOperator{"min", mtMin, true},
+    NamedOperator{"avg", mtAvg, false},
+    NamedOperator{"bit-and", mtBitAnd, true},
+    NamedOperator{"bit-or", mtBitOr, true},
+    NamedOperator{"bit-xor", mtBitXor, true},
+    NamedOperator{"logical-and", mtLogicalAnd, true},
+    NamedOperator{"logical-or", mtLogicalOr, true},
+    NamedOperator{"logical-xor", mtLogicalXor, true},
 };
 
 std::string names_of_operators() {
   std::string names;
-  for (const Operator& row : kOperators)
+  for (const NamedOperator& row : kOperators)
     names += (names.empty() ? "" : ", ") + std::string(row.name);
   return names;
 }
@@ -68,6 +68,18 @@ std::string names_of_operators() {
 /// ml_dtypes registers its types with NumPy, under numbers of no fixed value.
 bool is_bfloat16(const PyArray_Descr& type) {
   return type.type_num >= NPY_USERDEF && std::strstr(type.typeobj->tp_name, "bfloat16") != nullptr;
+}
+
+const NamedOperator& row_of(nb::handle op, const char* call) {
+  const char* const name = PyUnicode_Check(op.ptr()) ? PyUnicode_AsUTF8(op.ptr()) : nullptr;
+  const auto* const row =
+      name == nullptr ? kOperators.end()
+                      : std::ranges::find(kOperators, std::string_view(name), &NamedOperator::name);
+  if (row == kOperators.end()) {
+    throw_invalid(std::string(call) + ": op: expected one of " + names_of_operators() + ", got " +
+                  nb::repr(op).c_str());
+  }
+  return *row;
 }
 
 }  // namespace
@@ -91,22 +103,17 @@ const ElementType* find_dlpack_type(nb::dlpack::dtype type) {
   return row == kTypes.end() ? nullptr : row;
 }
 
+mtRedOp_t operator_named(nb::handle op, const char* call) { return row_of(op, call).op; }
+
 mtRedOp_t operator_of(nb::handle op, const char* call, const ElementType& type) {
-  const char* const name = PyUnicode_Check(op.ptr()) ? PyUnicode_AsUTF8(op.ptr()) : nullptr;
-  const auto* const row =
-      name == nullptr ? kOperators.end()
-                      : std::ranges::find(kOperators, std::string_view(name), &Operator::name);
-  if (row == kOperators.end()) {
-    throw_invalid(std::string(call) + ": op: expected one of " + names_of_operators() + ", got " +
-                  nb::repr(op).c_str());
-  }
-  if (type.is_bool && !row->of_truth) {
+  const NamedOperator& row = row_of(op, call);
+  if (type.is_bool && !row.of_truth) {
     throw_invalid(std::string(call) +
                   ": op: expected one that gives truth values for an array of bool, as "
                   "logical-or (any) or logical-and (all), got " +
-                  name + ": pass array.astype(np.int64) to count");
+                  std::string(row.name) + ": pass array.astype(np.int64) to count");
   }
-  return row->op;
+  return row.op;
 }
 
 }  // namespace multitree::python

@@ -26,7 +26,9 @@ struct ElementType {
 const ElementType* find_numpy_type(nb::handle dtype);
 const ElementType* find_dlpack_type(nb::dlpack::dtype type);
 
-/// Operator by name, for this type. \throws Failure(InvalidArgument)
+/// Operator by name. \throws Failure(InvalidArgument)
+mtRedOp_t operator_named(nb::handle op, const char* call);
+/// The same for this type. \throws Failure(InvalidArgument)
 mtRedOp_t operator_of(nb::handle op, const char* call, const ElementType& type);
 
 /// \throws Failure(InvalidArgument)

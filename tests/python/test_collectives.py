@@ -14,7 +14,7 @@ import rank_programs
 
 #: Without messages, and by them.
 PATHS = {"auto": {}, "messages": {"algorithm": "ring"}}
-PROGRAMS = [rank_programs.reductions, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
+PROGRAMS = [rank_programs.reductions, rank_programs.operators, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
             rank_programs.messages, rank_programs.started]
 #: Seconds: ranks that get one hundredth of a processor beside other work take minutes to start.
 PATIENCE = 400
