@@ -203,7 +203,8 @@ void bind_collectives(Class& communicator) {
       "place), or None for "
       "a new one of NumPy. op: \"sum\", \"prod\", \"min\", \"max\", \"avg\", for integers "
       "\"bit-and\", \"bit-or\", "
-      "\"bit-xor\", \"logical-and\", \"logical-or\", \"logical-xor\", or one of operator(). Returns recv.\n\n"
+      "\"bit-xor\", \"logical-and\", \"logical-or\", \"logical-xor\", or one of operator(). "
+      "Returns recv.\n\n"
       "Raises InvalidArgument (an array, sizes or types that differ, also between ranks), "
       "TransportError (a rank died), "
       "Timeout (nothing moved for `timeout`), Aborted, InvalidUsage (closed).");

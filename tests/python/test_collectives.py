@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import multitree
+import operator_programs
 import rank_programs
 
 #: Without messages, and by them.
 PATHS = {"auto": {}, "messages": {"algorithm": "ring"}}
-PROGRAMS = [rank_programs.reductions, rank_programs.operators, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
+PROGRAMS = [rank_programs.reductions, operator_programs.operators, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
             rank_programs.messages, rank_programs.started]
 #: Seconds: ranks that get one hundredth of a processor beside other work take minutes to start.
 PATIENCE = 400

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""DDP on an emulated torus while cables go out and in: the losses are those of an undisturbed run, bit for bit.
+"""DDP on an emulated torus while cables go out and in: the losses are those of an undisturbed run, bit for bit. First
+with the schedule that stays; then with exact sums and schedules that change, against another algorithm's.
 
 With RANK it is a rank of such a job: a program of PyTorch that knows nothing of cables. Else it starts two of them.
 usage: cables.py [STEPS [SEED]]
@@ -19,6 +20,7 @@ from torch.nn.parallel import DistributedDataParallel
 import multitree_torch  # noqa: F401 (makes the backend known where the package is not installed)
 
 NETLAB = pathlib.Path(__file__).resolve().parents[1] / "netlab"
+OTHER_WAY, OTHER_SCHEDULE = "going on with rank", r"from call #\d+ on without link"
 PAUSE = 0.02  # seconds of computing a step, so that cables are cut at any moment of one
 
 
@@ -46,16 +48,24 @@ def train(steps):
     dist.destroy_process_group()
 
 
-def losses(lab, steps, faults, seed):
-    """What rank 0 prints, and at how many ends a link was left for another way."""
+def losses(lab, steps, faults, seed, sign, **settings):
+    """What rank 0 prints, and how often `sign` is among the words of the job. settings: of the environment."""
     from cuts import DEADLINE, cut_and_mend
+    lab.env.update(settings)
     job = lab.start(sys.executable, os.path.abspath(__file__), str(steps), style="torchrun")
-    cut_and_mend(lab, random.Random(seed), faults)
+    cut_and_mend(lab, random.Random(seed), faults, **({} if sign == OTHER_WAY else dict(cut=(0.8, 2), mended=(0.5, 2))))
     code = job.end(DEADLINE)
     found = [float.fromhex(text) for text in re.findall(r"loss (\S+)", job.text)]
     if code != 0 or len(found) != steps:
         sys.exit(f"seed {seed}, {faults} faults: exit code {code}, {len(found)} of {steps} losses\n{job.text}")
-    return found, len(re.findall("going on with rank", job.text))
+    return found, len(re.findall(sign, job.text))
+
+
+def compare(calm, disturbed, changes, what):
+    if changes == 0 or calm != disturbed or not calm[-1] < calm[0]:
+        first = next((i for i, (a, b) in enumerate(zip(calm, disturbed)) if a != b), None)
+        sys.exit(f"{changes} {what}; losses from {calm[0]} to {calm[-1]}, first difference at {first}")
+    print(f"{len(calm)} steps, {changes} {what}: the losses are bit-equal", flush=True)
 
 
 def main(steps=300, seed=1):
@@ -71,12 +81,12 @@ def main(steps=300, seed=1):
                MULTITREE_TOKEN="of this test")
     script = str(NETLAB.parents[1] / "scripts" / "netlab")
     with Lab(script, env, "--control", "--rate", "1gbit") as lab:
-        calm, none = losses(lab, steps, 0, seed)
-        disturbed, ways = losses(lab, steps, max(steps // 60, 1), seed)
-    if none != 0 or ways == 0 or calm != disturbed or not calm[-1] < calm[0]:
-        first = next((i for i, (a, b) in enumerate(zip(calm, disturbed)) if a != b), None)
-        sys.exit(f"{none} and {ways} ends went another way; losses from {calm[0]} to {calm[-1]}, first difference at {first}")
-    print(f"{steps} steps, {max(steps // 60, 1)} faults, {ways} ends went another way: {steps} losses are bit-equal")
+        calm, _ = losses(lab, steps, 0, seed, OTHER_WAY)
+        compare(calm, *losses(lab, steps, max(steps // 60, 1), seed, OTHER_WAY), "ends went another way")
+        calm, _ = losses(lab, steps, 0, seed, OTHER_SCHEDULE, MULTITREE_TORCH_SUMS="exact", MULTITREE_TORCH_ALGORITHM="ring")
+        disturbed = losses(lab, steps, max(steps // 100, 1), seed, OTHER_SCHEDULE, MULTITREE_ON_LINK_FAILURE="adapt",
+                           MULTITREE_TORCH_ALGORITHM="multitree")
+        compare(calm, *disturbed, "times other schedules")
 
 
 if __name__ == "__main__":

@@ -187,8 +187,65 @@ def works(rank, size):
         assert "only implemented for GLOO" in str(error), error
 
 
+def sparse(rank, size):
+    """Other rows at every rank, one in common, one twice, and none at the last; also with a dense dimension."""
+    for trailing in ((), (3,)):
+        rows = [] if rank == size - 1 else [rank + 1, 0, rank + 1]
+        mine = torch.sparse_coo_tensor([rows], torch.full((len(rows), *trailing), float(rank + 1)), (size + 2, *trailing),
+                                       check_invariants=True)
+        dense = mine.to_dense()
+        dist.all_reduce(dense)
+        for op, expected in ((dist.ReduceOp.SUM, dense), (dist.ReduceOp.AVG, dense / size)):
+            found = mine.clone()
+            dist.all_reduce(found, op)
+            assert found.is_coalesced()
+            same(found.to_dense(), expected, f"sparse {op} {trailing}")
+        work = dist.all_reduce(found := mine.clone(), async_op=True)
+        same(work.get_future().wait()[0].to_dense(), dense, "sparse future")
+        same(found.to_dense(), dense, "sparse work")
+
+
+def sums(rank, size):
+    """Groups whose sums of floats are exact, or travel as fewer bytes."""
+    generator = torch.Generator().manual_seed(1)
+    everyone = torch.randn(size, 3000, generator=generator) * 10.0 ** torch.randint(-5, 5, (size, 3000), generator=generator)
+    bits = {}
+    for name, algorithm in (("exact", "ring"), ("exact", "multitree"), ("exact-blocks", "ring"), ("bfloat16", "ring"), ("", "ring")):
+        options = multitree_torch.Options()
+        options.sums, options.algorithm = name, algorithm
+        group = dist.new_group(backend="multitree", pg_options=options)
+        for order in (everyone, everyone.flip(0)):
+            total, mean = order[rank].clone(), order[rank].clone()
+            dist.all_reduce(total, group=group)
+            dist.all_reduce(mean, dist.ReduceOp.AVG, group=group)
+            share = torch.empty(3000 // size)
+            dist.reduce_scatter_tensor(share, order[rank][:3000 // size * size], group=group)
+            with dist._coalescing_manager(group=group):
+                for part in (parts := list(order[rank].clone().split(1000))):
+                    dist.all_reduce(part, group=group)
+            bits.setdefault(name, set()).add(total.numpy().tobytes())
+            close = dict(rtol=0, atol=(2e-2 if name == "bfloat16" else 1e-5) * everyone.abs().max().item())
+            torch.testing.assert_close(total.double(), everyone.double().sum(0), check_dtype=False, **close)
+            torch.testing.assert_close(mean.double(), everyone.double().mean(0), check_dtype=False, **close)
+            if name == "exact":
+                same(share, total[rank * len(share):(rank + 1) * len(share)], "exact reduce_scatter")
+                same(torch.cat(parts), total, "exact coalesced")
+        whole = torch.full((3,), rank)  # what they are not for is as ever
+        dist.all_reduce(whole, group=group)
+        same(whole, torch.full((3,), size * (size - 1) // 2), "integers")
+    assert len(bits["exact"]) == 1
+    assert size < 3 or len(bits[""]) == 2, "sums that round were expected to depend on their order"
+    try:
+        options.sums = "exactly"
+        dist.new_group(backend="multitree", pg_options=options)
+    except ValueError as error:
+        assert 'expected exact, exact-blocks, float16, bfloat16 or int8, found "exactly"' in str(error), error
+    else:
+        raise AssertionError("expected a refusal of sums that are not known")
+
+
 def everything(rank, size):
-    for part in (special_reductions, exchanges, messages, works, reductions, moves):
+    for part in (special_reductions, sparse, sums, exchanges, messages, works, reductions, moves):
         part(rank, size)
 
 

@@ -19,7 +19,7 @@ def refused(words, function, *arguments, **options):
 
 
 def arguments(rank, size):
-    refused("to_dense", dist.all_reduce, torch.ones(3).to_sparse())
+    refused("SUM or AVG", dist.all_reduce, torch.ones(3).to_sparse(), dist.ReduceOp.MAX)
     refused("Invalid scalar type", dist.all_reduce, torch.zeros(3).to(torch.float8_e4m3fn))
     refused("non-integral", dist.all_reduce, torch.zeros(3), dist.ReduceOp.BAND)
     refused("complex", dist.all_reduce, torch.zeros(3, dtype=torch.complex64), dist.ReduceOp.MAX)

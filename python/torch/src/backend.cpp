@@ -2,6 +2,7 @@
 #include "backend.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "library.hpp"
 
@@ -26,6 +27,10 @@ MultitreeBackend::MultitreeBackend(const c10::intrusive_ptr<c10d::Store>& store,
                                    c10::intrusive_ptr<MultitreeOptions> options)
     : Backend(rank, size), store_(store), options_(std::move(options)) {
   options_->network.fill_from_environment();
+  if (const char* sums = std::getenv("MULTITREE_TORCH_SUMS"); sums && options_->sums.empty()) {
+    options_->sums = sums;
+  }
+  sums_ = Sums(options_->sums);
   host_ = std::make_shared<Lane>(std::make_shared<Communicator>(
       Meeting{store_, "host", rank, size}, options_->timeout, options_->network, at::kCPU));
   mailboxes_ = std::make_unique<Mailboxes>(host_->comm());
@@ -178,6 +183,7 @@ c10::intrusive_ptr<c10d::Backend> MultitreeBackend::split(
   if (it == ranks.end()) return nullptr;
   auto own = c10::make_intrusive<MultitreeOptions>(options ? options->timeout : options_->timeout);
   own->buckets = options_->buckets;
+  own->sums = options_->sums;
   own->network.algorithm = options_->network.algorithm;  // topology and plan are of all ranks
   own->network.transport = options_->network.transport;
   return c10::make_intrusive<MultitreeBackend>(store->clone(), static_cast<int>(it - ranks.begin()),

@@ -46,6 +46,7 @@ class MultitreeBackend final : public c10d::Backend {
         : Options("multitree", timeout) {}
     Network network;
     bool buckets = true;  ///< whether torch may place its buckets in shared memory
+    std::string sums;     ///< a name that Sums knows; empty: MULTITREE_TORCH_SUMS
   };
 
   MultitreeBackend(const c10::intrusive_ptr<c10d::Store>& store, int rank, int size,
@@ -113,6 +114,8 @@ class MultitreeBackend final : public c10d::Backend {
   /// reduces such tensors there, and else that of host memory. Collective with the first tensor of
   /// a device. \throws what is wrong with the tensor or the group.
   void place(Call& call, const at::Tensor& tensor, const c10d::ReduceOp* op = nullptr);
+  /// Whether a device can: not what sums_ are for.
+  [[nodiscard]] bool served_on_devices(const c10d::ReduceOp* op, const at::Tensor& tensor) const;
   /// The same of a list, for which one lane has to serve all.
   void place_all(Call& call, const Tensors& tensors, const c10d::ReduceOp* op = nullptr);
   /// Complete when `pending` is and all that this group has outstanding on its device.
@@ -127,6 +130,7 @@ class MultitreeBackend final : public c10d::Backend {
 
   c10::intrusive_ptr<c10d::Store> store_;
   c10::intrusive_ptr<MultitreeOptions> options_;
+  Sums sums_;
   std::shared_ptr<Lane> host_;
   std::mutex device_mutex_;  ///< guards the next two
   std::optional<at::Device> device_;

@@ -11,22 +11,17 @@ using c10d::OpType;
 
 WorkPtr MultitreeBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& options) {
   only_one(tensors, "all_reduce");
+  if (tensors[0].defined() && tensors[0].is_sparse()) return allreduce_sparse(tensors, options);
   Call call{.type = OpType::ALLREDUCE, .what = "all_reduce", .inputs = tensors, .outputs = tensors};
   place(call, tensors[0], &options.reduceOp);
   const at::Tensor data = staged_in_place(call, tensors[0]);
   const Elements elements = elements_of(data, call.what);
-  const Operator op(options.reduceOp, data, call.what, call.lane->comm());
+  const Operator op(options.reduceOp, data, call.what, call.lane->comm(), sums_);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIAllReduce(data.data_ptr(), data.data_ptr(), elements.per_element * data.numel(),
                               elements.type, op.get(), starter.comm(), starter.stream(),
                               starter.request()));
   });
-}
-
-WorkPtr MultitreeBackend::allreduce_sparse(Tensors& tensors, const c10d::AllreduceOptions&) {
-  only_one(tensors, "all_reduce");
-  check_tensor(tensors[0], "all_reduce");
-  C10_THROW_ERROR(ValueError, "all_reduce: expected a sparse tensor");
 }
 
 WorkPtr MultitreeBackend::allreduce_coalesced(Tensors& tensors,
@@ -46,7 +41,7 @@ WorkPtr MultitreeBackend::allreduce_coalesced(Tensors& tensors,
     const Together together(starter);
     for (const at::Tensor& tensor : data) {
       const Elements elements = elements_of(tensor, what);
-      const Operator op(options.reduceOp, tensor, what, starter.comm());
+      const Operator op(options.reduceOp, tensor, what, starter.comm(), sums_);
       starter.took(mtIAllReduce(tensor.data_ptr(), tensor.data_ptr(),
                                 elements.per_element * tensor.numel(), elements.type, op.get(),
                                 starter.comm(), starter.stream(), starter.request()));
@@ -163,7 +158,7 @@ WorkPtr MultitreeBackend::_reduce_scatter_base(at::Tensor& output, at::Tensor& i
   const at::Tensor from = staged_input(call, input);
   const at::Tensor to = staged_output(call, output);
   const Elements elements = elements_of(from, call.what);
-  const Operator op(options.reduceOp, from, call.what, call.lane->comm());
+  const Operator op(options.reduceOp, from, call.what, call.lane->comm(), sums_);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIReduceScatter(from.data_ptr(), to.data_ptr(), elements.per_element * to.numel(),
                                   elements.type, op.get(), starter.comm(), starter.stream(),
@@ -189,7 +184,7 @@ WorkPtr MultitreeBackend::reduce_scatter(Tensors& outputs, std::vector<Tensors>&
   const at::Tensor from = shares.input(call, inputs[0]);
   const at::Tensor to = staged_output(call, outputs[0]);
   const Elements elements = elements_of(from, call.what);
-  const Operator op(options.reduceOp, from, call.what, call.lane->comm());
+  const Operator op(options.reduceOp, from, call.what, call.lane->comm(), sums_);
   const std::vector<std::size_t> counts = shares.counts(elements.per_element);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     if (shares.even()) {
@@ -222,7 +217,7 @@ WorkPtr MultitreeBackend::reduce_scatter_tensor_coalesced(
     const Together together(starter);
     for (std::size_t i = 0; i < from.size(); ++i) {
       const Elements elements = elements_of(from[i], what);
-      const Operator op(options.reduceOp, from[i], what, starter.comm());
+      const Operator op(options.reduceOp, from[i], what, starter.comm(), sums_);
       starter.took(mtIReduceScatter(from[i].data_ptr(), to[i].data_ptr(),
                                     elements.per_element * to[i].numel(), elements.type, op.get(),
                                     starter.comm(), starter.stream(), starter.request()));

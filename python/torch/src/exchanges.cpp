@@ -69,7 +69,7 @@ WorkPtr MultitreeBackend::reduce(Tensors& tensors, const c10d::ReduceOptions& op
   const at::Tensor data =
       root == rank_ ? staged_in_place(call, tensors[0]) : staged_input(call, tensors[0]);
   const Elements elements = elements_of(data, call.what);
-  const Operator op(options.reduceOp, data, call.what, call.lane->comm());
+  const Operator op(options.reduceOp, data, call.what, call.lane->comm(), sums_);
   return launch(std::move(call), options.timeout, [&](Starter& starter) {
     starter.took(mtIReduce(data.data_ptr(), root == rank_ ? data.data_ptr() : nullptr,
                            elements.per_element * data.numel(), elements.type, op.get(), root,

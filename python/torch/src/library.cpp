@@ -3,6 +3,8 @@
 
 #include <c10/util/Exception.h>
 
+#include <map>
+
 namespace multitree_torch {
 namespace {
 
@@ -145,8 +147,40 @@ bool reduced_on_devices(const c10d::ReduceOp& op, const at::Tensor& tensor) {
   }
 }
 
+Sums::Sums(const std::string& name) {
+  if (name.empty()) return;
+  if (name == "exact" || name == "exact-blocks") {
+    kind_ = Kind::Exact;
+    unit_ = name == "exact" ? mtExactElements : mtExactBlocks;
+    return;
+  }
+  static const std::map<std::string, mtDataType_t> wires{
+      {"float16", mtFloat16}, {"bfloat16", mtBfloat16}, {"int8", mtInt8}};
+  const auto wire = wires.find(name);
+  if (wire == wires.end()) {
+    C10_THROW_ERROR(ValueError,
+                    "sums (Options.sums, MULTITREE_TORCH_SUMS): expected exact, exact-blocks, "
+                    "float16, bfloat16 or int8, found \"" +
+                        name + "\"");
+  }
+  kind_ = Kind::Wire;
+  wire_ = wire->second;
+}
+
+bool Sums::apply(const c10d::ReduceOp& op, const at::Tensor& tensor) const {
+  if (kind_ == Kind::Plain) return false;
+  if (op.op_ != c10d::ReduceOp::SUM && op.op_ != c10d::ReduceOp::AVG) return false;
+  const at::ScalarType type = c10::toRealValueType(tensor.scalar_type());
+  return kind_ == Kind::Wire ? type == at::kFloat : c10::isFloatingType(type);
+}
+
+mtResult_t Sums::make(mtRedOp_t* op, mtRedOp_t base, mtComm_t comm) const {
+  return kind_ == Kind::Wire ? mtRedOpCreateOnWire(op, base, wire_, comm)
+                             : mtRedOpCreateExact(op, base, unit_, comm);
+}
+
 Operator::Operator(const c10d::ReduceOp& op, const at::Tensor& tensor, const std::string& what,
-                   mtComm_t comm)
+                   mtComm_t comm, const Sums& sums)
     : comm_(comm) {
   if (op.op_ == c10d::ReduceOp::PREMUL_SUM) {
     multiply(op, tensor, what);
@@ -154,6 +188,9 @@ Operator::Operator(const c10d::ReduceOp& op, const at::Tensor& tensor, const std
     op_ = of_bool(op.op_, what);
   } else {
     op_ = of_number(op.op_, tensor, what);
+    if (!sums.apply(op, tensor)) return;
+    check(sums.make(&op_, op_, comm_), what, comm_);
+    made_ = true;
   }
 }
 

@@ -30,12 +30,31 @@ Elements elements_of(const at::Tensor& tensor, const std::string& what);
 /// same at all ranks.
 bool reduced_on_devices(const c10d::ReduceOp& op, const at::Tensor& tensor);
 
+/// How floats are added and averaged: with the same bits in any order, or as fewer bytes on the
+/// wire (Options.sums).
+class Sums {
+ public:
+  Sums() = default;  ///< as they come
+  /// \throws ValueError for a name that it does not know.
+  explicit Sums(const std::string& name);
+
+  /// Whether they are for this.
+  [[nodiscard]] bool apply(const c10d::ReduceOp& op, const at::Tensor& tensor) const;
+  /// The operator for it.
+  mtResult_t make(mtRedOp_t* op, mtRedOp_t base, mtComm_t comm) const;
+
+ private:
+  enum class Kind { Plain, Exact, Wire } kind_ = Kind::Plain;
+  mtExact_t unit_ = mtExactElements;
+  mtDataType_t wire_ = mtBfloat16;
+};
+
 /// An operator of the library, made for one call where it has to be.
 class Operator {
  public:
   /// \throws ValueError, TypeError: what the library does not compute.
   Operator(const c10d::ReduceOp& op, const at::Tensor& tensor, const std::string& what,
-           mtComm_t comm);
+           mtComm_t comm, const Sums& sums = {});
   ~Operator();
   Operator(const Operator&) = delete;
   Operator& operator=(const Operator&) = delete;

@@ -33,7 +33,8 @@ void define_options(py::module_& module) {
       .def_property(
           "transport", [](const Options& o) { return o.network.transport; },
           [](Options& o, const std::string& text) { o.network.transport = text; })
-      .def_readwrite("buckets", &Options::buckets);
+      .def_readwrite("buckets", &Options::buckets)
+      .def_readwrite("sums", &Options::sums);
 }
 
 c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& store, int rank,
@@ -43,6 +44,7 @@ c10::intrusive_ptr<c10d::Backend> create(const c10::intrusive_ptr<c10d::Store>& 
   if (auto* given = dynamic_cast<Options*>(options.get())) {
     own->network = given->network;
     own->buckets = given->buckets;
+    own->sums = given->sums;
   }
   return c10::make_intrusive<MultitreeBackend>(store, rank, size, std::move(own));
 }

@@ -51,9 +51,13 @@ void MultitreeBackend::place_on_host(Call& call, const at::Tensor& tensor) {
   note_device(call, tensor);
 }
 
+bool MultitreeBackend::served_on_devices(const c10d::ReduceOp* op, const at::Tensor& tensor) const {
+  return op == nullptr || (reduced_on_devices(*op, tensor) && !sums_.apply(*op, tensor));
+}
+
 void MultitreeBackend::place(Call& call, const at::Tensor& tensor, const c10d::ReduceOp* op) {
   place_on_host(call, tensor);
-  if (!tensor.is_cuda() || (op != nullptr && !reduced_on_devices(*op, tensor))) return;
+  if (!tensor.is_cuda() || !served_on_devices(op, tensor)) return;
   if (auto lane = lane_of(tensor.device())) call.lane = std::move(lane);
 }
 
@@ -62,7 +66,7 @@ void MultitreeBackend::place_all(Call& call, const Tensors& tensors, const c10d:
   if (tensors.empty()) return;
   const auto served = [&](const at::Tensor& tensor) {
     check_tensor(tensor, call.what);
-    return tensor.is_cuda() && (op == nullptr || reduced_on_devices(*op, tensor));
+    return tensor.is_cuda() && served_on_devices(op, tensor);
   };
   if (std::all_of(tensors.begin(), tensors.end(), served)) return place(call, tensors[0], op);
   place_on_host(call, tensors[0]);

@@ -102,6 +102,7 @@ void CallWork::abort() { pump_->abort(call_.what + ": aborted by its caller"); }
 std::exception_ptr CallWork::copy_results() {
   try {
     const at::NoGradGuard no_grad;
+    if (call_.finish) std::exchange(call_.finish, nullptr)();
     for (const Copy& copy : call_.copies) copy.to.copy_(copy.from.view_as(copy.to));
     call_.copies.clear();
     return nullptr;
@@ -129,6 +130,7 @@ void CallWork::complete(std::exception_ptr error) {
   }
   call_.copies.clear();
   call_.keep.clear();
+  call_.finish = nullptr;
   finish(error);
   over_.store(true, std::memory_order_release);
   if (future_->completed()) return;

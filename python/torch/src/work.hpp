@@ -75,6 +75,7 @@ struct Call {
   std::vector<at::Tensor> outputs;  ///< its result
   std::vector<at::Tensor> keep;     ///< buffers that must live until it is complete
   std::vector<Copy> copies;         ///< of results that were staged
+  std::function<void()> finish;     ///< makes the result of what has arrived; before the copies
   std::shared_ptr<Lane> lane;       ///< whose buffers it takes
   std::optional<DeviceSide> device;
   std::chrono::milliseconds timeout{0};
