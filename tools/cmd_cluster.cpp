@@ -23,11 +23,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// Of a message between two ranks of a host.
+constexpr Time kMemoryLatency{1'000'000};
+
 struct ClusterFlags {
   std::vector<std::string> hosts;
   std::string ssh = "ssh -o BatchMode=yes -o ConnectTimeout=10", program = "multitree";
   std::string output, expected, file, interfaces;
-  std::uint32_t timeout = 30;
+  std::string memory = "10GB/s";
+  std::uint32_t timeout = 30, ranks_per_host = 1;
   bool json = false, agent = false;
 };
 
@@ -98,6 +102,17 @@ std::string unused_text(const Survey& survey) {
   return text;
 }
 
+/// Of --topology, if it is given.
+std::optional<Topology> expected_network(const ClusterFlags& flags, std::size_t hosts) {
+  if (flags.expected.empty()) return std::nullopt;
+  Topology expected = load_network({.topology = flags.expected, .changes = {}});
+  if (expected.num_ranks() == hosts) return expected;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--topology: expected a network of {} ranks, one for each host, got "
+                          "{} with {}",
+                          hosts, expected.name(), expected.num_ranks()));
+}
+
 int discover(const ClusterFlags& flags) {
   const SurveyOptions options{hosts_of(flags), words_of_command(flags.ssh, "--ssh"), flags.program,
                               flags.interfaces, std::chrono::seconds(flags.timeout)};
@@ -109,18 +124,11 @@ int discover(const ClusterFlags& flags) {
                             flags.program));
   }
   check_output(flags.output);
-  std::optional<Topology> expected;
-  if (!flags.expected.empty()) {
-    expected = load_network({.topology = flags.expected, .changes = {}});
-    if (expected->num_ranks() != options.hosts.size()) {
-      throw Error(ErrorCode::InvalidArgument,
-                  fmt::format("--topology: expected a network of {} ranks, one for each host, got "
-                              "{} with {}",
-                              options.hosts.size(), expected->name(), expected->num_ranks()));
-    }
-  }
+  const cluster::Memory memory{for_flag("--memory", [&] { return parse_bandwidth(flags.memory); }),
+                               kMemoryLatency};
+  const std::optional<Topology> expected = expected_network(flags, options.hosts.size());
   const Survey survey = tools::survey(options);
-  const cluster::Cluster cluster =
+  cluster::Cluster cluster =
       cluster::assemble(survey.hosts, survey.inferred.segments, survey.flows);
   std::vector<cluster::Finding> findings = survey.findings;
   for (cluster::Finding& one :
@@ -136,6 +144,9 @@ int discover(const ClusterFlags& flags) {
   const bool any_slow =
       std::ranges::find(findings, "slow", &cluster::Finding::kind) != findings.end();
   const auto advice = cluster.network && !any_slow ? advise(*cluster.network) : std::nullopt;
+  if (cluster.network && flags.ranks_per_host > 1) {
+    cluster.network = with_ranks_per_host(*cluster.network, flags.ranks_per_host, memory);
+  }
   if (cluster.network && !flags.output.empty()) {
     write_file(flags.output, write_cluster_json(cluster));
   }
@@ -185,9 +196,17 @@ int show(const ClusterFlags& flags) {
     return kOk;
   }
   std::string text;
-  for (std::size_t i = 0; i < cluster.hosts.size(); ++i) {
-    const cluster::Place& host = cluster.hosts[i];
-    text += fmt::format("# rank {}: {}, reached as {}\n", i, host.node, host.reach);
+  const Topology& network = *cluster.network;
+  std::uint32_t rank = 0;
+  for (const cluster::Place& host : cluster.hosts) {
+    const std::uint32_t first = rank;
+    while (rank < network.num_ranks() &&
+           cluster::host_of(network.node(network.node_of(Rank{rank})).name) == host.node) {
+      ++rank;
+    }
+    const std::string ranks = rank - first == 1 ? fmt::format("rank {}", first)
+                                                : fmt::format("ranks {}-{}", first, rank - 1);
+    text += fmt::format("# {}: {}, reached as {}\n", ranks, host.node, host.reach);
   }
   print(text + cables_text(cluster));
   return kOk;
@@ -218,6 +237,14 @@ CLI::App* add_discover(CLI::App& app, ClusterFlags& flags) {
   discover->add_option(
       "-t,--topology", flags.expected,
       "Network that is expected: its ranks are the hosts, by their names or in order");
+  discover
+      ->add_option("--ranks-per-host", flags.ranks_per_host,
+                   "Ranks of a host in the network: the first has the cables, and forwards for the "
+                   "others")
+      ->check(number_from(1, 1024))
+      ->capture_default_str();
+  discover->add_option("--memory", flags.memory, "What ranks of a host tell each other in a second")
+      ->capture_default_str();
   discover->add_option("--timeout", flags.timeout, "Seconds until every host has to have answered")
       ->check(number_from(1, 3600))
       ->capture_default_str();

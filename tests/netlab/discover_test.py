@@ -63,12 +63,13 @@ def links_of(netlab, name):
     return {(row["src"], row["dst"]): row["bytes"] for row in rows}
 
 
-def run_over(desks, file):
+def run_over(desks, file, each=1):
     """Sums are right, and data go over every cable both ways: nothing else is given than the file."""
     before = links_of(desks.netlab, desks.name)
     netlab = Netlab(desks.netlab.script, desks.program)
     netlab.environment["MULTITREE_CLUSTER"] = file
-    said = netlab.output("run", desks.name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-a", "multitree",
+    start = [] if each == 1 else [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "several.py"), str(each)]
+    said = netlab.output("run", desks.name, "--deadline", str(DEADLINE), "--", *start, "multitree", "run", "-a", "multitree",
                          "-b", "256K", "-e", "256K", "-n", "3", "-w", "1", "--json")
     rows = [row[mode] for one in json.loads(said)["runs"] for row in one["results"] for mode in ("out_of_place", "in_place")]
     expect(rows and all(row["nwrong"] == 0 for row in rows), said)
@@ -125,6 +126,20 @@ def case_missing_cable(netlab):
     expect("n0 - n2" in found["findings"][0]["what"], str(found["findings"]))
 
 
+def case_two_ranks_a_host(netlab):
+    """Four ranks of two desks, and what they have in common goes over the cable once."""
+    with Up(netlab, "ring:2", *BARE) as name, tempfile.TemporaryDirectory() as folder:
+        desks, file = Desks(netlab, name, ["n0", "n1"]), os.path.join(folder, "desks.json")
+        desks.discover("--ranks-per-host", "2", "-o", file)
+        said, _ = desks.multitree("cluster", "show", file)
+        expect("# ranks 0-1: n0, reached as n0" in said and "# ranks 2-3: n1" in said, said)
+        before = links_of(netlab, name)
+        run_over(desks, file, 2)
+        sent = {pair: after - before[pair] for pair, after in links_of(netlab, name).items()}
+        # Eight all-reduces of 256 KiB; twice that if each rank sent for itself.
+        expect(all(8 * 256 << 10 <= some < 12 * 256 << 10 for some in sent.values()), str(sent))
+
+
 def case_star(netlab):
     found = case(netlab, "star:3", pairs=[], switches=1)
     expect(len(found["cables"][0]["ends"]) == 3, str(found["cables"]))
@@ -159,7 +174,8 @@ def case_bad_hosts(netlab):
         expect(len(lines) == 2 and all("no answer within" in line for line in lines), str(lines))
 
 
-CASES = {"ring-slow": case_ring_with_a_slow_cable, "mesh": case_mesh, "bad-hosts": case_bad_hosts, "star": case_star}
+CASES = {"ring-slow": case_ring_with_a_slow_cable, "mesh": case_mesh, "bad-hosts": case_bad_hosts, "star": case_star,
+         "two-ranks": case_two_ranks_a_host}
 MORE = {"ring-3": lambda netlab: case(netlab, "ring:3", pairs=ring(3)),
         "ring-4": case_four_desks,
         "2x4": lambda netlab: case(netlab, "torus:2x4", expected="torus:2x4"),

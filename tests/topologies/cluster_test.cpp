@@ -272,6 +272,41 @@ TEST(Cluster, RatesAreComparedInTheProportionThatIsExpected) {
   EXPECT_THAT(kinds(judge(hosts, inferred, cluster, &even)), ElementsAre("slow"));
 }
 
+TEST(Cluster, TheFirstRankOfAHostHasItsCables) {
+  const Topology hosts = *found(desks(3, 2), ring(3)).cluster.network;
+  const Topology both = with_ranks_per_host(hosts, 2, {{9'000'000'000}, {1'000}});
+  ASSERT_EQ(both.num_ranks(), 6U);
+  EXPECT_EQ(both.num_links(), hosts.num_links() + 3 * 2);
+  for (std::uint32_t r = 0; r < 6; ++r) {
+    EXPECT_EQ(both.node(both.node_of(Rank{r})).name, fmt::format("desk{}/{}", r / 2, r % 2));
+    EXPECT_EQ(both.out_links(both.node_of(Rank{r})).size(), r % 2 == 0 ? 3U : 1U);
+  }
+  const Link& inside = both.link(both.out_links(both.node_of(Rank{1})).front());
+  EXPECT_EQ(inside.dst, both.node_of(Rank{0}));
+  EXPECT_EQ(inside.bandwidth, Bandwidth{9'000'000'000});
+  EXPECT_EQ(with_ranks_per_host(load_topology("star:3"), 2, {{1}, {1}}).num_nodes(), 7U);
+  EXPECT_EQ(error_of(ErrorCode::InvalidArgument,
+                     [&] {
+                       with_ranks_per_host(hosts, 1U << 20, {{1}, {1}});
+                     }),
+            "expected at most 1048576 ranks in all, got 1048576 of 3 hosts");
+}
+
+TEST(ClusterFile, HasSeveralRanksAHost) {
+  Cluster cluster = found(desks(3, 2), ring(3)).cluster;
+  cluster.network = with_ranks_per_host(*cluster.network, 2, {{9'000'000'000}, {1'000}});
+  const std::string text = write_cluster_json(cluster);
+  const Cluster read = parse_cluster_json(text, "desks.json");
+  EXPECT_EQ(read.hosts.size(), 3U);
+  EXPECT_EQ(read.network->num_ranks(), 6U);
+  EXPECT_EQ(write_cluster_json(read), text);
+  std::string other = text;
+  const std::string host = R"({"node":"desk1","hostname")";
+  other.replace(other.find(host), host.size(), R"({"node":"desk7","hostname")");
+  EXPECT_THAT(error_of(ErrorCode::InvalidInput, [&] { parse_cluster_json(other, "desks.json"); }),
+              HasSubstr("expected the node of rank 2, got 'desk7'"));
+}
+
 TEST(ClusterFile, IsReadAsItIsWritten) {
   auto hosts = desks(3, 3);
   hosts[1].ports[0].mbits = 40'000;

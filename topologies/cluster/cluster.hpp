@@ -84,7 +84,8 @@ struct Cable {
 struct Place {
   std::string node, hostname, reach;
 };
-/// Hosts and cables, and the network that they are: rank r is the r-th host.
+/// Hosts and cables, and the network that they are: rank r is the r-th host, or ranks next to each
+/// other are one of several of it (with_ranks_per_host()).
 struct Cluster {
   std::vector<Place> hosts;
   std::vector<Cable> cables;        ///< of those between the same hosts the fastest first
@@ -97,6 +98,19 @@ struct Cluster {
 Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& segments,
                  const std::vector<Flow>& flows);
 inline constexpr double kLevel = 0.15;
+
+/// Up to '/': the host whose rank a node is.
+std::string_view host_of(std::string_view node);
+
+/// What a rank of a host tells another one.
+struct Memory {
+  Bandwidth rate;  ///< of each pair of ranks, either way
+  Time latency;
+};
+/// A network of hosts as one of `ranks` >= 1 ranks each, "desk1/0", "desk1/1", ..., those of host h
+/// from h * ranks on. The first one of each has its links, and forwards for the others, which
+/// reach each other and it through memory. 	hrows Error(InvalidArgument): more than 2^20 ranks
+Topology with_ranks_per_host(const Topology& hosts, std::uint32_t ranks, const Memory& memory);
 
 /// What is not as it should be.
 struct Finding {

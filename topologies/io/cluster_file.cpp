@@ -65,6 +65,10 @@ Cable read_cable(const JsonValue& value, const std::set<std::string>& nodes) {
   return cable;
 }
 
+std::string_view host_of_rank(const Topology& network, std::uint32_t rank) {
+  return cluster::host_of(network.node(network.node_of(Rank{rank})).name);
+}
+
 ordered_json to_json(const End& end) {
   return {{"node", end.node},
           {"port", end.port},
@@ -90,6 +94,7 @@ Cluster parse_cluster_json(std::string_view text, const std::string& file) {
   found.network = parse_topology(root.at("topology"));
   const JsonValue hosts = root.at("hosts"), cables = root.at("cables");
   std::set<std::string> nodes;
+  std::uint32_t rank = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     const JsonValue host = hosts.at(i);
     host.check_keys({"node", "hostname", "reach"});
@@ -97,15 +102,14 @@ Cluster parse_cluster_json(std::string_view text, const std::string& file) {
         {host.at("node").string(), host.at("hostname").string(), host.at("reach").string()});
     const std::string& node = found.hosts.back().node;
     if (!nodes.insert(node).second) host.fail(fmt::format("the host '{}' is repeated", node));
-    const bool ranked =
-        i < found.network->num_ranks() &&
-        found.network->node(found.network->node_of(Rank{static_cast<std::uint32_t>(i)})).name ==
-            node;
-    if (!ranked) host.fail(fmt::format("expected the node of rank {}, got '{}'", i, node));
+    const std::uint32_t before = rank;
+    while (rank < found.network->num_ranks() && host_of_rank(*found.network, rank) == node) ++rank;
+    if (rank == before)
+      host.fail(fmt::format("expected the node of rank {}, got '{}'", rank, node));
   }
-  if (hosts.size() != found.network->num_ranks()) {
-    hosts.fail(fmt::format("expected {} hosts, one for each rank, got {}",
-                           found.network->num_ranks(), hosts.size()));
+  if (rank != found.network->num_ranks()) {
+    hosts.fail(fmt::format("expected hosts for {} ranks, got {} of {}", found.network->num_ranks(),
+                           hosts.size(), rank));
   }
   for (std::size_t i = 0; i < cables.size(); ++i) {
     found.cables.push_back(read_cable(cables.at(i), nodes));

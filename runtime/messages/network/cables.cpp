@@ -92,13 +92,17 @@ std::optional<std::size_t> own_place(const Cluster& cluster) {
 
 void warn_of_other_order(Seat seat, std::uint32_t ranks) {
   const auto named = named_cluster();
-  if (!named || named->cluster.hosts.size() != ranks) return;
+  if (!named || named->cluster.network->num_ranks() != ranks) return;
   const auto place = own_place(named->cluster);
-  if (!place || *place == index(seat)) return;
+  if (!place) return;
+  const Topology& network = *named->cluster.network;
+  const std::string& own = named->cluster.hosts[*place].node;
+  const std::string& meant = network.node(network.node_of(Rank{index(seat)})).name;
+  if (cluster::host_of(meant) == own) return;
   logger().warn(
-      "rank {} runs on {}, which is rank {} of {}={}: schedules of that network use other "
+      "rank {} runs on {}, and is {} of {}={}: schedules of that network use other "
       "cables than they seem to; start ranks in the order of its hosts",
-      index(seat), named->cluster.hosts[*place].node, *place, kClusterVariable, named->file);
+      index(seat), own, meant, kClusterVariable, named->file);
 }
 
 Host describe_host_with_cables() {
