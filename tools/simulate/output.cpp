@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "report/plot.hpp"
 #include "tools/late_flags.hpp"
@@ -15,6 +16,17 @@
 namespace multitree::tools {
 
 using nlohmann::ordered_json;
+
+namespace {
+
+/// Whose routers are simulated, where there are any.
+std::string_view machine_words(const SimulationSetup& setup) {
+  if (setup.is_hardware) return " of the hardware";
+  const bool has_routers = setup.model == nic::Model::Flit || setup.model == nic::Model::Message;
+  return has_routers ? " of ideal routers" : "";
+}
+
+}  // namespace
 
 double SimulatedRow::algbw() const {
   const double seconds = result.seconds();
@@ -35,8 +47,7 @@ std::string simulation_header(const SimulationSetup& setup) {
       "# time in us of {} cycles a us; algbw, busbw in GB/s; bound: share of the speed that no "
       "schedule exceeds\n"
       "{:>12} {:<24} {:>12} {:>12} {:>9} {:>9} {:>7} {:>7} {:>6}\n",
-      setup.collective, setup.topology, setup.ranks, to_string(setup.model),
-      setup.is_hardware ? " of the hardware" : "",
+      setup.collective, setup.topology, setup.ranks, to_string(setup.model), machine_words(setup),
       p.flow_control == nic::FlowControl::Message ? "message" : "packet",
       p.issue == nic::Issue::Dependency ? "dependency" : "lockstep", p.clock_hz / 1'000'000, "size",
       "algorithm", "cycles", "time", "algbw", "busbw", "bound", "link", "check");
