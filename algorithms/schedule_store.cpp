@@ -42,32 +42,34 @@ ScheduleStore::Use::Use(ScheduleStore& store) : before_(std::exchange(current_st
 
 ScheduleStore::Use::~Use() { current_store = before_; }
 
-SharedSchedule ScheduleStore::get(const Topology& topology, const std::string& name,
-                                  const std::function<Schedule()>& make) {
-  if (current_store != nullptr && &current_store->topology_ == &topology) {
-    return current_store->find_or_make(name, make);
-  }
-  return std::make_shared<StoredSchedule>(make(), topology);
+ScheduleStore* ScheduleStore::of(const Topology& topology) {
+  const bool fits = current_store != nullptr && &current_store->topology_ == &topology;
+  return fits ? current_store : nullptr;
 }
 
-SharedSchedule ScheduleStore::find_or_make(const std::string& name,
-                                           const std::function<Schedule()>& make) {
-  std::shared_ptr<Entry> entry;
-  {
-    const std::scoped_lock lock(mutex_);
-    std::shared_ptr<Entry>& here = entries_[name];
-    if (!here) here = std::make_shared<Entry>();
-    entry = here;
-  }
-  const std::scoped_lock making(entry->mutex);
-  if (entry->schedule) return entry->schedule;
-  auto made = std::make_shared<StoredSchedule>(make(), topology_);
+bool ScheduleStore::has_room(std::size_t transfers) {
   const std::scoped_lock lock(mutex_);
-  if (transfers_ + made->schedule().transfers.size() <= kMostTransfers) {
-    transfers_ += made->schedule().transfers.size();
-    entry->schedule = made;
-  }
-  return made;
+  if (transfers_ + transfers > kMostTransfers) return false;
+  transfers_ += transfers;
+  return true;
+}
+
+SharedSchedule ScheduleStore::get(const Topology& topology, const std::string& name,
+                                  const std::function<Schedule()>& make) {
+  const auto stored = [&] { return std::make_shared<StoredSchedule>(make(), topology); };
+  ScheduleStore* const store = of(topology);
+  if (store == nullptr) return stored();
+  return store->schedules_.get(name, stored, [&](const StoredSchedule& made) {
+    return store->has_room(made.schedule().transfers.size());
+  });
+}
+
+SharedPacking ScheduleStore::packing(const Topology& topology, const std::string& name,
+                                     const std::function<TreePacking()>& make) {
+  const auto packed = [&] { return std::make_shared<const TreePacking>(make()); };
+  ScheduleStore* const store = of(topology);
+  if (store == nullptr) return packed();
+  return store->packings_.get(name, packed, [](const TreePacking&) { return true; });
 }
 
 SharedSchedule stored_schedule(const std::string& spec, const Topology& topology,

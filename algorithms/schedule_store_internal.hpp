@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/packing/trees/tree_packing.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
 #include "topologies/topology.hpp"
@@ -38,6 +39,41 @@ class StoredSchedule {
 };
 
 using SharedSchedule = std::shared_ptr<StoredSchedule>;
+using SharedPacking = std::shared_ptr<const TreePacking>;
+
+/// Values by name, each made by whoever asks first while others that ask for it wait. Safe to use
+/// from several threads.
+template <typename Shared>
+class MadeOnce {
+ public:
+  /// `keep` says whether it may stay; what does not is made again. \throws what `make` does; then it
+  /// is made again as well
+  template <typename Make, typename Keep>
+  Shared get(const std::string& name, const Make& make, const Keep& keep) {
+    const std::shared_ptr<Entry> entry = find(name);
+    const std::scoped_lock making(entry->mutex);
+    if (entry->value) return entry->value;
+    Shared made = make();
+    if (keep(*made)) entry->value = made;
+    return made;
+  }
+
+ private:
+  struct Entry {
+    std::mutex mutex;
+    Shared value;
+  };
+
+  std::shared_ptr<Entry> find(const std::string& name) {
+    const std::scoped_lock lock(mutex_);
+    std::shared_ptr<Entry>& here = entries_[name];
+    if (!here) here = std::make_shared<Entry>();
+    return here;
+  }
+
+  std::mutex mutex_;  // of the entries, not of what they hold
+  std::map<std::string, std::shared_ptr<Entry>> entries_;
+};
 
 /// What generators make for one network while somebody compares many of them: those that are made
 /// for a size share what does not depend on it.
@@ -62,18 +98,20 @@ class ScheduleStore {
   /// has to outlive what is returned. \throws what `make` does; then it is made again next time
   static SharedSchedule get(const Topology& topology, const std::string& name,
                             const std::function<Schedule()>& make);
+  /// The same for trees, which schedules of all sizes are made of.
+  static SharedPacking packing(const Topology& topology, const std::string& name,
+                               const std::function<TreePacking()>& make);
 
  private:
-  struct Entry {
-    std::mutex mutex;
-    SharedSchedule schedule;
-  };
-
-  SharedSchedule find_or_make(const std::string& name, const std::function<Schedule()>& make);
+  /// That of this thread, if it is of this network.
+  static ScheduleStore* of(const Topology& topology);
+  /// Whether there is room for so many more transfers; takes it.
+  bool has_room(std::size_t transfers);
 
   const Topology& topology_;
-  std::mutex mutex_;  // of all below
-  std::map<std::string, std::shared_ptr<Entry>> entries_;
+  MadeOnce<SharedSchedule> schedules_;
+  MadeOnce<SharedPacking> packings_;
+  std::mutex mutex_;           // of what is kept
   std::size_t transfers_ = 0;  // kept
 };
 

@@ -79,13 +79,18 @@ SharedSchedule over_chains(const TreePacking& chains, const Topology& topology,
   return time_trees_in_pieces("chains", chains, topology, timing, options.bytes, options.message);
 }
 
-/// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
-TreePacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
+TreePacking pack_new_all_reduce(const Topology& topology, std::uint32_t trees) {
   if (!has_undirected_trees(topology)) return pack_switched_all_reduce(topology);
   if (trees == 0) {
     if (auto combs = pack_combs(topology)) return *std::move(combs);
   }
   return pack_spanning_trees(topology, trees);
+}
+
+/// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
+SharedPacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
+  return ScheduleStore::packing(topology, fmt::format("all-reduce trees of {}", trees),
+                                [&] { return pack_new_all_reduce(topology, trees); });
 }
 
 SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
@@ -154,9 +159,9 @@ class Fastest {
   }
   /// Considers trees, which are only timed if they could be faster.
   void consider_trees(const OptimalOptions& options) {
-    const TreePacking packing = pack_all_reduce(topology_, options.trees);
-    if (best_ && least_time(packing, topology_, bytes_, message_) >= time_) return;
-    consider(over_trees(packing, topology_, options));
+    const SharedPacking packing = pack_all_reduce(topology_, options.trees);
+    if (best_ && least_time(*packing, topology_, bytes_, message_) >= time_) return;
+    consider(over_trees(*packing, topology_, options));
   }
   /// Its time; \pre there is one
   [[nodiscard]] Time time() const { return time_; }
@@ -240,7 +245,7 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
 }
 
 Schedule only_trees(const Topology& topology, const OptimalOptions& options) {
-  return over_trees(pack_all_reduce(topology, options.trees), topology, options)->schedule();
+  return over_trees(*pack_all_reduce(topology, options.trees), topology, options)->schedule();
 }
 
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {

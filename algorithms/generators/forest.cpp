@@ -30,15 +30,16 @@ std::uint32_t gather_segments(const TreePacking& packing, const Topology& topolo
 
 Schedule forest_all_gather(const Topology& topology, const Spec& options) {
   const std::uint32_t trees = trees_option(options);
-  const TreePacking packing = pack_all_gather(topology, trees);
+  const std::string name = fmt::format("forest of {}", trees);
+  const SharedPacking shared =
+      ScheduleStore::packing(topology, name, [&] { return pack_all_gather(topology, trees); });
+  const TreePacking& packing = *shared;
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
   const std::uint32_t segments = segments_option(options);
   if (segments != 0) return time_trees(packing, topology, {.segments = segments});
   const TimingOptions most{.segments = gather_segments(packing, topology, bytes)};
-  return time_trees_in_pieces(fmt::format("forest of {}", trees), packing, topology, most, bytes,
-                              message)
-      ->schedule();
+  return time_trees_in_pieces(name, packing, topology, most, bytes, message)->schedule();
 }
 
 /// Pieces of a tree so that filling the pipeline takes about an eighth of the time, as long as that
@@ -55,11 +56,14 @@ Schedule forest_broadcast(const Topology& topology, Rank root, const Spec& optio
   const std::uint64_t bytes = size_option(options);
   const Time message = message_option(options);
   const std::uint32_t trees = trees_option(options);
-  const TreePacking packing = pack_broadcast(topology, root, trees);
+  const std::string name = fmt::format("forest of {} at {}", trees, index(root));
+  const SharedPacking shared =
+      ScheduleStore::packing(topology, name, [&] { return pack_broadcast(topology, root, trees); });
+  const TreePacking& packing = *shared;
   const std::uint32_t segments = segments_option(options);
   if (segments != 0) return time_trees(packing, topology, {.segments = segments});
-  return time_trees_in_pieces(fmt::format("forest of {} at {}", trees, index(root)), packing,
-                              topology, {.segments = broadcast_segments(packing)}, bytes, message)
+  return time_trees_in_pieces(name, packing, topology, {.segments = broadcast_segments(packing)},
+                              bytes, message)
       ->schedule();
 }
 
