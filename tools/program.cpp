@@ -61,15 +61,21 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
 
 std::terminate_handler usual_end = nullptr;
 
-/// Where an exception may not pass: destructors of JSON allocate. Without memory that is told as
-/// anywhere else, by nothing that allocates; whoever is talking to this process finds it gone.
+/// By nothing that allocates.
+[[noreturn]] void end_with(std::string_view words) {
+  static_cast<void>(::write(STDERR_FILENO, words.data(), words.size()) > 0);
+  ::_exit(kInput);
+}
+
+/// Where an exception may not pass: destructors of JSON allocate, and so do functions of CLI11.
+/// Without memory that is told as anywhere else; whoever is talking to this process finds it gone.
 [[noreturn]] void end_in_words() {
   try {
     if (std::current_exception()) throw;
+    // One that is on its way cannot be looked at; nothing else is thrown there.
+    if (std::uncaught_exceptions() > 0) end_with("multitree: out of memory, most likely\n");
   } catch (const std::bad_alloc&) {
-    constexpr std::string_view kWords = "multitree: out of memory\n";
-    static_cast<void>(::write(STDERR_FILENO, kWords.data(), kWords.size()) > 0);
-    ::_exit(kInput);
+    end_with("multitree: out of memory\n");
   } catch (...) {  // a bug: as it would have ended
   }
   usual_end();
