@@ -3,8 +3,9 @@
 // together, as two.
 module mt_axi4_align_read #(
   parameter int unsigned AxiAddrW = 40,
-  // Words under way.
+  // Words under way; words that may be asked for while other streams have their turn.
   parameter int unsigned Words = 4,
+  parameter int unsigned Requests = 64,
   localparam int unsigned A = AxiAddrW,
   localparam int unsigned D = mt_pkg::DataW
 ) (
@@ -28,13 +29,20 @@ module mt_axi4_align_read #(
   input  logic [D-1:0] line_tdata_i
 );
 
+  // A port that receives puts aside what it cannot ask for at once, which costs more of memory than waiting.
+  logic second_q, has_place, is_whole, accepts, asked;
+  logic [A-1:0] addr;
+  logic [$clog2(Requests+1)-1:0] unused_requests;
+  mt_fifo #(.Width(A), .Depth(Requests), .Bypass(1)) u_requests (
+    .clk_i, .rst_ni, .in_valid_i(req_tvalid_i), .in_ready_o(req_tready_o), .in_data_i(req_taddr_i),
+    .out_valid_o(asked), .out_ready_i(accepts && (is_whole || second_q)), .out_data_o(addr),
+    .level_o(unused_requests));
+
   // Asked for: the second of two is next.
-  logic second_q, has_place, is_whole, accepts;
-  assign is_whole = req_taddr_i[3:0] == '0;
-  assign line_req_tvalid_o = req_tvalid_i && (second_q || has_place);
-  assign line_req_taddr_o = {req_taddr_i[A-1:4] + (A-4)'(second_q), 4'b0};
+  assign is_whole = addr[3:0] == '0;
+  assign line_req_tvalid_o = asked && (second_q || has_place);
+  assign line_req_taddr_o = {addr[A-1:4] + (A-4)'(second_q), 4'b0};
   assign accepts = line_req_tvalid_o && line_req_tready_i;
-  assign req_tready_o = accepts && (is_whole || second_q);
 
   // Where in the first of its two each word begins.
   logic at_valid, next;
@@ -42,7 +50,7 @@ module mt_axi4_align_read #(
   logic [$clog2(Words+1)-1:0] unused_level;
   mt_fifo #(.Width(4), .Depth(Words)) u_at (
     .clk_i, .rst_ni, .in_valid_i(accepts && !second_q), .in_ready_o(has_place),
-    .in_data_i(req_taddr_i[3:0]), .out_valid_o(at_valid), .out_ready_i(next), .out_data_o(at),
+    .in_data_i(addr[3:0]), .out_valid_o(at_valid), .out_ready_i(next), .out_data_o(at),
     .level_o(unused_level));
 
   logic has_first_q;

@@ -157,7 +157,7 @@ module mt_axi4_memory #(
     logic [2*N*16-1:0] line_wr_tkeep;
     logic [2*N*D-1:0] line_wr_tdata;
     for (genvar s = 0; s < 3 * N; s++) begin : gen_read
-      mt_axi4_align_read #(.AxiAddrW(X), .Words(s % 3 == 0 ? SendWords : AddWords)) u_align (
+      mt_axi4_align_read #(.AxiAddrW(X), .Words(s % 3 == 0 ? SendWords : AddWords), .Requests(4 * MaxBeats)) u_align (
         .clk_i, .rst_ni, .req_tvalid_i(req_tvalid[s]), .req_tready_o(req_tready[s]),
         .req_taddr_i(read_addr[(3*N*m + s)*X +: X]), .tvalid_o(tvalid[s]), .tready_i(tready[s]),
         .tdata_o(tdata[s*D +: D]), .line_req_tvalid_o(line_req_tvalid[s]),
