@@ -90,6 +90,8 @@ module mt_net_rank #(
   output logic [M*A-1:0] res_taddr_o,
   output logic [M*16-1:0] res_tkeep_o,
   output logic [M*D-1:0] res_tdata_o,
+  input  logic mem_idle_i,
+  input  logic mem_error_i,
 
   // What happens, for comparison with the C++ model.
   output logic trace_running_o,
@@ -140,7 +142,7 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_rx_pos;
   logic [P-1:0] trace_taken;
   logic [P*16-1:0] trace_taken_piece;
-  logic irq, unused_wready;
+  logic irq, unused_wready, mem_idle, mem_error;
   logic [mt_pkg::NumGroups-1:0] unused_over;  // registers say so too
 
   // Widths of entries: those of all networks, as verilated_layout() has them.
@@ -168,7 +170,7 @@ module mt_net_rank #(
     .stage_wr_tvalid_o(stage_wr_tvalid), .stage_wr_tready_i(stage_wr_tready),
     .stage_wr_tdata_o(stage_wr_tdata), .stage_wr_tkeep_o(stage_wr_tkeep), .res_tvalid_o(res_tvalid),
     .res_tready_i(res_tready), .res_taddr_o(res_taddr), .res_tkeep_o(res_tkeep),
-    .res_tdata_o(res_tdata), .mem_idle_i(1'b1), .mem_error_i(1'b0), .trace_running_o, .trace_done_o, .trace_begun_o(trace_begun),
+    .res_tdata_o(res_tdata), .mem_idle_i(mem_idle), .mem_error_i(mem_error), .trace_running_o, .trace_done_o, .trace_begun_o(trace_begun),
     .trace_sent_o(trace_sent), .trace_issued_o(trace_issued), .trace_rx_piece_o(trace_rx_piece),
     .trace_rx_turn_o(trace_rx_turn), .trace_rx_pos_o(trace_rx_pos), .trace_taken_o(trace_taken),
     .trace_taken_piece_o(trace_taken_piece), .trace_step_o);
@@ -204,6 +206,7 @@ module mt_net_rank #(
       .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep),
       .res_tvalid_i(res_tvalid), .res_tready_o(res_tready), .res_taddr_i(res_taddr),
       .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
+    assign {mem_idle, mem_error} = 2'b10;  // what is accepted is written
     assign tx_req_tvalid_o = '0;
     assign tx_req_tdata_o = '0;
     assign tx_tready_o = '0;
@@ -223,7 +226,8 @@ module mt_net_rank #(
     logic unused;
     assign unused = &{
       1'b0, tx_req_tready_i, tx_tvalid_i, tx_tdata_i, acc_req_tready_i, acc_tvalid_i, acc_tdata_i,
-      stage_req_tready_i, stage_tvalid_i, stage_tdata_i, stage_wr_tready_i, res_tready_i};
+      stage_req_tready_i, stage_tvalid_i, stage_tdata_i, stage_wr_tready_i, res_tready_i,
+      mem_idle_i, mem_error_i};
   end else begin : gen_ports
     assign tx_req_tvalid_o = M'(tx_req_tvalid);
     assign tx_req_tready = tx_req_tready_i[P-1:0];
@@ -252,6 +256,7 @@ module mt_net_rank #(
     assign res_taddr_o = (M*A)'(res_taddr);
     assign res_tkeep_o = (M*16)'(res_tkeep);
     assign res_tdata_o = (M*D)'(res_tdata);
+    assign {mem_idle, mem_error} = {mem_idle_i, mem_error_i};
     logic unused;  // above NumPorts
     assign unused = &{
       1'b0, handle_i, tx_req_tready_i, tx_tvalid_i, tx_tdata_i, acc_req_tready_i, acc_tvalid_i,
