@@ -222,7 +222,27 @@ TEST(CosimulationOf, MultitreeIsAsFastAsItIsMeantToBe) {
   EXPECT_LE(result.hardware.cycles, 10'900U);
 }
 
-/// The same with two ports a reduction unit.
+/// Memory of 200 and 400 cycles with words enough costs little more than its latency; with fewer so
+/// many words in that time.
+TEST(CosimulationOf, SlowMemoryIsHiddenByWordsEnough) {
+  const Topology topology = make_topology("torus:2x2?lat=20ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  const auto cycles = [&](std::uint32_t latency, const WordsUnderWay& words) {
+    const CosimResult result = cosimulate(
+        schedule, topology, 128 * 1024,
+        {.memory_cycles = latency, .send_words = words.send, .add_words = words.add}, {});
+    EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+    return result.hardware.cycles;
+  };
+  const std::uint64_t best = cycles(1, kWordsUnderWay[0]);
+  EXPECT_LT(cycles(200, kWordsUnderWay[2]), best + 10 * 200);
+  EXPECT_LT(cycles(400, kWordsUnderWay[2]), best + 10 * 400);
+  const std::uint64_t few = cycles(100, kWordsUnderWay[1]);
+  EXPECT_GT(few, best * 101 / kWordsUnderWay[1].send * 9 / 10);
+  EXPECT_LT(few, best * 101 / kWordsUnderWay[1].send * 3 / 2);
+}
+
+/// 256 KiB as above with two ports a reduction unit.
 TEST(CosimulationOf, SharedUnitsCostNoMoreThanTheyAreMeantTo) {
   const Topology topology = make_topology("torus:4x4");
   const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 256 * 1024,
