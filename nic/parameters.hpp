@@ -63,10 +63,13 @@ struct Parameters {
   Issue issue = Issue::Dependency;
   std::uint32_t step_discount = 0;  ///< lockstep: cycles that the estimate of a step is short
   Reduction reduction = Reduction::Streaming;
-  std::uint32_t reduction_elements = 32;      ///< Store: elements that are added in a cycle
-  std::uint32_t reduction_cycles = 3;         ///< Pipelined: cycles that the adders of a port take
-  std::uint32_t park_slots = 8;               ///< Pipelined: worms that can be early at a port
-  std::uint32_t ports_per_unit = 1;           ///< Pipelined: 2: so many ports share an adder
+  std::uint32_t reduction_elements = 32;  ///< Store: elements that are added in a cycle
+  std::uint32_t reduction_cycles = 3;     ///< Pipelined: cycles that the adders of a port take
+  std::uint32_t park_slots = 8;           ///< Pipelined: worms that can be early at a port
+  std::uint32_t ports_per_unit = 1;       ///< Pipelined: 2: so many ports share an adder
+  std::uint32_t memory_cycles = 1;        ///< Pipelined: from what memory is asked to its answer
+  std::uint32_t send_words = 4;  ///< Pipelined: words that a port asks for before it sends them
+  std::uint32_t add_words = 2;  ///< Pipelined: words that a port adds or copies, waiting for memory
   std::uint32_t replay_flits = 512;           ///< Links that lose: kept until they have arrived
   std::uint32_t dead_link_cycles = 65'536;    ///< and after so many without any progress it is dead
   std::uint64_t watchdog_cycles = 1'000'000;  ///< without any flit moving: deadlock is reported

@@ -32,6 +32,13 @@ ni/mt_groups.sv
 ni/mt_others.sv
 ni/mt_routes.sv
 ni/mt_ni.sv
+mem/mt_axi4_burst.sv
+mem/mt_axi4_pending.sv
+mem/mt_axi4_read.sv
+mem/mt_axi4_write.sv
+mem/mt_axi4_align_read.sv
+mem/mt_axi4_align_write.sv
+mem/mt_axi4_memory.sv
 net/mt_node.sv
 net/mt_wires.sv
 net/mt_retry_tx.sv

@@ -83,7 +83,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
       packet_flits_((parameters.packet_bytes + parameters.flit_bytes - 1) / parameters.flit_bytes),
       fabric_(topology, parameters, options.link_errors),
       endpoints_(program, parameters, options, fabric_.ports(), *this),
-      senders_(endpoints_.ports().size()),
+      senders_(endpoints_.ports().size(), Sender(parameters)),
       flits_left_(endpoints_.num_messages(), 0) {
   fabric_.set_routes(program.routes, assign_classes(program.routes, topology.num_links(),
                                                     parameters.virtual_channels, topology.name()));
@@ -119,10 +119,8 @@ bool Machine::begin(std::uint32_t port) {
   sender.message = endpoints_.begin(port);
   if (sender.message == Endpoints::kNone) return false;
   const Entry& entry = endpoints_.entry_of(sender.message);
-  sender.payload_left = payload_flits(entry.size, parameters_);
-  sender.not_before = now() + endpoints_.issue_delay(sender.message);
-  sender.opened = false;
-  sender.sent = 0;
+  sender.begin(payload_flits(entry.size, parameters_),
+               now() + endpoints_.issue_delay(sender.message), now());
   if (engines_) engines_->begins(port);
   flits_left_[sender.message] = sender.payload_left;
   if (payloads_) payloads_->open(sender.message, entry);
@@ -159,6 +157,7 @@ bool Machine::send_flit(std::uint32_t port) {
     sender.started = fabric_.start(sender.packet, Rank{place.rank}, place.number);
     if (!sender.started) return false;
   }
+  if (sender.headers_left == 0 && !sender.reads.is_there(now())) return false;
   const Packet& packet = packets_[sender.packet];
   const bool is_head = sender.flits_left == packet.payload + parameters_.header_flits;
   if (!fabric_.inject(sender.packet, is_head, sender.flits_left == 1)) return false;
@@ -171,6 +170,7 @@ bool Machine::send_flit(std::uint32_t port) {
   if (sender.headers_left > 0) {
     --sender.headers_left;
   } else {
+    sender.reads.sends(now());
     if (engines_) engines_->sends_payload(port);
     if (payloads_) {
       payloads_->read(sender.message, place.rank, endpoints_.entry_of(sender.message),

@@ -7,11 +7,23 @@
 
 #include "nic/network/fabric.hpp"
 #include "nic/nic/endpoints.hpp"
+#include "nic/nic/word_reads.hpp"
 
 namespace multitree::nic {
 
 /// What an injection port is sending.
 struct Sender {
+  explicit Sender(const Parameters& parameters) : reads(parameters) {}
+
+  /// A message of so many payload flits, whose first flit leaves in cycle `from` at the soonest.
+  void begin(std::uint64_t payload, std::uint64_t from, std::uint64_t cycle) {
+    payload_left = payload;
+    not_before = from;
+    opened = false;
+    sent = 0;
+    reads.begins(cycle);
+  }
+
   std::uint32_t message = Endpoints::kNone;
   std::uint64_t not_before = 0;
   std::uint64_t payload_left = 0;  // flits of the message not yet in a packet
@@ -22,6 +34,7 @@ struct Sender {
   bool active = false;
   Cycle next_cycle = 0;    // a flit a cycle: not before
   std::uint64_t sent = 0;  // flits of the message
+  WordReads reads;
 };
 
 struct Packet {

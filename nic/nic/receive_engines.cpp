@@ -21,13 +21,17 @@ ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameter
     : endpoints_(endpoints),
       observer_(observer),
       num_slots_(parameters.park_slots),
-      cycles_to_visible_(2 + parameters.reduction_cycles),
+      num_places_(parameters.add_words),
+      num_writes_(parameters.add_words + parameters.reduction_cycles + 1),
+      memory_cycles_(parameters.memory_cycles),
+      cycles_to_visible_(1 + parameters.reduction_cycles),
       shares_units_(parameters.ports_per_unit > 1),
       first_port_(ports.first),
       num_ports_(ports.count),
       engines_(ports.all),
       slots_(std::size_t{ports.all} * parameters.park_slots),
-      writes_(std::size_t{ports.all} * cycles_to_visible_),
+      writes_(std::size_t{ports.all} * num_writes_),
+      free_from_(std::size_t{ports.all} * num_places_, 0),
       payload_sent_(ports.all, 0),
       served_last_(ports.all, kNone) {
   for (std::uint32_t p = 0; p < ports.all; ++p) {
@@ -47,6 +51,7 @@ void ReceiveEngines::payload(std::uint64_t cycle, std::uint32_t port) {
   Engine& engine = engines_[port];
   // Counted first: a word of the current worm may be issued in the cycle in which it arrives.
   ++(engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving)).arrived;
+  if (engine.arriving == kInCurrent) engine.came = cycle;
   if (!shares_units_) return work(engine, cycle, nullptr);
   note_busy(engine);
 }
@@ -136,7 +141,8 @@ bool ReceiveEngines::is_ready(Engine& engine, std::uint64_t cycle) {
   const Load& current = engine.current;
   if (current.message == kNone) return false;
   if (!engine.is_clear) look_round(engine, cycle);
-  return (current.arrived > current.issued || current.length == 0) && may_issue(engine);
+  return (current.arrived > current.issued || current.length == 0) &&
+         place_of_next(engine) <= cycle && may_issue(engine);
 }
 
 /// The rest of its cycle: the word, if it is issued, and the header that arrives, or a look at what
@@ -168,8 +174,17 @@ void ReceiveEngines::issue(Engine& engine, std::uint64_t cycle) {
   if (observer_ != nullptr) {
     observer_->issued(cycle, engine.rank, engine.number, m.piece, m.turn, pos);
   }
+  // Words go through the unit in order, once memory has answered: what is added to, and what was
+  // put beside the buffer, is asked for in this cycle.
+  const bool is_direct = engine.came == cycle && current.issued + 1 == current.arrived;
+  const bool reads = current.length > 0 && (m.op == Opcode::Reduce || !is_direct);
+  const std::uint64_t taken = std::max(engine.next_take, cycle + (reads ? memory_cycles_ : 1));
+  const std::uint64_t visible = taken + cycles_to_visible_;
+  engine.next_take = taken + 1;
+  place_of_next(engine) = taken + 1;
+  engine.next_place = engine.next_place + 1 == num_places_ ? 0 : engine.next_place + 1;
   (void)last_write(engine, cycle);  // makes room
-  push_write(engine, {.visible = cycle + cycles_to_visible_,
+  push_write(engine, {.visible = visible,
                       .piece = m.piece,
                       .turn = m.turn,
                       .words = pos + 1,
@@ -178,23 +193,29 @@ void ReceiveEngines::issue(Engine& engine, std::uint64_t cycle) {
   // With the last word the message is in: its turn has come then, as the one before it was in when
   // that word could be issued.
   if (current.offset + current.issued == m.payload) {
-    endpoints_.arrive(cycle + cycles_to_visible_, current.message);
+    endpoints_.arrive(visible, current.message);
   }
   if (current.issued == current.length) current.message = kNone;
 }
 
+/// From which cycle on the place is free that the next word waits in.
+std::uint64_t& ReceiveEngines::place_of_next(Engine& engine) {
+  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_places_;
+  return free_from_[base + engine.next_place];
+}
+
 void ReceiveEngines::push_write(Engine& engine, const Write& write) {
-  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * cycles_to_visible_;
-  writes_[base + (engine.first_write + engine.writes) % cycles_to_visible_] = write;
+  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_writes_;
+  writes_[base + (engine.first_write + engine.writes) % num_writes_] = write;
   ++engine.writes;
 }
 
 /// What others see of the engine's last write in a cycle.
 const ReceiveEngines::Write& ReceiveEngines::last_write(Engine& engine, std::uint64_t cycle) {
-  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * cycles_to_visible_;
+  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_writes_;
   while (engine.writes > 0 && writes_[base + engine.first_write].visible <= cycle) {
     engine.last_write = writes_[base + engine.first_write];
-    engine.first_write = engine.first_write + 1 == cycles_to_visible_ ? 0 : engine.first_write + 1;
+    engine.first_write = engine.first_write + 1 == num_writes_ ? 0 : engine.first_write + 1;
     --engine.writes;
   }
   return engine.last_write;

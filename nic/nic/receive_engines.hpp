@@ -86,6 +86,9 @@ class ReceiveEngines {
     bool asks = false;      // for the unit
     Worm header;            // that arrives in this cycle
     std::uint64_t stepped = ~std::uint64_t{0};  // cycle
+    std::uint64_t came = ~std::uint64_t{0};     // cycle of the last payload flit of `current`
+    std::uint64_t next_take = 0;                // cycle: the unit takes the next word, at best
+    std::uint32_t next_place = 0;               // of a word that waits for memory, in free_from_
     std::uint32_t first_write = 0, writes = 0;  // that are not visible yet, in writes_
     Write last_write;                           // that is
     std::vector<std::pair<std::uint32_t, std::uint32_t>> claims;  // (piece, words), not 0
@@ -103,6 +106,7 @@ class ReceiveEngines {
   [[nodiscard]] static bool waits(const Engine& engine);
   void note_busy(Engine& engine);
   void issue(Engine& engine, std::uint64_t cycle);
+  [[nodiscard]] std::uint64_t& place_of_next(Engine& engine);
   void push_write(Engine& engine, const Write& write);
   const Write& last_write(Engine& engine, std::uint64_t cycle);
   void park(Engine& engine, std::uint64_t cycle, const Worm& worm);
@@ -121,12 +125,14 @@ class ReceiveEngines {
 
   Endpoints& endpoints_;
   Observer* const observer_;
-  const std::uint32_t num_slots_, cycles_to_visible_;
+  const std::uint32_t num_slots_, num_places_, num_writes_;
+  const std::uint64_t memory_cycles_, cycles_to_visible_;
   const bool shares_units_;
   std::vector<std::uint32_t> first_port_, num_ports_;  // [rank]
   std::vector<Engine> engines_;                        // [port]
   std::vector<Load> slots_;                            // [port][slot]
-  std::vector<Write> writes_;                          // [port][cycles_to_visible_]: rings
+  std::vector<Write> writes_;                          // [port][num_writes_]: rings
+  std::vector<std::uint64_t> free_from_;               // [port][num_places_]: cycles, rings
   std::vector<std::uint32_t> payload_sent_;            // [port]: of the message being sent
   std::vector<std::uint32_t> busy_;                    // ports
   std::vector<std::uint32_t> served_last_;             // [port, the lower of a unit's]: its number

@@ -41,7 +41,9 @@ inline constexpr std::array kMemory = {Signal{"tx_req_tvalid", ""},
                                        Signal{"res_tready", "", true},
                                        Signal{"res_taddr", "A"},
                                        Signal{"res_tkeep", "16"},
-                                       Signal{"res_tdata", "D"}};
+                                       Signal{"res_tdata", "D"},
+                                       Signal{"mem_idle", "", true, false},
+                                       Signal{"mem_error", "", true, false}};
 /// As in rtl/net/mt_net_axil.sv.
 inline constexpr std::array kRegisters = {
     Signal{"awvalid", "", true}, Signal{"awready", ""},          Signal{"awaddr", "RegW", true},

@@ -104,6 +104,9 @@ class Writer {
         "  parameter int unsigned FpImpl = 0,\n"
         "  // 1: interfaces with performance counters.\n"
         "  parameter int unsigned EnCounters = 1,\n"
+        "  // Words of a port that wait for memory: to be sent, to be added.\n"
+        "  parameter int unsigned SendWords = mt_pkg::SendWords,\n"
+        "  parameter int unsigned AddWords = mt_pkg::AddWords,\n"
         "  // 1: links may lose, and send again what is lost (rtl/net/mt_link.sv).\n"
         "  parameter int unsigned Retry = 0,\n"
         "  // 1: memory of rank r is that of C++ with the number memory_i + r.\n"
@@ -260,7 +263,9 @@ class Writer {
   void rank_instance(std::uint32_t n, std::uint32_t rank) {
     put("\n  mt_net_rank #(\n"
         "    .NumPorts({}), .MaxPorts(M), .ReduceLatency(ReduceLatency), .FpImpl(FpImpl),\n"
-        "    .EnCounters(EnCounters), .EnRetry(Retry), .Simulate(Simulate)\n"
+        "    .EnCounters(EnCounters), .EnRetry(Retry), .SendWords(SendWords), "
+        ".AddWords(AddWords),\n"
+        "    .Simulate(Simulate)\n"
         "  ) u_rank_{} (\n",
         wiring_.ports[n], rank);
     std::vector<std::string> pins = {

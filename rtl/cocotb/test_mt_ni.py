@@ -76,6 +76,8 @@ async def memory(dut, asked):
     """Answers each read in the cycle after it was asked, with its address in every byte of a word."""
     due = None
     dut.tx_req_tready_i.value = 1
+    dut.mem_idle_i.value = 1
+    dut.mem_error_i.value = 0
     while True:
         await RisingEdge(dut.clk_i)
         if dut.tx_req_tvalid_o.value and dut.tx_req_tready_i.value:

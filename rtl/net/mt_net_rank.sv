@@ -13,6 +13,9 @@ module mt_net_rank #(
   parameter int unsigned EnCounters = 1,
   // 1: links that lose (mt_link with Retry).
   parameter int unsigned EnRetry = 0,
+  // As of mt_ni: words that wait for memory.
+  parameter int unsigned SendWords = mt_pkg::SendWords,
+  parameter int unsigned AddWords = mt_pkg::AddWords,
   // 1: memory is that of C++ with the number handle_i; the memory streams are 0.
   parameter int unsigned Simulate = 0,
   localparam int unsigned P = NumPorts,
@@ -87,6 +90,8 @@ module mt_net_rank #(
   output logic [M*A-1:0] res_taddr_o,
   output logic [M*16-1:0] res_tkeep_o,
   output logic [M*D-1:0] res_tdata_o,
+  input  logic mem_idle_i,
+  input  logic mem_error_i,
 
   // What happens, for comparison with the C++ model.
   output logic trace_running_o,
@@ -137,13 +142,14 @@ module mt_net_rank #(
   logic [P*16-1:0] trace_rx_pos;
   logic [P-1:0] trace_taken;
   logic [P*16-1:0] trace_taken_piece;
-  logic irq, unused_wready;
+  logic irq, unused_wready, mem_idle, mem_error;
   logic [mt_pkg::NumGroups-1:0] unused_over;  // registers say so too
 
   // Widths of entries: those of all networks, as verilated_layout() has them.
   mt_node #(
     .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW),
-    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry)
+    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry),
+    .SendWords(SendWords), .AddWords(AddWords)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),
     .s_axil_awaddr_i(awaddr_i), .s_axil_awprot_i('0), .s_axil_wvalid_i(wvalid_i),
@@ -164,7 +170,7 @@ module mt_net_rank #(
     .stage_wr_tvalid_o(stage_wr_tvalid), .stage_wr_tready_i(stage_wr_tready),
     .stage_wr_tdata_o(stage_wr_tdata), .stage_wr_tkeep_o(stage_wr_tkeep), .res_tvalid_o(res_tvalid),
     .res_tready_i(res_tready), .res_taddr_o(res_taddr), .res_tkeep_o(res_tkeep),
-    .res_tdata_o(res_tdata), .trace_running_o, .trace_done_o, .trace_begun_o(trace_begun),
+    .res_tdata_o(res_tdata), .mem_idle_i(mem_idle), .mem_error_i(mem_error), .trace_running_o, .trace_done_o, .trace_begun_o(trace_begun),
     .trace_sent_o(trace_sent), .trace_issued_o(trace_issued), .trace_rx_piece_o(trace_rx_piece),
     .trace_rx_turn_o(trace_rx_turn), .trace_rx_pos_o(trace_rx_pos), .trace_taken_o(trace_taken),
     .trace_taken_piece_o(trace_taken_piece), .trace_step_o);
@@ -187,8 +193,8 @@ module mt_net_rank #(
   assign trace_taken_piece_o = (M*16)'(trace_taken_piece);
 
   if (Simulate != 0) begin : gen_simulation
-    mt_memory_model #(.NumPorts(P)) u_memory (
-      .clk_i, .rst_ni, .handle_i, .stall_i('0), .shy_i(1'b0),
+    mt_memory_model #(.NumPorts(P), .SendWords(SendWords), .AddWords(AddWords)) u_memory (
+      .clk_i, .rst_ni, .handle_i, .stall_i('0), .shy_i(1'b0), .latency_i(10'd1),
       .tx_req_tvalid_i(tx_req_tvalid),
       .tx_req_tready_o(tx_req_tready), .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid),
       .tx_tready_i(tx_tready), .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid),
@@ -200,6 +206,7 @@ module mt_net_rank #(
       .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep),
       .res_tvalid_i(res_tvalid), .res_tready_o(res_tready), .res_taddr_i(res_taddr),
       .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
+    assign {mem_idle, mem_error} = 2'b10;  // what is accepted is written
     assign tx_req_tvalid_o = '0;
     assign tx_req_tdata_o = '0;
     assign tx_tready_o = '0;
@@ -219,7 +226,8 @@ module mt_net_rank #(
     logic unused;
     assign unused = &{
       1'b0, tx_req_tready_i, tx_tvalid_i, tx_tdata_i, acc_req_tready_i, acc_tvalid_i, acc_tdata_i,
-      stage_req_tready_i, stage_tvalid_i, stage_tdata_i, stage_wr_tready_i, res_tready_i};
+      stage_req_tready_i, stage_tvalid_i, stage_tdata_i, stage_wr_tready_i, res_tready_i,
+      mem_idle_i, mem_error_i};
   end else begin : gen_ports
     assign tx_req_tvalid_o = M'(tx_req_tvalid);
     assign tx_req_tready = tx_req_tready_i[P-1:0];
@@ -248,6 +256,7 @@ module mt_net_rank #(
     assign res_taddr_o = (M*A)'(res_taddr);
     assign res_tkeep_o = (M*16)'(res_tkeep);
     assign res_tdata_o = (M*D)'(res_tdata);
+    assign {mem_idle, mem_error} = {mem_idle_i, mem_error_i};
     logic unused;  // above NumPorts
     assign unused = &{
       1'b0, handle_i, tx_req_tready_i, tx_tvalid_i, tx_tdata_i, acc_req_tready_i, acc_tvalid_i,

@@ -43,6 +43,9 @@ module mt_node #(
   parameter int unsigned FpImpl = 0,
   // Ports that take turns at a reduction unit, 1 or 2.
   parameter int unsigned PortsPerUnit = 1,
+  // Words that a port may ask memory for before it sends them; that wait for memory before they are added.
+  parameter int unsigned SendWords = mt_pkg::SendWords,
+  parameter int unsigned AddWords = mt_pkg::AddWords,
   // Places of each virtual channel; a power of two.
   parameter int unsigned Depth = mt_pkg::VcDepth,
   localparam int unsigned P = NumPorts,
@@ -124,6 +127,9 @@ module mt_node #(
   output logic [P*A-1:0]  res_taddr_o,
   output logic [P*16-1:0] res_tkeep_o,
   output logic [P*D-1:0]  res_tdata_o,
+  // All that memory has accepted is written; it has answered with an error.
+  input  logic            mem_idle_i,
+  input  logic            mem_error_i,
 
   // What happens, for comparison with the C++ model.
   output logic             trace_running_o,
@@ -153,7 +159,7 @@ module mt_node #(
     .EnLockstep(EnLockstep), .EnPackets(EnPackets), .EnExchange(EnExchange),
     .LongRoutes(LongRoutes), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnInt32(EnInt32), .EnFp32(EnFp32),
     .EnBf16(EnBf16), .EnFp16(EnFp16), .Latency(Latency), .FpImpl(FpImpl),
-    .PortsPerUnit(PortsPerUnit)
+    .PortsPerUnit(PortsPerUnit), .SendWords(SendWords), .AddWords(AddWords)
   ) u_ni (
     .clk_i, .rst_ni,
     .s_axil_awvalid_i, .s_axil_awready_o, .s_axil_awaddr_i, .s_axil_awprot_i, .s_axil_wvalid_i,
@@ -168,7 +174,7 @@ module mt_node #(
     .acc_req_tvalid_o, .acc_req_tready_i, .acc_req_tdata_o, .acc_tvalid_i, .acc_tready_o,
     .acc_tdata_i, .stage_req_tvalid_o, .stage_req_tready_i, .stage_req_tdata_o, .stage_tvalid_i,
     .stage_tready_o, .stage_tdata_i, .stage_wr_tvalid_o, .stage_wr_tready_i, .stage_wr_tdata_o, .stage_wr_tkeep_o,
-    .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o, .res_tdata_o, .trace_running_o,
+    .res_tvalid_o, .res_tready_i, .res_taddr_o, .res_tkeep_o, .res_tdata_o, .mem_idle_i, .mem_error_i, .trace_running_o,
     .trace_done_o, .trace_begun_o, .trace_sent_o, .trace_issued_o, .trace_rx_piece_o,
     .trace_rx_turn_o, .trace_rx_pos_o, .trace_taken_o, .trace_taken_piece_o, .trace_step_o);
 

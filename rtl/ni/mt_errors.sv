@@ -30,6 +30,7 @@ module mt_errors #(
   input  logic overflow_i,
   input  logic router_over_i,
   input  logic link_dead_i,
+  input  logic mem_error_i,  // memory has answered with an error
   input  logic expires_i,
 
   output logic [mt_pkg::NumErrors-1:0] error_o,
@@ -60,6 +61,7 @@ module mt_errors #(
         || (entry_write_i && (full_hit != '0 || 32'(entry_port_i) >= P));
     error_o[mt_pkg::ErrCreditOver] = credit_over_i != '0 || router_over_i;
     error_o[mt_pkg::ErrCreditStuck] = link_dead_i || (expires_i && no_credit_i != '0);
+    error_o[mt_pkg::ErrMemory] = mem_error_i;
     error_o[mt_pkg::ErrTimeout] = expires_i && no_credit_i == '0;
   end
 

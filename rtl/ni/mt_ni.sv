@@ -46,6 +46,9 @@ module mt_ni #(
   parameter int unsigned FpImpl = 0,
   // Ports that take turns at a reduction unit, 1 or 2.
   parameter int unsigned PortsPerUnit = 1,
+  // Words that a port may ask memory for before it sends them; that wait for memory before they are added.
+  parameter int unsigned SendWords = mt_pkg::SendWords,
+  parameter int unsigned AddWords = mt_pkg::AddWords,
   localparam int unsigned P = NumPorts,
   localparam int unsigned VcW = NumVc > 1 ? $clog2(NumVc) : 1,
   localparam int unsigned F = mt_pkg::FlitW,
@@ -124,6 +127,8 @@ module mt_ni #(
   output logic [P*A-1:0]  res_taddr_o,
   output logic [P*16-1:0] res_tkeep_o,
   output logic [P*D-1:0]  res_tdata_o,
+  // All that memory has accepted is written; it has answered with an error.
+  input  logic mem_idle_i, mem_error_i,
 
   // What happens, for comparison with the C++ model.
   output logic             trace_running_o,
@@ -217,9 +222,7 @@ module mt_ni #(
   logic [P-1:0] takes_route;
   logic routes_full, steps_full, groups_full;
   logic [mt_pkg::HopPortW-1:0] entry_port;  // the table that an entry belongs to
-  mt_routes #(
-    .NumRoutes(NumRoutes), .NumPorts(P), .RouteW(RouteW), .StoredW(StoredW)
-  ) u_routes (
+  mt_routes #(.NumRoutes(NumRoutes), .NumPorts(P), .RouteW(RouteW), .StoredW(StoredW)) u_routes (
     .clk_i, .rst_ni, .clear_i(clear), .write_i(route_write), .route_i(route),
     .full_o(routes_full), .of_entry_i(entry[RouteAt +: RouteW]), .port_o(entry_port),
     .reads_i(takes_route), .number_i(route_number), .route_o(stored_route));
@@ -285,7 +288,7 @@ module mt_ni #(
     mt_tx_port #(
       .StepW(StepW), .FlowW(FlowW), .PieceOfFlowW(PieceOfFlowW), .RouteW(RouteW), .CntW(CntW),
       .StartW(StartW), .SizeW(SizeW), .GroupW(GroupW), .PieceW(PieceW), .NumVc(NumVc),
-      .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets), .EnLosses(EnLosses)
+      .CreditW(CreditW), .LongRoutes(LongRoutes), .EnPackets(EnPackets), .EnLosses(EnLosses), .MaxOutstanding(SendWords)
     ) u_tx (
       .clk_i, .rst_ni, .rank_i(rank), .wide_i(wide), .packets_i(packets), .packet_flits_i(packet_flits),
       .vc_mask_i(vc_mask), .uniform_i(uniform), .size_i(size), .start_i(starts[tx_piece[p*PieceW +: PieceW]]),
@@ -306,9 +309,7 @@ module mt_ni #(
 
     logic before_valid, reading, not_in_turn, not_read;
     logic [LenW-1:0] before_count, before_end, reading_count, pos;
-    mt_others #(
-      .NumPorts(P), .Port(p), .PieceW(PieceW), .CntW(CntW), .EnExchange(EnExchange)
-    ) u_others (
+    mt_others #(.NumPorts(P), .Port(p), .PieceW(PieceW), .CntW(CntW), .EnExchange(EnExchange)) u_others (
       .piece_i(rx_piece[p*PieceW +: PieceW]), .turn_i(rx_turn[p*CntW +: CntW]), .not_in_turn_i(not_in_turn),
       .not_read_i(not_read), .wrote_valid_i(wrote_valid), .wrote_piece_i(wrote_piece), .wrote_turn_i(wrote_turn),
       .wrote_count_i(wrote_count), .wrote_end_i(wrote_end), .sending_i(sending), .tx_piece_i(tx_piece),
@@ -316,8 +317,8 @@ module mt_ni #(
       .before_end_o(before_end), .reading_o(reading), .reading_count_o(reading_count));
 
     mt_rx_port #(
-      .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets),
-      .EnExchange(EnExchange), .Latency(Latency), .GroupW(GroupW), .EnLosses(EnLosses)
+      .PieceW(PieceW), .CntW(CntW), .ParkSlots(ParkSlots), .EnPackets(EnPackets), .EnExchange(EnExchange),
+      .Latency(Latency), .GroupW(GroupW), .EnLosses(EnLosses), .MaxOutstanding(AddWords)
     ) u_rx (
       .clk_i, .rst_ni, .clear_i(arming_q), .clear_piece_i(clear_piece_q), .wide_i(wide), .halt_i(halt),
       .rung_i(rung), .absent_i(absent), .valid_i(valid_i[p]), .flit_i(flit_i[p*F +: F]), .ready_o(ready_o[p]),
@@ -353,12 +354,10 @@ module mt_ni #(
   end
 
   mt_units #(
-    .NumPorts(P), .PortsPerUnit(PortsPerUnit), .Latency(Latency), .EnInt32(EnInt32),
-    .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16), .FpImpl(FpImpl)
+    .NumPorts(P), .PortsPerUnit(PortsPerUnit), .Latency(Latency), .EnInt32(EnInt32), .EnFp32(EnFp32), .EnBf16(EnBf16), .EnFp16(EnFp16), .FpImpl(FpImpl)
   ) u_units (
     .clk_i, .rst_ni, .clear_i(arming_q), .dtype_i(dtype), .ask_i(unit_ask), .go_o(unit_go),
-    .valid_i(unit_valid), .copy_i(unit_copy), .a_i(unit_a), .b_i(unit_b), .take_o(unit_take),
-    .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
+    .valid_i(unit_valid), .copy_i(unit_copy), .a_i(unit_a), .b_i(unit_b), .take_o(unit_take), .valid_o(unit_done), .r_o(unit_result), .ready_i(unit_ready));
 
   // ---- Groups.
   mt_groups #(
@@ -373,8 +372,8 @@ module mt_ni #(
     .sent_group_i(tx_group), .taken_i(taken), .taken_group_i(taken_group), .over_o, .open_o(open),
     .count_o(taken_count));
 
-  // ---- Done: all is sent, and all taken in.
-  assign done = running_q && !halt && (entry_left | sending) == '0 && taken_count == arrivals;
+  // ---- Done: all is sent, all taken in, and all that was accepted is written.
+  assign done = running_q && !halt && (entry_left | sending) == '0 && taken_count == arrivals && mem_idle_i;
 
   mt_watchdog #(.Width(24)) u_watchdog (
     .clk_i, .rst_ni, .running_i(running_q && !halt), .limit_i(watchdog),
@@ -388,7 +387,7 @@ module mt_ni #(
     .corrupt_i(corrupt), .length_i(length_error), .piece_error_i(piece_error), .duplicate_i(duplicate),
     .parked_full_i(parked_full), .header_i(header), .entry_write_i(entry_write), .entry_port_i(entry_port),
     .table_full_i(table_full), .overflow_i(overflow), .credit_over_i(credit_over), .router_over_i(credit_over_i), .link_dead_i,
-    .expires_i(expires), .no_credit_i(no_credit), .piece_i(rx_piece), .error_o(error), .port_o(error_port),
+    .mem_error_i, .expires_i(expires), .no_credit_i(no_credit), .piece_i(rx_piece), .error_o(error), .port_o(error_port),
     .error_piece_o(error_piece));
 
   assign {trace_running_o, trace_done_o, trace_begun_o, trace_sent_o, trace_taken_o} = {running_q, done, begun, tx_sent, taken};

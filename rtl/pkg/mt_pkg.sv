@@ -53,6 +53,10 @@ package mt_pkg;
   localparam int unsigned NumPorts = 4;
   localparam int unsigned ParkSlots = 32;
   localparam int unsigned ReduceCycles = 2;
+  // Words of memory that a port may ask for before it sends them; that it may add or copy before memory
+  // has answered. More than memory takes cycles to answer: full rate.
+  localparam int unsigned SendWords = 4;
+  localparam int unsigned AddWords = 2;
   // Virtual channels, places of each, and the width of their credit counters.
   localparam int unsigned NumVc = 4;
   localparam int unsigned VcDepth = 512;
@@ -112,7 +116,7 @@ package mt_pkg;
   localparam logic [1:0] OpGather = 2'd2;
 
   // Errors: bits of the ERROR register.
-  localparam int unsigned NumErrors = 13;
+  localparam int unsigned NumErrors = 14;
   localparam int unsigned ErrTableParity = 0;   // an entry with an odd number of ones
   localparam int unsigned ErrOpcode = 1;        // an entry with opcode 3
   localparam int unsigned ErrTableFull = 2;     // more entries, routes or steps than there is room
@@ -126,5 +130,6 @@ package mt_pkg;
   localparam int unsigned ErrCreditOver = 10;   // more credits than there are places
   localparam int unsigned ErrCreditStuck = 11;  // no credit came back for too long, or a link is dead
   localparam int unsigned ErrTimeout = 12;      // nothing came for too long
+  localparam int unsigned ErrMemory = 13;       // memory answered with an error
 
 endpackage

@@ -191,7 +191,11 @@ std::string find_wrong(const Setup& setup, const Buffers& given, const Buffers& 
 /// can be, where those are verilated; the model says so if that is too few.
 std::uint32_t places_for(const Setup& setup) {
   const bool has_more = setup.parameters.ports_per_unit == 1 && setup.options.wave.empty();
-  if (setup.options.synthesized) {
+  const bool has_usual_words =
+      WordsUnderWay{setup.parameters.send_words, setup.parameters.add_words} == WordsUnderWay{};
+  require(has_usual_words || (!setup.options.synthesized && setup.options.wave.empty()),
+          "the usual send_words and add_words of hardware as synthesized, and with waves");
+  if (setup.options.synthesized || !has_usual_words) {
     require(has_more, "a unit for each port, and no waves, of hardware as synthesized");
     return kMostParkSlots;
   }

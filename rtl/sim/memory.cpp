@@ -33,6 +33,17 @@ Memory::~Memory() {
   while (!memories().empty() && memories().back() == nullptr) memories().pop_back();
 }
 
+Memory& memory_of(std::uint32_t handle) { return *memories()[handle]; }
+
+AxiSlave& Memory::axi(std::uint32_t port) {
+  while (axi_.size() <= port) {
+    AxiTiming timing = timing_;
+    timing.seed += axi_.size();
+    axi_.push_back(std::make_unique<AxiSlave>(*this, timing));
+  }
+  return *axi_[port];
+}
+
 std::vector<std::byte>& Memory::space(std::uint32_t turn) {
   if (turn == 0) return buffer_;
   if (beside_.size() < turn) beside_.resize(turn);

@@ -5,8 +5,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
+
+#include "rtl/sim/axi_slave.hpp"
 
 namespace multitree::rtl {
 
@@ -23,6 +26,11 @@ class Memory {
   /// The buffer.
   [[nodiscard]] std::span<std::byte> bytes() { return {buffer_.data(), size_}; }
 
+  /// How it behaves behind AXI4. \pre No port of it was used.
+  void set_timing(const AxiTiming& timing) { timing_ = timing; }
+  /// A port of it.
+  [[nodiscard]] AxiSlave& axi(std::uint32_t port);
+
   /// A word of 16 bytes; what is behind the end is 0. \param turn 0: the buffer.
   void read(std::uint32_t turn, std::uint32_t address, void* word);
   /// Those bytes of a word that have a bit in `keep`.
@@ -36,6 +44,11 @@ class Memory {
   std::uint32_t handle_;
   std::vector<std::byte> buffer_;               // and a word more
   std::vector<std::vector<std::byte>> beside_;  // [turn - 1], as large, once used
+  AxiTiming timing_;
+  std::vector<std::unique_ptr<AxiSlave>> axi_;  // [port], once used
 };
+
+/// The memory of that number.
+Memory& memory_of(std::uint32_t handle);
 
 }  // namespace multitree::rtl

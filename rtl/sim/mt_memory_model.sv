@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a node, for simulation: answers in the next cycle and keeps the answer until it is
-// taken; what is written in a cycle is read from the next one on. A shy one is ready only in a cycle
+// The memory of a node, for simulation: answers so many cycles later, each stream in order, and keeps
+// an answer until it is taken; what is written in a cycle is read from the next one on. A shy one is ready only in a cycle
 // after one in which it was asked. Its contents are in C++ (memory.cpp).
+`include "mt_assert.svh"
+
 module mt_memory_model #(
   // Ports of the interface.
   parameter int unsigned NumPorts = 4,
+  // Words that a port asks for at most before it has taken the first: to be sent; to be added.
+  parameter int unsigned SendWords = mt_pkg::SendWords,
+  parameter int unsigned AddWords = mt_pkg::AddWords,
   localparam int unsigned P = NumPorts,
   localparam int unsigned A = mt_pkg::AddrW,
   localparam int unsigned D = mt_pkg::DataW,
@@ -17,6 +22,8 @@ module mt_memory_model #(
   // Requests that are not accepted in this cycle: of port p in bits 5p +: 5.
   input  logic [5*P-1:0] stall_i,
   input  logic           shy_i,
+  // Cycles from a request to its answer, at least 1.
+  input  logic [9:0]     latency_i,
 
   // Memory, AXI4-Stream: payload to be sent,
   input  logic [P-1:0]   tx_req_tvalid_i,
@@ -61,9 +68,9 @@ module mt_memory_model #(
   logic [5*P-1:0] stalls, asked, asked_q;  // asked: and not accepted
   assign stalls = stall_i | (shy_i ? ~asked_q : '0);
   for (genvar p = 0; p < P; p++) begin : gen_ready
-    assign tx_req_tready_o[p] = !stalls[5*p] && (!tx_tvalid_o[p] || tx_tready_i[p]);
-    assign acc_req_tready_o[p] = !stalls[5*p + 1] && (!acc_tvalid_o[p] || acc_tready_i[p]);
-    assign stage_req_tready_o[p] = !stalls[5*p + 2] && (!stage_tvalid_o[p] || stage_tready_i[p]);
+    assign tx_req_tready_o[p] = !stalls[5*p];
+    assign acc_req_tready_o[p] = !stalls[5*p + 1];
+    assign stage_req_tready_o[p] = !stalls[5*p + 2];
     assign stage_wr_tready_o[p] = !stalls[5*p + 3];
     assign res_tready_o[p] = !stalls[5*p + 4];
     assign asked[5*p +: 5] = {
@@ -73,15 +80,34 @@ module mt_memory_model #(
   end
   always_ff @(posedge clk_i) if (shy_i) asked_q <= asked;
 
-  // All reads of a cycle before all writes.
-  logic [D-1:0] tx_q [P];
-  logic [D-1:0] acc_q [P];
-  logic [D-1:0] stage_q [P];
+  // Answers on their way, a ring for each stream of words: those to be sent, to be added to, and beside
+  // the buffer, of port p in ring 3p, 3p + 1 and 3p + 2.
+  localparam int unsigned Most = SendWords > AddWords ? SendWords : AddWords;
+  localparam int unsigned PlaceW = $clog2(Most) > 0 ? $clog2(Most) : 1;
+  logic [D-1:0] words [3*P << PlaceW];
+  logic [31:0] due [3*P << PlaceW];  // cycle from which on it stands on the stream
+  logic [PlaceW-1:0] head_q [3*P];
+  logic [PlaceW-1:0] tail_q [3*P];
+  logic [PlaceW:0] level_q [3*P];
+  logic [31:0] now_q;
+  logic [3*P-1:0] push, stands, pop;
   for (genvar p = 0; p < P; p++) begin : gen_data
-    assign tx_tdata_o[p*D +: D] = tx_q[p];
-    assign acc_tdata_o[p*D +: D] = acc_q[p];
-    assign stage_tdata_o[p*D +: D] = stage_q[p];
+    for (genvar s = 0; s < 3; s++) begin : gen_stream
+      localparam int unsigned R = 3 * p + s;
+      logic [PlaceW:0] level;
+      assign level = level_q[R];
+      assign stands[R] = level != '0 && $signed(now_q - due[(R << PlaceW) + 32'(head_q[R])]) >= 0;
+      `MT_ASSERT(AnswerHasPlace, !push[R] || 32'(level) < Most)
+    end
+    assign tx_tdata_o[p*D +: D] = words[(3 * p << PlaceW) + 32'(head_q[3*p])];
+    assign acc_tdata_o[p*D +: D] = words[(3 * p + 1 << PlaceW) + 32'(head_q[3*p + 1])];
+    assign stage_tdata_o[p*D +: D] = words[(3 * p + 2 << PlaceW) + 32'(head_q[3*p + 2])];
+    assign {stage_tvalid_o[p], acc_tvalid_o[p], tx_tvalid_o[p]} = stands[3*p +: 3];
+    assign push[3*p +: 3] = {stage[p], acc[p], tx[p]};
+    assign pop[3*p +: 3] = stands[3*p +: 3] & {stage_tready_i[p], acc_tready_i[p], tx_tready_i[p]};
   end
+
+  // All reads of a cycle before all writes.
   // Plain arrays: nothing has to be shifted to its place for the functions.
   logic [A-1:0] tx_address [P];
   logic [A-1:0] acc_address [P];
@@ -110,16 +136,16 @@ module mt_memory_model #(
       bit [127:0] word;
       if (tx[p]) begin
         mt_memory_read(handle_i, 0, 32'(tx_address[p]), word);
-        tx_q[p] <= word;
+        words[(3 * p << PlaceW) + 32'(tail_q[3*p])] <= word;
       end
       if (acc[p]) begin
         mt_memory_read(handle_i, 0, 32'(acc_address[p]), word);
-        acc_q[p] <= word;
+        words[(3 * p + 1 << PlaceW) + 32'(tail_q[3*p + 1])] <= word;
       end
       if (stage[p]) begin
         mt_memory_read(handle_i, 32'(stage_address[p][S-1:A]) + 1, 32'(stage_address[p][A-1:0]),
                        word);
-        stage_q[p] <= word;
+        words[(3 * p + 2 << PlaceW) + 32'(tail_q[3*p + 2])] <= word;
       end
     end
     for (int unsigned p = 0; p < P; p++) begin
@@ -133,14 +159,21 @@ module mt_memory_model #(
                         res_data[p]);
       end
     end
-    if (!rst_ni) begin
-      tx_tvalid_o <= '0;
-      acc_tvalid_o <= '0;
-      stage_tvalid_o <= '0;
-    end else begin
-      tx_tvalid_o <= tx | (tx_tvalid_o & ~tx_tready_i);
-      acc_tvalid_o <= acc | (acc_tvalid_o & ~acc_tready_i);
-      stage_tvalid_o <= stage | (stage_tvalid_o & ~stage_tready_i);
+  end
+
+  always_ff @(posedge clk_i) begin
+    now_q <= now_q + 1;
+    for (int unsigned r = 0; r < 3 * P; r++) begin
+      if (!rst_ni) begin
+        head_q[r] <= '0;
+        tail_q[r] <= '0;
+        level_q[r] <= '0;
+      end else if (push[r] || pop[r]) begin
+        if (push[r]) due[(r << PlaceW) + 32'(tail_q[r])] <= now_q + 32'(latency_i);
+        if (push[r]) tail_q[r] <= tail_q[r] + 1;
+        if (pop[r]) head_q[r] <= head_q[r] + 1;
+        level_q[r] <= level_q[r] + (PlaceW + 1)'(push[r]) - (PlaceW + 1)'(pop[r]);
+      end
     end
   end
 

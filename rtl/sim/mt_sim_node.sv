@@ -14,6 +14,11 @@ module mt_sim_node #(
   parameter int unsigned NumGroups = mt_pkg::NumGroups,
   // Places of a port for early worms.
   parameter int unsigned ParkSlots = mt_pkg::ParkSlots,
+  // Words that wait for memory.
+  parameter int unsigned SendWords = mt_pkg::SendWords,
+  parameter int unsigned AddWords = mt_pkg::AddWords,
+  // AXI4 ports of its memory; 0: answers as it is asked.
+  parameter int unsigned NumAxi = 0,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
   // Where a roll call has a group: sums may lack late contributions.
@@ -29,6 +34,8 @@ module mt_sim_node #(
   input  logic [5*P-1:0] stall_i,
   // It accepts what was asked in the cycle before.
   input  logic           shy_i,
+  // Its cycles until an answer; constant while anything is asked.
+  input  logic [9:0]     latency_i,
 
   // Registers.
   input  logic        s_axil_awvalid_i,
@@ -150,6 +157,7 @@ module mt_sim_node #(
   logic [P*A-1:0] res_taddr;
   logic [P*16-1:0] res_tkeep;
   logic [P*D-1:0] res_tdata;
+  logic mem_idle, mem_error;
   logic trace_running;
   logic trace_done;
   logic [P-1:0] trace_begun;
@@ -163,7 +171,7 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .NumGroups(NumGroups), .ParkSlots(ParkSlots)) u_node (
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .NumGroups(NumGroups), .ParkSlots(ParkSlots), .SendWords(SendWords), .AddWords(AddWords)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_awprot_i, .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_wstrb_i(s_axil_wstrb_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_bresp_o, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,
@@ -180,23 +188,42 @@ module mt_sim_node #(
     .stage_wr_tvalid_o(stage_wr_tvalid), .stage_wr_tready_i(stage_wr_tready),
     .stage_wr_tdata_o(stage_wr_tdata), .stage_wr_tkeep_o(stage_wr_tkeep), .res_tvalid_o(res_tvalid), .res_tready_i(res_tready),
     .res_taddr_o(res_taddr), .res_tkeep_o(res_tkeep), .res_tdata_o(res_tdata),
+    .mem_idle_i(mem_idle), .mem_error_i(mem_error),
     .trace_running_o(trace_running), .trace_done_o(trace_done), .trace_begun_o(trace_begun),
     .trace_sent_o(trace_sent), .trace_issued_o(trace_issued), .trace_rx_piece_o(trace_rx_piece),
     .trace_rx_turn_o(trace_rx_turn), .trace_rx_pos_o(trace_rx_pos), .trace_taken_o(trace_taken),
     .trace_taken_piece_o(trace_taken_piece), .trace_step_o(trace_step));
 
-  mt_memory_model #(.NumPorts(P)) u_memory (
-    .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q), .shy_i(shy_q),
+  if (NumAxi == 0) begin : gen_memory
+    mt_memory_model #(.NumPorts(P), .SendWords(SendWords), .AddWords(AddWords)) u_memory (
+      .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q), .shy_i(shy_q), .latency_i,
+      .tx_req_tvalid_i(tx_req_tvalid), .tx_req_tready_o(tx_req_tready),
+      .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid), .tx_tready_i(tx_tready),
+      .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid), .acc_req_tready_o(acc_req_tready),
+      .acc_req_tdata_i(acc_req_tdata), .acc_tvalid_o(acc_tvalid), .acc_tready_i(acc_tready),
+      .acc_tdata_o(acc_tdata), .stage_req_tvalid_i(stage_req_tvalid),
+      .stage_req_tready_o(stage_req_tready), .stage_req_tdata_i(stage_req_tdata),
+      .stage_tvalid_o(stage_tvalid), .stage_tready_i(stage_tready), .stage_tdata_o(stage_tdata),
+      .stage_wr_tvalid_i(stage_wr_tvalid), .stage_wr_tready_o(stage_wr_tready),
+      .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
+      .res_taddr_i(res_taddr), .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
+    assign {mem_idle, mem_error} = 2'b10;  // a word that is accepted is written
+  end else begin : gen_axi
+    mt_sim_axi4 #(.NumPorts(P), .NumAxi(NumAxi), .SendWords(SendWords), .AddWords(AddWords)) u_memory (
+      .clk_i, .rst_ni(rst_nq), .handle_i, .mem_idle_o(mem_idle), .mem_error_o(mem_error),
     .tx_req_tvalid_i(tx_req_tvalid), .tx_req_tready_o(tx_req_tready),
-    .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid), .tx_tready_i(tx_tready),
-    .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid), .acc_req_tready_o(acc_req_tready),
-    .acc_req_tdata_i(acc_req_tdata), .acc_tvalid_o(acc_tvalid), .acc_tready_i(acc_tready),
-    .acc_tdata_o(acc_tdata), .stage_req_tvalid_i(stage_req_tvalid),
-    .stage_req_tready_o(stage_req_tready), .stage_req_tdata_i(stage_req_tdata),
-    .stage_tvalid_o(stage_tvalid), .stage_tready_i(stage_tready), .stage_tdata_o(stage_tdata),
-    .stage_wr_tvalid_i(stage_wr_tvalid), .stage_wr_tready_o(stage_wr_tready),
-    .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
-    .res_taddr_i(res_taddr), .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
+      .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid), .tx_tready_i(tx_tready),
+      .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid), .acc_req_tready_o(acc_req_tready),
+      .acc_req_tdata_i(acc_req_tdata), .acc_tvalid_o(acc_tvalid), .acc_tready_i(acc_tready),
+      .acc_tdata_o(acc_tdata), .stage_req_tvalid_i(stage_req_tvalid),
+      .stage_req_tready_o(stage_req_tready), .stage_req_tdata_i(stage_req_tdata),
+      .stage_tvalid_o(stage_tvalid), .stage_tready_i(stage_tready), .stage_tdata_o(stage_tdata),
+      .stage_wr_tvalid_i(stage_wr_tvalid), .stage_wr_tready_o(stage_wr_tready),
+      .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
+      .res_taddr_i(res_taddr), .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
+    logic unused;
+    assign unused = &{1'b0, stall_q, shy_q, latency_i};
+  end
 
   always_ff @(posedge clk_i) begin
     trace_running_o <= trace_running;

@@ -21,6 +21,26 @@ namespace {
 
 constexpr std::uint32_t kResetCycles = 4;
 
+void check_memory(const nic::Parameters& parameters) {
+  const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
+  std::string known;
+  for (const auto& [send, add] : kWordsUnderWay) {
+    known += fmt::format("{}{} and {}", known.empty() ? "" : ", ", send, add);
+  }
+  if (std::ranges::find(kWordsUnderWay, words) == kWordsUnderWay.end()) {
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("hardware model: expected send_words and add_words to be {}, got {} and "
+                    "{}",
+                    known, words.send, words.add));
+  }
+  if (words != WordsUnderWay{} && parameters.ports_per_unit > 1) {
+    throw Error(ErrorCode::Unsupported,
+                "hardware model: expected ports_per_unit 1 with other send_words and add_words "
+                "than the usual");
+  }
+}
+
 void check(const Topology& topology, const nic::Parameters& parameters) {
   if (parameters.buffer_flits > mt_pkg::kVcDepth || parameters.virtual_channels > mt_pkg::kNumVc) {
     throw Error(ErrorCode::Unsupported,
@@ -29,6 +49,7 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
                             mt_pkg::kNumVc, mt_pkg::kVcDepth, parameters.virtual_channels,
                             parameters.buffer_flits));
   }
+  check_memory(parameters);
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const std::size_t links =
         std::max(topology.out_links(NodeId{n}).size(), topology.in_links(NodeId{n}).size());
@@ -75,9 +96,17 @@ struct Network::Sides {
   std::uint32_t ready = ~0U, dead = 0;  // links from here that lose
 };
 
+std::uint32_t Network::add_memory(std::size_t bytes, std::uint32_t node, const AxiPorts& axi) {
+  memories_.push_back(std::make_unique<Memory>(bytes));
+  AxiTiming timing = axi.timing;
+  timing.seed += node * std::uint64_t{1000};
+  memories_.back()->set_timing(timing);
+  return memories_.back()->handle();
+}
+
 Network::Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
                  Adders adders, const std::vector<Rank>& waves,
-                 const std::optional<nic::LinkErrors>& errors)
+                 const std::optional<nic::LinkErrors>& errors, const AxiPorts& axi)
     : topology_(topology), wave_ranks_(waves) {
   check(topology, parameters);
   if (!waves.empty() && parameters.ports_per_unit > 1) {
@@ -87,11 +116,12 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
     const auto& node = topology.node(NodeId{n});
     if (node.rank) {
-      memories_.push_back(std::make_unique<Memory>(bytes));
-      const std::uint32_t memory = memories_.back()->handle();
-      nodes_.push_back(std::ranges::find(waves, *node.rank) != waves.end()
+      const std::uint32_t memory = add_memory(bytes, n, axi);
+      nodes_.push_back(axi.ports > 0 ? make_axi_rank(memory, axi.ports, node.name)
+                       : std::ranges::find(waves, *node.rank) != waves.end()
                            ? make_wave_rank(memory, node.name, *waves_)
                            : make_rank(memory, adders, parameters, node.name));
+      nodes_.back()->set_latency(parameters.memory_cycles);
     } else {
       nodes_.push_back(
           make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),

@@ -27,6 +27,13 @@ class Node;
 class RetryWire;
 class Waves;
 
+/// How memories are reached: directly, or by AXI4 ports of these timings, each rank's with a seed
+/// of its own.
+struct AxiPorts {
+  std::uint32_t ports = 0;
+  AxiTiming timing = {};
+};
+
 /// All nodes of a topology, each a verilated mt_node (ranks) or mt_router (switches), driven by one
 /// clock. Links of L cycles are L - 2 registers, and one at each end; or they lose, and are
 /// RetryWires.
@@ -38,9 +45,10 @@ class Network : public Hardware {
   /// \param waves ranks whose signals trace_to() writes: they are slower and have the adders of the
   /// hardware.
   /// \param errors links lose, and send again what is lost.
+  /// \param axi memories are behind so many AXI4 ports, 1 or one for each port of an interface.
   Network(const Topology& topology, const nic::Parameters& parameters, std::size_t bytes,
           Adders adders, const std::vector<Rank>& waves = {},
-          const std::optional<nic::LinkErrors>& errors = {});
+          const std::optional<nic::LinkErrors>& errors = {}, const AxiPorts& axi = {});
   ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -94,6 +102,8 @@ class Network : public Hardware {
  private:
   struct Wire;
   struct Sides;
+  /// \returns its handle.
+  std::uint32_t add_memory(std::size_t bytes, std::uint32_t node, const AxiPorts& axi);
   void reset(std::uint32_t buffer_flits);
   /// Links that lose: what comes out of one is at its nodes' inputs.
   void carry_over(std::uint32_t link, std::uint8_t credit);

@@ -9,7 +9,11 @@
 #include <cstring>
 
 #include "Vsim_node.h"
+#include "Vsim_node_axi1.h"
+#include "Vsim_node_axi4.h"
 #include "Vsim_node_fast.h"
+#include "Vsim_node_few.h"
+#include "Vsim_node_many.h"
 #include "Vsim_node_park.h"
 #include "Vsim_node_share.h"
 #include "Vsim_node_wave.h"
@@ -102,6 +106,7 @@ class RankNode : public Base<Model> {
     RankNode::put_links(~0U, 0);
     m.stall_i = 0;
     m.shy_i = 0;
+    m.latency_i = 1;
     m.trace_i = 1;
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
@@ -131,6 +136,9 @@ class RankNode : public Base<Model> {
   }
   void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
   void set_shy(bool shy) override { this->model_->shy_i = shy; }
+  void set_latency(std::uint32_t cycles) override {
+    this->model_->latency_i = static_cast<SData>(cycles);
+  }
   void set_traced(bool traced) override { this->model_->trace_i = traced; }
 
   [[nodiscard]] NodeTrace trace() const override {
@@ -187,6 +195,7 @@ class SwitchNode : public Base<Model> {
   }
   void put_stalls(std::uint32_t) override {}
   void set_shy(bool) override {}
+  void set_latency(std::uint32_t) override {}
   void set_traced(bool) override {}
   [[nodiscard]] NodeTrace trace() const override { return {}; }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }
@@ -196,6 +205,9 @@ class SwitchNode : public Base<Model> {
 
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
                                 const nic::Parameters& parameters, const std::string& name) {
+  const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
+  if (words == kWordsUnderWay[1]) return std::make_unique<RankNode<Vsim_node_few>>(memory, name);
+  if (words == kWordsUnderWay[2]) return std::make_unique<RankNode<Vsim_node_many>>(memory, name);
   if (parameters.park_slots > mt_pkg::kParkSlots) {
     return std::make_unique<RankNode<Vsim_node_park>>(memory, name);
   }
@@ -207,6 +219,13 @@ std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
 
 std::unique_ptr<Node> make_wave_rank(std::uint32_t memory, const std::string& name, Waves& waves) {
   return std::make_unique<WaveNode>(memory, scope_name(name), waves);
+}
+
+std::unique_ptr<Node> make_axi_rank(std::uint32_t memory, std::uint32_t ports,
+                                    const std::string& name) {
+  if (ports == 1) return std::make_unique<RankNode<Vsim_node_axi1>>(memory, name);
+  if (ports == Network::kPorts) return std::make_unique<RankNode<Vsim_node_axi4>>(memory, name);
+  return nullptr;
 }
 
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name) {

@@ -3,6 +3,7 @@
 /// A verilated node or switch behind one interface.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,8 @@ class Node {
   virtual void put_stalls(std::uint32_t stalls) = 0;
   /// Whether memory accepts only what it was asked in the cycle before; not so at first.
   virtual void set_shy(bool shy) = 0;
+  /// Cycles that memory takes to answer, 1 to 1023; 1 at first.
+  virtual void set_latency(std::uint32_t cycles) = 0;
   /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at
   /// first.
   virtual void set_traced(bool traced) = 0;
@@ -54,11 +57,22 @@ class Node {
 };
 
 /// A rank with its memory. Where two ports share a unit, or a port has more places for early worms
-/// than usual, its sums are always made by a function.
+/// or other words under way than usual, its sums are always made by a function.
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
                                 const nic::Parameters& parameters, const std::string& name);
+/// The same with its memory behind so many AXI4 ports, and as many words under way as any has.
+/// \returns null if there is none with so many.
+std::unique_ptr<Node> make_axi_rank(std::uint32_t memory, std::uint32_t ports,
+                                    const std::string& name);
 /// Places for early worms that a port may have.
 inline constexpr std::uint32_t kMostParkSlots = 255;
+/// Words that may wait for memory in nodes that are verilated: parameters of Parameters.
+struct WordsUnderWay {
+  std::uint32_t send = mt_pkg::kSendWords, add = mt_pkg::kAddWords;
+  bool operator==(const WordsUnderWay&) const = default;
+};
+/// The usual, a few, and more than memory of 400 cycles needs.
+inline constexpr std::array<WordsUnderWay, 3> kWordsUnderWay = {{{}, {24, 32}, {512, 512}}};
 /// A switch for so many links. \returns null if there is none that large.
 std::unique_ptr<Node> make_switch(std::uint32_t links, const std::string& name);
 inline constexpr std::uint32_t kMostSwitchLinks = 16;

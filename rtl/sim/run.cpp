@@ -14,19 +14,20 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::array<std::string_view, 13> kErrors = {"table parity",
-                                                      "opcode",
-                                                      "table full",
-                                                      "configured while running",
-                                                      "corrupt flit",
-                                                      "length",
-                                                      "piece",
-                                                      "duplicate message",
-                                                      "parked full",
-                                                      "late",
-                                                      "too many credits",
-                                                      "stuck credit",
-                                                      "timeout"};
+constexpr std::array<std::string_view, mt_pkg::kNumErrors> kErrors = {"table parity",
+                                                                      "opcode",
+                                                                      "table full",
+                                                                      "configured while running",
+                                                                      "corrupt flit",
+                                                                      "length",
+                                                                      "piece",
+                                                                      "duplicate message",
+                                                                      "parked full",
+                                                                      "late",
+                                                                      "too many credits",
+                                                                      "stuck credit",
+                                                                      "timeout",
+                                                                      "memory"};
 /// Arming counts through all pieces.
 constexpr std::uint32_t kArmCycles = kPieces + 3;
 constexpr std::uint32_t kDoneMask = 1;

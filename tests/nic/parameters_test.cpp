@@ -51,6 +51,9 @@ TEST(SimulationParameters, Defaults) {
   EXPECT_EQ(p.reduction_cycles, 3U);
   EXPECT_EQ(p.park_slots, 8U);
   EXPECT_EQ(p.ports_per_unit, 1U);
+  EXPECT_EQ(p.memory_cycles, 1U);
+  EXPECT_EQ(p.send_words, 4U);
+  EXPECT_EQ(p.add_words, 2U);
   EXPECT_EQ(p.ejection_channels, 0U);
   EXPECT_EQ(p.watchdog_cycles, 1'000'000U);
 }
@@ -79,6 +82,9 @@ TEST(SimulationParameters, ComeBackFromJson) {
                        .reduction_cycles = 5,
                        .park_slots = 2,
                        .ports_per_unit = 2,
+                       .memory_cycles = 200,
+                       .send_words = 201,
+                       .add_words = 202,
                        .watchdog_cycles = 5000};
   const std::string text = write_parameters(all);
   EXPECT_EQ(read_parameters(text, "p.json"), all);
@@ -117,6 +123,9 @@ const Range kRanges[] = {
     {"reduction_cycles", 0, 1000},
     {"park_slots", 1, 4096},
     {"ports_per_unit", 1, 2},
+    {"memory_cycles", 1, 1000},
+    {"send_words", 1, 4096},
+    {"add_words", 1, 4096},
     {"watchdog_cycles", 1000, kMillion* kMillion},
 };
 

@@ -28,6 +28,36 @@ TEST(Pipelined, OneLink) {
   EXPECT_EQ(one.result.cycles, 152 + kFlits + kLag);
 }
 
+// Memory that takes its time: with more words under way than that the first word waits for it, and
+// each one's sum; all else is as ever.
+TEST(Pipelined, SlowMemoryAndWordsEnough) {
+  for (const std::uint32_t cycles : {1U, 2U, 20U, 100U, 400U}) {
+    Parameters p = kPipelined;
+    p.memory_cycles = cycles;
+    p.send_words = p.add_words = cycles + 1;
+    const Sum one = run({150}, 1, p);
+    EXPECT_EQ(one.seen.issues_of(0, 0, 0), in_a_row(152 + cycles)) << cycles;
+    EXPECT_EQ(one.result.cycles, 151 + cycles + kFlits + kLag + cycles - 1) << cycles;
+  }
+}
+
+// With fewer a port sends so many in the cycles that memory takes for one, and adds so many in one
+// more.
+TEST(Pipelined, SlowMemoryAndFewWords) {
+  Parameters p = kPipelined;
+  p.memory_cycles = 20;
+  p.add_words = 21;
+  p.send_words = 4;
+  std::vector<std::uint64_t> sent;
+  for (std::uint64_t w = 0; w < kFlits; ++w) sent.push_back(172 + w / 4 * 21 + w % 4);
+  EXPECT_EQ(run({150}, 1, p).seen.issues_of(0, 0, 0), sent);
+  p.send_words = 21;
+  p.add_words = 2;
+  std::vector<std::uint64_t> added;
+  for (std::uint64_t w = 0; w < kFlits; ++w) added.push_back(172 + w / 2 * 21 + w % 2);
+  EXPECT_EQ(run({150}, 1, p).seen.issues_of(0, 0, 0), added);
+}
+
 // Half a buffer one way, the sum back as soon as it is written.
 TEST(Pipelined, ThereAndBack) {
   for (const std::uint32_t cycles : {0U, 3U, 10U}) {

@@ -64,6 +64,8 @@ std::span<const Covered> covered() {
       {"virtual_channels", &Parameters::virtual_channels, {1, 2, 4}},
       {"park_slots", &Parameters::park_slots, {2, 4, 8, 16, 32}},
       {"reduction_cycles", &Parameters::reduction_cycles, {2, 3}},
+      {"send_words", &Parameters::send_words, {mt_pkg::kSendWords}},
+      {"add_words", &Parameters::add_words, {mt_pkg::kAddWords}},
       {"header_flits", &Parameters::header_flits, {1, 2}},
       {"port_queue_packets", &Parameters::port_queue_packets, {0}},
       {"ejection_channels", &Parameters::ejection_channels, {0, 1}},

@@ -15,6 +15,7 @@
 
 #include "algorithms/registry.hpp"
 #include "rtl/sim/cosim.hpp"
+#include "rtl/sim/node.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -41,6 +42,7 @@ constexpr std::array kSizes = {8, 64, 200, 1000, 1024, 4096, 4104, 9000, 16384, 
 constexpr std::uint32_t kPointsPerTest = 10;
 constexpr std::uint32_t kFirstShared = 500'000;  // of the points with shared units
 constexpr std::uint32_t kFirstSynthesized = 2'000'000;
+constexpr std::uint32_t kFirstSlow = 3'000'000;  // of the points with slow memory
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -102,8 +104,22 @@ std::string describe(const Point& p) {
 
 class Cosimulation : public testing::TestWithParam<std::uint32_t> {};
 
+/// Memory of a point's own latency, and words that wait for it in turn; few bytes, for without
+/// words enough they take long.
+void slow_memory(std::uint32_t number, Point& point) {
+  std::mt19937 random(from_environment("MULTITREE_COSIM_SEED", 1) * 1'000'003 + number);
+  constexpr std::array kCycles = {1U, 20U, 100U, 200U, 400U};
+  nic::Parameters& p = point.parameters;
+  p.memory_cycles = random() % 4 == 0 ? static_cast<std::uint32_t>(1 + random() % 400)
+                                      : kCycles[number % kCycles.size()];
+  p.send_words = kWordsUnderWay[number % kWordsUnderWay.size()].send;
+  p.add_words = kWordsUnderWay[number % kWordsUnderWay.size()].add;
+  point.bytes = std::min<std::uint64_t>(point.bytes, p.send_words > 4 ? 9000 : 1024);
+}
+
 /// Ten points from `first` on, with so many ports a reduction unit.
-void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false) {
+void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false,
+                    bool slow = false) {
   std::uint32_t compared = 0, unsupported = 0;
   std::uint64_t events = 0;
   // Points that are not possible (an algorithm on a network, a route, too many early worms) do not
@@ -111,6 +127,7 @@ void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synt
   for (std::uint32_t i = 0; compared < kPointsPerTest && i < 40 * kPointsPerTest; ++i) {
     Point point = make_point(first + i);
     point.parameters.ports_per_unit = ports_per_unit;
+    if (slow) slow_memory(first + i, point);
     SCOPED_TRACE(describe(point));
     const Topology topology = make_topology(point.topology);
     try {
@@ -167,6 +184,17 @@ INSTANTIATE_TEST_SUITE_P(
     Random, AsSynthesized,
     testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 12)));
 
+/// An eighth as many: memory that takes up to 400 cycles, and few or many words that wait for it.
+class SlowMemory : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(SlowMemory, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstSlow + GetParam() * 1000, 1, false, true);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, SlowMemory,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 8)));
+
 /// The networks and schedules that results are reported for.
 TEST(CosimulationOf, TheNetworksInTheDocuments) {
   const std::array networks = {"torus:4x4", "mesh:4x4", "fattree:4x4"};
@@ -194,7 +222,27 @@ TEST(CosimulationOf, MultitreeIsAsFastAsItIsMeantToBe) {
   EXPECT_LE(result.hardware.cycles, 10'900U);
 }
 
-/// The same with two ports a reduction unit.
+/// Memory of 200 and 400 cycles with words enough costs little more than its latency; with fewer so
+/// many words in that time.
+TEST(CosimulationOf, SlowMemoryIsHiddenByWordsEnough) {
+  const Topology topology = make_topology("torus:2x2?lat=20ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  const auto cycles = [&](std::uint32_t latency, const WordsUnderWay& words) {
+    const CosimResult result = cosimulate(
+        schedule, topology, 128 * 1024,
+        {.memory_cycles = latency, .send_words = words.send, .add_words = words.add}, {});
+    EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+    return result.hardware.cycles;
+  };
+  const std::uint64_t best = cycles(1, kWordsUnderWay[0]);
+  EXPECT_LT(cycles(200, kWordsUnderWay[2]), best + 10 * 200);
+  EXPECT_LT(cycles(400, kWordsUnderWay[2]), best + 10 * 400);
+  const std::uint64_t few = cycles(100, kWordsUnderWay[1]);
+  EXPECT_GT(few, best * 101 / kWordsUnderWay[1].send * 9 / 10);
+  EXPECT_LT(few, best * 101 / kWordsUnderWay[1].send * 3 / 2);
+}
+
+/// 256 KiB as above with two ports a reduction unit.
 TEST(CosimulationOf, SharedUnitsCostNoMoreThanTheyAreMeantTo) {
   const Topology topology = make_topology("torus:4x4");
   const CosimResult result = cosimulate(make_schedule("multitree", topology), topology, 256 * 1024,

@@ -29,6 +29,9 @@ OUTPUT = 'proof mt_rt_output NumPorts=3 NumVc=2 CreditW=2 Ejection=0'
 
 SHY = 'test rtl_network_test *MemoryMayBeReady*torus_2x2* sim_node'
 RECEIVE = 'test rtl_ni_test RxPort.* rx_port'
+AXI = 'test rtl_axi4_test Axi4Memory* axi_small axi_wide axi_full'
+AXI_NETWORK = 'test rtl_axi4_network_test *torus_2x2*_1:MemoryErrors.* sim_node_axi1'
+SLOW = 'test rtl_cosim_test CosimulationOf.SlowMemory* sim_node_few sim_node_many'
 
 # name, file, old, new, what it breaks, check, 'ci'
 BUGS = [
@@ -153,8 +156,8 @@ BUGS = [
     # The interface.
     ('done-early', 'ni/mt_ni.sv', 'taken_count == arrivals', "taken_count + 24'd1 >= arrivals",
      'it is done before the last message', COSIM),
-    ('counts-stay', 'ni/mt_ni.sv', 'clear_i(arming_q), .clear_piece_i(clear_piece_q),\n    .tx_piece_i',
-     "clear_i(1'b0), .clear_piece_i(clear_piece_q),\n    .tx_piece_i",
+    ('counts-stay', 'ni/mt_ni.sv', 'clear_i(arming_q), .clear_piece_i(clear_piece_q), .tx_piece_i',
+     "clear_i(1'b0), .clear_piece_i(clear_piece_q), .tx_piece_i",
      'the second run has the counts of the first', NETWORK),
     ('watchdog-never', 'ni/mt_ni.sv', '.expires_o(expires));', ".expires_o());\n  assign expires = 1'b0;",
      'a rank that waits for ever says nothing', FAULTS.format('Faults.ARankThatNeverStartsIsMissed')),
@@ -179,9 +182,9 @@ BUGS = [
     ('ring-any-time', 'ni/mt_csr.sv', '(under_way ? rings : configures)',
      '(rings || (!under_way && configures))', 'a doorbell is rung before it is forgotten', REGISTERS),
     # Groups.
-    ('doorbell-unheard', 'ni/mt_groups.sv', "grouped_i ? rung_q : '1", "'1",
+    ('doorbell-unheard', 'ni/mt_groups.sv', "grouped_i ? rung : '1", "'1",
      'what was not rung is sent and taken in', GROUPS),
-    ('over-early', 'ni/mt_groups.sv', "rung_q[g] && left_q == '0", "rung_q[g] && left_q <= TakenW'(1)",
+    ('over-early', 'ni/mt_groups.sv', "rung[g] && left_q == '0", "rung[g] && left_q <= TakenW'(1)",
      'a group is said to be over while a message is missing', GROUPS),
     ('over-of-another', 'ni/mt_groups.sv', 'done += TakenW\'(taken_i[p] && taken_group_i',
      'done += TakenW\'(taken_i[p] && sent_group_i', 'messages count for another group', GROUPS),
@@ -266,6 +269,35 @@ BUGS = [
     ('unit-forgets', 'arith/mt_units.sv', '.clk_i, .rst_ni, .clear_i, .dtype_i, .ask_i',
      ".clk_i, .rst_ni, .clear_i(1'b1), .dtype_i, .ask_i", 'who was served last is forgotten',
      SHARED),
+    # Memory behind AXI4, and words that wait for memory.
+    ('words-too-few', 'ni/mt_rx_port.sv', '.MaxOutstanding(MaxOutstanding)', '.MaxOutstanding(MaxOutstanding / 2)',
+     'half as many words wait for memory', SLOW),
+    ('reads-overtake', 'mem/mt_axi4_memory.sv', "being_written == '0 && ready == '1", "ready == '1",
+     'words are read that are still being written', AXI, 'ci'),
+    ('written-before-answer', 'mem/mt_axi4_write.sv', 'list_take = m_axi_bvalid_i && m_axi_bready_o && !m_axi_bresp_i[1]',
+     'list_take = list_valid && (!busy_q || ends)', 'words count as written before B has come', AXI),
+    ('idle-early', 'mem/mt_axi4_write.sv', "idle_o = !open && list_level == '0 && !busy_q", 'idle_o = !open && !busy_q',
+     'all is said to be written while a B is missing', AXI),
+    ('done-before-written', 'ni/mt_ni.sv', 'arrivals && mem_idle_i', 'arrivals',
+     'a rank is done before its sums are in memory', AXI_NETWORK),
+    ('page-crossed', 'mem/mt_axi4_burst.sv', "\n                 && next_q[Page-1:0] != '0", '',
+     'bursts go across 4 KiB', AXI),
+    ('last-early', 'mem/mt_axi4_write.sv', 'data_q, keep_q, closes}', "data_q, keep_q, 1'b1}",
+     'every word is the last of its burst', AXI),
+    ('burst-of-another', 'mem/mt_axi4_burst.sv', 'next_asked == next_q && ', '',
+     'words that do not follow each other share a burst', AXI),
+    ('places-forgotten', 'mem/mt_axi4_read.sv', "able[s] = taken_q != LevelW'(Words)", "able[s] = 1'b1",
+     'words are asked for that have no place', AXI),
+    ('half-of-another', 'mem/mt_axi4_align_read.sv', 'line_req_taddr_o = {addr[A-1:4] + (A-4)\'(second_q)',
+     'line_req_taddr_o = {addr[A-1:4]', 'a word across two of memory gets the first one twice', AXI),
+    ('half-not-written', 'mem/mt_axi4_align_write.sv', "more = !second_q && keep[2*K-1:K] != '0", "more = 1'b0",
+     'of a word across two of memory the second part is not written', AXI),
+    ('read-error-unheard', 'mem/mt_axi4_read.sv', 'm_axi_rvalid_i && m_axi_rresp_i[1]) error_q', "1'b0) error_q",
+     'memory says that it could not read, and nobody hears it', AXI_NETWORK),
+    ('write-error-unheard', 'mem/mt_axi4_write.sv', 'm_axi_bready_o && m_axi_bresp_i[1]) error_q', "1'b0) error_q",
+     'memory says that it could not write, and nobody hears it', AXI_NETWORK),
+    ('memory-error-lost', 'ni/mt_errors.sv', 'ErrMemory] = mem_error_i', "ErrMemory] = 1'b0",
+     'errors of memory are not told', AXI_NETWORK),
     # Arithmetic.
     ('ties-up', 'arith/mt_fp_add.sv', "up = |(fraction & half) && |(fraction & ((half << 1) | (rest >> 1)))",
      'up = |(fraction & half)', 'ties are not rounded to even', SUMS, 'ci'),

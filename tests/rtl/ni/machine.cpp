@@ -42,10 +42,10 @@ Plan::Plan(const Scenario& given)
   writes = rtl::load(collective, {}, Network::groups(parameters));
 }
 
-Machine::Machine(const Plan& plan, Adders adders)
+Machine::Machine(const Plan& plan, Adders adders, const AxiPorts& axi)
     : plan_(plan),
       network_(plan.topology, plan.parameters, plan.elements * plan.parameters.element_bytes,
-               adders),
+               adders, {}, {}, axi),
       done_(plan.schedule.ranks) {}
 
 void Machine::tick() {

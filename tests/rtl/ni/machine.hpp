@@ -43,7 +43,8 @@ enum : std::uint32_t {
   kLate = mt_pkg::kErrLate,
   kCreditOver = mt_pkg::kErrCreditOver,
   kCreditStuck = mt_pkg::kErrCreditStuck,
-  kTimeout = mt_pkg::kErrTimeout
+  kTimeout = mt_pkg::kErrTimeout,
+  kMemory = mt_pkg::kErrMemory
 };
 
 /// How it ended at a rank.
@@ -73,7 +74,7 @@ struct Plan {
 
 class Machine {
  public:
-  explicit Machine(const Plan& plan, Adders adders = Adders::Function);
+  explicit Machine(const Plan& plan, Adders adders = Adders::Function, const AxiPorts& axi = {});
 
   [[nodiscard]] Network& network() { return network_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
