@@ -9,6 +9,7 @@
 
 #include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/cut_finder_internal.hpp"
+#include "algorithms/written_out.hpp"
 
 namespace multitree {
 namespace {
@@ -163,6 +164,7 @@ double Bounds::ideal_busbw() const {
 }
 
 Bounds compute_bounds(const Topology& topology) {
+  check_written_out(topology);
   Bounds bounds;
   bounds.ranks = topology.num_ranks();
   bounds.unit_bandwidth = topology.unit_bandwidth();

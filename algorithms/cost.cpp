@@ -241,15 +241,18 @@ class Replay {
 
 }  // namespace
 
-Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
-                  const CostModel& model) {
-  const Picoseconds end = Replay(schedule, topology, bytes, model).run();
+Time to_time(Picoseconds end, std::uint64_t bytes, std::string_view of) {
   if (end >= static_cast<double>(std::numeric_limits<decltype(Time::picoseconds)>::max())) {
     throw Error(ErrorCode::Unsupported,
-                fmt::format("{}: expected a time for {} bytes of at most 106 days, got {:.0f} days",
-                            topology.name(), bytes, end / 1e12 / 86400));
+                fmt::format("{}{}expected a time for {} bytes of at most 106 days, got {:.0f} days",
+                            of, of.empty() ? "" : ": ", bytes, end / 1e12 / 86400));
   }
   return {static_cast<decltype(Time::picoseconds)>(end)};
+}
+
+Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
+                  const CostModel& model) {
+  return to_time(Replay(schedule, topology, bytes, model).run(), bytes, topology.name());
 }
 
 }  // namespace multitree

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,10 @@ using Picoseconds = double;
 inline Picoseconds serialisation(double bytes, Bandwidth bandwidth) {
   return std::round(bytes * 1e12 / static_cast<double>(bandwidth.bytes_per_second));
 }
+
+/// The end of a replay. \throws Error(Unsupported) if that is more than a Time holds; `of` is what
+/// the message begins with
+Time to_time(Picoseconds end, std::uint64_t bytes, std::string_view of = {});
 
 /// When something can be sent, or has been: its first message and its last.
 struct Times {

@@ -36,7 +36,7 @@ Demand demand_of(const AllToAllFlags& flags, const Topology& topology) {
 }
 
 Routed route(const AllToAllFlags& flags) {
-  Topology topology = load_network(flags.network);
+  Topology topology = load_whole_network(flags.network);
   Demand demand = for_flag("--topology", [&] { return demand_of(flags, topology); });
   const std::uint64_t bytes =
       topology.num_ranks() * (demand.is_uniform()

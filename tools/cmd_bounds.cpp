@@ -205,8 +205,7 @@ int run(const BoundsFlags& flags) {
     check_below("--root", flags.root, network.alike->graph.size());
     return print_bounds(network, collectives, bytes, overhead_of(flags), flags.json);
   }
-  const Topology topology = std::move(*network.topology);
-  check_written_out(topology);
+  const Topology topology = whole_network(std::move(*network.topology));
   const Rank root = check_root(flags.root, topology);
   if (flags.improve) return improve(flags, topology, collectives.front(), root);
   const Progress progress("computing exact bounds of " + topology.name());

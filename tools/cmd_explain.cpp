@@ -204,7 +204,7 @@ ordered_json to_json(const Explained& all, const Topology& topology) {
 }
 
 int run(const ExplainFlags& flags) {
-  const Topology topology = load_network(flags.network);
+  const Topology topology = load_whole_network(flags.network);
   std::vector<Explained> list;
   {
     Progress progress("reading " + flags.log);

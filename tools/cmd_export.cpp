@@ -200,7 +200,7 @@ void export_picture(const ExportFlags& flags) {
   const WorkFlags& work = flags.work;
   if (work.schedule.empty() && !work.network.topology.empty() && work.algorithms.empty() &&
       (flags.show.empty() || flags.show == "network")) {
-    const Topology topology = load_network(work.network);
+    const Topology topology = load_whole_network(work.network);
     return write_picture(flags,
                          view::write_picture(topology, view::scene_of(topology), topology.name()));
   }
@@ -229,8 +229,8 @@ void export_network(const ExportFlags& flags, std::string (*write)(const Topolog
     throw Error(ErrorCode::InvalidArgument,
                 "export: expected --schedule or --topology, got neither");
   }
-  const Topology topology =
-      work.schedule.empty() ? load_network(work.network) : load_schedule(work.schedule).topology;
+  const Topology topology = work.schedule.empty() ? load_whole_network(work.network)
+                                                  : load_schedule(work.schedule).topology;
   write_file(flags.output, for_flag("export", [&] { return write(topology); }));
 }
 

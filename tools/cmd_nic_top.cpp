@@ -21,7 +21,7 @@ struct TopFlags {
 };
 
 int write_top(const TopFlags& flags) {
-  const Topology topology = load_network(flags.network);
+  const Topology topology = load_whole_network(flags.network);
   const nic::Wiring wiring =
       for_flag("--topology", [&] { return nic::wire(topology, {}, flags.latency); });
   std::string command = fmt::format("multitree nic top -t '{}'", topology.name());

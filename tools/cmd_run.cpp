@@ -139,7 +139,7 @@ void plan_tables(Plan& plan, const RunFlags& flags) {
     throw Error(ErrorCode::InvalidArgument,
                 "--tables: expected --topology, the network that the image is for, got none");
   }
-  Topology topology = load_network(flags.network);
+  Topology topology = load_whole_network(flags.network);
   const nic::Tables tables = nic::read_image(read_file(flags.tables), flags.tables);
   Schedule schedule = for_flag("--tables", [&] { return nic::schedule_of(tables, topology); });
   schedule.algorithm = "tables";
@@ -162,7 +162,7 @@ Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
     if (network.topology.empty()) {
       network.topology = fmt::format("full:{}", free_rank_count(flags, job_size));
     }
-    const Topology topology = load_network(network);
+    const Topology topology = load_whole_network(network);
     plan.network.push_back(topology);
     plan.ranks = topology.num_ranks();
     check_root(index(plan.options.root), topology);

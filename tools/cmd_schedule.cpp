@@ -172,13 +172,18 @@ int run_alike(const ScheduleFlags& flags, const LoadedNetwork& network) {
   check_rank(flags, network.alike->graph.size());
   Progress progress("growing the trees of " + network.name);
   const double start = cpu_seconds();
-  const SymmetricSchedule schedule = one_rank_schedule(*network.alike, algorithm, collective);
+  AlikeCandidate candidate =
+      one_rank_schedule(*network.alike, algorithm, collective, bytes, overhead);
   const double seconds = cpu_seconds() - start;
   progress.update("pricing the trees of " + network.name);
   if (!flags.rank) {
-    return print_report(network, schedule, algorithm, bytes, overhead, flags.json, seconds);
+    return print_report(network, collective, candidate, bytes, overhead, flags.json, seconds);
   }
-  print_rows(schedule, flags.rank, std::nullopt);
+  if (const BoxedSchedule* const boxed = candidate.boxed()) {
+    print_rows(*boxed, *flags.rank);
+  } else if (const SymmetricSchedule* const trees = candidate.trees()) {
+    print_rows(*trees, flags.rank, std::nullopt);
+  }
   return kOk;
 }
 
@@ -204,8 +209,7 @@ int run(const ScheduleFlags& flags) {
   if (!flags.demand.empty()) check_no_demand(flags.collective);
   LoadedNetwork network = load_large(flags.network, is_of_all(flags) ? kManyRanks : kNoRanks);
   if (network.alike) return run_alike(flags, network);
-  const Topology topology = std::move(*network.topology);
-  check_written_out(topology);
+  const Topology topology = whole_network(std::move(*network.topology));
   if (flags.rank) return print_rank(flags, topology);
   const std::vector<std::string> names = algorithm_list(algorithms_of(flags), topology);
   if (names.size() > 1 && !flags.output.empty()) {

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "algorithms/bounds.hpp"
+#include "algorithms/written_out.hpp"
 #include "tools/command.hpp"
+#include "tools/large.hpp"
 #include "tools/progress.hpp"
 
 namespace multitree::tools {
@@ -23,37 +26,68 @@ struct TopologyFlags {
   bool json = false;
 };
 
-std::string degree_text(const Topology& topology) {
-  std::size_t least = SIZE_MAX, most = 0;
+/// A network in numbers that need no more than a look at each rank and link.
+struct Numbers {
+  std::uint64_t ranks = 0, switches = 0, links = 0;
+  std::map<std::pair<Bandwidth, Time>, std::uint64_t> kinds;
+  std::size_t least_degree = SIZE_MAX, most_degree = 0;
+};
+
+Numbers numbers_of(const Topology& topology) {
+  Numbers numbers{.ranks = topology.num_ranks(),
+                  .switches = topology.num_nodes() - topology.num_ranks(),
+                  .links = topology.num_links(),
+                  .kinds = {}};
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
     const std::size_t degree = topology.out_links(topology.node_of(Rank{r})).size();
-    least = std::min(least, degree);
-    most = std::max(most, degree);
+    numbers.least_degree = std::min(numbers.least_degree, degree);
+    numbers.most_degree = std::max(numbers.most_degree, degree);
   }
-  return least == most ? fmt::format("{}", least) : fmt::format("{}..{}", least, most);
+  for (const Link& link : topology.links()) ++numbers.kinds[{link.bandwidth, link.latency}];
+  return numbers;
 }
 
-ordered_json summary(const Topology& topology, const Bounds& bounds) {
-  std::map<std::pair<Bandwidth, Time>, std::uint32_t> kinds;
-  for (const Link& link : topology.links()) ++kinds[{link.bandwidth, link.latency}];
+/// Of ranks that are linked to each other, without the network.
+Numbers numbers_of(const AlikeRanks& alike) {
+  const std::uint32_t ranks = alike.graph.size(), degree = alike.graph.degree();
+  Numbers numbers{.ranks = ranks,
+                  .links = std::uint64_t{ranks} * degree,
+                  .kinds = {},
+                  .least_degree = degree,
+                  .most_degree = degree};
+  for (std::uint32_t s = 0; s < degree; ++s) {
+    const LinkOrbits::Orbit& orbit = alike.links.orbits[alike.links.way(s).front()];
+    numbers.kinds[{orbit.bandwidth, orbit.latency}] += ranks;
+  }
+  return numbers;
+}
+
+/// Without bounds where there are too many ranks for them that are not alike.
+ordered_json summary(const std::string& name, const Numbers& numbers,
+                     const std::optional<Bounds>& computed) {
   ordered_json links = ordered_json::array();
-  for (const auto& [kind, count] : kinds) {
+  for (const auto& [kind, count] : numbers.kinds) {
     links.push_back({{"count", count},
                      {"bandwidth", to_string(kind.first)},
                      {"latency", to_string(kind.second)}});
   }
-  ordered_json json = {{"name", topology.name()},
-                       {"ranks", topology.num_ranks()},
-                       {"switches", topology.num_nodes() - topology.num_ranks()},
-                       {"links", topology.num_links()},
-                       {"link_kinds", links},
-                       {"rank_degree", degree_text(topology)},
-                       {"diameter", bounds.diameter},
-                       {"allgather_bound_shards", tools::to_text(bounds.all_gather)},
-                       {"reduce_scatter_bound_shards", tools::to_text(bounds.reduce_scatter)},
-                       {"bottleneck_ranks", bounds.bottleneck.size()},
-                       {"bound_model", "store and forward, reduce-scatter + allgather"}};
-  if (topology.num_ranks() > 1) {
+  const bool equal = numbers.least_degree == numbers.most_degree;
+  ordered_json json = {
+      {"name", name},
+      {"ranks", numbers.ranks},
+      {"switches", numbers.switches},
+      {"links", numbers.links},
+      {"link_kinds", links},
+      {"rank_degree", equal ? fmt::format("{}", numbers.least_degree)
+                            : fmt::format("{}..{}", numbers.least_degree, numbers.most_degree)}};
+  if (!computed) return json;
+  const Bounds& bounds = *computed;
+  json.update({{"diameter", bounds.diameter},
+               {"allgather_bound_shards", tools::to_text(bounds.all_gather)},
+               {"reduce_scatter_bound_shards", tools::to_text(bounds.reduce_scatter)},
+               {"bottleneck_ranks", bounds.bottleneck.size()},
+               {"bound_model", "store and forward, reduce-scatter + allgather"}});
+  if (numbers.ranks > 1) {
     json["ideal_algbw_GBps"] = bounds.ideal_algbw();
     json["ideal_busbw_GBps"] = bounds.ideal_busbw();
   }
@@ -78,14 +112,36 @@ void print_summary(const ordered_json& json) {
   print(text);
 }
 
+/// The diameter and exact bounds, from one rank where all are alike.
+std::optional<Bounds> bounds_for(const LoadedNetwork& network) {
+  if (network.alike) return bounds_of_alike(network);
+  if (network.topology->num_ranks() > kMostWrittenOut) return std::nullopt;
+  return compute_bounds(*network.topology);
+}
+
 int run(const TopologyFlags& flags) {
-  const Topology topology = load_network(flags.network);
-  if (!flags.output.empty()) {
-    write_network(topology, flags.output, flags.format);
+  LoadedNetwork network;
+  if (flags.output.empty()) {
+    network = load_large(flags.network);
+  } else {
+    network.topology = load_network(flags.network);
+    network.name = network.topology->name();
+    write_network(*network.topology, flags.output, flags.format);
     if (flags.output == "-") return kOk;
   }
-  const Progress progress("computing exact bounds of " + topology.name());
-  const ordered_json json = summary(topology, compute_bounds(topology));
+  ordered_json json;
+  {
+    const Progress progress("computing exact bounds of " + network.name);
+    json = summary(network.name,
+                   network.topology ? numbers_of(*network.topology) : numbers_of(*network.alike),
+                   bounds_for(network));
+  }
+  if (!json.contains("diameter")) {
+    print_error(
+        fmt::format("multitree: {}: diameter and bounds are left out: expected at most {} "
+                    "ranks that are not all alike for them, got {}\n",
+                    network.name, kMostWrittenOut, network.topology->num_ranks()));
+  }
   if (flags.json) {
     print_json(json);
   } else {

@@ -145,8 +145,9 @@ ordered_json to_json(const TuneResult& result, const Topology& topology, Collect
           {"candidates", std::move(candidates)}};
 }
 
-TuneOptions tune_options(const TuneFlags& flags, const Topology& topology) {
-  TuneOptions options;
+/// The sizes and the cost of a message.
+template <class Options>
+Time read_sizes(const TuneFlags& flags, Options& options) {
   options.first = for_flag("-b", [&] { return parse_bytes(flags.first); });
   options.last = for_flag("-e", [&] { return parse_bytes(flags.last); });
   if (options.first > options.last) {
@@ -154,21 +155,52 @@ TuneOptions tune_options(const TuneFlags& flags, const Topology& topology) {
                 fmt::format("-b: expected a first size up to that of -e, {}, got {}",
                             format_bytes(options.last), format_bytes(options.first)));
   }
-  options.cost.message_overhead =
-      for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+  return for_flag("--message-overhead", [&] { return parse_time(flags.overhead); });
+}
+
+TuneOptions tune_options(const TuneFlags& flags, const Topology& topology) {
+  TuneOptions options;
+  options.cost.message_overhead = read_sizes(flags, options);
   if (!flags.algorithms.empty()) {
     options.algorithms = algorithm_list(flags.algorithms, topology);
   }
   return options;
 }
 
+/// The algorithms if one rank can stand for all in each of them, if they are alike; empty: all.
+std::optional<std::vector<std::string>> of_one_rank(const TuneFlags& flags, Collective collective) {
+  if (!flags.output.empty() || has_root(collective)) return std::nullopt;
+  if (flags.algorithms.empty()) return std::vector<std::string>{};
+  std::vector<std::string> specs = split_list(flags.algorithms);
+  const bool all =
+      for_flag("--algorithm", [&] { return std::ranges::all_of(specs, is_of_one_rank); });
+  return all ? std::optional(std::move(specs)) : std::nullopt;
+}
+
+int run_alike(const TuneFlags& flags, Collective collective, const LoadedNetwork& network,
+              std::vector<std::string> specs) {
+  check_below("--root", flags.root, network.alike->graph.size());
+  AlikeTune wanted{.collective = collective,
+                   .options = {},
+                   .all = flags.all,
+                   .why = flags.why,
+                   .json = flags.json};
+  wanted.options.message_overhead = read_sizes(flags, wanted.options);
+  wanted.options.algorithms = std::move(specs);
+  wanted.options.all_times = flags.all || flags.why || flags.json;
+  const Progress progress("comparing algorithms on " + network.name);
+  return for_flag("--algorithm", [&] { return print_tuned(network, wanted); });
+}
+
 int run(const TuneFlags& flags) {
   if (!flags.output.empty()) check_writable(flags.output);
-  const Topology topology = load_network(flags.network);
-  check_written_out(topology);
   const Collective collective =
       for_flag("--collective", [&] { return parse_collective(flags.collective); });
   check_along_trees(collective, "--collective");
+  const auto specs = of_one_rank(flags, collective);
+  LoadedNetwork network = load_large(flags.network, specs ? kManyRanks : kNoRanks);
+  if (network.alike) return run_alike(flags, collective, network, *specs);
+  const Topology topology = whole_network(std::move(*network.topology));
   const Rank root = check_root(flags.root, topology);
   TuneOptions options = tune_options(flags, topology);
   options.all_times = flags.all || flags.why || flags.json;
@@ -208,8 +240,10 @@ Command add_tune_command(CLI::App& parent) {
   CLI::App* app = parent.add_subcommand(
       "tune", "Find the fastest schedule for every size, and write them as a plan");
   add_network_flags(*app, flags->network)->required();
-  app->add_option("-a,--algorithm", flags->algorithms,
-                  "Choose among these, separated by commas (default: all, with their variants)");
+  app->add_option(
+      "-a,--algorithm", flags->algorithms,
+      "Choose among these, separated by commas (default: all, with their variants; from "
+      "4096 ranks on that are all alike, what one of them stands for)");
   add_collective_flags(*app, flags->collective, flags->root);
   app->add_option("-b,--minbytes", flags->first, "Smallest size")->capture_default_str();
   app->add_option("-e,--maxbytes", flags->last, "Largest size; its winner serves larger ones too")

@@ -15,6 +15,7 @@
 
 #include "algorithms/collective.hpp"
 #include "algorithms/registry.hpp"
+#include "algorithms/written_out.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
 #include "topologies/words.hpp"
@@ -100,6 +101,15 @@ CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags) {
 Topology load_network(const NetworkFlags& flags) {
   return change_by_flags(for_flag("--topology", [&] { return load_topology(flags.topology); }),
                          flags.changes);
+}
+
+Topology whole_network(Topology topology) {
+  for_flag("--topology", [&] { check_written_out(topology); });
+  return topology;
+}
+
+Topology load_whole_network(const NetworkFlags& flags) {
+  return whole_network(load_network(flags));
 }
 
 Topology change_by_flags(const Topology& topology, const NetworkChanges& changes) {

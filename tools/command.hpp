@@ -97,6 +97,11 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
 CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags);
 /// Reads the network and changes it. \throws Error naming the flag.
 Topology load_network(const NetworkFlags& flags);
+/// The same for all that makes a whole schedule or its bounds. \throws Error as
+/// check_written_out(), naming the flag.
+Topology load_whole_network(const NetworkFlags& flags);
+/// A network that was loaded, checked in the same way.
+Topology whole_network(Topology topology);
 /// change_network() that names flags instead of options.
 Topology change_by_flags(const Topology& topology, const NetworkChanges& changes);
 

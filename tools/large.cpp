@@ -16,6 +16,8 @@ namespace {
 
 /// Without an explicit network there is room for more ranks: 4096x4096.
 constexpr std::uint64_t kMostRanks = 1U << 24;
+/// Beyond, a look at each link from one rank takes minutes.
+constexpr std::uint64_t kMostAlikeLinks = 1U << 28;
 
 /// Of the spec of a large network of links that are all alike; empty for all else.
 std::optional<AlikeRanks> ranks_of_spec(const NetworkFlags& flags, std::uint32_t least_ranks) {
@@ -24,6 +26,7 @@ std::optional<AlikeRanks> ranks_of_spec(const NetworkFlags& flags, std::uint32_t
     const Spec spec = Spec::parse(flags.topology);
     auto graph = cayley_graph(spec, kMostRanks);
     if (!graph || graph->size() < least_ranks) return std::nullopt;
+    if (std::uint64_t{graph->size()} * graph->degree() > kMostAlikeLinks) return std::nullopt;
     const std::vector<LinkSpeed> speeds = cayley_speeds(spec, *graph);
     spec.check_all_used();
     for (const LinkSpeed& speed : speeds) {
@@ -95,36 +98,27 @@ LoadedNetwork load_large(const NetworkFlags& flags, std::uint32_t least_ranks) {
   return network;
 }
 
-void check_written_out(const Topology& topology) {
-  constexpr std::uint32_t kMostWrittenOut = 1U << 15;  // minutes, and tens of gigabytes
-  const double ranks = topology.num_ranks();
-  if (topology.num_ranks() <= kMostWrittenOut) return;
-  const double gigabytes = 2 * ranks * ranks * sizeof(Transfer) / 1e9;
-  throw Error(ErrorCode::Unsupported,
-              fmt::format("--topology: {}: expected at most {} ranks where one does not stand for "
-                          "all, got {}, whose messages take about {:.0f} GB; give fewer (--ranks), "
-                          "or ask 'bounds' or 'schedule -a symmetric' of a network whose ranks are "
-                          "all alike, as those of a torus",
-                          topology.name(), kMostWrittenOut, topology.num_ranks(), gigabytes));
-}
-
 bool asks_for_one_rank(const std::string& algorithm) {
   const std::string name = for_flag("--algorithm", [&] { return Spec::parse(algorithm).name(); });
   return name == "symmetric" || name == "auto";
 }
 
-SymmetricSchedule one_rank_schedule(const AlikeRanks& ranks, const std::string& algorithm,
-                                    Collective collective) {
+AlikeCandidate one_rank_schedule(const AlikeRanks& ranks, const std::string& algorithm,
+                                 Collective collective, std::uint64_t bytes, Time overhead) {
   return for_flag("--algorithm", [&] {
-    const Spec spec = Spec::parse(algorithm);
-    const bool is_auto = spec.name() == "auto";
-    const std::uint32_t chunks = is_auto ? 1 : chunks_option(spec, ranks.graph);
-    if (!is_auto) spec.check_all_used();
-    SymmetricSchedule schedule(ranks, chunks, collective);
-    if (const auto fault = find_fault(ranks, schedule.tree())) {
-      throw std::logic_error("symmetric: " + *fault);
+    std::string spec = algorithm;
+    if (Spec::parse(algorithm).name() == "auto") {
+      AlikeTuneOptions options;
+      options.first = options.last = bytes;
+      options.message_overhead = overhead;
+      options.algorithms = alike_specs(ranks, collective);
+      std::erase(options.algorithms, "ring");  // whose ranks are in the order of a cycle
+      const AlikeTuneResult result = tune_alike(ranks, collective, options);
+      spec = result.candidates[result.ranges.front().candidate]->spec();
     }
-    return schedule;
+    AlikeCandidate candidate(ranks, collective, spec, overhead);
+    static_cast<void>(candidate.steps());  // makes it
+    return candidate;
   });
 }
 
@@ -142,6 +136,16 @@ void print_rows(const SymmetricSchedule& schedule, std::optional<std::uint32_t> 
     }
     for (std::uint32_t owner = 0; owner < schedule.graph().size(); ++owner) {
       add(schedule.transfers_of_owner(Rank{owner}, s));
+    }
+  }
+  rows.flush();
+}
+
+void print_rows(const BoxedSchedule& schedule, std::uint32_t rank) {
+  Rows rows;
+  for (std::uint32_t step = 0; step < schedule.num_steps(); ++step) {
+    for (const BoxedSchedule::Message& m : schedule.messages_of_rank(rank, step)) {
+      rows.add(m.step, m.op, m.chunk, m.src, m.dst);
     }
   }
   rows.flush();

@@ -6,10 +6,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "algorithms/symmetric/alike_network.hpp"
 #include "algorithms/symmetric/alike_times.hpp"
+#include "algorithms/symmetric/boxed_schedule.hpp"
 #include "algorithms/symmetric/symmetric_schedule.hpp"
+#include "algorithms/tuning/tune_alike.hpp"
 #include "tools/command.hpp"
 
 namespace multitree::tools {
@@ -30,21 +34,20 @@ struct LoadedNetwork {
 /// \throws as load_network().
 LoadedNetwork load_large(const NetworkFlags& flags, std::uint32_t least_ranks = kManyRanks);
 
-/// Whether the messages and cuts of every rank can be worked out one by one. \throws
-/// Error(Unsupported) naming --topology: there are too many ranks, with the memory that would take
-void check_written_out(const Topology& topology);
-
-/// Whether a flag -a asks for what one rank stands for: `symmetric` with chunks, or `auto`.
+/// Whether a flag -a asks for what one rank stands for: `symmetric`, or `auto`.
 bool asks_for_one_rank(const std::string& algorithm);
 
-/// The verified schedule that a flag -a asks for. \throws Error naming the flag.
-SymmetricSchedule one_rank_schedule(const AlikeRanks& ranks, const std::string& algorithm,
-                                    Collective collective);
+/// What a flag -a asks for, for so many bytes; what `auto` chooses. Keeps a reference to `ranks`.
+/// \throws Error naming the flag.
+AlikeCandidate one_rank_schedule(const AlikeRanks& ranks, const std::string& algorithm,
+                                 Collective collective, std::uint64_t bytes, Time overhead);
 
 /// The messages of a rank, and of a step if one is given, each as a row; what there are many of is
 /// printed piece by piece.
 void print_rows(const SymmetricSchedule& schedule, std::optional<std::uint32_t> rank,
                 std::optional<std::uint32_t> step);
+/// The same rows of a schedule by boxes, of a rank.
+void print_rows(const BoxedSchedule& schedule, std::uint32_t rank);
 /// The same rows of a schedule that is written out, of a rank.
 void print_rows(const Schedule& schedule, Rank rank);
 
@@ -56,8 +59,19 @@ int print_bounds(const LoadedNetwork& network, const std::vector<Collective>& co
                  std::uint64_t bytes, Time overhead, bool json);
 
 /// What `schedule` prints.
-int print_report(const LoadedNetwork& network, const SymmetricSchedule& schedule,
-                 const std::string& algorithm, std::uint64_t bytes, Time overhead, bool json,
-                 double generation_seconds);
+int print_report(const LoadedNetwork& network, Collective collective, AlikeCandidate& candidate,
+                 std::uint64_t bytes, Time overhead, bool json, double generation_seconds);
+
+/// What `topology` computes of a network whose ranks are all alike.
+Bounds bounds_of_alike(const LoadedNetwork& network);
+
+/// What `tune` is asked for.
+struct AlikeTune {
+  Collective collective = Collective::AllReduce;
+  AlikeTuneOptions options;
+  bool all = false, why = false, json = false;
+};
+/// What `tune` prints.
+int print_tuned(const LoadedNetwork& network, const AlikeTune& tune);
 
 }  // namespace multitree::tools

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "algorithms/certificate/certificate.hpp"
 #include "tools/large.hpp"
@@ -86,60 +87,110 @@ int print_bounds(const LoadedNetwork& network, const std::vector<Collective>& co
   return kOk;
 }
 
-int print_report(const LoadedNetwork& network, const SymmetricSchedule& schedule,
-                 const std::string& algorithm, std::uint64_t bytes, Time overhead, bool json,
-                 double generation_seconds) {
-  const AlikeRanks& ranks = schedule.ranks();
-  const AlikeBound bound = bound_of(ranks, schedule.collective());
-  const std::uint64_t chunks = std::uint64_t{ranks.graph.size()} * schedule.chunks();
-  const std::uint32_t phases = schedule.collective() == Collective::AllReduce ? 2 : 1;
-  const std::uint32_t steps = schedule.tree().steps, least_steps = schedule.tree().least_steps;
-  const double ratio = least_steps == 0 ? 1 : static_cast<double>(steps) / least_steps;
-  const double predicted = predict_time(schedule, bytes, overhead).seconds();
+namespace {
+
+/// What a report has of either kind of schedule.
+struct Facts {
+  std::uint64_t chunks = 0, steps = 0, least_steps = 0, total = 0, least_total = 0, depth = 0;
+  std::optional<double> mean_hops;
+};
+
+Facts facts_of(AlikeCandidate& candidate, Collective collective, const AlikeBound& bound) {
+  const std::uint32_t phases = collective == Collective::AllReduce ? 2 : 1;
+  Facts facts;
+  if (const SymmetricSchedule* const trees = candidate.trees()) {
+    const TranslationTree& tree = trees->tree();
+    facts = {.chunks = std::uint64_t{trees->graph().size()} * trees->chunks(),
+             .steps = tree.steps,
+             .least_steps = tree.least_steps,
+             .total = trees->num_steps(),
+             .least_total = trees->bound_steps(),
+             .depth = std::uint64_t{tree.depth} * phases,
+             .mean_hops = collective == Collective::AllGather ? 0 : depth_mean(*trees)};
+  } else if (const BoxedSchedule* const boxed = candidate.boxed()) {
+    facts.chunks = boxed->chunks();
+    facts.steps = facts.total = boxed->num_steps();
+    // A step moves a chunk over the slowest link.
+    const Rational least =
+        bound.shards * std::int64_t{boxed->chunks()} / boxed->ranks().graph.size();
+    facts.least_steps = facts.least_total = static_cast<std::uint64_t>(
+        (least.numerator() + least.denominator() - 1) / least.denominator());
+    facts.depth = boxed->depth();
+  } else {
+    facts.chunks = candidate.transfers() / std::max<std::uint64_t>(candidate.steps(), 1);
+    facts.steps = facts.total = facts.depth = candidate.steps();
+    facts.least_steps = facts.least_total = candidate.steps();
+  }
+  return facts;
+}
+
+}  // namespace
+
+int print_report(const LoadedNetwork& network, Collective collective, AlikeCandidate& candidate,
+                 std::uint64_t bytes, Time overhead, bool json, double generation_seconds) {
+  const AlikeRanks& ranks = *network.alike;
+  const AlikeBound bound = bound_of(ranks, collective);
+  const Facts facts = facts_of(candidate, collective, bound);
+  const double ratio = facts.least_steps == 0 ? 1
+                                              : static_cast<double>(facts.steps) /
+                                                    static_cast<double>(facts.least_steps);
+  const double predicted = candidate.time(bytes).seconds();
   const double least = least_time(ranks, bound, bytes, overhead).seconds();
   if (json) {
-    print_json(
-        {{"topology", network.name},
-         {"algorithm", algorithm},
-         {"collective", to_string(schedule.collective())},
-         {"ranks", ranks.graph.size()},
-         {"alike", true},
-         {"chunks", chunks},
-         {"transfers", chunks * (ranks.graph.size() - 1) * phases},
-         {"steps", steps},
-         {"bound_steps", least_steps},
-         {"total_steps", schedule.num_steps()},
-         {"bound_total_steps", schedule.bound_steps()},
-         {"bound_ratio", ratio},
-         {"bound_model", kModel},
-         {"bound_shards", to_text(bound.shards)},
-         {"bound_is_optimum", true},
-         {"load_shards", to_text(schedule.load())},
-         {"load_is_optimal", schedule.load() == bound.shards},
-         {"depth", schedule.tree().depth * phases},
-         {"mean_hops", schedule.collective() == Collective::AllGather ? 0 : depth_mean(schedule)},
-         {"contention_free", true},
-         {"verified", true},
-         {"bytes", bytes},
-         {"predicted_seconds", predicted},
-         {"bound_seconds", seconds_of(bound.shards, ranks, bytes)},
-         {"least_seconds", least},
-         {"generation_seconds", generation_seconds}});
+    ordered_json report = {{"topology", network.name},
+                           {"algorithm", candidate.spec()},
+                           {"collective", to_string(collective)},
+                           {"ranks", ranks.graph.size()},
+                           {"alike", true},
+                           {"chunks", facts.chunks},
+                           {"transfers", candidate.transfers()},
+                           {"steps", facts.steps},
+                           {"bound_steps", facts.least_steps},
+                           {"total_steps", facts.total},
+                           {"bound_total_steps", facts.least_total},
+                           {"bound_ratio", ratio},
+                           {"bound_model", kModel},
+                           {"bound_shards", to_text(bound.shards)},
+                           {"bound_is_optimum", true},
+                           {"load_shards", to_text(candidate.load())},
+                           {"load_is_optimal", candidate.load() == bound.shards},
+                           {"depth", facts.depth}};
+    if (facts.mean_hops) report["mean_hops"] = *facts.mean_hops;
+    report.update({{"contention_free", true},
+                   {"verified", true},
+                   {"bytes", bytes},
+                   {"predicted_seconds", predicted},
+                   {"bound_seconds", seconds_of(bound.shards, ranks, bytes)},
+                   {"least_seconds", least},
+                   {"generation_seconds", generation_seconds}});
+    print_json(report);
     return kOk;
   }
   print(fmt::format("# {} on {}, {} ranks, {}; one rank stands for all; verified, contention-free "
                     "in every step\n",
-                    to_string(schedule.collective()), network.name, ranks.graph.size(),
-                    format_bytes(bytes)) +
+                    to_string(collective), network.name, ranks.graph.size(), format_bytes(bytes)) +
         format_table({{"algorithm", "steps", "bound", "total", "ratio", "chunks", "depth",
                        "predicted", "least", "over least", "generated"},
-                      {algorithm, fmt::format("{}", steps), fmt::format("{}", least_steps),
-                       fmt::format("{}", schedule.num_steps()), fmt::format("{:.3f}", ratio),
-                       fmt::format("{}", chunks), fmt::format("{}", schedule.tree().depth * phases),
-                       microseconds(predicted), microseconds(least),
+                      {candidate.spec(), fmt::format("{}", facts.steps),
+                       fmt::format("{}", facts.least_steps), fmt::format("{}", facts.total),
+                       fmt::format("{:.3f}", ratio), fmt::format("{}", facts.chunks),
+                       fmt::format("{}", facts.depth), microseconds(predicted), microseconds(least),
                        least > 0 ? fmt::format("{:.3f}", predicted / least) : "-",
                        fmt::format("{:.3f}s", generation_seconds)}}));
   return kOk;
+}
+
+Bounds bounds_of_alike(const LoadedNetwork& network) {
+  const AlikeRanks& ranks = *network.alike;
+  const AlikeBound bound = bound_of(ranks, Collective::AllGather);
+  Bounds bounds;
+  bounds.ranks = ranks.graph.size();
+  bounds.unit_bandwidth = ranks.links.unit_bandwidth();
+  bounds.all_gather = bounds.reduce_scatter = bound.shards;
+  bounds.diameter = network.topology ? farthest_hops(*network.topology, Rank{0})
+                                     : std::ranges::max(cayley_distances(ranks.graph));
+  for (std::uint32_t r = bound.inside; r < bounds.ranks; ++r) bounds.bottleneck.push_back(Rank{r});
+  return bounds;
 }
 
 }  // namespace multitree::tools

@@ -27,7 +27,7 @@ Work begin_work(const WorkFlags& flags, std::string_view command) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("{}: expected --schedule or --topology, got neither", command));
   }
-  Work work{.topology = load_network(flags.network), .names = {}, .schedules = {}};
+  Work work{.topology = load_whole_network(flags.network), .names = {}, .schedules = {}};
   work.collective = for_flag("--collective", [&] { return parse_collective(flags.collective); });
   work.root = check_root(flags.root, work.topology);
   return work;

@@ -13,6 +13,7 @@
 #include "algorithms/compose.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/verify.hpp"
+#include "algorithms/written_out.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
 #include "topologies/words.hpp"
@@ -121,6 +122,7 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
   if (const auto reason = algorithm.unsupported(topology)) {
     throw Error(ErrorCode::Unsupported, *reason);
   }
+  check_written_out(topology);
   Schedule schedule = generate(algorithm, topology, collective, root, options);
   options.check_all_used();
   // A choice among others keeps the name of what it chose.

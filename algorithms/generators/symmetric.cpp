@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "algorithms/generators/generators_internal.hpp"
+#include "algorithms/generators/swing_internal.hpp"
 #include "algorithms/symmetric/alike_network.hpp"
+#include "algorithms/symmetric/boxed_schedule.hpp"
 #include "algorithms/symmetric/symmetric_schedule.hpp"
 #include "topologies/error.hpp"
 
@@ -110,21 +112,58 @@ Schedule symmetric_broadcast(const Topology& topology, Rank root, const Spec& op
                           [&] { return gathering(topology, network, 1); });
 }
 
+/// The links of a message of boxes.
+std::vector<LinkId> route_of(const AlikeNetwork& network, const BoxedSchedule::Message& message) {
+  std::vector<LinkId> route;
+  for (std::uint32_t at = index(message.src), hop = 0; hop < message.hops; ++hop) {
+    const std::vector<LinkId> links = network.route(at, message.generator);
+    route.insert(route.end(), links.begin(), links.end());
+    at = network.ranks().graph.apply(at, message.generator);
+  }
+  return route;
+}
+
+Schedule within_boxes(const Topology& topology, const AlikeNetwork& network, const Spec& options) {
+  const std::uint32_t within = options.get_number("within", 1, 1, topology.num_ranks());
+  const BoxedSchedule boxed(network.ranks(), boxes_of(network.ranks(), within));
+  Schedule schedule = all_reduce_header(topology, boxed.chunks());
+  for (std::uint32_t step = 0; step < boxed.num_steps(); ++step) {
+    for (std::uint32_t rank = 0; rank < schedule.ranks; ++rank) {
+      for (const BoxedSchedule::Message& m : boxed.sends_of_rank(rank, step)) {
+        schedule.add(m.step, m.op, m.chunk, m.src, m.dst, route_of(network, m));
+      }
+    }
+  }
+  schedule.canonicalize();
+  return schedule;
+}
+
+Schedule symmetric_all_reduce(const Topology& topology, const Spec& options) {
+  if (!options.has("within")) return scattered_all_reduce(topology, options, symmetric_all_gather);
+  if (options.has("chunks")) options.fail("within: expected it without chunks=");
+  static_cast<void>(segments_option(options));
+  return within_boxes(topology, network_of(topology), options);
+}
+
 }  // namespace
 
 Algorithm symmetric_algorithm() {
-  return {.name = "symmetric",
-          .summary = "one tree moved to every rank; fewest steps where all ranks are alike",
-          .source = "translates on Cayley graphs; scarcity-first matching",
-          .parameters =
-              "chunks=K|degree: pieces of a rank's share, each with a tree; as many as a rank has "
-              "links "
-              "make the exact bandwidth bound (default 1); segments=N: broadcast and reduce over "
-              "one tree in N pieces (default: that or "
-              "scatter and all trees, whichever is faster)",
-          .unsupported = symmetric_unsupported,
-          .all_gather = symmetric_all_gather,
-          .broadcast = symmetric_broadcast};
+  return {
+      .name = "symmetric",
+      .summary = "one tree moved to every rank; fewest steps where all ranks are alike",
+      .source = "translates on Cayley graphs; scarcity-first matching",
+      .parameters =
+          "chunks=K|degree: pieces of a rank's share, each with a tree; as many as a rank has "
+          "links "
+          "make the exact bandwidth bound (default 1); within=B: of an all-reduce, trees within "
+          "boxes of B ranks alone, which then exchange their sums whole, in few messages "
+          "(default: all ranks); segments=N: broadcast and reduce over "
+          "one tree in N pieces (default: that or "
+          "scatter and all trees, whichever is faster)",
+      .unsupported = symmetric_unsupported,
+      .all_gather = symmetric_all_gather,
+      .broadcast = symmetric_broadcast,
+      .all_reduce = symmetric_all_reduce};
 }
 
 }  // namespace multitree

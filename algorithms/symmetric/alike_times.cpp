@@ -19,7 +19,6 @@ namespace multitree {
 namespace {
 
 using Exact = boost::multiprecision::cpp_rational;
-constexpr double kPicosecondsASecond = 1e12;
 
 std::int64_t latency_of(const LinkOrbits& links, std::uint32_t generator) {
   std::int64_t sum = 0;
@@ -80,8 +79,10 @@ Exact crossing_time(const LinkOrbits& links, std::uint32_t first, const Exact& b
 /// One rank's part of the replay of cost.cpp, which all others play at the same times.
 class OneRank {
  public:
-  OneRank(const SymmetricSchedule& schedule, std::uint64_t bytes, Time message_overhead)
+  OneRank(const SymmetricSchedule& schedule, Collective collective, std::uint64_t bytes,
+          Time message_overhead)
       : schedule_(schedule),
+        collective_(collective),
         links_(schedule.ranks().links),
         share_(static_cast<double>(bytes) / schedule.graph().size() / schedule.chunks()),
         overhead_(static_cast<double>(message_overhead.picoseconds)),
@@ -90,10 +91,10 @@ class OneRank {
 
   Picoseconds run() {
     const std::uint32_t steps = schedule_.tree().steps;
-    if (schedule_.collective() != Collective::AllGather) {
+    if (collective_ != Collective::AllGather) {
       for (std::uint32_t step = steps; step-- > 0;) serve(step, Op::Reduce);
     }
-    if (schedule_.collective() != Collective::ReduceScatter) {
+    if (collective_ != Collective::ReduceScatter) {
       for (std::uint32_t step = 0; step < steps; ++step) serve(step, Op::Copy);
     }
     return end_;
@@ -150,6 +151,7 @@ class OneRank {
   }
 
   const SymmetricSchedule& schedule_;
+  Collective collective_;
   const LinkOrbits& links_;
   double share_;
   Picoseconds overhead_, sender_free_ = 0, end_ = 0;
@@ -211,14 +213,13 @@ Time least_time(const AlikeRanks& ranks, const AlikeBound& bound, std::uint64_t 
   return {std::max(path, whole.convert_to<std::int64_t>())};
 }
 
+Time predict_time(const SymmetricSchedule& schedule, Collective collective, std::uint64_t bytes,
+                  Time message_overhead) {
+  return to_time(OneRank(schedule, collective, bytes, message_overhead).run(), bytes);
+}
+
 Time predict_time(const SymmetricSchedule& schedule, std::uint64_t bytes, Time message_overhead) {
-  const Picoseconds end = OneRank(schedule, bytes, message_overhead).run();
-  if (end >= static_cast<double>(std::numeric_limits<std::int64_t>::max())) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("expected a time for {} bytes of at most 106 days, got {:.0f} days",
-                            bytes, end / kPicosecondsASecond / 86400));
-  }
-  return {static_cast<std::int64_t>(end)};
+  return predict_time(schedule, schedule.collective(), bytes, message_overhead);
 }
 
 }  // namespace multitree

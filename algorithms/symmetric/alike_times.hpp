@@ -42,5 +42,8 @@ Time least_time(const AlikeRanks& ranks, const AlikeBound& bound, std::uint64_t 
 /// overheads apart where they share a sender's; and later in small clusters of boxes, where several
 /// that are for one GPU meet (1.45 times as late at most in the tests). O(ranks * chunks).
 Time predict_time(const SymmetricSchedule& schedule, std::uint64_t bytes, Time message_overhead);
+/// The same of the trees of a schedule, for another collective that they serve.
+Time predict_time(const SymmetricSchedule& schedule, Collective collective, std::uint64_t bytes,
+                  Time message_overhead);
 
 }  // namespace multitree

@@ -7,9 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -17,17 +15,16 @@
 #include "algorithms/tuning/candidates_internal.hpp"
 #include "algorithms/tuning/parallel_internal.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
+#include "algorithms/tuning/size_ranges_internal.hpp"
+#include "algorithms/written_out.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree {
 namespace {
 
 /// Rough: where only winners are asked for. Around a crossover both take about the same time.
-constexpr std::uint64_t kGridFactor = 4, kRoughGridFactor = 8;
-constexpr std::uint64_t kCrossoverPrecision = 64, kRoughPrecision = 8;
+constexpr std::uint64_t kRoughGridFactor = 8, kRoughPrecision = 8;
 
-/// What a window must gain somewhere over doing without it.
-constexpr double kLeastGain = 0.01;
 /// Where only winners are asked for: every rank has to make what is chosen.
 constexpr double kLeastRoughGain = 0.04;
 /// What a schedule that is made for a size must be able to gain to be made at all.
@@ -80,28 +77,17 @@ class Tuner {
                               topology_.name(), result_.candidates.size()));
     }
     if (!options_.winners_only) keeps_times() ? price_all() : price_contenders();
-    std::vector<std::size_t> winners;
-    for (const std::uint64_t size : result_.sizes) winners.push_back(compare(size));
-    windows_.push_back({options_.first, options_.first, winners.front()});
-    for (std::size_t i = 1; i < winners.size(); ++i) {
-      refine(result_.sizes[i - 1], winners[i - 1], result_.sizes[i], winners[i]);
+    if (keeps_times()) {
+      for (const std::uint64_t size : result_.sizes) keep_times(size);
     }
-    windows_.back().to = options_.last;
-    while (merge_one()) continue;
-    for (const Window& window : windows_) {
-      result_.ranges.push_back({window.from, window.to, window.candidate,
-                                time(window.candidate, window.from),
-                                time(window.candidate, window.to)});
-    }
+    SizeRanges ranges([this](std::uint64_t bytes) { return fastest(bytes); },
+                      [this](std::size_t c, std::uint64_t bytes) { return time(c, bytes); },
+                      precision_, least_gain_);
+    result_.ranges = ranges.run(result_.sizes);
     return std::move(result_);
   }
 
  private:
-  struct Window {
-    std::uint64_t from = 0, to = 0;
-    std::size_t candidate = 0;
-  };
-
   [[nodiscard]] bool keeps_times() const { return options_.all_times && !options_.winners_only; }
 
   void make_all(std::vector<Made>& all) {
@@ -243,15 +229,13 @@ class Tuner {
     return time;
   }
 
-  /// Fastest of all at a size of the grid; keeps their times.
-  std::size_t compare(std::uint64_t bytes) {
-    if (!keeps_times()) return fastest(bytes);
+  /// Of all at a size of the grid.
+  void keep_times(std::uint64_t bytes) {
     for (const std::size_t c : live_) result_.candidates[c].times.push_back(time(c, bytes));
     for (std::size_t c = 0; c < twin_.size(); ++c) {
       if (twin_[c] == c) continue;
       result_.candidates[c].times.push_back(result_.candidates[twin_[c]].times.back());
     }
-    return fastest(bytes);
   }
 
   /// Prices those that could be the fastest, the most promising first.
@@ -266,101 +250,7 @@ class Tuner {
       least = one;
       any = true;
     }
-    least_[bytes] = std::get<Time>(least);
     return std::get<2>(least);
-  }
-
-  /// Winner `a` at size `low`, `b` at `high`: finds where it changes, and to whom on the way.
-  void refine(std::uint64_t low, std::size_t a, std::uint64_t high, std::size_t b) {
-    if (a == b) return;
-    if (is_close(low, high)) {
-      windows_.back().to = low;
-      windows_.push_back({low + 1, low + 1, b});
-      return;
-    }
-    const std::uint64_t middle = between(low, high);
-    const std::size_t winner = fastest(middle);
-    refine(low, a, middle, winner);
-    refine(middle, winner, high, b);
-  }
-
-  [[nodiscard]] bool is_close(std::uint64_t low, std::uint64_t high) const {
-    return high - low <= std::max<std::uint64_t>(1, low / precision_);
-  }
-  static std::uint64_t between(std::uint64_t low, std::uint64_t high) {
-    const auto mean = static_cast<std::uint64_t>(std::sqrt(
-        static_cast<double>(std::max<std::uint64_t>(low, 1)) * static_cast<double>(high)));
-    return std::clamp(mean, low + 1, high - 1);
-  }
-
-  /// How much slower than the fastest of all a window would be, at worst, without its candidate:
-  /// each of its sizes goes to the better of the windows beside it.
-  double loss_without(std::size_t w) {
-    const Window& window = windows_[w];
-    for (const std::uint64_t end : {window.from, window.to}) {
-      if (!least_.contains(end)) least_[end] = time(window.candidate, end);
-    }
-    double most = 0;
-    const auto last = least_.upper_bound(window.to);
-    for (auto it = least_.lower_bound(window.from); it != last && most < least_gain_; ++it) {
-      Time other{std::numeric_limits<decltype(Time::picoseconds)>::max()};
-      if (w > 0) other = time(windows_[w - 1].candidate, it->first);
-      if (w + 1 < windows_.size()) {
-        other = std::min(other, time(windows_[w + 1].candidate, it->first));
-      }
-      most = std::max(most, static_cast<double>(other.picoseconds) /
-                                    std::max(1.0, static_cast<double>(it->second.picoseconds)) -
-                                1);
-    }
-    return most;
-  }
-
-  /// Leaves the window out whose gain is least, if that is too little; the last one, which also
-  /// serves what is larger, only if no other is. \returns whether one was
-  bool merge_one() {
-    const std::size_t count = windows_.size();
-    std::size_t least = count;
-    double loss = least_gain_;
-    for (std::size_t w = 0; w < count && count > 1 && (w + 1 < count || least == count); ++w) {
-      if (const double without = loss_without(w); without < loss) {
-        least = w;
-        loss = without;
-      }
-    }
-    if (least == count) return false;
-    leave_out(least);
-    return true;
-  }
-
-  /// Gives a window's sizes to those beside it.
-  void leave_out(std::size_t least) {
-    const Window gone = windows_[least];
-    const auto here = windows_.begin() + static_cast<std::ptrdiff_t>(least);
-    const auto next = windows_.erase(here);
-    if (next == windows_.begin()) {
-      next->from = gone.from;
-      return;
-    }
-    const auto before = std::prev(next);
-    if (next == windows_.end()) {
-      before->to = gone.to;
-    } else if (before->candidate == next->candidate) {
-      before->to = next->to;
-      windows_.erase(next);
-    } else {
-      before->to = last_of(before->candidate, next->candidate, before->to, next->from);
-      next->from = before->to + 1;
-    }
-  }
-
-  /// The last size up to which the first of two is the faster; `high` - 1 at most.
-  std::uint64_t last_of(std::size_t first, std::size_t second, std::uint64_t low,
-                        std::uint64_t high) {
-    while (!is_close(low, high)) {
-      const std::uint64_t middle = between(low, high);
-      (time(first, middle) <= time(second, middle) ? low : high) = middle;
-    }
-    return low;
   }
 
   const Topology& topology_;
@@ -379,8 +269,6 @@ class Tuner {
   std::size_t checked_ = 0;         // of those
   std::vector<PriceFloor> floors_;  // of each candidate
   std::vector<std::size_t> twin_;   // of each candidate, who has its schedule
-  std::vector<Window> windows_;
-  std::map<std::uint64_t, Time> least_;  // the fastest at sizes where all were compared
 };
 
 }  // namespace
@@ -392,6 +280,7 @@ TuneResult tune(const Topology& topology, Collective collective, Rank root,
                 fmt::format("sizes: expected a first size up to the last, {}, got {}", options.last,
                             options.first));
   }
+  check_written_out(topology);
   Tuner tuner(topology, collective, root, options);
   tuner.add(options.algorithms.empty() ? candidate_specs() : options.algorithms);
   return tuner.run();

@@ -149,7 +149,7 @@ ordered_json json_of(const PacketTimes& outcome) {
 int run_dlcp(DlcpFlags flags) {
   if (flags.network.topology.empty()) flags.network.topology = "star:10?bw=12.5GB/s&lat=1us";
   flags.packets.time_out = for_flag("--time-out", [&] { return parse_time(flags.time_out); });
-  const Topology topology = load_network(flags.network);
+  const Topology topology = load_whole_network(flags.network);
   const std::vector<Cell> cells = cells_of(flags, topology);
   if (!flags.json) {
     print_cells(cells, flags, topology);

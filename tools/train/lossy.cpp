@@ -124,7 +124,7 @@ std::string spread_text(const std::vector<double>& values) {
 }
 
 int run_lossy(const LossyFlags& flags) {
-  const Topology topology = load_network(flags.network);
+  const Topology topology = load_whole_network(flags.network);
   const std::vector<LossyRow> rows = rows_of(flags, topology);
   if (flags.json) {
     ordered_json json = {{"network", topology.name()}, {"rows", ordered_json::array()}};

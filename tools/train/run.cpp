@@ -178,7 +178,7 @@ Lesson lesson_of(const RunTrainFlags& flags) {
     if (network.topology.empty()) {
       network.topology = fmt::format("full:{}", std::max(flags.processes, 1U));
     }
-    lesson.network.push_back(load_network(network));
+    lesson.network.push_back(load_whole_network(network));
     lesson.data = for_flag("--data", [&] { return data_for(flags); });
     check_learning(flags, lesson);
     if (loss_bounds(flags.losses, deadline_of(flags))) {

@@ -117,7 +117,7 @@ nlohmann::ordered_json bound_json(const training::IterationBound& bound,
 }
 
 Topology needed_network(const TrainFlags& flags) {
-  if (!flags.network.topology.empty()) return load_network(flags.network);
+  if (!flags.network.topology.empty()) return load_whole_network(flags.network);
   throw Error(ErrorCode::InvalidArgument, "train: expected --topology, got none");
 }
 

@@ -48,7 +48,7 @@ std::vector<StudyNetwork> networks_of(const StudyFlags& flags) {
   }
   std::vector<StudyNetwork> networks;
   for (const std::string& spec : specs) {
-    Topology topology = load_network({.topology = spec, .changes = {}});
+    Topology topology = load_whole_network({.topology = spec, .changes = {}});
     const training::Costs costs = for_flag("--algorithm", [&] {
       return training::network_costs(topology, flags.algorithm, nic::Model::Message);
     });
