@@ -46,8 +46,8 @@ using SharedPacking = std::shared_ptr<const TreePacking>;
 template <typename Shared>
 class MadeOnce {
  public:
-  /// `keep` says whether it may stay; what does not is made again. \throws what `make` does; then it
-  /// is made again as well
+  /// `keep` says whether it may stay; what does not is made again. \throws what `make` does; then
+  /// it is made again as well
   template <typename Make, typename Keep>
   Shared get(const std::string& name, const Make& make, const Keep& keep) {
     const std::shared_ptr<Entry> entry = find(name);
