@@ -160,8 +160,18 @@ class Fastest {
   /// Considers trees, which are only timed if they could be faster.
   void consider_trees(const OptimalOptions& options) {
     const SharedPacking packing = pack_all_reduce(topology_, options.trees);
-    if (best_ && least_time(*packing, topology_, bytes_, message_) >= time_) return;
+    const Time least = least_time(*packing, topology_, bytes_, message_);
+    if (best_ && least >= time_) return;
     consider(over_trees(*packing, topology_, options));
+    consider_periods(*packing, options, least);
+  }
+  /// Considers the same trees in periods, where they could be faster by more than a hundredth.
+  void consider_periods(const TreePacking& packing, const OptimalOptions& options, Time least) {
+    if (!serves_periods(packing, topology_)) return;
+    if (best_ && time_.seconds() <= 1.01 * least.seconds()) return;
+    const std::string name = fmt::format("all-reduce trees of {}", options.trees);
+    auto periods = time_trees_in_periods(name, packing, topology_, bytes_, message_);
+    if (periods) consider(std::move(periods));
   }
   /// Its time; \pre there is one
   [[nodiscard]] Time time() const { return time_; }

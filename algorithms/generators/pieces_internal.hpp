@@ -23,4 +23,12 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
                                     const Topology& topology, const TimingOptions& most,
                                     std::uint64_t bytes, Time message);
 
+/// Whether transfers pass several links of one rate, where periods are better than list scheduling.
+bool serves_periods(const TreePacking& packing, const Topology& topology);
+
+/// periodic_trees() in as many periods as are worth their messages, as time_trees_in_pieces().
+/// Null where even one period has more messages than links have to do, or is too large.
+SharedSchedule time_trees_in_periods(const std::string& name, const TreePacking& packing,
+                                     const Topology& topology, std::uint64_t bytes, Time message);
+
 }  // namespace multitree

@@ -4,12 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "algorithms/generators/pieces_internal.hpp"
+#include "algorithms/packing/steps/periodic_trees.hpp"
 
 namespace multitree {
 namespace {
@@ -70,6 +73,53 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
     SharedSchedule coarser = make((timing.segments + 1) / 2);
     if (coarser->time(bytes, message) > best->time(bytes, message)) break;
     best = std::move(coarser);
+  }
+  return best;
+}
+
+bool serves_periods(const TreePacking& packing, const Topology& topology) {
+  bool is_long = false;
+  std::optional<Bandwidth> rate;
+  for (const PackedTree& tree : packing.trees) {
+    for (const auto* arcs : {&tree.reduce, &tree.gather}) {
+      for (const TreeArc& arc : *arcs) {
+        const auto route = packing.route(arc);
+        is_long = is_long || route.size() > 1;
+        for (const LinkId link : route) {
+          if (!rate) rate = topology.link(link).bandwidth;
+          if (topology.link(link).bandwidth != *rate) return false;
+        }
+      }
+    }
+  }
+  return is_long;
+}
+
+SharedSchedule time_trees_in_periods(const std::string& name, const TreePacking& packing,
+                                     const Topology& topology, std::uint64_t bytes, Time message) {
+  constexpr std::uint64_t kMostTransfers = std::uint64_t{1} << 18;
+  const std::uint64_t arcs = arcs_of_period(packing);
+  if (arcs == 0) return nullptr;
+  std::optional<Period> period;
+  const auto make = [&](std::uint32_t periods) {
+    return ScheduleStore::get(topology, fmt::format("{} in {} periods", name, periods), [&] {
+      if (!period) period = find_period(packing, topology);
+      return periodic_trees(packing, topology, *period, periods);
+    });
+  };
+  // Messages keep senders busy at most as long as data keeps links.
+  const double links = link_seconds(packing, topology, bytes);
+  const double messages = static_cast<double>(arcs) / packing.ranks * message.seconds();
+  double most = static_cast<double>(kMostTransfers) / static_cast<double>(arcs);
+  if (messages > 0) most = std::min(most, links / messages);
+  if (most < 1) return nullptr;
+  std::uint32_t periods = std::bit_floor(static_cast<std::uint32_t>(most));
+  SharedSchedule best = make(periods);
+  while (periods > 1) {
+    periods /= 2;
+    SharedSchedule fewer = make(periods);
+    if (fewer->time(bytes, message) >= best->time(bytes, message)) break;
+    best = std::move(fewer);
   }
   return best;
 }

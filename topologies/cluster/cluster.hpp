@@ -100,7 +100,7 @@ Cluster assemble(const std::vector<Host>& hosts, const std::vector<Segment>& seg
 inline constexpr double kLevel = 0.15;
 
 /// Up to '/': the host whose rank a node is.
-std::string_view host_of(std::string_view node);
+inline std::string_view host_of(std::string_view node) { return node.substr(0, node.find('/')); }
 
 /// What a rank of a host tells another one.
 struct Memory {

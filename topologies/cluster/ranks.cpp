@@ -10,8 +10,6 @@
 
 namespace multitree::cluster {
 
-std::string_view host_of(std::string_view node) { return node.substr(0, node.find('/')); }
-
 Topology with_ranks_per_host(const Topology& hosts, std::uint32_t ranks, const Memory& memory) {
   constexpr std::uint64_t kMostRanks = 1U << 20;
   if (std::uint64_t{hosts.num_ranks()} * ranks > kMostRanks) {

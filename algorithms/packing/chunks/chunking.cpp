@@ -84,7 +84,10 @@ std::vector<Wide> scaled_weights(const std::vector<std::uint64_t>& weights,
 }  // namespace
 
 Chunking cut_into_chunks(const TreePacking& packing, std::uint32_t segments) {
-  const std::vector<std::uint32_t> counts = chunk_counts(packing, segments);
+  return cut_into_chunks(packing, chunk_counts(packing, segments));
+}
+
+Chunking cut_into_chunks(const TreePacking& packing, const std::vector<std::uint32_t>& counts) {
   std::vector<std::uint64_t> weights;
   std::uint64_t common = 0;
   for (const PackedTree& tree : packing.trees) common = std::gcd(common, tree.weight);

@@ -23,5 +23,7 @@ struct Chunking {
 /// express that. Only if the trees' weights themselves differ by more than 32 bits can hold are
 /// shares rounded, by less than 2^-31 of the buffer each.
 Chunking cut_into_chunks(const TreePacking& packing, std::uint32_t segments);
+/// The same with so many chunks >= 1 of each tree.
+Chunking cut_into_chunks(const TreePacking& packing, const std::vector<std::uint32_t>& counts);
 
 }  // namespace multitree

@@ -136,7 +136,11 @@ Ticks TickClock::time(std::uint64_t weight, LinkId link) const {
 
 PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
                          const TimingOptions& options) {
-  Chunking chunking = cut_into_chunks(packing, options.segments);
+  return plan_packing(packing, topology, options, cut_into_chunks(packing, options.segments));
+}
+
+PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
+                         const TimingOptions& options, Chunking chunking) {
   const TickClock clock(chunking, topology);
   PackingPlan plan{packing, topology, std::move(chunking), clock, 0, {}};
   if (options.lag > 0 && topology.num_links() > 0) {

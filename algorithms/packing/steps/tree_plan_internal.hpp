@@ -72,6 +72,9 @@ struct PackingPlan {
 /// The packing and the topology must outlive the plan.
 PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
                          const TimingOptions& options);
+/// The same with chunks that were cut before; `options.segments` does not count.
+PackingPlan plan_packing(const TreePacking& packing, const Topology& topology,
+                         const TimingOptions& options, Chunking chunking);
 
 /// A transfer whose turn has come.
 struct Turn {
