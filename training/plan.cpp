@@ -48,7 +48,7 @@ void join_parts(std::vector<PlannedTransfer>& transfers, std::uint64_t most) {
 /// A layer leaves the packing of all gradients where its pieces take so many times as long as those
 /// of a schedule for its own size. That has fewer trees, which load links unevenly: so it must not
 /// carry what is large, and need not carry what takes little longer.
-constexpr double kTooFine = 2;
+constexpr double kTooFine = 1.25;
 
 /// Schedules are made for few sizes: 4 KiB, 16 KiB, 64 KiB and so on, the next that holds `bytes`.
 std::uint64_t few_sizes(std::uint64_t bytes) {

@@ -45,18 +45,30 @@ constexpr std::uint32_t kMaxTrees = 1U << 16;
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
   std::uint64_t bytes = 0;
+  Pipeline pipeline = kPipeline;
   bool only_trees = false;  // nothing else is considered
   Time message = {};
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
+
+/// Pieces for "fill" thousandths of the time to fill and to drain: chunks are as much smaller.
+Pipeline pipeline_option(const Spec& spec) {
+  constexpr std::uint32_t kThousandths = 15, kMost = 500;
+  const std::uint32_t fill = spec.get_number("fill", kThousandths, 1, kMost);
+  Pipeline pipeline = kPipeline;
+  pipeline.fill *= static_cast<double>(fill) / kThousandths;
+  pipeline.least_bytes = std::max<std::uint64_t>(1, pipeline.least_bytes * fill / kThousandths);
+  return pipeline;
+}
 
 OptimalOptions parse_options(const Spec& spec) {
   const std::string form = spec.get("form", "async");
   if (form != "async" && form != "trees") {
     spec.fail(fmt::format("form: expected async or trees, got '{}'", form));
   }
-  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees), size_option(spec),
-          form == "trees", message_option(spec)};
+  return {segments_option(spec), spec.get_number("trees", 0, 1, kMaxTrees),
+          size_option(spec),     pipeline_option(spec),
+          form == "trees",       message_option(spec)};
 }
 
 /// Whether trees can be turned around hop by hop, so that roots are free and equal trees exist.
@@ -100,7 +112,7 @@ SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
   timing.lag = 1;
   if (options.segments == 0 && packing.ranks > 1) {
     timing.segments =
-        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, kPipeline);
+        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, options.pipeline);
   }
   timing.same_order = timing.segments > 1;
   const std::string name = fmt::format("all-reduce trees of {}", options.trees);
@@ -291,8 +303,9 @@ Algorithm allreduce_optimal_algorithm() {
           .source = "Nash-Williams 1961, Tutte 1961; matroid union, Roskind and Tarjan 1985",
           .parameters =
               "trees=K: K equal trees (default: as many as the exact optimum needs); segments=N: "
-              "pieces of a tree of mean weight (default: about 1.5% to fill the pipeline); "
-              "form=async|trees: trees is async without comparing other forms (default async); "
+              "pieces of a tree of mean weight (default: as fill says); fill=N: thousandths "
+              "of the time to fill the pipeline, about (default 15); form=async|trees: trees is "
+              "async without comparing other forms (default async); "
               "size=BYTES, message=TIME: size and cost of a message to choose for, also between "
               "trees and reduce-scatter + all-gather where no other option is given (default "
               "64MiB, 0ns)",

@@ -29,6 +29,19 @@ double time_over_bound(const Schedule& schedule, const Topology& topology) {
   return predict_time(schedule, topology, k64MiB).seconds() / bound;
 }
 
+/// A third of the time to fill the pipeline: nearer to the bound, in more chunks.
+TEST(AllreduceOptimal, FillSaysHowFineThePiecesAre) {
+  for (const char* spec : {"mesh:4x4", "mesh:8x8", "torus:4x4?without=0-1"}) {
+    SCOPED_TRACE(spec);
+    const Topology topology = make_topology(spec);
+    const Schedule usual = make_schedule("allreduce-optimal?form=trees", topology);
+    const Schedule fine = make_schedule("allreduce-optimal?form=trees&fill=5", topology);
+    EXPECT_GT(fine.chunks.size(), 2 * usual.chunks.size());
+    EXPECT_LT(time_over_bound(fine, topology), time_over_bound(usual, topology) - 0.004);
+    EXPECT_EQ(make_schedule("allreduce-optimal?form=trees&fill=15", topology).chunks, usual.chunks);
+  }
+}
+
 /// make_schedule() verifies.
 TEST(AllreduceOptimal, MeshesWithin5PercentOfTheBound) {
   for (const char* spec : {"mesh:4x4", "mesh:5x5", "mesh:6x6", "mesh:7x7", "mesh:8x8", "mesh:9x9",

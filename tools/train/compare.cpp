@@ -21,7 +21,7 @@ using training::Iteration;
 
 struct CompareFlags : TrainFlags {
   std::string policies;
-  bool simulate = false;
+  bool simulate = false, refine = false;
 };
 
 struct Outcome {
@@ -93,7 +93,7 @@ ordered_json json_of(const std::vector<Outcome>& outcomes, const Setting& settin
 std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Model& model,
                                  const Setting& setting) {
   std::optional<Topology> topology;
-  if (flags.simulate) topology = needed_network(flags);
+  if (flags.simulate || flags.refine) topology = needed_network(flags);
   const nic::Model simulator =
       for_flag("--network-model", [&] { return nic::parse_model(flags.simulator); });
   std::vector<Outcome> outcomes;
@@ -107,10 +107,9 @@ std::vector<Outcome> outcomes_of(const CompareFlags& flags, const training::Mode
                     })};
     outcome.bound_holds = outcome.iteration.synchronous;
     if (topology && outcome.iteration.plannable) {
-      outcome.simulated =
-          simulate_plan(training::make_plan(policy, model, setting.costs, flags.algorithm),
-                        *topology, simulator)
-              .seconds;
+      training::Plan plan = training::make_plan(policy, model, setting.costs, flags.algorithm);
+      if (flags.refine) plan = refine_plan(plan, *topology, simulator);
+      outcome.simulated = simulate_plan(plan, *topology, simulator).seconds;
     }
     outcomes.push_back(std::move(outcome));
   }
@@ -138,6 +137,7 @@ Command add_train_compare(CLI::App& train) {
   add_cost_flags(*app, *flags);
   app->add_flag("--simulate", flags->simulate,
                 "Also simulate all transfers and passes of each policy's plan on the network");
+  app->add_flag("--refine", flags->refine, kRefineWords);
   return {app, [flags] { return run_compare(*flags); }};
 }
 

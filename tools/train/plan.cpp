@@ -27,13 +27,15 @@ using training::SimulatedPlan;
 
 struct PlanFlags : TrainFlags {
   std::string policy = "priority", output, plan, trace, slow_ranks;
-  bool simulate = false;
+  bool simulate = false, refine = false;
 };
 
 /// The plan with the times that it takes when it is carried out on the network as a whole.
 Plan with_simulated_times(Plan plan, const Topology& topology, const PlanFlags& flags) {
   const Progress progress("simulating the plan on " + topology.name());
-  const SimulatedPlan times = simulate_plan(plan, topology, nic::parse_model(flags.simulator));
+  const nic::Model simulator = nic::parse_model(flags.simulator);
+  if (flags.refine) plan = refine_plan(plan, topology, simulator);
+  const SimulatedPlan times = simulate_plan(plan, topology, simulator);
   plan.seconds = times.seconds;
   for (std::size_t t = 0; t < plan.transfers.size(); ++t) {
     plan.transfers[t].begin = times.transfers[t].begin;
@@ -49,7 +51,7 @@ int run_plan(const PlanFlags& flags) {
   Plan plan = for_flag("--policy", [&] {
     return training::make_plan(flags.policy, model, setting.costs, flags.algorithm);
   });
-  if (flags.simulate) plan = with_simulated_times(std::move(plan), topology, flags);
+  if (flags.simulate || flags.refine) plan = with_simulated_times(std::move(plan), topology, flags);
   write_file(flags.output, write_json(plan, topology));
   if (!flags.trace.empty()) {
     write_file(flags.trace, timeline_of(plan, {{"", expected_of(plan)}}));
@@ -149,6 +151,7 @@ Command add_train_plan(CLI::App& train) {
   app->add_flag(
       "--simulate", flags->simulate,
       "Expect what a simulation of the whole plan takes, not what transfers one by one do");
+  app->add_flag("--refine", flags->refine, kRefineWords);
   app->add_option("-o,--output", flags->output, "The plan, JSON ('-': standard output)")
       ->required();
   app->add_option("--trace", flags->trace, "Write the expected timeline here, for Perfetto");

@@ -42,6 +42,10 @@ training::Model load_model(const TrainFlags& flags);
 /// The network of a command that cannot do without. \throws Error(InvalidArgument)
 Topology needed_network(const TrainFlags& flags);
 
+/// Of the flag --refine, wherever there is one.
+inline constexpr const char* kRefineWords =
+    "As --simulate, with schedules in as fine pieces as take least; five simulations a plan";
+
 /// What policies are compared on.
 struct Setting {
   std::string name;
