@@ -12,6 +12,7 @@
 #include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
+#include "topologies/spec.hpp"
 #include "training/policies.hpp"
 
 namespace multitree::training {
@@ -48,7 +49,13 @@ void join_parts(std::vector<PlannedTransfer>& transfers, std::uint64_t most) {
 /// A layer leaves the packing of all gradients where its pieces take so many times as long as those
 /// of a schedule for its own size. That has fewer trees, which load links unevenly: so it must not
 /// carry what is large, and need not carry what takes little longer.
-constexpr double kTooFine = 1.25;
+constexpr double kTooFine = 2;
+/// Where finer pieces than usual are asked for: they are for what is large.
+constexpr double kTooFineOfFiner = 1.25;
+
+double too_fine(const std::string& algorithm) {
+  return Spec::parse(algorithm).has("fill") ? kTooFineOfFiner : kTooFine;
+}
 
 /// Schedules are made for few sizes: 4 KiB, 16 KiB, 64 KiB and so on, the next that holds `bytes`.
 std::uint64_t few_sizes(std::uint64_t bytes) {
@@ -69,7 +76,7 @@ const Schedule& PlanSchedules::of(Collective collective, std::uint64_t bytes) {
   if (size >= plan_.model.bytes()) return all;
   const Schedule& own = made_for(collective, size);
   const CostModel cost{.message_overhead = message_};
-  return predict_time(own, topology_, bytes, cost).seconds() * kTooFine <
+  return predict_time(own, topology_, bytes, cost).seconds() * too_fine(plan_.algorithm) <
                  predict_time(all, topology_, bytes, cost).seconds()
              ? own
              : all;
