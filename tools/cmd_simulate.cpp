@@ -176,15 +176,15 @@ class Simulations {
     if (model_ == nic::Model::Rtl) {
       row.result = simulate_hardware(schedule, work_.topology, bytes, parameters);
     } else {
-      row.result = nic::simulate(schedule, work_.topology, bytes, parameters,
-                                 {.model = model_,
-                                  .data = model_ == nic::Model::Flit && !schedule.in_network &&
-                                          moves_data(flags_, work_, parameters, bytes),
-                                  .faults = faults_,
-                                  .trace = trace,
-                                  .progress = [&](double share) { progress.update(what, share); },
-                                  .losses = losses_,
-                                  .link_errors = link_errors_});
+      row.result = nic::simulate(
+          schedule, work_.topology, bytes, parameters,
+          {.model = model_,
+           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
+           .faults = faults_,
+           .trace = trace,
+           .progress = [&](double share) { progress.update(what, share); },
+           .losses = losses_,
+           .link_errors = link_errors_});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;
@@ -197,8 +197,7 @@ class Simulations {
   /// The hardware's headers depend on how long routes are.
   [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
     nic::Parameters p = parameters_;
-    const Schedule* const one = &schedule;
-    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits({&one, 1});
+    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits(schedule, work_.topology);
     return p;
   }
 
