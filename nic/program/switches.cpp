@@ -14,18 +14,12 @@
 #include "algorithms/combined_routes.hpp"
 #include "algorithms/verify.hpp"
 #include "generated/mt_pkg.hpp"
+#include "nic/program/pieces_internal.hpp"
 #include "nic/table/with_interfaces.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
 namespace {
-
-/// A message between two ends of a group's routes: a rank, or a switch at work.
-struct Piece {
-  Rank near{}, far{};  ///< as seen from the common end
-  std::uint32_t level = 0;
-  std::vector<LinkId> route;  ///< from near to far
-};
 
 /// The pieces of a group, nearer ones first.
 std::vector<Piece> pieces_of_group(const CombinedRoutes& routes, bool adds, Rank common,
@@ -57,20 +51,10 @@ std::vector<Piece> pieces_of_group(const CombinedRoutes& routes, bool adds, Rank
   return pieces;
 }
 
-/// The pieces of all groups, and how many levels of switches there are.
-struct Taken {
-  struct Group {
-    std::uint32_t step = 0, chunk = 0;
-    Op op = Op::Copy;
-    std::vector<Piece> pieces;
-  };
-  std::vector<Group> groups;
-  std::uint32_t levels = 1;
-};
-
-Taken take_apart(const Schedule& schedule, const Topology& topology, const Topology& with,
-                 const std::vector<ElementRange>& ranges) {
-  Taken taken;
+/// The pieces of all groups.
+std::vector<PieceGroup> take_apart(const Schedule& schedule, const Topology& topology,
+                                   const Topology& with, const std::vector<ElementRange>& ranges) {
+  std::vector<PieceGroup> taken;
   const auto& transfers = schedule.transfers;
   for (std::size_t begin = 0, end = 0; begin < transfers.size(); begin = end) {
     while (end < transfers.size() && transfers[end].step == transfers[begin].step) ++end;
@@ -78,15 +62,21 @@ Taken take_apart(const Schedule& schedule, const Topology& topology, const Topol
       const Transfer& one = transfers[group.transfers.front()];
       if (ranges[one.chunk].count == 0) continue;
       const bool adds = group.op == Op::Reduce;
-      taken.groups.push_back({one.step, one.chunk, group.op,
-                              pieces_of_group(group.routes(schedule, topology), adds,
-                                              adds ? one.dst : one.src, with)});
-      for (const Piece& piece : taken.groups.back().pieces) {
-        taken.levels = std::max(taken.levels, piece.level + 1);
-      }
+      taken.push_back({one.step, one.chunk, group.op,
+                       pieces_of_group(group.routes(schedule, topology), adds,
+                                       adds ? one.dst : one.src, with)});
     }
   }
   return taken;
+}
+
+/// Levels of switches, at least 1.
+std::uint32_t levels_of(const std::vector<PieceGroup>& groups) {
+  std::uint32_t levels = 1;
+  for (const PieceGroup& group : groups) {
+    for (const Piece& piece : group.pieces) levels = std::max(levels, piece.level + 1);
+  }
+  return levels;
 }
 
 /// Of each switch at which the pieces of a sum meet, the piece that it stores: one of those with
@@ -106,19 +96,21 @@ std::map<Rank, std::size_t> stored_pieces(const std::vector<Piece>& pieces) {
 
 /// Adds the pieces of groups to a schedule. A step of the schedule becomes two for each level of
 /// switches: in the first of them is what a switch stores, in the second what it adds to that.
-/// What comes to ranks comes in the last, so that they have sent before what they are to send.
+/// What comes to ranks comes in the last, so that they have sent before what they are to send,
+/// unless there is nothing else of the chunk.
 class Adding {
  public:
   Adding(Schedule& made, std::uint32_t ranks, std::uint32_t levels)
       : made_(made), ranks_(ranks), levels_(levels) {}
 
-  void add(const Taken::Group& group, std::uint32_t chunk) {
+  void add(const PieceGroup& group, std::uint32_t chunk) {
     const std::uint32_t first = 2 * levels_ * group.step;
     const std::uint32_t last = first + 2 * levels_ - 1;
     if (group.op == Op::Copy) {
       for (const Piece& piece : group.pieces) {
-        made_.add(is_rank(piece.far) ? last : first + 2 * piece.level, Op::Copy, chunk, piece.near,
-                  piece.far, piece.route);
+        const bool is_last = is_rank(piece.far) && !group.is_whole;
+        made_.add(is_last ? last : first + 2 * piece.level, Op::Copy, chunk, piece.near, piece.far,
+                  piece.route);
       }
       return;
     }
@@ -246,9 +238,12 @@ SwitchesAsRanks switches_as_ranks(const Schedule& schedule, const Topology& topo
     made.chunks.back().weight = ranges[c].count;
   }
   divide_flows(made);
-  const Taken taken = take_apart(schedule, topology, result.topology, ranges);
-  Adding adding(made, schedule.ranks, taken.levels);
-  for (const Taken::Group& group : taken.groups) adding.add(group, number[group.chunk]);
+  std::vector<PieceGroup> groups = take_apart(schedule, topology, result.topology, ranges);
+  if (schedule.collective == Collective::AllReduce) {
+    turn_to_middles(groups, topology, result.topology);
+  }
+  Adding adding(made, schedule.ranks, levels_of(groups));
+  for (const PieceGroup& group : groups) adding.add(group, number[group.chunk]);
   made.canonicalize();
   Hastening(made, result.topology).run();
   check(result, schedule);

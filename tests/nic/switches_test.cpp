@@ -187,7 +187,7 @@ TEST(Switches, ChangedTablesAreFound) {
             << mutation.what << ": " << words(found);
       }
     }
-    EXPECT_GT(changed, 10U) << mutation.what;
+    EXPECT_GE(changed, 6U) << mutation.what;
   }
 }
 
