@@ -14,6 +14,7 @@
 #include "nic/hardware.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
+#include "nic/table/with_interfaces.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 #include "tools/late_flags.hpp"
@@ -267,7 +268,9 @@ int run(const SimulateFlags& flags) {
                        simulation_plot(simulations.setup(), rows, report::image_of(flags.plot)));
   }
   if (!flags.trace.empty()) {
-    files.emplace_back(flags.trace, simulation_trace(work.topology, rows.front().result));
+    // Switches that add and copy have rows as well.
+    files.emplace_back(flags.trace,
+                       simulation_trace(nic::with_interfaces(work.topology), rows.front().result));
   }
   write_files({files.begin(), files.end()});
   return failed ? kNegativeAnswer : kOk;
