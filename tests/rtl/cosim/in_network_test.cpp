@@ -62,7 +62,7 @@ TEST_P(InNetworkOf, SumsAreThoseOfTheRanksAlone) {
                                       : run_again(network, collective, buffers, 100'000);
     for (const std::string& error : result.errors) ADD_FAILURE() << error;
     for (std::uint32_t r = 0; r < ranks; ++r) EXPECT_EQ(buffers[r], expected) << r;
-    EXPECT_GT(result.cycles, 1000U);
+    EXPECT_GT(result.cycles, kElements / 4);  // a flit each on a link
   }
 }
 
