@@ -94,7 +94,7 @@ void Schedule::canonicalize() {
 
 bool Schedule::operator==(const Schedule& other) const {
   const auto header = [](const Schedule& s) {
-    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.in_network, s.chunks);
+    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.in_network, s.helpers, s.chunks);
   };
   return header(*this) == header(other) &&
          std::ranges::equal(transfers, other.transfers, [&](const Transfer& a, const Transfer& b) {
@@ -116,18 +116,19 @@ std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t c
     if (!all.empty()) divide(0, count, all, schedule.chunks, ranges);
     return ranges;
   }
-  if (count % schedule.ranks != 0) {
+  const std::uint32_t owners = schedule.ranks - schedule.helpers;
+  if (count % owners != 0) {
     throw Error(
         ErrorCode::InvalidArgument,
         fmt::format("{}: expected an element count that is a multiple of the {} ranks, got {}",
-                    to_string(schedule.collective), schedule.ranks, count));
+                    to_string(schedule.collective), owners, count));
   }
   std::vector<std::vector<std::uint32_t>> chunks_of(schedule.ranks);
   for (std::uint32_t c = 0; c < schedule.chunks.size(); ++c) {
     chunks_of[index(shard_of(schedule.collective, schedule.chunks[c]))].push_back(c);
   }
-  const std::uint64_t shard = count / schedule.ranks;
-  for (std::uint32_t r = 0; r < schedule.ranks; ++r) {
+  const std::uint64_t shard = count / owners;
+  for (std::uint32_t r = 0; r < owners; ++r) {
     if (!chunks_of[r].empty()) divide(r * shard, shard, chunks_of[r], schedule.chunks, ranges);
   }
   return ranges;

@@ -83,10 +83,14 @@ struct Schedule {
   Rank root{};            ///< of broadcast and reduce; 0 otherwise
   std::uint32_t ranks = 0;
   bool in_network = false;  ///< switches add and copy
+  /// The last so many ranks only help: they start with nothing and need not end with anything, as
+  /// switches with interfaces of their own (nic/program/switches.hpp).
+  std::uint32_t helpers = 0;
   std::vector<Chunk> chunks;
   std::vector<Transfer> transfers;  ///< sorted by (step, op, chunk, dst, src), see canonicalize()
   std::vector<LinkId> routes;       ///< pool of all routes
 
+  [[nodiscard]] bool is_helper(Rank rank) const { return index(rank) >= ranks - helpers; }
   [[nodiscard]] std::span<const LinkId> route(const Transfer& transfer) const {
     return std::span(routes).subspan(transfer.route_begin, transfer.route_size);
   }
@@ -105,10 +109,12 @@ struct Schedule {
 
 /// Whether `rank` starts, must end, with a chunk of a schedule.
 [[nodiscard]] inline bool starts_with(const Schedule& schedule, Rank rank, std::uint32_t chunk) {
-  return starts_with(schedule.collective, rank, schedule.chunks[chunk].source);
+  return !schedule.is_helper(rank) &&
+         starts_with(schedule.collective, rank, schedule.chunks[chunk].source);
 }
 [[nodiscard]] inline bool ends_with(const Schedule& schedule, Rank rank, std::uint32_t chunk) {
-  return ends_with(schedule.collective, rank, schedule.chunks[chunk].target);
+  return !schedule.is_helper(rank) &&
+         ends_with(schedule.collective, rank, schedule.chunks[chunk].target);
 }
 
 /// The rank whose shard a chunk of a sharded collective is part of.
@@ -124,9 +130,9 @@ struct ElementRange {
 /// Where each chunk lies in a buffer of `count` elements.
 ///
 /// Without shards (is_sharded()) chunk c covers floor(count*W(c)/W) .. floor(count*W(c+1)/W), W(c)
-/// the weights before c. With shards `count` is a multiple of the ranks; rank r's shard is elements
-/// r*count/N .. (r+1)*count/N, divided in the same way among the chunks of r (shard_of()). \throws
-/// Error(InvalidArgument) if count is not such a multiple.
+/// the weights before c. With shards `count` is a multiple of the ranks that are no helpers; rank
+/// r's shard is elements r*count/N .. (r+1)*count/N, divided in the same way among the chunks of r
+/// (shard_of()). \throws Error(InvalidArgument) if count is not such a multiple.
 std::vector<ElementRange> chunk_ranges(const Schedule& schedule, std::uint64_t count);
 
 /// For what sends each transfer as a message of its own. `who`: "the runtime".

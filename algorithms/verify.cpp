@@ -84,8 +84,8 @@ class Checker {
   const Topology& topology_;
   const VerifyOptions& options_;
   VerifyReport report_;
-  std::uint32_t ranks_ = 0;
-  std::vector<bool> usable_;  // transfers whose ids are in range
+  std::uint32_t ranks_ = 0, owners_ = 0;  // owners: ranks that are no helpers
+  std::vector<bool> usable_;              // transfers whose ids are in range
   // The replay's state for one chunk: how often rank r's value contains contributor c's input, at
   // counts_[r * ranks + c], and whether r has a value at all.
   std::vector<std::uint8_t> counts_;
@@ -102,8 +102,8 @@ void Checker::bad(const std::string& what, std::optional<std::uint32_t> chunk) {
 void Checker::check_ends(const Chunk& chunk, std::uint32_t c) {
   const auto [collective, name, start, end] = facts(schedule_.collective);
   const auto check = [&](Rank rank, Holder holder) {
-    if (index(rank) >= ranks_) {
-      bad(fmt::format("chunk {}: owner {} is not one of the {} ranks", c, index(rank), ranks_), c);
+    if (index(rank) >= owners_) {
+      bad(fmt::format("chunk {}: owner {} is not one of the {} ranks", c, index(rank), owners_), c);
     }
     if (holder == Holder::Root && rank != schedule_.root) {
       bad(fmt::format("chunk {}: owner {} is not the root {}", c, index(rank),
@@ -127,16 +127,22 @@ bool Checker::check_header() {
   if (ranks_ != topology_.num_ranks()) {
     bad(fmt::format("schedule for {} ranks, topology has {}", ranks_, topology_.num_ranks()));
   }
-  if (index(schedule_.root) >= ranks_) {
-    bad(fmt::format("root {} is not one of the {} ranks", index(schedule_.root), ranks_));
+  if (schedule_.helpers >= std::max(ranks_, 1U)) {
+    bad(fmt::format("all of the {} ranks only help", ranks_));
+    return false;
+  }
+  owners_ = ranks_ - schedule_.helpers;
+  if (index(schedule_.root) >= owners_) {
+    bad(fmt::format("root {} is not one of the {} ranks", index(schedule_.root), owners_));
   }
   if (schedule_.chunks.empty()) bad("no chunks");
-  std::vector<bool> owns(ranks_, false);
+  std::vector<bool> owns(owners_, false);
   std::uint64_t weights = 0;
   for (std::uint32_t c = 0; c < schedule_.chunks.size(); ++c) {
     const Chunk& chunk = schedule_.chunks[c];
     check_ends(chunk, c);
-    if (is_sharded(schedule_.collective) && index(shard_of(schedule_.collective, chunk)) < ranks_) {
+    if (is_sharded(schedule_.collective) &&
+        index(shard_of(schedule_.collective, chunk)) < owners_) {
       owns[index(shard_of(schedule_.collective, chunk))] = true;
     }
     if (chunk.weight == 0) bad(fmt::format("chunk {}: weight 0", c), c);
@@ -146,7 +152,7 @@ bool Checker::check_header() {
     }
     weights += chunk.weight;
   }
-  for (std::uint32_t r = 0; is_sharded(schedule_.collective) && r < ranks_; ++r) {
+  for (std::uint32_t r = 0; is_sharded(schedule_.collective) && r < owners_; ++r) {
     if (!owns[r]) bad(fmt::format("rank {} owns no chunk", r));
   }
   return report_.total_violations == before;

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "generated/mt_pkg.hpp"
+#include "nic/program/switches.hpp"
 
 namespace multitree::nic {
 namespace {
@@ -31,6 +32,16 @@ std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules) 
     }
   }
   return longest > kShortRoute ? 2 : 1;
+}
+
+std::uint32_t hardware_header_flits(const Schedule& schedule, const Topology& topology) {
+  // So many elements that every chunk has some.
+  constexpr std::uint64_t kMany = std::uint64_t{1} << 40;
+  const Schedule* one = &schedule;
+  if (!schedule.in_network) return hardware_header_flits({&one, 1});
+  const SwitchesAsRanks made = switches_as_ranks(schedule, topology, kMany * schedule.ranks);
+  one = &made.schedule;
+  return hardware_header_flits({&one, 1});
 }
 
 }  // namespace multitree::nic

@@ -18,5 +18,7 @@ Parameters as_hardware(Parameters parameters);
 /// Header flits of each worm of these schedules: a route that does not fit the header has a flit of
 /// its own, and then all have.
 std::uint32_t hardware_header_flits(std::span<const Schedule* const> schedules);
+/// Of one, whose messages end at switches that add and copy, if it has such.
+std::uint32_t hardware_header_flits(const Schedule& schedule, const Topology& topology);
 
 }  // namespace multitree::nic

@@ -151,16 +151,13 @@ Simulation run_losing(const Schedule& schedule, const Topology& topology, std::u
 Simulation run_in_network(const Schedule& schedule, const Topology& topology,
                           std::uint64_t elements, const Parameters& parameters,
                           const SimulationOptions& options) {
-  if (options.data || parameters.reduction == Reduction::Pipelined) {
-    throw Error(ErrorCode::Unsupported,
-                "simulation of switches that add and copy: expected no data to be moved, and "
-                "streaming or store reduction");
-  }
+  if (parameters.reduction == Reduction::Pipelined) expect_hardware_switches(topology);
   const SwitchesAsRanks made = switches_as_ranks(schedule, topology, elements);
   const Program program = compile_program(made.schedule, made.topology, elements);
   return options.model == Model::Message
              ? run_message_level(program, made.topology, parameters, options)
-             : run_flit_level(program, made.topology, parameters, options, nullptr);
+             : run_flits({{&made.schedule, 0, elements}}, made.topology, program, parameters,
+                         options);
 }
 
 }  // namespace

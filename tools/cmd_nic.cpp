@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <nlohmann/json.hpp>
 
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
 #include "nic/losses.hpp"
 #include "nic/program/program.hpp"
+#include "nic/program/switches.hpp"
 #include "nic/table/relative.hpp"
 #include "tools/work.hpp"
 #include "topologies/io/files.hpp"
@@ -105,7 +107,29 @@ nic::Tables compile(const NicFlags& flags) {
         nic::counted_groups(call, plan.schedule, options_of(flags, plan.schedule.ranks).elements),
         plan.topology);
   }
-  return nic::compile_tables(plan.schedule, plan.topology, options_of(flags, plan.schedule.ranks));
+  const nic::TableOptions options = options_of(flags, plan.schedule.ranks);
+  if (!plan.schedule.in_network) {
+    return nic::compile_tables(plan.schedule, plan.topology, options);
+  }
+  nic::expect_hardware_switches(plan.topology);
+  const nic::SwitchesAsRanks made =
+      nic::switches_as_ranks(plan.schedule, plan.topology, options.elements);
+  return nic::compile_tables(made.schedule, made.topology, options);
+}
+
+/// Of the file with its table: a rank's number, or a switch's name without what files' names should
+/// not have.
+std::string file_of(const nic::Tables& tables, std::uint32_t rank) {
+  const std::uint32_t ranks = tables.contributors();
+  if (rank < ranks) return fmt::format("{}", rank);
+  std::string name = tables.switches[rank - ranks];
+  std::ranges::replace_if(
+      name,
+      [](unsigned char letter) {
+        return std::isalnum(letter) == 0 && letter != '-' && letter != '.';
+      },
+      '_');
+  return name;
 }
 
 std::string_view name_of(nic::Opcode op) {
@@ -197,7 +221,8 @@ ordered_json table_json(const nic::Tables& tables, Rank rank) {
   }
   ordered_json json = {{"collective", to_string(tables.collective)},
                        {"elements", tables.elements},
-                       {"ranks", tables.ranks},
+                       {"ranks", tables.contributors()},
+                       {"switches", tables.switches},
                        {"steps", tables.steps},
                        {"relative", tables.relative}};
   if (!tables.relative) json["rank"] = index(rank);
@@ -225,7 +250,8 @@ ordered_json sizes(const nic::Tables& tables) {
   }
   ordered_json widths;
   for (std::size_t f = 0; f < nic::kFields; ++f) widths[nic::kFieldNames[f]] = layout.width[f];
-  return {{"ranks", tables.ranks},
+  return {{"ranks", tables.contributors()},
+          {"switches", tables.switches.size()},
           {"steps", tables.steps},
           {"elements", tables.elements},
           {"entries_most", most},
@@ -265,7 +291,7 @@ int write_tables(const NicFlags& flags) {
   std::vector<std::pair<std::string, std::string>> files{{flags.output, nic::write_image(tables)}};
   if (!flags.memory.empty()) {
     for (std::uint32_t r = 0; r < tables.of_rank.size(); ++r) {
-      files.emplace_back(fmt::format("{}{}.memh", flags.memory, r),
+      files.emplace_back(fmt::format("{}{}.memh", flags.memory, file_of(tables, r)),
                          nic::memory_file(tables, Rank{r}));
     }
     files.emplace_back(flags.memory + "pkg.sv", nic::systemverilog_package(tables));
@@ -287,8 +313,8 @@ int show(const NicFlags& flags) {
     return kOk;
   }
   print(fmt::format("# {} of {} elements, {} ranks, {} steps; {}\n", to_string(tables.collective),
-                    tables.elements, tables.ranks, tables.steps,
-                    tables.relative ? "any rank, relative" : fmt::format("rank {}", rank)));
+                    tables.elements, tables.contributors(), tables.steps,
+                    tables.relative ? "any rank, relative" : tables.name_of(rank)));
   print(groups_text(tables));
   print(entries_text(tables, Rank{rank}));
   print(routes_text(tables, Rank{rank}));

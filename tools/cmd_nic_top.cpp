@@ -5,6 +5,8 @@
 
 #include <filesystem>
 
+#include "nic/program/switches.hpp"
+#include "nic/table/with_interfaces.hpp"
 #include "nic/top/top.hpp"
 #include "tools/command.hpp"
 #include "topologies/io/files.hpp"
@@ -21,7 +23,10 @@ struct TopFlags {
 };
 
 int write_top(const TopFlags& flags) {
-  const Topology topology = load_whole_network(flags.network);
+  const Topology given = load_whole_network(flags.network);
+  for_flag("--topology", [&] { nic::expect_hardware_switches(given); });
+  const Topology topology = nic::with_interfaces(given);
+  const std::uint32_t helpers = topology.num_ranks() - given.num_ranks();
   const nic::Wiring wiring =
       for_flag("--topology", [&] { return nic::wire(topology, {}, flags.latency); });
   std::string command = fmt::format("multitree nic top -t '{}'", topology.name());
@@ -33,7 +38,7 @@ int write_top(const TopFlags& flags) {
                 fmt::format("{}: cannot make this directory: {}", flags.output, error.message()));
   }
   const std::string top = fmt::format("{}/{}.sv", flags.output, nic::top_name(topology));
-  const std::string text = nic::systemverilog_top(topology, wiring, command);
+  const std::string text = nic::systemverilog_top(topology, wiring, command, helpers);
   const std::string files = nic::top_file_list(flags.rtl, top);
   write_files({{top, text}, {flags.output + "/files.f", files}});
   print(fmt::format("{}\n", top));

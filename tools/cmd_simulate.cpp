@@ -14,6 +14,7 @@
 #include "nic/hardware.hpp"
 #include "nic/program/program.hpp"
 #include "nic/simulate.hpp"
+#include "nic/table/with_interfaces.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 #include "tools/late_flags.hpp"
@@ -176,15 +177,15 @@ class Simulations {
     if (model_ == nic::Model::Rtl) {
       row.result = simulate_hardware(schedule, work_.topology, bytes, parameters);
     } else {
-      row.result = nic::simulate(schedule, work_.topology, bytes, parameters,
-                                 {.model = model_,
-                                  .data = model_ == nic::Model::Flit && !schedule.in_network &&
-                                          moves_data(flags_, work_, parameters, bytes),
-                                  .faults = faults_,
-                                  .trace = trace,
-                                  .progress = [&](double share) { progress.update(what, share); },
-                                  .losses = losses_,
-                                  .link_errors = link_errors_});
+      row.result = nic::simulate(
+          schedule, work_.topology, bytes, parameters,
+          {.model = model_,
+           .data = model_ == nic::Model::Flit && moves_data(flags_, work_, parameters, bytes),
+           .faults = faults_,
+           .trace = trace,
+           .progress = [&](double share) { progress.update(what, share); },
+           .losses = losses_,
+           .link_errors = link_errors_});
     }
     row.bytes = nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks) *
                 parameters.element_bytes;
@@ -197,8 +198,7 @@ class Simulations {
   /// The hardware's headers depend on how long routes are.
   [[nodiscard]] nic::Parameters parameters_for(const Schedule& schedule) const {
     nic::Parameters p = parameters_;
-    const Schedule* const one = &schedule;
-    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits({&one, 1});
+    if (setup_.is_hardware) p.header_flits = nic::hardware_header_flits(schedule, work_.topology);
     return p;
   }
 
@@ -268,7 +268,9 @@ int run(const SimulateFlags& flags) {
                        simulation_plot(simulations.setup(), rows, report::image_of(flags.plot)));
   }
   if (!flags.trace.empty()) {
-    files.emplace_back(flags.trace, simulation_trace(work.topology, rows.front().result));
+    // Switches that add and copy have rows as well.
+    files.emplace_back(flags.trace,
+                       simulation_trace(nic::with_interfaces(work.topology), rows.front().result));
   }
   write_files({files.begin(), files.end()});
   return failed ? kNegativeAnswer : kOk;

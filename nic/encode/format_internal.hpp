@@ -16,7 +16,9 @@ namespace multitree::nic {
 
 inline constexpr std::string_view kImageMagic("MTTABLE\0", 8);
 inline constexpr std::uint16_t kImageVersion = 3;
-inline constexpr std::uint8_t kRelativeFlag = 1, kUniformFlag = 2;
+inline constexpr std::uint8_t kRelativeFlag = 1, kUniformFlag = 2, kSwitchesFlag = 4;
+/// Bytes of a switch's name.
+inline constexpr std::size_t kMostName = 255;
 
 std::uint32_t image_checksum(std::string_view bytes);
 

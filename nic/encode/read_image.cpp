@@ -150,11 +150,35 @@ void check_group(BitReader& in, const Entry& entry, const Tables& tables, std::u
   }
 }
 
+/// Names of the last ranks.
+void read_switches(BitReader& in, Tables& tables) {
+  const auto number = in.number<std::uint32_t>("a number of switches");
+  in.need(std::uint64_t{2} * number, "the names of switches");
+  if (number == 0 || number >= tables.ranks || tables.relative) {
+    in.fail(fmt::format("expected 1 to {} switches in tables of each rank, got {}",
+                        tables.ranks - 1, number));
+  }
+  for (std::uint32_t s = 0; s < number; ++s) {
+    const auto size = in.number<std::uint8_t>("the bytes of a name");
+    in.need(size, "the name of a switch");
+    if (size == 0) in.fail("expected a switch with a name, got an empty one");
+    std::string& name = tables.switches.emplace_back();
+    for (std::size_t i = 0; i < size; ++i) {
+      name.push_back(static_cast<char>(in.number<std::uint8_t>("a letter")));
+    }
+  }
+  if (index(tables.root) >= tables.contributors()) {
+    in.fail(
+        fmt::format("expected a root below {}, got {}", tables.contributors(), index(tables.root)));
+  }
+}
+
 Header read_header(BitReader& in, Tables& tables) {
   tables.collective = read_collective(in);
   const auto flags = in.number<std::uint8_t>("flags");
-  if (flags > (kRelativeFlag | kUniformFlag)) {
-    in.fail(fmt::format("expected flags 1 (relative) and 2 (uniform), got {}", flags));
+  if (flags > (kRelativeFlag | kUniformFlag | kSwitchesFlag)) {
+    in.fail(
+        fmt::format("expected flags 1 (relative), 2 (uniform) and 4 (switches), got {}", flags));
   }
   tables.relative = (flags & kRelativeFlag) != 0;
   read_meaning(in, tables);
@@ -177,6 +201,7 @@ Header read_header(BitReader& in, Tables& tables) {
   if (is_uniform) header.packing.uniform = pieces;
   header.routes = read_route_layout(in);
   read_groups(in, tables);
+  if ((flags & kSwitchesFlag) != 0) read_switches(in, tables);
   return header;
 }
 

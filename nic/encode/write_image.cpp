@@ -1,19 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Writing of images.
+#include <fmt/format.h>
+
 #include "nic/encode/format_internal.hpp"
 #include "nic/encode/image.hpp"
 #include "nic/encode/route_layout.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::nic {
 namespace {
+
+/// Nothing without any.
+void put_switches(BitWriter& out, const Tables& tables) {
+  if (tables.switches.empty()) return;
+  out.number(static_cast<std::uint32_t>(tables.switches.size()));
+  for (const std::string& name : tables.switches) {
+    if (name.empty() || name.size() > kMostName) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("tables: expected names of switches of 1 to {} bytes, got {} bytes",
+                              kMostName, name.size()));
+    }
+    out.number(static_cast<std::uint8_t>(name.size()));
+    for (const char letter : name) out.number(static_cast<std::uint8_t>(letter));
+  }
+}
 
 void put_header(BitWriter& out, const Tables& tables, const Packing& packing,
                 const RouteLayout& routes) {
   out.number(kImageVersion);
   out.number(static_cast<std::uint8_t>(tables.collective));
   out.number(static_cast<std::uint8_t>((tables.relative ? kRelativeFlag : 0U) |
-                                       (packing.uniform ? kUniformFlag : 0U)));
+                                       (packing.uniform ? kUniformFlag : 0U) |
+                                       (tables.switches.empty() ? 0U : kSwitchesFlag)));
   out.number(index(tables.root));
   out.number(tables.ranks);
   out.number(tables.steps);
@@ -38,6 +57,7 @@ void put_header(BitWriter& out, const Tables& tables, const Packing& packing,
     out.number(group.first_element);
     out.number(group.elements);
   }
+  put_switches(out, tables);
   for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
     // Entries without routes are refused when they are written.
     const std::size_t number = r < tables.routes.size() ? tables.routes[r].size() : 0;

@@ -8,6 +8,7 @@
 
 #include "nic/table/entries_internal.hpp"
 #include "nic/table/route_numbers_internal.hpp"
+#include "nic/table/with_interfaces.hpp"
 
 namespace multitree::nic {
 namespace {
@@ -32,6 +33,7 @@ Program compile_program(const Schedule& schedule, const Topology& topology,
   program.tables.ranks = schedule.ranks;
   program.tables.steps = schedule.num_steps();
   program.tables.elements = elements;
+  program.tables.switches = names_of_last(topology, schedule.helpers);
   program.pieces = static_cast<std::uint32_t>(schedule.chunks.size());
   program.first_piece = first_pieces(schedule);
   RouteNumbers number(program.routes, topology.num_links());

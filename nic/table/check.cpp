@@ -13,6 +13,7 @@
 
 #include "algorithms/verify.hpp"
 #include "nic/table/entries_internal.hpp"
+#include "nic/table/with_interfaces.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -51,7 +52,7 @@ class GroupCheck {
     found_.push_back({fault, group_, fmt::format("group {}: {}", group_, what)});
   }
   void report(TableFault fault, std::uint32_t rank, std::size_t entry, const std::string& what) {
-    report(fault, fmt::format("rank {}, entry {}: {}", rank, entry, what));
+    report(fault, fmt::format("{}, entry {}: {}", tables_.name_of(rank), entry, what));
   }
 
   template <typename Visit>
@@ -99,9 +100,9 @@ void GroupCheck::check_places() {
                          entry.size, entry.start));
     }
   });
-  if (is_sharded(tables_.collective) && tables_.elements % tables_.ranks != 0) {
+  if (is_sharded(tables_.collective) && tables_.elements % tables_.contributors() != 0) {
     report(TableFault::BadPlace, fmt::format("expected a multiple of {} elements, got {}",
-                                             tables_.ranks, tables_.elements));
+                                             tables_.contributors(), tables_.elements));
   }
   std::uint64_t end = 0;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
@@ -145,6 +146,7 @@ void GroupCheck::add_transfers() {
   schedule_.algorithm = "table";
   schedule_.root = tables_.root;
   schedule_.ranks = tables_.ranks;
+  schedule_.helpers = tables_.ranks - tables_.contributors();
   for (auto& [key, piece] : pieces_) {
     piece.chunk = static_cast<std::uint32_t>(schedule_.chunks.size());
     schedule_.chunks.push_back(chunk_of(piece.start, piece.size, key.first));
@@ -166,8 +168,9 @@ void GroupCheck::add_transfers() {
 /// A piece as a chunk; who starts and ends with it follows from the shard that it lies in.
 Chunk GroupCheck::chunk_of(std::uint64_t start, std::uint64_t size, std::uint32_t tree) const {
   const auto [collective, name, begins, ends] = facts(tables_.collective);
-  const std::uint64_t shard = std::max<std::uint64_t>(tables_.elements / tables_.ranks, 1);
-  const Rank own{std::min(static_cast<std::uint32_t>(start / shard), tables_.ranks - 1)};
+  const std::uint32_t ranks = tables_.contributors();
+  const std::uint64_t shard = std::max<std::uint64_t>(tables_.elements / ranks, 1);
+  const Rank own{std::min(static_cast<std::uint32_t>(start / shard), ranks - 1)};
   const auto at = [&](Holder holder) { return holder == Holder::Own ? own : tables_.root; };
   Chunk chunk{.source = at(begins),
               .target = at(ends),
@@ -175,7 +178,7 @@ Chunk GroupCheck::chunk_of(std::uint64_t start, std::uint64_t size, std::uint32_
               .weight = std::max<std::uint64_t>(size, 1)};
   // Equal pieces for every rank: tables say of a message whose it is, not where it ends.
   if (begins == Holder::Own && ends == Holder::Own) {
-    chunk.target = Rank{static_cast<std::uint32_t>(start % shard * tables_.ranks / shard)};
+    chunk.target = Rank{static_cast<std::uint32_t>(start % shard * ranks / shard)};
   }
   // Where every rank is at one end, source and target are one: that of the other end.
   if (begins == Holder::Everyone) chunk.source = chunk.target;
@@ -184,7 +187,7 @@ Chunk GroupCheck::chunk_of(std::uint64_t start, std::uint64_t size, std::uint32_
 }
 
 void GroupCheck::check_counts() {
-  const auto placed = place_entries(schedule_, topology_, schedule_.ranks);
+  const auto placed = place_entries(schedule_, topology_, tables_.contributors());
   for (std::uint32_t r = 0; r < placed.size(); ++r) {
     std::size_t next = 0;
     for (std::size_t i = 0; i < tables_.of_rank[r].size(); ++i) {
@@ -213,13 +216,14 @@ Schedule GroupCheck::proved_schedule() const {
   proved.algorithm = schedule_.algorithm;
   proved.root = schedule_.root;
   proved.ranks = schedule_.ranks;
+  proved.helpers = schedule_.helpers;
   std::vector<std::uint32_t> number(schedule_.chunks.size(), ~std::uint32_t{0});
   std::map<std::uint64_t, Piece> by_start;
   for (const auto& [key, piece] : pieces_) {
     if (piece.size > 0) by_start[piece.start] = piece;
   }
   const std::uint64_t shard =
-      is_sharded(tables_.collective) ? tables_.elements / tables_.ranks : tables_.elements;
+      is_sharded(tables_.collective) ? tables_.elements / tables_.contributors() : tables_.elements;
   const auto fill = [&](std::uint64_t begin, std::uint64_t end) {
     while (begin < end) {
       const std::uint64_t next = std::min(end, (begin / shard + 1) * shard);
@@ -254,13 +258,36 @@ void GroupCheck::check_schedule() {
 }
 
 void expect_tables_of(const Tables& tables, const Topology& topology) {
-  if (tables.relative || tables.ranks != topology.num_ranks() ||
+  if (tables.relative || tables.contributors() != topology.num_ranks() ||
       tables.of_rank.size() != tables.ranks) {
     throw Error(ErrorCode::InvalidArgument,
                 fmt::format("tables: expected those of each of the {} ranks of {}, got {}{}",
                             topology.num_ranks(), topology.name(),
-                            tables.relative ? "a relative one for " : "", tables.ranks));
+                            tables.relative ? "a relative one for " : "", tables.contributors()));
   }
+}
+
+/// The network that the routes are of.
+Topology network_of(const Tables& tables, const Topology& topology) {
+  if (tables.switches.empty()) return topology;
+  Topology with = with_interfaces(topology);
+  const std::vector<std::string> names =
+      names_of_last(with, with.num_ranks() - topology.num_ranks());
+  if (names == tables.switches) return with;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("tables: expected those of the switches that add and copy in {}, {}, got "
+                          "those of {}",
+                          topology.name(),
+                          names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+                          fmt::join(tables.switches, ", ")));
+}
+
+void expect_no_switches(const Tables& tables) {
+  if (tables.switches.empty()) return;
+  throw Error(ErrorCode::Unsupported,
+              fmt::format("tables: expected those of ranks alone, got {} of switches that add and "
+                          "copy, which only interfaces in a network can be",
+                          tables.switches.size()));
 }
 
 }  // namespace
@@ -271,9 +298,10 @@ std::string_view to_string(TableFault fault) {
   return kNames[static_cast<std::size_t>(fault)];
 }
 
-std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
+std::vector<TableViolation> check_tables(const Tables& tables, const Topology& whole,
                                          std::size_t most) {
-  expect_tables_of(tables, topology);
+  expect_tables_of(tables, whole);
+  const Topology topology = network_of(tables, whole);
   std::vector<TableViolation> found;
   if (tables.groups.empty()) {
     GroupCheck(tables, topology, 0, most, found).run();
@@ -287,11 +315,11 @@ std::vector<TableViolation> check_tables(const Tables& tables, const Topology& t
           entry.start >= tables.groups[entry.group].first_element) {
         continue;
       }
-      found.push_back(
-          {TableFault::BadPlace, entry.group,
-           fmt::format("rank {}, entry {}: expected a group below {} and its flows and "
-                       "elements, got group {}, flow {} and element {}",
-                       r, i, tables.groups.size(), entry.group, entry.flow, entry.start)});
+      found.push_back({TableFault::BadPlace, entry.group,
+                       fmt::format("{}, entry {}: expected a group below {} and its flows and "
+                                   "elements, got group {}, flow {} and element {}",
+                                   tables.name_of(r), i, tables.groups.size(), entry.group,
+                                   entry.flow, entry.start)});
     }
   }
   if (!found.empty()) return found;
@@ -303,6 +331,7 @@ std::vector<TableViolation> check_tables(const Tables& tables, const Topology& t
 }
 
 Schedule schedule_of(const Tables& tables, const Topology& topology) {
+  expect_no_switches(tables);
   expect_tables_of(tables, topology);
   if (!tables.groups.empty()) {
     throw Error(ErrorCode::InvalidArgument,

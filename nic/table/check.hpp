@@ -30,8 +30,10 @@ struct TableViolation {
 /// Makes of each group's entries a schedule again, proves it by verify(), and compares the counts
 /// with those that its steps ask for. Nops are left out, and so are pieces without elements where
 /// what arrives is proved. Groups share nothing but routes, so what holds of each holds of all
-/// under way together. Of each group what is found first, up to `most` of one fault; empty: all is
-/// right. \throws Error(InvalidArgument) if the tables are relative or for another number of ranks.
+/// under way together. Of switches that add and copy, which are no ranks of `topology`, nothing is
+/// taken for granted: what they hold before is not in any sum. Of each group what is found first,
+/// up to `most` of one fault; empty: all is right. \throws Error(InvalidArgument) if the tables are
+/// relative, for another number of ranks, or for other switches.
 std::vector<TableViolation> check_tables(const Tables& tables, const Topology& topology,
                                          std::size_t most = 20);
 
@@ -40,7 +42,8 @@ std::vector<TableViolation> check_tables(const Tables& tables, const Topology& t
 /// those that have no elements, and each weighs as much as it has of them, so that a buffer of as
 /// many elements is cut as the tables say. Steps, senders, routes and the order of sums are the
 /// tables'. \throws Error(InvalidArgument) as check_tables(), with groups (tables_of_group() is for
-/// them), and in the words of check_tables() if the tables are wrong.
+/// them), and in the words of check_tables() if the tables are wrong; Error(Unsupported) if
+/// switches add and copy.
 Schedule schedule_of(const Tables& tables, const Topology& topology);
 
 /// The same of one of several groups. \throws as schedule_of() and tables_of_group().

@@ -10,6 +10,7 @@
 #include "nic/table/route_numbers_internal.hpp"
 #include "nic/table/routes_of_ports_internal.hpp"
 #include "nic/table/table.hpp"
+#include "nic/table/with_interfaces.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::nic {
@@ -70,7 +71,8 @@ Tables compile_groups(std::span<const GroupSource> groups, const Topology& topol
                 .root = front.root,
                 .ranks = front.ranks,
                 .of_rank = std::vector<std::vector<Entry>>(front.ranks),
-                .routes = std::vector<std::vector<TableRoute>>(front.ranks)};
+                .routes = std::vector<std::vector<TableRoute>>(front.ranks),
+                .switches = names_of_last(topology, front.helpers)};
   place_groups(groups, tables);
   std::vector<OfRanks> placed;
   for (const GroupSource& source : groups) {
@@ -119,7 +121,8 @@ Tables tables_of_group(const Tables& tables, std::uint32_t number) {
                .elements = group.elements,
                .of_rank = std::vector<std::vector<Entry>>(tables.of_rank.size()),
                .routes = tables.routes,
-               .classes = tables.classes};
+               .classes = tables.classes,
+               .switches = tables.switches};
   for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
     for (Entry entry : tables.of_rank[r]) {
       if (entry.group != number) continue;

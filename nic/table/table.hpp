@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "algorithms/schedule.hpp"
@@ -86,6 +87,18 @@ struct Tables {
   /// Empty: one collective, which no doorbell starts. Otherwise `collective` and `root` are those
   /// of the first, `steps` is the most of any, and entries are sorted by group first.
   std::vector<TableGroup> groups = {};
+  /// Switches that add and copy, by name: the last of `ranks`, which start with nothing and need
+  /// not end with anything.
+  std::vector<std::string> switches = {};
+  /// Those that the collective is of.
+  [[nodiscard]] std::uint32_t contributors() const {
+    return ranks - static_cast<std::uint32_t>(switches.size());
+  }
+  /// "rank 3", "switch leaf0".
+  [[nodiscard]] std::string name_of(std::uint32_t rank) const {
+    return rank < contributors() ? "rank " + std::to_string(rank)
+                                 : "switch " + switches[rank - contributors()];
+  }
   bool operator==(const Tables&) const = default;
 };
 
@@ -95,13 +108,13 @@ struct TableOptions {
                       ///< step numbers say how long to wait
 };
 
-/// Compiles any schedule. `wait`, `turn` and `after` keep, for each rank and chunk, the order of
-/// the operations that the steps give, whenever messages arrive. The classes of the hops keep all
-/// routes of the schedule together free of deadlock; they are those of a simulation of it. O(T log
-/// T) for T transfers, and assign_classes() of the distinct routes.
-/// \pre the schedule verifies on the topology.
-/// \throws Error(InvalidArgument) as chunk_ranges(); Error(Unsupported) if the routes need more
-/// than 255 classes of virtual channels.
+/// Compiles any schedule; one in which switches add and copy as switches_as_ranks() makes it,
+/// on the network with their interfaces. `wait`, `turn` and `after` keep, for each rank and chunk,
+/// the order of the operations that the steps give, whenever messages arrive. The classes of the
+/// hops keep all routes of the schedule together free of deadlock; they are those of a simulation
+/// of it. O(T log T) for T transfers, and assign_classes() of the distinct routes. \pre the
+/// schedule verifies on the topology. \throws Error(InvalidArgument) as chunk_ranges();
+/// Error(Unsupported) if the routes need more than 255 classes of virtual channels.
 Tables compile_tables(const Schedule& schedule, const Topology& topology,
                       const TableOptions& options);
 

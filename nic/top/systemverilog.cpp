@@ -62,7 +62,8 @@ std::string range_of(const Signal& signal, std::uint32_t rank) {
 
 class Writer {
  public:
-  Writer(const Topology& topology, const Wiring& wiring) : topology_(topology), wiring_(wiring) {}
+  Writer(const Topology& topology, const Wiring& wiring, std::uint32_t helpers)
+      : topology_(topology), wiring_(wiring), helpers_(helpers) {}
 
   std::string write(const std::string& command) {
     header(command);
@@ -96,7 +97,8 @@ class Writer {
       most = std::max(most, link.latency);
     }
     put("// Made by: {}\n"
-        "// Ranks {}, switches {}, links {} of {} cycles. Its files: files.f; what the ports are:\n"
+        "// Ranks {}{}, switches {}, links {} of {} cycles. Its files: files.f; what the ports "
+        "are:\n"
         "// rtl/net/mt_net_rank.sv, and for the registers rtl/net/mt_net_axil.sv.\n"
         "module {} #(\n"
         "  // Cycles of the reduction unit; 1: its sums by a C function.\n"
@@ -114,7 +116,9 @@ class Writer {
         "  localparam int unsigned R = {},  // ranks\n"
         "  localparam int unsigned M = {},  // ports of each: the most\n"
         "  localparam int unsigned V = 2,\n",
-        command, ranks, topology_.num_nodes() - ranks, topology_.num_links(),
+        command, ranks,
+        helpers_ == 0 ? "" : fmt::format(" (the last {} are switches that add and copy)", helpers_),
+        topology_.num_nodes() - ranks, topology_.num_links(),
         least == most ? fmt::format("{}", most) : fmt::format("{} to {}", least, most),
         top_name(topology_), ranks, wiring_.most_ports);
     put("  localparam int unsigned F = mt_pkg::FlitW,\n"
@@ -341,6 +345,7 @@ class Writer {
 
   const Topology& topology_;
   const Wiring& wiring_;
+  std::uint32_t helpers_;
   std::string text_;
 };
 
@@ -349,8 +354,8 @@ class Writer {
 std::string top_name(const Topology& topology) { return "mt_net_" + identifier(topology.name()); }
 
 std::string systemverilog_top(const Topology& topology, const Wiring& wiring,
-                              const std::string& command) {
-  return Writer(topology, wiring).write(command);
+                              const std::string& command, std::uint32_t helpers) {
+  return Writer(topology, wiring, helpers).write(command);
 }
 
 std::string top_file_list(const std::string& rtl, const std::string& top) {

@@ -18,8 +18,9 @@ std::string top_name(const Topology& topology);
 /// for each link, registers of all ranks behind one AXI4-Lite slave, memory streams and traces of
 /// port p of rank r in bits (r*M + p)*W +: W, M the most ports of a rank. Same network, same bytes.
 /// \param command how it is made, for the comment at its top.
+/// \param helpers ranks, the last, that are switches which add and copy, for that comment.
 std::string systemverilog_top(const Topology& topology, const Wiring& wiring,
-                              const std::string& command);
+                              const std::string& command, std::uint32_t helpers = 0);
 
 /// The files that it needs, for simulators: `rtl` is where rtl/ is, `top` the module's own file.
 std::string top_file_list(const std::string& rtl, const std::string& top);

@@ -15,6 +15,8 @@
 #include "nic/nic/endpoints.hpp"
 #include "nic/program/job_program.hpp"
 #include "nic/program/program.hpp"
+#include "nic/program/switches.hpp"
+#include "rtl/sim/comparison_internal.hpp"
 #include "rtl/sim/events.hpp"
 #include "rtl/sim/late.hpp"
 #include "rtl/sim/node.hpp"
@@ -26,60 +28,6 @@ namespace {
 /// Cycles that hardware may take beyond what the model has taken, to show how it ends.
 constexpr std::uint64_t kSpareCycles = 200'000;
 constexpr std::uint64_t kMostCycles = std::uint64_t{1} << 31;
-
-/// Compares the hardware's events with the model's, until they differ.
-class Comparison {
- public:
-  Comparison(std::vector<Event> expected, const Topology& topology, const nic::Program& program)
-      : topology_(topology), program_(program), last_begun_(topology.num_ranks(), 0) {
-    for (const Event& e : expected) {
-      if (e.kind == Event::Kind::Begun) last_begun_[e.place] = e.cycle;
-    }
-    std::erase_if(expected, [&](const Event& e) { return is_idle_step(e); });
-    expected_ = std::move(expected);
-  }
-
-  /// All of the hardware's of one cycle. Cycles follow each other.
-  void compare(std::uint32_t cycle, std::span<const Event> all) {
-    if (!difference_.empty()) return;
-    std::vector<Event> got(all.begin(), all.end());
-    std::erase_if(got, [&](const Event& e) { return is_idle_step(e); });
-    const auto begin = expected_.begin() + static_cast<std::ptrdiff_t>(next_);
-    const auto end = std::find_if(begin, expected_.end(),
-                                  [&](const Event& event) { return event.cycle > cycle; });
-    next_ = static_cast<std::size_t>(end - expected_.begin());
-    count_ += got.size();
-    if (std::equal(begin, end, got.begin(), got.end())) return;
-    std::vector<Event> missing, extra;
-    std::set_difference(begin, end, got.begin(), got.end(), std::back_inserter(missing));
-    std::set_difference(got.begin(), got.end(), begin, end, std::back_inserter(extra));
-    difference_ = fmt::format("cycle {}:", cycle);
-    for (const Event& e : missing) {
-      difference_ += fmt::format(" model: {};", describe(e, topology_, program_));
-    }
-    for (const Event& e : extra) {
-      difference_ += fmt::format(" hardware: {};", describe(e, topology_, program_));
-    }
-    difference_.pop_back();
-  }
-
-  [[nodiscard]] const std::string& difference() const { return difference_; }
-  [[nodiscard]] std::uint64_t count() const { return count_; }
-
- private:
-  /// A step in which the rank has nothing left to begin: hardware that is done counts no steps.
-  [[nodiscard]] bool is_idle_step(const Event& e) const {
-    return e.kind == Event::Kind::Step && e.cycle > last_begun_[e.place];
-  }
-
-  const Topology& topology_;
-  const nic::Program& program_;
-  std::vector<std::uint32_t> last_begun_;  // [rank]: cycle
-  std::vector<Event> expected_;
-  std::size_t next_ = 0;
-  std::uint64_t count_ = 0;
-  std::string difference_;
-};
 
 void require(bool fits, const char* what) {
   if (fits) return;
@@ -323,6 +271,35 @@ CosimResult cosimulate_losses(const Schedule& schedule, const Topology& topology
                    doorbells_of(image)});
 }
 
+/// One collective. \param elements of its buffer
+CosimResult cosimulate_one(const Schedule& schedule, const Topology& topology,
+                           std::uint64_t elements, const nic::Parameters& parameters,
+                           const CosimOptions& options) {
+  const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
+  const nic::Program program = nic::compile_program(schedule, topology, elements);
+  return run_both({tables, program, topology, parameters, options, {{&schedule, 0, elements}}});
+}
+
+/// Switches that add and copy have interfaces, whose memories hold anything at first.
+CosimResult cosimulate_in_network(const Schedule& schedule, const Topology& topology,
+                                  std::uint64_t bytes, const nic::Parameters& given,
+                                  CosimOptions options) {
+  nic::expect_hardware_switches(topology);
+  const std::uint64_t elements =
+      nic::padded_elements(bytes, bytes_of(options.type), schedule.ranks);
+  const nic::SwitchesAsRanks made = nic::switches_as_ranks(schedule, topology, elements);
+  Buffers* const buffers = options.buffers;
+  Buffers all = make_inputs(made.schedule.ranks, elements, options.type);
+  if (buffers != nullptr) std::ranges::copy(*buffers, all.begin());
+  options.buffers = &all;
+  CosimResult result =
+      cosimulate_one(made.schedule, made.topology, elements,
+                     hardware_parameters(given, made.schedule, options.type), options);
+  all.resize(schedule.ranks);
+  if (buffers != nullptr) *buffers = std::move(all);
+  return result;
+}
+
 }  // namespace
 
 nic::Parameters hardware_parameters(const nic::Parameters& parameters, const Schedule& schedule,
@@ -353,12 +330,11 @@ nic::Parameters hardware_parameters(const nic::Parameters& parameters,
 CosimResult cosimulate(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
                        const nic::Parameters& given, const CosimOptions& options) {
   if (options.losses) return cosimulate_losses(schedule, topology, bytes, given, options);
+  if (schedule.in_network) return cosimulate_in_network(schedule, topology, bytes, given, options);
   const nic::Parameters parameters = hardware_parameters(given, schedule, options.type);
   const std::uint64_t elements =
       nic::padded_elements(bytes, parameters.element_bytes, schedule.ranks);
-  const nic::Tables tables = nic::compile_tables(schedule, topology, {.elements = elements});
-  const nic::Program program = nic::compile_program(schedule, topology, elements);
-  return run_both({tables, program, topology, parameters, options, {{&schedule, 0, elements}}});
+  return cosimulate_one(schedule, topology, elements, parameters, options);
 }
 
 CosimResult cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,

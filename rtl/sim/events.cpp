@@ -43,9 +43,10 @@ std::string describe(const Event& e, const Topology& topology, const nic::Progra
     const auto flow = std::ranges::upper_bound(first, number) - first.begin() - 1;
     return fmt::format("flow {} piece {}", flow, number - first[static_cast<std::size_t>(flow)]);
   };
+  const auto name = [&] { return program.tables.name_of(e.place); };
   switch (e.kind) {
     case Event::Kind::Begun:
-      return fmt::format("rank {} port {}: begins its next entry", e.place, e.port);
+      return fmt::format("{} port {}: begins its next entry", name(), e.port);
     case Event::Kind::Flit: {
       const Link& link = topology.link(LinkId{e.place});
       const std::uint64_t count = e.detail >> kCountShift;
@@ -55,15 +56,15 @@ std::string describe(const Event& e, const Topology& topology, const nic::Progra
                          count == 0 ? "" : fmt::format(" that counts {}", count));
     }
     case Event::Kind::Issued:
-      return fmt::format("rank {} port {}: adds word {} of {}, turn {}", e.place, e.port,
+      return fmt::format("{} port {}: adds word {} of {}, turn {}", name(), e.port,
                          e.detail & ((1U << kTurnShift) - 1), piece(e.detail >> kPieceShift),
                          e.detail >> kTurnShift & 0xff);
     case Event::Kind::Taken:
-      return fmt::format("rank {}: has taken in a message of {}", e.place, piece(e.detail));
+      return fmt::format("{}: has taken in a message of {}", name(), piece(e.detail));
     case Event::Kind::Step:
-      return fmt::format("rank {}: step {}", e.place, e.detail);
+      return fmt::format("{}: step {}", name(), e.detail);
     case Event::Kind::Over:
-      return fmt::format("rank {}: group {} is over", e.place, e.detail);
+      return fmt::format("{}: group {} is over", name(), e.detail);
   }
   return {};
 }

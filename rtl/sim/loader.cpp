@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -72,6 +73,32 @@ void check(const nic::Tables& tables, bool is_lockstep, std::uint32_t groups) {
                 fmt::format("hardware model: expected tables of at most {} groups, a doorbell "
                             "each, got {}",
                             groups, tables.groups.size()));
+  }
+}
+
+/// Each port has a table of its own; routes and steps are those of the interface.
+void check_depth(const nic::Tables& tables, std::size_t steps) {
+  if (steps > mt_pkg::kStepDepth) {
+    throw Error(
+        ErrorCode::Unsupported,
+        fmt::format("hardware model: expected at most {} steps in lockstep, got {}; cut the "
+                    "buffer into fewer pieces",
+                    mt_pkg::kStepDepth, steps));
+  }
+  for (std::uint32_t r = 0; r < tables.ranks; ++r) {
+    if (tables.routes[r].size() > mt_pkg::kNumRoutes) {
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("hardware model: expected at most {} routes, got {} at {}",
+                              mt_pkg::kNumRoutes, tables.routes[r].size(), tables.name_of(r)));
+    }
+    std::map<std::uint32_t, std::uint32_t> entries;
+    for (const nic::Entry& entry : tables.of_rank[r]) {
+      if (entry.op == nic::Opcode::Nop || ++entries[entry.port] <= mt_pkg::kTableDepth) continue;
+      throw Error(ErrorCode::Unsupported,
+                  fmt::format("hardware model: expected at most {} messages of a port, got more at "
+                              "{} port {}; cut the buffer into fewer pieces",
+                              mt_pkg::kTableDepth, tables.name_of(r), entry.port));
+    }
   }
 }
 
@@ -170,6 +197,7 @@ std::vector<std::vector<RegisterWrite>> load(const Collective& c,
                                              const std::vector<std::uint32_t>& ports,
                                              std::uint32_t groups) {
   check(c.tables, !c.step_lengths.empty(), groups);
+  check_depth(c.tables, c.step_lengths.size());
   const bool is_grouped = !c.tables.groups.empty();
   const nic::Tables sorted = is_grouped ? sorted_by_doorbell(c.tables) : nic::Tables{};
   const nic::Tables& tables = is_grouped ? sorted : c.tables;

@@ -60,9 +60,10 @@ std::uint32_t pieces_per_flow(const nic::Tables& tables);
 
 /// All tables, routes, steps and modes, for each rank. Entries are the bits of the image; of
 /// several groups they are sorted by doorbell, and their group is that number. \throws
-/// Error(Unsupported) as write_image(), and if routes have more than 13 links, ranks more than 256,
-/// or groups more than the interfaces. \param ports of each rank's interface; empty: those of
-/// Network. \param groups that an interface has doorbells for, as its register GROUPS says.
+/// Error(Unsupported) as write_image(), and if routes have more than 13 links, if there are more
+/// entries, routes or steps than tables have room for, or if ranks are more than 256, or groups
+/// more than the interfaces. \param ports of each rank's interface; empty: those of Network. \param
+/// groups that an interface has doorbells for, as its register GROUPS says.
 std::vector<std::vector<RegisterWrite>> load(const Collective& collective,
                                              const std::vector<std::uint32_t>& ports = {},
                                              std::uint32_t groups = mt_pkg::kNumGroups);

@@ -21,6 +21,27 @@ namespace {
 
 constexpr std::uint32_t kResetCycles = 4;
 
+std::uint32_t links_of(const Topology& topology, NodeId node) {
+  return static_cast<std::uint32_t>(
+      std::max(topology.out_links(node).size(), topology.in_links(node).size()));
+}
+
+/// Ranks with more links than usual have one kind of interface.
+void check_large(const Topology& topology, const nic::Parameters& parameters,
+                 const std::vector<Rank>& waves, const AxiPorts& axi) {
+  const bool is_usual =
+      waves.empty() && axi.ports == 0 && parameters.ports_per_unit == 1 &&
+      WordsUnderWay{parameters.send_words, parameters.add_words} == WordsUnderWay{};
+  for (std::uint32_t r = 0; r < topology.num_ranks() && !is_usual; ++r) {
+    const NodeId node = topology.node_of(Rank{r});
+    if (links_of(topology, node) <= Network::kPorts) continue;
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: {}: expected no waves, a unit for each port and the "
+                            "usual send_words and add_words with {}, which has more than {} links",
+                            topology.name(), topology.node(node).name, Network::kPorts));
+  }
+}
+
 void check_memory(const nic::Parameters& parameters) {
   const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
   std::string known;
@@ -51,10 +72,9 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
   }
   check_memory(parameters);
   for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
-    const std::size_t links =
-        std::max(topology.out_links(NodeId{n}).size(), topology.in_links(NodeId{n}).size());
+    const std::uint32_t links = links_of(topology, NodeId{n});
     const bool is_rank = topology.node(NodeId{n}).rank.has_value();
-    const std::uint32_t most = is_rank ? Network::kPorts : kMostSwitchLinks;
+    const std::uint32_t most = is_rank ? kMostRankLinks : kMostSwitchLinks;
     if (links > most) {
       throw Error(ErrorCode::Unsupported,
                   fmt::format("hardware model: {}: expected at most {} links at a {}, got {} at {}",
@@ -109,6 +129,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                  const std::optional<nic::LinkErrors>& errors, const AxiPorts& axi)
     : topology_(topology), wave_ranks_(waves) {
   check(topology, parameters);
+  check_large(topology, parameters, waves, axi);
   if (!waves.empty() && parameters.ports_per_unit > 1) {
     throw Error(ErrorCode::Unsupported, "hardware model: expected ports_per_unit 1 with waves");
   }
@@ -117,16 +138,14 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
     const auto& node = topology.node(NodeId{n});
     if (node.rank) {
       const std::uint32_t memory = add_memory(bytes, n, axi);
-      nodes_.push_back(axi.ports > 0 ? make_axi_rank(memory, axi.ports, node.name)
-                       : std::ranges::find(waves, *node.rank) != waves.end()
-                           ? make_wave_rank(memory, node.name, *waves_)
-                           : make_rank(memory, adders, parameters, node.name));
+      nodes_.push_back(
+          axi.ports > 0 ? make_axi_rank(memory, axi.ports, node.name)
+          : std::ranges::find(waves, *node.rank) != waves.end()
+              ? make_wave_rank(memory, node.name, *waves_)
+              : make_rank(memory, adders, parameters, links_of(topology, NodeId{n}), node.name));
       nodes_.back()->set_latency(parameters.memory_cycles);
     } else {
-      nodes_.push_back(
-          make_switch(static_cast<std::uint32_t>(std::max(topology.out_links(NodeId{n}).size(),
-                                                          topology.in_links(NodeId{n}).size())),
-                      node.name));
+      nodes_.push_back(make_switch(links_of(topology, NodeId{n}), node.name));
     }
   }
   const std::uint64_t clock = nic::clock_of(topology, parameters);
@@ -172,6 +191,15 @@ void Network::reset(std::uint32_t buffer_flits) {
   for (auto& node : nodes_) node->put_write(&places);
   tick();
   for (auto& node : nodes_) node->put_write(nullptr);
+}
+
+std::vector<std::uint32_t> Network::ports() const {
+  std::vector<std::uint32_t> ports;
+  for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
+    const std::uint32_t links = links_of(topology_, topology_.node_of(Rank{r}));
+    ports.push_back(links <= kPorts ? kPorts : links <= 8 ? 8 : kMostRankLinks);
+  }
+  return ports;
 }
 
 Network::~Network() {

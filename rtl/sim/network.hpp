@@ -53,7 +53,7 @@ class Network : public Hardware {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  /// Ports of all interfaces that are verilated.
+  /// Ports of the usual interface. One with more links has as many ports as it needs, of 8 and 16.
   static constexpr std::uint32_t kPorts = mt_pkg::kNumPorts;
   /// Groups that the interfaces have doorbells for: those that share units have one.
   static std::uint32_t groups(const nic::Parameters& parameters) {
@@ -64,9 +64,7 @@ class Network : public Hardware {
   std::uint32_t read(Rank rank, std::uint32_t address) override;
   void put_write(Rank rank, const RegisterWrite& write) override;
   [[nodiscard]] std::uint32_t num_links() const override { return topology_.num_links(); }
-  [[nodiscard]] std::vector<std::uint32_t> ports() const override {
-    return std::vector<std::uint32_t>(topology_.num_ranks(), kPorts);
-  }
+  [[nodiscard]] std::vector<std::uint32_t> ports() const override;
   void tick() override;
   [[nodiscard]] std::uint64_t cycle() const override { return cycle_; }
   [[nodiscard]] Memory& memory(Rank rank) override;
@@ -83,7 +81,7 @@ class Network : public Hardware {
   /// or 1 + the virtual channel of a credit. May change both. For faults.
   std::function<void(LinkId, LinkFlit&)> on_flit;
   std::function<void(LinkId, std::uint8_t&)> on_credit;
-  /// Requests that the memory of a rank refuses in a cycle: 5 bits a port.
+  /// Requests that the memory of a rank refuses in a cycle: 5 bits a port, of the first 6 ports.
   std::function<std::uint32_t(Rank)> stalls;
 
   /// Whether memories accept only what they were asked in the cycle before, as a slave may that

@@ -6,9 +6,13 @@
 #include <verilated.h>
 #include <verilated_fst_c.h>
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "Vsim_node.h"
+#include "Vsim_node16.h"
+#include "Vsim_node8.h"
 #include "Vsim_node_axi1.h"
 #include "Vsim_node_axi4.h"
 #include "Vsim_node_fast.h"
@@ -19,6 +23,7 @@
 #include "Vsim_node_wave.h"
 #include "Vsim_switch16.h"
 #include "Vsim_switch8.h"
+#include "rtl/sim/bits.hpp"
 #include "rtl/sim/waves.hpp"
 
 namespace multitree::rtl {
@@ -96,7 +101,7 @@ class Base : public Node {
   std::unique_ptr<Model> model_;
 };
 
-template <typename Model>
+template <typename Model, std::uint32_t Ports = mt_pkg::kNumPorts>
 class RankNode : public Base<Model> {
  public:
   RankNode(std::uint32_t memory, const std::string& name, VerilatedContext* context = nullptr)
@@ -104,7 +109,7 @@ class RankNode : public Base<Model> {
     Model& m = *this->model_;
     m.handle_i = memory;
     RankNode::put_links(~0U, 0);
-    m.stall_i = 0;
+    RankNode::put_stalls(0);
     m.shy_i = 0;
     m.latency_i = 1;
     m.trace_i = 1;
@@ -131,10 +136,18 @@ class RankNode : public Base<Model> {
     return this->model_->s_axil_rvalid_o != 0;
   }
   void put_links(std::uint32_t ready, std::uint32_t dead) override {
-    this->set(this->model_->link_ready_i, ready & ((1U << Network::kPorts) - 1));
+    this->set(this->model_->link_ready_i, ready & ((1U << Ports) - 1));
     this->set(this->model_->link_dead_i, dead);
   }
-  void put_stalls(std::uint32_t stalls) override { this->model_->stall_i = stalls; }
+  void put_stalls(std::uint32_t stalls) override {
+    auto& bits = this->model_->stall_i;
+    if constexpr (std::is_integral_v<std::remove_reference_t<decltype(bits)>>) {
+      bits = stalls;
+    } else {
+      std::fill(bits.data() + 1, bits.data() + sizeof(bits) / sizeof(EData), 0U);
+      bits[0] = stalls;
+    }
+  }
   void set_shy(bool shy) override { this->model_->shy_i = shy; }
   void set_latency(std::uint32_t cycles) override {
     this->model_->latency_i = static_cast<SData>(cycles);
@@ -154,8 +167,9 @@ class RankNode : public Base<Model> {
   }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t port) const override {
     const Model& m = *this->model_;
-    const auto part = [port](std::uint64_t all) {
-      return static_cast<std::uint32_t>(all >> (16 * port) & 0xffff);
+    constexpr std::uint32_t kWidth = 16;
+    const auto part = [port](const auto& all) {
+      return bits_of(all, std::size_t{kWidth} * port, kWidth);
     };
     return {.piece = part(m.trace_rx_piece_o),
             .turn = part(m.trace_rx_turn_o),
@@ -204,7 +218,13 @@ class SwitchNode : public Base<Model> {
 }  // namespace
 
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
-                                const nic::Parameters& parameters, const std::string& name) {
+                                const nic::Parameters& parameters, std::uint32_t links,
+                                const std::string& name) {
+  if (links > kMostRankLinks) return nullptr;
+  if (links > 8) {
+    return std::make_unique<RankNode<Vsim_node16, kMostRankLinks>>(memory, name);
+  }
+  if (links > mt_pkg::kNumPorts) return std::make_unique<RankNode<Vsim_node8, 8>>(memory, name);
   const WordsUnderWay words = {.send = parameters.send_words, .add = parameters.add_words};
   if (words == kWordsUnderWay[1]) return std::make_unique<RankNode<Vsim_node_few>>(memory, name);
   if (words == kWordsUnderWay[2]) return std::make_unique<RankNode<Vsim_node_many>>(memory, name);

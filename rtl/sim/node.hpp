@@ -44,7 +44,7 @@ class Node {
   /// Links from here that may be given a flit in this cycle, and that are dead; all are ready and
   /// none is dead at first.
   virtual void put_links(std::uint32_t ready, std::uint32_t dead) = 0;
-  virtual void put_stalls(std::uint32_t stalls) = 0;
+  virtual void put_stalls(std::uint32_t stalls) = 0;  ///< 5 for each of the first ports
   /// Whether memory accepts only what it was asked in the cycle before; not so at first.
   virtual void set_shy(bool shy) = 0;
   /// Cycles that memory takes to answer, 1 to 1023; 1 at first.
@@ -57,9 +57,13 @@ class Node {
 };
 
 /// A rank with its memory. Where two ports share a unit, or a port has more places for early worms
-/// or other words under way than usual, its sums are always made by a function.
+/// or other words under way than usual, or it has more links, its sums are always made by a
+/// function.
+/// \returns null if there is none with so many links.
 std::unique_ptr<Node> make_rank(std::uint32_t memory, Adders adders,
-                                const nic::Parameters& parameters, const std::string& name);
+                                const nic::Parameters& parameters, std::uint32_t links,
+                                const std::string& name);
+inline constexpr std::uint32_t kMostRankLinks = 16;
 /// The same with its memory behind so many AXI4 ports, and as many words under way as any has.
 /// \returns null if there is none with so many.
 std::unique_ptr<Node> make_axi_rank(std::uint32_t memory, std::uint32_t ports,

@@ -158,12 +158,13 @@ RunResult run_again(Hardware& network, const Collective& collective, Buffers& bu
     const std::uint32_t bits = network.read(Rank{r}, reg::kError);
     if (bits != 0) {
       const std::uint32_t first = network.read(Rank{r}, reg::kFirstError);
-      result.errors.push_back(fmt::format("rank {}: {} (first at port {}, piece {})", r,
-                                          describe_errors(bits), first >> 8 & 0xf, first >> 16));
+      result.errors.push_back(fmt::format("{}: {} (first at port {}, piece {})",
+                                          collective.tables.name_of(r), describe_errors(bits),
+                                          first >> 8 & 0xf, first >> 16));
     } else if (!run.is_done(r)) {
-      result.errors.push_back(
-          fmt::format("rank {}: not done after {} cycles: {} of {} messages taken in", r,
-                      run.since_start(), network.read(Rank{r}, reg::kTaken), "its"));
+      result.errors.push_back(fmt::format(
+          "{}: not done after {} cycles: {} of {} messages taken in", collective.tables.name_of(r),
+          run.since_start(), network.read(Rank{r}, reg::kTaken), "its"));
     }
     if (collective.bounds) result.fates.push_back(fate_of(network.read(Rank{r}, reg::kLosses)));
     const auto bytes = network.memory(Rank{r}).bytes();

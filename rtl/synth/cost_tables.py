@@ -15,6 +15,9 @@ PORTS = 4
 FEW = tuple((channels, depth) for channels in (2, 4) for depth in (8, 512))
 ROUTER_BUFFERS = {(4, 1): FEW, (8, 0): FEW,
                   (4, 4): tuple((channels, depth) for channels in (1, 2, 4) for depth in (8, 64, 512))}
+# The interface of a switch of 8 links that adds int32 and copies: 256 pieces of one tree.
+ADDING = {"NumPorts": 8, "NumVc": 2, "StepW": 10, "FlowW": 1, "PieceOfFlowW": 8, "PieceW": 8, "CntW": 4,
+          "RouteW": 3, "NumRoutes": 8, "TableDepth": 256, "EnLockstep": 0, "EnInt32": 1}
 
 
 def count(row, column):
@@ -144,6 +147,14 @@ def links(budget, _):
     return figures(budget, names)
 
 
+def adding(budget, _):
+    names = (("switch, 8 links, 2 channels of 512", "switch8.vc2.depth512"),
+             ("the same with 8 interface ports", "switch8.adds.router"),
+             ("interface of 8 ports, int32", "switch8.adds.interface"),
+             ("interface of 8 ports, copies alone", "switch8.copies.interface"))
+    return figures(budget, names)
+
+
 def ice40(budget, _):
     names = (("interface, 64 ranks, control", "ni64.ice40"),
              ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32.ice40"),
@@ -169,7 +180,8 @@ def tables_of(_, tables):
 
 
 SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
-            "routers": routers, "links": links, "ice40": ice40, "tables": tables_of}
+            "routers": routers, "links": links, "adding": adding, "ice40": ice40,
+            "tables": tables_of}
 
 
 def fill(document, budget, tables):

@@ -186,6 +186,21 @@ TEST(InNetworkSchedule, MeetsItsBoundOnKnownNetworks) {
   }
 }
 
+// Ranks below a switch that only forwards: their messages part and meet at ranks, and take turns on
+// the links that they share.
+TEST(InNetworkSchedule, OfEveryCollectiveWhereSomeSwitchesForward) {
+  for (const char* spec :
+       {"fattree:2x2?switches=leaf0:add,leaf0:copy", "fattree:2x2?switches=spine0:add,spine0:copy",
+        "fattree:4x4?switches=spine0:add,spine0:copy,leaf0:add,leaf0:copy"}) {
+    const Topology topology = make_topology(spec);
+    for (const Collective each :
+         {Collective::AllReduce, Collective::AllGather, Collective::Reduce}) {
+      const Schedule schedule = make_schedule("in-network?segments=3", topology, each);
+      EXPECT_TRUE(verify(schedule, topology).ok()) << spec << " " << to_string(each);
+    }
+  }
+}
+
 TEST(InNetworkSchedule, OfEveryCollectiveOnRandomNetworks) {
   std::mt19937_64 random(11);
   for (std::uint32_t i = 0; i < 40; ++i) {

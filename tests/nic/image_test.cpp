@@ -157,7 +157,8 @@ TEST(Image, AWrongHeaderIsRefused) {
     return sealed(changed);
   };
   expect_refused(with(10, 8, 1), "expected a collective below 8");
-  expect_refused(with(11, 4, 1), "expected flags 1 (relative) and 2 (uniform), got 4");
+  expect_refused(with(11, 8, 1),
+                 "expected flags 1 (relative), 2 (uniform) and 4 (switches), got 8");
   expect_refused(with(11, 0, 1), "expected either uniform pieces or widths");
   expect_refused(with(12, 4, 4), "expected a root below 4, got 4");
   expect_refused(with(16, 0, 4), "expected 1 to 16777216 ranks, got 0");

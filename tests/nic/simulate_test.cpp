@@ -83,8 +83,12 @@ TEST(InNetwork, LinksCarryEachVectorOnceEachWay) {
   EXPECT_EQ(result.link_flits, 10 * result.busiest_link_flits);
 }
 
-TEST(InNetwork, RefusesToMoveData) {
-  EXPECT_THROW(in_network("star:4", "in-network", 4096, {.data = true}), Error);
+TEST(InNetwork, MovesData) {
+  for (const char* spec : {"star:4", "fattree:2x4"}) {
+    const Simulation result = in_network(spec, "in-network?segments=3", 8192, {.data = true});
+    EXPECT_THAT(result.errors, testing::IsEmpty()) << spec;
+    EXPECT_TRUE(result.checked) << spec;
+  }
 }
 
 // Neither headers nor interfaces.

@@ -138,9 +138,11 @@ class PointRun {
     std::vector<Schedule> schedules;
     const std::vector<nic::Job> jobs = jobs_of(schedules);
     if (point_.is_hardware && !point_.has_header_flits) {
-      std::vector<const Schedule*> all = {&plan_.schedule};
+      std::vector<const Schedule*> all;
       for (const Schedule& schedule : schedules) all.push_back(&schedule);
-      parameters_.header_flits = nic::hardware_header_flits(all);
+      parameters_.header_flits =
+          std::max(nic::hardware_header_flits(plan_.schedule, topology_),
+                   nic::hardware_header_flits(std::span<const Schedule* const>(all)));
     }
     ExploreOutcome outcome;
     choose_model(outcome);

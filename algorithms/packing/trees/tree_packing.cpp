@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
+#include <map>
 
 #include "algorithms/combined_routes.hpp"
 
@@ -56,6 +57,35 @@ Exact load(const TreePacking& packing, const Topology& topology) {
   return busiest * Exact(unit * packing.ranks, weight_of_buffer(packing));
 }
 
+namespace {
+
+CombinedRoutes combined(const TreePacking& packing, std::span<const TreeArc> arcs, Op op,
+                        const Topology& topology) {
+  std::vector<std::span<const LinkId>> routes;
+  routes.reserve(arcs.size());
+  for (const TreeArc& arc : arcs) routes.push_back(packing.route(arc));
+  return {std::move(routes), op, topology};
+}
+
+/// How many of the arcs, from the first on, links have room for in one step: where a switch between
+/// them only forwards, each is a message of its own.
+std::size_t fitting(const TreePacking& packing, std::span<const TreeArc> arcs, Op op,
+                    const Topology& topology) {
+  const auto fits = [&](std::size_t number) {
+    std::map<LinkId, std::uint32_t> uses;
+    const CombinedRoutes routes = combined(packing, arcs.first(number), op, topology);
+    return std::ranges::all_of(routes.hops(), [&](const CombinedRoutes::Hop& hop) {
+      return ++uses[hop.link] <= topology.slots(hop.link);
+    });
+  };
+  if (fits(arcs.size())) return arcs.size();
+  std::size_t number = 1;
+  while (fits(number + 1)) ++number;
+  return number;
+}
+
+}  // namespace
+
 std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& tree, Op op,
                                  const Topology& topology) {
   const std::vector<TreeArc>& arcs = op == Op::Copy ? tree.gather : tree.reduce;
@@ -66,22 +96,24 @@ std::vector<ArcGroup> arc_groups(const TreePacking& packing, const PackedTree& t
     while (packing.in_network && end < arcs.size() && end_of(arcs[end]) == end_of(arcs[first])) {
       ++end;
     }
+    if (packing.in_network) {
+      const auto all = std::span(arcs).subspan(first, end - first);
+      end = first + fitting(packing, all, op, topology);
+    }
     ArcGroup group;
     group.arcs = std::span(arcs).subspan(first, end - first);
     if (!packing.in_network) {
       group.links = packing.route(arcs[first]);
     } else {
-      std::vector<std::span<const LinkId>> routes;
-      for (const TreeArc& arc : group.arcs) routes.push_back(packing.route(arc));
-      const CombinedRoutes together(std::move(routes), op, topology);
-      ArcGroup::Combined combined;
+      const CombinedRoutes together = combined(packing, group.arcs, op, topology);
+      ArcGroup::Combined own;
       for (const CombinedRoutes::Hop& hop : together.hops()) {
-        combined.links.push_back(hop.link);
+        own.links.push_back(hop.link);
         const Link& link = topology.link(hop.link);
-        if (hop.ways > 1) combined.switches.push_back(op == Op::Copy ? link.dst : link.src);
+        if (hop.ways > 1) own.switches.push_back(op == Op::Copy ? link.dst : link.src);
       }
-      if (op == Op::Reduce) std::ranges::reverse(combined.links);
-      group.combined = std::make_unique<const ArcGroup::Combined>(std::move(combined));
+      if (op == Op::Reduce) std::ranges::reverse(own.links);
+      group.combined = std::make_unique<const ArcGroup::Combined>(std::move(own));
       group.links = group.combined->links;
     }
     groups.push_back(std::move(group));

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <random>
 #include <string>
 
@@ -38,11 +39,27 @@ constexpr std::array kTopologies = {"ring:2",           "ring:3",
                                     "dragonfly:2x1x1",  "twisted-torus:4x2",
                                     "mesh:2x2?lat=2ns", "torus:3x3?lat=7ns",
                                     "ring:4?lat=40ns",  "circulant:7?offsets=1,2"};
+/// Switches that add and copy; the last ones, beside others that only forward.
+constexpr std::array kInNetwork = {
+    "star:3?switches=add,copy",
+    "star:4?switches=add,copy&lat=3ns",
+    "star:7?switches=add,copy",
+    "fattree:2x2?switches=add,copy",
+    "fattree:3x2?switches=add,copy&lat=20ns",
+    "fattree:4x4?switches=add,copy",
+    "fattree3:4?switches=add,copy",
+    "bigraph:2x2?switches=add,copy",
+    "bigraph:4x4?switches=add,copy",
+    "dgx-a100:1?nvlink=25GB/s&switches=add,copy",
+    "dgx-h100:2?nvlink=50GB/s&lat=9ns&nic-lat=15ns&switches=add,copy",
+    "fattree:2x2?switches=leaf0:add,leaf0:copy",
+    "fattree:3x3?switches=leaf1:add,leaf1:copy,spine0:add,spine0:copy"};
 constexpr std::array kSizes = {8, 64, 200, 1000, 1024, 4096, 4104, 9000, 16384, 32768};
 constexpr std::uint32_t kPointsPerTest = 10;
 constexpr std::uint32_t kFirstShared = 500'000;  // of the points with shared units
 constexpr std::uint32_t kFirstSynthesized = 2'000'000;
-constexpr std::uint32_t kFirstSlow = 3'000'000;  // of the points with slow memory
+constexpr std::uint32_t kFirstSlow = 3'000'000;       // of the points with slow memory
+constexpr std::uint32_t kFirstInNetwork = 4'000'000;  // of those with switches that add and copy
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -117,9 +134,22 @@ void slow_memory(std::uint32_t number, Point& point) {
   point.bytes = std::min<std::uint64_t>(point.bytes, p.send_words > 4 ? 9000 : 1024);
 }
 
+/// A network whose switches work, in as many pieces as the point's number says; slow memory now and
+/// then.
+void work_in_network(std::uint32_t number, Point& point) {
+  constexpr std::array kSegments = {1U, 2U, 5U, 16U, 40U};
+  std::mt19937 random(from_environment("MULTITREE_COSIM_SEED", 1) * 1'000'003 + number);
+  point.topology = kInNetwork[number % kInNetwork.size()];
+  point.algorithm = fmt::format("in-network?segments={}", pick(kSegments, random));
+  if (random() % 4 == 0) {
+    point.parameters.memory_cycles = static_cast<std::uint32_t>(1 + random() % 50);
+  }
+}
+
 /// Ten points from `first` on, with so many ports a reduction unit.
+/// \param change of a point, by its number
 void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false,
-                    bool slow = false) {
+                    const std::function<void(std::uint32_t, Point&)>& change = {}) {
   std::uint32_t compared = 0, unsupported = 0;
   std::uint64_t events = 0;
   // Points that are not possible (an algorithm on a network, a route, too many early worms) do not
@@ -127,7 +157,7 @@ void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synt
   for (std::uint32_t i = 0; compared < kPointsPerTest && i < 40 * kPointsPerTest; ++i) {
     Point point = make_point(first + i);
     point.parameters.ports_per_unit = ports_per_unit;
-    if (slow) slow_memory(first + i, point);
+    if (change) change(first + i, point);
     SCOPED_TRACE(describe(point));
     const Topology topology = make_topology(point.topology);
     try {
@@ -188,12 +218,23 @@ INSTANTIATE_TEST_SUITE_P(
 class SlowMemory : public testing::TestWithParam<std::uint32_t> {};
 
 TEST_P(SlowMemory, ModelAndHardwareAgreeInEveryCycle) {
-  compare_points(kFirstSlow + GetParam() * 1000, 1, false, true);
+  compare_points(kFirstSlow + GetParam() * 1000, 1, false, slow_memory);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Random, SlowMemory,
     testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 8)));
+
+/// A third as many: switches that add and copy.
+class InNetwork : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(InNetwork, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstInNetwork + GetParam() * 1000, 1, GetParam() % 4 == 3, work_in_network);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, InNetwork,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 3)));
 
 /// The networks and schedules that results are reported for.
 TEST(CosimulationOf, TheNetworksInTheDocuments) {
