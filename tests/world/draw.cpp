@@ -62,11 +62,15 @@ Schedule draw_schedule(Random& random, const std::string& network, Collective co
                                                "recursive-doubling",
                                                "halving-doubling",
                                                "bine",
-                                               "tree",
+                                               "hdrm",
                                                "auto",
                                                "breadth-first",
                                                "exchange",
-                                               "allreduce-optimal"};
+                                               "allreduce-optimal",
+                                               "swing",
+                                               "symmetric",
+                                               "ring2d",
+                                               "bidirectional-ring"};
   for (int tries = 0; tries < 20; ++tries) {
     algorithm = random.one_of(kNames);
     const auto& made = schedule_of(network, collective, algorithm, root);
@@ -147,6 +151,7 @@ Fault draw_fault(Random& random, const JobDraw& job) {
   Fault fault;
   fault.kind = job.adapts ? FaultKind::Cut : random.one_of(kKinds);
   fault.a = static_cast<std::uint32_t>(random.below(job.ranks));
+  if (job.streams && fault.kind == FaultKind::Cut) fault.kind = FaultKind::Breaks;
   fault.b = static_cast<std::uint32_t>((fault.a + 1 + random.below(job.ranks - 1)) % job.ranks);
   fault.sends = 1 + random.below(std::uint64_t{1} << random.below(10));
   fault.when = random.delay(50ms);
@@ -169,6 +174,7 @@ JobDraw draw_job(std::uint64_t seed) {
   job.under_way = 1 + random.below(4);
   job.longest_pause = random.chance(20) ? Nanoseconds(5ms) : Nanoseconds(20us);
   job.adapts = random.chance(10) && job.ranks > 2;
+  job.streams = !job.adapts && random.chance(35);
   job.habits.goes_around = job.adapts;
   if (job.adapts || random.chance(50)) job.habits.link_deadline = Deadline(20 + random.below(80));
   for (std::uint64_t calls = 1 + random.below(job.adapts ? 40 : 6); calls > 0; --calls) {
@@ -176,6 +182,7 @@ JobDraw draw_job(std::uint64_t seed) {
   }
   std::uint64_t faults = random.chance(60) ? 1 : 0;
   if (random.chance(15)) ++faults;
+  if (job.streams && random.chance(50)) faults += random.below(4);
   for (; faults > 0; --faults) job.faults.push_back(draw_fault(random, job));
   return job;
 }
@@ -192,6 +199,9 @@ std::string words_of(const Fault& fault) {
     case FaultKind::Cut:
       return fmt::format("nothing passes from rank {} to rank {} from {:.3f} ms on", fault.a,
                          fault.b, ms);
+    case FaultKind::Breaks:
+      return fmt::format("the connection of ranks {} and {} breaks at {:.3f} ms", fault.a, fault.b,
+                         ms);
     case FaultKind::Stops:
     case FaultKind::StopsLong:
       return fmt::format("rank {} stops at {:.3f} ms for {:.3f} ms", fault.a, ms,
@@ -204,7 +214,10 @@ std::string words_of(const JobDraw& job) {
   std::string words = fmt::format(
       "{} ranks of {}, schedules {}, segments of {} bytes, {} calls, {} at a time, timeout {} ms{}",
       job.ranks, job.network, fmt::join(job.algorithms, " "), job.segment_bytes, job.calls.size(),
-      job.under_way, job.timeout.count(), job.adapts ? ", adapting" : "");
+      job.under_way, job.timeout.count(),
+      job.adapts    ? ", adapting"
+      : job.streams ? ", over streams"
+                    : "");
   for (const CallDraw& call : job.calls) {
     words += fmt::format("\n  {} of {} {}, {}, on the wire {}{}", to_string(call.collective),
                          call.count, to_string(call.type), to_string(call.op), to_string(call.wire),

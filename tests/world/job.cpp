@@ -16,6 +16,7 @@
 #include "runtime/execution/message_path_internal.hpp"
 #include "tests/world/buffers.hpp"
 #include "tests/world/meeting_point.hpp"
+#include "tests/world/streams.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
 
@@ -59,6 +60,8 @@ class Job {
       : draw_(draw_job(seed)),
         world_(seed, tells),
         wires_(std::make_shared<Wires>(world_, draw_.ranks, draw_.habits)),
+        streams_(draw_.streams ? std::make_shared<Streams>(world_, draw_.ranks, draw_.habits)
+                               : nullptr),
         meeting_(std::make_shared<MeetingPoint>(world_, draw_.ranks)),
         ranks_(draw_.ranks) {
     world_.set_longest_pause(draw_.longest_pause);
@@ -69,9 +72,11 @@ class Job {
       return size != 0 && (words[0] = 0, true) ? 1 : 0;
     };
     if (world_.tells()) fmt::print("{}\n", words_of(draw_));
-    wires_->on_send = [this](std::uint32_t rank, std::uint64_t sends) {
+    const auto on_send = [this](std::uint32_t rank, std::uint64_t sends) {
       look_for_death(rank, sends);
     };
+    wires_->on_send = on_send;
+    if (streams_ != nullptr) streams_->on_send = on_send;
     for (const Fault& fault : draw_.faults) {
       if (fault.kind != FaultKind::DiesSending) {
         world_.at(fault.when, [this, fault] { happen(fault); });
@@ -79,6 +84,7 @@ class Job {
     }
     for (std::uint32_t r = 0; r < draw_.ranks; ++r) world_.start(r, [this, r] { run_rank(r); });
     world_.run(kLongestJob);
+    if (streams_ != nullptr) streams_->close();
     Outcome outcome;
     outcome.wrong = check();
     for (const RankOutcome& rank : ranks_) {
@@ -112,18 +118,25 @@ class Job {
     switch (fault.kind) {
       case FaultKind::DiesSending:
       case FaultKind::Dies:
-        wires_->lose(fault.a, true);
+        lose(fault.a, true);
         meeting_->lose(fault.a);
         return world_.kill(fault.a);
       case FaultKind::DiesSilently:
-        wires_->lose(fault.a, false);
+        lose(fault.a, false);
         return world_.kill(fault.a);
       case FaultKind::Cut:
         return wires_->cut(fault.a, fault.b);
+      case FaultKind::Breaks:
+        return streams_->break_off(fault.a, fault.b);
       case FaultKind::Stops:
       case FaultKind::StopsLong:
         return world_.stop(fault.a, fault.time);
     }
+  }
+
+  void lose(std::uint32_t rank, bool tells) {
+    if (streams_ != nullptr) return streams_->lose(rank, tells);
+    wires_->lose(rank, tells);
   }
 
   // A rank.
@@ -146,7 +159,12 @@ class Job {
 
   void make_calls(std::uint32_t rank, RankOutcome& outcome) {
     auto job = std::make_shared<WorldBootstrap>(meeting_, Seat{rank}, draw_.ranks);
-    auto transport = std::make_unique<WorldTransport>(wires_, Seat{rank});
+    std::unique_ptr<Transport> transport;
+    if (streams_ != nullptr) {
+      transport = std::make_unique<StreamTransport>(streams_, Seat{rank}, draw_.ranks);
+    } else {
+      transport = std::make_unique<WorldTransport>(wires_, Seat{rank});
+    }
     job->barrier(Deadline(10'000));  // all are there
     std::vector<SizedSchedules> plans;
     for (const Schedule& schedule : draw_.schedules) plans.push_back(for_all_sizes(schedule));
@@ -212,7 +230,7 @@ class Job {
 
   // The claims.
   [[nodiscard]] bool is_harmful(const Fault& fault) const {
-    if (fault.kind == FaultKind::Stops) return false;
+    if (fault.kind == FaultKind::Stops || fault.kind == FaultKind::Breaks) return false;
     return fault.kind != FaultKind::Cut || !draw_.adapts;
   }
 
@@ -265,6 +283,7 @@ class Job {
   JobDraw draw_;
   World world_;
   std::shared_ptr<Wires> wires_;
+  std::shared_ptr<Streams> streams_;  ///< null: wires carry the messages
   std::shared_ptr<MeetingPoint> meeting_;
   std::vector<RankOutcome> ranks_;
   std::vector<Fault> happened_;

@@ -33,6 +33,7 @@ enum class FaultKind : std::uint8_t {
   Dies,          ///< at some time
   DiesSilently,  ///< the same with its host: nobody's connection ends
   Cut,           ///< nothing passes from a to b
+  Breaks,        ///< the connection of a and b ends at some byte, where streams carry messages
   Stops,         ///< a does not run for a while that others can wait for
   StopsLong,     ///< nor for one that they cannot
 };
@@ -56,6 +57,7 @@ struct JobDraw {
   std::size_t under_way = 1;  ///< calls at a time
   Nanoseconds longest_pause{};
   bool adapts = false;
+  bool streams = false;  ///< the runtime's TCP streams carry the messages
   std::vector<Fault> faults;
 };
 

@@ -68,6 +68,7 @@ int run(std::uint64_t seed, std::uint64_t count, std::chrono::seconds time) {
 
 int main(int argc, char** argv) {
   const auto number = [&](int at) { return std::strtoull(argv[at], nullptr, 10); };
+  if (argc != 2) ::setenv("MULTITREE_LOG", "off", 0);  // of ranks that adapt
   if (argc == 4 && std::string(argv[1]) == "--seconds") {
     const bool drawn = std::string(argv[3]) == "drawn";
     const std::uint64_t seed = drawn ? std::random_device()() : number(3);
