@@ -144,6 +144,24 @@ CallDraw draw_call(Random& random, std::uint32_t ranks) {
   return call;
 }
 
+/// Small calls while a large one is under way, which stands back for them.
+void add_large_call(Random& random, JobDraw& job) {
+  constexpr std::size_t kLarge = 70'000;
+  constexpr std::size_t kSegment = 32 * 1024;
+  job.under_way = 3;
+  job.segment_bytes = kSegment;
+  job.habits.piece_bytes = kSegment;
+  job.habits.limits.segment_bytes = TransportLimits().segment_bytes;
+  job.habits.limits.buffered = true;
+  CallDraw call = draw_call(random, job.ranks);
+  call.collective = Collective::AllReduce;
+  call.type = DataType::Int64;
+  call.wire = WireType::AsIs;
+  call.count = kLarge;
+  job.calls.insert(job.calls.begin() + static_cast<std::ptrdiff_t>(random.below(job.calls.size())),
+                   call);
+}
+
 Fault draw_fault(Random& random, const JobDraw& job) {
   static constexpr std::array kKinds{
       FaultKind::DiesSending, FaultKind::DiesSending, FaultKind::Dies,  FaultKind::DiesSilently,
@@ -174,12 +192,14 @@ JobDraw draw_job(std::uint64_t seed) {
   job.under_way = 1 + random.below(4);
   job.longest_pause = random.chance(20) ? Nanoseconds(5ms) : Nanoseconds(20us);
   job.adapts = random.chance(10) && job.ranks > 2;
+  if (job.adapts) job.segment_bytes = std::max(job.segment_bytes, std::size_t{1024});  // many calls
   job.streams = !job.adapts && random.chance(35);
   job.habits.goes_around = job.adapts;
   if (job.adapts || random.chance(50)) job.habits.link_deadline = Deadline(20 + random.below(80));
   for (std::uint64_t calls = 1 + random.below(job.adapts ? 40 : 6); calls > 0; --calls) {
     job.calls.push_back(draw_call(random, job.ranks));
   }
+  if (random.chance(3)) add_large_call(random, job);
   std::uint64_t faults = random.chance(60) ? 1 : 0;
   if (random.chance(15)) ++faults;
   if (job.streams && random.chance(50)) faults += random.below(4);

@@ -70,7 +70,6 @@ MUTATIONS = [
      "if (answers[i] == Presence::There) result.elsewhere.push_back(others[i]);"),
     ("only who was told counts", "votes", SHRINK, "    return outnumber(askers, those);\n",
      "    return !askers.empty();\n"),
-    ("the later membership does not count", "votes", SHRINK, "  if (!well) adopt(standing);\n", ""),
     ("shrinks are not counted", "votes", SHRINK, "  ++epoch_;\n", ""),
     ("nobody meets at itself", "votes", SHRINK, "  places.push_back(standing.self);\n", ""),
     ("one in charge goes on with a minority", "votes", SHRINK, "in_charge_ && askers.size() > others.size()",

@@ -120,9 +120,11 @@ bool Streams::pass_on(std::uint32_t from, std::uint32_t to) {
 
 StreamTransport::StreamTransport(std::shared_ptr<Streams> streams, Seat self, std::uint32_t ranks)
     : streams_(std::move(streams)), self_(index(self)) {
+  const Habits& habits = streams_->habits_;
+  const std::size_t credit =
+      habits.limits.buffered ? tcp::Outgoing::kUnlimited : habits.unasked_bytes;
   for (std::uint32_t peer = 0; peer < ranks; ++peer) {
-    if (peer == self_) continue;
-    peers_.try_emplace(peer, Seat{peer}, streams_->habits_.unasked_bytes);
+    if (peer != self_) peers_.try_emplace(peer, Seat{peer}, credit);
   }
   streams_->ends_[self_] = this;
 }
