@@ -230,7 +230,13 @@ class Job {
 
   // The claims.
   [[nodiscard]] bool is_harmful(const Fault& fault) const {
-    if (fault.kind == FaultKind::Stops || fault.kind == FaultKind::Breaks) return false;
+    // Who waits at a barrier writes nothing again: an open fault of the runtime (README.md).
+    if (fault.kind == FaultKind::Breaks) {
+      return std::ranges::any_of(ranks_, [](const RankOutcome& rank) {
+        return rank.error.find("barrier: ") != std::string::npos;
+      });
+    }
+    if (fault.kind == FaultKind::Stops) return false;
     return fault.kind != FaultKind::Cut || !draw_.adapts;
   }
 
