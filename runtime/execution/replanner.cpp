@@ -27,8 +27,6 @@ constexpr std::chrono::milliseconds kLook{1};
 constexpr std::chrono::seconds kHold{1};
 /// After which it tells of its links again.
 constexpr std::chrono::seconds kPause{10};
-/// Calls that may be begun before the decision is heard, however few there are.
-constexpr std::uint64_t kFewCalls = 2;
 /// Editions that calls which were numbered long ago may be of.
 constexpr std::size_t kEditions = 4;
 
@@ -135,7 +133,7 @@ Replanner::Replanner(Planned first, std::shared_ptr<const Remaking> remaking, De
       engine_(first_.engine()),
       remaking_(std::move(remaking)),
       timeout_(timeout),
-      vote_(engine_->bootstrap().size()) {
+      gate_(engine_->bootstrap().size()) {
   engine_->look_with([this] { look(); });
   engine_->bootstrap().hear_with(
       [this](Seat from, const std::string& words) { return hear(from, words); });
@@ -147,14 +145,9 @@ Replanner::~Replanner() {
   if (worker_.joinable()) worker_.join();
 }
 
-/// All wait for the promises of all, so these are given where they are asked for.
 std::string Replanner::hear(Seat from, const std::string& words) {
   const std::scoped_lock lock(mutex_);
-  vote_.hear(from, words);
-  if (vote_.stage() != PlanVote::Stage::Promising || promised_ == vote_.change()) return {};
-  promised_ = vote_.change();
-  limit_ = next_ + std::max(kFewCalls, lately_);
-  return PlanVote::promise_words(promised_, limit_);
+  return gate_.hear(from, words);
 }
 
 void Replanner::look_if_due() {
@@ -170,7 +163,7 @@ void Replanner::look() {
   std::optional<PlanVote::Decision> decision;
   {
     const std::scoped_lock lock(mutex_);
-    decision = vote_.take_decision();
+    decision = gate_.take_decision();
   }
   if (decision) adopt(*decision);
   if (auto news = news_of_work()) words.push_back(std::move(*news));
@@ -184,7 +177,7 @@ std::vector<ImpairedLink> Replanner::impaired_links() {
   const auto is_slow = [](const ImpairedLink& link) { return link.percent != 0; };
   {
     const std::scoped_lock lock(mutex_);
-    if (vote_.stage() == PlanVote::Stage::Still) return links;
+    if (gate_.vote().stage() == PlanVote::Stage::Still) return links;
   }
   std::erase_if(links, is_slow);
   for (const ImpairedLink& link : told_) {
@@ -213,9 +206,9 @@ std::optional<std::string> Replanner::news_of_work() {
   PlanVote::Links around;
   {
     const std::scoped_lock lock(mutex_);
-    if (vote_.stage() != PlanVote::Stage::Making) return std::nullopt;
-    change = vote_.change();
-    around = vote_.around();
+    if (gate_.vote().stage() != PlanVote::Stage::Making) return std::nullopt;
+    change = gate_.vote().change();
+    around = gate_.vote().around();
   }
   if (work_ != nullptr && !work_->done) return std::nullopt;
   if (work_ == nullptr || work_->change != change) start_work(change, around);
@@ -286,11 +279,6 @@ void Replanner::adopt(const PlanVote::Decision& decision) {
   }
 }
 
-bool Replanner::may_begin(std::uint64_t sequence) const {
-  const bool bound = vote_.stage() == PlanVote::Stage::Promising && promised_ == vote_.change();
-  return !bound || sequence < limit_;
-}
-
 Planned* Replanner::in_force(std::uint64_t sequence) {
   const Clock::time_point since = Clock::now();
   pace_.begin(since);
@@ -299,10 +287,9 @@ Planned* Replanner::in_force(std::uint64_t sequence) {
     std::optional<PlanVote::Decision> decision;
     {
       const std::scoped_lock lock(mutex_);
-      decision = vote_.take_decision();
-      if (!decision && may_begin(sequence)) {
-        next_ = std::max(next_, sequence + 1);
-        lately_ = pace_.lately();
+      decision = gate_.take_decision();
+      if (!decision && gate_.may_begin(sequence)) {
+        gate_.begin(sequence, pace_.lately());
         return edition_of(sequence);
       }
     }
@@ -322,11 +309,8 @@ void Replanner::wait_for_others(Clock::time_point since) {
   std::uint32_t change = 0;
   {
     const std::scoped_lock lock(mutex_);
-    if (waited < kHold || objected_ == promised_) {
-      if (waited < timeout_) return;
-    } else {
-      change = objected_ = promised_;
-    }
+    if (waited >= kHold) change = gate_.object();
+    if (change == 0 && waited < timeout_) return;
   }
   if (change != 0) {
     tell_again_ = Clock::now() + kPause;
@@ -348,7 +332,7 @@ Planned* Replanner::edition_of(std::uint64_t sequence) {
 
 Planned* Replanner::latest() {
   const std::scoped_lock lock(mutex_);
-  return next_ == 0 ? nullptr : edition_of(next_ - 1);
+  return gate_.next() == 0 ? nullptr : edition_of(gate_.next() - 1);
 }
 
 }  // namespace multitree::runtime

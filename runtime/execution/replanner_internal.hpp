@@ -82,7 +82,6 @@ class Replanner {
   void start_work(std::uint32_t change, const PlanVote::Links& around);
   void make(Work& work, const std::vector<SizedSchedules>& lists) const;
   void adopt(const PlanVote::Decision& decision);
-  [[nodiscard]] bool may_begin(std::uint64_t sequence) const;
   void wait_for_others(Clock::time_point since);
   [[nodiscard]] Planned* edition_of(std::uint64_t sequence);
 
@@ -99,13 +98,8 @@ class Replanner {
   std::thread worker_;
 
   mutable std::mutex mutex_;  ///< of the rest, as words are heard in any thread
-  PlanVote vote_;
+  PlanGate gate_;
   std::deque<Edition> editions_;
-  std::uint64_t next_ = 0;      ///< above all calls that were begun
-  std::uint64_t lately_ = 0;    ///< of pace_
-  std::uint32_t promised_ = 0;  ///< the last change that there is a promise for
-  std::uint64_t limit_ = 0;     ///< which was this
-  std::uint32_t objected_ = 0;  ///< the last change that this rank has objected to
 };
 
 }  // namespace multitree::runtime

@@ -44,7 +44,9 @@ void Assembly::died(Origin rank, const std::string& how) {
 
 void Assembly::stand_by(const Standing& standing, const std::vector<Door>& doors) {
   doors_ = doors;
-  adopt(standing);
+  const ShrinkVote before = vote_;
+  vote_.adopt(standing);
+  if (vote_.epoch() != before.epoch()) remember(before.members());
 }
 
 void Assembly::serve() {
@@ -185,7 +187,7 @@ void Assembly::admit(Guest& guest, const Frame& frame) {
     return refuse(guest, fmt::format("this job has {} ranks, found rank {} of {}", states_.size(),
                                      hello->rank, hello->size));
   }
-  if (!in_charge_) {
+  if (!vote_.in_charge()) {
     guest.leaving = true;
     return guest.channel.send(FrameType::Elsewhere, {});
   }
@@ -202,9 +204,9 @@ void Assembly::admit(Guest& guest, const Frame& frame) {
   guest.channel.send(FrameType::Welcome, {});
   if (!failure_.empty()) guest.channel.send(FrameType::Failure, failure_);
   std::vector<bool>& alike = builds_[hello->build];
-  alike.resize(members_.size());
+  alike.resize(members().size());
   alike[index(seat_of(origin))] = true;
-  if (++joined_ == members_.size()) compare_builds();
+  if (++joined_ == members().size()) compare_builds();
 }
 
 /// Once all are there: what most of them have is what the others should have.
@@ -221,7 +223,7 @@ void Assembly::compare_builds() {
                        words_of(entry.first));
   };
   std::string words;
-  std::vector<bool> others(members_.size());
+  std::vector<bool> others(members().size());
   for (const auto& entry : builds_) {
     if (&entry == &*usual) continue;
     words += has(entry) + ", ";
@@ -239,8 +241,8 @@ void Assembly::refuse(Guest& guest, const std::string& why, FrameType how) {
 }
 
 void Assembly::try_gather() {
-  if (gathers_ == 0 || (gathers_ < members_.size() && !somebody_left_)) return;
-  std::vector<const std::string*> blobs(members_.size());
+  if (gathers_ == 0 || (gathers_ < members().size() && !somebody_left_)) return;
+  std::vector<const std::string*> blobs(members().size());
   std::size_t waiting = 0;
   for (const Guest& guest : guests_) {
     if (!guest.origin || !guest.blob) continue;
@@ -248,19 +250,20 @@ void Assembly::try_gather() {
     ++waiting;
   }
   if (waiting == 0) return;
-  const auto gone = std::find_if(members_.begin(), members_.end(),
+  const auto gone = std::find_if(members().begin(), members().end(),
                                  [&](Origin one) { return state_of(one) == State::Left; });
-  if (gone != members_.end()) {
+  if (gone != members().end()) {
     // Not a failure unless somebody still counts on that rank, as here.
     for (Guest& guest : guests_) {
       if (guest.blob) {
         guest.channel.send(FrameType::Failure,
-                           fmt::format("rank {} has left the job", gone - members_.begin()));
+                           fmt::format("rank {} has left the job", gone - members().begin()));
       }
     }
     return;
   }
-  if (waiting < members_.size()) return;
+  if (waiting < members().size()) return;
+  vote_.settle();
   gathers_ = 0;
   const std::string all = pack_runs(blobs);
   Packed answer;
@@ -310,7 +313,7 @@ void Assembly::lost(Guest& guest, const std::string& how) {
 }
 
 std::string Assembly::missing() const {
-  std::vector<bool> here(members_.size());
+  std::vector<bool> here(members().size());
   for (const Guest& guest : guests_) {
     if (guest.origin && guest.blob) here[index(seat_of(*guest.origin))] = true;
   }

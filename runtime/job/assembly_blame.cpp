@@ -29,9 +29,9 @@ void Assembly::hear_where(Guest& guest, const Frame& frame) const {
 /// Answers once everybody has said where it is, or will not.
 void Assembly::try_blame() {
   if (!blame_by_) return;
-  std::vector<Sighting> ranks(members_.size());
+  std::vector<Sighting> ranks(members().size());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
-    const State state = state_of(members_[r]);
+    const State state = state_of(members()[r]);
     if (state == State::Empty) ranks[r].gone = "not joined";
     if (state == State::Left) ranks[r].gone = "left the job";
     if (state == State::Dead) ranks[r].gone = "died";

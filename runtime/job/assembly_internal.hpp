@@ -16,6 +16,7 @@
 #include "runtime/job/coordinator_internal.hpp"
 #include "runtime/job/dead_links_internal.hpp"
 #include "runtime/job/line_internal.hpp"
+#include "runtime/job/shrink_vote_internal.hpp"
 #include "runtime/job/whereabouts.hpp"
 
 namespace multitree::runtime {
@@ -47,8 +48,7 @@ struct Guest {
 /// come by Rejoin, and the first thing that it does is to shrink the job to them. Of one thread.
 class Assembly {
  public:
-  Assembly(std::uint32_t ranks, bool in_charge)
-      : in_charge_(in_charge), states_(ranks), members_(all_members(ranks)) {}
+  Assembly(std::uint32_t ranks, bool in_charge) : vote_(ranks, in_charge), states_(ranks) {}
 
   void add(JobLine line) {
     const By by{line.trunk().get(), line.job()};
@@ -62,7 +62,7 @@ class Assembly {
   }
   void died(Origin rank, const std::string& how);
   void stand_by(const Standing& standing, const std::vector<Door>& doors);
-  void retire() { retired_ = true; }
+  void retire() { vote_.retire(); }
   /// A round for what one line has brought, and one for all, which also ends those that are late.
   void serve(const Trunk& trunk, JobNumber job);
   void serve();
@@ -80,8 +80,6 @@ class Assembly {
   using Clock = std::chrono::steady_clock;
   using By = std::pair<const Trunk*, JobNumber>;
   enum class State : std::uint8_t { Empty, Present, Left, Dead };
-  /// What is to become of the wish to shrink.
-  enum class Verdict : std::uint8_t { Wait, GoOn, Stop };
 
   void serve(Guest& guest);
   void hear(Guest& guest);
@@ -100,17 +98,21 @@ class Assembly {
   void ask_to_shrink(Guest& guest, const Frame& frame);
   void try_shrink();
   [[nodiscard]] Members askers() const;
-  Verdict judge(const Members& askers, bool late, std::string& why);
+  [[nodiscard]] Members gone() const;
+  [[nodiscard]] std::vector<Presence> knock_at(const Members& members) const;
+  ShrinkVote::Verdict judge(const Members& askers, bool late, std::string& why);
   void go_on_with(Members survivors);
   void stop(const std::string& why);
   void end_shrinking();
   [[nodiscard]] State& state_of(Origin origin) { return states_[index(origin)]; }
   /// The seat that it has now.
-  [[nodiscard]] Seat seat_of(Origin origin) const { return seat_in(members_, origin); }
+  [[nodiscard]] Seat seat_of(Origin origin) const { return seat_in(members(), origin); }
+  [[nodiscard]] const Members& members() const { return vote_.members(); }
   [[nodiscard]] const Members& members_for(const Guest& guest) const;
-  [[nodiscard]] bool is_member(Origin origin) const { return has(members_, origin); }
+  [[nodiscard]] bool is_member(Origin origin) const { return has(members(), origin); }
   [[nodiscard]] bool is_well() const;
-  void adopt(const Standing& standing);
+  void remember(const Members& before);
+  ShrinkVote::Entry come_again(const Standing& standing);
   void broadcast_failure(const std::string& what, const Guest* except, Seat lost);
   void broadcast_failure(const std::string& what, const Guest* except, const DeadLink& link);
   void broadcast_failure(const std::string& what, const Guest* except, FrameType type,
@@ -119,12 +121,9 @@ class Assembly {
   void lost(Guest& guest, const std::string& how);
   [[nodiscard]] std::string missing() const;
 
-  bool in_charge_;
-  bool retired_ = false;
+  ShrinkVote vote_;
   std::vector<State> states_;  ///< by origin
-  Members members_;
-  std::uint32_t epoch_ = 0;  ///< how often the job was shrunk
-  std::vector<Door> doors_;  ///< by origin; none where there is one place to meet only
+  std::vector<Door> doors_;    ///< by origin; none where there is one place to meet only
   std::list<Guest> guests_;
   std::map<By, Guest*> by_line_;
   bool somebody_closed_ = false;               ///< of the others, while one was heard

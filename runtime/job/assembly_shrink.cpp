@@ -17,29 +17,60 @@ namespace {
 constexpr std::chrono::milliseconds kKnockPatience{1000};
 constexpr std::chrono::milliseconds kFirstKnocks{5}, kLaterKnocks{200};
 
+/// How many, then who; empty if they do not ascend.
+std::optional<Members> read_members(Reader& reader) {
+  const auto count = reader.number();
+  if (!count) return std::nullopt;
+  Members members;
+  for (std::uint32_t i = 0; i < *count; ++i) {
+    const auto member = reader.number();
+    const bool ascends = members.empty() || !member || *member > index(members.back());
+    if (!member || !ascends) return std::nullopt;
+    members.push_back(Origin{*member});
+  }
+  return members;
+}
+
 }  // namespace
+
+void write(const std::vector<Members>& unsettled, Writer& writer) {
+  writer.number(static_cast<std::uint32_t>(unsettled.size()));
+  for (const Members& before : unsettled) {
+    writer.number(static_cast<std::uint32_t>(before.size()));
+    for (const Origin one : before) writer.number(index(one));
+  }
+}
+
+std::optional<std::vector<Members>> read_unsettled(Reader& reader) {
+  const auto count = reader.number();
+  if (!count) return std::nullopt;
+  std::vector<Members> unsettled;
+  for (std::uint32_t i = 0; i < *count; ++i) {
+    auto before = read_members(reader);
+    if (!before) return std::nullopt;
+    unsettled.push_back(std::move(*before));
+  }
+  return unsettled;
+}
 
 std::string pack(const Standing& standing) {
   Writer writer;
   writer.number(index(standing.self)).number(standing.epoch);
   writer.number(static_cast<std::uint32_t>(standing.members.size()));
   for (const Origin one : standing.members) writer.number(index(one));
+  write(standing.unsettled, writer);
   for (const auto& [a, b] : standing.dead_links) writer.number(index(a)).number(index(b));
   return writer.bytes();
 }
 
 std::optional<Standing> unpack_standing(const std::string& text) {
   Reader reader(text);
-  const auto self = reader.number(), epoch = reader.number(), members = reader.number();
-  if (!self || !epoch || !members) return std::nullopt;
-  Standing standing{Origin{*self}, *epoch, {}, {}};
-  for (std::uint32_t i = 0; i < *members; ++i) {
-    const auto member = reader.number();
-    const bool ascends =
-        standing.members.empty() || !member || *member > index(standing.members.back());
-    if (!member || !ascends) return std::nullopt;
-    standing.members.push_back(Origin{*member});
-  }
+  const auto self = reader.number(), epoch = reader.number();
+  if (!self || !epoch) return std::nullopt;
+  auto members = read_members(reader);
+  auto unsettled = read_unsettled(reader);
+  if (!members || !unsettled) return std::nullopt;
+  Standing standing{Origin{*self}, *epoch, std::move(*members), {}, std::move(*unsettled)};
   while (const auto a = reader.number()) {
     const auto b = reader.number();
     if (!b) return std::nullopt;
@@ -49,22 +80,26 @@ std::optional<Standing> unpack_standing(const std::string& text) {
 }
 
 /// In charge of a job that has lost nobody and that nobody wants to shrink.
-bool Assembly::is_well() const { return in_charge_ && failure_.empty() && !shrink_by_; }
+bool Assembly::is_well() const { return vote_.in_charge() && failure_.empty() && !shrink_by_; }
 
 /// A rank that was not told of the last shrinks has the numbers of before.
 const Members& Assembly::members_for(const Guest& guest) const {
-  return guest.members.empty() ? members_ : guest.members;
+  return guest.members.empty() ? members() : guest.members;
 }
 
-/// Whoever was shrunk last knows best; and then somebody else was in charge.
-void Assembly::adopt(const Standing& standing) {
-  if (standing.epoch <= epoch_) return;
+/// The guests that there are know what was before.
+void Assembly::remember(const Members& before) {
   for (Guest& guest : guests_) {
-    if (guest.origin && guest.members.empty()) guest.members = members_;
+    if (guest.origin && guest.members.empty()) guest.members = before;
   }
-  epoch_ = standing.epoch;
-  members_ = standing.members;
-  in_charge_ = false;
+}
+
+ShrinkVote::Entry Assembly::come_again(const Standing& standing) {
+  if (doors_.empty()) return ShrinkVote::Entry::Elsewhere;
+  const ShrinkVote before = vote_;
+  const ShrinkVote::Entry entry = vote_.come_again(standing, is_well());
+  if (vote_.epoch() != before.epoch()) remember(before.members());
+  return entry;
 }
 
 /// A rank that has lost the coordinator in charge, or its connection to this one.
@@ -73,16 +108,17 @@ void Assembly::readmit(Guest& guest, const Frame& frame) {
   if (!standing || index(standing->members.back()) >= states_.size()) {
     return refuse(guest, "not a rank of this job");
   }
-  if (doors_.empty() || (retired_ && !in_charge_)) {
-    guest.leaving = true;
-    return guest.channel.send(FrameType::Elsewhere, {});
-  }
-  // Nobody has a reason to come again. One that has lost its connection unnoticed is heard once the
-  // connection has ended here as well.
-  if (is_well() && is_member(standing->self)) return;
-  if (!is_well()) adopt(*standing);
-  if (!is_member(standing->self)) {
-    return refuse(guest, fmt::format("the job has gone on without this rank, {}", standing->self));
+  switch (come_again(*standing)) {
+    case ShrinkVote::Entry::Elsewhere:
+      guest.leaving = true;
+      return guest.channel.send(FrameType::Elsewhere, {});
+    case ShrinkVote::Entry::NotYet:
+      return;  // one that has lost its connection unnoticed
+    case ShrinkVote::Entry::LeftOut:
+      return refuse(guest,
+                    fmt::format("the job has gone on without this rank, {}", standing->self));
+    case ShrinkVote::Entry::Welcome:
+      break;
   }
   for (Guest& before : guests_) {  // what it came by before
     if (before.origin != standing->self) continue;
@@ -101,9 +137,9 @@ void Assembly::ask_to_shrink(Guest& guest, const Frame& frame) {
   Reader reader(frame.payload);
   const auto milliseconds = reader.number();
   if (!milliseconds) return lost(guest, "sent an invalid message");
-  const Members& members = members_for(guest);
+  const Members& known = members_for(guest);
   while (const auto rank = reader.number()) {
-    if (*rank < members.size()) dropped_.insert(members[*rank]);
+    if (*rank < known.size()) dropped_.insert(known[*rank]);
   }
   guest.shrinks = true;
   guest.blob.reset();
@@ -136,45 +172,56 @@ void Assembly::try_shrink() {
   if (survivors.empty()) return end_shrinking();  // who asked has died
   std::string why;
   switch (judge(survivors, late, why)) {
-    case Verdict::Wait:
+    case ShrinkVote::Verdict::Wait:
       return;
-    case Verdict::Stop:
+    case ShrinkVote::Verdict::Stop:
       return stop(why);
-    case Verdict::GoOn:
+    case ShrinkVote::Verdict::GoOn:
       return go_on_with(std::move(survivors));
   }
 }
 
-/// Two halves that cannot see each other must not both go on. Those that ask may if they are more
-/// than the others of which nobody knows that they are gone; or as many, with the lowest rank of
-/// all among them. Each half counts the other in full, so that not both can find that.
-Assembly::Verdict Assembly::judge(const Members& askers, bool late, std::string& why) {
-  if (doors_.empty()) return Verdict::GoOn;  // there is one place to meet
-  Members others;
-  for (const Origin one : members_) {
-    const bool gone = state_of(one) == State::Left || dropped_.contains(one);
-    if (!has(askers, one) && !gone) others.push_back(one);
+Members Assembly::gone() const {
+  Members gone;
+  for (const Origin one : members()) {
+    const bool left = states_[index(one)] == State::Left;
+    if (left || dropped_.contains(one)) gone.push_back(one);
   }
-  if (others.empty() || (in_charge_ && askers.size() > others.size())) return Verdict::GoOn;
-  if (!late && Clock::now() < next_knock_) return Verdict::Wait;
+  return gone;
+}
+
+std::vector<Presence> Assembly::knock_at(const Members& members) const {
   std::vector<const Door*> doors;
-  for (const Origin one : others) doors.push_back(&doors_.at(index(one)));
-  const std::vector<Presence> answers = knock(doors, kKnockPatience);
+  for (const Origin one : members) doors.push_back(&doors_.at(index(one)));
+  return knock(doors, kKnockPatience);
+}
+
+/// ShrinkVote::judge() with its knocks, which are made now and then.
+ShrinkVote::Verdict Assembly::judge(const Members& askers, bool late, std::string& why) {
+  using Verdict = ShrinkVote::Verdict;
+  if (doors_.empty()) return Verdict::GoOn;  // there is one place to meet
+  const Members others = vote_.others(askers, gone());
+  const Members rivals = vote_.rivals(askers, gone());
+  const bool plain = vote_.needs_no_knock(askers, others);
+  const bool rivalled = !vote_.outnumbers(askers, rivals);
+  if (plain && !rivalled) return Verdict::GoOn;
+  if (!late && Clock::now() < next_knock_) return Verdict::Wait;
   next_knock_ = Clock::now() + knock_interval_;
   knock_interval_ = std::min(2 * knock_interval_, kLaterKnocks);
-  Members elsewhere;
-  for (std::size_t i = 0; i < others.size(); ++i) {
-    if (answers[i] == Presence::There && !late) return Verdict::Wait;  // it may ask still
-    if (answers[i] != Presence::Gone) elsewhere.push_back(others[i]);
+  ShrinkVote::Judgement judgement{Verdict::GoOn, {}};
+  if (!plain) judgement = ShrinkVote::judge(askers, others, knock_at(others), late);
+  if (judgement.verdict == Verdict::GoOn && rivalled) {
+    judgement = vote_.judge_rivals(askers, rivals, knock_at(rivals), late);
   }
-  if (askers.size() > elsewhere.size()) return Verdict::GoOn;
-  if (askers.size() == elsewhere.size() && askers.front() < elsewhere.front()) return Verdict::GoOn;
+  const auto& [verdict, elsewhere] = judgement;
+  if (verdict != Verdict::Stop) return verdict;
   std::vector<Seat> numbers;
-  for (const Origin one : elsewhere) numbers.push_back(seat_of(one));
+  for (const Origin one : elsewhere)
+    numbers.push_back(is_member(one) ? seat_of(one) : Seat{index(one)});
   why = fmt::format(
       "cannot go on: only {} of {} ranks have met again, and rank {} may go on without them",
-      askers.size(), members_.size(), fmt::join(numbers, ", "));
-  return Verdict::Stop;
+      askers.size(), members().size(), fmt::join(numbers, ", "));
+  return verdict;
 }
 
 /// What a rank said before it asked was about the old job, and what it is told from here on is
@@ -185,7 +232,8 @@ void Assembly::go_on_with(Members survivors) {
     if (guest.shrinks && guest.left) left[*guest.origin] = *guest.left;
   }
   dead_links_.leave_out_cut_off(survivors, left);
-  ++epoch_;
+  remember(members());
+  vote_.go_on_with(survivors, gone());
   for (Guest& guest : guests_) {
     if (!guest.origin || guest.leaving) continue;
     const bool asked = std::exchange(guest.shrinks, false);
@@ -198,19 +246,18 @@ void Assembly::go_on_with(Members survivors) {
       continue;
     }
     Writer numbers;
-    numbers.number(epoch_).number(static_cast<std::uint32_t>(survivors.size()));
+    numbers.number(vote_.epoch()).number(static_cast<std::uint32_t>(survivors.size()));
     for (const Origin one : survivors) {
       numbers.number(index(seat_in(members_for(guest), one)));
     }
+    write(vote_.unsettled(), numbers);
     dead_links_.write(survivors, numbers);
     guest.left.reset();
     guest.channel.send(FrameType::Shrunk, numbers.bytes());
   }
   for (Guest& guest : guests_) guest.members.clear();
-  members_ = std::move(survivors);
   gathers_ = 0;
   somebody_left_ = false;
-  in_charge_ = true;
   failure_.clear();
   end_shrinking();
 }
@@ -233,16 +280,16 @@ void Assembly::links_died(Guest& guest, const Frame& frame) {
   const auto dead = reader.number();
   std::vector<Seat> peers;
   while (const auto peer = reader.number()) peers.push_back(Seat{*peer});
-  const Members& members = members_for(guest);
-  const Seat rank = seat_in(members, *guest.origin);
-  const auto wrong = [&](Seat peer) { return index(peer) >= members.size() || peer == rank; };
+  const Members& known = members_for(guest);
+  const Seat rank = seat_in(known, *guest.origin);
+  const auto wrong = [&](Seat peer) { return index(peer) >= known.size() || peer == rank; };
   if (!why || dead.value_or(0) == 0 || *dead > peers.size() ||
       std::any_of(peers.begin(), peers.end(), wrong)) {
     return lost(guest, "sent an invalid message");
   }
   guest.left.emplace();
   for (std::size_t i = 0; i < peers.size(); ++i) {
-    const Origin end = members[index(peers[i])];
+    const Origin end = known[index(peers[i])];
     if (i < *dead) {
       dead_links_.add(*guest.origin, end);
     } else {

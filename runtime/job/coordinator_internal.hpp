@@ -19,9 +19,16 @@ struct Standing {
   Origin self{};
   std::uint32_t epoch = 0;  ///< how often the job was shrunk
   Members members;
-  std::vector<LinkBetween<Origin>> dead_links;  ///< as told when it was shrunk last
+  std::vector<LinkBetween<Origin>> dead_links = {};  ///< as told when it was shrunk last
+  /// Who was in it before the last shrinks, as long as it is not known that all members have been
+  /// told of them: somebody may go by what was before.
+  std::vector<Members> unsettled = {};
 };
 std::string pack(const Standing& standing);
+/// Standing::unsettled, as part of more.
+void write(const std::vector<Members>& unsettled, Writer& writer);
+/// Empty if there is none.
+std::optional<std::vector<Members>> read_unsettled(Reader& reader);
 /// Empty if `text` is none.
 std::optional<Standing> unpack_standing(const std::string& text);
 

@@ -191,7 +191,7 @@ void Tcp::receive() {
         elsewhere_ = true;
         break;
       case FrameType::Gathered:
-        gathered_ = frame->payload;
+        be_given(frame->payload);
         break;
       case FrameType::Missing:
         missing_ = frame->payload;
@@ -228,6 +228,12 @@ void Tcp::receive() {
   }
   if (status != Channel::Status::Open) return end_with(status);
   for (const std::string& answer : hearing_.tell()) say(answer);
+}
+
+/// What all have said, all of whom have been told then who is in the job.
+void Tcp::be_given(const std::string& payload) {
+  gathered_ = payload;
+  place_.standing.unsettled.clear();
 }
 
 void Tcp::coordinator_leaves() {

@@ -76,8 +76,14 @@ class Tcp final : public Bootstrap {
   /// How often a wait looks whether it was cancelled.
   static constexpr std::chrono::milliseconds kLook{20};
 
+  /// What else a rank is told of a job that was shrunk.
+  struct Renewal {
+    Seat seat{};
+    std::uint32_t epoch = 0;
+    std::vector<Members> unsettled;  ///< as in Standing
+  };
   /// The same job with fewer ranks. `from` keeps its words.
-  Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch);
+  Tcp(Tcp& from, const Shrunk& shrunk, const Renewal& renewal);
 
   static std::chrono::milliseconds until(Clock::time_point end) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
@@ -103,6 +109,7 @@ class Tcp final : public Bootstrap {
   void receive();
   void hear(const std::string& payload);
   void begin_anew(const std::string& payload);
+  void be_given(const std::string& payload);
   void coordinator_leaves();
   void end_with(Channel::Status status);
   void link_died(const std::string& payload);
@@ -123,7 +130,7 @@ class Tcp final : public Bootstrap {
   void meet_again(Clock::time_point end);
   bool rejoin(Origin host, Clock::time_point end);
   /// Whom to ask, first choice first.
-  [[nodiscard]] std::vector<Origin> meeting_places() const;
+  [[nodiscard]] Members meeting_places() const;
   /// This job, of the ranks `left` of an older one, moved to the coordinator of one of them.
   Shrunk under_a_member(const Shrunk& left, Deadline deadline);
   /// Until it answers a wish to shrink or is lost. False: lost.

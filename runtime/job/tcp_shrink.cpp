@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "runtime/job/interfaces_internal.hpp"
+#include "runtime/job/shrink_vote_internal.hpp"
 #include "runtime/job/tcp_job_internal.hpp"
 #include "topologies/error.hpp"
 
@@ -73,7 +74,7 @@ void Tcp::name_host() {
           : fmt::format("rank {} (coordinator)", seat_in(place_.standing.members, place_.host));
 }
 
-Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
+Tcp::Tcp(Tcp& from, const Shrunk& shrunk, const Renewal& renewal)
     : options_(std::move(from.options_)),
       channel_(std::exchange(from.channel_, JobLine())),
       place_(from.place_),
@@ -85,10 +86,11 @@ Tcp::Tcp(Tcp& from, const Shrunk& shrunk, Seat seat, std::uint32_t epoch)
   from.options_.size = options_.size;
   from.options_.description = options_.description;
   from.options_.cancellation = options_.cancellation;  // it still answers why it is of no use
-  options_.seat = seat;
+  options_.seat = renewal.seat;
   options_.size = static_cast<std::uint32_t>(shrunk.survivors.size());
   Standing& standing = place_.standing;
-  standing.epoch = epoch;
+  standing.epoch = renewal.epoch;
+  standing.unsettled = renewal.unsettled;
   standing.members.clear();
   for (const Seat survivor : shrunk.survivors) {
     standing.members.push_back(from.place_.standing.members.at(index(survivor)));
@@ -137,13 +139,15 @@ Shrunk Tcp::shrink(Deadline deadline, std::span<const Seat> without) {
       index(shrunk.survivors.back()) >= options_.size) {
     refuse("not among the survivors it was told of");
   }
+  auto unsettled = read_unsettled(reader);
   while (const auto a = reader.number()) {
     const std::uint32_t b = reader.number().value_or(*a);
     if (std::max(*a, b) >= shrunk.survivors.size()) refuse("told of a link to nobody");
     shrunk.dead_links.push_back({Seat{*a}, Seat{b}});
   }
   const Seat seat{static_cast<std::uint32_t>(self - shrunk.survivors.begin())};
-  const std::shared_ptr<Tcp> job(new Tcp(*this, shrunk, seat, epoch));
+  const Renewal renewal{seat, epoch, std::move(unsettled).value_or(std::vector<Members>())};
+  const std::shared_ptr<Tcp> job(new Tcp(*this, shrunk, renewal));
   shrunk.job = job;
   return job->host_is_left_out() ? job->under_a_member(shrunk, until(end)) : shrunk;
 }
@@ -194,23 +198,12 @@ void Tcp::meet_again(Clock::time_point end) {
   }
 }
 
-/// The lowest ranks that seem to be there, and this one in the end.
-std::vector<Origin> Tcp::meeting_places() const {
-  const Origin own = place_.standing.self;
-  std::vector<Origin> lower;
+Members Tcp::meeting_places() const {
   std::vector<const Door*> doors;
-  for (const Origin one : place_.standing.members) {
-    if (one >= own) break;
-    lower.push_back(one);
+  for (const Origin one : members_below(place_.standing)) {
     doors.push_back(&place_.doors.at(index(one)));
   }
-  const std::vector<Presence> answers = knock(doors, kRankPatience);
-  std::vector<Origin> places;
-  for (std::size_t i = 0; i < lower.size(); ++i) {
-    if (answers[i] == Presence::There) places.push_back(lower[i]);
-  }
-  places.push_back(own);
-  return places;
+  return places_to_meet(place_.standing, knock(doors, kRankPatience));
 }
 
 bool Tcp::rejoin(Origin host, Clock::time_point end) {
