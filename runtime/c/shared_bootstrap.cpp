@@ -19,9 +19,9 @@ class SharedBootstrap final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return job_->describe(); }
   [[nodiscard]] bool is_open() const override { return job_->is_open(); }
 
-  Gathered all_gather(const std::string& blob, Deadline deadline) override {
+  Gathered gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) override {
     const std::scoped_lock lock(mutex_);
-    return job_->all_gather(blob, deadline);
+    return job_->all_gather(blob, deadline, meanwhile);
   }
   std::unique_ptr<AddressBook> open_book(const std::string& entry, std::span<const Seat> wanted,
                                          Deadline deadline) override {

@@ -343,10 +343,11 @@ void Engine::barrier() {
   check_usable();
   wait_all();
   announcements_->announce_unawaited();
-  // Nothing makes progress in the barrier: what was sent has to have left.
+  // It has to have left, and is sent again at the barrier if it is lost with a connection.
   transport_->drain(timeout_);
+  const auto progress = [this] { transport_->progress(); };
   try {
-    await_told(bootstrap_->all_gather(announcements_->take_told(), timeout_));
+    await_told(bootstrap_->all_gather(announcements_->take_told(), timeout_, progress));
   } catch (const Error& error) {
     give_up(fmt::format("barrier: {}", error.what()));
     throw;

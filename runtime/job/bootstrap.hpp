@@ -106,9 +106,13 @@ class Bootstrap {
   /// Not collective: the job has no secret that strangers do not know or guess, so they may take
   /// part; known at every rank.
   [[nodiscard]] virtual bool is_open() const { return false; }
+  /// What a rank does now and then, while it waits for others. Calls nothing of the bootstrap.
+  using Meanwhile = std::function<void()>;
   /// Everybody's blob, by seat. \throws Error(Timeout) naming the ranks that are missing, or
   /// Error(Transport) naming a rank that died.
-  virtual Gathered all_gather(const std::string& blob, Deadline deadline) = 0;
+  Gathered all_gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile = {}) {
+    return gather(blob, deadline, meanwhile);
+  }
   void barrier(Deadline deadline) { all_gather({}, deadline); }
   /// Collective, and waits for all: everybody writes `entry`. Those of `wanted` are there at once,
   /// others when asked for. \throws as all_gather()
@@ -168,6 +172,10 @@ class Bootstrap {
   /// "local launcher", "Open MPI (PMIx)", "MPICH (PMI-1)", "torchrun", "Slurm", "Slurm
   /// (PMIx)", "Slurm (PMI-1)", "in-process".
   [[nodiscard]] virtual std::string describe() const = 0;
+
+ private:
+  virtual Gathered gather(const std::string& blob, Deadline deadline,
+                          const Meanwhile& meanwhile) = 0;
 };
 
 struct BootstrapOptions {

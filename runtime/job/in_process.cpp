@@ -145,7 +145,7 @@ class InProcess final : public Bootstrap {
     return static_cast<std::uint32_t>(meeting_->blobs.size());
   }
 
-  Gathered all_gather(const std::string& blob, Deadline deadline) override {
+  Gathered gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) override {
     std::unique_lock lock(meeting_->mutex);
     Meeting& m = *meeting_;
     const std::uint64_t mine = m.generation;
@@ -162,6 +162,7 @@ class InProcess final : public Bootstrap {
       m.changed.wait_until(lock, std::chrono::system_clock::now() + look, has_news);
       lock.unlock();
       hear();
+      if (meanwhile) meanwhile();
       lock.lock();
     }
     // Nobody can end the next gathering before this rank has left this one: result is still ours.

@@ -54,7 +54,7 @@ Tcp::~Tcp() {
   }
 }
 
-Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
+Gathered Tcp::gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) {
   check_failure();
   Patience patience(deadline);
   const auto patient_until = Clock::now() + kBarrierPatience;
@@ -66,6 +66,7 @@ Gathered Tcp::all_gather(const std::string& blob, Deadline deadline) {
     check_failure();
     if (patience.is_over()) time_out(deadline);
     if (Clock::now() > patient_until) answer_at_barrier();
+    if (meanwhile) meanwhile();
     channel_.wait(std::min(patience.left(), kLook));
   }
   return Gathered(unpack_runs(*gathered_, options_.size));

@@ -40,7 +40,6 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] std::string describe() const override { return options_.description; }
   [[nodiscard]] bool is_open() const override { return options_.open; }
 
-  Gathered all_gather(const std::string& blob, Deadline deadline) override;
   std::unique_ptr<AddressBook> open_book(const std::string& entry, std::span<const Seat> wanted,
                                          Deadline deadline) override;
   std::optional<std::string> failure() override;
@@ -72,6 +71,7 @@ class Tcp final : public Bootstrap {
   [[nodiscard]] bool on_this_host() const { return options_.on_this_host; }
 
  private:
+  Gathered gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) override;
   using Clock = std::chrono::steady_clock;
   /// How often a wait looks whether it was cancelled.
   static constexpr std::chrono::milliseconds kLook{20};

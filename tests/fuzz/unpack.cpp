@@ -26,7 +26,8 @@ class Told final : public Bootstrap {
   explicit Told(std::string blob) : blob_(std::move(blob)) {}
   [[nodiscard]] Seat seat() const override { return Seat{1}; }
   [[nodiscard]] std::uint32_t size() const override { return 2; }
-  Gathered all_gather(const std::string& blob, Deadline /*deadline*/) override {
+  Gathered gather(const std::string& blob, Deadline /*deadline*/,
+                  const Meanwhile& /*meanwhile*/) override {
     return Gathered({blob_, blob});
   }
   std::optional<std::string> failure() override { return std::nullopt; }

@@ -230,13 +230,7 @@ class Job {
 
   // The claims.
   [[nodiscard]] bool is_harmful(const Fault& fault) const {
-    // Who waits at a barrier writes nothing again: an open fault of the runtime (README.md).
-    if (fault.kind == FaultKind::Breaks) {
-      return std::ranges::any_of(ranks_, [](const RankOutcome& rank) {
-        return rank.error.find("barrier: ") != std::string::npos;
-      });
-    }
-    if (fault.kind == FaultKind::Stops) return false;
+    if (fault.kind == FaultKind::Stops || fault.kind == FaultKind::Breaks) return false;
     return fault.kind != FaultKind::Cut || !draw_.adapts;
   }
 

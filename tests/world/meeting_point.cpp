@@ -114,7 +114,8 @@ void WorldBootstrap::receive() {
   }
 }
 
-Gathered WorldBootstrap::all_gather(const std::string& blob, Deadline deadline) {
+Gathered WorldBootstrap::gather(const std::string& blob, Deadline deadline,
+                                const Meanwhile& meanwhile) {
   World& world = meeting_->world();
   const Nanoseconds until = world.now() + deadline;
   gathered_.reset();
@@ -137,6 +138,7 @@ Gathered WorldBootstrap::all_gather(const std::string& blob, Deadline deadline) 
                                                   deadline.count(), missing));
     }
     answer_at_barrier();
+    if (meanwhile) meanwhile();
     world.await(std::min<Nanoseconds>(1ms, until - world.now()));
   }
 }

@@ -58,7 +58,6 @@ class WorldBootstrap final : public Bootstrap {
 
   [[nodiscard]] Seat seat() const override { return self_; }
   [[nodiscard]] std::uint32_t size() const override { return size_; }
-  Gathered all_gather(const std::string& blob, Deadline deadline) override;
   std::optional<std::string> failure() override;
   void report_failure(const std::string& reason) override;
   void report_dead_links(std::span<const Seat> peers, std::span<const Seat> left,
@@ -76,6 +75,7 @@ class WorldBootstrap final : public Bootstrap {
 
  private:
   friend class MeetingPoint;
+  Gathered gather(const std::string& blob, Deadline deadline, const Meanwhile& meanwhile) override;
   /// Takes what has come.
   void receive();
   void answer_at_barrier();
