@@ -106,10 +106,14 @@ TEST_F(Refine, ResultsAreRightAndWhatWasFoundIsKept) {
   table = std::regex_replace(table, std::regex(",\\s*\"hosts\":\\[[\\s\\S]*?\\}\\]"), "");
   write(table);
   ::setenv("MULTITREE_REFINE", "1", 1);
+  const std::string choice = "{\"collective\":\"allgather\",\"bytes\":64,";
+  // Where the first sums of times happen to take long, a job compares nothing in so few calls.
+  const auto is_kept = [&] { return text().find(choice) != std::string::npos; };
+  for (int job = 0; job < 20 && !is_kept(); ++job) call(config(MT_CONFIG_UNDEF_INT), 1'200);
   for (int job = 0; job < 2; ++job) {
-    call(config(MT_CONFIG_UNDEF_INT), 1'200);
     EXPECT_THAT(text(), ::testing::HasSubstr("\"choices\":["));
-    EXPECT_THAT(text(), ::testing::HasSubstr("{\"collective\":\"allgather\",\"bytes\":64,"));
+    EXPECT_THAT(text(), ::testing::HasSubstr(choice));
+    call(config(MT_CONFIG_UNDEF_INT), 1'200);
   }
 }
 
