@@ -23,9 +23,13 @@ struct Message {
   /// with Reduce, both end with the sum. Where a network has no room for both ways in one step (a
   /// link that is part of both routes), `src` sends first and the sum is copied back.
   bool swap = false;
+  /// What has a higher one than all before it in the list is in later steps than all of them, and
+  /// so is what follows.
+  std::uint32_t wave = 0;
 };
 
-/// Gives every message the earliest possible step and a free shortest route (list scheduling).
+/// Gives every message the earliest possible step and a free shortest route (list scheduling),
+/// whose slowest link is as fast as that of any shortest route between its ends.
 ///
 /// `header` provides everything but transfers. `messages` are in an order in which they could run
 /// one by one; their data dependences (a value is sent after what was received before it in the

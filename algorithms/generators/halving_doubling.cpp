@@ -9,12 +9,16 @@
 /// the sums of what they have, as in recursive doubling, and S rounds gather: 2^S chunks, which
 /// take 2 (2^S - 1) + k - S messages a rank instead of 2 (2^k - 1). Between boxes of 2^S ranks with
 /// fast links inside, only shards pass. With radix=R such a round divides by R, with messages to R
-/// - 1 ranks at once: more links carry them, and latencies are fewer. Where the number of ranks has
-/// a small odd factor nobody is folded: the first round divides by that factor.
+/// - 1 ranks, one after the other: more links carry them, and latencies are fewer. With parts=K the
+/// buffer is K of them, one behind the other: while one is exchanged between boxes, the next is
+/// scattered inside them and the one before is gathered. Where the number of ranks has a small odd
+/// factor nobody is folded: the first round divides by that factor.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "algorithms/generators/generators_internal.hpp"
@@ -38,9 +42,21 @@ std::uint32_t radix_option(const Spec& options) {
   return radix;
 }
 
-Schedule halving_all_gather(const Topology& topology, const Spec& options) {
+std::uint32_t parts_option(const Spec& options) {
+  const std::uint32_t parts = options.get_number("parts", 1, 1, 64);
+  if (parts > 1 && !options.has("scatter")) options.fail("parts: expected scatter= beside it");
+  return parts;
+}
+
+/// Options of an all-reduce alone.
+void check_only(const Spec& options) {
   static_cast<void>(scatter_option(options));
   static_cast<void>(radix_option(options));
+  static_cast<void>(parts_option(options));
+}
+
+Schedule halving_all_gather(const Topology& topology, const Spec& options) {
+  check_only(options);
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks_of = [&](std::uint32_t label) {
     std::vector<std::uint32_t> chunks = {index(labels.core[label])};
@@ -80,8 +96,7 @@ void add_unfolding(const FoldedLabels& labels, std::uint32_t chunks,
 }
 
 Schedule halving_broadcast(const Topology& topology, Rank root, const Spec& options) {
-  static_cast<void>(scatter_option(options));
-  static_cast<void>(radix_option(options));
+  check_only(options);
   const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);
@@ -131,62 +146,131 @@ struct Digits {
   }
 };
 
+/// Messages of parts of the buffer with so many chunks each, by waves.
+class Waves {
+ public:
+  explicit Waves(std::uint32_t chunks) : chunks_(chunks) {}
+  void begin() { ++wave_; }
+  void add(std::uint32_t part, Message message) {
+    message.chunk += part * chunks_;
+    message.wave = wave_;
+    messages_.push_back(message);
+  }
+  [[nodiscard]] std::vector<Message> take() && { return std::move(messages_); }
+
+ private:
+  std::uint32_t chunks_, wave_ = 0;
+  std::vector<Message> messages_;
+};
+
 /// The first `rounds` digits divide the chunks, as many as these digits have values, among labels;
 /// labels that have the same one exchange it, and the chunks are gathered again.
 class PartlyScattered {
  public:
-  PartlyScattered(const Digits& digits, std::uint32_t rounds)
-      : core_(digits.labels.core), radices_(digits.radices), rounds_(rounds) {
+  PartlyScattered(const Digits& digits, std::uint32_t rounds, std::uint32_t parts,
+                  const Topology& topology)
+      : core_(digits.labels.core), radices_(digits.radices), rounds_(rounds), parts_(parts) {
     chunks_ = std::accumulate(radices_.begin(), radices_.begin() + rounds, 1U, std::multiplies<>());
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+      direct_.push_back(is_direct(round, topology));
+    }
   }
-  [[nodiscard]] std::uint32_t chunks() const { return chunks_; }
+  /// Of all parts.
+  [[nodiscard]] std::uint32_t chunks() const { return parts_ * chunks_; }
 
-  void add(std::vector<Message>& messages) const {
-    for (std::uint32_t round = 0; round < rounds_; ++round) {
-      for_each_pair(round, [&](std::uint32_t from, std::uint32_t to, std::uint32_t stride) {
-        for (std::uint32_t chunk = to % stride; chunk < chunks_; chunk += stride) {
-          messages.push_back({Op::Reduce, chunk, core_[from], core_[to]});
-        }
-      });
+  /// Parts follow on one another: while one is exchanged, the next is scattered and the one before
+  /// is gathered.
+  [[nodiscard]] std::vector<Message> messages() const {
+    Waves waves(chunks_);
+    for (std::uint32_t part = 0; part <= parts_; ++part) {
+      if (part < parts_) add_scatter(part, waves);
+      if (part < parts_) add_exchange(part, waves);
+      if (part > 0) add_gather(part - 1, waves);
     }
-    for (std::uint32_t bit = chunks_; bit < core_.size(); bit *= 2) {
-      for (std::uint32_t label = 0; label < core_.size(); ++label) {
-        if (label / bit % 2 == 1) continue;
-        messages.push_back({Op::Reduce, label % chunks_, core_[label], core_[label + bit], true});
-      }
-    }
-    for (std::uint32_t round = rounds_; round-- > 0;) {
-      for_each_pair(round, [&](std::uint32_t from, std::uint32_t to, std::uint32_t stride) {
-        for (std::uint32_t chunk = from % stride; chunk < chunks_; chunk += stride) {
-          messages.push_back({Op::Copy, chunk, core_[from], core_[to]});
-        }
-      });
-    }
+    return std::move(waves).take();
   }
 
  private:
+  /// Whether links lead from all labels to all that they send to in a round.
+  [[nodiscard]] bool is_direct(std::uint32_t round, const Topology& topology) const {
+    bool all = true;
+    for (std::uint32_t ahead = 1; ahead < radices_[round]; ++ahead) {
+      for_each_pair(round, ahead, [&](std::uint32_t from, std::uint32_t to, std::uint32_t) {
+        const NodeId dst = topology.node_of(core_[to]);
+        all =
+            all && std::ranges::any_of(topology.out_links(topology.node_of(core_[from])),
+                                       [&](LinkId link) { return topology.link(link).dst == dst; });
+      });
+    }
+    return all;
+  }
+
+  /// A round of messages to ranks that are no neighbours has a wave for each: else all would send
+  /// to one rank first, and then all to the next.
+  void begin(std::uint32_t round, std::uint32_t ahead, Waves& waves) const {
+    if (ahead == 1 || !direct_[round]) waves.begin();
+  }
+
+  void add_scatter(std::uint32_t part, Waves& waves) const {
+    for (std::uint32_t round = 0; round < rounds_; ++round) {
+      for (std::uint32_t ahead = 1; ahead < radices_[round]; ++ahead) {
+        begin(round, ahead, waves);
+        for_each_pair(round, ahead,
+                      [&](std::uint32_t from, std::uint32_t to, std::uint32_t stride) {
+                        for (std::uint32_t chunk = to % stride; chunk < chunks_; chunk += stride) {
+                          waves.add(part, {Op::Reduce, chunk, core_[from], core_[to]});
+                        }
+                      });
+      }
+    }
+  }
+
+  void add_exchange(std::uint32_t part, Waves& waves) const {
+    for (std::uint32_t bit = chunks_; bit < core_.size(); bit *= 2) {
+      waves.begin();
+      for (std::uint32_t label = 0; label < core_.size(); ++label) {
+        if (label / bit % 2 == 1) continue;
+        waves.add(part, {Op::Reduce, label % chunks_, core_[label], core_[label + bit], true});
+      }
+    }
+  }
+
+  void add_gather(std::uint32_t part, Waves& waves) const {
+    for (std::uint32_t round = rounds_; round-- > 0;) {
+      for (std::uint32_t ahead = 1; ahead < radices_[round]; ++ahead) {
+        begin(round, ahead, waves);
+        for_each_pair(
+            round, ahead, [&](std::uint32_t from, std::uint32_t to, std::uint32_t stride) {
+              for (std::uint32_t chunk = from % stride; chunk < chunks_; chunk += stride) {
+                waves.add(part, {Op::Copy, chunk, core_[from], core_[to]});
+              }
+            });
+      }
+    }
+  }
+
   /// visit(from, to, stride) for labels that differ in the round's digit alone: the chunks of a
   /// label after the round are those equal to it modulo `stride`.
   template <typename Visit>
-  void for_each_pair(std::uint32_t round, const Visit& visit) const {
+  void for_each_pair(std::uint32_t round, std::uint32_t ahead, const Visit& visit) const {
     const std::uint32_t radix = radices_[round];
     const std::uint32_t unit =
         std::accumulate(radices_.begin(), radices_.begin() + round, 1U, std::multiplies<>());
-    for (std::uint32_t ahead = 1; ahead < radix; ++ahead) {
-      for (std::uint32_t label = 0; label < core_.size(); ++label) {
-        const std::uint32_t digit = label / unit % radix, other = (digit + ahead) % radix;
-        visit(label, label - digit * unit + other * unit, unit * radix);
-      }
+    for (std::uint32_t label = 0; label < core_.size(); ++label) {
+      const std::uint32_t digit = label / unit % radix, other = (digit + ahead) % radix;
+      visit(label, label - digit * unit + other * unit, unit * radix);
     }
   }
 
   const std::vector<Rank>& core_;
   const std::vector<std::uint32_t>& radices_;
-  std::uint32_t rounds_, chunks_ = 1;
+  std::uint32_t rounds_, parts_, chunks_ = 1;
+  std::vector<bool> direct_;  ///< by round that scatters
 };
 
 Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
   const std::uint32_t scatter = scatter_option(options), radix = radix_option(options);
+  const std::uint32_t parts = parts_option(options);
   if (scatter == kAll) return wholly_halved(topology);
   const Digits digits(topology.num_ranks(), scatter, radix);
   if (scatter > digits.radices.size()) {
@@ -196,12 +280,17 @@ Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
                     "got {}",
                     digits.radices.size(), topology.num_ranks(), scatter));
   }
-  const PartlyScattered rounds(digits, scatter);
+  const PartlyScattered rounds(digits, scatter, parts, topology);
   std::vector<Message> messages;
   add_folding(digits.labels, rounds.chunks(), messages);
-  rounds.add(messages);
+  const std::vector<Message> all_rounds = rounds.messages();
+  messages.insert(messages.end(), all_rounds.begin(), all_rounds.end());
   add_unfolding(digits.labels, rounds.chunks(), messages);
-  return pack(all_reduce_header(topology, rounds.chunks()), messages, topology);
+  Schedule header = all_reduce_header(topology, rounds.chunks());
+  for (std::uint32_t c = 0; c < header.chunks.size(); ++c) {
+    header.chunks[c].set_root(digits.labels.core[c % (rounds.chunks() / parts)]);
+  }
+  return pack(std::move(header), messages, topology);
 }
 
 }  // namespace
@@ -215,13 +304,15 @@ Algorithm halving_doubling_algorithm() {
           "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
           "first; in the others what is left is exchanged whole (default: all halve, "
           "the farthest first); radix=R: such a round divides by 4, 8 or 16 "
-          "(default 2)",
+          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1)",
       .unsupported = supports_all,
       .all_gather = halving_all_gather,
       .broadcast = halving_broadcast,
       .all_reduce = halving_all_reduce,
       .variants =
-          "scatter=1|scatter=2|scatter=3|scatter=1&radix=4|scatter=2&radix=4|scatter=1&radix=8"};
+          "scatter=1|scatter=2|scatter=3|scatter=1&radix=4|scatter=1&radix=4&parts=2|"
+          "scatter=1&radix=4&parts=4|scatter=2&radix=4|scatter=2&radix=4&parts=2|scatter=1&radix=8|"
+          "scatter=1&radix=8&parts=2|scatter=1&radix=8&parts=4"};
 }
 
 }  // namespace multitree

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "algorithms/cost.hpp"
 #include "algorithms/registry.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
@@ -149,6 +150,33 @@ TEST(HalvingDoubling, DividesByMoreThanTwoWhereItIsAskedTo) {
   EXPECT_EQ(schedule("scatter=2&radix=4", 12).chunks.size(), 12U);  // 3, then 4
   EXPECT_THROW(schedule("scatter=1&radix=3", 8), Error);
   EXPECT_THROW(schedule("radix=4", 8), Error);
+}
+
+TEST(HalvingDoubling, PartsFollowOnOneAnother) {
+  const Topology boxes = make_topology("dgx-a100:2");
+  const auto time = [&](const std::string& options) {
+    return predict_time(make_schedule("halving-doubling?scatter=1&radix=8" + options, boxes), boxes,
+                        4 << 20, {.message_overhead = parse_time("1us")});
+  };
+  EXPECT_EQ(make_schedule("halving-doubling?scatter=1&radix=8&parts=2", boxes).chunks.size(), 16U);
+  // Inside a box 7 messages go out in 7 us and the last comes 1.2 us later; then 256 KiB take 10.5
+  // us and 2 us for each part; then the same inside boxes again.
+  EXPECT_NEAR(static_cast<double>(time("&parts=2").picoseconds), 39.3e6, 0.2e6);
+  EXPECT_NEAR(static_cast<double>(time("").picoseconds), 50.0e6, 0.2e6);
+  EXPECT_THROW(make_schedule("halving-doubling?parts=2", boxes), Error);
+  EXPECT_THROW(make_schedule("halving-doubling?scatter=1&parts=65", boxes), Error);
+}
+
+/// Links of 300 GB/s inside a box, and of 25 GB/s over which all ranks are as near.
+TEST(Pack, TakesNoSlowLinkWhereAFastOneIsAsShort) {
+  const Topology boxes = make_topology("dgx-a100:2");
+  const Schedule schedule = make_schedule("halving-doubling?scatter=4", boxes);
+  for (const Transfer& t : schedule.transfers) {
+    if (index(t.src) / 8 != index(t.dst) / 8) continue;
+    for (const LinkId link : schedule.route(t)) {
+      EXPECT_EQ(boxes.link(link).bandwidth.bytes_per_second, 300'000'000'000U);
+    }
+  }
 }
 
 /// What a box has summed passes once each way between two boxes, an eighth by each of its ranks.
