@@ -48,6 +48,7 @@ struct OptimalOptions {
   Pipeline pipeline = kPipeline;
   bool only_trees = false;  // nothing else is considered
   Time message = {};
+  EqualTrees equal_trees = EqualTrees::IfAny;
   [[nodiscard]] bool is_free() const { return segments == 0 && trees == 0; }
 };
 
@@ -91,8 +92,14 @@ SharedSchedule over_chains(const TreePacking& chains, const Topology& topology,
   return time_trees_in_pieces("chains", chains, topology, timing, options.bytes, options.message);
 }
 
-TreePacking pack_new_all_reduce(const Topology& topology, std::uint32_t trees) {
-  if (!has_undirected_trees(topology)) return pack_switched_all_reduce(topology);
+/// Of the packing and its schedules, where they are kept.
+std::string name_of_trees(const OptimalOptions& options) {
+  return fmt::format("all-reduce trees of {}{}", options.trees,
+                     options.equal_trees == EqualTrees::IfQuickly ? ", equal if quickly" : "");
+}
+
+TreePacking pack_new_all_reduce(const Topology& topology, std::uint32_t trees, EqualTrees wanted) {
+  if (!has_undirected_trees(topology)) return pack_switched_all_reduce(topology, wanted);
   if (trees == 0) {
     if (auto combs = pack_combs(topology)) return *std::move(combs);
   }
@@ -100,9 +107,10 @@ TreePacking pack_new_all_reduce(const Topology& topology, std::uint32_t trees) {
 }
 
 /// The trees of an optimal all-reduce; `trees` = 0 for the exact optimum.
-SharedPacking pack_all_reduce(const Topology& topology, std::uint32_t trees) {
-  return ScheduleStore::packing(topology, fmt::format("all-reduce trees of {}", trees),
-                                [&] { return pack_new_all_reduce(topology, trees); });
+SharedPacking pack_all_reduce(const Topology& topology, const OptimalOptions& options) {
+  return ScheduleStore::packing(topology, name_of_trees(options), [&] {
+    return pack_new_all_reduce(topology, options.trees, options.equal_trees);
+  });
 }
 
 SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
@@ -115,7 +123,7 @@ SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
         pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, options.pipeline);
   }
   timing.same_order = timing.segments > 1;
-  const std::string name = fmt::format("all-reduce trees of {}", options.trees);
+  const std::string name = name_of_trees(options);
   if (options.segments != 0) return in_segments(name, packing, topology, timing);
   return time_trees_in_pieces(name, packing, topology, timing, options.bytes, options.message);
 }
@@ -171,7 +179,7 @@ class Fastest {
   }
   /// Considers trees, which are only timed if they could be faster.
   void consider_trees(const OptimalOptions& options) {
-    const SharedPacking packing = pack_all_reduce(topology_, options.trees);
+    const SharedPacking packing = pack_all_reduce(topology_, options);
     const Time least = least_time(*packing, topology_, bytes_, message_);
     if (best_ && least >= time_) return;
     consider(over_trees(*packing, topology_, options));
@@ -181,7 +189,7 @@ class Fastest {
   void consider_periods(const TreePacking& packing, const OptimalOptions& options, Time least) {
     if (!serves_periods(packing, topology_)) return;
     if (best_ && time_.seconds() <= 1.01 * least.seconds()) return;
-    const std::string name = fmt::format("all-reduce trees of {}", options.trees);
+    const std::string name = name_of_trees(options);
     auto periods = time_trees_in_periods(name, packing, topology_, bytes_, message_);
     if (periods) consider(std::move(periods));
   }
@@ -234,11 +242,17 @@ void consider_fewer_trees(Fastest& fastest, const Topology& topology, OptimalOpt
   }
 }
 
+/// Shard times of a large reduce-scatter and all-gather.
+Exact two_phases_take(const Topology& topology) {
+  const Rational bound = compute_bounds(topology).all_reduce();
+  return Exact(bound.numerator()) / bound.denominator();
+}
+
 /// Trees for bandwidth, a single one for latency, and reduce-scatter + all-gather, which is as good
 /// as trees where all ranks are alike. Where trees take a linear program, they come last: nothing
 /// that reaches the optimum needs them, and a bound that reduce-scatter + all-gather could reach is
-/// not always reached.
-Schedule fastest(const Topology& topology, const OptimalOptions& options) {
+/// not always reached. Where they could, equal trees are not worth a long search.
+Schedule fastest(const Topology& topology, OptimalOptions options) {
   Fastest fastest(topology, options);
   const std::uint32_t ranks = topology.num_ranks();
   if (has_undirected_trees(topology)) {
@@ -259,15 +273,16 @@ Schedule fastest(const Topology& topology, const OptimalOptions& options) {
           stored_schedule(std::string(name), topology, Collective::AllReduce, Rank{0}));
     });
   }
-  if (!has_undirected_trees(topology) && ranks > 1 && ranks <= kMaxProgram &&
-      !fastest.reaches(solve_all_reduce_lp(topology).time)) {
-    fastest.try_to([&] { fastest.consider_trees(options); });
-  }
+  if (has_undirected_trees(topology) || ranks == 1 || ranks > kMaxProgram) return fastest.take();
+  const Exact least = solve_all_reduce_lp(topology).time;
+  if (fastest.reaches(least)) return fastest.take();
+  if (two_phases_take(topology) == least) options.equal_trees = EqualTrees::IfQuickly;
+  fastest.try_to([&] { fastest.consider_trees(options); });
   return fastest.take();
 }
 
 Schedule only_trees(const Topology& topology, const OptimalOptions& options) {
-  return over_trees(*pack_all_reduce(topology, options.trees), topology, options)->schedule();
+  return over_trees(*pack_all_reduce(topology, options), topology, options)->schedule();
 }
 
 Schedule optimal_all_reduce(const Topology& topology, const Spec& spec) {

@@ -67,6 +67,17 @@ TEST(SwitchedAllReduce, Families) {
   }
 }
 
+/// Boxes of 8 GPUs with an adapter each: equal trees are found, but not quickly, and the weights of
+/// the linear program have no unit that can be counted.
+TEST(SwitchedAllReduce, LooksNoLongerForEqualTreesThanIsAskedFor) {
+  const Topology boxes = make_topology("mi300x:2");
+  const Exact least = solve_all_reduce_lp(boxes).time;
+  EXPECT_EQ(load(pack_switched_all_reduce(boxes, EqualTrees::IfAny), boxes), least);
+  const Exact rounded = load(pack_switched_all_reduce(boxes, EqualTrees::IfQuickly), boxes);
+  EXPECT_GT(rounded, least);
+  EXPECT_LT(rounded, least * (1 + Exact(1, std::int64_t{1} << 40)));
+}
+
 TEST(SwitchedAllReduce, FewTreesInTheirMiddles) {
   const TreePacking packing = pack_switched_all_reduce(make_topology("mesh:4x4"));
   std::uint64_t weight = 0;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -203,11 +204,11 @@ Counts scale_weights(const std::vector<Exact>& weights) {
   return counts;
 }
 
-Counts whole_counts(TreeProgram& program) {
+Counts whole_counts(TreeProgram& program, EqualTrees wanted) {
   const PackingLp::Solution best = program.solve_exactly();
   const Exact most = std::accumulate(best.weights.begin(), best.weights.end(), Exact(0));
   const Price unit = least_trees(program, best.prices, most);
-  for (const Try& attempt : kAttempts) {
+  for (const Try& attempt : std::span(kAttempts).first(wanted == EqualTrees::IfQuickly ? 1 : 3)) {
     if (unit > kMostTrees / attempt.factor) continue;
     const std::int64_t trees = static_cast<std::int64_t>(unit) * attempt.factor;
     auto counts = find_equal_trees(program, trees, most, attempt.rounds);
@@ -225,7 +226,7 @@ std::vector<TreeArc> moved(std::vector<TreeArc> arcs, const RoutePool& routes,
 
 }  // namespace
 
-TreePacking pack_switched_all_reduce(const Topology& topology) {
+TreePacking pack_switched_all_reduce(const Topology& topology, EqualTrees wanted) {
   TreePacking packing;
   packing.collective = Collective::AllReduce;
   packing.ranks = topology.num_ranks();
@@ -234,7 +235,7 @@ TreePacking pack_switched_all_reduce(const Topology& topology) {
     return packing;
   }
   TreeProgram program(topology);
-  const Counts counts = whole_counts(program);
+  const Counts counts = whole_counts(program, wanted);
   RoutePool routes = program.routes();
   for (std::size_t t = 0; t < counts.size(); ++t) {
     if (counts[t] == 0) continue;
