@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every collective, type and operator against the values that they have by definition, and against Gloo."""
+import time
+
 import ranks
 import torch
 import torch.distributed as dist
@@ -193,15 +195,17 @@ def wait_for_any(tensor, tag):
 
 
 def messages_put_by(rank, size):
-    """A message that nobody awaits when it begins to come, and somebody does before it is there."""
-    following, previous = (rank + 1) % size, (rank - 1) % size
-    for _ in range(20):
-        sent = [dist.isend(torch.full((200000,), 2.0), following, tag=2), dist.isend(torch.ones(1), following, tag=1)]
-        later, first = torch.empty(1), torch.empty(200000)
-        awaited = [dist.irecv(later, previous, tag=1), dist.irecv(first, previous, tag=2)]
+    """A message that nobody awaits when it begins to come, and somebody does before it is there, or after."""
+    following, previous, length = (rank + 1) % size, (rank - 1) % size, 5_000_000
+    for round_ in range(8):
+        sent = [dist.isend(torch.full((length,), 2.0), following, tag=2), dist.isend(torch.ones(1), following, tag=1)]
+        later, first = torch.empty(1), torch.empty(length)
+        awaited = [dist.irecv(later, previous, tag=1)]
+        time.sleep(0.001 * (round_ % 4))  # so that it is called at any moment of the message
+        awaited.append(dist.irecv(first, previous, tag=2))
         for work in awaited + sent:
             work.wait()
-        same(first, torch.full((200000,), 2.0), "put by")
+        same(first, torch.full((length,), 2.0), "put by")
 
 
 def works(rank, size):
