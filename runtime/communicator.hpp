@@ -208,6 +208,8 @@ class Communicator {
   void run(const Call& call);
   /// The same without waiting. Several may be outstanding; they progress in test() and wait().
   Request start(const Call& call);
+  /// Of a Probe: whose message could be received now; it waits for none. `sender` is not set.
+  std::optional<Rank> probe(const ExchangeCall& call);
   /// A round of progress for all that is outstanding; if nothing moved, what to call with a longest
   /// time, also while others use this, to sleep until something may. \throws as Request::test()
   std::function<void(std::chrono::microseconds)> poll_or_nap();

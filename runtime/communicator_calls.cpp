@@ -209,6 +209,11 @@ Request Communicator::start_run(const ExchangeCall& call) {
   return request;
 }
 
+std::optional<Rank> Communicator::probe(const ExchangeCall& call) {
+  impl_->engine->use();
+  return impl_->exchanges->probe(call);
+}
+
 std::function<void(std::chrono::microseconds)> Communicator::poll_or_nap() {
   impl_->engine->attend();
   const auto guard = impl_->engine->guard();

@@ -10,6 +10,7 @@
 
 #include "runtime/probe/probe.hpp"
 #include "tools/cluster/agent.hpp"
+#include "tools/cluster/install.hpp"
 #include "tools/cluster/remote.hpp"
 #include "tools/cluster/report.hpp"
 #include "tools/cluster/survey.hpp"
@@ -32,7 +33,7 @@ struct ClusterFlags {
   std::string output, expected, file, interfaces;
   std::string memory = "10GB/s";
   std::uint32_t timeout = 30, ranks_per_host = 1;
-  bool json = false, agent = false;
+  bool json = false, agent = false, install = false;
 };
 
 /// Letters that mean nothing to a shell: ssh hands what it is given to one.
@@ -137,8 +138,9 @@ int discover(const ClusterFlags& flags) {
   }
   if (!cluster.network) {
     findings.push_back(
-        {"parts", fmt::format("nothing joins all hosts, so there is no network{}",
-                              flags.output.empty() ? "" : ", and nothing is written")});
+        {"parts",
+         fmt::format("nothing joins all hosts, so there is no network{}",
+                     flags.output.empty() && !flags.install ? "" : ", and nothing is written")});
   }
   // Beside a slow cable one more would be a slow one, too: mending it comes first.
   const bool any_slow =
@@ -147,13 +149,15 @@ int discover(const ClusterFlags& flags) {
   if (cluster.network && flags.ranks_per_host > 1) {
     cluster.network = with_ranks_per_host(*cluster.network, flags.ranks_per_host, memory);
   }
-  if (cluster.network && !flags.output.empty()) {
-    write_file(flags.output, write_cluster_json(cluster));
-  }
+  const std::string written = cluster.network ? write_cluster_json(cluster) : std::string();
+  std::vector<std::string> installed;
+  if (cluster.network && flags.install) installed = install(options, written);
+  if (cluster.network && !flags.output.empty()) write_file(flags.output, written);
   if (flags.json) {
     ordered_json json = cluster_json(cluster);
     json["findings"] = findings_json(findings);
     json["advice"] = advice_json(advice);
+    if (flags.install) json["installed"] = installed;
     print_json(json);
   } else {
     std::string text = cables_text(cluster) + unused_text(survey) + findings_text(findings);
@@ -162,6 +166,9 @@ int discover(const ClusterFlags& flags) {
           "# a cable {} - {} ({}) would help most: an all-reduce takes {:.3f} of "
           "the time at best\n",
           advice->first, advice->second, to_string(advice->bandwidth), advice->share);
+    }
+    for (std::size_t i = 0; i < installed.size(); ++i) {
+      text += fmt::format("# installed on {}: {}\n", options.hosts[i], installed[i]);
     }
     print(text);
   }
@@ -234,6 +241,8 @@ CLI::App* add_discover(CLI::App& app, ClusterFlags& flags) {
   add_interfaces(*discover, flags);
   discover->add_option("-o,--output", flags.output,
                        "Write network and ports here: for -t, and for MULTITREE_CLUSTER");
+  discover->add_flag("--install", flags.install,
+                     "Write them on every host, where jobs find them that name nothing");
   discover->add_option(
       "-t,--topology", flags.expected,
       "Network that is expected: its ranks are the hosts, by their names or in order");

@@ -350,16 +350,16 @@ int run(RunFlags flags) {
     if (!file.empty()) check_writable(file);
   }
   check_files(flags.observe);
-  if (flags.schedule.empty() && flags.processes == 0) {
-    follow_cluster(flags.network.topology, flags.map);
-  }
+  const bool follows = flags.schedule.empty() && flags.processes == 0;
+  if (follows) follow_cluster(flags.network.topology, flags.map);
   if (flags.transport == "loopback" && !flags.map.empty()) {
     throw Error(ErrorCode::InvalidArgument, "--map: expected processes, got --transport loopback");
   }
   if (flags.transport == "loopback") return run_threads(make_plan(flags, 0), flags);
   if (runtime::started_by_launcher()) {
-    const auto bootstrap = runtime::make_bootstrap(
-        {.deadline = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000))});
+    const runtime::Deadline deadline(static_cast<std::int64_t>(flags.timeout * 1000));
+    const auto bootstrap = runtime::make_bootstrap({.deadline = deadline});
+    follow_installed_cluster(*bootstrap, follows, deadline, flags.network.topology, flags.map);
     return run_rank(make_plan(flags, bootstrap->size()), bootstrap, flags);
   }
   // Whatever is wrong with the request is found here, once, before any process is started.

@@ -91,6 +91,7 @@ std::unique_ptr<Communicator> Comm::make_communicator(const std::shared_ptr<Boot
     auto communicator = std::make_unique<Communicator>(job, PlansBySize({}, true), options);
     if (communicator->on_one_host()) return communicator;
   }
+  plans.follow(*job);
   plans.measure(*job);
   plans.choose(*job, false);
   std::vector<SizedSchedules> made = plans.first();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Blocking calls of ranks that share the memory of a host: most are over before anybody else could
-/// ask for them, and need neither a job nor a second turn.
+/// ask for them, and need neither a job nor a second turn. Looks, which are over at once anywhere.
 #include "runtime/c/comm_turn_internal.hpp"
 
 namespace multitree::runtime::c {
@@ -26,6 +26,14 @@ void Comm::call(const std::shared_ptr<Comm>& self, const CallSpec& spec) {
     });
   }
   if (job != nullptr) wait(*job);
+}
+
+std::optional<Rank> Comm::probe(const ExchangeCall& call) {
+  const Turn turn(*this);
+  check_usable();
+  std::optional<Rank> sender;
+  run([&] { sender = communicator_->probe(call); });
+  return sender;
 }
 
 }  // namespace multitree::runtime::c

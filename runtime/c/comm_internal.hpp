@@ -146,6 +146,8 @@ class Comm {
   /// prepare(), start() and wait() of a call without a stream, where ranks go without messages: it
   /// becomes a job only if it takes long. `self`: this. \throws Error, Failure.
   void call(const std::shared_ptr<Comm>& self, const CallSpec& spec);
+  /// Whose message could be received now; a look, and no wait. \throws Error, Failure.
+  std::optional<Rank> probe(const ExchangeCall& call);
   /// A round of progress of all that is outstanding. \throws Error, Failure.
   void progress();
   /// The same, and if nothing moved, sleeps until something may. \throws Error, Failure.

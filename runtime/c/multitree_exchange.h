@@ -30,6 +30,18 @@ MT_API mtResult_t mtSend(const void* send, size_t count, mtDataType_t type, int 
                          mtStream_t stream);
 MT_API mtResult_t mtRecv(void* recv, size_t count, mtDataType_t type, int peer, mtComm_t comm,
                          mtStream_t stream);
+/** For `peer`: any rank, this one included. */
+#define MT_ANY_PEER (-1)
+/** Not collective, blocking: until a message from rank `peer`, or MT_ANY_PEER, can be received, and
+ * no receive of it was called; *sender is the rank that it is of. The message stays where it is:
+ * the next mtRecv() from that rank takes it, unless another thread's call was first. Who asks for
+ * any rank again and again is told of all senders in turn. Ends as any other wait, after the
+ * deadline; mtInvalidUsage in a group, whose messages go when it ends. */
+MT_API mtResult_t mtProbe(int peer, mtComm_t comm, int* sender);
+/** The same at once, with *sender -1 where there is none; also in a group. A message is seen once
+ * its first bytes are here, so what a rank has just sent may take some calls. Threads that ask
+ * again and again sleep in mtCommSleep(). */
+MT_API mtResult_t mtIProbe(int peer, mtComm_t comm, int* sender);
 /** Collective, as the rest. send: count * ranks; recv: count * ranks. Share r of send goes to rank
  * r, and share r of recv is of rank r. Not in place. */
 MT_API mtResult_t mtAllToAll(const void* send, void* recv, size_t count, mtDataType_t type,

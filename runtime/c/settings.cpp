@@ -198,12 +198,21 @@ void CommPlans::load(std::uint32_t ranks) {
   } else if (!settings_.topology.empty()) {
     network_.emplace(load_topology(settings_.topology));
   } else if (auto named = ranks > 1 ? named_cluster() : std::nullopt;
-             named && named->cluster.network->num_ranks() == ranks) {
+             named && !named->installed && named->cluster.network->num_ranks() == ranks) {
     network_.emplace(std::move(*named->cluster.network));
     named_ = true;
   } else if (ranks > 1) {
     network_.emplace(load_topology(fmt::format("full:{}", ranks)));
   }
+}
+
+void CommPlans::follow(Bootstrap& job) {
+  if (job.size() == 1) return;
+  const bool wanted = !named_ && !times_;
+  auto cluster = installed_cluster_of(job, wanted, settings_.init_deadline);
+  if (!cluster) return;
+  network_.emplace(std::move(*cluster->cluster.network));
+  named_ = true;
 }
 
 void CommPlans::read_times() {

@@ -47,6 +47,9 @@ class CommPlans {
   /// `remaining`: instead of what the settings say. \throws Error for the topology or the file.
   CommPlans(Settings settings, std::uint32_t ranks,
             const std::optional<RemainingNetwork>& remaining = std::nullopt);
+  /// Collective, before all others: the network of the cluster that ranks run on, where none was
+  /// named. \throws Error as installed_cluster_of()
+  void follow(Bootstrap& job);
   /// Collective, before the others: what links take, where settings want it measured and schedules
   /// are going to be chosen by it. \throws Error as measure_links()
   void measure(Bootstrap& job);

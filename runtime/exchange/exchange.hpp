@@ -25,6 +25,7 @@ enum class Exchange : std::uint8_t {
   ReduceScatterv,
   Gatherv,
   Scatterv,
+  Probe,  ///< waits for a message that can be received, and leaves it there
 };
 
 /// "send", "receive", "alltoall", "alltoallv", ...; "" for None.
@@ -63,7 +64,9 @@ struct ExchangeCall {
   ReduceOp op = ReduceOp::Sum;  ///< of ReduceScatterv
   Rank peer{};
   Shares sent = {}, received = {};
-  std::size_t count = 0;  ///< elements of Send and Receive
+  std::size_t count = 0;   ///< elements of Send and Receive
+  bool of_any = false;     ///< Probe: of a message of any rank, in place of `peer`
+  Rank* sender = nullptr;  ///< of Probe: set to whose message it is
 };
 
 }  // namespace multitree::runtime

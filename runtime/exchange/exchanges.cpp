@@ -96,7 +96,8 @@ bool is_long(const ExchangeCall& call) {
 Exchanges::Exchanges(std::shared_ptr<Engine> engine, HostMemoryPath& path)
     : engine_(std::move(engine)),
       path_(path),
-      own_(std::make_shared<OwnMessages>(engine_->bootstrap().seat())) {}
+      own_(std::make_shared<OwnMessages>(engine_->bootstrap().seat())),
+      inbound_(std::make_shared<Inbound>(engine_, own_)) {}
 
 void Exchanges::check(const ExchangeCall& call) const {
   const std::uint32_t ranks = engine_->bootstrap().size();
@@ -126,10 +127,10 @@ std::unique_ptr<Operation> Exchanges::start_traffic(const ExchangeCall& call, co
   const std::uint32_t number =
       kOfCollectives | (static_cast<std::uint32_t>(sequence) & (kOfCollectives - 1));
   for (const auto& out : moves.out) {
-    traffic.add(out, header_of(call, out.bytes), all ? number : next(pairs_[out.peer].sent));
+    traffic.add(out, header_of(call, out.bytes), all ? number : next(sent_[out.peer]));
   }
   for (const auto& in : moves.in) {
-    traffic.add(in, header_of(call, in.bytes), all ? number : next(pairs_[in.peer].received));
+    traffic.add(in, header_of(call, in.bytes), all ? number : next(inbound_->received(in.peer)));
   }
   const Running running{&traffic, to_string(call.exchange), sequence, all};
   try {

@@ -154,6 +154,7 @@ std::unique_ptr<Operation> Exchanges::start_message(const ExchangeCall& call,
   const std::size_t bytes = pair_bytes(call, engine_->bootstrap().size());
   const auto guard = engine_->guard();
   engine_->check_usable();
+  if (call.exchange == Exchange::Probe) return start_probe(call, sequence);
   if (peer == self) return start_own(call, bytes, sequence);
   if (call.exchange == Exchange::Send) {
     if (send_at_once(call, bytes)) return nullptr;
@@ -168,6 +169,7 @@ bool Exchanges::finish_shortly(const ExchangeCall& call) {
   const std::size_t bytes = pair_bytes(call, engine_->bootstrap().size());
   const auto guard = engine_->guard();
   engine_->check_usable();
+  if (call.exchange == Exchange::Probe) return probe_shortly(call);
   if (seat_of(call.peer) == engine_->bootstrap().seat()) return false;
   engine_->look_after_others();
   return call.exchange == Exchange::Send ? send_at_once(call, bytes) : receive_shortly(call, bytes);
@@ -177,7 +179,7 @@ bool Exchanges::finish_shortly(const ExchangeCall& call) {
 bool Exchanges::send_at_once(const ExchangeCall& call, std::size_t bytes) {
   const Move<const std::byte> out{seat_of(call.peer), static_cast<const std::byte*>(call.send),
                                   bytes};
-  std::uint32_t& sent = pairs_[out.peer].sent;
+  std::uint32_t& sent = sent_[out.peer];
   const bool left =
       leaves_at_once(engine_->transport(), out, header_of(call, bytes), sent % kOfCollectives);
   sent += left ? 1 : 0;
@@ -187,7 +189,7 @@ bool Exchanges::send_at_once(const ExchangeCall& call, std::size_t bytes) {
 /// One that comes while its receiver looks needs nobody who notes down what it is for.
 bool Exchanges::receive_shortly(const ExchangeCall& call, std::size_t bytes) {
   const Move<std::byte> in{seat_of(call.peer), static_cast<std::byte*>(call.recv), bytes};
-  std::uint32_t& received = pairs_[in.peer].received;
+  std::uint32_t& received = inbound_->received(in.peer);
   const bool came =
       arrives_shortly(engine_->transport(), in, header_of(call, bytes), received % kOfCollectives);
   received += came ? 1 : 0;
@@ -199,7 +201,7 @@ std::unique_ptr<Operation> Exchanges::start_receive(const ExchangeCall& call, st
   const Move<std::byte> in{seat_of(call.peer), static_cast<std::byte*>(call.recv), bytes};
   auto receive = std::make_unique<WholeReceive>(engine_, in, header_of(call, bytes));
   try {
-    receive->start(next(pairs_[in.peer].received), sequence);
+    receive->start(next(inbound_->received(in.peer)), sequence);
   } catch (const Error& error) {
     engine_->give_up(fmt::format("receive: {}", error.what()));
     throw;

@@ -42,6 +42,7 @@ constexpr ExchangeFacts kExchanges[] = {
      Common::SumSent},
     {Exchange::Gatherv, "gatherv", Pattern::ToRoot, false, true},
     {Exchange::Scatterv, "scatterv", Pattern::FromRoot, true, false},
+    {Exchange::Probe, "probe", Pattern::FromPeer},
 };
 
 constexpr bool are_in_order() {

@@ -70,6 +70,10 @@ void receive_whole(Transport& transport, const Move<std::byte>& move, std::uint3
                           completion);
 }
 
+bool has_come(const Transport& transport, Seat peer, std::uint32_t number) {
+  return transport.has_come(peer, exchange_tag(Kind::Head, number));
+}
+
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,
                     std::uint32_t number) {
   return move.bytes <= kEagerBytes &&

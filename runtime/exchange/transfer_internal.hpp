@@ -144,6 +144,9 @@ class Incoming {
   Segments segments_;
 };
 
+/// Whether that message can be received; as of the last progress.
+[[nodiscard]] bool has_come(const Transport& transport, Seat peer, std::uint32_t number);
+
 /// Sends a message that is small enough, as an Outgoing would; false where it is not, or finds no
 /// room now.
 bool leaves_at_once(Transport& transport, const Move<const std::byte>& move, const Header& header,

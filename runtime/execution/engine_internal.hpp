@@ -143,6 +143,9 @@ class Engine {
   void look_after_others() {
     if (!running_.empty()) move();
   }
+  /// The same whatever is outstanding, for a call that waits for nothing: it never sleeps. \throws
+  /// as poll()
+  void look();
   /// poll(), and if nothing moved, a sleep until something may, to be called under no guard.
   /// \throws as poll()
   Transport::Nap poll_or_nap();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Looks that end in a sleep outside the guard.
+/// Looks of callers that do not wait, or sleep outside the guard.
 #include <poll.h>
 
 #include <algorithm>
@@ -13,6 +13,8 @@ namespace {
 
 /// Where nothing tells of an arrival.
 constexpr std::chrono::microseconds kBlindNap{50};
+/// Between two questions whether the job has failed.
+constexpr std::chrono::milliseconds kQuestions{1};
 
 /// Until one of the descriptors is readable.
 void await_any(const std::vector<int>& descriptors, std::chrono::microseconds limit) {
@@ -24,6 +26,15 @@ void await_any(const std::vector<int>& descriptors, std::chrono::microseconds li
 }
 
 }  // namespace
+
+void Engine::look() {
+  check_usable();
+  move();
+  const Clock::time_point now = Clock::now();
+  if (now - failure_asked_ < kQuestions) return;
+  failure_asked_ = now;
+  check_failure();
+}
 
 Transport::Nap Engine::poll_or_nap() {
   Transport::Nap nap = transport_->arm();

@@ -91,6 +91,10 @@ class Mail final : public Transport {
     return found == Found::Awaited;
   }
 
+  [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override {
+    return unexpected_.contains({index(peer), tag});
+  }
+
   bool progress() override {
     bool moved = false;
     const auto read = [&](const Letter& letter, const std::byte* data) { handle(letter, data); };

@@ -69,8 +69,10 @@ AgreedTransport by_hosts(const std::vector<TransportWish>& wishes) {
   std::vector<Host> hosts;
   for (const TransportWish& wish : wishes) hosts.push_back(unpack_host(wish.host));
   const Ways ways = choose_ways(hosts, Seat{0});
-  if (std::ranges::any_of(hosts, [](const Host& host) { return !host.cables.empty(); })) {
-    return {"tcp", "MULTITREE_CLUSTER names cables between hosts"};
+  if (use_cables(hosts)) {
+    return {"tcp", hosts.front().installed
+                       ? "the cluster's file that is installed on the hosts names cables"
+                       : "MULTITREE_CLUSTER names cables between hosts"};
   }
   if (ways.slow_network) {
     return {"tcp", "each rank is on a host of its own, and no interface is faster than 10 Gbit/s"};

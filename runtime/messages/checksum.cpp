@@ -45,6 +45,10 @@ class Checksummed final : public Transport {
     inner_->receive(peer, tag | kChecksumTag, &pair.sum, sizeof pair.sum, pair.checksum);
   }
 
+  [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override {
+    return inner_->has_come(peer, tag);
+  }
+
   /// Its bytes cannot be summed up here: messages are staged in host memory instead.
   [[nodiscard]] bool takes_device_memory() const override { return false; }
 

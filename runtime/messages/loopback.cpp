@@ -129,6 +129,10 @@ class Loopback final : public Transport {
     deliver(message, posted);
   }
 
+  [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override {
+    return unexpected_.contains(key_of(peer, tag));
+  }
+
   bool progress() override {
     arrived_.clear();
     taken_.clear();

@@ -136,6 +136,9 @@ class Transport {
                                void* /*data*/, std::size_t /*bytes*/) {
     return false;
   }
+  /// Whether a message of that tag has come, or was announced, that receive() has not been called
+  /// for; as of the last progress(). The message may be a part of its way here still.
+  [[nodiscard]] virtual bool has_come(Seat /*peer*/, std::uint64_t /*tag*/) const { return false; }
   /// Whether send_device() and receive_device() work: the same with device memory at this end.
   [[nodiscard]] virtual bool takes_device_memory() const { return false; }
   virtual void send_device(Seat peer, std::uint64_t tag, const void* data, std::size_t bytes,

@@ -52,6 +52,7 @@ static void values(void) {
   VALUE(MT_SHRINK_ABORT);
   VALUE(MT_SHRINK_AROUND_LINKS);
   VALUE(MT_SPLIT_NOCOLOR);
+  VALUE(MT_ANY_PEER);
 }
 
 int main(void) {

@@ -63,6 +63,10 @@ TEST_P(Blocking, AnotherThreadAborts) {
         return mtRecv(&number, 1, mtInt32, 1, comm, nullptr);
       },
       [](mtComm_t comm) {
+        int sender = -1;
+        return mtProbe(MT_ANY_PEER, comm, &sender);
+      },
+      [](mtComm_t comm) {
         Numbers numbers(100'000);
         return mtAllReduce(numbers.data(), numbers.data(), numbers.size(), mtInt32, mtSum, comm,
                            nullptr);

@@ -64,15 +64,37 @@ def links_of(netlab, name):
 
 
 def run_over(desks, file, each=1):
-    """Sums are right, and data go over every cable both ways: nothing else is given than the file."""
+    """Sums are right, and data go over every cable both ways: nothing else is given than the file, and that may be found."""
     before = links_of(desks.netlab, desks.name)
     netlab = Netlab(desks.netlab.script, desks.program)
-    netlab.environment["MULTITREE_CLUSTER"] = file
+    netlab.environment.pop("MULTITREE_CLUSTER", None)
+    if file:
+        netlab.environment["MULTITREE_CLUSTER"] = file
     start = [] if each == 1 else [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), "several.py"), str(each)]
     said = netlab.output("run", desks.name, "--deadline", str(DEADLINE), "--", *start, "multitree", "run", "-a", "multitree",
                          "-b", "256K", "-e", "256K", "-n", "3", "-w", "1", "--json")
     rows = [row[mode] for one in json.loads(said)["runs"] for row in one["results"] for mode in ("out_of_place", "in_place")]
     expect(rows and all(row["nwrong"] == 0 for row in rows), said)
+    after = links_of(desks.netlab, desks.name)
+    idle = [pair for pair in after if after[pair] - before[pair] < 64 << 10]
+    expect(not idle, f"nothing has gone over {idle}\n{said}")
+
+
+def run_library(desks, file):
+    """The same by a program of the C library, whose log says which network it has taken."""
+    library = os.path.join(os.path.dirname(desks.program), "lib/libmultitree.so")
+    with open(library, "rb") as file_of_it:
+        code = file_of_it.read()
+    if b"__asan_init" in code or b"__tsan_init" in code:
+        return  # it would have to be loaded before Python
+    before = links_of(desks.netlab, desks.name)
+    rank = os.path.join(os.path.dirname(os.path.abspath(__file__)), "library_rank.py")
+    environment = dict(Netlab(desks.netlab.script, desks.program).environment, MULTITREE_LOG="info")
+    done = subprocess.run([desks.netlab.script, "run", desks.name, "--deadline", str(DEADLINE), "--", sys.executable, rank, library],
+                          env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=DEADLINE + 30,
+                          check=False)
+    said = done.stdout + done.stderr
+    expect(done.returncode == 0 and f"the network is that of {file}" in said, said)
     after = links_of(desks.netlab, desks.name)
     idle = [pair for pair in after if after[pair] - before[pair] < 64 << 10]
     expect(not idle, f"nothing has gone over {idle}\n{said}")
@@ -140,6 +162,28 @@ def case_two_ranks_a_host(netlab):
         expect(all(8 * 256 << 10 <= some < 12 * 256 << 10 for some in sent.values()), str(sent))
 
 
+def case_installed(netlab):
+    """After --install nothing is given; what cannot be read is told, and jobs go without."""
+    with Up(netlab, "ring:3", *BARE) as name, tempfile.TemporaryDirectory() as folder:
+        netlab.environment["XDG_CONFIG_HOME"] = os.environ["XDG_CONFIG_HOME"] = folder
+        try:
+            desks, file = Desks(netlab, name, ["n0", "n1", "n2"]), os.path.join(folder, "multitree/cluster.json")
+            said, _ = desks.discover("--install")
+            expect(all(f"# installed on n{i}: {file}" in said for i in range(3)), said)
+            expect(os.listdir(os.path.dirname(file)) == ["cluster.json"], "nothing else is left there")
+            run_over(desks, None)
+            run_library(desks, file)
+            with open(file, "w", encoding="ascii") as text:
+                text.write("{}")
+            lab = Netlab(netlab.script, desks.program)
+            done = subprocess.run([lab.script, "run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-a", "ring",
+                                   "-b", "1K", "-e", "1K", "-n", "1", "-w", "0"], env=lab.environment, capture_output=True,
+                                  text=True, timeout=DEADLINE + 30, check=False)
+            expect(done.returncode == 0 and f"{file}:1: the member" in done.stderr, done.stdout + done.stderr)
+        finally:
+            del netlab.environment["XDG_CONFIG_HOME"], os.environ["XDG_CONFIG_HOME"]
+
+
 def case_star(netlab):
     found = case(netlab, "star:3", pairs=[], switches=1)
     expect(len(found["cables"][0]["ends"]) == 3, str(found["cables"]))
@@ -175,7 +219,7 @@ def case_bad_hosts(netlab):
 
 
 CASES = {"ring-slow": case_ring_with_a_slow_cable, "mesh": case_mesh, "bad-hosts": case_bad_hosts, "star": case_star,
-         "two-ranks": case_two_ranks_a_host}
+         "two-ranks": case_two_ranks_a_host, "installed": case_installed}
 MORE = {"ring-3": lambda netlab: case(netlab, "ring:3", pairs=ring(3)),
         "ring-4": case_four_desks,
         "2x4": lambda netlab: case(netlab, "torus:2x4", expected="torus:2x4"),

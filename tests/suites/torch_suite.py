@@ -12,7 +12,6 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Names, or what they begin with, of tests that ask for more than the backend has, and why it has not.
 OTHERWISE = {
-    "test_send_recv_any_source": "receives from any rank are refused",
     "test_ddp_logging_data": "torch's logger calls every backend \"custom\" that is none of its own",
 }
 

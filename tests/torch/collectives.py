@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Every collective, type and operator against the values that they have by definition, and against Gloo."""
+import time
+
 import ranks
 import torch
 import torch.distributed as dist
@@ -158,6 +160,54 @@ def messages(rank, size):
     same(operations[1].tensor, torch.full((9,), previous), "batch")
 
 
+def messages_of_any_source(rank, size):
+    """Whoever is first; those of one rank and tag keep their order, beside receives that name their source."""
+    lengths, each = [3, 70000, 0, 5], 2
+    if rank != 0:
+        sent = [dist.isend(torch.full((length,), 100.0 * rank + i), 0, tag=10 + t)
+                for t, length in enumerate(lengths) for i in range(each)]
+        sent.append(dist.isend(torch.full((2,), float(rank)), 0, tag=3))
+        for work in sent:
+            work.wait()
+        return
+    others = range(1, size)
+    named = [dist.irecv(torch.empty(2), other, tag=3) for other in list(others)[::2]]
+    for t, length in enumerate(lengths):
+        taken = dict.fromkeys(others, 0)
+        for _ in range(each * len(others)):
+            tensor = torch.full((length,), -1.0)
+            source = dist.recv(tensor, tag=10 + t) if t % 2 == 0 else wait_for_any(tensor, 10 + t)
+            same(tensor, torch.full((length,), 100.0 * source + taken[source]), "any source")
+            taken[source] += 1
+        assert set(taken.values()) <= {each}, taken
+    for work in named:
+        work.wait()
+    for other in list(others)[1::2]:
+        tensor = torch.empty(2)
+        dist.recv(tensor, other, tag=3)
+        same(tensor, torch.full((2,), float(other)), "named beside any")
+
+
+def wait_for_any(tensor, tag):
+    work = dist.irecv(tensor, tag=tag)
+    work.wait()
+    return work._source_rank()
+
+
+def messages_put_by(rank, size):
+    """A message that nobody awaits when it begins to come, and somebody does before it is there, or after."""
+    following, previous, length = (rank + 1) % size, (rank - 1) % size, 5_000_000
+    for round_ in range(8):
+        sent = [dist.isend(torch.full((length,), 2.0), following, tag=2), dist.isend(torch.ones(1), following, tag=1)]
+        later, first = torch.empty(1), torch.empty(length)
+        awaited = [dist.irecv(later, previous, tag=1)]
+        time.sleep(0.001 * (round_ % 4))  # so that it is called at any moment of the message
+        awaited.append(dist.irecv(first, previous, tag=2))
+        for work in awaited + sent:
+            work.wait()
+        same(first, torch.full((length,), 2.0), "put by")
+
+
 def works(rank, size):
     total = size * (size - 1) / 2
     tensors = [torch.full((n,), float(rank)) for n in (3, 50000, 7)]
@@ -245,7 +295,8 @@ def sums(rank, size):
 
 
 def everything(rank, size):
-    for part in (special_reductions, sparse, sums, exchanges, messages, works, reductions, moves):
+    for part in (special_reductions, sparse, sums, exchanges, messages, messages_of_any_source, messages_put_by, works,
+                 reductions, moves):
         part(rank, size)
 
 

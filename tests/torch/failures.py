@@ -23,7 +23,6 @@ def arguments(rank, size):
     refused("Invalid scalar type", dist.all_reduce, torch.zeros(3).to(torch.float8_e4m3fn))
     refused("non-integral", dist.all_reduce, torch.zeros(3), dist.ReduceOp.BAND)
     refused("complex", dist.all_reduce, torch.zeros(3, dtype=torch.complex64), dist.ReduceOp.MAX)
-    refused("any rank", dist.recv, torch.zeros(3))
     refused("larger tensor", dist.all_gather_into_tensor, torch.zeros(3 * size + 1), torch.zeros(3))
     refused("divide equally", dist.all_to_all_single, torch.zeros(2 * size + 1), torch.zeros(2 * size + 1))
     tensor = torch.ones(3)
@@ -50,6 +49,20 @@ def one_dies(rank, size):
     refused("", dist.all_reduce, torch.ones(3))
 
 
+def one_dies_of_any(rank, size):
+    if rank == 1:
+        os._exit(1)
+    refused("rank 1", dist.recv, torch.zeros(3))
+    refused("", dist.recv, torch.zeros(3))
+
+
+def nobody_sends(rank, size):
+    group = dist.new_group(timeout=datetime.timedelta(seconds=1))
+    if rank == 0:
+        refused("recvAnySource: Timed out waiting 1000ms", dist.recv, torch.zeros(3), group=group)
+    dist.barrier()
+
+
 def one_is_late(rank, size):
     group = dist.new_group(timeout=datetime.timedelta(seconds=1))
     if rank == 1:
@@ -70,6 +83,8 @@ if __name__ == "__main__":
     ranks.run(arguments, 2)
     ranks.run(sizes_differ, 2)
     ranks.run(one_dies, 3, expected=[0, 2])
+    ranks.run(one_dies_of_any, 3, expected=[0, 2])
+    ranks.run(nobody_sends, 2)
     ranks.run(one_is_late, 2)
     ranks.run(late_for_monitored_barrier, 2)
     print("as expected")

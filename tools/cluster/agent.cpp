@@ -10,6 +10,9 @@
 ///     open     port                a door at a port: its number
 ///     serve    deadline_ms         one measurement at that door
 ///     measure  port, address, door, deadline_ms
+///     keep     text                a part of the cluster's file
+///     prepare                      writes it beside where jobs look for it: that file
+///     install                      puts it in place
 #include "tools/cluster/agent.hpp"
 
 #include <poll.h>
@@ -23,6 +26,7 @@
 #include <string>
 
 #include "runtime/probe/probe.hpp"
+#include "tools/cluster/install.hpp"
 #include "tools/command.hpp"
 #include "topologies/error.hpp"
 #include "topologies/exception_words.hpp"
@@ -132,19 +136,30 @@ class Agent {
             {"backward", found.backward.bytes_per_second},
             {"latency", found.latency.picoseconds}};
   }
+  ordered_json keep(const json& question) {
+    installation_.add(question.at("text").get<std::string>());
+    return {{"done", true}};
+  }
+  ordered_json prepare(const json&) { return {{"file", installation_.prepare()}}; }
+  ordered_json install(const json&) {
+    installation_.commit();
+    return {{"done", true}};
+  }
   [[nodiscard]] const cluster::Port& port_of(const json& question) const {
     return ports_.at(question.at("port").get<std::size_t>());
   }
 
   const std::map<std::string, Answer> answers_{
-      {"hello", &Agent::hello},    {"listen", &Agent::listen}, {"speak", &Agent::speak},
-      {"heard", &Agent::heard},    {"open", &Agent::open},     {"serve", &Agent::serve},
-      {"measure", &Agent::measure}};
+      {"hello", &Agent::hello},     {"listen", &Agent::listen}, {"speak", &Agent::speak},
+      {"heard", &Agent::heard},     {"open", &Agent::open},     {"serve", &Agent::serve},
+      {"measure", &Agent::measure}, {"keep", &Agent::keep},     {"prepare", &Agent::prepare},
+      {"install", &Agent::install}};
   std::string secret_;
   std::uint32_t host_ = 0;
   std::vector<cluster::Port> ports_;
   std::unique_ptr<probe::Beacons> beacons_;
   std::unique_ptr<probe::Door> door_;
+  Installation installation_;
 };
 
 }  // namespace

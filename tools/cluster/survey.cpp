@@ -37,14 +37,6 @@ constexpr Milliseconds kAnswerPatience{30'000};
 /// A cable that seems slow is measured so many times more: it may be the host that was busy.
 constexpr int kAgain = 2;
 
-/// What somebody answered, with nothing gone wrong.
-json checked(Remote& remote, const std::string& what, Milliseconds deadline) {
-  json answer = remote.answer(what, deadline);
-  if (!answer.contains("error")) return answer;
-  throw Error(ErrorCode::Transport,
-              fmt::format("{}: {}: {}", remote.host(), what, one_line(answer["error"].dump())));
-}
-
 Host host_of(const json& answer, const std::string& reach) {
   Host host{reach,
             answer.at("hostname").get<std::string>(),
@@ -99,11 +91,7 @@ class Surveyor {
 
 void Surveyor::meet() {
   const Progress progress(fmt::format("reaching {} hosts", options_.hosts.size()));
-  for (const std::string& host : options_.hosts) {
-    std::vector<std::string> command = options_.ssh;
-    command.insert(command.end(), {host, options_.program, "cluster", "probe", "--agent"});
-    remotes_.emplace_back(host, command);
-  }
+  remotes_ = start_agents(options_);
   const std::string secret = runtime::probe::make_secret();
   const auto until = std::chrono::steady_clock::now() + options_.patience;
   for (std::size_t i = 0; i < remotes_.size(); ++i) {
@@ -115,7 +103,7 @@ void Surveyor::meet() {
   for (Remote& remote : remotes_) {
     try {
       const auto left = std::chrono::ceil<Milliseconds>(until - std::chrono::steady_clock::now());
-      const json answer = checked(remote, "its ports", std::max(left, Milliseconds(1)));
+      const json answer = checked_answer(remote, "its ports", std::max(left, Milliseconds(1)));
       if (answer.at("version") != MULTITREE_VERSION) {
         throw Error(ErrorCode::Transport,
                     fmt::format("{}: expected multitree {}, as here, found {}", remote.host(),
@@ -147,18 +135,18 @@ void Surveyor::listen() {
   const Progress progress("listening who faces whom");
   ask_all({{"ask", "listen"}});
   for (std::size_t i = 0; i < remotes_.size(); ++i) {
-    const json answer = checked(remotes_[i], "its ports to listen", kAnswerPatience);
+    const json answer = checked_answer(remotes_[i], "its ports to listen", kAnswerPatience);
     for (const json& words : answer.at("left_out")) {
       found_.findings.push_back(
           {"unheard", found_.hosts[i].reach + " " + words.get<std::string>()});
     }
   }
   ask_all({{"ask", "speak"}, {"rounds", kRounds}, {"gap_ms", kGapMs}});
-  for (Remote& remote : remotes_) checked(remote, "its beacons", kAnswerPatience);
+  for (Remote& remote : remotes_) checked_answer(remote, "its beacons", kAnswerPatience);
   ask_all({{"ask", "heard"}, {"wait_ms", kLastWaitMs}});
   std::vector<cluster::Hearing> heard;
   for (std::uint32_t i = 0; i < remotes_.size(); ++i) {
-    const json answer = checked(remotes_[i], "whom it has heard", kAnswerPatience);
+    const json answer = checked_answer(remotes_[i], "whom it has heard", kAnswerPatience);
     for (const json& row : answer.at("heard")) {
       const PortId here{i, row.at(0).get<std::uint32_t>()};
       const PortId there{row.at(1).get<std::uint32_t>(), row.at(2).get<std::uint32_t>()};
@@ -227,6 +215,23 @@ void Surveyor::measure_switch(const Segment& segment) {
 }
 
 }  // namespace
+
+std::vector<Remote> start_agents(const SurveyOptions& options) {
+  std::vector<Remote> agents;
+  for (const std::string& host : options.hosts) {
+    std::vector<std::string> command = options.ssh;
+    command.insert(command.end(), {host, options.program, "cluster", "probe", "--agent"});
+    agents.emplace_back(host, command);
+  }
+  return agents;
+}
+
+json checked_answer(Remote& remote, const std::string& what, Milliseconds deadline) {
+  json answer = remote.answer(what, deadline);
+  if (!answer.contains("error")) return answer;
+  throw Error(ErrorCode::Transport,
+              fmt::format("{}: {}: {}", remote.host(), what, one_line(answer["error"].dump())));
+}
 
 Survey survey(const SurveyOptions& options) { return Surveyor(options).run(); }
 

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
+#include "tools/cluster/remote.hpp"
 #include "topologies/cluster/cluster.hpp"
 
 namespace multitree::tools {
@@ -18,6 +21,14 @@ struct SurveyOptions {
   std::string interfaces;                ///< which, as probe::list_ports()
   std::chrono::milliseconds patience{};  ///< until a host has answered
 };
+
+/// The program on each of the hosts, waiting for questions. \throws Error(Io)
+std::vector<Remote> start_agents(const SurveyOptions& options);
+
+/// What somebody answered, with nothing gone wrong. \throws Error as Remote::answer(),
+/// Error(Transport)
+nlohmann::json checked_answer(Remote& remote, const std::string& what,
+                              Remote::Milliseconds deadline);
 
 struct Survey {
   std::vector<cluster::Host> hosts;

@@ -23,12 +23,16 @@ namespace {
 
 constexpr std::string_view kIdentity = "identity", kByHost = "by-host";
 
-/// As nodes of a cluster are named, where this host is in one.
-std::string own_host() {
-  if (const auto named = runtime::named_cluster()) {
-    const auto place = runtime::own_place(named->cluster);
-    if (place) return named->cluster.hosts[*place].node;
-  }
+bool is_of(const Topology& cluster, const Topology& network) {
+  return cluster.name() == network.name() && cluster.num_ranks() == network.num_ranks();
+}
+
+/// As nodes of a cluster are named, where this host is in one that is `network`, or was named.
+std::string own_host(const Topology& network) {
+  const auto named = runtime::named_cluster();
+  const bool applies = named && (!named->installed || is_of(*named->cluster.network, network));
+  const auto place = applies ? runtime::own_place(named->cluster) : std::nullopt;
+  if (place) return named->cluster.hosts[*place].node;
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
@@ -49,7 +53,7 @@ std::vector<std::uint32_t> ranks_of(const std::string& map, const Topology& netw
 void follow_cluster(std::string& topology, std::string& map) {
   if (topology.empty()) {
     const auto named = runtime::named_cluster();
-    if (!named) return;
+    if (!named || named->installed) return;
     topology = named->file;
   } else if (!topology.ends_with(".json") || !is_cluster_file(read_file(topology))) {
     return;
@@ -59,6 +63,15 @@ void follow_cluster(std::string& topology, std::string& map) {
   if (map.empty() && runtime::started_by_launcher()) map = kByHost;
 }
 
+void follow_installed_cluster(runtime::Bootstrap& job, bool follows, runtime::Deadline deadline,
+                              std::string& topology, std::string& map) {
+  const bool wanted = follows && topology.empty();
+  const auto installed = runtime::installed_cluster_of(job, wanted, deadline);
+  if (!installed) return;
+  topology = installed->file;
+  if (map.empty()) map = kByHost;
+}
+
 void check_map(const std::string& map, const Topology& network) {
   if (map.empty() || map == kIdentity || map == kByHost) return;
   static_cast<void>(parse_rank_map(read_file(map), map, network));
@@ -66,13 +79,13 @@ void check_map(const std::string& map, const Topology& network) {
 
 void check_map_here(const std::string& map, const Topology& network) {
   if (map.empty()) return;
-  const std::vector<std::string> hosts(network.num_ranks(), own_host());
+  const std::vector<std::string> hosts(network.num_ranks(), own_host(network));
   for_flag("--map", [&] { return ranks_of(map, network, hosts); });
 }
 
 Mapped map_ranks(std::shared_ptr<runtime::Bootstrap> job, const Topology& network,
                  const std::string& map, runtime::Deadline deadline) {
-  const runtime::Gathered told = job->all_gather(own_host(), deadline);
+  const runtime::Gathered told = job->all_gather(own_host(network), deadline);
   const std::vector<std::string> hosts(told.begin(), told.end());
   const std::vector<std::uint32_t> rank_of =
       for_flag("--map", [&] { return ranks_of(map, network, hosts); });

@@ -18,6 +18,11 @@ namespace multitree::tools {
 /// its host, unless `map` says otherwise. \pre this process has one thread
 void follow_cluster(std::string& topology, std::string& map);
 
+/// Collective: the same, where still no network is named and `follows`, of the cluster's file that
+/// is installed on all hosts of the job. \throws Error as installed_cluster_of()
+void follow_installed_cluster(runtime::Bootstrap& job, bool follows, runtime::Deadline deadline,
+                              std::string& topology, std::string& map);
+
 /// A job whose ranks are those of the network, and where they are.
 struct Mapped {
   std::shared_ptr<runtime::Bootstrap> job;

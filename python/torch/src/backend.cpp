@@ -33,7 +33,7 @@ MultitreeBackend::MultitreeBackend(const c10::intrusive_ptr<c10d::Store>& store,
   sums_ = Sums(options_->sums);
   host_ = std::make_shared<Lane>(std::make_shared<Communicator>(
       Meeting{store_, "host", rank, size}, options_->timeout, options_->network, at::kCPU));
-  mailboxes_ = std::make_unique<Mailboxes>(host_->comm());
+  mailboxes_ = std::make_shared<Mailboxes>(host_->comm(), size);
   init();
 }
 
@@ -109,15 +109,16 @@ WorkPtr MultitreeBackend::send(Tensors& tensors, int destination, int tag) {
   });
 }
 
-WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
+WorkPtr MultitreeBackend::receive(Tensors& tensors, int source, int tag) {
+  const bool named = source != kAnySource;
   TORCH_CHECK_VALUE(tensors.size() == 1, "recv: expected one tensor, found ", tensors.size());
   check_tensor(tensors[0], "recv");
   static_cast<void>(host_->comm());  // it is still there
-  Call call{.type = c10d::OpType::RECV,
-            .what = "recv",
+  Call call{.type = named ? c10d::OpType::RECV : c10d::OpType::RECVANYSOURCE,
+            .what = named ? "recv" : "recvAnySource",  // torch's profiler knows it by that
             .inputs = tensors,
             .outputs = tensors,
-            .source = source};
+            .source = std::make_shared<std::atomic<int>>(source)};
   place_on_host(call, tensors[0]);
   set_timeout(call, kNoTimeout);
   at::Tensor buffer = tensors[0].detach();
@@ -127,13 +128,16 @@ WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
                   buffer.options().device(at::kCPU).memory_format(at::MemoryFormat::Contiguous));
     call.copies.push_back({tensors[0], buffer});
   }
-  return hand_over(std::move(call), mailboxes_->receive(source, tag, buffer));
+  auto pending = mailboxes_->receive(call.source, tag, buffer);
+  return hand_over(std::move(call), std::move(pending));
 }
 
-WorkPtr MultitreeBackend::recvAnysource(Tensors&, int) {
-  C10_THROW_ERROR(
-      NotImplementedError,
-      "recv: a receive from any rank is not served; name the source, or use Gloo for it");
+WorkPtr MultitreeBackend::recv(Tensors& tensors, int source, int tag) {
+  return receive(tensors, source, tag);
+}
+
+WorkPtr MultitreeBackend::recvAnysource(Tensors& tensors, int tag) {
+  return receive(tensors, kAnySource, tag);
 }
 
 void MultitreeBackend::monitoredBarrier(const c10d::BarrierOptions& options, bool wait_all_ranks) {

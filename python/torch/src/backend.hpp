@@ -106,6 +106,8 @@ class MultitreeBackend final : public c10d::Backend {
   bool supportsTensorAlloc(c10::DeviceIndex) override { return options_->buckets; }
 
  private:
+  /// `source` may be kAnySource.
+  WorkPtr receive(Tensors& tensors, int source, int tag);
   /// Starts what `start` asks of the library, and hands it to the pump. \throws what is refused.
   WorkPtr launch(Call call, std::chrono::milliseconds timeout,
                  const std::function<void(Starter&)>& start);
@@ -135,7 +137,7 @@ class MultitreeBackend final : public c10d::Backend {
   std::mutex device_mutex_;  ///< guards the next two
   std::optional<at::Device> device_;
   std::shared_ptr<Lane> on_device_;  ///< null with a device: its tensors go through host memory
-  std::unique_ptr<Mailboxes> mailboxes_;
+  std::shared_ptr<Mailboxes> mailboxes_;
   std::atomic<std::uint64_t> number_{0};
   std::uint64_t barriers_ = 0;
 };

@@ -79,8 +79,8 @@ struct Call {
   std::shared_ptr<Lane> lane;       ///< whose buffers it takes
   std::optional<DeviceSide> device;
   std::chrono::milliseconds timeout{0};
-  bool after_all = false;  ///< complete only when all before it are
-  int source = -1;
+  bool after_all = false;                    ///< complete only when all before it are
+  std::shared_ptr<std::atomic<int>> source;  ///< of a receive: the sender, once it is known
 };
 
 class CallWork final : public c10d::Work {
@@ -89,7 +89,7 @@ class CallWork final : public c10d::Work {
 
   bool isCompleted() override;
   bool isSuccess() const override;
-  int sourceRank() const override { return call_.source; }
+  int sourceRank() const override { return call_.source ? call_.source->load() : -1; }
   std::vector<at::Tensor> result() override;
   void synchronize() override { wait(kNoTimeout); }
   bool wait(std::chrono::milliseconds timeout) override;

@@ -9,14 +9,19 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <set>
 
 #include "runtime/job/endpoint_internal.hpp"
 #include "runtime/job/keys_internal.hpp"
 #include "runtime/job/log_internal.hpp"
+#include "runtime/job/wire_internal.hpp"
 #include "runtime/messages/network/devices_internal.hpp"
 #include "topologies/io/cluster_file.hpp"
 #include "topologies/io/files.hpp"
@@ -57,14 +62,99 @@ std::uint32_t measured_mbits(const End& end) {
                               std::numeric_limits<std::uint32_t>::max()));
 }
 
+NamedCluster read_cluster(const std::string& file, bool installed) {
+  std::string text = read_file(file);
+  Cluster cluster = parse_cluster_json(text, file);
+  return {file, std::move(text), std::move(cluster), installed};
+}
+
+std::string digest_words(const NamedCluster& named) {
+  return std::string(view_of(digest_of(named.text)));
+}
+
+/// Once in a process for each file.
+void warn_of_bad_file(const std::string& file, const Error& error) {
+  static std::mutex mutex;
+  static std::set<std::string> told;
+  const std::scoped_lock lock(mutex);
+  if (!told.insert(file).second) return;
+  logger().warn(
+      "{}; it is not used: write it anew by 'multitree cluster discover --install', or "
+      "remove it",
+      error.what());
+}
+
+/// None: there is no file, it cannot be read, or this host is none of its.
+std::optional<NamedCluster> installed_cluster() {
+  for (const std::string& file : installed_cluster_files()) {
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) continue;
+    try {
+      NamedCluster found = read_cluster(file, true);
+      if (own_place(found.cluster)) return found;
+    } catch (const Error& bad) {
+      warn_of_bad_file(file, bad);
+    }
+    return std::nullopt;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+std::string NamedCluster::words() const {
+  return installed ? file : fmt::format("{}={}", kClusterVariable, file);
+}
+
+std::vector<std::string> installed_cluster_files() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+    return std::string(value == nullptr ? "" : value);
+  };
+  std::vector<std::string> folders;
+  if (const std::string own = variable("XDG_CONFIG_HOME"); !own.empty()) {
+    folders.push_back(own);
+  } else if (const std::string home = variable("HOME"); !home.empty()) {
+    folders.push_back(home + "/.config");
+  }
+  folders.emplace_back("/etc");
+  for (std::string& folder : folders) folder += "/multitree/cluster.json";
+  return folders;
+}
 
 std::optional<NamedCluster> named_cluster() {
   const char* const file = std::getenv(kClusterVariable);
-  if (file == nullptr || *file == '\0') return std::nullopt;
-  std::string text = read_file(file);
-  Cluster cluster = parse_cluster_json(text, file);
-  return NamedCluster{file, std::move(text), std::move(cluster)};
+  if (file == nullptr) return installed_cluster();
+  if (*file == '\0') return std::nullopt;
+  return read_cluster(file, false);
+}
+
+std::optional<NamedCluster> installed_cluster_of(Bootstrap& job, bool wanted, Deadline deadline) {
+  auto here = wanted ? named_cluster() : std::nullopt;
+  const auto place = here ? own_place(here->cluster) : std::nullopt;
+  Writer own;
+  if (place) own.text(digest_words(*here)).number(static_cast<std::uint32_t>(*place));
+  const Gathered told = job.all_gather(own.bytes(), deadline);
+  std::set<std::string> files;
+  std::set<std::uint32_t> places;
+  for (const std::string& text : told) {
+    Reader reader(text);
+    files.insert(reader.text().value_or(""));
+    if (const auto one = reader.number()) places.insert(*one);
+  }
+  const bool installed = here && here->installed;
+  static std::atomic<bool> told_of{false};  // communicators may be many
+  if (files.size() > 1 && installed && job.seat() == Seat{0} && !told_of.exchange(true)) {
+    logger().warn(
+        "{} is not used: expected it at all ranks, found another or none on some hosts; 'multitree "
+        "cluster discover --install' writes it on all",
+        here->file);
+  }
+  const bool agreed = installed && files.size() == 1 && places.size() > 1 &&
+                      here->cluster.network->num_ranks() == job.size();
+  if (!agreed) return std::nullopt;
+  if (job.seat() == Seat{0}) logger().info("the network is that of {}", here->file);
+  return here;
 }
 
 std::optional<std::size_t> own_place(const Cluster& cluster) {
@@ -100,20 +190,21 @@ void warn_of_other_order(Seat seat, std::uint32_t ranks) {
   const std::string& meant = network.node(network.node_of(Rank{index(seat)})).name;
   if (cluster::host_of(meant) == own) return;
   logger().warn(
-      "rank {} runs on {}, and is {} of {}={}: schedules of that network use other "
+      "rank {} runs on {}, and is {} of {}: schedules of that network use other "
       "cables than they seem to; start ranks in the order of its hosts",
-      index(seat), own, meant, kClusterVariable, named->file);
+      index(seat), own, meant, named->words());
 }
 
 Host describe_host_with_cables() {
   Host host = describe_host(true);
   const auto named = named_cluster();
   if (!named) return host;
-  host.cluster = std::string(view_of(digest_of(named->text)));
+  host.cluster = digest_words(*named);
+  host.installed = named->installed;
   const auto place = own_place(named->cluster);
   if (!place) {
-    logger().warn("this host is none of those in {}={}: its messages take what routes there are",
-                  kClusterVariable, named->file);
+    logger().warn("this host is none of those in {}: its messages take what routes there are",
+                  named->words());
     return host;
   }
   const auto addresses = link_addresses();

@@ -97,17 +97,9 @@ Members members_of(const std::vector<Host>& hosts) {
   return members;
 }
 
-/// By seat: the cables to others. \returns whether anybody has any
-bool take_cables(const std::vector<Host>& hosts, Seat self,
+/// By seat: the cables to others. \pre use_cables(hosts)
+void take_cables(const std::vector<Host>& hosts, Seat self,
                  std::vector<std::optional<Wire>>& wires) {
-  for (std::size_t r = 1; r < hosts.size(); ++r) {
-    if (hosts[r].cluster == hosts[0].cluster) continue;
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("expected one file in MULTITREE_CLUSTER at all ranks, found {} at rank "
-                            "0 and {} at rank {}",
-                            hosts[0].cluster.empty() ? "none" : "one",
-                            hosts[r].cluster.empty() ? "none" : "another", r));
-  }
   const Host& own = hosts[index(self)];
   for (std::size_t r = 0; r < hosts.size(); ++r) {
     if (hosts[r].id == own.id) continue;
@@ -118,10 +110,27 @@ bool take_cables(const std::vector<Host>& hosts, Seat self,
       }
     }
   }
-  return std::ranges::any_of(hosts, [](const Host& host) { return !host.cables.empty(); });
 }
 
 }  // namespace
+
+bool use_cables(const std::vector<Host>& hosts) {
+  const auto found = [](const Host& host) { return host.cluster.empty() || host.installed; };
+  const bool named = !std::ranges::all_of(hosts, found);
+  bool several = false;
+  for (std::size_t r = 1; r < hosts.size(); ++r) {
+    several |= hosts[r].id != hosts[0].id;
+    if (hosts[r].cluster == hosts[0].cluster) continue;
+    if (!named) return false;
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("expected one file in MULTITREE_CLUSTER at all ranks, found {} at rank "
+                            "0 and {} at rank {}",
+                            hosts[0].cluster.empty() ? "none" : "one",
+                            hosts[r].cluster.empty() ? "none" : "another", r));
+  }
+  return (named || several) &&
+         std::ranges::any_of(hosts, [](const Host& host) { return !host.cables.empty(); });
+}
 
 std::uint32_t mbits_of(const char* interface, const std::map<int, std::uint32_t>& shaped) {
   const auto limit = shaped.find(static_cast<int>(::if_nametoindex(interface)));
@@ -147,6 +156,7 @@ Host describe_host(bool free_choice) { return {identity(), free_choice, list_int
 std::string pack(const Host& host) {
   Writer writer;
   writer.text(host.id).number(host.free_choice ? 1 : 0).text(host.cluster);
+  writer.number(host.installed ? 1 : 0);
   writer.number(static_cast<std::uint32_t>(host.cables.size()));
   for (const CablePort& port : host.cables) {
     writer.number(port.cable).text(port.name).text(port.address).number(port.mbits);
@@ -163,11 +173,11 @@ Host unpack_host(const std::string& text) {
   const auto id = reader.text();
   const auto free_choice = reader.number();
   const auto cluster = reader.text();
-  const auto cables = reader.number();
-  if (!id || !free_choice || !cluster || !cables) {
+  const auto installed = reader.number(), cables = reader.number();
+  if (!id || !free_choice || !cluster || !installed || !cables) {
     throw Error(ErrorCode::Transport, "invalid description of a host");
   }
-  Host host{*id, *free_choice != 0, {}, *cluster, {}};
+  Host host{*id, *free_choice != 0, {}, *cluster, {}, *installed != 0};
   for (std::uint32_t i = 0; i < *cables; ++i) {
     const auto cable = reader.number();
     const auto name = reader.text(), address = reader.text();
@@ -195,17 +205,19 @@ const CablePort* Host::port_of(std::uint32_t cable) const {
 Ways choose_ways(const std::vector<Host>& hosts, Seat self) {
   Ways ways;
   ways.wires.resize(hosts.size());
-  const bool any_cables = take_cables(hosts, self, ways.wires);
+  const bool any_cables = use_cables(hosts);
+  if (any_cables) take_cables(hosts, self, ways.wires);
   std::map<std::string, std::size_t> ranks_of;
   for (const Host& host : hosts) ++ranks_of[host.id];
   const Host& own = hosts[index(self)];
   ways.alone = ranks_of[own.id] == 1;
   const bool free_choice = std::ranges::all_of(hosts, &Host::free_choice);
-  const auto is_slow = [](const Host& host) {
+  const auto is_slow = [any_cables](const Host& host) {
     return std::ranges::all_of(host.interfaces,
                                [](const Interface& i) { return i.mbits <= kSlowMbits; }) &&
-           std::ranges::all_of(host.cables,
-                               [](const CablePort& port) { return port.mbits <= kSlowMbits; });
+           (!any_cables || std::ranges::all_of(host.cables, [](const CablePort& port) {
+             return port.mbits <= kSlowMbits;
+           }));
   };
   ways.slow_network =
       free_choice && ranks_of.size() == hosts.size() && std::ranges::all_of(hosts, is_slow);

@@ -37,7 +37,7 @@ struct Interface {
   bool operator==(const Interface&) const = default;
 };
 
-/// A port of a host that a cable is in, as the file says that MULTITREE_CLUSTER names.
+/// A port of a host that a cable is in, as the file of its cluster says.
 struct CablePort {
   std::uint32_t cable = 0;  ///< its number in the file
   std::string name;
@@ -56,15 +56,20 @@ struct Host {
   std::vector<Interface> interfaces;  ///< up, with an IPv4 address, not the loopback
   std::string cluster = {};           ///< digest of the file with its cables; empty: no file
   std::vector<CablePort> cables = {};
+  bool installed = false;  ///< that file was not named, but found
   [[nodiscard]] const CablePort* port_of(std::uint32_t cable) const;
   bool operator==(const Host&) const = default;
 };
 
 /// This process's. What cannot be found out is left out.
 Host describe_host(bool free_choice);
-/// The same with the cables of MULTITREE_CLUSTER. \throws Error(Io), Error(InvalidInput): no such
-/// file
+/// The same with the cables of named_cluster(). \throws as that
 Host describe_host_with_cables();
+
+/// Whether ranks take the cables of their hosts: of a file that was found, and not named, only
+/// where all have the same, and run on several hosts. \throws Error(InvalidArgument): not all have
+/// the file that some name
+bool use_cables(const std::vector<Host>& hosts);
 
 std::string pack(const Host& host);
 /// \throws Error(Transport) if the text is not of pack().

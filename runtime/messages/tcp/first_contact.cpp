@@ -43,8 +43,8 @@ TcpTransport::TcpTransport(Bootstrap& bootstrap, const TransportOptions& options
       way_deadline_(options.link_deadline.count() > 0 ? options.link_deadline : kWayDeadline),
       links_(bootstrap.seat()),
       here_(describe_host_with_cables()) {
-  warn_of_other_order(self_, ranks_);
   const std::vector<Host> hosts = gather(bootstrap, options);
+  if (use_cables(hosts)) warn_of_other_order(self_, ranks_);
   links_.set_ways(choose_ways(hosts, self_));
   open(hosts, options.peers);
   Entrance entrance{here_, ipv6_addresses(), port_at(door_), knock_, answer_};

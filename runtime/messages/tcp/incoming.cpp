@@ -52,6 +52,12 @@ void Incoming::receive(std::uint64_t tag, void* data, std::size_t bytes, Complet
   }
 }
 
+bool Incoming::has(std::uint64_t tag) const {
+  const auto [first, last] = early_.equal_range(tag);
+  return std::any_of(first, last,
+                     [](const auto& entry) { return entry.second.waiter.completion == nullptr; });
+}
+
 void Incoming::answer_offer(const Posted& posted, std::size_t bytes, std::uint64_t offer) {
   if (bytes <= posted.bytes) {
     asked_[offer] = posted;

@@ -25,6 +25,8 @@ class Incoming {
 
   /// As Transport::receive().
   void receive(std::uint64_t tag, void* data, std::size_t bytes, Completion& completion);
+  /// As Transport::has_come().
+  [[nodiscard]] bool has(std::uint64_t tag) const;
   /// What is read from here on comes by a connection that has just been made. Null: as it is.
   void open_with(std::unique_ptr<SealedReader> seal) { seal_ = std::move(seal); }
   /// What came was not of the peer.

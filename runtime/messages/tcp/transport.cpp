@@ -47,6 +47,11 @@ void TcpTransport::receive(Seat seat, std::uint64_t tag, void* data, std::size_t
   want_to_write(peer);
 }
 
+bool TcpTransport::has_come(Seat seat, std::uint64_t tag) const {
+  const auto found = peers_.find(index(seat));
+  return found != peers_.end() && found->second->incoming.has(tag);
+}
+
 void TcpTransport::want_to_write(Peer& peer) {
   if (peer.outgoing.empty() || peer.blocked || peer.to_write || !peer.linked()) return;
   peer.to_write = true;

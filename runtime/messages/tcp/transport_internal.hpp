@@ -60,6 +60,7 @@ class TcpTransport final : public Transport {
             Completion& completion) override;
   void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
+  [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override;
   [[nodiscard]] std::vector<Seat> unsent() const override;
   bool progress() override;
   void flush(Seat peer, Completion& completion) override;

@@ -22,6 +22,7 @@
   each(ucp_request_cancel);           \
   each(ucp_request_check_status);     \
   each(ucp_request_free);             \
+  each(ucp_tag_probe_nb);             \
   each(ucp_tag_recv_nbx);             \
   each(ucp_tag_send_nbx);             \
   each(ucp_worker_arm);               \

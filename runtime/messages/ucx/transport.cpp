@@ -120,6 +120,14 @@ void Ucx::receive_into(ucs_memory_type_t memory, Seat peer, std::uint64_t tag, v
   }
 }
 
+bool Ucx::has_come(Seat peer, std::uint64_t tag) const {
+  if (ucx_ == nullptr) return false;
+  const Peer* const met = ucx_->by_seat[index(peer)];
+  const Rail& rail = met != nullptr ? *met->rail : *rail_for_all_;
+  ucp_tag_recv_info_t info{};
+  return ucp_tag_probe_nb(rail.worker, wire_tag(peer, tag), ~std::uint64_t{0}, 0, &info) != nullptr;
+}
+
 void Ucx::settle(Posted& posted) {
   if (posted.request != nullptr) ucp_request_free(posted.request);
   Completion* completion = posted.completion;

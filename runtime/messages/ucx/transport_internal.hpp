@@ -27,6 +27,7 @@ class Ucx final : public Transport {
             Completion& completion) override;
   void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
+  [[nodiscard]] bool has_come(Seat peer, std::uint64_t tag) const override;
   [[nodiscard]] bool takes_device_memory() const override {
     return ucx_ != nullptr && std::ranges::all_of(ucx_->rails, &Rail::cuda);
   }

@@ -11,6 +11,7 @@ usage: desks.py COUNT WHAT HOST ...    COUNT desks in a ring, and at a switch, o
   twin   the last is the first by another name
   old    the last has another version
   broken the cable between the first two carries no connection
+  full   the last has no room for a file
 """
 import json
 import subprocess
@@ -52,6 +53,12 @@ def measure(me, question):
     return {"forward": forward, "backward": rate, "latency": LATENCY}
 
 
+def prepare():
+    if WHAT == "full" and NAME == "d":
+        return {"error": "cannot create /home/me/.config/multitree/cluster.json: No space left on device"}
+    return {"file": "/home/me/.config/multitree/cluster.json"}
+
+
 def main():
     me = 0
     for line in sys.stdin:
@@ -59,7 +66,8 @@ def main():
         me = question.get("host", me)
         answer = {"hello": lambda: hello(question), "listen": lambda: {"left_out": []}, "speak": lambda: {"done": True},
                   "heard": lambda: {"heard": heard(me)}, "open": lambda: {"door": 1000}, "serve": lambda: {"done": True},
-                  "measure": lambda: measure(me, question)}[question["ask"]]()
+                  "measure": lambda: measure(me, question), "keep": lambda: {"done": True}, "prepare": prepare,
+                  "install": lambda: {"done": True}}[question["ask"]]()
         print(json.dumps(answer), flush=True)
 
 
