@@ -18,6 +18,8 @@
 #include "../ni/flit.hpp"
 #include "../prim/bench.hpp"
 #include "Vrouter_3.h"
+#include "Vrouter_direct0.h"
+#include "Vrouter_direct1.h"
 #include "Vrouter_switch.h"
 
 namespace multitree::rtl {
@@ -31,6 +33,9 @@ struct Shape {
 };
 using Router = Shape<Vrouter_3, 3, 2, 4, 512>;
 using Switch = Shape<Vrouter_switch, 4, 0, 2, 8>;
+// Ports of the interface with ways to and from all links, and only their own.
+using AnyPorts = Shape<Vrouter_direct0, 3, 3, 4, 8>;
+using DirectPorts = Shape<Vrouter_direct1, 3, 3, 4, 8>;
 
 constexpr unsigned kLaneWords = mt_pkg::kLaneW / 32;
 
@@ -114,6 +119,8 @@ class RouterBench {
   /// Flits that left through each output, by the input they came from.
   std::array<std::array<unsigned, kPorts>, kPorts> passed{};
   std::vector<unsigned> order;  ///< inputs of the worms that began at output 0
+  /// What goes out in each cycle: flits with their channels, credits with theirs.
+  std::vector<std::array<std::uint64_t, 4>> trace;
 
   void run(unsigned most) {
     for (unsigned c = 0; c < most && left_ > 0 && !testing::Test::HasFailure(); ++c) cycle();
@@ -134,6 +141,7 @@ class RouterBench {
     bench_.settle();
     EXPECT_EQ(bench_->credit_over_o, 0);
     bench_.rise();
+    trace.push_back({bench_->valid_o, bench_->vc_o, bench_->credit_valid_o, bench_->credit_vc_o});
     for (unsigned p = 0; p < kPorts; ++p) {
       if ((bench_->credit_valid_o >> p & 1) != 0) {
         unsigned& room = room_[p][bench_->credit_vc_o >> p * S::VcBits & (S::Vcs - 1)];
@@ -259,6 +267,31 @@ class RouterBench {
   unsigned left_ = 0;
 };
 
+/// An output to which an input has a way: of a port its link, of a link all links and its port.
+unsigned output_with_way(unsigned input, unsigned links, std::mt19937_64& random) {
+  if (input >= links) return input - links;
+  const auto output = static_cast<unsigned>(random() % (links + 1));
+  return output == links ? links + input : output;
+}
+
+template <typename S>
+std::vector<std::array<std::uint64_t, 4>> worms_with_ways(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto kind = [&] { return Throttle::all[random() % std::size(Throttle::all)]; };
+  const auto places = static_cast<unsigned>(1 + random() % S::Depth);
+  RouterBench<S> bench(places, {.in = kind(), .credits = kind(), .ready = kind()}, seed);
+  for (unsigned i = 0; i < 150; ++i) {
+    const auto mask = static_cast<unsigned>(1 + random() % ((1U << S::Vcs) - 1));
+    const auto payload = static_cast<unsigned>(random() % (random() % 3 == 0 ? 40 : 5));
+    const auto input = static_cast<unsigned>(random() % S::Ports);
+    const unsigned output = output_with_way(input, S::Links, random);
+    bench.add(input, static_cast<unsigned>(random() % S::Vcs),
+              make_worm(output, mask, payload, random() % 3 == 0, i, random));
+  }
+  bench.run(60'000);
+  return std::move(bench.trace);
+}
+
 template <typename S>
 void random_worms(std::uint64_t seeds) {
   std::mt19937_64 random(1);
@@ -283,6 +316,29 @@ void random_worms(std::uint64_t seeds) {
 
 TEST(Router, EveryWormArrivesWholeAndInOrder) { random_worms<Router>(60); }
 TEST(Router, EveryWormGetsThroughASwitch) { random_worms<Switch>(60); }
+
+TEST(Router, TakesTheSameCyclesWithDirectPorts) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const auto any = worms_with_ways<AnyPorts>(seed), direct = worms_with_ways<DirectPorts>(seed);
+    ASSERT_TRUE(any == direct && !testing::Test::HasFailure()) << "seed " << seed;
+  }
+}
+
+// To where there is no way nothing goes, and nothing of it comes out elsewhere.
+TEST(Router, LeavesAloneWhatHasNoWay) {
+  std::mt19937_64 random(1);
+  for (unsigned input = 0; input < DirectPorts::Ports; ++input) {
+    for (unsigned output = 0; output < DirectPorts::Ports; ++output) {
+      constexpr unsigned kLinks = DirectPorts::Links;
+      const bool has_way =
+          input < kLinks ? output < kLinks || output == kLinks + input : output == input - kLinks;
+      RouterBench<DirectPorts> bench(8, {}, 1);
+      bench.add(input, 0, make_worm(output, 0xf, 3, false, 1, random));
+      for (unsigned c = 0; c < 20; ++c) bench.cycle();
+      EXPECT_EQ(bench.is_empty(), has_way) << input << " to " << output;
+    }
+  }
+}
 
 TEST(Router, MovesAFlitInEveryCycle) {
   RouterBench<Router> bench(512, {}, 1);
