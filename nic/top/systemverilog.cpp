@@ -269,9 +269,10 @@ class Writer {
         "    .NumPorts({}), .MaxPorts(M), .ReduceLatency(ReduceLatency), .FpImpl(FpImpl),\n"
         "    .EnCounters(EnCounters), .EnRetry(Retry), .SendWords(SendWords), "
         ".AddWords(AddWords),\n"
-        "    .Simulate(Simulate)\n"
+        "    .Simulate(Simulate){}\n"
         "  ) u_rank_{} (\n",
-        wiring_.ports[n], rank);
+        wiring_.ports[n], rank >= topology_.num_ranks() - helpers_ ? ", .DirectPorts(1)" : "",
+        rank);
     std::vector<std::string> pins = {
         ".clk_i", ".rst_ni",
         rank == 0 ? ".handle_i(memory_i)" : fmt::format(".handle_i(memory_i + 32'd{})", rank)};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // with: pkg/mt_pkg.sv prim/mt_onehot.sv prim/mt_lru_arb.sv
 // prove: NumPorts=2 NumVc=2 Depth=2
+// prove: NumPorts=2 LastPort=3 AllPorts=0 NumVc=2 Depth=2
+// prove: NumPorts=1 LastPort=1 AllPorts=0 NumVc=2 Depth=2
 // steps: 2
 // cover: 10
 
@@ -89,7 +91,10 @@ always_comb begin
   end
 end
 `MT_ASSERT(AsksWithPlace, !req_o || out_has_i[at])
-`MT_ASSERT(HeaderAsRouted, !req_o || routed_q[vc] || req_port_o == taken_hop[PortW-1:0])
+// The number of an output among those of the router.
+logic [31:0] output_of;
+assign output_of = 32'(req_port_o) == NumPorts - 1 ? LastPort : 32'(req_port_o);
+`MT_ASSERT(HeaderAsRouted, !req_o || routed_q[vc] || output_of == 32'(taken_hop[PortW-1:0]))
 `MT_ASSERT(HeaderToFree, !req_o || routed_q[vc] || (taken_hop[32'(PortW) + 32'(req_vc_o)] && out_free_i[at]))
 `MT_ASSERT(HeaderToEmpty, !req_o || routed_q[vc] || !any_empty || out_empty_i[at])
 `MT_ASSERT(RestBehindHeader, !req_o || vc != which || !moving_q ||
@@ -98,13 +103,16 @@ end
 `MT_ASSERT(AsksWhenItCan, !(moving_q && (here_q != '0 || comes) &&
            out_has_i[32'(to_port_q) * NumVc + 32'(to_vc_q)]) || req_o)
 logic [mt_pkg::HopW-1:0] front;
-logic front_can;
+logic front_can, front_has_way;
+logic [31:0] front_place;
 assign front = here_q != '0 ? mem[{which, rd_q[which]}][mt_pkg::HopW-1:0] : flit_i[mt_pkg::HopW-1:0];
+assign front_place = 32'(front[PortW-1:0]) == LastPort ? NumPorts - 1 : 32'(front[PortW-1:0]);
+assign front_has_way = 32'(front[PortW-1:0]) == LastPort || front_place + 1 < NumPorts;
 always_comb begin
   front_can = 1'b0;
   for (int unsigned v = 0; v < NumVc; v++) begin
-    if (front[PortW + v] && out_free_i[32'(front[PortW-1:0]) * NumVc + v] &&
-        out_has_i[32'(front[PortW-1:0]) * NumVc + v]) front_can = 1'b1;
+    if (front[PortW + v] && front_has_way && out_free_i[front_place * NumVc + v] &&
+        out_has_i[front_place * NumVc + v]) front_can = 1'b1;
   end
 end
 `MT_ASSERT(HeaderAsksWhenItCan, moving_q || !(here_q != '0 || comes) || !front_can || req_o)
@@ -119,6 +127,7 @@ end
 `MT_ASSERT(HereIsCount, here_q == count_q[which])
 `MT_ASSERT(MovingIsRouted, moving_q == routed_q[which] &&
                            (!moving_q || (port_q[which] == to_port_q && to_q[which] == to_vc_q)))
+`MT_ASSERT(OneIsTheFirst, NumPorts > 1 || !moving_q || to_port_q == '0)
 logic [PtrW-1:0] place;
 assign place = rd_q[which] + ahead_q[PtrW-1:0];
 `MT_ASSERT(FollowedIsStored, !follow_q || (ahead_q < here_q && mem[{which, place}] == kept_q))

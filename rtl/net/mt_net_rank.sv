@@ -13,6 +13,8 @@ module mt_net_rank #(
   parameter int unsigned EnCounters = 1,
   // 1: links that lose (mt_link with Retry).
   parameter int unsigned EnRetry = 0,
+  // As of mt_node.
+  parameter int unsigned DirectPorts = 0,
   // As of mt_ni: words that wait for memory.
   parameter int unsigned SendWords = mt_pkg::SendWords,
   parameter int unsigned AddWords = mt_pkg::AddWords,
@@ -148,7 +150,7 @@ module mt_net_rank #(
   // Widths of entries: those of all networks, as verilated_layout() has them.
   mt_node #(
     .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW),
-    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry),
+    .Latency(ReduceLatency), .FpImpl(FpImpl), .EnCounters(EnCounters), .EnRetry(EnRetry), .DirectPorts(DirectPorts),
     .SendWords(SendWords), .AddWords(AddWords)
   ) u_node (
     .clk_i, .rst_ni, .s_axil_awvalid_i(wvalid_i), .s_axil_awready_o(wready_o),

@@ -34,6 +34,9 @@ module mt_node #(
   parameter int unsigned EnLosses = 0,
   // 1: links that lose (mt_link with Retry).
   parameter int unsigned EnRetry = 0,
+  // 1: the router has no ways between a port of the interface and other links than its own (mt_router): far
+  // fewer cells, and the same cycles with all tables that the program makes.
+  parameter int unsigned DirectPorts = 0,
   // Types that can be added; cycles that it takes; 1: simulation only, by a C function.
   parameter int unsigned EnInt32 = 1,
   parameter int unsigned EnFp32 = 1,
@@ -179,7 +182,8 @@ module mt_node #(
     .trace_rx_turn_o, .trace_rx_pos_o, .trace_taken_o, .trace_taken_piece_o, .trace_step_o);
 
   mt_router #(
-    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW), .EnRetry(EnRetry)
+    .NumLinks(P), .NumLocal(P), .NumVc(NumVc), .Depth(Depth), .CreditW(CreditW), .EnRetry(EnRetry),
+    .DirectPorts(DirectPorts)
   ) u_router (
     .clk_i, .rst_ni, .load_i(load), .places_i(places),
     .valid_i({in_valid, link_valid_i}), .vc_i({in_vc, link_vc_i}),

@@ -10,8 +10,11 @@
 `include "mt_work.svh"
 
 module mt_rt_input #(
-  // Outputs of the router.
+  // Outputs to which it has a way: those of the router from 0 on, but the last one may have another number.
   parameter int unsigned NumPorts = 8,
+  parameter int unsigned LastPort = NumPorts - 1,
+  // 1: these are all outputs of the router. 0: a header that asks for another one stays.
+  parameter int unsigned AllPorts = 1,
   // Virtual channels of each link.
   parameter int unsigned NumVc = 4,
   // Places of each virtual channel; a power of two. Senders may be given fewer.
@@ -29,12 +32,12 @@ module mt_rt_input #(
   output logic                      credit_valid_o,
   output logic [VcW-1:0]            credit_vc_o,
 
-  // State of all outputs' virtual channels: no worm holds it; a place is free; all are.
+  // State of these outputs' virtual channels: no worm holds it; a place is free; all are.
   input  logic [NumPorts*NumVc-1:0] out_free_i,
   input  logic [NumPorts*NumVc-1:0] out_has_i,
   input  logic [NumPorts*NumVc-1:0] out_empty_i,
 
-  // The request, the flit to be moved, and whether it may move.
+  // The request (which of these outputs), the flit to be moved, and whether it may move.
   output logic                        req_o,
   output logic [mt_pkg::HopPortW-1:0] req_port_o,
   output logic [VcW-1:0]              req_vc_o,
@@ -69,6 +72,7 @@ module mt_rt_input #(
   logic [mt_pkg::HopW-1:0] hop;
   logic [NumVc-1:0] mask, free, with_place, with_empty, usable;
   logic [PortW-1:0] port;
+  logic has_way;
   logic [VcW-1:0] best;
   always_comb begin
     hop = '0;
@@ -79,6 +83,7 @@ module mt_rt_input #(
     usable = '0;
     best = '0;
     port = '0;
+    has_way = 1'b1;
     can = '0;
     want_port = '0;
     want_vc = '0;
@@ -86,7 +91,7 @@ module mt_rt_input #(
       for (int unsigned v = 0; v < NumVc; v++) begin
         if (`MT_WORK(has[v])) begin
           best = to_q[v];
-          port = port_q[v];
+          port = NumPorts > 1 ? port_q[v] : '0;
           if (routed_q[v]) begin
             can[v] = has[v] && out_has_i[32'(port) * NumVc + 32'(to_q[v])];
           end else begin
@@ -94,6 +99,11 @@ module mt_rt_input #(
                               : flit_i[mt_pkg::HopW-1:0];
             port = hop[PortW-1:0];
             mask = hop[PortW +: NumVc];
+            if (AllPorts == 0) begin
+              has_way = 32'(port) == LastPort || 32'(port) + 1 < NumPorts;
+              if (!has_way) mask = '0;
+              if (!has_way || 32'(port) == LastPort) port = PortW'(NumPorts - 1);
+            end
             free = mask & out_free_i[32'(port) * NumVc +: NumVc];
             with_place = free & out_has_i[32'(port) * NumVc +: NumVc];
             with_empty = free & out_empty_i[32'(port) * NumVc +: NumVc];

@@ -21,6 +21,8 @@ module mt_sim_node #(
   parameter int unsigned NumAxi = 0,
   // 1: with performance counters.
   parameter int unsigned EnCounters = 1,
+  // As of mt_node.
+  parameter int unsigned DirectPorts = 0,
   // Where a roll call has a group: sums may lack late contributions.
   localparam int unsigned EnLosses = NumGroups > 1 ? 1 : 0,
   localparam int unsigned P = NumPorts,
@@ -171,7 +173,7 @@ module mt_sim_node #(
   logic [15:0] trace_step;
 
   mt_node #(
-    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .NumGroups(NumGroups), .ParkSlots(ParkSlots), .SendWords(SendWords), .AddWords(AddWords)) u_node (
+    .NumPorts(P), .PieceOfFlowW(mt_pkg::NetPieceOfFlowW), .PieceW(mt_pkg::NetPieceW), .Latency(Latency), .FpImpl(FpImpl), .PortsPerUnit(PortsPerUnit), .EnCounters(EnCounters), .EnLosses(EnLosses), .EnRetry(1), .DirectPorts(DirectPorts), .NumGroups(NumGroups), .ParkSlots(ParkSlots), .SendWords(SendWords), .AddWords(AddWords)) u_node (
     .clk_i, .rst_ni(rst_nq),
     .s_axil_awvalid_i(s_axil_awvalid_q), .s_axil_awready_o, .s_axil_awaddr_i(s_axil_awaddr_q), .s_axil_awprot_i, .s_axil_wvalid_i(s_axil_wvalid_q), .s_axil_wready_o,
     .s_axil_wdata_i(s_axil_wdata_q), .s_axil_wstrb_i(s_axil_wstrb_q), .s_axil_bvalid_o, .s_axil_bready_i(s_axil_bready_q), .s_axil_bresp_o, .s_axil_arvalid_i(s_axil_arvalid_q), .s_axil_arready_o,

@@ -135,6 +135,8 @@ def routers(budget, _):
             name = f"{'router' if local else 'switch'}{links + local}.vc{channels}.depth{depth}"
             plural = "" if channels == 1 else "s"
             names.append((f"{label}, {channels} channel{plural} of {depth}", name))
+    names.append(("4 links, 4 interface ports, each for its link alone, 2 channels of 512",
+                  "router8.vc2.depth512.direct"))
     names.append(("4 links, 1 interface port, 4 channels of 8, all registers",
                   "router5.vc4.depth8.registers"))
     return figures(budget, names)
@@ -149,7 +151,8 @@ def links(budget, _):
 
 def adding(budget, _):
     names = (("switch, 8 links, 2 channels of 512", "switch8.vc2.depth512"),
-             ("the same with 8 interface ports", "switch8.adds.router"),
+             ("the same with 8 interface ports, each for its link alone", "switch8.adds.router"),
+             ("with ways between all ports and all links", "switch8.adds.crossbar"),
              ("interface of 8 ports, int32", "switch8.adds.interface"),
              ("interface of 8 ports, copies alone", "switch8.copies.interface"))
     return figures(budget, names)

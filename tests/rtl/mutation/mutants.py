@@ -25,6 +25,8 @@ SEND = ('proof mt_tx_port StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=
         'NumVc=2 CreditW=2 MaxOutstanding=2')
 FLITS = 'proof mt_rx_flits PieceW=3 CntW=2'
 INPUT = 'proof mt_rt_input NumPorts=2 NumVc=2 Depth=2'
+WAYS = 'proof mt_rt_input NumPorts=2 LastPort=3 AllPorts=0 NumVc=2 Depth=2'
+DIRECT = 'test rtl_router_test *Direct*:*NoWay* router_direct1'
 OUTPUT = 'proof mt_rt_output NumPorts=3 NumVc=2 CreditW=2 Ejection=0'
 
 SHY = 'test rtl_network_test *MemoryMayBeReady*torus_2x2* sim_node'
@@ -249,6 +251,12 @@ BUGS = [
      'the lowest input always goes first', OUTPUT),
     ('channel-zero', 'router/mt_router.sv', 'vc_q <= vc;', "vc_q <= '0;",
      'all flits say that they are of channel 0', COSIM, 'ci'),
+    ('port-for-none', 'router/mt_rt_input.sv', "if (!has_way || 32'(port) == LastPort) port",
+     'if (!has_way) port', 'a link never hands anything to its port', WAYS),
+    ('port-for-all', 'router/mt_rt_input.sv', "if (!has_way) mask = '0;", '',
+     'a port takes what is for another', DIRECT),
+    ('merge-of-others', 'router/mt_router.sv', 'granted[NumLinks] ? flit[Own]',
+     'granted[0] ? flit[Own]', "a link sends the interface's flits in place of another link's", DIRECT),
     ('credits-swapped', 'net/mt_node.sv', 'credit_valid_o({in_credit, link_credit_valid_o})',
      'credit_valid_o({link_credit_valid_o, in_credit})', 'credits go to the wrong side', COSIM),
     # A unit for two ports.
