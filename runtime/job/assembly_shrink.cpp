@@ -205,14 +205,17 @@ ShrinkVote::Verdict Assembly::judge(const Members& askers, bool late, std::strin
   const bool plain = vote_.needs_no_knock(askers, others);
   const bool rivalled = !vote_.outnumbers(askers, rivals);
   if (plain && !rivalled) return Verdict::GoOn;
-  if (!late && Clock::now() < next_knock_) return Verdict::Wait;
-  next_knock_ = Clock::now() + knock_interval_;
-  knock_interval_ = std::min(2 * knock_interval_, kLaterKnocks);
+  const auto begin = Clock::now();
+  if (!late && begin < next_knock_) return Verdict::Wait;
   ShrinkVote::Judgement judgement{Verdict::GoOn, {}};
   if (!plain) judgement = ShrinkVote::judge(askers, others, knock_at(others), late);
   if (judgement.verdict == Verdict::GoOn && rivalled) {
     judgement = vote_.judge_rivals(askers, rivals, knock_at(rivals), late);
   }
+  // Nobody is answered meanwhile: as long again is for those that come.
+  const Clock::duration took = Clock::now() - begin;
+  next_knock_ = begin + took + std::max<Clock::duration>(knock_interval_, took);
+  knock_interval_ = std::min(2 * knock_interval_, kLaterKnocks);
   const auto& [verdict, elsewhere] = judgement;
   if (verdict != Verdict::Stop) return verdict;
   std::vector<Seat> numbers;
