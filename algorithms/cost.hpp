@@ -46,6 +46,8 @@ struct CostModel {
   /// Chunks of an all-reduce and the like that get none of the elements of this size are not sent.
   /// 0: elements have no size, and every chunk has its share.
   std::uint32_t element_bytes = 0;
+  /// What a transfer takes beyond its links, however many these are: the latency of its ends.
+  Time message_latency{};
 };
 
 /// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer

@@ -51,6 +51,7 @@ class Links {
   Links(const Topology& topology, const CostModel& model)
       : topology_(topology),
         burst_(static_cast<double>(model.burst_bytes)),
+        latency_(static_cast<Picoseconds>(model.message_latency.picoseconds)),
         pipes_(pipes_of(topology, model.pooled)),
         busy_until_(topology.num_links(), 0),
         load_(burst_ > 0 ? topology.num_links() : 0, 0) {}
@@ -147,8 +148,8 @@ class Links {
     if (burst_ > 0) load_[pipe] += whole;
   }
 
-  static Departure departed(const Passage& passage, const Times& ready, const Size& size) {
-    Departure departure{passage.sent, passage.latency};
+  Departure departed(const Passage& passage, const Times& ready, const Size& size) const {
+    Departure departure{passage.sent, latency_ + passage.latency};
     if (size.messages > 1) {
       departure.sent.last = std::max(departure.sent.last, ready.last + passage.slowest);
     }
@@ -182,6 +183,7 @@ class Links {
 
   const Topology& topology_;
   double burst_;
+  Picoseconds latency_;  // of a message beyond its links
   std::vector<Pipe> pipes_;
   std::vector<Picoseconds> busy_until_, load_;
 };

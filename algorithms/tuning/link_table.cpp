@@ -138,6 +138,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
     if (node.rank) ranks.emplace(node.name, *node.rank);
   }
   CostModel model{table.message_overhead};
+  model.message_latency = table.message_latency;
   model.segment_bytes = table.segment_bytes;
   model.burst_bytes = table.burst_bytes;
   model.pooled = true;
@@ -155,9 +156,12 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
 std::string write_link_table_json(const LinkTable& table) {
   fmt::memory_buffer out;
   const auto to = std::back_inserter(out);
-  fmt::format_to(
-      to, "{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"message_overhead\":\"{}\",\n\"links\":[",
-      kLinkTableSchema.name, quoted(table.topology), to_string(table.message_overhead));
+  fmt::format_to(to, "{{\n\"schema\":\"{}\",\n\"topology\":{},\n\"message_overhead\":\"{}\",\n",
+                 kLinkTableSchema.name, quoted(table.topology), to_string(table.message_overhead));
+  if (table.message_latency != Time{}) {
+    fmt::format_to(to, "\"message_latency\":\"{}\",\n", to_string(table.message_latency));
+  }
+  fmt::format_to(to, "\"links\":[");
   for (std::size_t i = 0; i < table.links.size(); ++i) {
     const LinkTable::Entry& entry = table.links[i];
     fmt::format_to(to, "{}{{\"src\":{},\"dst\":{},\"bandwidth\":\"{}\",\"latency\":\"{}\"}}",
@@ -192,12 +196,15 @@ std::string write_link_table_json(const LinkTable& table) {
 LinkTable parse_link_table_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  root.check_keys(
-      {"schema", "topology", "message_overhead", "links", "hosts", "segment", "burst", "choices"});
+  root.check_keys({"schema", "topology", "message_overhead", "message_latency", "links", "hosts",
+                   "segment", "burst", "choices"});
   root.check_schema({kLinkTableSchema.name});
   LinkTable table;
   table.topology = root.at("topology").string();
   table.message_overhead = parse_latency(root.at("message_overhead"));
+  if (root.has("message_latency")) {
+    table.message_latency = parse_latency(root.at("message_latency"));
+  }
   const JsonValue links = root.at("links");
   for (std::size_t i = 0; i < links.size(); ++i) {
     const JsonValue link = links.at(i);

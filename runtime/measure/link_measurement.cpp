@@ -12,13 +12,16 @@
 
 #include "runtime/execution/recorder.hpp"
 #include "runtime/measure/clock_offsets.hpp"
+#include "runtime/measure/exchange_internal.hpp"
 #include "runtime/measure/hosts_internal.hpp"
+#include "runtime/measure/reaches_internal.hpp"
 #include "runtime/measure/rounds_internal.hpp"
 #include "topologies/error.hpp"
 
 namespace multitree::runtime {
 namespace {
 
+using measuring::exchange_all;
 using measuring::find_hosts;
 using measuring::Host;
 using measuring::Kind;
@@ -35,7 +38,7 @@ constexpr Kind kKinds[] = {{1, kSmallBytes},
                            {1, kSmallBytes, kChain}};
 
 constexpr std::size_t kSingles = 16;
-constexpr std::size_t kSmall = 0, kLarge = 2;  // of these
+constexpr std::size_t kSmall = 0, kLarge = 2, kInTurn = 4;  // of these
 
 std::int64_t median(std::vector<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -75,7 +78,8 @@ struct Measured {
   std::vector<Span> spans;           ///< of messages of its host; kind by kind, a round each
   std::vector<std::int64_t> alone;   ///< by kind; empty if its pair is not the one of its host
   std::vector<std::int64_t> single;  ///< single_messages() that came here
-  ByKind rounds{};                   ///< as at every rank
+  std::vector<measuring::ReachSteps> reaches;
+  ByKind rounds{};  ///< as at every rank
 };
 
 PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
@@ -111,7 +115,7 @@ std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self, const std::
 }
 
 Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
-                 const MeasureOptions& options) {
+                 const std::vector<Reach>& reaches, const MeasureOptions& options) {
   const Neighbours& all = rounds.all();
   Neighbours alone;
   const Rank self = rank_at(job.seat());
@@ -134,6 +138,7 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
   const ByKind longest = longest_of(job, round_ns, options);
   mine.rounds = rounds_for(longest, options);
   mine.single = single_messages(rounds, self, hosts, std::chrono::nanoseconds(longest[kSmall]));
+  mine.reaches = measure_reaches(rounds, self, reaches, std::chrono::nanoseconds(longest[kInTurn]));
   std::vector<ByKind> times(all.sources.size());
   std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
@@ -161,18 +166,6 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
     mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
   }
   return mine;
-}
-
-template <typename T>
-std::vector<std::vector<T>> exchange_all(const std::vector<T>& mine, Bootstrap& job,
-                                         Deadline timeout) {
-  const std::string blob(reinterpret_cast<const char*>(mine.data()), mine.size() * sizeof(T));
-  std::vector<std::vector<T>> all;
-  for (const std::string& other : job.all_gather(blob, timeout)) {
-    auto& theirs = all.emplace_back(other.size() / sizeof(T));
-    if (!theirs.empty()) std::memcpy(theirs.data(), other.data(), theirs.size() * sizeof(T));
-  }
-  return all;
 }
 
 /// What all ranks have measured, on one clock, in the order of the pairs.
@@ -253,11 +246,13 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
   Rounds rounds(bootstrap, topology, options);
   try {
     const auto hosts = find_hosts(bootstrap, topology, options.timeout);
-    const Measured mine = measure(rounds, bootstrap, hosts, options);
+    const auto reaches = reaches_to_measure(topology);
+    const Measured mine = measure(rounds, bootstrap, hosts, reaches, options);
     const std::uint64_t segment = std::min(options.segment_bytes, rounds.segment_bytes());
     rounds.close();
     LinkTable table = table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
-                               gather_hosts(mine, hosts, bootstrap, options.timeout));
+                               gather_hosts(mine, hosts, bootstrap, options.timeout),
+                               gather_reaches(reaches, mine.reaches, bootstrap, options.timeout));
     table.segment_bytes = segment;
     for (const auto& theirs : exchange_all<std::uint64_t>({segment}, bootstrap, options.timeout)) {
       table.segment_bytes = std::min(table.segment_bytes, theirs.at(0));

@@ -87,12 +87,29 @@ struct HostTimes {
   std::int64_t single = 0;
 };
 
+/// A rank, and others next to it and as far from it as any.
+struct Reach {
+  Rank from{}, near{}, far{};
+  std::uint32_t near_hops = 0, far_hops = 0;  ///< links of a shortest way
+};
+
+/// Of a few ranks; empty where all others are as far as each other.
+std::vector<Reach> reaches_to_measure(const Topology& topology);
+
+/// How long a small message takes to each of them, all other ranks waiting for messages, in ns.
+struct ReachTimes {
+  Reach reach;
+  std::int64_t near = 0, far = 0;
+};
+
 /// What such times mean. A pair that is at most twice as fast or slow as the median is taken to be
 /// as that: schedules are not to be chosen by the noise of a measurement. Pairs within a host have
 /// the bandwidth of one that is alone, and the host has what all of them get together; where ranks
 /// share processors only, links have their own bandwidth, and the latency of a message that is
-/// alone. \pre one for each of pairs_to_measure(), in that order
+/// alone. What farther messages take more is the latency of links, and the rest that of messages;
+/// without `reaches` all is the links'. \pre one for each of pairs_to_measure(), in that order
 LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,
-                   const std::vector<HostTimes>& hosts = {});
+                   const std::vector<HostTimes>& hosts = {},
+                   const std::vector<ReachTimes>& reaches = {});
 
 }  // namespace multitree::runtime

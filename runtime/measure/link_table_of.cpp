@@ -235,6 +235,36 @@ void level(PairCosts& costs) {
   }
 }
 
+/// ns that a link adds to a message that is alone; none if nothing says so.
+std::optional<double> hop_of(const std::vector<ReachTimes>& reaches) {
+  if (reaches.empty()) return std::nullopt;
+  std::vector<double> hops;
+  for (const auto& [reach, near, far] : reaches) {
+    hops.push_back(static_cast<double>(far - near) / (reach.far_hops - reach.near_hops));
+  }
+  return std::clamp(median(std::move(hops)), 0.0, kMostLatency);
+}
+
+/// Leaves pairs the latency of their links. \returns that of their ends, the same for all: what the
+/// usual pair takes more than its links do
+double take_out_ends(const Topology& topology, const std::vector<ReachTimes>& reaches,
+                     PairCosts& pairs) {
+  const std::optional<double> hop = hop_of(reaches);
+  if (!hop) return 0;
+  std::map<MeasuredPair, double> links;
+  for (const auto& source : sources_of(topology)) {
+    if (source) links[source->pair] = source->hops;
+  }
+  std::vector<double> rests;
+  for (const auto& [pair, cost] : pairs) {
+    const auto found = links.find(pair);
+    rests.push_back(cost.latency_ns - *hop * (found == links.end() ? 2 : found->second));
+  }
+  const double ends = std::max(median(std::move(rests)), 0.0);
+  for (auto& [pair, cost] : pairs) cost.latency_ns = std::max(cost.latency_ns - ends, 0.0);
+  return ends;
+}
+
 /// Links that leave a rank for the messages of a pair: parallel ones, or to several switches.
 std::map<MeasuredPair, double> ways_of(const Topology& topology,
                                        const std::vector<std::optional<Source>>& sources) {
@@ -286,14 +316,16 @@ std::vector<MeasuredPair> pairs_to_measure(const Topology& topology) {
 }
 
 LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,
-                   const std::vector<HostTimes>& hosts) {
+                   const std::vector<HostTimes>& hosts, const std::vector<ReachTimes>& reaches) {
   const double overhead = overhead_of(times, hosts);
   PairCosts pairs = costs_of(times, hosts, overhead);
   level(pairs);
+  const double of_messages = take_out_ends(topology, reaches, pairs);
   const std::vector<Cost> costs = link_costs(topology, std::move(pairs));
   LinkTable table;
   table.topology = topology.name();
   table.message_overhead = {std::llround(overhead) * 1000};
+  table.message_latency = {std::llround(of_messages) * 1000};
   std::set<std::pair<NodeId, NodeId>> done;  // parallel links are one entry
   for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
     const Link& link = topology.link(LinkId{id});

@@ -35,9 +35,16 @@ Rounds::Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& o
     if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
     if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
   }
+  Neighbours peers = all_;
+  for (const Reach& reach : reaches_to_measure(topology)) {
+    for (const Rank other : {reach.near, reach.far}) {
+      if (seat_of(reach.from) == job.seat()) peers.targets.push_back(seat_of(other));
+      if (seat_of(other) == job.seat()) peers.sources.push_back(seat_of(reach.from));
+    }
+  }
   transport_ =
       make_transport(options.transport, job,
-                     {all_.all(), options.timeout, link_timeout(options.link_timeout),
+                     {peers.all(), options.timeout, link_timeout(options.link_timeout),
                       on_link_failure(options.on_link_failure), encrypts(options.encrypt)});
 }
 

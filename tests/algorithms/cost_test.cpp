@@ -49,6 +49,23 @@ TEST(Cost, OfARingIsItsStepsTimesAlphaPlusBeta) {
   EXPECT_EQ(predict_time(ring_all_gather(topology), topology, 0).picoseconds, 7 * 500'000);
 }
 
+TEST(Cost, EndsTakeTheirLatencyOnceAMessageAndLinksTheirsOnEach) {
+  const Topology topology = make_topology("mesh:4?bw=1GB/s&lat=500ns");
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 4;
+  schedule.chunks = {Chunk::rooted(Rank{0}, 0, 1)};
+  const LinkId first = link_between(topology, 0, 1), second = link_between(topology, 1, 2),
+               third = link_between(topology, 2, 3);
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{2}, std::array{first, second});
+  schedule.add(1, Op::Copy, 0, Rank{2}, Rank{3}, {&third, 1});
+  schedule.canonicalize();
+  const CostModel model{.message_latency = Time{20'000'000}};
+  EXPECT_EQ(predict_time(schedule, topology, 1000).picoseconds, 2 * 1'000'000 + 3 * 500'000);
+  EXPECT_EQ(predict_time(schedule, topology, 1000, model).picoseconds,
+            2 * 1'000'000 + 3 * 500'000 + 2 * 20'000'000);
+}
+
 /// A vector of rank 0 along `hops` links of its own speed each.
 Schedule chain(const Topology& topology, std::uint32_t hops) {
   Schedule schedule;

@@ -81,6 +81,47 @@ TEST(LinkMeasurement, SwitchesShareTheLatencyAndParallelLinksTheBandwidth) {
             tree.num_links());
 }
 
+TEST(LinkMeasurement, AFewRanksLookFarAndNear) {
+  const std::vector<Reach> grid = reaches_to_measure(make_topology("mesh:3x3"));
+  ASSERT_EQ(grid.size(), 3U);
+  EXPECT_EQ(grid[0].from, Rank{0});
+  EXPECT_EQ(grid[0].far, Rank{8});
+  EXPECT_EQ(std::pair(grid[0].near_hops, grid[0].far_hops), std::pair(1U, 4U));
+  const std::vector<Reach> tree = reaches_to_measure(make_topology("fattree:4x4"));
+  ASSERT_EQ(tree.size(), 3U);
+  EXPECT_EQ(std::pair(tree[0].near_hops, tree[0].far_hops), std::pair(2U, 4U));
+  // Where all are alike far, nothing tells links and ends apart.
+  for (const char* network : {"star:4", "full:4", "ring:3", "ring:2", "ring:1"}) {
+    EXPECT_TRUE(reaches_to_measure(make_topology(network)).empty()) << network;
+  }
+}
+
+TEST(LinkMeasurement, WhatFarMessagesTakeMoreIsTheLinks) {
+  for (const auto& [network, hops] : {std::pair("mesh:3x3", 1.0), std::pair("fattree:4x4", 2.0)}) {
+    const Topology topology = make_topology(network);
+    std::vector<ReachTimes> reaches;
+    for (const Reach& reach : reaches_to_measure(topology)) {
+      // 30 us, and 5 us a link; one of them is not believed.
+      const std::int64_t chance = reaches.empty() ? 90'000 : 0;
+      reaches.push_back(
+          {reach, 30'000 + 5000 * reach.near_hops, 30'000 + 5000 * reach.far_hops + chance});
+    }
+    const auto times = simulate(topology, 500, 30'000 + hops * 5000, 2);
+    const LinkTable table = table_of(topology, times, {}, reaches);
+    EXPECT_NEAR(static_cast<double>(table.message_latency.picoseconds), 30e6, 2e3) << network;
+    for (const auto& entry : table.links) {
+      EXPECT_NEAR(static_cast<double>(entry.latency.picoseconds), 5e6, 2e3) << network;
+    }
+    // Where far ones take no longer, all is the ends', and where they take so much, all the links'.
+    for (ReachTimes& t : reaches) t.far = t.near - 100;
+    EXPECT_NEAR(
+        static_cast<double>(table_of(topology, times, {}, reaches).message_latency.picoseconds),
+        30e6 + hops * 5e6, 2e3);
+    for (ReachTimes& t : reaches) t.far = t.near + 1'000'000;
+    EXPECT_EQ(table_of(topology, times, {}, reaches).message_latency, Time{});
+  }
+}
+
 TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   const Topology topology = make_topology("ring:4");  // 8 pairs; of those 0-1 and 2-3 share a host
   std::vector<PairTimes> times = simulate(topology, 500, 30'000, 2);
