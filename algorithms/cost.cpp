@@ -9,9 +9,11 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/combined_routes.hpp"
 #include "algorithms/cost_links_internal.hpp"
 #include "topologies/error.hpp"
@@ -135,6 +137,27 @@ std::vector<Size> sizes_of(const Schedule& schedule, std::uint64_t bytes, const 
   return sizes;
 }
 
+double longest(const std::vector<Size>& sizes) {
+  double bytes = 0;
+  for (const Size& size : sizes) bytes = std::max(bytes, size.bytes);
+  return bytes;
+}
+
+/// By small numbers, counting them: there may be a million transfers, at each of many sizes.
+template <typename KeyOf>
+void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
+  std::vector<std::uint32_t> next;
+  for (const std::uint32_t i : all) {
+    const std::size_t key = key_of(i);
+    if (key + 2 > next.size()) next.resize(key + 2);
+    ++next[key + 1];
+  }
+  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+  std::vector<std::uint32_t> sorted(all.size());
+  for (const std::uint32_t i : all) sorted[next[key_of(i)]++] = i;
+  all = std::move(sorted);
+}
+
 /// The replay: all transfers of a step read the values from before it, so they are timed before any
 /// arrives.
 class Replay {
@@ -144,27 +167,57 @@ class Replay {
       : schedule_(schedule),
         topology_(topology),
         sizes_(sizes_of(schedule, bytes, model)),
+        most_(model.segment_bytes == 0 ? kMostTogether
+                                       : std::min(model.segment_bytes, kMostTogether)),
+        coalesces_(schedule.coalesces && model.message_overhead.picoseconds > 0 &&
+                   fit_together(longest(sizes_), most_)),
         values_(std::size_t{schedule.ranks} * schedule.chunks.size()),
         arrival_(schedule.transfers.size()),
         links_(topology, model),
         processors_(schedule.ranks, model) {}
 
   Picoseconds run() {
+    if (coalesces_) return run_by_levels();
     const auto& transfers = schedule_.transfers;
     for (std::size_t first = 0, next = 0; first < transfers.size(); first = next) {
       while (next < transfers.size() && transfers[next].step == transfers[first].step) ++next;
       schedule_.in_network ? send_groups(first, next) : send_each(first, next);
-      for (const std::size_t i : order_) {
-        Value& target = value(transfers[i].dst, transfers[i].chunk);
-        target.first = std::max(target.first, arrival_[i].first);
-        target.ready = std::max({target.ready, target.read, arrival_[i].last});
-        end_ = std::max(end_, target.ready);
-      }
+      receive();
     }
     return std::max(end_, links_.most_load());
   }
 
  private:
+  /// The same where messages hold several chunks: those of one level wait for none of each other.
+  Picoseconds run_by_levels() {
+    const std::vector<std::uint32_t> levels = levels_of(schedule_);
+    const auto& transfers = schedule_.transfers;
+    std::vector<std::uint32_t> all;
+    for (std::uint32_t i = 0; i < levels.size(); ++i) {
+      if (size_of(i).messages > 0) all.push_back(i);
+    }
+    sort_stably(all, [&](std::uint32_t i) { return index(transfers[i].dst); });
+    sort_stably(all, [&](std::uint32_t i) { return index(transfers[i].src); });
+    sort_stably(all, [&](std::uint32_t i) { return levels[i]; });
+    for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+      while (end < all.size() && levels[all[end]] == levels[all[begin]]) ++end;
+      send_together(std::span(all).subspan(begin, end - begin));
+      receive();
+    }
+    return std::max(end_, links_.most_load());
+  }
+
+  /// What has left arrives.
+  void receive() {
+    for (const std::size_t i : order_) {
+      const Transfer& transfer = schedule_.transfers[i];
+      Value& target = value(transfer.dst, transfer.chunk);
+      target.first = std::max(target.first, arrival_[i].first);
+      target.ready = std::max({target.ready, target.read, arrival_[i].last});
+      end_ = std::max(end_, target.ready);
+    }
+  }
+
   Value& value(Rank rank, std::uint32_t chunk) {
     return values_[std::size_t{index(rank)} * schedule_.chunks.size() + chunk];
   }
@@ -195,6 +248,52 @@ class Replay {
     for (const auto& [start, i] : starts_) {
       order_.push_back(i);
       left(i, links_.depart(schedule_.route(schedule_.transfers[i]), send(i), size_of(i)));
+    }
+  }
+
+  using Together = std::span<const std::uint32_t>;  ///< transfers of one message
+
+  /// Messages of a level.
+  [[nodiscard]] std::vector<Together> messages_of(Together level) const {
+    std::vector<Together> messages;
+    const auto& all = schedule_.transfers;
+    for (std::size_t begin = 0, end = 0; begin < level.size(); begin = end) {
+      const Transfer& first = all[level[begin]];
+      double bytes = 0;
+      do {
+        bytes += size_of(level[end++]).bytes;
+      } while (end < level.size() && all[level[end]].src == first.src &&
+               all[level[end]].dst == first.dst &&
+               bytes + size_of(level[end]).bytes <= static_cast<double>(most_));
+      messages.push_back(level.subspan(begin, end - begin));
+    }
+    return messages;
+  }
+
+  /// Each chunk has a route of its own; a message leaves when all of it is there, costs its sender
+  /// one message, and has come when all of it has.
+  void send_together(Together level) {
+    std::vector<std::pair<Times, Together>> starts;
+    for (const Together message : messages_of(level)) {
+      Times start;
+      for (const std::uint32_t i : message) {
+        start = {std::max(start.first, ready(i)), std::max(start.last, source(i).ready)};
+      }
+      starts.emplace_back(start, message);
+    }
+    std::ranges::stable_sort(starts, {}, [](const auto& one) { return one.first.first; });
+    order_.clear();
+    for (const auto& [start, message] : starts) {
+      Size whole = size_of(message.front());
+      for (const std::uint32_t i : message.subspan(1)) whole.bytes += size_of(i).bytes;
+      const Times sent = processors_.send(schedule_.transfers[message.front()], whole, start);
+      Times came;
+      for (const std::uint32_t i : message) {
+        left(i, links_.depart(schedule_.route(schedule_.transfers[i]), sent, size_of(i)));
+        came = {std::max(came.first, arrival_[i].first), std::max(came.last, arrival_[i].last)};
+      }
+      for (const std::uint32_t i : message) arrival_[i] = came;
+      order_.insert(order_.end(), message.begin(), message.end());
     }
   }
 
@@ -230,6 +329,8 @@ class Replay {
   const Schedule& schedule_;
   const Topology& topology_;
   std::vector<Size> sizes_;
+  std::uint64_t most_;  ///< bytes of a message of several chunks
+  bool coalesces_;      ///< and a message costs its sender something
   std::vector<Value> values_;
   std::vector<Times> arrival_;                               // by transfer
   std::vector<std::size_t> order_;                           // of the transfers of a step

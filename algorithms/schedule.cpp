@@ -94,7 +94,8 @@ void Schedule::canonicalize() {
 
 bool Schedule::operator==(const Schedule& other) const {
   const auto header = [](const Schedule& s) {
-    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.in_network, s.helpers, s.chunks);
+    return std::tie(s.collective, s.algorithm, s.root, s.ranks, s.in_network, s.coalesces,
+                    s.helpers, s.chunks);
   };
   return header(*this) == header(other) &&
          std::ranges::equal(transfers, other.transfers, [&](const Transfer& a, const Transfer& b) {

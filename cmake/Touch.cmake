@@ -6,7 +6,7 @@ set(CMAKE_EXECUTABLE_SUFFIX .js)
 foreach(folder certificate generators io packing symmetric tuning)
   add_subdirectory(algorithms/${folder})
 endforeach()
-set(algorithms bounds.cpp collective.cpp combined_routes.cpp cost.cpp report.cpp schedule.cpp schedule_store.cpp verify.cpp verify_counting.cpp
+set(algorithms bounds.cpp coalesced.cpp collective.cpp combined_routes.cpp cost.cpp report.cpp schedule.cpp schedule_store.cpp verify.cpp verify_counting.cpp
     verify_links.cpp written_out.cpp
     ${MULTITREE_CERTIFICATE_SOURCES} ${MULTITREE_GENERATOR_SOURCES} ${MULTITREE_SCHEDULE_IO_SOURCES}
     ${MULTITREE_PACKING_SOURCES} ${MULTITREE_SYMMETRIC_SOURCES} ${MULTITREE_TUNING_SOURCES})

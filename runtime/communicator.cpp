@@ -225,7 +225,8 @@ Communicator::Communicator(std::shared_ptr<Bootstrap> bootstrap, PlansBySize pla
                                            impl_->options.timeout);
   impl_->record = flight::FlightRecorder::open(impl_->engine->bootstrap());
   impl_->engine->keep_record(impl_->record);
-  const Planned planned(impl_->engine, programs, impl_->options);
+  Planned planned(impl_->engine, programs, impl_->options);
+  if (on_hosts) planned.coalesce();
   if (group != nullptr) {
     impl_->engine->allow_naps(job.size() / std::max(1U, std::thread::hardware_concurrency()));
     impl_->host =

@@ -72,7 +72,7 @@ Schedule recut(const Schedule& schedule, const std::vector<Chunk>& chunks,
   result.transfers.clear();
   result.routes.clear();
   LinkCalendar calendar(topology);
-  Dependences dependences(schedule.ranks, chunks.size());
+  Dependences dependences(schedule.ranks, chunks.size(), false);
   for (const Transfer& t : schedule.transfers) {
     const auto route = schedule.route(t);
     for (const std::uint32_t piece : pieces[t.chunk]) {

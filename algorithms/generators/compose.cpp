@@ -24,6 +24,7 @@ Schedule header_of(const Schedule& schedule) {
   header.root = schedule.root;
   header.ranks = schedule.ranks;
   header.in_network = schedule.in_network;
+  header.coalesces = schedule.coalesces;
   header.chunks = schedule.chunks;
   return header;
 }
@@ -122,7 +123,7 @@ Schedule gather_to(const Schedule& all_gather, Rank root, const Topology& topolo
   for (Chunk& chunk : result.chunks) chunk.target = root;
   // Links that the rest of the all-gather took are free now.
   LinkCalendar calendar(topology);
-  Dependences dependences(result.ranks, result.chunks.size());
+  Dependences dependences(result.ranks, result.chunks.size(), false);
   for (const Transfer* const t : ways_to(all_gather, root)) {
     const auto route = all_gather.route(*t);
     const std::uint32_t step =
@@ -144,7 +145,7 @@ Schedule pipelined(const Schedule& schedule, std::uint32_t segments, const Topol
   result.transfers.reserve(schedule.transfers.size() * segments);
   result.routes.reserve(schedule.routes.size() * segments);
   LinkCalendar calendar(topology);
-  Dependences dependences(schedule.ranks, result.chunks.size());
+  Dependences dependences(schedule.ranks, result.chunks.size(), false);
   for (std::uint32_t segment = 0; segment < segments; ++segment) {
     for (const Transfer& t : schedule.transfers) {
       const std::uint32_t chunk = t.chunk * segments + segment;

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
+#include <utility>
 
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
@@ -33,34 +35,50 @@ std::optional<std::string> swing_unsupported(const Topology& topology) {
   return std::nullopt;
 }
 
-/// The steps of the 2D parts; a single rank has one part without steps.
-SwingParts parts_of(const Topology& topology) {
+/// The steps of the 2D parts, or of fewer: then messages are fewer and longer, and use fewer links.
+/// A single rank has one part without steps.
+SwingParts parts_of(const Topology& topology, const Spec& options) {
   const std::vector<std::uint32_t> dims = *grid_dims(topology);
+  const auto most = std::max(1U, 2 * static_cast<std::uint32_t>(dims.size()));
+  const std::uint32_t wanted = options.get_number("parts", most, 1, 64);
+  if (wanted > most) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("swing: parts: expected at most the {} of {} dimensions, got {}", most,
+                            dims.size(), wanted));
+  }
   if (dims.empty()) return {{}};
   SwingParts parts;
-  for (std::uint32_t part = 0; part < 2 * dims.size(); ++part) {
-    parts.push_back(swing_steps(dims, part));
-  }
+  for (std::uint32_t part = 0; part < wanted; ++part) parts.push_back(swing_steps(dims, part));
   return parts;
 }
 
+constexpr std::string_view kParameters =
+    "variant=bandwidth|latency: all-reduce by reduce-scatter and all-gather (default), or by "
+    "exchange of whole vectors (sizes that are powers of two); parts=N: of the data, each with "
+    "links "
+    "of its own, 1 to twice the dimensions (default): fewer have fewer messages";
+
 Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
-  const SwingParts parts = parts_of(topology);
+  const SwingParts parts = parts_of(topology, options);
   const auto count = static_cast<std::uint32_t>(parts.size());
-  return swing_spread(all_gather_header(topology, count), parts, topology);
+  Schedule header = all_gather_header(topology, count);
+  header.coalesces = options.get_number("rounds", 0, 0, 1) == 1;
+  return swing_spread(std::move(header), parts, topology);
 }
 
 /// The trees that the all-gather has for the root's parts.
 Schedule swing_broadcast(const Topology& topology, Rank root, const Spec& options) {
   static_cast<void>(latency_option(options));
-  const SwingParts parts = parts_of(topology);
+  static_cast<void>(options.get_number("rounds", 0, 0, 1));  // a rank sends another a chunk once
+  const SwingParts parts = parts_of(topology, options);
   const auto count = static_cast<std::uint32_t>(parts.size());
   return swing_spread(broadcast_header(topology, root, count), parts, topology);
 }
 
 Schedule swing_all_reduce(const Topology& topology, const Spec& options) {
   if (!latency_option(options)) return scattered_all_reduce(topology, options, swing_all_gather);
+  static_cast<void>(options.get_number("rounds", 0, 0, 1));
   const std::vector<std::uint32_t> dims = *grid_dims(topology);
   if (!std::ranges::all_of(dims, [](std::uint32_t size) { return std::has_single_bit(size); })) {
     throw Error(ErrorCode::Unsupported,
@@ -68,21 +86,22 @@ Schedule swing_all_reduce(const Topology& topology, const Spec& options) {
                             "{}",
                             topology.name(), fmt::join(dims, "x")));
   }
-  return swing_exchange(parts_of(topology), topology);
+  return swing_exchange(parts_of(topology, options), topology);
 }
 
 }  // namespace
 
 Algorithm swing_algorithm() {
-  return {.name = "swing",
-          .summary = "halving and doubling with near partners on a torus of even sizes",
-          .source = "De Sensi et al., NSDI 2024",
-          .parameters = kVariantDoc,
-          .unsupported = swing_unsupported,
-          .all_gather = swing_all_gather,
-          .broadcast = swing_broadcast,
-          .all_reduce = swing_all_reduce,
-          .variants = "variant=latency"};
+  return {
+      .name = "swing",
+      .summary = "halving and doubling with near partners on a torus of even sizes",
+      .source = "De Sensi et al., NSDI 2024",
+      .parameters = kParameters,
+      .unsupported = swing_unsupported,
+      .all_gather = swing_all_gather,
+      .broadcast = swing_broadcast,
+      .all_reduce = swing_all_reduce,
+      .variants = "variant=latency|rounds=1&parts=1|rounds=1&parts=2|rounds=1&parts=3|rounds=1"};
 }
 
 }  // namespace multitree

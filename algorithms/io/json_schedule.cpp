@@ -179,6 +179,7 @@ void read_steps(const JsonValue& steps, std::uint32_t num_links, Schedule& sched
 void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   const auto to = std::back_inserter(out);
   if (schedule.in_network) fmt::format_to(to, "\"in_network\":true,\n");
+  if (schedule.coalesces) fmt::format_to(to, "\"coalesces\":true,\n");
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
@@ -215,6 +216,7 @@ Schedule read_schedule(const JsonValue& value, const Topology& topology) {
   schedule.ranks = topology.num_ranks();
   schedule.root = Rank{static_cast<std::uint32_t>(value.at("root").integer(0, schedule.ranks - 1))};
   if (value.has("in_network")) schedule.in_network = value.at("in_network").boolean();
+  if (value.has("coalesces")) schedule.coalesces = value.at("coalesces").boolean();
   read_chunks(value.at("chunks"), schedule);
   read_steps(value.at("steps"), topology.num_links(), schedule);
   schedule.canonicalize();
@@ -223,7 +225,7 @@ Schedule read_schedule(const JsonValue& value, const Topology& topology) {
 
 SchedulePlan read_schedule_file(const JsonValue& root) {
   root.check_keys({"schema", "collective", "algorithm", "root", "ranks", "topology", "certificate",
-                   "in_network", "chunks", "steps"});
+                   "in_network", "coalesces", "chunks", "steps"});
   SchedulePlan plan{parse_topology(root.at("topology")), {}};
   read_ranks(root.at("ranks"), plan.topology);
   if (root.has("certificate")) {
@@ -243,8 +245,8 @@ PlanFile read_plan_file(const JsonValue& root) {
   const JsonValue list = root.at("schedules");
   for (std::size_t i = 0; i < list.size(); ++i) {
     const JsonValue entry = list.at(i);
-    entry.check_keys(
-        {"max_bytes", "collective", "algorithm", "root", "in_network", "chunks", "steps"});
+    entry.check_keys({"max_bytes", "collective", "algorithm", "root", "in_network", "coalesces",
+                      "chunks", "steps"});
     SizedSchedule sized{read_schedule(entry, plan.topology)};
     const JsonValue most = entry.at("max_bytes");
     if (!most.json().is_null()) {

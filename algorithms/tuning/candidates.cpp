@@ -46,7 +46,7 @@ bool are_alike(const Schedule& a, const Schedule& b) {
     return x.step == y.step && x.op == y.op && x.chunk == y.chunk && x.src == y.src &&
            x.dst == y.dst && x.route_size == y.route_size;
   };
-  return a.chunks == b.chunks && a.routes == b.routes &&
+  return a.coalesces == b.coalesces && a.chunks == b.chunks && a.routes == b.routes &&
          std::ranges::equal(a.transfers, b.transfers, is_same);
 }
 

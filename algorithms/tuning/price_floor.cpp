@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/combined_routes.hpp"
 
 namespace multitree {
@@ -35,6 +36,28 @@ std::vector<Ports> ports_of(const Topology& topology) {
   return ports;
 }
 
+/// The messages of the rank that sends most, at least: all to one rank in a round may be one.
+std::int64_t most_sent(const Schedule& schedule) {
+  std::vector<std::uint64_t> rounds;  // by transfer: its round and target
+  if (schedule.coalesces) {
+    for (const std::uint32_t level : levels_of(schedule)) {
+      rounds.push_back(std::uint64_t{level} << 32);
+    }
+  }
+  std::vector<std::vector<std::uint64_t>> sent(schedule.ranks);
+  std::int64_t most = 0;
+  for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
+    const Transfer& t = schedule.transfers[i];
+    sent[index(t.src)].push_back(rounds.empty() ? i : rounds[i] | index(t.dst));
+  }
+  for (std::vector<std::uint64_t>& messages : sent) {
+    std::ranges::sort(messages);
+    const auto others = std::ranges::unique(messages);
+    most = std::max(most, std::int64_t{others.begin() - messages.begin()});
+  }
+  return most;
+}
+
 }  // namespace
 
 PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
@@ -49,10 +72,7 @@ PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
     picoseconds_per_byte_ = std::max(picoseconds_per_byte_, load[id] * kPicoseconds / rate);
   }
   if (schedule.in_network) return;  // several transfers are one message
-  std::vector<std::int64_t> sent(schedule.ranks, 0);
-  for (const Transfer& t : schedule.transfers) {
-    messages_ = std::max(messages_, ++sent[index(t.src)]);
-  }
+  messages_ = most_sent(schedule);
 }
 
 const Time* PriceFloor::known(std::uint64_t bytes) const {

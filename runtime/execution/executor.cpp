@@ -36,6 +36,7 @@ Execution::Execution(const Program& program, const std::byte* input, std::byte* 
       slots_(program.slot_begin.size() - 1),
       completions_(program.tasks.size()),
       block_of_(program.tasks.size()),
+      bundles_(program, context.pool),
       unfinished_(program.tasks.size()) {
   if (context.recorder != nullptr) {
     recording_ = std::make_unique<TaskRecording>(*context.recorder, program);
@@ -108,21 +109,32 @@ bool Execution::advance() {
 }
 
 void Execution::on_finished(std::uint32_t id) {
-  if (recording_) recording_->finish(id);
-  const Task& task = program_.tasks[id];
-  const LocalTransfer& transfer = transfer_of(task);
-  Slot& slot = slots_[task.slot];
-  if (transfer.action == Action::Send) {
-    --slot.sends;
-    --unfinished_;
-    lines_[task.lane].left(id);
-  } else if (!transfer.scratch) {
-    slot.untouched = false;
-    ++slot.next;
-    --unfinished_;
+  const Task& first = program_.tasks[id];
+  const bool sent = transfer_of(first).action == Action::Send;
+  const auto tasks = program_.message_of(id);
+  for (const std::uint32_t one : tasks) {
+    if (recording_) recording_->finish(one);
+    Slot& slot = slots_[program_.tasks[one].slot];
+    if (sent) {
+      --slot.sends;
+      --unfinished_;
+    } else if (!program_.through_scratch(first)) {
+      slot.untouched = false;
+      ++slot.next;
+      --unfinished_;
+    }
   }
-  run_slot(slot);
-  if (encodings_ && slot.next == slot.end && slot.sends == 0) encodings_->drop(task.slot);
+  if (sent) {
+    bundles_.drop(first.bundle);
+    lines_[first.lane].left(id);
+  }
+  for (const std::uint32_t one : tasks) {
+    Slot& slot = slots_[program_.tasks[one].slot];
+    run_slot(slot);
+    if (encodings_ && slot.next == slot.end && slot.sends == 0) {
+      encodings_->drop(program_.tasks[one].slot);
+    }
+  }
 }
 
 void Execution::run_slot(Slot& slot) {
@@ -131,7 +143,10 @@ void Execution::run_slot(Slot& slot) {
     if (transfer_of(program_.tasks[id]).action == Action::Send) {
       ++slot.sends;
       const Task& task = program_.tasks[id];
-      lines_[task.lane].add(id, task.message_bytes);
+      if (bundles_.count(task.bundle)) {
+        const std::uint32_t first = program_.first_of(id);
+        lines_[task.lane].add(first, program_.bytes_of(first));
+      }
     } else if (!run_receive(id, slot)) {
       return;
     }
@@ -143,8 +158,8 @@ void Execution::run_slot(Slot& slot) {
 bool Execution::run_receive(std::uint32_t id, const Slot& slot) {
   if (slot.sends != 0) return false;
   const Task& task = program_.tasks[id];
-  Completion& completion = completions_[id];
-  if (transfer_of(task).scratch) {
+  Completion& completion = completions_[program_.first_of(id)];
+  if (program_.through_scratch(task)) {
     if (completion.state != Completion::State::Done) return false;
     apply_scratch(id);
     return true;
@@ -160,18 +175,20 @@ void Execution::apply_scratch(std::uint32_t id) {
   const Task& task = program_.tasks[id];
   Slot& slot = slots_[task.slot];
   if (recording_) recording_->begin_applying(id);
-  take(id, blocks_[block_of_[id]]);
+  const std::uint32_t block = block_of_[program_.first_of(id)];
+  take(id, blocks_[block]);
   if (recording_) recording_->finish_applying(id);
   slot.untouched = false;
-  free_blocks_.push_back(block_of_[id]);
   --unfinished_;
+  if (!bundles_.count(task.bundle)) return;
+  free_blocks_.push_back(block);
   post_scratch();
 }
 
 void Execution::take(std::uint32_t id, ScratchPool::Block& block) {
   const Task& task = program_.tasks[id];
   const Slot& slot = slots_[task.slot];
-  const std::byte* received = block.data.get();
+  const std::byte* received = block.data.get() + task.offset;
   const std::byte* first = slot.untouched ? input_ : data_;
   const bool copies = transfer_of(task).action == Action::Copy;
   if (encodings_) {
@@ -218,15 +235,18 @@ void Execution::post_scratch() {
     block_of_[id] = free_blocks_.back();
     free_blocks_.pop_back();
     context_.transport.receive(program_.plan->peers[task.lane], context_.tag ^ task.message,
-                               blocks_[block_of_[id]].data.get(), task.message_bytes,
+                               blocks_[block_of_[id]].data.get(), program_.bytes_of(id),
                                completions_[id]);
   }
 }
 
 void Execution::post(std::uint32_t id) {
   const Task& task = program_.tasks[id];
-  if (recording_) recording_->begin_send(id);
-  const Encodings::Message message = message_of(task);
+  const auto tasks = program_.message_of(id);
+  if (recording_) {
+    for (const std::uint32_t one : tasks) recording_->begin_send(one);
+  }
+  const Encodings::Message message = tasks.size() == 1 ? message_of(task) : gathered(tasks);
   context_.transport.send(program_.plan->peers[task.lane], context_.tag ^ task.message,
                           message.data, message.bytes, completions_[id]);
 }
@@ -243,6 +263,17 @@ Encodings::Message Execution::message_of(const Task& task) {
     slot.untouched = false;
   }
   return message;
+}
+
+Encodings::Message Execution::gathered(std::span<const std::uint32_t> tasks) {
+  const std::uint32_t bundle = program_.tasks[tasks.front()].bundle;
+  std::byte* const message = bundles_.take(bundle);
+  for (const std::uint32_t id : tasks) {
+    const Task& task = program_.tasks[id];
+    const std::byte* value = slots_[task.slot].untouched ? input_ : data_;
+    std::copy_n(value + task.begin, task.bytes, message + task.offset);
+  }
+  return {message, program_.bundles[bundle].bytes};
 }
 
 std::string Execution::words(std::uint32_t id) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/execution/activity_internal.hpp"
+#include "runtime/execution/bundles_internal.hpp"
 #include "runtime/execution/departure_internal.hpp"
 #include "runtime/execution/encodings_internal.hpp"
 #include "runtime/execution/outbox_internal.hpp"
@@ -87,6 +88,8 @@ class Execution final : public Activity, private Sender {
   void unpack(std::uint32_t id, ScratchPool::Block& received, const std::byte* first);
   /// What a send puts on the wire.
   Encodings::Message message_of(const Task& task);
+  /// The same of several.
+  Encodings::Message gathered(std::span<const std::uint32_t> tasks);
   void on_finished(std::uint32_t id);
   [[nodiscard]] const LocalTransfer& transfer_of(const Task& task) const {
     return program_.plan->transfers[task.transfer];
@@ -103,6 +106,7 @@ class Execution final : public Activity, private Sender {
   std::vector<ScratchPool::Block> blocks_;
   std::vector<std::uint32_t> block_of_;  ///< task -> block while it holds one
   std::vector<std::uint32_t> free_blocks_;
+  Bundles bundles_;
   std::size_t next_scratch_ = 0;  ///< into Program::scratch_tasks
   std::size_t unfinished_ = 0;
   Departure departure_;  ///< of all that was sent, once all tasks are finished

@@ -99,6 +99,7 @@ Schedule keep(const Schedule& schedule, std::span<const std::uint32_t> firsts) {
   merged.algorithm = schedule.algorithm;
   merged.root = schedule.root;
   merged.ranks = schedule.ranks;
+  merged.coalesces = schedule.coalesces;
   std::vector<std::uint32_t> number(schedule.chunks.size(), kDropped);
   for (std::uint32_t g = 0; g < firsts.size(); ++g) {
     const std::size_t end = g + 1 < firsts.size() ? firsts[g + 1] : schedule.chunks.size();

@@ -36,6 +36,9 @@ class Planned {
   }
   /// Pieces of at most `segment_bytes` from now on.
   void cut_into(std::size_t segment_bytes) { cut_.segment_bytes = segment_bytes; }
+  /// From now on what a rank sends to another in one round is one message, where schedules ask for
+  /// it.
+  void coalesce() { cut_.coalesce = true; }
   /// The root that a call has, or would have.
   [[nodiscard]] Rank root_of(const Call& call) const;
   [[nodiscard]] const Programs& programs() const { return *programs_; }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <tuple>
 
 #include "runtime/kernels/wire.hpp"
@@ -132,6 +133,49 @@ void sort_tasks(Program& program) {
   });
 }
 
+/// In the order of the tasks, which both ends have.
+void bundle_tasks(Program& program, std::uint64_t most) {
+  std::map<std::pair<bool, std::uint32_t>, Bundle> open;  // of a step, by direction and lane
+  const auto close = [&](Bundle& bundle) {
+    if (bundle.tasks.size() > 1) {
+      for (const std::uint32_t id : bundle.tasks) {
+        program.tasks[id].bundle = static_cast<std::uint32_t>(program.bundles.size());
+      }
+      program.bundles.push_back(std::move(bundle));
+    }
+    bundle = {};
+  };
+  const auto& transfers = program.plan->transfers;
+  for (std::uint32_t id = 0; id < program.tasks.size(); ++id) {
+    Task& task = program.tasks[id];
+    const LocalTransfer& transfer = transfers[task.transfer];
+    if (id > 0 && transfers[program.tasks[id - 1].transfer].step != transfer.step) {
+      for (auto& [key, bundle] : open) close(bundle);
+      open.clear();
+    }
+    Bundle& bundle = open[{transfer.action == Action::Send, task.lane}];
+    if (bundle.bytes + task.message_bytes > most) close(bundle);
+    task.offset = bundle.bytes;
+    bundle.tasks.push_back(id);
+    bundle.bytes += task.message_bytes;
+  }
+  for (auto& [key, bundle] : open) close(bundle);
+}
+
+/// Most messages of one step that go through scratch: where steps are bundled, all that come in one
+/// may be needed before any of them is taken.
+std::uint32_t scratch_floor(const Program& program) {
+  std::uint32_t most = program.plan->scratch_floor, now = 0, step = 0;
+  if (program.bundles.empty()) return most;
+  for (const std::uint32_t id : program.scratch_tasks) {
+    const std::uint32_t of = program.plan->transfers[program.tasks[id].transfer].step;
+    now = of == step ? now + 1 : 1;
+    step = of;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
 /// Counting sort by slot; stable, so a slot's tasks stay in the schedule's order.
 void group_by_slot(Program& program) {
   for (const Task& task : program.tasks) ++program.slot_begin[task.slot + 1];
@@ -147,17 +191,19 @@ void group_by_slot(Program& program) {
 
 }  // namespace
 
-Plan make_plan(const Schedule& schedule, Rank self, bool rounded) {
+Plan make_plan(const Schedule& schedule, Rank self, bool rounded,
+               std::span<const std::uint32_t> levels) {
   Plan plan;
   for (std::uint32_t i = 0; i < schedule.transfers.size(); ++i) {
     const Transfer& transfer = schedule.transfers[i];
     check(schedule, transfer);
+    const std::uint32_t step = levels.empty() ? transfer.step : levels[i];
     if (transfer.src == self) {
-      plan.transfers.push_back({transfer.step, Action::Send, i, transfer.chunk,
-                                seat_of(transfer.dst), false, transfer.op == Op::Copy});
+      plan.transfers.push_back({step, Action::Send, i, transfer.chunk, seat_of(transfer.dst), false,
+                                transfer.op == Op::Copy});
     } else if (transfer.dst == self) {
       const Action action = transfer.op == Op::Reduce ? Action::Reduce : Action::Copy;
-      plan.transfers.push_back({transfer.step, action, i, transfer.chunk, seat_of(transfer.src)});
+      plan.transfers.push_back({step, action, i, transfer.chunk, seat_of(transfer.src)});
     }
   }
   std::sort(plan.transfers.begin(), plan.transfers.end(), [](const auto& a, const auto& b) {
@@ -182,22 +228,27 @@ Program compile(const Plan& plan, const Schedule& schedule, std::span<const Elem
       add_slots(program, ranges, segments, shape.element_bytes);
   if (!segments.empty()) add_tasks(program, first_slot, segments);
   sort_tasks(program);
+  const bool whole = std::ranges::all_of(segments, [](std::uint32_t count) { return count <= 1; });
+  if (shape.bundle_bytes > 0 && whole) bundle_tasks(program, shape.bundle_bytes);
   group_by_slot(program);
   std::uint64_t longest = 0;
   std::vector<bool> sent_to(plan.peers.size());
   for (std::uint32_t id = 0; id < program.tasks.size(); ++id) {
     const Task& task = program.tasks[id];
-    longest = std::max(longest, task.message_bytes);
+    if (program.first_of(id) != id) continue;
+    const std::uint64_t bytes = program.bytes_of(id);
+    longest = std::max(longest, bytes);
     const bool send = plan.transfers[task.transfer].action == Action::Send;
     if (send) sent_to[task.lane] = true;
     program.receives |= !send;
-    if (plan.transfers[task.transfer].scratch) {
+    if (!send && program.through_scratch(task)) {
       program.scratch_tasks.push_back(id);
-      program.scratch_bytes = std::max(program.scratch_bytes, task.message_bytes);
+      program.scratch_bytes = std::max(program.scratch_bytes, bytes);
     }
   }
+  program.scratch_floor = scratch_floor(program);
   program.scratch_blocks =
-      std::max(plan.scratch_floor, blocks_for(kScratchBytes, program.scratch_bytes, 8, 64));
+      std::max(program.scratch_floor, blocks_for(kScratchBytes, program.scratch_bytes, 8, 64));
   for (std::uint32_t p = 0; p < sent_to.size(); ++p) {
     if (sent_to[p]) program.sent_to.push_back(plan.peers[p]);
   }

@@ -40,7 +40,9 @@ struct Plan {
 
 /// \throws Error(InvalidArgument) if a transfer names a rank or chunk that does not exist.
 /// \param rounded every message goes through scratch, as what travels is not what it stands for
-Plan make_plan(const Schedule& schedule, Rank self, bool rounded = false);
+/// \param levels levels_of() the schedule, to be taken for steps; empty: its steps are
+Plan make_plan(const Schedule& schedule, Rank self, bool rounded = false,
+               std::span<const std::uint32_t> levels = {});
 
 /// A message: one segment of one transfer. Tasks are numbered in the order of issue.
 struct Task {
@@ -52,6 +54,17 @@ struct Task {
   std::uint64_t begin = 0;    ///< bytes
   std::uint64_t bytes = 0;
   std::uint64_t message_bytes = 0;  ///< that travel, at most
+  std::uint32_t bundle = kAlone;    ///< into Program::bundles
+  std::uint64_t offset = 0;         ///< of its bytes in the message of the bundle
+
+  static constexpr std::uint32_t kAlone = ~std::uint32_t{0};
+};
+
+/// Tasks that are one message: all that one rank sends to another in a step of a schedule in rounds
+/// (levels_of()), up to a size. Its tag is that of the first of them.
+struct Bundle {
+  std::vector<std::uint32_t> tasks;  ///< ascending, in the order of their bytes
+  std::uint64_t bytes = 0;
 };
 
 /// What Execution runs.
@@ -79,12 +92,32 @@ struct Program {
   std::vector<Task> tasks;
   std::vector<std::uint32_t> slot_begin;  ///< tasks of slot s: slot_tasks[slot_begin[s] ..]
   std::vector<std::uint32_t> slot_tasks;
+  std::vector<Bundle> bundles;               ///< none on devices, and with another wire than AsIs
   std::vector<std::uint32_t> scratch_tasks;  ///< those that receive into scratch, ascending
-  std::uint32_t scratch_blocks = 0;          ///< how many of them may be posted at a time
-  std::uint64_t scratch_bytes = 0;           ///< of one block
-  std::uint32_t sends_in_flight = 0;         ///< to one peer, of memory of a device
-  std::vector<Seat> sent_to;                 ///< whom messages go to, ascending
-  bool receives = false;                     ///< whether any message comes
+  std::uint32_t scratch_floor = 0;    ///< how many of them must be posted at a time, at least
+  std::uint32_t scratch_blocks = 0;   ///< how many may
+  std::uint64_t scratch_bytes = 0;    ///< of one block
+  std::uint32_t sends_in_flight = 0;  ///< to one peer, of memory of a device
+  std::vector<Seat> sent_to;          ///< whom messages go to, ascending
+  bool receives = false;              ///< whether any message comes
+
+  /// The tasks of the message that `id` is the first or the only one of.
+  [[nodiscard]] std::span<const std::uint32_t> message_of(const std::uint32_t& id) const {
+    const std::uint32_t bundle = tasks[id].bundle;
+    return bundle == Task::kAlone ? std::span(&id, 1)
+                                  : std::span<const std::uint32_t>(bundles[bundle].tasks);
+  }
+  /// The first of the tasks that travel with `id`.
+  [[nodiscard]] std::uint32_t first_of(std::uint32_t id) const { return message_of(id).front(); }
+  /// Of the message that `id` is the first or the only one of, at most.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint32_t id) const {
+    const Task& task = tasks[id];
+    return task.bundle == Task::kAlone ? task.message_bytes : bundles[task.bundle].bytes;
+  }
+  /// Whether a task that receives does so into scratch.
+  [[nodiscard]] bool through_scratch(const Task& task) const {
+    return task.bundle != Task::kAlone || plan->transfers[task.transfer].scratch;
+  }
 };
 
 struct ProgramShape {
@@ -92,6 +125,7 @@ struct ProgramShape {
   std::size_t segment_bytes = 0;  ///< wanted; grows where the message numbers would not fit 32 bits
   std::size_t window_bytes = std::size_t{2} << 20;  ///< outstanding sends to one peer
   WireType wire = WireType::AsIs;                   ///< of floats
+  std::size_t bundle_bytes = 0;  ///< most of a message of several tasks; 0: there are none
 };
 
 /// `ranges`: elements of each chunk (chunk_ranges()). All ranks must pass the same shape.

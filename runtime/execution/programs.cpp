@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 
+#include "algorithms/coalesced.hpp"
 #include "runtime/execution/encodings_internal.hpp"
 #include "runtime/execution/layout_internal.hpp"
 #include "runtime/execution/merge_internal.hpp"
@@ -42,6 +43,16 @@ std::uint64_t digest_of(std::uint64_t schedule, std::span<const ElementRange> ra
   return XXH3_64bits(words.data(), words.size() * sizeof words.front());
 }
 
+/// Most bytes of a message of several chunks; 0: each chunk is one by itself.
+std::size_t bytes_together(const Schedule& schedule, std::span<const ElementRange> ranges,
+                           const Call& call, std::size_t segment_bytes) {
+  if (!schedule.coalesces || call.wire != WireType::AsIs) return 0;
+  std::uint64_t longest = 0;
+  for (const ElementRange& range : ranges) longest = std::max(longest, range.count);
+  const std::size_t most = std::min<std::size_t>(segment_bytes, kMostTogether);
+  return fit_together(static_cast<double>(longest * size_of(call.type)), most) ? most : 0;
+}
+
 }  // namespace
 
 Programs::Programs(PlansBySize plans, Rank self, std::uint32_t ranks)
@@ -63,6 +74,16 @@ std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule, bool r
   Plan own = make_plan(schedule, self_, rounded);
   const std::uint64_t digest = digest_of(schedule);
   return std::make_shared<const LoadedSchedule>(std::move(schedule), std::move(own), digest);
+}
+
+std::shared_ptr<const LoadedSchedule> Programs::coalesced(
+    const std::shared_ptr<const LoadedSchedule>& source) const {
+  const Schedule& schedule = source->schedule;
+  const std::vector<std::uint32_t> levels = levels_of(schedule);
+  const std::uint64_t digest =
+      XXH3_64bits_withSeed(levels.data(), levels.size() * sizeof levels.front(), source->digest);
+  return std::make_shared<const LoadedSchedule>(
+      LoadedSchedule{schedule, make_plan(schedule, self_, false, levels), digest});
 }
 
 void Programs::load(SizedSchedules plan) {
@@ -181,8 +202,11 @@ std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Ran
     if (rounds(call.wire)) check_roundable(made->source->schedule, call.wire);
     made->source = loaded(made->source->schedule, true);
   }
+  const std::size_t together =
+      cut.coalesce ? bytes_together(made->source->schedule, ranges, call, cut.segment_bytes) : 0;
+  if (together > 0) made->source = coalesced(made->source);
   made->program = compile(made->source->plan, made->source->schedule, ranges,
-                          {element, cut.segment_bytes, cut.window_bytes, call.wire});
+                          {element, cut.segment_bytes, cut.window_bytes, call.wire, together});
   made->digest = digest_of(made->source->digest, ranges, cut.segment_bytes);
   if (programs_.size() >= kMaxPrograms) programs_.clear();
   programs_.emplace(key, made);

@@ -50,6 +50,7 @@ class Programs {
     std::size_t segment_bytes = 0;
     std::size_t window_bytes = 0;
     std::size_t merge_bytes = 0;  ///< chunks are merged up to this size; 0: they are not
+    bool coalesce = false;        ///< schedules that ask for it have messages of several chunks
   };
   /// A schedule that runs instead of the one for the size.
   struct Variant {
@@ -80,6 +81,9 @@ class Programs {
                                                    std::uint64_t bytes, const Variant* variant);
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule,
                                                              bool rounded = false) const;
+  /// The same where messages of one level are one.
+  [[nodiscard]] std::shared_ptr<const LoadedSchedule> coalesced(
+      const std::shared_ptr<const LoadedSchedule>& source) const;
 
   Rank self_;
   std::uint32_t ranks_;

@@ -66,6 +66,28 @@ TEST(Cost, EndsTakeTheirLatencyOnceAMessageAndLinksTheirsOnEach) {
             2 * 1'000'000 + 3 * 500'000 + 2 * 20'000'000);
 }
 
+TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
+  const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns");
+  Schedule schedule = make_schedule("swing?rounds=1&parts=1", topology);
+  ASSERT_TRUE(schedule.coalesces);
+  // Half of 400 bytes, a quarter, and back; chunk by chunk a half is two messages.
+  const CostModel model{.message_overhead = Time{1'000'000}};
+  const std::int64_t links = 2 * (200'000 + 100'000) + 4 * 500'000;
+  EXPECT_EQ(predict_time(schedule, topology, 400, model).picoseconds, links + 4 * 1'000'000);
+  schedule.coalesces = false;
+  const Time apart = predict_time(schedule, topology, 400, model);
+  EXPECT_GT(apart.picoseconds, links + 4 * 1'000'000);
+  // Where messages cost nothing, as in hardware, there is nothing to be saved.
+  const Time free = predict_time(schedule, topology, 400);
+  schedule.coalesces = true;
+  EXPECT_EQ(predict_time(schedule, topology, 400), free);
+  // Long chunks travel by themselves.
+  schedule.coalesces = false;
+  const Time long_ones = predict_time(schedule, topology, 400'000, model);
+  schedule.coalesces = true;
+  EXPECT_EQ(predict_time(schedule, topology, 400'000, model), long_ones);
+}
+
 /// A vector of rank 0 along `hops` links of its own speed each.
 Schedule chain(const Topology& topology, std::uint32_t hops) {
   Schedule schedule;

@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/registry.hpp"
 #include "random_schedule.hpp"
 #include "runtime/execution/merge_internal.hpp"
@@ -102,15 +103,21 @@ void execute(const Program& program, Values& data, Bootstrap& bootstrap, Transpo
   bootstrap.barrier(Deadline(30'000));
 }
 
-/// All-reduces with one send in flight and the fewest receive buffers.
-void run_tight(const Schedule& schedule) {
+/// All-reduces with one send in flight and the fewest receive buffers. `together`: most bytes of a
+/// message of several chunks, which then are not cut.
+void run_tight(const Schedule& schedule, std::size_t together = 0) {
   // Messages above the loopback's eager limit: a send ends only when its receive is posted.
   constexpr std::size_t kCount = 100'000;
   const auto ranges = chunk_ranges(schedule, kCount);
+  const auto levels = together == 0 ? std::vector<std::uint32_t>() : levels_of(schedule);
   run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
-    Program program = compile(plan, schedule, ranges, {8, 16384});
-    program.scratch_blocks = std::max(plan.scratch_floor, 1U);
+    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()), false, levels);
+    Program program = compile(plan, schedule, ranges,
+                              {.element_bytes = 8,
+                               .segment_bytes = together == 0 ? 16384 : 8 * kCount,
+                               .bundle_bytes = together});
+    EXPECT_EQ(program.bundles.empty(), together == 0);
+    program.scratch_blocks = std::max(program.scratch_floor, 1U);
     const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
     Values data(DataType::Int64, kCount);
     for (std::size_t i = 0; i < kCount; ++i) {
@@ -125,12 +132,17 @@ void run_tight(const Schedule& schedule) {
   });
 }
 
-/// Each rank's sum of floats that do not add up exactly, one after the other.
-std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t count) {
+/// Each rank's sum of floats that do not add up exactly, one after the other. `together`: as above.
+std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t count,
+                                        std::size_t together = 0) {
   std::vector<std::vector<float>> sums(schedule.ranks);
+  const auto levels = together == 0 ? std::vector<std::uint32_t>() : levels_of(schedule);
   run_ranks(schedule.ranks, [&](const std::shared_ptr<Bootstrap>& bootstrap) {
-    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()));
-    const Program program = compile(plan, schedule, chunk_ranges(schedule, count), {4, 4096});
+    const Plan plan = make_plan(schedule, rank_at(bootstrap->seat()), false, levels);
+    const Program program =
+        compile(plan, schedule, chunk_ranges(schedule, count),
+                {.element_bytes = 4, .segment_bytes = 4096, .bundle_bytes = together});
+    EXPECT_EQ(program.bundles.empty(), together == 0);
     const auto transport = make_transport("loopback", *bootstrap, {plan.peers, Deadline(5000)});
     Values data(DataType::Float32, count);
     auto* values = reinterpret_cast<float*>(data.data());
@@ -141,6 +153,46 @@ std::vector<std::vector<float>> sums_of(const Schedule& schedule, std::size_t co
     sums[index(bootstrap->seat())].assign(values, values + count);
   });
   return sums;
+}
+
+/// The messages that a rank sends.
+std::size_t messages_of(const Schedule& schedule, std::size_t together) {
+  const Plan plan = make_plan(schedule, Rank{0}, false, levels_of(schedule));
+  const Program program =
+      compile(plan, schedule, chunk_ranges(schedule, 4096),
+              {.element_bytes = 4, .segment_bytes = 65536, .bundle_bytes = together});
+  std::size_t messages = 0;
+  for (std::uint32_t id = 0; id < program.tasks.size(); ++id) {
+    const bool sends = plan.transfers[program.tasks[id].transfer].action == Action::Send;
+    messages += sends && program.first_of(id) == id ? 1 : 0;
+  }
+  return messages;
+}
+
+TEST(Coalesce, WhatOneRankSendsToAnotherInARoundIsOneMessage) {
+  // 4 parts of 4 rounds that halve and 4 that double, where each chunk by itself takes 2 x 15.
+  const Schedule schedule = make_schedule("swing?rounds=1", make_topology("torus:4x4"));
+  EXPECT_TRUE(schedule.coalesces);
+  EXPECT_EQ(messages_of(schedule, 0), 4 * 2 * 15);
+  EXPECT_EQ(messages_of(schedule, 65536), 4 * 2 * 4);
+  // A vector of 16 KiB has 64 chunks of 256 bytes: up to 512 bytes, 8 travel as 4 and 4 as 2.
+  EXPECT_EQ(messages_of(schedule, 512), 4 * 2 * (4 + 2 + 1 + 1));
+  EXPECT_EQ(messages_of(make_schedule("swing?rounds=1&parts=1", make_topology("ring:8")), 65536),
+            6);
+}
+
+TEST(Coalesce, SumsAreTheSame) {
+  for (const char* spec : {"swing?rounds=1", "bine", "halving-doubling", "multitree", "ring2d"}) {
+    const Schedule schedule = make_schedule(spec, make_topology("torus:4x4"));
+    EXPECT_EQ(sums_of(schedule, 5000, 4096), sums_of(schedule, 5000)) << spec;
+    EXPECT_EQ(sums_of(schedule, 37, 40), sums_of(schedule, 37)) << spec;
+  }
+}
+
+TEST(Coalesce, NeedsNoMoreThanTheFewestBuffers) {
+  for (const char* spec : {"swing?rounds=1", "bine", "multitree", "allreduce-optimal", "ring2d"}) {
+    run_tight(make_schedule(spec, make_topology("torus:4x4")), 400'000);
+  }
 }
 
 TEST(Merge, MakesFewerMessagesOfTheSameSums) {

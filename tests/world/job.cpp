@@ -174,7 +174,8 @@ class Job {
         std::make_shared<Engine>(job, std::move(transport), programs->peers(), draw_.timeout);
     CommunicatorOptions options;
     options.segment_bytes = draw_.segment_bytes;
-    const Planned planned(engine, programs, options);
+    Planned planned(engine, programs, options);
+    planned.coalesce();
     MessagePath path(planned, nullptr, nullptr, replanner_of(planned));
     std::uint64_t sequence = 0;
     std::deque<UnderWay> under_way;

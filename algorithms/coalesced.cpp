@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Levels of transfers by what waits for them, links aside.
+#include "algorithms/coalesced.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace multitree {
+namespace {
+
+constexpr std::uint32_t kLast = ~std::uint32_t{0};
+
+/// What a rank does later with its value of a chunk: the lowest levels of it.
+struct Later {
+  std::uint32_t send = kLast, receive = kLast;
+};
+
+/// Levels from the last transfer back to the first, each as high as what comes after it allows: of
+/// a chunk that goes to many, what nobody waits for goes in the last round, with the other chunks
+/// that do.
+class Levels {
+ public:
+  explicit Levels(const Schedule& schedule)
+      : schedule_(schedule),
+        later_(std::size_t{schedule.ranks} * schedule.chunks.size()),
+        levels_(schedule.transfers.size()) {
+    const auto& all = schedule.transfers;
+    for (std::size_t end = all.size(), begin = end; end > 0; end = begin) {
+      while (begin > 0 && all[begin - 1].step == all[end - 1].step) --begin;
+      add_step(begin, end);
+    }
+    const std::uint32_t lowest = all.empty() ? 0 : *std::ranges::min_element(levels_);
+    for (std::uint32_t& level : levels_) level -= lowest;
+  }
+  [[nodiscard]] std::vector<std::uint32_t> take() && { return std::move(levels_); }
+
+ private:
+  [[nodiscard]] std::uint32_t chunk_of(std::size_t place) const {
+    return schedule_.transfers[by_chunk_[place]].chunk;
+  }
+  Later& later(Rank rank, std::uint32_t chunk) {
+    return later_[std::size_t{index(rank)} * schedule_.chunks.size() + chunk];
+  }
+
+  void add_step(std::size_t begin, std::size_t end) {
+    by_chunk_.clear();
+    for (std::size_t i = begin; i < end; ++i) by_chunk_.push_back(static_cast<std::uint32_t>(i));
+    std::ranges::stable_sort(by_chunk_, {},
+                             [&](std::uint32_t i) { return schedule_.transfers[i].chunk; });
+    for (std::size_t from = 0, to = 0; from < by_chunk_.size(); from = to) {
+      const std::uint32_t chunk = chunk_of(from);
+      while (to < by_chunk_.size() && chunk_of(to) == chunk) ++to;
+      add_chunk(std::span(by_chunk_).subspan(from, to - from));
+    }
+  }
+
+  /// Transfers of one step and chunk. What a rank receives there has one level, and what it sends
+  /// there, which is its value from before, has the same.
+  void add_chunk(std::span<const std::uint32_t> transfers) {
+    if (transfers.size() == 1) return settle(transfers.front(), highest(transfers.front()));
+    std::vector<std::uint32_t> parts(transfers.size());
+    std::map<Rank, std::uint32_t> part_of;  // of those that receive
+    for (std::uint32_t k = 0; k < transfers.size(); ++k) {
+      parts[k] = part_of.try_emplace(schedule_.transfers[transfers[k]].dst, k).first->second;
+    }
+    const auto root = [&](std::uint32_t part) {
+      while (parts[part] != part) part = parts[part];
+      return part;
+    };
+    std::vector<std::uint32_t> levels(transfers.size(), kLast);
+    for (std::uint32_t k = 0; k < transfers.size(); ++k) {
+      const auto receives = part_of.find(schedule_.transfers[transfers[k]].src);
+      if (receives != part_of.end()) parts[root(receives->second)] = root(k);
+    }
+    for (std::uint32_t k = 0; k < transfers.size(); ++k) {
+      levels[root(k)] = std::min(levels[root(k)], highest(transfers[k]));
+    }
+    for (std::uint32_t k = 0; k < transfers.size(); ++k) settle(transfers[k], levels[root(k)]);
+  }
+
+  [[nodiscard]] std::uint32_t highest(std::uint32_t transfer) {
+    const Transfer& t = schedule_.transfers[transfer];
+    const Later& at_target = later(t.dst, t.chunk);
+    return std::min({at_target.send - 1, at_target.receive - 1, later(t.src, t.chunk).receive});
+  }
+
+  void settle(std::uint32_t transfer, std::uint32_t level) {
+    const Transfer& t = schedule_.transfers[transfer];
+    levels_[transfer] = level;
+    later(t.src, t.chunk).send = std::min(later(t.src, t.chunk).send, level);
+    later(t.dst, t.chunk).receive = std::min(later(t.dst, t.chunk).receive, level);
+  }
+
+  const Schedule& schedule_;
+  std::vector<Later> later_;
+  std::vector<std::uint32_t> levels_;
+  std::vector<std::uint32_t> by_chunk_;  ///< transfers of a step
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> levels_of(const Schedule& schedule) { return Levels(schedule).take(); }
+
+}  // namespace multitree
