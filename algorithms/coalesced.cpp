@@ -101,8 +101,33 @@ class Levels {
   std::vector<std::uint32_t> by_chunk_;  ///< transfers of a step
 };
 
+/// By small numbers, counting them: there may be a million transfers, at each of many sizes.
+template <typename KeyOf>
+void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
+  std::vector<std::uint32_t> next;
+  for (const std::uint32_t i : all) {
+    const std::size_t key = key_of(i);
+    if (key + 2 > next.size()) next.resize(key + 2);
+    ++next[key + 1];
+  }
+  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+  std::vector<std::uint32_t> sorted(all.size());
+  for (const std::uint32_t i : all) sorted[next[key_of(i)]++] = i;
+  all = std::move(sorted);
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> levels_of(const Schedule& schedule) { return Levels(schedule).take(); }
+
+Rounds rounds_of(const Schedule& schedule) {
+  const auto& transfers = schedule.transfers;
+  Rounds rounds{levels_of(schedule), std::vector<std::uint32_t>(transfers.size())};
+  for (std::uint32_t i = 0; i < rounds.order.size(); ++i) rounds.order[i] = i;
+  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].dst); });
+  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].src); });
+  sort_stably(rounds.order, [&](std::uint32_t i) { return rounds.levels[i]; });
+  return rounds;
+}
 
 }  // namespace multitree

@@ -27,4 +27,12 @@ inline bool fit_together(double longest, std::uint64_t most) {
 /// whatever chunks they hold. \pre transfers are in canonical order
 std::vector<std::uint32_t> levels_of(const Schedule& schedule);
 
+/// What can travel together, found once for predictions of many sizes.
+struct Rounds {
+  std::vector<std::uint32_t> levels;  ///< levels_of()
+  std::vector<std::uint32_t> order;   ///< transfers by level, sender, receiver
+};
+/// \pre as levels_of()
+Rounds rounds_of(const Schedule& schedule);
+
 }  // namespace multitree

@@ -143,28 +143,14 @@ double longest(const std::vector<Size>& sizes) {
   return bytes;
 }
 
-/// By small numbers, counting them: there may be a million transfers, at each of many sizes.
-template <typename KeyOf>
-void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
-  std::vector<std::uint32_t> next;
-  for (const std::uint32_t i : all) {
-    const std::size_t key = key_of(i);
-    if (key + 2 > next.size()) next.resize(key + 2);
-    ++next[key + 1];
-  }
-  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
-  std::vector<std::uint32_t> sorted(all.size());
-  for (const std::uint32_t i : all) sorted[next[key_of(i)]++] = i;
-  all = std::move(sorted);
-}
-
 /// The replay: all transfers of a step read the values from before it, so they are timed before any
 /// arrives.
 class Replay {
  public:
   Replay(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
-         const CostModel& model)
+         const CostModel& model, const Rounds* rounds)
       : schedule_(schedule),
+        rounds_(rounds),
         topology_(topology),
         sizes_(sizes_of(schedule, bytes, model)),
         most_(model.segment_bytes == 0 ? kMostTogether
@@ -190,15 +176,12 @@ class Replay {
  private:
   /// The same where messages hold several chunks: those of one level wait for none of each other.
   Picoseconds run_by_levels() {
-    const std::vector<std::uint32_t> levels = levels_of(schedule_);
-    const auto& transfers = schedule_.transfers;
+    const Rounds found = rounds_ == nullptr ? rounds_of(schedule_) : Rounds{};
+    const auto& [levels, order] = rounds_ == nullptr ? found : *rounds_;
     std::vector<std::uint32_t> all;
-    for (std::uint32_t i = 0; i < levels.size(); ++i) {
+    for (const std::uint32_t i : order) {
       if (size_of(i).messages > 0) all.push_back(i);
     }
-    sort_stably(all, [&](std::uint32_t i) { return index(transfers[i].dst); });
-    sort_stably(all, [&](std::uint32_t i) { return index(transfers[i].src); });
-    sort_stably(all, [&](std::uint32_t i) { return levels[i]; });
     for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
       while (end < all.size() && levels[all[end]] == levels[all[begin]]) ++end;
       send_together(std::span(all).subspan(begin, end - begin));
@@ -327,6 +310,7 @@ class Replay {
   }
 
   const Schedule& schedule_;
+  const Rounds* rounds_;  ///< null: to be found
   const Topology& topology_;
   std::vector<Size> sizes_;
   std::uint64_t most_;  ///< bytes of a message of several chunks
@@ -352,8 +336,8 @@ Time to_time(Picoseconds end, std::uint64_t bytes, std::string_view of) {
 }
 
 Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
-                  const CostModel& model) {
-  return to_time(Replay(schedule, topology, bytes, model).run(), bytes, topology.name());
+                  const CostModel& model, const Rounds* rounds) {
+  return to_time(Replay(schedule, topology, bytes, model, rounds).run(), bytes, topology.name());
 }
 
 }  // namespace multitree

@@ -11,6 +11,8 @@
 
 namespace multitree {
 
+struct Rounds;  // algorithms/coalesced.hpp
+
 /// What a message costs the processor of a host that sends it, about (CostModel::message_overhead).
 /// Everything that chooses or predicts for hosts counts it unless told otherwise: `schedule`,
 /// `tune`, `run`. Interfaces in hardware (nic/) have no such cost.
@@ -64,8 +66,12 @@ struct CostModel {
 /// further on. So each link's time is what it carries over its bandwidth, and no prediction is
 /// below the bandwidth bounds.
 ///
+/// Of a schedule that coalesces, where messages cost their senders something, what travels together
+/// leaves when all of it is there, and has come when all of it has. `rounds`: rounds_of() it, if
+/// these are known.
+///
 /// \throws Error(Unsupported) if that is more than 106 days, the most that a Time holds.
 Time predict_time(const Schedule& schedule, const Topology& topology, std::uint64_t bytes,
-                  const CostModel& model = {});
+                  const CostModel& model = {}, const Rounds* rounds = nullptr);
 
 }  // namespace multitree

@@ -35,28 +35,31 @@ std::optional<std::string> swing_unsupported(const Topology& topology) {
   return std::nullopt;
 }
 
-/// The steps of the 2D parts, or of fewer: then messages are fewer and longer, and use fewer links.
-/// A single rank has one part without steps.
+/// How many of the 2D parts there are: fewer have fewer and longer messages, and use fewer links.
+std::uint32_t count_parts(std::uint32_t dimensions, const Spec& options) {
+  const std::string parts = options.get("parts", "all");
+  if (parts == "all") return 2 * dimensions;
+  if (parts == "half") return dimensions;
+  if (parts != "one")
+    options.fail(fmt::format("parts: expected one, half or all, got '{}'", parts));
+  return 1;
+}
+
+/// The steps of the parts; a single rank has one part without steps.
 SwingParts parts_of(const Topology& topology, const Spec& options) {
   const std::vector<std::uint32_t> dims = *grid_dims(topology);
-  const auto most = std::max(1U, 2 * static_cast<std::uint32_t>(dims.size()));
-  const std::uint32_t wanted = options.get_number("parts", most, 1, 64);
-  if (wanted > most) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("swing: parts: expected at most the {} of {} dimensions, got {}", most,
-                            dims.size(), wanted));
-  }
+  const std::uint32_t count = count_parts(static_cast<std::uint32_t>(dims.size()), options);
   if (dims.empty()) return {{}};
   SwingParts parts;
-  for (std::uint32_t part = 0; part < wanted; ++part) parts.push_back(swing_steps(dims, part));
+  for (std::uint32_t part = 0; part < count; ++part) parts.push_back(swing_steps(dims, part));
   return parts;
 }
 
 constexpr std::string_view kParameters =
     "variant=bandwidth|latency: all-reduce by reduce-scatter and all-gather (default), or by "
-    "exchange of whole vectors (sizes that are powers of two); parts=N: of the data, each with "
-    "links "
-    "of its own, 1 to twice the dimensions (default): fewer have fewer messages";
+    "exchange of whole vectors (sizes that are powers of two); parts=one|half|all: of the data, "
+    "one, or one for each "
+    "dimension, or two (default), each with links of its own: fewer have fewer messages";
 
 Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
@@ -92,16 +95,15 @@ Schedule swing_all_reduce(const Topology& topology, const Spec& options) {
 }  // namespace
 
 Algorithm swing_algorithm() {
-  return {
-      .name = "swing",
-      .summary = "halving and doubling with near partners on a torus of even sizes",
-      .source = "De Sensi et al., NSDI 2024",
-      .parameters = kParameters,
-      .unsupported = swing_unsupported,
-      .all_gather = swing_all_gather,
-      .broadcast = swing_broadcast,
-      .all_reduce = swing_all_reduce,
-      .variants = "variant=latency|rounds=1&parts=1|rounds=1&parts=2|rounds=1&parts=3|rounds=1"};
+  return {.name = "swing",
+          .summary = "halving and doubling with near partners on a torus of even sizes",
+          .source = "De Sensi et al., NSDI 2024",
+          .parameters = kParameters,
+          .unsupported = swing_unsupported,
+          .all_gather = swing_all_gather,
+          .broadcast = swing_broadcast,
+          .all_reduce = swing_all_reduce,
+          .variants = "variant=latency|rounds=1&parts=one|rounds=1&parts=half|rounds=1"};
 }
 
 }  // namespace multitree

@@ -37,23 +37,18 @@ std::vector<Ports> ports_of(const Topology& topology) {
 }
 
 /// The messages of the rank that sends most, at least: all to one rank in a round may be one.
-std::int64_t most_sent(const Schedule& schedule) {
-  std::vector<std::uint64_t> rounds;  // by transfer: its round and target
-  if (schedule.coalesces) {
-    for (const std::uint32_t level : levels_of(schedule)) {
-      rounds.push_back(std::uint64_t{level} << 32);
-    }
-  }
-  std::vector<std::vector<std::uint64_t>> sent(schedule.ranks);
+std::int64_t most_sent(const Schedule& schedule, const Rounds* rounds) {
+  std::vector<std::int64_t> sent(schedule.ranks, 0);
+  const auto& all = schedule.transfers;
+  const auto goes_on = [&](std::size_t k) {
+    const std::uint32_t i = rounds->order[k], before = rounds->order[k - 1];
+    return rounds->levels[i] == rounds->levels[before] && all[i].src == all[before].src &&
+           all[i].dst == all[before].dst;
+  };
   std::int64_t most = 0;
-  for (std::size_t i = 0; i < schedule.transfers.size(); ++i) {
-    const Transfer& t = schedule.transfers[i];
-    sent[index(t.src)].push_back(rounds.empty() ? i : rounds[i] | index(t.dst));
-  }
-  for (std::vector<std::uint64_t>& messages : sent) {
-    std::ranges::sort(messages);
-    const auto others = std::ranges::unique(messages);
-    most = std::max(most, std::int64_t{others.begin() - messages.begin()});
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    if (rounds != nullptr && k > 0 && goes_on(k)) continue;
+    most = std::max(most, ++sent[index(all[rounds == nullptr ? k : rounds->order[k]].src)]);
   }
   return most;
 }
@@ -72,7 +67,8 @@ PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
     picoseconds_per_byte_ = std::max(picoseconds_per_byte_, load[id] * kPicoseconds / rate);
   }
   if (schedule.in_network) return;  // several transfers are one message
-  messages_ = most_sent(schedule);
+  if (schedule.coalesces) rounds_ = rounds_of(schedule);
+  messages_ = most_sent(schedule, rounds());
 }
 
 const Time* PriceFloor::known(std::uint64_t bytes) const {

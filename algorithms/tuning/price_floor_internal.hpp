@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/schedule.hpp"
 #include "topologies/topology.hpp"
 
@@ -23,10 +25,13 @@ class PriceFloor {
   [[nodiscard]] const Time* known(std::uint64_t bytes) const;
   /// \returns a time that predict_time() is not below where each message costs its sender `message`
   [[nodiscard]] Time at(std::uint64_t bytes, Time message = {}) const;
+  /// For predict_time(); null if the schedule does not coalesce.
+  [[nodiscard]] const Rounds* rounds() const { return rounds_ ? &*rounds_ : nullptr; }
 
  private:
   double picoseconds_per_byte_ = 0;
   std::int64_t messages_ = 0;
+  std::optional<Rounds> rounds_;
   std::map<std::uint64_t, Time> known_;
 };
 

@@ -218,7 +218,8 @@ class Tuner {
   }
 
   [[nodiscard]] Time predict(std::size_t candidate, std::uint64_t bytes) const {
-    return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost);
+    return predict_time(result_.candidates[candidate].schedule, priced_, bytes, options_.cost,
+                        floors_[candidate].rounds());
   }
 
   Time time(std::size_t candidate, std::uint64_t bytes) {

@@ -15,7 +15,7 @@ namespace multitree {
 namespace {
 
 TEST(Levels, OfSwingAreItsRounds) {
-  const Schedule schedule = make_schedule("swing?rounds=1&parts=1", make_topology("ring:16"));
+  const Schedule schedule = make_schedule("swing?rounds=1&parts=one", make_topology("ring:16"));
   EXPECT_TRUE(schedule.coalesces);
   EXPECT_GT(schedule.num_steps(), 8U);
   std::map<std::uint32_t, std::size_t> transfers;

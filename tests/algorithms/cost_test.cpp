@@ -68,7 +68,7 @@ TEST(Cost, EndsTakeTheirLatencyOnceAMessageAndLinksTheirsOnEach) {
 
 TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns");
-  Schedule schedule = make_schedule("swing?rounds=1&parts=1", topology);
+  Schedule schedule = make_schedule("swing?rounds=1&parts=one", topology);
   ASSERT_TRUE(schedule.coalesces);
   // Half of 400 bytes, a quarter, and back; chunk by chunk a half is two messages.
   const CostModel model{.message_overhead = Time{1'000'000}};

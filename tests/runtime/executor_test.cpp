@@ -177,7 +177,7 @@ TEST(Coalesce, WhatOneRankSendsToAnotherInARoundIsOneMessage) {
   EXPECT_EQ(messages_of(schedule, 65536), 4 * 2 * 4);
   // A vector of 16 KiB has 64 chunks of 256 bytes: up to 512 bytes, 8 travel as 4 and 4 as 2.
   EXPECT_EQ(messages_of(schedule, 512), 4 * 2 * (4 + 2 + 1 + 1));
-  EXPECT_EQ(messages_of(make_schedule("swing?rounds=1&parts=1", make_topology("ring:8")), 65536),
+  EXPECT_EQ(messages_of(make_schedule("swing?rounds=1&parts=one", make_topology("ring:8")), 65536),
             6);
 }
 
