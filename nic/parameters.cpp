@@ -75,6 +75,7 @@ constexpr auto kMembers = std::make_tuple(
     Number<std::uint32_t>{"park_slots", &Parameters::park_slots, 1, 4096},
     Number<std::uint32_t>{"ports_per_unit", &Parameters::ports_per_unit, 1, 2},
     Number<std::uint32_t>{"memory_cycles", &Parameters::memory_cycles, 1, 1000},
+    Number<std::uint32_t>{"memory_ports", &Parameters::memory_ports, 0, 48},
     Number<std::uint32_t>{"send_words", &Parameters::send_words, 1, 4096},
     Number<std::uint32_t>{"add_words", &Parameters::add_words, 1, 4096},
     Number<std::uint32_t>{"replay_flits", &Parameters::replay_flits, 4, 1 << 20},
@@ -177,6 +178,35 @@ std::uint32_t ejection_channels_of(const Parameters& parameters) {
   }
   return channels == 0 ? parameters.virtual_channels
                        : std::min(channels, parameters.virtual_channels);
+}
+
+void check_memory_ports(const Topology& topology, const Parameters& parameters) {
+  if (parameters.reduction != Reduction::Pipelined || parameters.memory_ports == 0) return;
+  std::size_t most = 1;
+  for (std::uint32_t n = 0; n < topology.num_nodes(); ++n) {
+    const Node& node = topology.node(NodeId{n});
+    if (!node.rank && !node.abilities.any()) continue;
+    most =
+        std::max({most, topology.out_links(NodeId{n}).size(), topology.in_links(NodeId{n}).size()});
+  }
+  if (parameters.ports > 0) most = std::min<std::size_t>(most, parameters.ports);
+  const auto refuse = [&](const std::string& expected, std::uint64_t got) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("{}: expected {}, got {}", topology.name(), expected, got));
+  };
+  if (parameters.memory_ports > 3 * most) {
+    refuse(
+        fmt::format("memory_ports of at most {}, three for each of {} ports of an interface, or 0 "
+                    "for no limit",
+                    3 * most, most),
+        parameters.memory_ports);
+  }
+  if (parameters.ports_per_unit > 1) {
+    refuse("ports_per_unit 1 with memory_ports", parameters.ports_per_unit);
+  }
+  if (parameters.reduction_cycles == 0) {
+    refuse("reduction_cycles of at least 1 with memory_ports", 0);
+  }
 }
 
 std::uint64_t clock_of(const Topology& topology, const Parameters& parameters) {

@@ -68,6 +68,9 @@ struct Parameters {
   std::uint32_t park_slots = 8;           ///< Pipelined: worms that can be early at a port
   std::uint32_t ports_per_unit = 1;       ///< Pipelined: 2: so many ports share an adder
   std::uint32_t memory_cycles = 1;        ///< Pipelined: from what memory is asked to its answer
+  /// Pipelined: words that memory reads, and that it writes, in a cycle, for all ports of an
+  /// interface; 0: as many as they ask for. Flit model only.
+  std::uint32_t memory_ports = 0;
   std::uint32_t send_words = 4;  ///< Pipelined: words that a port asks for before it sends them
   std::uint32_t add_words = 2;  ///< Pipelined: words that a port adds or copies, waiting for memory
   std::uint32_t replay_flits = 512;           ///< Links that lose: kept until they have arrived
@@ -91,6 +94,11 @@ std::uint64_t header_flits(std::uint64_t payload, const Parameters& parameters);
 /// Virtual channels of ejection ports that worms may take.
 /// \throws Error(Unsupported) if it is another number than 1 with Reduction::Pipelined.
 std::uint32_t ejection_channels_of(const Parameters& parameters);
+
+/// \throws Error(Unsupported) if Pipelined and with `memory_ports` there are fewer streams of
+/// memory: three for each port, of a rank or a switch that adds or copies, whichever has the most;
+/// or ports share adders, or these take no cycle.
+void check_memory_ports(const Topology& topology, const Parameters& parameters);
 
 /// What a link is in cycles.
 struct LinkCycles {

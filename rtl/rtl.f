@@ -32,6 +32,7 @@ ni/mt_groups.sv
 ni/mt_others.sv
 ni/mt_routes.sv
 ni/mt_ni.sv
+mem/mt_mem_share.sv
 mem/mt_axi4_burst.sv
 mem/mt_axi4_pending.sv
 mem/mt_axi4_read.sv

@@ -158,6 +158,7 @@ class Simulations {
       throw Error(ErrorCode::InvalidArgument,
                   "--check: expected --model flit, which moves numbers, or 0");
     }
+    nic::check_memory_ports(work.topology, parameters_);
     const Bounds bounds = compute_bounds(work.topology);
     certificate_ =
         work.collective == Collective::AllToAll

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "nic/machine/faults_internal.hpp"
+#include "nic/machine/moves_internal.hpp"
 #include "nic/machine/payloads_internal.hpp"
 #include "nic/machine/sender_internal.hpp"
 #include "nic/machine/standstill_internal.hpp"
@@ -46,9 +47,9 @@ class Machine : private Endpoints::Carrier {
   void receive(const Delivery& flit);
   void close(const Packet& packet, const Delivery& flit);
   void run_engines();
+  void end_cycle(Cycle cycle);
   void fail(std::string what) { result_.errors.push_back(std::move(what)); }
   void stall();
-  void note_moves(Cycle cycle);
   [[nodiscard]] std::uint64_t next_event();
   [[nodiscard]] bool skip_quiet_cycles();
   void check_progress(Cycle cycle);
@@ -67,6 +68,7 @@ class Machine : private Endpoints::Carrier {
   std::vector<std::uint64_t> flits_left_;  // [message]: payload flits not yet received
   std::vector<Packet> packets_;            // by the fabric's numbers
   std::optional<Payloads> payloads_;
+  std::optional<LimitedMemory> memory_;    // Pipelined, if it is limited
   std::optional<ReceiveEngines> engines_;  // Pipelined
   std::deque<Delivery> on_the_way_;        // Pipelined: delivered, not yet there
   Cycle last_progress_ = 0;
@@ -94,7 +96,10 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
   if (options.trace) trace_.emplace(endpoints_, parameters, topology.num_links(), result_);
   fabric_.record_moves(options.observer != nullptr);
   if (parameters.reduction == Reduction::Pipelined) {
-    engines_.emplace(endpoints_, parameters, fabric_.ports(), options.observer);
+    check_memory_ports(topology, parameters);
+    if (parameters.memory_ports > 0) memory_.emplace(parameters, fabric_.ports());
+    engines_.emplace(endpoints_, parameters, fabric_.ports(), options.observer,
+                     memory_ ? &*memory_ : nullptr);
   }
   result_.messages = endpoints_.num_messages();
   result_.clock_hz = clock_of(topology, parameters);
@@ -122,6 +127,7 @@ bool Machine::begin(std::uint32_t port) {
   sender.begin(payload_flits(entry.size, parameters_),
                now() + endpoints_.issue_delay(sender.message), now());
   if (engines_) engines_->begins(port);
+  if (memory_) memory_->begins(port, sender.payload_left);
   flits_left_[sender.message] = sender.payload_left;
   if (payloads_) payloads_->open(sender.message, entry);
   return true;
@@ -157,7 +163,8 @@ bool Machine::send_flit(std::uint32_t port) {
     sender.started = fabric_.start(sender.packet, Rank{place.rank}, place.number);
     if (!sender.started) return false;
   }
-  if (sender.headers_left == 0 && !sender.reads.is_there(now())) return false;
+  const bool is_there = memory_ ? memory_->is_there(now(), port) : sender.reads.is_there(now());
+  if (sender.headers_left == 0 && !is_there) return false;
   const Packet& packet = packets_[sender.packet];
   const bool is_head = sender.flits_left == packet.payload + parameters_.header_flits;
   if (!fabric_.inject(sender.packet, is_head, sender.flits_left == 1)) return false;
@@ -170,7 +177,7 @@ bool Machine::send_flit(std::uint32_t port) {
   if (sender.headers_left > 0) {
     --sender.headers_left;
   } else {
-    sender.reads.sends(now());
+    memory_ ? memory_->sends(port) : sender.reads.sends(now());
     if (engines_) engines_->sends_payload(port);
     if (payloads_) {
       payloads_->read(sender.message, place.rank, endpoints_.entry_of(sender.message),
@@ -240,13 +247,14 @@ void Machine::receive(const Delivery& flit) {
                        endpoints_.is_open(packet.message));
   }
   if (engines_ && number + 1 == headers) {
-    if (packet.first == 0) endpoints_.came(packet.message);
     engines_->header(flit.time, flit.port,
                      {.message = packet.message,
                       .offset = static_cast<std::uint32_t>(packet.first),
                       .length = packet.payload});
   } else if (engines_ && is_payload) {
     engines_->payload(flit.time, flit.port);
+  } else if (engines_ && number < headers) {
+    engines_->route(flit.port);
   }
   if (flit.tail) close(packet, flit);
 }
@@ -282,27 +290,17 @@ void Machine::run_engines() {
   if (!engines_->error().empty()) fail(engines_->error());
 }
 
+/// Limited memory: who gets words of it in this cycle, and which ports take flits in the next.
+void Machine::end_cycle(Cycle cycle) {
+  engines_->end_cycle(cycle);
+  last_progress_ = std::max(last_progress_, static_cast<Cycle>(engines_->last_progress()));
+  for (std::uint32_t p = 0; p < fabric_.ports().all; ++p) fabric_.hold(p, engines_->is_full(p));
+}
+
 /// Nothing moves, and something is still to come.
 void Machine::stall() {
   fail(describe_standstill(now(), flits_left_, endpoints_, engines_ ? &*engines_ : nullptr,
                            fabric_));
-}
-
-/// Tells of what the network has done in a cycle.
-void Machine::note_moves(Cycle cycle) {
-  if (trace_) {
-    for (const Fabric::Passage& passage : fabric_.passages()) {
-      trace_->passed(index(passage.link), packets_[passage.packet].message, passage.begin,
-                     passage.end);
-    }
-    fabric_.clear_passages();
-  }
-  for (const Fabric::Move& move : fabric_.last_moves()) {
-    const Packet& packet = packets_[move.packet];
-    const Endpoints::Message& m = endpoints_.message(packet.message);
-    options_.observer->passed(cycle, index(move.link), move.vc, m.rank, m.entry,
-                              packet.first_number + move.number);
-  }
 }
 
 /// When something happens next, if no port sends and no engine works before.
@@ -349,7 +347,9 @@ Simulation Machine::run() {
     }
     const Cycle cycle = now();
     fabric_.step();
-    note_moves(cycle);
+    if (memory_) end_cycle(cycle);
+    note_moves(cycle, fabric_, packets_, endpoints_, trace_ ? &*trace_ : nullptr,
+               options_.observer);
     for (const Delivery& flit : fabric_.delivered()) {
       engines_ ? on_the_way_.push_back(flit) : receive(flit);
     }

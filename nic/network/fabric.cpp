@@ -110,7 +110,7 @@ Fabric::Hands Fabric::hands() {
           .depth = depth_,
           .first_ejection = first_ejection_,
           .now = now_,
-          .may_hold = !retries_.empty()};
+          .may_hold = may_hold_ || !retries_.empty()};
 }
 
 bool Fabric::start(std::uint32_t packet, Rank rank, std::uint32_t port) {

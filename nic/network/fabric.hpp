@@ -38,9 +38,9 @@ struct Delivery {
 ///
 /// Each cycle every output of a router takes at most one flit: inputs that offer one take turns
 /// (round robin), and of an input's virtual channels the one goes first that has waited longest.
-/// Each virtual channel has its own way into the switch. Interfaces always take what arrives. What
-/// a router does depends on earlier cycles of its neighbours alone, so results do not depend on the
-/// order in which routers are visited.
+/// Each virtual channel has its own way into the switch. Interfaces take what arrives, unless
+/// hold() says otherwise. What a router does depends on earlier cycles of its neighbours alone, so
+/// results do not depend on the order in which routers are visited.
 class Fabric {
  public:
   static constexpr Cycle kNever = std::numeric_limits<Cycle>::max();
@@ -68,6 +68,12 @@ class Fabric {
   /// Sends the packet's next flit from its interface; false if there is no room now. At most one a
   /// cycle and port. \pre started.
   bool inject(std::uint32_t packet, bool head, bool tail);
+
+  /// Whether an ejection port, of all, takes no flit from now on; each takes all at first.
+  void hold(std::uint32_t port, bool held) {
+    channels_[first_ejection_ + port].held = held;
+    may_hold_ = may_hold_ || held;
+  }
 
   /// Lets routers work for one cycle.
   void step();
@@ -159,8 +165,8 @@ class Fabric {
     bool slow = false;             // takes more than a cycle for a flit
     bool faulty = false;
     bool special = false;  // one of these
-    bool retries = false;  // a link that loses,
-    bool held = false;     // and takes no flit in this cycle
+    bool retries = false;  // a link that loses
+    bool held = false;     // it, or an ejection port, takes no flit in this cycle
   };
   /// A channel that takes a flit every `interval` cycles, in units of 2^-16.
   struct Pace {
@@ -206,7 +212,7 @@ class Fabric {
   std::uint32_t vcs_ = 1, shift_ = 0, depth_ = 1;
   std::uint32_t ejection_vcs_ = 1;
   Cycle router_cycles_ = 0, interface_cycles_ = 1;
-  bool shared_inputs_ = false;
+  bool shared_inputs_ = false, may_hold_ = false;
   std::uint32_t links_ = 0;           // channels 0 .. links_-1 are links,
   std::uint32_t first_ejection_ = 0;  // then injection, then ejection
   Ports ports_;

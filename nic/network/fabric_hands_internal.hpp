@@ -15,7 +15,7 @@ struct Fabric::Hands {
   std::vector<std::uint32_t>* const wheel;
   const std::uint32_t wheel_mask, shift, depth, first_ejection;
   const Cycle now;
-  const bool may_hold;  // links may take no flit for a while
+  const bool may_hold;  // channels may take no flit for a while
 
   [[nodiscard]] Slot& slot(std::uint32_t buffer, std::uint32_t place) const {
     return slots[buffer * depth + place];

@@ -11,15 +11,15 @@
 namespace multitree::nic {
 namespace {
 
-constexpr std::uint32_t kMostNamed = 4;  // of those that wait
 constexpr std::uint32_t kPortsOfUnit = 2;
 
 }  // namespace
 
 ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameters,
-                               const Ports& ports, Observer* observer)
+                               const Ports& ports, Observer* observer, LimitedMemory* memory)
     : endpoints_(endpoints),
       observer_(observer),
+      memory_(memory),
       num_slots_(parameters.park_slots),
       num_places_(parameters.add_words),
       num_writes_(parameters.add_words + parameters.reduction_cycles + 1),
@@ -42,6 +42,8 @@ ReceiveEngines::ReceiveEngines(Endpoints& endpoints, const Parameters& parameter
 
 void ReceiveEngines::header(std::uint64_t cycle, std::uint32_t port, const Worm& worm) {
   Engine& engine = engines_[port];
+  if (memory_ != nullptr) return queue(engine, {.is_payload = false, .worm = worm});
+  if (worm.offset == 0) endpoints_.came(worm.message);
   if (!shares_units_) return work(engine, cycle, &worm);
   engine.header = worm;
   note_busy(engine);
@@ -49,14 +51,16 @@ void ReceiveEngines::header(std::uint64_t cycle, std::uint32_t port, const Worm&
 
 void ReceiveEngines::payload(std::uint64_t cycle, std::uint32_t port) {
   Engine& engine = engines_[port];
+  if (memory_ != nullptr) return queue(engine, {.is_payload = true, .worm = {}});
   // Counted first: a word of the current worm may be issued in the cycle in which it arrives.
-  ++(engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving)).arrived;
+  ++arriving(engine).arrived;
   if (engine.arriving == kInCurrent) engine.came = cycle;
   if (!shares_units_) return work(engine, cycle, nullptr);
   note_busy(engine);
 }
 
 void ReceiveEngines::step(std::uint64_t cycle) {
+  if (memory_ != nullptr) return step_limited(cycle);
   if (shares_units_) {
     step_sharing(cycle);
   } else {
@@ -96,7 +100,7 @@ void ReceiveEngines::step_sharing(std::uint64_t cycle) {
 /// Of two ports that ask for their unit, the one gets it that did not get it last; the lower one if
 /// nobody did. \pre It asks.
 bool ReceiveEngines::gets_unit(const Engine& engine) const {
-  const auto port = static_cast<std::uint32_t>(&engine - engines_.data());
+  const std::uint32_t port = port_of(engine);
   const bool is_upper = engine.number % kPortsOfUnit != 0;
   if (!is_upper && engine.number + 1 == num_ports_[engine.rank]) return true;
   if (!engines_[is_upper ? port - 1 : port + 1].asks) return true;
@@ -107,7 +111,7 @@ bool ReceiveEngines::gets_unit(const Engine& engine) const {
 void ReceiveEngines::drop_idle() {
   for (std::size_t i = 0; i < busy_.size();) {
     Engine& engine = engines_[busy_[i]];
-    if (waits(engine) || engine.slots_used > 0) {
+    if (waits(engine) || engine.slots_used > 0 || waits_for_memory(engine)) {
       ++i;
       continue;
     }
@@ -127,7 +131,7 @@ bool ReceiveEngines::waits(const Engine& engine) {
 void ReceiveEngines::note_busy(Engine& engine) {
   if (engine.is_busy) return;
   engine.is_busy = true;
-  busy_.push_back(static_cast<std::uint32_t>(&engine - engines_.data()));
+  busy_.push_back(port_of(engine));
 }
 
 /// One cycle of an engine. `header`: that arrives, or nullptr.
@@ -141,8 +145,8 @@ bool ReceiveEngines::is_ready(Engine& engine, std::uint64_t cycle) {
   const Load& current = engine.current;
   if (current.message == kNone) return false;
   if (!engine.is_clear) look_round(engine, cycle);
-  return (current.arrived > current.issued || current.length == 0) &&
-         place_of_next(engine) <= cycle && may_issue(engine);
+  return (current.arrived > current.issued || current.length == 0) && has_place(engine, cycle) &&
+         may_issue(engine);
 }
 
 /// The rest of its cycle: the word, if it is issued, and the header that arrives, or a look at what
@@ -176,43 +180,55 @@ void ReceiveEngines::issue(Engine& engine, std::uint64_t cycle) {
   }
   // Words go through the unit in order, once memory has answered: what is added to, and what was
   // put beside the buffer, is asked for in this cycle.
+  const bool is_empty = current.length == 0;
   const bool is_direct = engine.came == cycle && current.issued + 1 == current.arrived;
-  const bool reads = current.length > 0 && (m.op == Opcode::Reduce || !is_direct);
-  const std::uint64_t taken = std::max(engine.next_take, cycle + (reads ? memory_cycles_ : 1));
-  const std::uint64_t visible = taken + cycles_to_visible_;
+  const WordIn word = {.message = current.message,
+                       .words = pos + 1,
+                       .end = current.offset + current.length,
+                       .adds = !is_empty && m.op == Opcode::Reduce,
+                       .staged = !is_empty && !is_direct,
+                       .empty = is_empty};
+  if (!is_empty) ++current.issued;
+  if (current.issued == current.length) current.message = kNone;
+  if (memory_ != nullptr) {
+    engine.takes_flit = is_direct;
+    return memory_->issue(port_of(engine), word);
+  }
+  const std::uint64_t asks = word.adds || word.staged ? memory_cycles_ : 1;
+  const std::uint64_t taken = std::max(engine.next_take, cycle + asks);
   engine.next_take = taken + 1;
   place_of_next(engine) = taken + 1;
   engine.next_place = engine.next_place + 1 == num_places_ ? 0 : engine.next_place + 1;
   (void)last_write(engine, cycle);  // makes room
-  push_write(engine, {.visible = visible,
-                      .piece = m.piece,
-                      .turn = m.turn,
-                      .words = pos + 1,
-                      .end = current.offset + current.length});
-  if (current.length > 0) ++current.issued;
+  write(engine, word, taken + cycles_to_visible_);
+}
+
+/// A word is in the buffer from that cycle on.
+void ReceiveEngines::write(Engine& engine, const WordIn& word, std::uint64_t visible) {
+  const Endpoints::Message& m = endpoints_.message(word.message);
+  push_write(
+      engine,
+      {.visible = visible, .piece = m.piece, .turn = m.turn, .words = word.words, .end = word.end});
   // With the last word the message is in: its turn has come then, as the one before it was in when
   // that word could be issued.
-  if (current.offset + current.issued == m.payload) {
-    endpoints_.arrive(visible, current.message);
-  }
-  if (current.issued == current.length) current.message = kNone;
+  if (word.empty || word.words == m.payload) endpoints_.arrive(visible, word.message);
 }
 
 /// From which cycle on the place is free that the next word waits in.
-std::uint64_t& ReceiveEngines::place_of_next(Engine& engine) {
-  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_places_;
+std::uint64_t& ReceiveEngines::place_of_next(const Engine& engine) {
+  const std::size_t base = std::size_t{port_of(engine)} * num_places_;
   return free_from_[base + engine.next_place];
 }
 
 void ReceiveEngines::push_write(Engine& engine, const Write& write) {
-  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_writes_;
+  const std::size_t base = std::size_t{port_of(engine)} * num_writes_;
   writes_[base + (engine.first_write + engine.writes) % num_writes_] = write;
   ++engine.writes;
 }
 
 /// What others see of the engine's last write in a cycle.
 const ReceiveEngines::Write& ReceiveEngines::last_write(Engine& engine, std::uint64_t cycle) {
-  const std::size_t base = static_cast<std::size_t>(&engine - engines_.data()) * num_writes_;
+  const std::size_t base = std::size_t{port_of(engine)} * num_writes_;
   while (engine.writes > 0 && writes_[base + engine.first_write].visible <= cycle) {
     engine.last_write = writes_[base + engine.first_write];
     engine.first_write = engine.first_write + 1 == num_writes_ ? 0 : engine.first_write + 1;
@@ -365,36 +381,6 @@ bool ReceiveEngines::is_read(const Engine& engine, const Endpoints::Message& mes
     is_past = payload_sent_[p] > pos;
   }
   return sending == 1 && is_past;
-}
-
-std::string ReceiveEngines::describe(const Engine& engine, const Load& load) const {
-  const Endpoints::Message& m = endpoints_.message(load.message);
-  return fmt::format(
-      "rank {} port {} has added {} of {} flits of the {}: {} of {} messages before it are in, and "
-      "{} of {} sent",
-      engine.rank, engine.number, load.offset + load.issued, m.payload,
-      endpoints_.describe(load.message), endpoints_.taken(engine.rank, m.piece), +m.turn,
-      endpoints_.num_sent(engine.rank, m.piece), +m.after);
-}
-
-std::string ReceiveEngines::who_waits() const {
-  std::string waits;
-  std::uint32_t count = 0;
-  const auto note = [&](const Engine& engine, const Load& load) {
-    if (++count <= kMostNamed) waits += (waits.empty() ? "" : "; ") + describe(engine, load);
-  };
-  for (std::size_t p = 0; p < engines_.size(); ++p) {
-    const Engine& engine = engines_[p];
-    const Load& current = engine.current;
-    if (current.message != kNone && (current.arrived > current.issued || current.length == 0)) {
-      note(engine, current);
-    }
-    for (std::uint32_t s = 0; s < num_slots_; ++s) {
-      const Load& load = slots_[p * num_slots_ + s];
-      if (load.message != kNone) note(engine, load);
-    }
-  }
-  return count <= kMostNamed ? waits : fmt::format("{}; and {} more", waits, count - kMostNamed);
 }
 
 }  // namespace multitree::nic

@@ -5,12 +5,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "nic/network/ports.hpp"
 #include "nic/nic/endpoints.hpp"
+#include "nic/nic/limited_memory.hpp"
 #include "nic/observer.hpp"
 
 namespace multitree::nic {
@@ -26,20 +28,32 @@ struct Worm {
 /// cycle that step() visits they see what earlier cycles have left: so sends are to be reported
 /// after the engines' part of a cycle. An engine costs time in cycles in which a flit arrives for
 /// it, in which words wait beside the buffer, or worms are parked. Where ports share units, engines
-/// work in step() only, for who gets a unit depends on all flits of the cycle.
+/// work in step() only, for who gets a unit depends on all flits of the cycle; so they do where
+/// memory is limited, and end_cycle() says what of their wishes it fulfils.
 class ReceiveEngines {
  public:
-  /// Keeps references, but to `ports`. `observer`: or nullptr.
+  /// Keeps references, but to `ports`. `observer`, `memory`: or nullptr.
   ReceiveEngines(Endpoints& endpoints, const Parameters& parameters, const Ports& ports,
-                 Observer* observer);
+                 Observer* observer, LimitedMemory* memory);
 
   /// The (last) header flit of a worm arrives at a port in that cycle. At most one flit a cycle and
   /// port.
   void header(std::uint64_t cycle, std::uint32_t port, const Worm& worm);
   /// A payload flit arrives: of the worm whose header came last.
   void payload(std::uint64_t cycle, std::uint32_t port);
+  /// A flit of a header before the last one arrives.
+  void route(std::uint32_t port) {
+    if (memory_ != nullptr) queue(engines_[port], {});
+  }
   /// Lets the engines work to which no flit has come in that cycle; all, where units are shared.
   void step(std::uint64_t cycle);
+
+  /// Limited memory: ends the cycle, after ports have sent.
+  void end_cycle(std::uint64_t cycle);
+  /// Limited memory: whether a port takes no flit from the router in the next cycle.
+  [[nodiscard]] bool is_full(std::uint32_t port) const {
+    return engines_[port].queue.size() > kUsualQueue;
+  }
 
   /// A port has begun a message.
   void begins(std::uint32_t port) { payload_sent_[port] = 0; }
@@ -58,6 +72,13 @@ class ReceiveEngines {
  private:
   static constexpr std::uint32_t kNone = Endpoints::kNone;
   static constexpr std::uint32_t kInCurrent = kNone;  // Engine::arriving
+  static constexpr std::size_t kUsualQueue = 1;       // one flit is on the way then, one may follow
+
+  /// That waits at a port: payload, the last of a header with its worm, or another of a header.
+  struct Flit {
+    bool is_payload = false;
+    Worm worm;
+  };
 
   /// A worm, or some that were put together, on its way through an engine.
   struct Load : Worm {
@@ -91,11 +112,31 @@ class ReceiveEngines {
     std::uint32_t next_place = 0;               // of a word that waits for memory, in free_from_
     std::uint32_t first_write = 0, writes = 0;  // that are not visible yet, in writes_
     Write last_write;                           // that is
+    std::deque<Flit> queue;                     // limited memory only, as all to `takes_flit`
+    bool is_offered = false;                    // its first flit, to the memory beside the buffer
+    bool takes_flit = false;                    // it is the word that is issued in this cycle
     std::vector<std::pair<std::uint32_t, std::uint32_t>> claims;  // (piece, words), not 0
   };
 
+  [[nodiscard]] std::uint32_t port_of(const Engine& engine) const {
+    return static_cast<std::uint32_t>(&engine - engines_.data());
+  }
   [[nodiscard]] Load& slot(const Engine& engine, std::uint32_t number) {
-    return slots_[static_cast<std::size_t>(&engine - engines_.data()) * num_slots_ + number];
+    return slots_[std::size_t{port_of(engine)} * num_slots_ + number];
+  }
+  /// The worm, or its slot, whose flits arrive.
+  [[nodiscard]] Load& arriving(Engine& engine) {
+    return engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving);
+  }
+  void queue(Engine& engine, const Flit& flit);
+  void step_limited(std::uint64_t cycle);
+  void take_payload(Engine& engine, std::uint64_t cycle);
+  [[nodiscard]] bool waits_for_memory(const Engine& engine) const {
+    return memory_ != nullptr && (!engine.queue.empty() || memory_->is_busy(port_of(engine)));
+  }
+  [[nodiscard]] bool has_place(const Engine& engine, std::uint64_t cycle) {
+    return memory_ != nullptr ? memory_->may_issue(port_of(engine))
+                              : place_of_next(engine) <= cycle;
   }
   void work(Engine& engine, std::uint64_t cycle, const Worm* header);
   void step_sharing(std::uint64_t cycle);
@@ -106,7 +147,8 @@ class ReceiveEngines {
   [[nodiscard]] static bool waits(const Engine& engine);
   void note_busy(Engine& engine);
   void issue(Engine& engine, std::uint64_t cycle);
-  [[nodiscard]] std::uint64_t& place_of_next(Engine& engine);
+  [[nodiscard]] std::uint64_t& place_of_next(const Engine& engine);
+  void write(Engine& engine, const WordIn& word, std::uint64_t visible);
   void push_write(Engine& engine, const Write& write);
   const Write& last_write(Engine& engine, std::uint64_t cycle);
   void park(Engine& engine, std::uint64_t cycle, const Worm& worm);
@@ -125,6 +167,7 @@ class ReceiveEngines {
 
   Endpoints& endpoints_;
   Observer* const observer_;
+  LimitedMemory* const memory_;
   const std::uint32_t num_slots_, num_places_, num_writes_;
   const std::uint64_t memory_cycles_, cycles_to_visible_;
   const bool shares_units_;

@@ -196,7 +196,7 @@ module mt_net_rank #(
 
   if (Simulate != 0) begin : gen_simulation
     mt_memory_model #(.NumPorts(P), .SendWords(SendWords), .AddWords(AddWords)) u_memory (
-      .clk_i, .rst_ni, .handle_i, .stall_i('0), .shy_i(1'b0), .latency_i(10'd1),
+      .clk_i, .rst_ni, .handle_i, .stall_i('0), .shy_i(1'b0), .latency_i(10'd1), .words_i('0),
       .tx_req_tvalid_i(tx_req_tvalid),
       .tx_req_tready_o(tx_req_tready), .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid),
       .tx_tready_i(tx_tready), .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a node, for simulation: answers so many cycles later, each stream in order, and keeps
-// an answer until it is taken; what is written in a cycle is read from the next one on. A shy one is ready only in a cycle
-// after one in which it was asked. Its contents are in C++ (memory.cpp).
+// an answer until it is taken; what is written in a cycle is read from the next one on. It may accept no more than some words
+// to be read, and as many to be written, in a cycle. A shy one is ready only in a cycle after one in which it was asked. Its
+// contents are in C++ (memory.cpp).
 `include "mt_assert.svh"
 
 module mt_memory_model #(
@@ -24,6 +25,8 @@ module mt_memory_model #(
   input  logic           shy_i,
   // Cycles from a request to its answer, at least 1.
   input  logic [9:0]     latency_i,
+  // Words that it reads, and that it writes, in a cycle; 0: as it is asked. As of mt_mem_share.
+  input  logic [5:0]     words_i,
 
   // Memory, AXI4-Stream: payload to be sent,
   input  logic [P-1:0]   tx_req_tvalid_i,
@@ -66,13 +69,19 @@ module mt_memory_model #(
       input bit [127:0] data);
 
   logic [5*P-1:0] stalls, asked, asked_q;  // asked: and not accepted
+  logic [3*P-1:0] reads, may_read;
+  logic [2*P-1:0] writes, may_write;
   assign stalls = stall_i | (shy_i ? ~asked_q : '0);
+  mt_mem_share #(.NumStreams(3 * P)) u_reads (.clk_i, .rst_ni, .words_i, .valid_i(reads), .ready_o(may_read));
+  mt_mem_share #(.NumStreams(2 * P)) u_writes (.clk_i, .rst_ni, .words_i, .valid_i(writes), .ready_o(may_write));
   for (genvar p = 0; p < P; p++) begin : gen_ready
-    assign tx_req_tready_o[p] = !stalls[5*p];
-    assign acc_req_tready_o[p] = !stalls[5*p + 1];
-    assign stage_req_tready_o[p] = !stalls[5*p + 2];
-    assign stage_wr_tready_o[p] = !stalls[5*p + 3];
-    assign res_tready_o[p] = !stalls[5*p + 4];
+    assign reads[3*p +: 3] = {stage_req_tvalid_i[p], acc_req_tvalid_i[p], tx_req_tvalid_i[p]}
+                             & ~stalls[5*p +: 3];
+    assign writes[2*p +: 2] = {stage_wr_tvalid_i[p] && !stalls[5*p + 3], res_tvalid_i[p] && !stalls[5*p + 4]};
+    assign {stage_req_tready_o[p], acc_req_tready_o[p], tx_req_tready_o[p]} =
+        may_read[3*p +: 3] & ~stalls[5*p +: 3];
+    assign stage_wr_tready_o[p] = may_write[2*p + 1] && !stalls[5*p + 3];
+    assign res_tready_o[p] = may_write[2*p] && !stalls[5*p + 4];
     assign asked[5*p +: 5] = {
       res_tvalid_i[p] && !res_tready_o[p], stage_wr_tvalid_i[p] && !stage_wr_tready_o[p],
       stage_req_tvalid_i[p] && !stage_req_tready_o[p], acc_req_tvalid_i[p] && !acc_req_tready_o[p],

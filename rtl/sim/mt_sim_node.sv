@@ -38,6 +38,8 @@ module mt_sim_node #(
   input  logic           shy_i,
   // Its cycles until an answer; constant while anything is asked.
   input  logic [9:0]     latency_i,
+  // Words that it reads, and that it writes, in a cycle; 0: as it is asked. Constant likewise.
+  input  logic [5:0]     words_i,
 
   // Registers.
   input  logic        s_axil_awvalid_i,
@@ -198,7 +200,7 @@ module mt_sim_node #(
 
   if (NumAxi == 0) begin : gen_memory
     mt_memory_model #(.NumPorts(P), .SendWords(SendWords), .AddWords(AddWords)) u_memory (
-      .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q), .shy_i(shy_q), .latency_i,
+      .clk_i, .rst_ni(rst_nq), .handle_i, .stall_i(stall_q), .shy_i(shy_q), .latency_i, .words_i,
       .tx_req_tvalid_i(tx_req_tvalid), .tx_req_tready_o(tx_req_tready),
       .tx_req_tdata_i(tx_req_tdata), .tx_tvalid_o(tx_tvalid), .tx_tready_i(tx_tready),
       .tx_tdata_o(tx_tdata), .acc_req_tvalid_i(acc_req_tvalid), .acc_req_tready_o(acc_req_tready),
@@ -224,7 +226,7 @@ module mt_sim_node #(
       .stage_wr_tdata_i(stage_wr_tdata), .stage_wr_tkeep_i(stage_wr_tkeep), .res_tvalid_i(res_tvalid), .res_tready_o(res_tready),
       .res_taddr_i(res_taddr), .res_tkeep_i(res_tkeep), .res_tdata_i(res_tdata));
     logic unused;
-    assign unused = &{1'b0, stall_q, shy_q, latency_i};
+    assign unused = &{1'b0, stall_q, shy_q, latency_i, words_i};
   end
 
   always_ff @(posedge clk_i) begin

@@ -144,6 +144,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
               ? make_wave_rank(memory, node.name, *waves_)
               : make_rank(memory, adders, parameters, links_of(topology, NodeId{n}), node.name));
       nodes_.back()->set_latency(parameters.memory_cycles);
+      nodes_.back()->set_memory_ports(parameters.memory_ports);
     } else {
       nodes_.push_back(make_switch(links_of(topology, NodeId{n}), node.name));
     }

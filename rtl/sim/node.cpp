@@ -112,6 +112,7 @@ class RankNode : public Base<Model> {
     RankNode::put_stalls(0);
     m.shy_i = 0;
     m.latency_i = 1;
+    m.words_i = 0;
     m.trace_i = 1;
     m.s_axil_awvalid_i = m.s_axil_wvalid_i = m.s_axil_arvalid_i = 0;
     m.s_axil_bready_i = m.s_axil_rready_i = 1;
@@ -151,6 +152,9 @@ class RankNode : public Base<Model> {
   void set_shy(bool shy) override { this->model_->shy_i = shy; }
   void set_latency(std::uint32_t cycles) override {
     this->model_->latency_i = static_cast<SData>(cycles);
+  }
+  void set_memory_ports(std::uint32_t words) override {
+    this->model_->words_i = static_cast<CData>(words);
   }
   void set_traced(bool traced) override { this->model_->trace_i = traced; }
 
@@ -210,6 +214,7 @@ class SwitchNode : public Base<Model> {
   void put_stalls(std::uint32_t) override {}
   void set_shy(bool) override {}
   void set_latency(std::uint32_t) override {}
+  void set_memory_ports(std::uint32_t) override {}
   void set_traced(bool) override {}
   [[nodiscard]] NodeTrace trace() const override { return {}; }
   [[nodiscard]] Network::RxTrace rx_trace(std::uint32_t) const override { return {}; }

@@ -49,6 +49,8 @@ class Node {
   virtual void set_shy(bool shy) = 0;
   /// Cycles that memory takes to answer, 1 to 1023; 1 at first.
   virtual void set_latency(std::uint32_t cycles) = 0;
+  /// Words that memory reads, and that it writes, in a cycle, up to 63; 0 as at first: all.
+  virtual void set_memory_ports(std::uint32_t words) = 0;
   /// Whether trace() and rx_trace() say more than what runs, is done and is taken in; they do at
   /// first.
   virtual void set_traced(bool traced) = 0;

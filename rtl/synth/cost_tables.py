@@ -158,6 +158,11 @@ def adding(budget, _):
     return figures(budget, names)
 
 
+def memory(budget, _):
+    names = (("12 streams of 4 ports that read", "memory.share12"), ("8 that write", "memory.share8"))
+    return figures(budget, names)
+
+
 def ice40(budget, _):
     names = (("interface, 64 ranks, control", "ni64.ice40"),
              ("interface, 64 ranks, 4 x 4 fp32 lanes", "ni64.fp32.ice40"),
@@ -183,7 +188,8 @@ def tables_of(_, tables):
 
 
 SECTIONS = {"targets": targets, "sizes": sizes, "parts": parts, "options": options, "units": units,
-            "routers": routers, "links": links, "adding": adding, "ice40": ice40,
+            "routers": routers, "links": links, "adding": adding, "memory-share": memory,
+            "ice40": ice40,
             "tables": tables_of}
 
 

@@ -52,6 +52,7 @@ TEST(SimulationParameters, Defaults) {
   EXPECT_EQ(p.park_slots, 8U);
   EXPECT_EQ(p.ports_per_unit, 1U);
   EXPECT_EQ(p.memory_cycles, 1U);
+  EXPECT_EQ(p.memory_ports, 0U);
   EXPECT_EQ(p.send_words, 4U);
   EXPECT_EQ(p.add_words, 2U);
   EXPECT_EQ(p.ejection_channels, 0U);
@@ -83,6 +84,7 @@ TEST(SimulationParameters, ComeBackFromJson) {
                        .park_slots = 2,
                        .ports_per_unit = 2,
                        .memory_cycles = 200,
+                       .memory_ports = 3,
                        .send_words = 201,
                        .add_words = 202,
                        .watchdog_cycles = 5000};
@@ -124,6 +126,7 @@ const Range kRanges[] = {
     {"park_slots", 1, 4096},
     {"ports_per_unit", 1, 2},
     {"memory_cycles", 1, 1000},
+    {"memory_ports", 0, 48},
     {"send_words", 1, 4096},
     {"add_words", 1, 4096},
     {"watchdog_cycles", 1000, kMillion* kMillion},

@@ -60,6 +60,7 @@ constexpr std::uint32_t kFirstShared = 500'000;  // of the points with shared un
 constexpr std::uint32_t kFirstSynthesized = 2'000'000;
 constexpr std::uint32_t kFirstSlow = 3'000'000;       // of the points with slow memory
 constexpr std::uint32_t kFirstInNetwork = 4'000'000;  // of those with switches that add and copy
+constexpr std::uint32_t kFirstLimited = 5'000'000;    // of those with few words of memory
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -146,6 +147,17 @@ void work_in_network(std::uint32_t number, Point& point) {
   }
 }
 
+/// Few words of memory in a cycle, of a latency of its own; switches that work now and then.
+void limit_memory(std::uint32_t number, Point& point) {
+  slow_memory(number, point);
+  std::mt19937 random(from_environment("MULTITREE_COSIM_SEED", 1) * 2'000'003 + number);
+  if (random() % 4 == 0) work_in_network(number, point);
+  constexpr std::array kLatencies = {1U, 1U, 5U, 30U, 150U};
+  constexpr std::array kPorts = {1U, 1U, 2U, 3U, 4U, 7U};
+  point.parameters.memory_cycles = pick(kLatencies, random);
+  point.parameters.memory_ports = pick(kPorts, random);
+}
+
 /// Ten points from `first` on, with so many ports a reduction unit.
 /// \param change of a point, by its number
 void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false,
@@ -225,6 +237,17 @@ INSTANTIATE_TEST_SUITE_P(
     Random, SlowMemory,
     testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 8)));
 
+/// A fourth as many: memory that accepts few words in a cycle, for which all ports take turns.
+class LimitedMemory : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(LimitedMemory, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstLimited + GetParam() * 1000, 1, GetParam() % 3 == 2, limit_memory);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, LimitedMemory,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 4)));
+
 /// A third as many: switches that add and copy.
 class InNetwork : public testing::TestWithParam<std::uint32_t> {};
 
@@ -281,6 +304,25 @@ TEST(CosimulationOf, SlowMemoryIsHiddenByWordsEnough) {
   const std::uint64_t few = cycles(100, kWordsUnderWay[1]);
   EXPECT_GT(few, best * 101 / kWordsUnderWay[1].send * 9 / 10);
   EXPECT_LT(few, best * 101 / kWordsUnderWay[1].send * 3 / 2);
+}
+
+/// Words of memory limit what links carry, and enough of them do not.
+TEST(CosimulationOf, FewWordsOfMemoryAreWhatLimits) {
+  const Topology topology = make_topology("torus:2x2?lat=20ns");
+  const Schedule schedule = make_schedule("multitree", topology);
+  const auto cycles = [&](std::uint32_t ports) {
+    const CosimResult result =
+        cosimulate(schedule, topology, 64 * 1024, {.memory_ports = ports}, {});
+    EXPECT_TRUE(result.agrees()) << result.difference << result.wrong;
+    return result.hardware.cycles;
+  };
+  const std::uint64_t best = cycles(0);
+  EXPECT_EQ(cycles(3 * 2), best);  // three for each port
+  const std::uint64_t one = cycles(1), two = cycles(2), three = cycles(3);
+  EXPECT_GT(one, 2 * best);
+  EXPECT_LT(one, 4 * best);
+  EXPECT_LT(two, one);
+  EXPECT_LT(three, two);
 }
 
 /// 256 KiB as above with two ports a reduction unit.

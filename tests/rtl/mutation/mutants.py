@@ -33,6 +33,8 @@ SHY = 'test rtl_network_test *MemoryMayBeReady*torus_2x2* sim_node'
 RECEIVE = 'test rtl_ni_test RxPort.* rx_port'
 AXI = 'test rtl_axi4_test Axi4Memory* axi_small axi_wide axi_full'
 AXI_NETWORK = 'test rtl_axi4_network_test *torus_2x2*_1:MemoryErrors.* sim_node_axi1'
+TURNS = 'proof mt_mem_share NumStreams=5 WordsW=3'
+FEW_WORDS = 'test rtl_cosim_test CosimulationOf.FewWords* sim_node'
 SLOW = 'test rtl_cosim_test CosimulationOf.SlowMemory* sim_node_few sim_node_many'
 
 # name, file, old, new, what it breaks, check, 'ci'
@@ -280,6 +282,12 @@ BUGS = [
     # Memory behind AXI4, and words that wait for memory.
     ('words-too-few', 'ni/mt_rx_port.sv', '.MaxOutstanding(MaxOutstanding)', '.MaxOutstanding(MaxOutstanding / 2)',
      'half as many words wait for memory', SLOW),
+    ('share-in-order', 'mem/mt_mem_share.sv', 'after_q <= ~upto', "after_q <= '1",
+     'the first streams get all words of memory', TURNS, 'ci'),
+    ('share-one-more', 'mem/mt_mem_share.sv', "+: RankW]) <= 32'(words_i)", "+: RankW]) <= 32'(words_i) + 1",
+     'memory accepts a word too many', TURNS),
+    ('share-turn-lost', 'mem/mt_mem_share.sv', "first[2*N-1:N] != '0 ? first[2*N-1:N] : first[N-1:0]", 'accepted',
+     'streams that were passed over wait once more', FEW_WORDS),
     ('reads-overtake', 'mem/mt_axi4_memory.sv', "being_written == '0 && ready == '1", "ready == '1",
      'words are read that are still being written', AXI, 'ci'),
     ('written-before-answer', 'mem/mt_axi4_write.sv', 'list_take = m_axi_bvalid_i && m_axi_bready_o && !m_axi_bresp_i[1]',
