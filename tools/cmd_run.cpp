@@ -25,9 +25,11 @@
 #include "tools/run/benchmark.hpp"
 #include "tools/run/cause.hpp"
 #include "tools/run/flags.hpp"
+#include "tools/run/history.hpp"
 #include "tools/run/links.hpp"
 #include "tools/run/map.hpp"
 #include "tools/run/observe_flags.hpp"
+#include "tools/run/plan.hpp"
 #include "tools/run/processes.hpp"
 #include "tools/run/table.hpp"
 #include "tools/run/trial.hpp"
@@ -41,21 +43,6 @@ namespace {
 
 using runtime::Bootstrap;
 
-/// Among the algorithms: no schedule, the memory of one host.
-constexpr std::string_view kHost = "host";
-/// Among them: on one host the same; else schedules by size, chosen when the processes are there.
-constexpr std::string_view kAuto = "auto";
-/// What is going to be run: known in full before any process is started.
-struct Plan {
-  std::vector<Topology> network;  ///< one
-  std::uint32_t ranks = 0;
-  std::vector<SizedSchedules> schedules;
-  std::vector<AlgorithmRun> runs;      // without rows
-  std::vector<std::size_t> automatic;  ///< runs whose schedules are still to be chosen
-  BenchmarkOptions options;
-  std::vector<std::string> hosts;  ///< by rank, where --map asks
-};
-
 /// Beside the table, which may be read by a program: where there is none, to standard error.
 void print_note(const std::string& text, bool json) {
   if (json) {
@@ -63,30 +50,6 @@ void print_note(const std::string& text, bool json) {
   } else {
     print(text);
   }
-}
-
-/// Processes to start where no topology says it: --np, the job's size, or -n.
-std::uint32_t free_rank_count(const RunFlags& flags, std::uint32_t job_size) {
-  if (flags.processes > 0) return flags.processes;
-  if (job_size > 0) return job_size;
-  return std::max(flags.iterations, 1U);
-}
-
-/// Names of the algorithms that take part, each once.
-std::string name_of(const SizedSchedules& schedules) {
-  std::vector<std::string> names;
-  for (const SizedSchedule& sized : schedules) {
-    const std::string& name = sized.schedule.algorithm;
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  }
-  return fmt::format("{}", fmt::join(names, "+"));
-}
-
-/// What run `i` runs, verified.
-void set_run(Plan& plan, std::size_t i, SizedSchedules schedules) {
-  check_verified(schedules, plan.network.front());
-  plan.runs[i].algorithm = name_of(schedules);
-  plan.schedules[i] = std::move(schedules);
 }
 
 /// The runs' schedules beside their bounds, for whoever prints: these take longer than all else
@@ -105,88 +68,6 @@ void add_reports(Plan& plan) {
     plan.runs[i].report = make_report(schedule_for(plan.schedules[i], last), topology, *bounds,
                                       optimum->certificate, last);
   }
-}
-
-/// One more run, of which nothing but a name is known. \returns its number
-std::size_t add_run(Plan& plan, const std::string& name) {
-  plan.runs.push_back({name, plan.network.front().name(), std::nullopt, {}});
-  plan.schedules.emplace_back();
-  return plan.runs.size() - 1;
-}
-
-/// What is to be tried or saved is a choice. \throws Error(InvalidArgument) if there is none
-void check_choice(const Plan& plan, const RunFlags& flags, std::string_view expected) {
-  const bool asks = flags.tries > 0 || flags.refine || !flags.save_plan.empty();
-  if (!plan.automatic.empty() || !asks) return;
-  const std::string_view flag = flags.tries > 0 ? "try" : flags.refine ? "refine" : "save-plan";
-  throw Error(ErrorCode::InvalidArgument, fmt::format("--{}: expected {}", flag, expected));
-}
-
-/// The only run: these, as a file says.
-void plan_given(Plan& plan, Topology topology, SizedSchedules schedules) {
-  const Schedule& first = schedules.front().schedule;
-  check_along_trees(first.collective, "--schedule");
-  plan.options.collective = first.collective;
-  plan.options.root = first.root;
-  plan.network.push_back(std::move(topology));
-  plan.ranks = first.ranks;
-  set_run(plan, add_run(plan, {}), std::move(schedules));
-}
-
-/// What the entries of an image say, and nothing of the program that they were made of.
-void plan_tables(Plan& plan, const RunFlags& flags) {
-  if (flags.network.topology.empty()) {
-    throw Error(ErrorCode::InvalidArgument,
-                "--tables: expected --topology, the network that the image is for, got none");
-  }
-  Topology topology = load_whole_network(flags.network);
-  const nic::Tables tables = nic::read_image(read_file(flags.tables), flags.tables);
-  Schedule schedule = for_flag("--tables", [&] { return nic::schedule_of(tables, topology); });
-  schedule.algorithm = "tables";
-  if (!flags.has_sizes) {
-    plan.options.sizes = {tables.elements * runtime::size_of(plan.options.types.front())};
-  }
-  plan_given(plan, std::move(topology), for_all_sizes(std::move(schedule)));
-}
-
-Plan make_plan(const RunFlags& flags, std::uint32_t job_size) {
-  Plan plan;
-  plan.options = benchmark_options(flags);
-  if (!flags.tables.empty()) {
-    plan_tables(plan, flags);
-  } else if (!flags.schedule.empty()) {
-    PlanFile file = load_plan(flags.schedule);
-    plan_given(plan, std::move(file.topology), std::move(file.schedules));
-  } else {
-    NetworkFlags network = flags.network;
-    if (network.topology.empty()) {
-      network.topology = fmt::format("full:{}", free_rank_count(flags, job_size));
-    }
-    const Topology topology = load_whole_network(network);
-    plan.network.push_back(topology);
-    plan.ranks = topology.num_ranks();
-    check_root(index(plan.options.root), topology);
-    for (const std::string& name : algorithm_list(flags.algorithms, topology, {kHost})) {
-      const std::size_t run = add_run(plan, name);
-      if (name == kAuto) plan.automatic.push_back(run);
-      if (name == kHost || name == kAuto) continue;
-      SizedSchedules schedules = for_flag("--algorithm", [&] {
-        return choose_schedules(name, topology, plan.options.collective, plan.options.root);
-      });
-      set_run(plan, run, std::move(schedules));
-    }
-  }
-  const std::uint32_t wanted = job_size > 0 ? job_size : flags.processes;
-  if (wanted > 0 && wanted != plan.ranks) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("{}: expected {} processes, one for each rank of {}, got {}",
-                            job_size > 0 ? "the job" : "--np", plan.ranks,
-                            plan.network.front().name(), wanted));
-  }
-  check_choice(plan, flags, "-a auto");
-  check_tuning(flags.observe, plan.network.front());
-  check_map(flags.map, plan.network.front());
-  return plan;
 }
 
 /// Collective: what `auto` runs instead of what is predicted.
@@ -248,7 +129,7 @@ std::shared_ptr<const runtime::device::Device> device_of(std::uint32_t rank) {
 }
 
 /// One rank's part. Rank 0 prints. Returns the exit code.
-int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
+int run_crew(Plan& plan, Crew& crew, History& history, const RunFlags& flags) {
   find_host(plan, *crew.job(), flags);
   const LinkTimes times = link_times(flags.observe, !plan.automatic.empty());
   const auto table = find_link_times(flags.observe, times, *crew.job(), plan.network.front(),
@@ -259,13 +140,14 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
   const bool writes_json = flags.json || !flags.json_file.empty();
   Observer observer(observer_options(flags.observe, writes_json, table ? &*table : nullptr));
   std::uint64_t wrong = 0;
+  const std::size_t known = history.begun;  // to those in whose place this one has come
   for (std::size_t i = 0; i < plan.schedules.size(); ++i) {
     // After a loss somebody else may be the one who prints.
     if (prints()) add_reports(plan);
     AlgorithmRun& run = plan.runs[i];
     const TableColumns columns =
         table_columns(flags.observe, flags.digest, plan.schedules[i].size() > 1);
-    if (prints() && !flags.json) print(table_header(run, plan.options, columns));
+    if (prints() && !flags.json && i >= known) print(table_header(run, plan.options, columns));
     const auto on_row = [&](const Row& row, const RowDetails& details) {
       run.details.push_back(details);
       if (!flags.json) print(table_row(row, details, plan.options, columns));
@@ -282,8 +164,9 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
         if (prints()) print_note("# " + one.words() + "\n", flags.json);
       }
     };
-    run.rows = run_benchmark(plan.schedules[i], crew, options, observer, on_row, on_loss);
-    if (prints() && !flags.json) print(table_footer(run));
+    run.rows =
+        run_benchmark(plan.schedules[i], crew, options, observer, history, i, on_row, on_loss);
+    if (prints() && !flags.json && i + 1 >= known) print(table_footer(run));
     wrong += run.wrong();
   }
   if (prints()) {
@@ -294,6 +177,9 @@ int run_crew(Plan& plan, Crew& crew, const RunFlags& flags) {
     const Survivors& left = crew.survivors();
     if (const auto lost = left.lost(); !lost.empty()) json["lost_ranks"] = lost;
     for (const auto& [a, b] : left.dead_links()) json["lost_links"].push_back({a, b});
+    for (const auto& [spare, rank] : crew.taken()) {
+      json["spares"].push_back({{"spare", spare}, {"rank", rank}});
+    }
     if (flags.json) print_json(json);
     if (!flags.json_file.empty()) write_file(flags.json_file, json.dump(2) + "\n");
     if (!flags.json && plan.runs.size() > 1) print(summary_table(plan.runs));
@@ -314,12 +200,21 @@ int run_rank(Plan plan, std::shared_ptr<Bootstrap> job, const RunFlags& flags) {
     return report_links(job, plan.network.front(), plan.options.communicator, flags.check_links);
   }
   if (flags.device) plan.options.communicator.device = device_of(index(job->seat()));
-  Crew crew(job, plan.network.front(), on_failure_of(flags));
+  const runtime::Deadline timeout = plan.options.communicator.timeout;
+  Crew crew = flags.spares > 0 ? Crew(job, plan.network.front(), timeout)
+                               : Crew(job, plan.network.front(), on_failure_of(flags));
+  History history(plan.schedules.size());
   try {
-    return run_crew(plan, crew, flags);
+    const bool waits = crew.is_spare();
+    if (waits && !crew.await_place()) return kOk;
+    if (waits) join_in(crew, history, timeout);
+    if (waits && crew.job()->seat() == runtime::Seat{0}) print_note(crew.words(), flags.json);
+    const int code = run_crew(plan, crew, history, flags);
+    while (!crew.end(timeout)) join_in(crew, history, timeout);
+    return code;
   } catch (const std::exception& error) {
     // The other ranks are not to wait for this one.
-    crew.job()->report_failure(plain_words(error));
+    crew.report_failure(plain_words(error));
     throw;
   }
 }
@@ -376,9 +271,11 @@ int run(RunFlags flags) {
   }
   if (plan.ranks == 1) return run_rank(std::move(plan), runtime::make_bootstrap(), flags);
   const auto grace = plan.options.communicator.timeout + std::chrono::seconds(5);
-  return runtime::launch_local(
-      plan.ranks, of_children,
-      {.grace = grace, .program = {}, .survive_deaths = on_failure_of(flags).shrink});
+  return runtime::launch_local(plan.ranks, of_children,
+                               {.grace = grace,
+                                .program = {},
+                                .survive_deaths = on_failure_of(flags).shrink,
+                                .spares = flags.spares});
 }
 
 }  // namespace

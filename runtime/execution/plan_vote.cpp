@@ -134,22 +134,17 @@ std::optional<PlanVote::Decision> PlanVote::take_decision() {
   return std::exchange(decision_, std::nullopt);
 }
 
-std::string PlanGate::hear(Seat from, const std::string& words) {
+std::string PlanGate::hear(Seat from, const std::string& words, std::uint64_t lately) {
   vote_.hear(from, words);
   if (vote_.stage() != PlanVote::Stage::Promising || promised_ == vote_.change()) return {};
   promised_ = vote_.change();
-  limit_ = next_ + std::max(kFewCalls, lately_);
+  limit_ = next_ + std::max(kFewCalls, lately);
   return PlanVote::promise_words(promised_, limit_);
 }
 
 bool PlanGate::may_begin(std::uint64_t sequence) const {
   const bool bound = vote_.stage() == PlanVote::Stage::Promising && promised_ == vote_.change();
   return !bound || sequence < limit_;
-}
-
-void PlanGate::begin(std::uint64_t sequence, std::uint64_t lately) {
-  next_ = std::max(next_, sequence + 1);
-  lately_ = lately;
 }
 
 std::uint32_t PlanGate::object() {

@@ -3,6 +3,7 @@
 /// How the ranks of a communicator agree to go over to other schedules.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -85,14 +86,14 @@ class PlanGate {
 
   [[nodiscard]] const PlanVote& vote() const { return vote_; }
   /// All wait for the promises of all, so these are given where they are asked for: returns what
-  /// this rank says to that; empty: nothing.
-  std::string hear(Seat from, const std::string& words);
+  /// this rank says to that; empty: nothing. `lately`: how many calls were begun in a while, and so
+  /// may be before a promise is heard.
+  std::string hear(Seat from, const std::string& words, std::uint64_t lately);
   /// As PlanVote::take_decision(). Comes before may_begin(), as it is about calls that are next.
   std::optional<PlanVote::Decision> take_decision() { return vote_.take_decision(); }
   [[nodiscard]] bool may_begin(std::uint64_t sequence) const;
-  /// \pre may_begin(). `lately`: how many calls were begun in a while, and so may be before a
-  /// promise is heard.
-  void begin(std::uint64_t sequence, std::uint64_t lately);
+  /// \pre may_begin()
+  void begin(std::uint64_t sequence) { next_ = std::max(next_, sequence + 1); }
   /// Above all calls that were begun.
   [[nodiscard]] std::uint64_t next() const { return next_; }
   /// What was promised last: no call with this number or a higher one.
@@ -102,10 +103,10 @@ class PlanGate {
 
  private:
   /// Calls that may be begun before the decision is heard, however few there are.
-  static constexpr std::uint64_t kFewCalls = 2;
+  static constexpr std::uint64_t kFewCalls = 1;
 
   PlanVote vote_;
-  std::uint64_t next_ = 0, lately_ = 0;
+  std::uint64_t next_ = 0;
   std::uint32_t promised_ = 0;  ///< the last change that there is a promise for
   std::uint64_t limit_ = 0;     ///< which was this
   std::uint32_t objected_ = 0;  ///< the last change that this rank has objected to

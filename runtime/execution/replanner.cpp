@@ -19,7 +19,7 @@
 namespace multitree::runtime {
 namespace {
 
-/// Links that change within this time are told together.
+/// Links that fall silent, or speak again, within this time are told together.
 constexpr std::chrono::milliseconds kSettled{200};
 /// Between two looks, where calls are made all the time.
 constexpr std::chrono::milliseconds kLook{1};
@@ -77,6 +77,13 @@ std::vector<DeadLink> silent_of(const PlanVote::Links& links) {
   return silent;
 }
 
+bool is_slow(const ImpairedLink& link) { return link.percent != 0; }
+
+std::vector<ImpairedLink> silent_among(std::vector<ImpairedLink> links) {
+  std::erase_if(links, is_slow);
+  return links;
+}
+
 std::vector<SlowLink> slow_of(const PlanVote::Links& links) {
   std::vector<SlowLink> slow;
   for (const auto& [ends, percent] : links) {
@@ -128,6 +135,11 @@ void Pace::begin(Clock::time_point now) {
   ++now_;
 }
 
+std::uint64_t Pace::lately(Clock::time_point now) const {
+  const auto passed = now - since_;
+  return passed >= 2 * kSpan ? 0 : passed >= kSpan ? now_ : before_ + now_;
+}
+
 Replanner::Replanner(Planned first, std::shared_ptr<const Remaking> remaking, Deadline timeout)
     : first_(std::move(first)),
       engine_(first_.engine()),
@@ -147,7 +159,7 @@ Replanner::~Replanner() {
 
 std::string Replanner::hear(Seat from, const std::string& words) {
   const std::scoped_lock lock(mutex_);
-  return gate_.hear(from, words);
+  return gate_.hear(from, words, pace_.lately(Clock::now()));
 }
 
 void Replanner::look_if_due() {
@@ -170,15 +182,17 @@ void Replanner::look() {
   for (const std::string& one : words) engine_->bootstrap().say(one);
 }
 
-/// Messages that go around a link which has just fallen silent slow others down, so that nothing is
-/// learnt of rates before there are schedules without it.
+/// Messages that go around a link which has just fallen silent slow others down, and so does making
+/// schedules, so that nothing is learnt of rates before they are there.
 std::vector<ImpairedLink> Replanner::impaired_links() {
-  std::vector<ImpairedLink> links = engine_->transport().impaired_links();
-  const auto is_slow = [](const ImpairedLink& link) { return link.percent != 0; };
+  bool still = false;
   {
     const std::scoped_lock lock(mutex_);
-    if (gate_.vote().stage() == PlanVote::Stage::Still) return links;
+    still = gate_.vote().stage() == PlanVote::Stage::Still;
   }
+  if (!still) engine_->transport().overlook_rates();
+  std::vector<ImpairedLink> links = engine_->transport().impaired_links();
+  if (still) return links;
   std::erase_if(links, is_slow);
   for (const ImpairedLink& link : told_) {
     const auto at = std::ranges::lower_bound(links, link.peer, {}, &ImpairedLink::peer);
@@ -195,7 +209,8 @@ std::optional<std::string> Replanner::news_of_links(Clock::time_point now) {
     changed_ = now;
   }
   const bool again = tell_again_ && now >= *tell_again_;
-  if (!again && (links_ == told_ || now - changed_ < kSettled)) return std::nullopt;
+  const bool settled = silent_among(links_) == silent_among(told_) || now - changed_ >= kSettled;
+  if (!again && (links_ == told_ || !settled)) return std::nullopt;
   tell_again_.reset();
   told_ = links_;
   return PlanVote::link_words(told_);
@@ -281,7 +296,6 @@ void Replanner::adopt(const PlanVote::Decision& decision) {
 
 Planned* Replanner::in_force(std::uint64_t sequence) {
   const Clock::time_point since = Clock::now();
-  pace_.begin(since);
   look_if_due();
   while (true) {
     std::optional<PlanVote::Decision> decision;
@@ -289,7 +303,8 @@ Planned* Replanner::in_force(std::uint64_t sequence) {
       const std::scoped_lock lock(mutex_);
       decision = gate_.take_decision();
       if (!decision && gate_.may_begin(sequence)) {
-        gate_.begin(sequence, pace_.lately());
+        gate_.begin(sequence);
+        pace_.begin(Clock::now());
         return edition_of(sequence);
       }
     }

@@ -27,10 +27,11 @@ class Pace {
  public:
   using Clock = std::chrono::steady_clock;
   void begin(Clock::time_point now);
-  [[nodiscard]] std::uint64_t lately() const { return before_ + now_; }
+  /// In the last span, and some of the one before.
+  [[nodiscard]] std::uint64_t lately(Clock::time_point now) const;
 
  private:
-  static constexpr std::chrono::milliseconds kSpan{100};
+  static constexpr std::chrono::milliseconds kSpan{50};
   Clock::time_point since_;
   std::uint64_t now_ = 0, before_ = 0;  ///< in this span, and in the one before
 };
@@ -93,12 +94,12 @@ class Replanner {
   Clock::time_point changed_;               ///< when links_ were last others
   std::optional<Clock::time_point> tell_again_;
   Clock::time_point looked_;
-  Pace pace_;
   std::shared_ptr<Work> work_;
   std::thread worker_;
 
   mutable std::mutex mutex_;  ///< of the rest, as words are heard in any thread
   PlanGate gate_;
+  Pace pace_;
   std::deque<Edition> editions_;
 };
 

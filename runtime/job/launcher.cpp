@@ -131,8 +131,8 @@ pid_t start(const std::string& program, const Image& image, const sigset_t& mask
 /// The running ranks.
 class Family {
  public:
-  Family(bool survive_deaths, Coordinator& coordinator)
-      : survive_deaths_(survive_deaths), coordinator_(coordinator) {}
+  Family(std::uint32_t ranks, bool survive_deaths, Coordinator& coordinator)
+      : ranks_(ranks), survive_deaths_(survive_deaths), coordinator_(coordinator) {}
   Family(const Family&) = delete;
   Family& operator=(const Family&) = delete;
   ~Family() {
@@ -162,8 +162,9 @@ class Family {
         child.exit = kTransportExit;
         coordinator_.died(origin, fmt::format("signal {}", WTERMSIG(status)));
         if (!quiet) {
-          fmt::print(stderr, "multitree: rank {} died by signal {} ({})\n", rank, WTERMSIG(status),
-                     ::strsignal(WTERMSIG(status)));
+          const bool spare = rank >= ranks_;
+          fmt::print(stderr, "multitree: {} {} died by signal {} ({})\n", spare ? "spare" : "rank",
+                     spare ? rank - ranks_ : rank, WTERMSIG(status), ::strsignal(WTERMSIG(status)));
         }
       } else {
         child.exit = WEXITSTATUS(status);
@@ -195,6 +196,7 @@ class Family {
     }
   }
 
+  std::size_t ranks_;
   bool survive_deaths_;
   Coordinator& coordinator_;
   std::vector<Child> children_;
@@ -235,16 +237,17 @@ int launch_local(std::uint32_t ranks, const std::vector<std::string>& argv,
   }
   const SignalGuard signals;  // before the coordinator's thread, which inherits the mask
   const std::string token = make_token();
-  Coordinator coordinator(listen_at(0, kLoopback), ranks, token);
-  Family family(options.survive_deaths, coordinator);
+  const std::uint32_t processes = ranks + options.spares;
+  Coordinator coordinator(listen_at(0, kLoopback), processes, token);
+  Family family(ranks, options.survive_deaths, coordinator);
   std::vector<std::string> variables{
-      fmt::format("MULTITREE_SIZE={}", ranks),
+      fmt::format("MULTITREE_SIZE={}", processes),
       fmt::format("MULTITREE_RENDEZVOUS=127.0.0.1:{}", coordinator.port()),
       "MULTITREE_TOKEN=" + token, "MULTITREE_COORDINATOR=launcher"};
   // UCX would write its complaints between our results; it reads this when it is loaded.
   if (std::getenv("UCX_LOG_FILE") == nullptr) variables.emplace_back("UCX_LOG_FILE=stderr");
   variables.emplace_back();
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+  for (std::uint32_t rank = 0; rank < processes; ++rank) {
     variables.back() = fmt::format("MULTITREE_RANK={}", rank);
     family.add(start(options.program.empty() ? "/proc/self/exe" : options.program,
                      make_image(argv, variables), signals.before()));

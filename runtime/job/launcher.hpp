@@ -20,6 +20,9 @@ struct LaunchOptions {
   /// The ranks go on without one that dies by a signal: that alone neither ends the job nor shows
   /// in its exit code, unless no rank is left.
   bool survive_deaths = false;
+  /// So many more copies, with the numbers behind the ranks', of the same job: what they are for is
+  /// the program's affair.
+  std::uint32_t spares = 0;
 };
 
 /// Runs `ranks` copies of a program with arguments `argv` (argv[0] included) and waits for all of

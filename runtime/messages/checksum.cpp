@@ -59,6 +59,7 @@ class Checksummed final : public Transport {
     return inner_->impaired_links();
   }
   void relearn_rates() override { inner_->relearn_rates(); }
+  void overlook_rates() override { inner_->overlook_rates(); }
   [[nodiscard]] std::vector<Seat> unsent() const override { return inner_->unsent(); }
 
   bool progress() override {

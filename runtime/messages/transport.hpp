@@ -152,6 +152,8 @@ class Transport {
   [[nodiscard]] virtual std::vector<ImpairedLink> impaired_links() { return {}; }
   /// Links carry other messages than before: that says nothing of how fast they are.
   virtual void relearn_rates() {}
+  /// Rates have been others for reasons of this process until now: they tell nothing of links.
+  virtual void overlook_rates() {}
   /// Peers for which something was handed over that has not come to them, as far as that is known.
   [[nodiscard]] virtual std::vector<Seat> unsent() const { return {}; }
   /// Moves data and updates completions; true if anything happened. Never blocks.

@@ -4,9 +4,9 @@
  * Calls that go on while links of an emulated cluster are cut and mended; a rank of a job that was
  * started from outside.
  *
- *     continuing NETWORK SECONDS [adapt [large]]     collectives of many sizes, or all-reduces of
- * large vectors, for so long; exits with 0 if all results are right, and rank 0 says how many calls
- * there were, and how long the longest took
+ *     continuing NETWORK SECONDS [adapt [large [each]]]     collectives of many sizes, or
+ * all-reduces of large vectors, for so long; exits with 0 if all results are right, and rank 0 says
+ * how many calls there were, how long the longest took, and if asked each
  */
 #include <stdint.h>
 #include <time.h>
@@ -94,12 +94,12 @@ int main(int argc, char** argv) {
   double begin, longest = 0;
   int64_t go_on = 1;
   int call;
-  if (argc < 3 || argc > 5) {
-    fprintf(stderr, "usage: continuing NETWORK SECONDS [adapt [large]]\n");
+  if (argc < 3 || argc > 6) {
+    fprintf(stderr, "usage: continuing NETWORK SECONDS [adapt [large [each]]]\n");
     return 2;
   }
   config.topology = argv[1];
-  config.algorithm = argc == 5 ? "allreduce-optimal" : "multitree";
+  config.algorithm = argc >= 5 ? "allreduce-optimal" : "multitree";
   config.deadlineMs = 60000;
   config.transport = "tcp";
   config.linkTimeoutMs = 500;
@@ -113,7 +113,7 @@ int main(int argc, char** argv) {
   for (call = 0; go_on != 0; ++call) {
     const double start = seconds();
     double took;
-    if (argc == 5) {
+    if (argc >= 5) {
       all_reduce(call, kMost);
     } else {
       kDeeds[call % 6](call, kCounts[call / 6 % 4]);
@@ -122,6 +122,10 @@ int main(int argc, char** argv) {
     OK(mtAllReduce(&go_on, &go_on, 1, mtInt64, mtMin, comm, NULL));
     took = seconds() - start;
     if (took > longest) longest = took;
+    if (my_rank == 0 && argc == 6) {
+      printf("call %d: %.4f s\n", call, took);
+      fflush(stdout);
+    }
   }
   OK(mtCommDestroy(comm));
   if (my_rank == 0) printf("%d calls, the longest %.3f s\n", call, longest);

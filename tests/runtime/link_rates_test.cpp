@@ -21,16 +21,18 @@ struct Load {
   double rate, busy = 1, held = 0;
 };
 
-/// Links to ranks 1, 2, .., whose rates vary by a twentieth.
+/// Links to ranks 1, 2, .., whose rates vary by a twentieth, or by more.
 class Traffic {
  public:
+  explicit Traffic(milliseconds every = milliseconds(160), double varies = 0.05)
+      : look(every), vary(1 - varies, 1 + varies) {}
   void send(milliseconds time, const std::vector<Load>& loads) {
     for (const auto until = now + time; now < until;) {
-      now += kLook;
+      now += look;
       std::uint32_t peer = 0;
       for (const auto& [rate, busy, held] : loads) {
         Flow& flow = flows[Seat{++peer}];
-        const std::chrono::duration<double, std::micro> took = busy * kLook;
+        const std::chrono::duration<double, std::micro> took = busy * look;
         flow.bytes += static_cast<std::uint64_t>(rate * vary(random) * took.count());
         flow.busy += std::chrono::duration_cast<std::chrono::microseconds>(took);
         flow.held += std::chrono::duration_cast<std::chrono::microseconds>(held * took);
@@ -40,12 +42,12 @@ class Traffic {
   }
   [[nodiscard]] Slow slow() const { return rates.slow(); }
 
-  static constexpr milliseconds kLook{160};
+  const milliseconds look;
   LinkRates rates;
   std::map<Seat, Flow> flows;
   LinkRates::Clock::time_point now = LinkRates::Clock::now();
   std::mt19937 random{1};
-  std::uniform_real_distribution<double> vary{0.95, 1.05};
+  std::uniform_real_distribution<double> vary;
 };
 
 TEST(LinkRates, FindsTheLinkAtHalfItsRateAndWhenItIsBack) {
@@ -135,6 +137,92 @@ TEST(LinkRates, IsSlowerToSpeakOfWhatComesAgain) {
   }
   EXPECT_GE(changes, 4);
   EXPECT_LE(changes, 12);
+}
+
+/// Looks that are as short as they are where a rank is in a call all the time.
+constexpr milliseconds kShort{50};
+constexpr double kVaries = 0.35;
+
+/// How long it takes to tell of the second of three links once it is at this rate, of 100.
+milliseconds time_until_told(double rate, double varies, std::uint32_t seed) {
+  Traffic traffic(kShort, varies);
+  traffic.random.seed(seed);
+  traffic.send(milliseconds(3000), {{100}, {100}, {100}});
+  EXPECT_EQ(traffic.slow(), Slow());
+  const auto since = traffic.now;
+  while (traffic.slow().empty() && traffic.now < since + milliseconds(5000)) {
+    traffic.send(kShort, {{100, 0.6}, {rate}, {100, 0.7}});
+  }
+  const Slow slow = traffic.slow();
+  EXPECT_EQ(slow.size(), 1U);
+  for (const auto& [peer, percent] : slow) {
+    EXPECT_EQ(peer, 2_seat);
+    EXPECT_NEAR(percent, rate, 6);
+  }
+  return std::chrono::duration_cast<milliseconds>(traffic.now - since);
+}
+
+TEST(LinkRates, TellsWithinHalfASecondAndAWindow) {
+  for (const double rate : {50, 40, 25}) {
+    EXPECT_LE(time_until_told(rate, 0.05, 1), milliseconds(600)) << rate;
+  }
+  for (std::uint32_t seed = 1; seed <= 50; ++seed) {
+    EXPECT_LE(time_until_told(50, 0.25, seed), milliseconds(800)) << seed;
+  }
+}
+
+TEST(LinkRates, RatesThatVaryAreNoReason) {
+  Traffic traffic(kShort, kVaries);
+  for (int minute = 0; minute < 60; ++minute) {
+    traffic.send(milliseconds(60'000), {{100}, {50}, {20}});
+    ASSERT_EQ(traffic.slow(), Slow()) << minute;
+  }
+}
+
+TEST(LinkRates, AHiccupIsNoReasonHoweverOftenItIsLookedAt) {
+  Traffic traffic(kShort);
+  traffic.send(milliseconds(3000), {{100}, {100}, {100}});
+  for (int i = 0; i < 100; ++i) {
+    traffic.send(milliseconds(450), {{100}, {10}, {100}});
+    traffic.send(milliseconds(600), {{100}, {100}, {100}});
+    ASSERT_EQ(traffic.slow(), Slow()) << i;
+  }
+}
+
+/// What waits for a slow link elsewhere sends in bursts: little at times, and at full rate then.
+TEST(LinkRates, WhatWaitsForOthersIsNotSlow) {
+  Traffic traffic(kShort);
+  traffic.send(milliseconds(3000), {{100}, {100}, {100}});
+  for (int i = 0; i < 200; ++i) {
+    traffic.send(milliseconds(150), {{100, 0.3}, {55}, {100, 0.2}});
+    traffic.send(milliseconds(100), {{100}, {100}, {100}});
+    ASSERT_EQ(traffic.slow(), Slow()) << i;
+  }
+}
+
+/// As while schedules are made, which takes all processors.
+TEST(LinkRates, WhatIsOverlookedTellsNothing) {
+  Traffic traffic(kShort);
+  traffic.send(milliseconds(3000), {{100}, {100}, {100}});
+  for (int i = 0; i < 40; ++i) {
+    traffic.rates.overlook();
+    traffic.send(kShort, {{100}, {10}, {100}});
+  }
+  EXPECT_EQ(traffic.slow(), Slow());
+  traffic.send(milliseconds(1000), {{100}, {100}, {100}});
+  EXPECT_EQ(traffic.slow(), Slow());
+}
+
+/// Both ends notice; what the second was about to tell is not forgotten when the first has.
+TEST(LinkRates, LearnsAnewButWhatItIsAboutToTell) {
+  Traffic traffic(kShort);
+  traffic.send(milliseconds(3000), {{100}, {100}, {100}});
+  traffic.send(milliseconds(400), {{100, 0.5}, {30}, {100, 0.5}});
+  EXPECT_EQ(traffic.slow(), Slow());
+  traffic.rates.relearn();
+  traffic.send(milliseconds(3000), {{100}, {30}, {100}});
+  ASSERT_EQ(traffic.slow().size(), 1U);
+  EXPECT_NEAR(traffic.slow()[0].percent, 30, 5);
 }
 
 }  // namespace

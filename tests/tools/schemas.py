@@ -28,7 +28,7 @@ except ImportError:
 PROGRAM, ROOT = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 COMMANDS = ROOT / "tests/tools/schemas.txt"
 # What only shows where ranks or links die, or on other hardware than a test's.
-RARE = {"run": {"lost_ranks", "lost_links"}, "topology-discover": {"to", "count"}}
+RARE = {"run": {"lost_ranks", "lost_links", "spares", "spare", "rank"}, "topology-discover": {"to", "count"}}
 
 
 def fail(text):

@@ -162,7 +162,7 @@ class PlanSearch {
         return {};
       case Does::Hears: {
         const Said said = state.log[rank.heard++];
-        say(state, step.rank, rank, rank.gate.hear(said.from, said.words));
+        say(state, step.rank, rank, rank.gate.hear(said.from, said.words, bounds_.lately));
         return {};
       }
       case Does::Begins:
@@ -184,7 +184,7 @@ class PlanSearch {
     settle(rank);
     const std::uint64_t call = rank.calls.size();
     if (!rank.gate.may_begin(call)) return {};
-    rank.gate.begin(call, bounds_.lately);
+    rank.gate.begin(call);
     std::uint32_t edition = 0;
     for (const Turned& turned : rank.editions)
       edition = turned.first <= call ? turned.change : edition;

@@ -5,16 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <optional>
-#include <type_traits>
 
 #include "algorithms/bounds.hpp"
 #include "algorithms/registry.hpp"
 #include "runtime/job/agreement.hpp"
 #include "tools/progress.hpp"
 #include "tools/run/buffer.hpp"
+#include "tools/run/history.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
 
@@ -184,12 +185,6 @@ std::vector<RowKey> keys_of(const BenchmarkOptions& options) {
   return keys;
 }
 
-/// How far a run has come.
-struct Done {
-  std::size_t keys = 0;
-  std::vector<Row> rows;  ///< sizes that rounding (to whole elements and shards) makes equal: one
-};
-
 void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedules,
                   const Crew& crew, const BenchmarkOptions& options, Observer& observer,
                   const std::function<void(const Row&, const RowDetails&)>& on_row, Done& done) {
@@ -240,33 +235,6 @@ void measure_rows(const std::vector<RowKey>& keys, const SizedSchedules& schedul
   if (options.on_refined) options.on_refined(communicator.refined());
 }
 
-/// Ranks that were told of the failure earlier than others may lack the last row.
-void catch_up(Done& done, runtime::Bootstrap& job, runtime::Deadline deadline) {
-  static_assert(std::is_trivially_copyable_v<Row>);
-  const auto bytes_of = [](auto& value) { return reinterpret_cast<char*>(&value); };
-  std::uint64_t keys = done.rows.empty() ? 0 : done.keys;
-  std::string blob(bytes_of(keys), sizeof keys);
-  if (keys != 0) blob.append(bytes_of(done.rows.back()), sizeof(Row));
-  for (const std::string& other : job.all_gather(blob, deadline)) {
-    std::memcpy(&keys, other.data(), std::min(other.size(), sizeof keys));
-    if (keys <= done.keys || other.size() != sizeof keys + sizeof(Row)) continue;
-    done.keys = keys;
-    std::memcpy(&done.rows.emplace_back(), other.data() + sizeof keys, sizeof(Row));
-  }
-}
-
-/// The next rank may be lost while the crew gets over the last one.
-void recover(Error error, Crew& crew, Done& done, runtime::Deadline deadline) {
-  while (true) {
-    crew.go_on_after(error, deadline);
-    try {
-      return catch_up(done, *crew.job(), deadline);
-    } catch (const Error& next) {
-      error = next;
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
@@ -294,19 +262,21 @@ std::vector<std::uint64_t> sizes_of(const SizeRange& range) {
 
 std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
                                const BenchmarkOptions& options, Observer& observer,
+                               History& history, std::size_t algorithm,
                                const std::function<void(const Row&, const RowDetails&)>& on_row,
                                const std::function<void()>& on_loss) {
-  Done done;
+  Done& done = history.done[algorithm];
+  history.begun = std::max(history.begun, algorithm + 1);
   const std::vector<RowKey> keys = keys_of(options);
-  while (true) {
+  while (done.keys < keys.size()) {
     try {
       measure_rows(keys, schedules, crew, options, observer, on_row, done);
-      return std::move(done.rows);
     } catch (const Error& error) {
-      recover(error, crew, done, options.communicator.timeout);
+      recover(error, crew, history, options.communicator.timeout);
       if (crew.job()->seat() == runtime::Seat{0}) on_loss();
     }
   }
+  return done.rows;
 }
 
 }  // namespace multitree::tools

@@ -70,13 +70,17 @@ struct Row {
   Measurement out_of_place, in_place;
 };
 
-/// Collective over the crew: runs every type, operator and size, calls `on_row` at rank 0 as rows
+struct History;
+
+/// Collective over the crew: runs every type, operator and size that this algorithm (by number) of
+/// the history has not done yet, calls `on_row` at rank 0 as rows
 /// come, and returns them (the same at every rank). `observer` looks at the last timed iteration
 /// out of place of each row. Without schedules: by the memory of one host. If ranks are lost on the
 /// way and the crew goes on, calls `on_loss` at its rank 0, and the row under way starts again.
 /// \throws as Communicator.
 std::vector<Row> run_benchmark(const SizedSchedules& schedules, Crew& crew,
                                const BenchmarkOptions& options, Observer& observer,
+                               History& history, std::size_t algorithm,
                                const std::function<void(const Row&, const RowDetails&)>& on_row,
                                const std::function<void()>& on_loss);
 

@@ -152,6 +152,10 @@ void add_job_flags(CLI::App& app, RunFlags& flags) {
                  "schedules without the link)")
       ->check(one_of({"stop", "shrink", "replan", "go-on", "continue", "adapt"}))
       ->capture_default_str();
+  app.add_option("--spares", flags.spares,
+                 "With --on-failure shrink: start so many more processes, which wait, and come in "
+                 "the places of ranks that die")
+      ->check(number_from(0));
   app.add_option("--segment", flags.segment, "Largest message; larger chunks are pipelined")
       ->capture_default_str();
 }

@@ -22,7 +22,7 @@ struct RunFlags {
   std::string check_or_collective, collective = "allreduce", check = "1";
   std::string on_failure = "stop", map, wire = "as-is", sum = "floats";
   std::string transport = "auto", data = "exact", segment = "256K", json_file, progress;
-  std::uint32_t processes = 0, iterations = 0, warmup = 5, root = 0;
+  std::uint32_t processes = 0, spares = 0, iterations = 0, warmup = 5, root = 0;
   std::uint64_t seed = 1;
   ObserveFlags observe;
   double timeout = 30, link_timeout = 5, check_links = 0;

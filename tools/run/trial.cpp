@@ -13,6 +13,7 @@
 #include "algorithms/registry.hpp"
 #include "algorithms/tuning/choose.hpp"
 #include "algorithms/tuning/planner.hpp"
+#include "tools/run/history.hpp"
 #include "topologies/error.hpp"
 #include "topologies/units.hpp"
 
@@ -51,9 +52,10 @@ std::vector<Tried> candidates(const Schedule& predicted, const Topology& topolog
 /// Collective. \returns seconds of an iteration, the same at every rank
 double seconds_of(const Schedule& schedule, Crew& crew, const BenchmarkOptions& options) {
   Observer observer({});
+  History history(1);
   const std::vector<Row> rows = run_benchmark(
-      for_all_sizes(schedule), crew, options, observer, [](const Row&, const RowDetails&) {},
-      [] {});
+      for_all_sizes(schedule), crew, options, observer, history, 0,
+      [](const Row&, const RowDetails&) {}, [] {});
   return rows.front().out_of_place.seconds;
 }
 

@@ -71,6 +71,7 @@ class TcpTransport final : public Transport {
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override;
   [[nodiscard]] std::vector<ImpairedLink> impaired_links() override;
   void relearn_rates() override { rates_.relearn(); }
+  void overlook_rates() override { rates_.overlook(); }
   [[nodiscard]] TransportLimits limits() const override;
   [[nodiscard]] std::string describe() const override;
 
