@@ -56,7 +56,9 @@ class Processors {
   Processors(std::uint32_t ranks, const CostModel& model)
       : model_(model),
         overhead_(static_cast<Picoseconds>(model.message_overhead.picoseconds)),
+        together_(model.together_percent / 100.0),
         sender_free_(ranks, 0),
+        leaving_(together_ < 1 ? ranks : 0),
         host_of_(ranks, kNone),
         hosts_(model.hosts.size()) {
     for (std::size_t h = 0; h < model.hosts.size(); ++h) {
@@ -67,35 +69,46 @@ class Processors {
   }
 
   /// When the first and the last message of a transfer leave that could leave at `ready`.
-  Times send(const Transfer& t, const Size& size, Times ready) {
-    const Times asked = ready;
-    if (overhead_ > 0) {
-      Picoseconds& free = sender_free_[index(t.src)];
-      const Picoseconds begin = std::max(ready.first, free);
-      free = begin + overhead_ * size.messages;
-      ready.first = begin + overhead_;
-      ready.last = std::max(ready.last, free);
-    }
-    const std::size_t src = host_of_[index(t.src)], dst = host_of_[index(t.dst)];
-    // The host works on the message while its sender does, not after that.
-    const Picoseconds begin = std::max(asked.first, ready.first - overhead_);
-    if (src == dst) {
-      if (src != kNone) work(src, begin, 1, size, ready);
-      return ready;
-    }
-    if (src != kNone) work(src, begin, 0.5, size, ready);
-    if (dst != kNone) work(dst, begin, 0.5, size, ready);
-    return ready;
+  Times send(const Transfer& t, const Size& size, const Times& ready) {
+    if (leaving_.empty()) return send(t, size, ready, 1);
+    Picoseconds& last = leaving_[index(t.src)].try_emplace(t.dst, -1).first->second;
+    if (ready.first <= last) return send(t, size, ready, together_);
+    const Times sent = send(t, size, ready, 1);
+    last = sent.first - overhead_;
+    return sent;
   }
 
  private:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  /// `part`: of a message that is the host's.
-  void work(std::size_t h, Picoseconds begin, double part, const Size& size, Times& ready) {
+  /// `part`: of what a message costs.
+  Times send(const Transfer& t, const Size& size, Times ready, double part) {
+    const Times asked = ready;
+    if (overhead_ > 0) {
+      Picoseconds& free = sender_free_[index(t.src)];
+      const Picoseconds begin = std::max(ready.first, free);
+      free = begin + part * overhead_ * size.messages;
+      ready.first = begin + part * overhead_;
+      ready.last = std::max(ready.last, free);
+    }
+    const std::size_t src = host_of_[index(t.src)], dst = host_of_[index(t.dst)];
+    // The host works on the message while its sender does, not after that.
+    const Picoseconds begin = std::max(asked.first, ready.first - part * overhead_);
+    if (src == dst) {
+      if (src != kNone) work(src, begin, part, true, size, ready);
+      return ready;
+    }
+    if (src != kNone) work(src, begin, part / 2, false, size, ready);
+    if (dst != kNone) work(dst, begin, part / 2, false, size, ready);
+    return ready;
+  }
+
+  /// `part`: of a message that is the host's. `within`: both of its ends are here.
+  void work(std::size_t h, Picoseconds begin, double part, bool within, const Size& size,
+            Times& ready) {
     const SharedHost& host = model_.hosts[h];
     Picoseconds one = part * static_cast<Picoseconds>(host.message.picoseconds);
-    if (part == 1 && host.bandwidth.bytes_per_second != 0) {
+    if (within && host.bandwidth.bytes_per_second != 0) {
       one += serialisation(size.piece(), host.bandwidth);
     }
     const Picoseconds first = hosts_[h].serve(begin, one);
@@ -108,7 +121,9 @@ class Processors {
 
   const CostModel& model_;
   Picoseconds overhead_;
+  double together_;
   std::vector<Picoseconds> sender_free_;
+  std::vector<std::map<Rank, Picoseconds>> leaving_;  ///< by sender: when one to a rank began to
   std::vector<std::size_t> host_of_;
   std::vector<Server> hosts_;
 };

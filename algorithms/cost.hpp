@@ -50,6 +50,9 @@ struct CostModel {
   std::uint32_t element_bytes = 0;
   /// What a transfer takes beyond its links, however many these are: the latency of its ends.
   Time message_latency{};
+  /// Percent of what a message costs its sender and its host that one costs which is ready while
+  /// another to the same rank is still to leave: the two leave together.
+  std::uint32_t together_percent = 100;
 };
 
 /// Time of the collective on `bytes` (nccl-tests' size: of the whole vector) when every transfer

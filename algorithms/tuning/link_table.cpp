@@ -139,6 +139,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
   }
   CostModel model{table.message_overhead};
   model.message_latency = table.message_latency;
+  model.together_percent = table.together;
   model.segment_bytes = table.segment_bytes;
   model.burst_bytes = table.burst_bytes;
   model.pooled = true;
@@ -161,6 +162,7 @@ std::string write_link_table_json(const LinkTable& table) {
   if (table.message_latency != Time{}) {
     fmt::format_to(to, "\"message_latency\":\"{}\",\n", to_string(table.message_latency));
   }
+  if (table.together != 100) fmt::format_to(to, "\"together\":{},\n", table.together);
   fmt::format_to(to, "\"links\":[");
   for (std::size_t i = 0; i < table.links.size(); ++i) {
     const LinkTable::Entry& entry = table.links[i];
@@ -196,14 +198,17 @@ std::string write_link_table_json(const LinkTable& table) {
 LinkTable parse_link_table_json(std::string_view text, const std::string& file) {
   const JsonDocument document(text, file);
   const JsonValue root(document);
-  root.check_keys({"schema", "topology", "message_overhead", "message_latency", "links", "hosts",
-                   "segment", "burst", "choices"});
+  root.check_keys({"schema", "topology", "message_overhead", "message_latency", "together", "links",
+                   "hosts", "segment", "burst", "choices"});
   root.check_schema({kLinkTableSchema.name});
   LinkTable table;
   table.topology = root.at("topology").string();
   table.message_overhead = parse_latency(root.at("message_overhead"));
   if (root.has("message_latency")) {
     table.message_latency = parse_latency(root.at("message_latency"));
+  }
+  if (root.has("together")) {
+    table.together = static_cast<std::uint32_t>(root.at("together").integer(0, 100));
   }
   const JsonValue links = root.at("links");
   for (std::size_t i = 0; i < links.size(); ++i) {

@@ -43,6 +43,7 @@ struct LinkTable {
   std::uint64_t segment_bytes = 0;   ///< CostModel::segment_bytes
   std::uint64_t burst_bytes = 0;     ///< CostModel::burst_bytes
   Time message_latency{};            ///< CostModel::message_latency
+  std::uint32_t together = 100;      ///< CostModel::together_percent
   std::vector<Choice> choices = {};  ///< at most one for each collective and size
   bool operator==(const LinkTable&) const = default;
 };

@@ -31,11 +31,9 @@ using measuring::Span;
 
 constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
 
-constexpr Kind kKinds[] = {{1, kSmallBytes},
-                           {kBurst, kSmallBytes},
-                           {1, kLargeBytes},
-                           {kMany, kLargeBytes},
-                           {1, kSmallBytes, kChain}};
+constexpr Kind kKinds[] = {{1, kSmallBytes},         {kBurst, kSmallBytes},
+                           {1, kLargeBytes},         {kMany, kLargeBytes},
+                           {1, kSmallBytes, kChain}, {kBurst, kSmallBytes, 1, true}};
 
 constexpr std::size_t kSingles = 16;
 constexpr std::size_t kSmall = 0, kLarge = 2, kInTurn = 4;  // of these
@@ -83,7 +81,7 @@ struct Measured {
 };
 
 PairTimes pair_times(MeasuredPair pair, const ByKind& times, std::int64_t rested) {
-  return {pair, times[0], times[1], times[2], times[3], rested};
+  return {pair, times[0], times[1], times[2], times[3], rested, times[5]};
 }
 
 HostTimes::Round round_of(const ByKind& times) {
@@ -181,6 +179,7 @@ std::vector<PairTimes> gather(const std::vector<PairTimes>& mine, Bootstrap& job
       times.large -= ahead;
       times.many -= ahead;
       times.rested -= ahead;
+      times.together -= ahead;
       all.push_back(times);
     }
   }

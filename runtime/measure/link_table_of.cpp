@@ -158,6 +158,20 @@ double overhead_of(const std::vector<PairTimes>& times, const std::vector<HostTi
   return std::min(median(overheads), overhead_of(times));
 }
 
+/// Percent of a message's cost that one has which leaves with another: what those of a burst take
+/// more than one alone, posted at once and one by one.
+std::uint32_t together_of(const std::vector<PairTimes>& times) {
+  std::vector<double> parts;
+  for (const PairTimes& t : times) {
+    const auto more = static_cast<double>(t.burst - t.small);
+    if (t.together == 0 || more <= 0) continue;
+    parts.push_back(static_cast<double>(t.together - t.small) / more);
+  }
+  if (parts.empty()) return 100;
+  return static_cast<std::uint32_t>(
+      std::lround(100 * std::clamp(median(std::move(parts)), 0.0, 1.0)));
+}
+
 using PairCosts = std::map<MeasuredPair, Cost>;
 
 PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts,
@@ -326,6 +340,7 @@ LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times
   table.topology = topology.name();
   table.message_overhead = {std::llround(overhead) * 1000};
   table.message_latency = {std::llround(of_messages) * 1000};
+  table.together = together_of(times);
   std::set<std::pair<NodeId, NodeId>> done;  // parallel links are one entry
   for (std::uint32_t id = 0; id < topology.num_links(); ++id) {
     const Link& link = topology.link(LinkId{id});

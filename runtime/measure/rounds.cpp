@@ -62,11 +62,11 @@ std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {
     }
     receive(peers, ready, kReady, kSmallBytes);
     job_.barrier(timeout_);
-    send(peers, go, kReady, kSmallBytes);
+    send(peers, go, kReady, {1, kSmallBytes});
     await(ready, go, &incoming.front());
     for (std::uint32_t step = 0; step < kind.steps; ++step) {
       outgoing[step].resize(who.targets.size() * kind.count);
-      send(who.targets, outgoing[step], kMeasured, kind.bytes);
+      send(who.targets, outgoing[step], kMeasured, kind);
       await(incoming[step], outgoing[step], nullptr);
     }
   } catch (const Error&) {
@@ -107,15 +107,15 @@ void Rounds::receive(const std::vector<Seat>& from, std::vector<Message>& messag
 }
 
 void Rounds::send(const std::vector<Seat>& to, std::vector<Message>& messages, std::uint64_t tag,
-                  std::size_t bytes) {
-  for (Message& message : messages) message.data.resize(bytes);
+                  const Kind& kind) {
+  for (Message& message : messages) message.data.resize(kind.bytes);
   const std::int64_t begin = Recorder::now();
   for (std::size_t i = 0; i < messages.size(); ++i) {
     std::memcpy(messages[i].data.data(), &begin, sizeof begin);
-    transport_->send(to[i % to.size()], tag, messages[i].data.data(), bytes,
+    transport_->send(to[i % to.size()], tag, messages[i].data.data(), kind.bytes,
                      messages[i].completion);
-    // Each leaves by itself, as those of schedules do: what is posted at once may leave together.
-    transport_->progress();
+    // Else each leaves by itself: what is posted at once may leave together.
+    if (!kind.together) transport_->progress();
   }
 }
 

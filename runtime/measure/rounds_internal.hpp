@@ -49,6 +49,7 @@ struct Kind {
   std::uint32_t count;
   std::size_t bytes;
   std::uint32_t steps = 1;
+  bool together = false;  ///< messages to one may leave together
 };
 /// One rank's part.
 class Rounds {
@@ -74,7 +75,7 @@ class Rounds {
                std::size_t bytes);
   /// Posts messages to all in turn. Each carries the time at which the first of them was posted.
   void send(const std::vector<Seat>& to, std::vector<Message>& messages, std::uint64_t tag,
-            std::size_t bytes);
+            const Kind& kind);
   /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
   void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
              std::vector<Message>* others);

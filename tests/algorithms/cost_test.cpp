@@ -66,6 +66,32 @@ TEST(Cost, EndsTakeTheirLatencyOnceAMessageAndLinksTheirsOnEach) {
             2 * 1'000'000 + 3 * 500'000 + 2 * 20'000'000);
 }
 
+/// Two chunks from rank 0 to rank 1, and one to rank 2; then another to rank 1.
+TEST(Cost, WhatIsReadyWhileAnotherIsToLeaveLeavesWithIt) {
+  const Topology topology = make_topology("full:3?bw=1GB/s&lat=0ns");
+  Schedule schedule;
+  schedule.collective = Collective::Broadcast;
+  schedule.ranks = 3;
+  for (std::uint32_t c = 0; c < 4; ++c) schedule.chunks.push_back(Chunk::rooted(Rank{0}, c, 1));
+  const LinkId one = link_between(topology, 0, 1), two = link_between(topology, 0, 2);
+  schedule.add(0, Op::Copy, 0, Rank{0}, Rank{1}, {&one, 1});
+  schedule.add(0, Op::Copy, 1, Rank{0}, Rank{1}, {&one, 1});
+  schedule.add(0, Op::Copy, 2, Rank{0}, Rank{2}, {&two, 1});
+  schedule.canonicalize();
+  const auto us = [&](std::uint32_t percent) {
+    const CostModel model{.message_overhead = Time{10'000'000}, .together_percent = percent};
+    return static_cast<double>(predict_time(schedule, topology, 0, model).picoseconds) / 1e6;
+  };
+  EXPECT_EQ(us(100), 30);
+  EXPECT_EQ(us(20), 22);  // one, a fifth, and the one to another rank
+  // What waits for something else leaves by itself.
+  const LinkId back = link_between(topology, 1, 0);
+  schedule.add(1, Op::Copy, 3, Rank{1}, Rank{0}, {&back, 1});
+  schedule.add(2, Op::Copy, 3, Rank{0}, Rank{1}, {&one, 1});
+  schedule.canonicalize();
+  EXPECT_EQ(us(20), 32);
+}
+
 TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns");
   Schedule schedule = make_schedule("swing?rounds=1&parts=one", topology);

@@ -81,6 +81,18 @@ TEST(LinkMeasurement, SwitchesShareTheLatencyAndParallelLinksTheBandwidth) {
             tree.num_links());
 }
 
+TEST(LinkMeasurement, WhatLeavesTogetherCostsItsPart) {
+  const Topology topology = make_topology("torus:4x4");
+  std::vector<PairTimes> times = simulate(topology, 500, 3000, 2);
+  EXPECT_EQ(table_of(topology, times).together, 100U);  // unknown
+  for (PairTimes& t : times) t.together = t.small + (t.burst - t.small) / 4;
+  EXPECT_EQ(table_of(topology, times).together, 25U);
+  for (PairTimes& t : times) t.together = t.small - 10;
+  EXPECT_EQ(table_of(topology, times).together, 0U);
+  for (PairTimes& t : times) t.together = 2 * t.burst;
+  EXPECT_EQ(table_of(topology, times).together, 100U);
+}
+
 TEST(LinkMeasurement, AFewRanksLookFarAndNear) {
   const std::vector<Reach> grid = reaches_to_measure(make_topology("mesh:3x3"));
   ASSERT_EQ(grid.size(), 3U);

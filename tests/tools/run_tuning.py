@@ -27,7 +27,8 @@ def expect(condition, *words):
 
 def write_table(path, table, overhead, latency, bandwidth):
     table = dict(table, message_overhead=overhead)
-    table.pop("hosts", None)
+    for key in ("hosts", "message_latency", "together"):
+        table.pop(key, None)
     table["links"] = [dict(link, latency=latency, bandwidth=bandwidth) for link in table["links"]]
     with open(path, "w") as file:
         json.dump(table, file)

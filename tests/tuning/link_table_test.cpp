@@ -44,6 +44,7 @@ TEST(LinkTable, FileHoldsIt) {
                  {{"n2", "n3"}, parse_time("0ns"), parse_bandwidth("9GB/s")}};
   table.hosts.push_back({{"n4", "n5"}, parse_time("3us")});
   table.message_latency = parse_time("30us");
+  table.together = 25;
   table.segment_bytes = 60 * 1024;
   table.burst_bytes = 45'045;
   table.choices = {{Collective::AllReduce, 4096, "ring?order=1,0"}, {Collective::Gather, 8, "x"}};
@@ -72,6 +73,8 @@ TEST(LinkTable, WrongFilesNameTheLine) {
             "t.json:2: expected a time of at most 1s, got 2s");
   EXPECT_EQ(message_of(head + "\"5ns\",\n\"message_latency\":\"2s\",\"links\":[]}"),
             "t.json:3: expected a time of at most 1s, got 2s");
+  EXPECT_TRUE(
+      message_of(head + "\"5ns\",\n\"together\":101,\"links\":[]}").starts_with("t.json:3: "));
   EXPECT_TRUE(message_of(head + "\"5ns\",\"links\":[\n{\"src\":\"a\",\"dst\":\"b\",\"latency\":"
                                 "\"1us\",\n\"bandwidth\":\"0GB/s\"}]}")
                   .starts_with("t.json:4: "));
