@@ -4,6 +4,7 @@
 #include "algorithms/coalesced.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <map>
 #include <span>
@@ -119,6 +120,17 @@ void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
 }  // namespace
 
 std::vector<std::uint32_t> levels_of(const Schedule& schedule) { return Levels(schedule).take(); }
+
+std::uint64_t most_together(const Topology& topology) {
+  constexpr double kSeconds = 4e-6;
+  constexpr std::uint64_t kLeast = 64 << 10, kMost = 1 << 20;
+  double fastest = 0;
+  for (const Link& link : topology.links()) {
+    fastest = std::max(fastest, static_cast<double>(link.bandwidth.bytes_per_second));
+  }
+  const double bytes = std::min(fastest * kSeconds, static_cast<double>(kMost));
+  return std::max(std::bit_floor(static_cast<std::uint64_t>(bytes)), kLeast);
+}
 
 Rounds rounds_of(const Schedule& schedule) {
   const auto& transfers = schedule.transfers;

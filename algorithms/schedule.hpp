@@ -83,10 +83,11 @@ struct Schedule {
   Rank root{};            ///< of broadcast and reduce; 0 otherwise
   std::uint32_t ranks = 0;
   bool in_network = false;  ///< switches add and copy
-  /// What a rank sends to another in one round (coalesced.hpp) can be one message. For algorithms
-  /// in rounds, in which a rank needs all that comes in a round before it goes on. Who sends each
-  /// transfer by itself gets the same result.
-  bool coalesces = false;
+  /// What a rank sends to another in one round (coalesced.hpp) can be one message of up to so many
+  /// bytes; 0: each transfer is one by itself. For algorithms in rounds, in which a rank needs all
+  /// that comes in a round before it goes on. Who sends each transfer by itself gets the same
+  /// result.
+  std::uint64_t coalesces = 0;
   /// The last so many ranks only help: they start with nothing and need not end with anything, as
   /// switches with interfaces of their own (nic/program/switches.hpp).
   std::uint32_t helpers = 0;

@@ -20,6 +20,7 @@ Algorithm auto_algorithm();
 Algorithm bidirectional_ring_algorithm();
 Algorithm bine_algorithm();
 Algorithm breadth_first_algorithm();
+Algorithm circulant_algorithm();
 Algorithm double_binary_tree_algorithm();
 Algorithm exchange_algorithm();
 Algorithm forest_algorithm();

@@ -21,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/recursive_doubling_internal.hpp"
 #include "topologies/error.hpp"
@@ -46,6 +47,11 @@ std::uint32_t parts_option(const Spec& options) {
   const std::uint32_t parts = options.get_number("parts", 1, 1, 64);
   if (parts > 1 && !options.has("scatter")) options.fail("parts: expected scatter= beside it");
   return parts;
+}
+
+/// For Schedule::coalesces.
+std::uint64_t rounds_option(const Spec& options, const Topology& topology) {
+  return options.get_number("rounds", 0, 0, 1) == 1 ? most_together(topology) : 0;
 }
 
 /// Options of an all-reduce alone.
@@ -75,7 +81,9 @@ Schedule halving_all_gather(const Topology& topology, const Spec& options) {
       messages.push_back({Op::Copy, chunk, labels.core[i], labels.folded[i]});
     }
   }
-  return pack(all_gather_header(topology), messages, topology);
+  Schedule header = all_gather_header(topology);
+  header.coalesces = rounds_option(options, topology);
+  return pack(std::move(header), messages, topology);
 }
 
 void add_folding(const FoldedLabels& labels, std::uint32_t chunks, std::vector<Message>& messages) {
@@ -97,6 +105,7 @@ void add_unfolding(const FoldedLabels& labels, std::uint32_t chunks,
 
 Schedule halving_broadcast(const Topology& topology, Rank root, const Spec& options) {
   check_only(options);
+  static_cast<void>(rounds_option(options, topology));  // a rank sends another a chunk once
   const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);
@@ -107,7 +116,7 @@ Schedule halving_broadcast(const Topology& topology, Rank root, const Spec& opti
 
 /// With as many chunks as the core has ranks, which is fewer than reduce-scatter and all-gather
 /// need.
-Schedule wholly_halved(const Topology& topology) {
+Schedule wholly_halved(const Topology& topology, std::uint64_t coalesces) {
   const FoldedLabels labels(topology.num_ranks(), Rank{0});
   const auto chunks = static_cast<std::uint32_t>(labels.core.size());
   std::vector<Message> messages;
@@ -116,7 +125,9 @@ Schedule wholly_halved(const Topology& topology) {
   add_doubling(
       labels.core, [](std::uint32_t label) { return std::vector{label}; }, messages);
   add_unfolding(labels, chunks, messages);
-  return pack(all_reduce_header(topology, chunks), messages, topology);
+  Schedule header = all_reduce_header(topology, chunks);
+  header.coalesces = coalesces;
+  return pack(std::move(header), messages, topology);
 }
 
 /// The largest odd factor that is worth a message to each other rank.
@@ -271,7 +282,7 @@ class PartlyScattered {
 Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
   const std::uint32_t scatter = scatter_option(options), radix = radix_option(options);
   const std::uint32_t parts = parts_option(options);
-  if (scatter == kAll) return wholly_halved(topology);
+  if (scatter == kAll) return wholly_halved(topology, rounds_option(options, topology));
   const Digits digits(topology.num_ranks(), scatter, radix);
   if (scatter > digits.radices.size()) {
     throw Error(
@@ -287,6 +298,7 @@ Schedule halving_all_reduce(const Topology& topology, const Spec& options) {
   messages.insert(messages.end(), all_rounds.begin(), all_rounds.end());
   add_unfolding(digits.labels, rounds.chunks(), messages);
   Schedule header = all_reduce_header(topology, rounds.chunks());
+  header.coalesces = rounds_option(options, topology);
   for (std::uint32_t c = 0; c < header.chunks.size(); ++c) {
     header.chunks[c].set_root(digits.labels.core[c % (rounds.chunks() / parts)]);
   }
@@ -304,7 +316,8 @@ Algorithm halving_doubling_algorithm() {
           "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
           "first; in the others what is left is exchanged whole (default: all halve, "
           "the farthest first); radix=R: such a round divides by 4, 8 or 16 "
-          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1)",
+          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1); rounds=1: what "
+          "a rank sends another in a round is one message",
       .unsupported = supports_all,
       .all_gather = halving_all_gather,
       .broadcast = halving_broadcast,
@@ -312,7 +325,7 @@ Algorithm halving_doubling_algorithm() {
       .variants =
           "scatter=1|scatter=2|scatter=3|scatter=1&radix=4|scatter=1&radix=4&parts=2|"
           "scatter=1&radix=4&parts=4|scatter=2&radix=4|scatter=2&radix=4&parts=2|scatter=1&radix=8|"
-          "scatter=1&radix=8&parts=2|scatter=1&radix=8&parts=4"};
+          "scatter=1&radix=8&parts=2|scatter=1&radix=8&parts=4|scatter=3&rounds=1"};
 }
 
 }  // namespace multitree

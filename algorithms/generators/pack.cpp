@@ -26,7 +26,7 @@ class Packer {
         topology_(topology),
         router_(topology),
         calendar_(topology),
-        dependences_(topology.num_ranks(), schedule.chunks.size(), schedule.coalesces) {
+        dependences_(topology.num_ranks(), schedule.chunks.size(), schedule.coalesces > 0) {
     for (const Link& link : topology.links()) bandwidths_.push_back(link.bandwidth);
     std::ranges::sort(bandwidths_, std::greater{});
     bandwidths_.erase(std::unique(bandwidths_.begin(), bandwidths_.end()), bandwidths_.end());

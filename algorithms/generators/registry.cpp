@@ -29,6 +29,8 @@ constexpr std::array kAliases = {Alias{"optimal", "allreduce-optimal"},
                                  Alias{"bfs", "breadth-first"},
                                  Alias{"sharp", "in-network"},
                                  Alias{"nvls", "in-network"},
+                                 Alias{"bruck", "circulant"},
+                                 Alias{"pat", "circulant"},
                                  Alias{"2d-ring", "ring2d"}};
 
 /// `make` gives a gathering for a network; this gives its mirror image, a reduction.
@@ -74,6 +76,7 @@ std::span<const Algorithm> algorithms() {
       bidirectional_ring_algorithm(),
       bine_algorithm(),
       breadth_first_algorithm(),
+      circulant_algorithm(),
       double_binary_tree_algorithm(),
       exchange_algorithm(),
       forest_algorithm(),

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/swing_internal.hpp"
@@ -59,14 +60,15 @@ constexpr std::string_view kParameters =
     "variant=bandwidth|latency: all-reduce by reduce-scatter and all-gather (default), or by "
     "exchange of whole vectors (sizes that are powers of two); parts=one|half|all: of the data, "
     "one, or one for each "
-    "dimension, or two (default), each with links of its own: fewer have fewer messages";
+    "dimension, or two (default), each with links of its own: fewer have fewer messages; rounds=1: "
+    "what a rank sends another in a round is one message";
 
 Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
   const SwingParts parts = parts_of(topology, options);
   const auto count = static_cast<std::uint32_t>(parts.size());
   Schedule header = all_gather_header(topology, count);
-  header.coalesces = options.get_number("rounds", 0, 0, 1) == 1;
+  if (options.get_number("rounds", 0, 0, 1) == 1) header.coalesces = most_together(topology);
   return swing_spread(std::move(header), parts, topology);
 }
 

@@ -179,7 +179,9 @@ void read_steps(const JsonValue& steps, std::uint32_t num_links, Schedule& sched
 void write_body(const Schedule& schedule, fmt::memory_buffer& out) {
   const auto to = std::back_inserter(out);
   if (schedule.in_network) fmt::format_to(to, "\"in_network\":true,\n");
-  if (schedule.coalesces) fmt::format_to(to, "\"coalesces\":true,\n");
+  if (schedule.coalesces > 0) {
+    fmt::format_to(to, "\"coalesces\":{},\n", schedule.coalesces);
+  }
   fmt::format_to(to, "\"chunks\":[");
   for (std::size_t c = 0; c < schedule.chunks.size(); ++c) {
     const Chunk& chunk = schedule.chunks[c];
@@ -216,7 +218,9 @@ Schedule read_schedule(const JsonValue& value, const Topology& topology) {
   schedule.ranks = topology.num_ranks();
   schedule.root = Rank{static_cast<std::uint32_t>(value.at("root").integer(0, schedule.ranks - 1))};
   if (value.has("in_network")) schedule.in_network = value.at("in_network").boolean();
-  if (value.has("coalesces")) schedule.coalesces = value.at("coalesces").boolean();
+  if (value.has("coalesces")) {
+    schedule.coalesces = value.at("coalesces").integer(1, std::uint64_t{1} << 40);
+  }
   read_chunks(value.at("chunks"), schedule);
   read_steps(value.at("steps"), topology.num_links(), schedule);
   schedule.canonicalize();

@@ -67,7 +67,7 @@ PriceFloor::PriceFloor(const Schedule& schedule, const Topology& priced) {
     picoseconds_per_byte_ = std::max(picoseconds_per_byte_, load[id] * kPicoseconds / rate);
   }
   if (schedule.in_network) return;  // several transfers are one message
-  if (schedule.coalesces) rounds_ = rounds_of(schedule);
+  if (schedule.coalesces > 0) rounds_ = rounds_of(schedule);
   messages_ = most_sent(schedule, rounds());
 }
 

@@ -105,7 +105,8 @@ class Tuner {
     }
   }
 
-  /// \returns whether the network allows it. What is like another `sized` one is not listed again.
+  /// \returns whether the network allows it. What is like another `sized` one is not listed again;
+  /// of two alike the one that is told no size stands for both.
   bool add_made(Made made) {
     const std::size_t self = result_.candidates.size();
     std::size_t twin = self;
@@ -118,12 +119,16 @@ class Tuner {
         live_.push_back(self);
       } else if (made.sized) {
         return true;
+      } else if (made.bytes == 0 && is_told_[*same] && static_cast<std::size_t>(same - live_.begin()) >= checked_) {
+        std::ranges::replace(twin_, *same, self);
+        *same = self;
       } else {
         twin = *same;
       }
     } else if (made.sized) {
       return false;
     }
+    is_told_.push_back(made.bytes > 0);
     result_.candidates.push_back({.spec = std::move(made.spec),
                                   .schedule = std::move(made.schedule),
                                   .times = {},
@@ -270,6 +275,7 @@ class Tuner {
   std::size_t checked_ = 0;         // of those
   std::vector<PriceFloor> floors_;  // of each candidate
   std::vector<std::size_t> twin_;   // of each candidate, who has its schedule
+  std::vector<bool> is_told_;       // and whether it was told a size
 };
 
 }  // namespace

@@ -46,10 +46,10 @@ std::uint64_t digest_of(std::uint64_t schedule, std::span<const ElementRange> ra
 /// Most bytes of a message of several chunks; 0: each chunk is one by itself.
 std::size_t bytes_together(const Schedule& schedule, std::span<const ElementRange> ranges,
                            const Call& call, std::size_t segment_bytes) {
-  if (!schedule.coalesces || call.wire != WireType::AsIs) return 0;
+  if (schedule.coalesces == 0 || call.wire != WireType::AsIs) return 0;
   std::uint64_t longest = 0;
   for (const ElementRange& range : ranges) longest = std::max(longest, range.count);
-  const std::size_t most = std::min<std::size_t>(segment_bytes, kMostTogether);
+  const std::size_t most = std::min<std::uint64_t>(segment_bytes, schedule.coalesces);
   return fit_together(static_cast<double>(longest * size_of(call.type)), most) ? most : 0;
 }
 

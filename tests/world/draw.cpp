@@ -204,7 +204,9 @@ JobDraw draw_job(std::uint64_t seed) {
   if (random.chance(15)) ++faults;
   if (job.streams && random.chance(50)) faults += random.below(4);
   for (; faults > 0; --faults) job.faults.push_back(draw_fault(random, job));
-  for (Schedule& schedule : job.schedules) schedule.coalesces |= random.chance(50);
+  for (Schedule& schedule : job.schedules) {
+    if (random.chance(50)) schedule.coalesces = std::uint64_t{1} << random.below(18);
+  }
   return job;
 }
 
