@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -117,9 +118,54 @@ void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
   all = std::move(sorted);
 }
 
+Rounds in_order(const Schedule& schedule, std::vector<std::uint32_t> levels) {
+  const auto& transfers = schedule.transfers;
+  Rounds rounds{std::move(levels), std::vector<std::uint32_t>(transfers.size())};
+  std::iota(rounds.order.begin(), rounds.order.end(), 0U);
+  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].dst); });
+  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].src); });
+  sort_stably(rounds.order, [&](std::uint32_t i) { return rounds.levels[i]; });
+  return rounds;
+}
+
+std::size_t count_messages(const Schedule& schedule, const Rounds& rounds) {
+  std::size_t messages = rounds.order.empty() ? 0 : 1;
+  for (std::size_t k = 1; k < rounds.order.size(); ++k) {
+    const std::uint32_t before = rounds.order[k - 1], now = rounds.order[k];
+    const Transfer &a = schedule.transfers[before], &b = schedule.transfers[now];
+    const bool same =
+        rounds.levels[before] == rounds.levels[now] && a.src == b.src && a.dst == b.dst;
+    messages += same ? 0 : 1;
+  }
+  return messages;
+}
+
+/// As few levels of whole steps as allow that what is received in one is used in later ones only.
+std::vector<std::uint32_t> levels_of_steps(const Schedule& schedule) {
+  const auto& all = schedule.transfers;
+  const std::size_t chunks = schedule.chunks.size();
+  std::vector<std::uint32_t> levels(all.size()), received(schedule.ranks * chunks, kLast);
+  std::uint32_t level = 0;
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    while (end < all.size() && all[end].step == all[begin].step) ++end;
+    const std::span step = std::span(all).subspan(begin, end - begin);
+    const bool is_next = std::ranges::any_of(step, [&](const Transfer& t) {
+      return received[index(t.src) * chunks + t.chunk] == level ||
+             received[index(t.dst) * chunks + t.chunk] == level;
+    });
+    level += is_next ? 1 : 0;
+    for (const Transfer& t : step) received[index(t.dst) * chunks + t.chunk] = level;
+    std::fill(levels.begin() + static_cast<std::ptrdiff_t>(begin),
+              levels.begin() + static_cast<std::ptrdiff_t>(end), level);
+  }
+  return levels;
+}
+
 }  // namespace
 
-std::vector<std::uint32_t> levels_of(const Schedule& schedule) { return Levels(schedule).take(); }
+std::vector<std::uint32_t> levels_of(const Schedule& schedule) {
+  return rounds_of(schedule).levels;
+}
 
 std::uint64_t most_together(const Topology& topology) {
   constexpr double kSeconds = 4e-6;
@@ -133,13 +179,10 @@ std::uint64_t most_together(const Topology& topology) {
 }
 
 Rounds rounds_of(const Schedule& schedule) {
-  const auto& transfers = schedule.transfers;
-  Rounds rounds{levels_of(schedule), std::vector<std::uint32_t>(transfers.size())};
-  for (std::uint32_t i = 0; i < rounds.order.size(); ++i) rounds.order[i] = i;
-  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].dst); });
-  sort_stably(rounds.order, [&](std::uint32_t i) { return index(transfers[i].src); });
-  sort_stably(rounds.order, [&](std::uint32_t i) { return rounds.levels[i]; });
-  return rounds;
+  Rounds latest = in_order(schedule, Levels(schedule).take());
+  Rounds of_steps = in_order(schedule, levels_of_steps(schedule));
+  const bool fewer = count_messages(schedule, of_steps) < count_messages(schedule, latest);
+  return fewer ? of_steps : latest;
 }
 
 }  // namespace multitree

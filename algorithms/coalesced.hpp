@@ -24,9 +24,10 @@ inline bool fit_together(double longest, std::uint64_t most) {
 }
 
 /// For each transfer of a schedule, by its number, its round, from 0: as late as what comes after
-/// it allows, links aside. What a rank does with its value of a chunk never has a lower level than
-/// what it did with it before, and a higher one than what it received before; what it sends and
-/// receives in one step has one level. So messages of one level wait for none of each other,
+/// it allows, links aside, or, where that makes fewer messages, that of its step, with as many
+/// steps in a round as can be. What a rank does with its value of a chunk never has a lower level
+/// than what it did with it before, and a higher one than what it received before; what it sends
+/// and receives in one step has one level. So messages of one level wait for none of each other,
 /// whatever chunks they hold. \pre transfers are in canonical order
 std::vector<std::uint32_t> levels_of(const Schedule& schedule);
 

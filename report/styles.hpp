@@ -26,6 +26,7 @@ inline constexpr std::array kStyles{
     Style{"bidirectional-ring", "#D55E00", Dashes::Long},
     Style{"bine", "#CC79A7", Dashes::Short},
     Style{"breadth-first", "#0072B2", Dashes::Long},
+    Style{"circulant", "#E69F00", Dashes::Short},
     Style{"double-binary-tree", "#56B4E9"},
     Style{"exchange", "#E69F00", Dashes::Long},
     Style{"forest", "#CC79A7"},

@@ -11,8 +11,8 @@
 /// and largest messages go to neighbours. A grid, and ranks that meet level by level (GPUs in a
 /// box, boxes on a network), have a circle for each dimension, passed from the farthest to the
 /// nearest. What a rank sends another in one round is one message (Schedule::coalesces). With
-/// parts=K the data is in K parts, each with links of its own: in a grid they begin in one dimension
-/// after the other, and then go the other way round.
+/// parts=K the data is in K parts, each with links of its own: in a grid they begin in one
+/// dimension after the other, and then go the other way round.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -83,7 +83,8 @@ class Part {
  public:
   Part(const Circles& circles, std::uint32_t number, std::uint32_t radix)
       : sizes_(circles.sizes), backwards_(is_backwards(circles, number)) {
-    const std::size_t count = sizes_.size(), first = circles.alike && count > 0 ? number % count : 0;
+    const std::size_t count = sizes_.size(),
+                      first = circles.alike && count > 0 ? number % count : 0;
     std::vector<std::uint32_t> holders = {0};
     for (std::size_t i = count; i-- > 0;) {
       add_circle((first + i) % count, radix, holders);
@@ -146,9 +147,7 @@ class Part {
   std::vector<Arc> arcs_;
 };
 
-std::uint32_t parts_option(const Spec& options) {
-  return options.get_number("parts", 1, 1, 16);
-}
+std::uint32_t parts_option(const Spec& options) { return options.get_number("parts", 1, 1, 16); }
 
 /// All chunks of `header` from their owners to all, by the part of chunk modulo parts.
 Schedule spread(Schedule header, const Topology& topology, const Spec& options) {

@@ -316,7 +316,8 @@ Algorithm halving_doubling_algorithm() {
           "scatter=S: of an all-reduce, rounds that halve, with the nearest ranks "
           "first; in the others what is left is exchanged whole (default: all halve, "
           "the farthest first); radix=R: such a round divides by 4, 8 or 16 "
-          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1); rounds=1: what "
+          "(default 2); parts=K: pieces of the buffer, one behind the other (default 1); rounds=1: "
+          "what "
           "a rank sends another in a round is one message",
       .unsupported = supports_all,
       .all_gather = halving_all_gather,

@@ -119,7 +119,8 @@ class Tuner {
         live_.push_back(self);
       } else if (made.sized) {
         return true;
-      } else if (made.bytes == 0 && is_told_[*same] && static_cast<std::size_t>(same - live_.begin()) >= checked_) {
+      } else if (made.bytes == 0 && is_told_[*same] &&
+                 static_cast<std::size_t>(same - live_.begin()) >= checked_) {
         std::ranges::replace(twin_, *same, self);
         *same = self;
       } else {

@@ -57,7 +57,8 @@ void expect_order(const Schedule& schedule) {
 TEST(Levels, KeepTheOrderOfEachValue) {
   for (const char* spec :
        {"swing", "swing?rounds=1", "bine", "multitree", "ring", "ring2d", "allreduce-optimal",
-        "recursive-doubling", "halving-doubling?scatter=2&parts=2"}) {
+        "recursive-doubling", "halving-doubling?scatter=2&parts=2", "circulant",
+        "circulant?parts=4"}) {
     expect_order(make_schedule(spec, make_topology("torus:4x4")));
   }
   expect_order(make_schedule("hdrm", make_topology("bigraph:4x2")));

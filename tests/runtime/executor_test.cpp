@@ -182,7 +182,8 @@ TEST(Coalesce, WhatOneRankSendsToAnotherInARoundIsOneMessage) {
 }
 
 TEST(Coalesce, SumsAreTheSame) {
-  for (const char* spec : {"swing?rounds=1", "bine", "halving-doubling", "multitree", "ring2d"}) {
+  for (const char* spec :
+       {"swing?rounds=1", "circulant?radix=3", "bine", "halving-doubling", "multitree", "ring2d"}) {
     const Schedule schedule = make_schedule(spec, make_topology("torus:4x4"));
     EXPECT_EQ(sums_of(schedule, 5000, 4096), sums_of(schedule, 5000)) << spec;
     EXPECT_EQ(sums_of(schedule, 37, 40), sums_of(schedule, 37)) << spec;
