@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "algorithms/coalesced.hpp"
 #include "algorithms/compose.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/pack.hpp"
@@ -96,6 +97,10 @@ Schedule all_reduce_header(const Topology& topology, std::uint32_t chunks) {
 
 std::uint32_t segments_option(const Spec& options) {
   return options.get_number("segments", 0, 1, kMaxSegments);
+}
+
+std::uint64_t rounds_option(const Spec& options, const Topology& topology) {
+  return options.get_number("rounds", 0, 0, 1) == 1 ? most_together(topology) : 0;
 }
 
 std::uint64_t size_option(const Spec& options) {

@@ -21,7 +21,6 @@
 #include <utility>
 #include <vector>
 
-#include "algorithms/coalesced.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/recursive_doubling_internal.hpp"
 #include "topologies/error.hpp"
@@ -47,11 +46,6 @@ std::uint32_t parts_option(const Spec& options) {
   const std::uint32_t parts = options.get_number("parts", 1, 1, 64);
   if (parts > 1 && !options.has("scatter")) options.fail("parts: expected scatter= beside it");
   return parts;
-}
-
-/// For Schedule::coalesces.
-std::uint64_t rounds_option(const Spec& options, const Topology& topology) {
-  return options.get_number("rounds", 0, 0, 1) == 1 ? most_together(topology) : 0;
 }
 
 /// Options of an all-reduce alone.
@@ -105,7 +99,6 @@ void add_unfolding(const FoldedLabels& labels, std::uint32_t chunks,
 
 Schedule halving_broadcast(const Topology& topology, Rank root, const Spec& options) {
   check_only(options);
-  static_cast<void>(rounds_option(options, topology));  // a rank sends another a chunk once
   const FoldedLabels labels(topology.num_ranks(), root);
   std::vector<Message> messages;
   add_scatter_doubling(labels.core, messages);

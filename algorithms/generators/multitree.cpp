@@ -131,7 +131,8 @@ Algorithm multitree_algorithm() {
       .unsupported = supports_all,
       .all_gather = all_gather,
       .broadcast = broadcast,
-      .all_reduce = nullptr};
+      .all_reduce = nullptr,
+      .variants = "rounds=1"};
 }
 
 }  // namespace multitree

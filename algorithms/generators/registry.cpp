@@ -127,6 +127,7 @@ Schedule generate_schedule(std::string_view spec, const Topology& topology, Coll
   }
   check_written_out(topology);
   Schedule schedule = generate(algorithm, topology, collective, root, options);
+  schedule.coalesces = std::max(schedule.coalesces, rounds_option(options, topology));
   options.check_all_used();
   // A choice among others keeps the name of what it chose.
   if (schedule.algorithm.empty()) schedule.algorithm = options.text();

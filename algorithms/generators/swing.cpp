@@ -13,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include "algorithms/coalesced.hpp"
 #include "algorithms/generators/embedding_internal.hpp"
 #include "algorithms/generators/generators_internal.hpp"
 #include "algorithms/generators/swing_internal.hpp"
@@ -60,22 +59,20 @@ constexpr std::string_view kParameters =
     "variant=bandwidth|latency: all-reduce by reduce-scatter and all-gather (default), or by "
     "exchange of whole vectors (sizes that are powers of two); parts=one|half|all: of the data, "
     "one, or one for each "
-    "dimension, or two (default), each with links of its own: fewer have fewer messages; rounds=1: "
-    "what a rank sends another in a round is one message";
+    "dimension, or two (default), each with links of its own: fewer have fewer messages";
 
 Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
   const SwingParts parts = parts_of(topology, options);
   const auto count = static_cast<std::uint32_t>(parts.size());
   Schedule header = all_gather_header(topology, count);
-  if (options.get_number("rounds", 0, 0, 1) == 1) header.coalesces = most_together(topology);
+  header.coalesces = rounds_option(options, topology);
   return swing_spread(std::move(header), parts, topology);
 }
 
 /// The trees that the all-gather has for the root's parts.
 Schedule swing_broadcast(const Topology& topology, Rank root, const Spec& options) {
   static_cast<void>(latency_option(options));
-  static_cast<void>(options.get_number("rounds", 0, 0, 1));  // a rank sends another a chunk once
   const SwingParts parts = parts_of(topology, options);
   const auto count = static_cast<std::uint32_t>(parts.size());
   return swing_spread(broadcast_header(topology, root, count), parts, topology);
@@ -83,7 +80,6 @@ Schedule swing_broadcast(const Topology& topology, Rank root, const Spec& option
 
 Schedule swing_all_reduce(const Topology& topology, const Spec& options) {
   if (!latency_option(options)) return scattered_all_reduce(topology, options, swing_all_gather);
-  static_cast<void>(options.get_number("rounds", 0, 0, 1));
   const std::vector<std::uint32_t> dims = *grid_dims(topology);
   if (!std::ranges::all_of(dims, [](std::uint32_t size) { return std::has_single_bit(size); })) {
     throw Error(ErrorCode::Unsupported,

@@ -163,7 +163,8 @@ Algorithm symmetric_algorithm() {
       .unsupported = symmetric_unsupported,
       .all_gather = symmetric_all_gather,
       .broadcast = symmetric_broadcast,
-      .all_reduce = symmetric_all_reduce};
+      .all_reduce = symmetric_all_reduce,
+      .variants = "rounds=1"};
 }
 
 }  // namespace multitree
