@@ -168,8 +168,8 @@ std::vector<std::uint32_t> levels_of(const Schedule& schedule) {
 }
 
 std::uint64_t most_together(const Topology& topology) {
-  constexpr double kSeconds = 4e-6;
-  constexpr std::uint64_t kLeast = 64 << 10, kMost = 1 << 20;
+  constexpr double kSeconds = 8e-6;
+  constexpr std::uint64_t kLeast = 128 << 10, kMost = 1 << 20;
   double fastest = 0;
   for (const Link& link : topology.links()) {
     fastest = std::max(fastest, static_cast<double>(link.bandwidth.bytes_per_second));

@@ -14,7 +14,7 @@ namespace multitree {
 /// Most bytes of a message of several chunks (Schedule::coalesces) on this network: what is longer
 /// takes its time by bytes, and would keep its receiver from passing on what has come. That is what
 /// the fastest link carries in a few times what a message costs its sender, a power of two from
-/// 64 KiB to 1 MiB.
+/// 128 KiB to 1 MiB.
 std::uint64_t most_together(const Topology& topology);
 
 /// Whether chunks of which the longest has so many bytes travel together, in messages of at most

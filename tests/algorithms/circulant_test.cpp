@@ -94,10 +94,22 @@ TEST(CirculantRounds, PartsHaveLinksOfTheirOwn) {
 }
 
 TEST(CirculantRounds, LongestMessagesFitTheLinks) {
-  EXPECT_EQ(make_schedule("circulant", make_topology("ring:3")).coalesces, 64U << 10);
-  EXPECT_EQ(make_schedule("circulant", make_topology("ring:3?bw=1MB/s")).coalesces, 64U << 10);
-  EXPECT_EQ(make_schedule("circulant", make_topology("ring:3?bw=50GB/s")).coalesces, 128U << 10);
-  EXPECT_EQ(make_schedule("circulant", make_topology("ring:3?bw=900GB/s")).coalesces, 1U << 20);
+  const auto most = [](const std::string& network) {
+    return make_schedule("circulant", make_topology(network)).coalesces >> 10;
+  };
+  EXPECT_EQ(most("ring:3?bw=1MB/s"), 128U);
+  EXPECT_EQ(most("ring:3?bw=16GB/s"), 128U);
+  EXPECT_EQ(most("ring:3?bw=50GB/s"), 256U);
+  EXPECT_EQ(most("ring:3?bw=900GB/s"), 1024U);
+}
+
+TEST(Rounds, AreAskedOfAnyAlgorithm) {
+  const Topology torus = make_topology("torus:3x3");
+  const Schedule schedule = make_schedule("multitree?rounds=1", torus);
+  EXPECT_EQ(schedule.coalesces, most_together(torus));
+  EXPECT_EQ(schedule.algorithm, "multitree?rounds=1");
+  EXPECT_EQ(make_schedule("multitree", torus).coalesces, 0U);
+  EXPECT_THROW(make_schedule("multitree?rounds=2", torus), Error);
 }
 
 TEST(CirculantRounds, AreKnownByTheirOtherNames) {

@@ -16,7 +16,7 @@ namespace {
 
 TEST(Levels, OfSwingAreItsRounds) {
   const Schedule schedule = make_schedule("swing?rounds=1&parts=one", make_topology("ring:16"));
-  EXPECT_EQ(schedule.coalesces, 65536);
+  EXPECT_EQ(schedule.coalesces, 131072);
   EXPECT_GT(schedule.num_steps(), 8U);
   std::map<std::uint32_t, std::size_t> transfers;
   for (const std::uint32_t level : levels_of(schedule)) ++transfers[level];

@@ -95,7 +95,7 @@ TEST(Cost, WhatIsReadyWhileAnotherIsToLeaveLeavesWithIt) {
 TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   const Topology topology = make_topology("ring:4?bw=1GB/s&lat=500ns");
   Schedule schedule = make_schedule("swing?rounds=1&parts=one", topology);
-  ASSERT_EQ(schedule.coalesces, 65536);
+  ASSERT_EQ(schedule.coalesces, 131072);
   // Half of 400 bytes, a quarter, and back; chunk by chunk a half is two messages.
   const CostModel model{.message_overhead = Time{1'000'000}};
   const std::int64_t links = 2 * (200'000 + 100'000) + 4 * 500'000;
@@ -105,12 +105,12 @@ TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   EXPECT_GT(apart.picoseconds, links + 4 * 1'000'000);
   // Where messages cost nothing, as in hardware, there is nothing to be saved.
   const Time free = predict_time(schedule, topology, 400);
-  schedule.coalesces = 65536;
+  schedule.coalesces = 131072;
   EXPECT_EQ(predict_time(schedule, topology, 400), free);
   // Long chunks travel by themselves.
   schedule.coalesces = 0;
   const Time long_ones = predict_time(schedule, topology, 400'000, model);
-  schedule.coalesces = 65536;
+  schedule.coalesces = 131072;
   EXPECT_EQ(predict_time(schedule, topology, 400'000, model), long_ones);
 }
 

@@ -172,7 +172,7 @@ std::size_t messages_of(const Schedule& schedule, std::size_t together) {
 TEST(Coalesce, WhatOneRankSendsToAnotherInARoundIsOneMessage) {
   // 4 parts of 4 rounds that halve and 4 that double, where each chunk by itself takes 2 x 15.
   const Schedule schedule = make_schedule("swing?rounds=1", make_topology("torus:4x4"));
-  EXPECT_EQ(schedule.coalesces, 65536);
+  EXPECT_EQ(schedule.coalesces, 131072);
   EXPECT_EQ(messages_of(schedule, 0), 4 * 2 * 15);
   EXPECT_EQ(messages_of(schedule, 65536), 4 * 2 * 4);
   // A vector of 16 KiB has 64 chunks of 256 bytes: up to 512 bytes, 8 travel as 4 and 4 as 2.
