@@ -59,7 +59,8 @@ constexpr std::string_view kParameters =
     "variant=bandwidth|latency: all-reduce by reduce-scatter and all-gather (default), or by "
     "exchange of whole vectors (sizes that are powers of two); parts=one|half|all: of the data, "
     "one, or one for each "
-    "dimension, or two (default), each with links of its own: fewer have fewer messages";
+    "dimension, or two (default), each with links of its own: fewer have fewer messages; "
+    "rounds=0|1: 1: what a rank sends to another in a round is one message (default 0)";
 
 Schedule swing_all_gather(const Topology& topology, const Spec& options) {
   static_cast<void>(latency_option(options));
