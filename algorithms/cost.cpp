@@ -170,8 +170,8 @@ class Replay {
         sizes_(sizes_of(schedule, bytes, model)),
         most_(model.segment_bytes == 0 ? kMostTogether
                                        : std::min(model.segment_bytes, kMostTogether)),
-        coalesces_(schedule.coalesces && model.message_overhead.picoseconds > 0 &&
-                   fit_together(longest(sizes_), most_)),
+        coalesces_(schedule.coalesces && !schedule.in_network &&
+                   model.message_overhead.picoseconds > 0 && fit_together(longest(sizes_), most_)),
         values_(std::size_t{schedule.ranks} * schedule.chunks.size()),
         arrival_(schedule.transfers.size()),
         links_(topology, model),
