@@ -197,9 +197,9 @@ TEST(Coalesce, NeedsNoMoreThanTheFewestBuffers) {
 }
 
 TEST(Coalesce, AllSizesShareOneSchedule) {
-  PlansBySize plans;
-  plans.plans.push_back(for_all_sizes(make_schedule("swing?rounds=1", make_topology("torus:2x2"))));
-  Programs programs(std::move(plans), Rank{0}, 4);
+  std::vector<SizedSchedules> plans{
+      for_all_sizes(make_schedule("swing?rounds=1", make_topology("torus:2x2")))};
+  Programs programs(PlansBySize(std::move(plans)), Rank{0}, 4);
   const Programs::Cut cut{.segment_bytes = 65536, .window_bytes = 65536, .coalesce = true};
   Call call{.collective = Collective::AllReduce, .count = 100};
   const auto one = programs.program_for(call, Rank{0}, cut);
