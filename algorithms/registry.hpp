@@ -36,6 +36,10 @@ struct Algorithm {
   bool asks_size = false;
 };
 
+/// What every algorithm takes beside its own parameters.
+inline constexpr std::string_view kParametersOfAll =
+    "rounds=0|1: 1: what a rank sends to another in a round is one message (default 0)";
+
 /// All algorithms, sorted by name.
 std::span<const Algorithm> algorithms();
 

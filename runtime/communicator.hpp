@@ -201,6 +201,8 @@ class Communicator {
   [[nodiscard]] Rank rank() const;
   [[nodiscard]] std::uint32_t size() const;
   [[nodiscard]] std::string describe() const;
+  /// Whether it looks through inputs (CommunicatorOptions::check_finite, or its variable).
+  [[nodiscard]] bool looks_through() const;
   /// The job that it runs in: after shrink(), that of the survivors.
   [[nodiscard]] std::shared_ptr<Bootstrap> bootstrap() const;
 

@@ -56,6 +56,7 @@ Prepared::~Prepared() = default;
 Rank Communicator::rank() const { return rank_at(impl_->engine->bootstrap().seat()); }
 std::uint32_t Communicator::size() const { return impl_->engine->bootstrap().size(); }
 std::string Communicator::describe() const { return impl_->description; }
+bool Communicator::looks_through() const { return impl_->looks_through; }
 std::shared_ptr<Bootstrap> Communicator::bootstrap() const { return impl_->engine->job(); }
 
 std::uint64_t Communicator::finished_before() const { return impl_->finished_before; }

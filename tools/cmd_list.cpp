@@ -172,7 +172,10 @@ Command add_list_command(CLI::App& parent) {
             if (flags->json) {
               print_json(lists);
             } else {
-              for (const auto& [title, list] : lists.items()) print_list(title, list);
+              for (const auto& [title, list] : lists.items()) {
+                print_list(title, list);
+                if (title == "algorithms") print(fmt::format("  all take {}\n", kParametersOfAll));
+              }
             }
             return static_cast<int>(kOk);
           }};

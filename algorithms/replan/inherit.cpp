@@ -150,6 +150,7 @@ std::string inherit(const Schedule& old, const Topology& old_topology, Forest& f
   const Mapping mapping(old_topology, forest.topology);
   forest.header.collective = old.collective;
   forest.header.algorithm = old.algorithm;
+  forest.header.coalesces = old.coalesces;
   forest.header.ranks = forest.topology.num_ranks();
   if (has_root(old.collective)) {
     const std::uint32_t root = mapping.rank[index(old.root)];

@@ -242,6 +242,7 @@ std::optional<Mirrored> repair_mirrored(const Forest& forest) {
       time_trees(to_tree_packing(packing, topology), topology,
                  {.segments = (chunks + bundles - 1) / bundles, .lag = lag_of(forest)});
   result.schedule.algorithm = forest.header.algorithm;
+  result.schedule.coalesces = forest.header.coalesces;
   result.kept = count_kept(*trees, packing, result.schedule);
   // Back from the packing's units.
   const Link& link = topology.link(network.there.front());

@@ -77,13 +77,16 @@ std::shared_ptr<const LoadedSchedule> Programs::loaded(Schedule schedule, bool r
 }
 
 std::shared_ptr<const LoadedSchedule> Programs::coalesced(
-    const std::shared_ptr<const LoadedSchedule>& source) const {
+    const std::shared_ptr<const LoadedSchedule>& source) {
+  std::shared_ptr<const LoadedSchedule>& made = coalesced_[source];
+  if (made != nullptr) return made;
   const Schedule& schedule = source->schedule;
   const std::vector<std::uint32_t> levels = levels_of(schedule);
   const std::uint64_t digest =
       XXH3_64bits_withSeed(levels.data(), levels.size() * sizeof levels.front(), source->digest);
-  return std::make_shared<const LoadedSchedule>(
+  made = std::make_shared<const LoadedSchedule>(
       LoadedSchedule{schedule, make_plan(schedule, self_, false, levels), digest});
+  return made;
 }
 
 void Programs::load(SizedSchedules plan) {
@@ -202,13 +205,16 @@ std::shared_ptr<const LoadedProgram> Programs::program_for(const Call& call, Ran
     if (rounds(call.wire)) check_roundable(made->source->schedule, call.wire);
     made->source = loaded(made->source->schedule, true);
   }
+  if (programs_.size() >= kMaxPrograms) {
+    programs_.clear();
+    coalesced_.clear();
+  }
   const std::size_t together =
       cut.coalesce ? bytes_together(made->source->schedule, ranges, call, cut.segment_bytes) : 0;
   if (together > 0) made->source = coalesced(made->source);
   made->program = compile(made->source->plan, made->source->schedule, ranges,
                           {element, cut.segment_bytes, cut.window_bytes, call.wire, together});
   made->digest = digest_of(made->source->digest, ranges, cut.segment_bytes);
-  if (programs_.size() >= kMaxPrograms) programs_.clear();
   programs_.emplace(key, made);
   return made;
 }

@@ -81,9 +81,9 @@ class Programs {
                                                    std::uint64_t bytes, const Variant* variant);
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> loaded(Schedule schedule,
                                                              bool rounded = false) const;
-  /// The same where messages of one level are one.
+  /// The same where messages of one level are one, for all sizes.
   [[nodiscard]] std::shared_ptr<const LoadedSchedule> coalesced(
-      const std::shared_ptr<const LoadedSchedule>& source) const;
+      const std::shared_ptr<const LoadedSchedule>& source);
 
   Rank self_;
   std::uint32_t ranks_;
@@ -96,6 +96,8 @@ class Programs {
       std::tuple<Collective, Rank, std::size_t, std::size_t, WireType, std::size_t, std::string>,
       std::shared_ptr<const LoadedProgram>>
       programs_;  ///< by collective, root, elements, element size, what travels, segment, variant
+  std::map<std::shared_ptr<const LoadedSchedule>, std::shared_ptr<const LoadedSchedule>>
+      coalesced_;  ///< of those of programs_, by what they came from
 };
 
 }  // namespace multitree::runtime

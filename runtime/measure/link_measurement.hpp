@@ -94,7 +94,8 @@ struct Reach {
   std::uint32_t near_hops = 0, far_hops = 0;  ///< links of a shortest way
 };
 
-/// Of a few ranks; empty where all others are as far as each other.
+/// Of a few ranks, to those that are as far there as back; empty where all such are as far as each
+/// other.
 std::vector<Reach> reaches_to_measure(const Topology& topology);
 
 /// How long a small message takes to each of them, all other ranks waiting for messages, in ns.

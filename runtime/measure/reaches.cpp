@@ -16,19 +16,28 @@ namespace {
 constexpr std::uint32_t kReaches = 3;  // what one of them says may be chance
 constexpr int kChains = 2;             // of each, of which the shortest counts
 
-/// \returns none if all others are as far as each other
+/// By node: links of a shortest way from `node`, or to it.
+std::vector<std::uint32_t> hops_of(const Topology& topology, NodeId node, bool back) {
+  return hops_from(topology.num_nodes(), index(node), [&](std::uint32_t at, const auto& meet) {
+    if (back) {
+      for (const LinkId id : topology.in_links(NodeId{at})) meet(index(topology.link(id).src));
+    } else {
+      for (const LinkId id : topology.out_links(NodeId{at})) meet(index(topology.link(id).dst));
+    }
+  });
+}
+
+/// Of ranks that are as far there as back, as they answer each other. \returns none if all such are
+/// as far as each other
 std::optional<Reach> reach_of(const Topology& topology, Rank rank) {
-  const std::vector<std::uint32_t> hops =
-      hops_from(topology.num_nodes(), index(topology.node_of(rank)),
-                [&](std::uint32_t node, const auto& meet) {
-                  for (const LinkId id : topology.out_links(NodeId{node})) {
-                    meet(index(topology.link(id).dst));
-                  }
-                });
+  const NodeId self = topology.node_of(rank);
+  const std::vector<std::uint32_t> there = hops_of(topology, self, false);
+  const std::vector<std::uint32_t> back = hops_of(topology, self, true);
   Reach reach{rank, rank, rank, kFar, 0};
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
-    const std::uint32_t far = hops[index(topology.node_of(Rank{r}))];
-    if (Rank{r} == rank) continue;
+    const std::uint32_t node = index(topology.node_of(Rank{r}));
+    const std::uint32_t far = there[node];
+    if (Rank{r} == rank || back[node] != far) continue;
     if (far < reach.near_hops) reach.near = Rank{r}, reach.near_hops = far;
     if (far > reach.far_hops) reach.far = Rank{r}, reach.far_hops = far;
   }

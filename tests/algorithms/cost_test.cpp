@@ -114,6 +114,16 @@ TEST(Cost, MessagesOfSeveralChunksCostTheirSenderOne) {
   EXPECT_EQ(predict_time(schedule, topology, 400'000, model), long_ones);
 }
 
+TEST(Cost, WhereSwitchesAddMessagesAreThoseOfSwitches) {
+  const Topology topology = make_topology("star:4?switches=add,copy");
+  Schedule schedule = make_schedule("in-network", topology);
+  ASSERT_TRUE(schedule.in_network);
+  const CostModel model{.message_overhead = Time{1'000'000}};
+  const Time apart = predict_time(schedule, topology, 4096, model);
+  schedule.coalesces = true;
+  EXPECT_EQ(predict_time(schedule, topology, 4096, model), apart);
+}
+
 /// A vector of rank 0 along `hops` links of its own speed each.
 Schedule chain(const Topology& topology, std::uint32_t hops) {
   Schedule schedule;

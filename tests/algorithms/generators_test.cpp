@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "algorithms/bounds.hpp"
@@ -117,6 +119,19 @@ Topology one_way_network(std::uint32_t ranks) {
     if (rank + 1 == ranks) builder.add_link(middle, NodeId{rank}, kFast, {});
   }
   return std::move(builder).build();
+}
+
+TEST(Options, OfVariantsAreDocumented) {
+  for (const Algorithm& algorithm : algorithms()) {
+    std::string_view left = algorithm.variants;
+    while (!left.empty()) {
+      const std::string key(left.substr(0, left.find('=') + 1));
+      const std::string documented = std::string(algorithm.parameters).append(kParametersOfAll);
+      EXPECT_THAT(documented, testing::HasSubstr(key)) << algorithm.name;
+      left.remove_prefix(std::min(left.size(), left.find_first_of("|&")));
+      left.remove_prefix(left.empty() ? 0 : 1);
+    }
+  }
 }
 
 TEST(OneWayNetworks, AreServedByEveryAlgorithm) {

@@ -226,6 +226,13 @@ TEST(Replan, MakesAnewWhatTravelsNoTrees) {
   EXPECT_THAT(result.report.reason, HasSubstr("does not travel along a tree"));
 }
 
+TEST(Replan, ChunksThatTravelTogetherStillDo) {
+  const Topology whole = make_topology("torus:4x4"), less = make_topology("torus:4x4?without=0-1");
+  const Replan result = replan(make("swing?rounds=1", whole, Collective::AllReduce), whole, less);
+  EXPECT_FALSE(result.report.regenerated);
+  EXPECT_TRUE(result.schedule.coalesces);
+}
+
 TEST(Replan, TakesForestWhereTheAlgorithmDoesNotServeWhatIsLeft) {
   const Topology whole = make_topology("torus:4x2"), less = make_topology("torus:4x2?dead=3");
   const Replan result = replan(make("ring2d", whole, Collective::AllReduce), whole, less);

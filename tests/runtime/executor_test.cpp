@@ -15,6 +15,7 @@
 #include "random_schedule.hpp"
 #include "runtime/execution/merge_internal.hpp"
 #include "runtime/execution/program_internal.hpp"
+#include "runtime/execution/programs_internal.hpp"
 #include "support.hpp"
 #include "topologies/registry.hpp"
 
@@ -194,6 +195,20 @@ TEST(Coalesce, NeedsNoMoreThanTheFewestBuffers) {
   for (const char* spec : {"swing?rounds=1", "bine", "multitree", "allreduce-optimal", "ring2d"}) {
     run_tight(make_schedule(spec, make_topology("torus:4x4")), 400'000);
   }
+}
+
+TEST(Coalesce, AllSizesShareOneSchedule) {
+  std::vector<SizedSchedules> plans{
+      for_all_sizes(make_schedule("swing?rounds=1", make_topology("torus:2x2")))};
+  Programs programs(PlansBySize(std::move(plans)), Rank{0}, 4);
+  const Programs::Cut cut{.segment_bytes = 65536, .window_bytes = 65536, .coalesce = true};
+  Call call{.collective = Collective::AllReduce, .count = 100};
+  const auto one = programs.program_for(call, Rank{0}, cut);
+  call.count = 200;
+  const auto other = programs.program_for(call, Rank{0}, cut);
+  EXPECT_FALSE(one->program.bundles.empty());
+  EXPECT_EQ(one->source, other->source);
+  EXPECT_NE(one->digest, other->digest);
 }
 
 TEST(Merge, MakesFewerMessagesOfTheSameSums) {

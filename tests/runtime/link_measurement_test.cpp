@@ -14,6 +14,7 @@
 #include "support.hpp"
 #include "topologies/error.hpp"
 #include "topologies/registry.hpp"
+#include "topologies/units.hpp"
 
 namespace multitree::runtime {
 namespace {
@@ -106,6 +107,16 @@ TEST(LinkMeasurement, AFewRanksLookFarAndNear) {
   for (const char* network : {"star:4", "full:4", "ring:3", "ring:2", "ring:1"}) {
     EXPECT_TRUE(reaches_to_measure(make_topology(network)).empty()) << network;
   }
+}
+
+TEST(LinkMeasurement, WhoIsFartherBackThanThereTellsNothing) {
+  TopologyBuilder builder("one-way");
+  for (int rank = 0; rank < 6; ++rank) builder.add_endpoint();
+  for (std::uint32_t v = 0; v < 6; ++v) {
+    builder.add_link(NodeId{v}, NodeId{(v + 1) % 6}, parse_bandwidth("1GB/s"), parse_time("1us"));
+  }
+  // A message to the next rank and its answer pass as many links as to and from any other.
+  EXPECT_TRUE(reaches_to_measure(std::move(builder).build()).empty());
 }
 
 TEST(LinkMeasurement, WhatFarMessagesTakeMoreIsTheLinks) {

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts bugs into copies of sources, one at a time, and looks whether the world or the models of the votes find them.
+"""Puts bugs into copies of sources, one at a time, and looks whether the world, the models of the votes or the executor's tests
+find them.
 
 mutations.py BUILD SOURCES [NAME...]: BUILD has been built. By hand: minutes. Each mutated file is compiled by itself and linked
-before the library, whose own definitions then do not count."""
+before the library, whose own definitions then do not count.
+mutations.py --check SOURCES: only whether the sources still have what is to be changed."""
 import os
 import pathlib
 import subprocess
@@ -14,6 +16,7 @@ import time
 JOBS = "600"
 PATIENCE = 400  # seconds for one program
 
+COALESCED = "algorithms/coalesced.cpp"
 EXECUTOR = "runtime/execution/executor.cpp"
 OUTBOX = "runtime/execution/outbox.cpp"
 ENGINE = "runtime/execution/engine.cpp"
@@ -29,13 +32,14 @@ SHRINK = "runtime/job/shrink_vote.cpp"
 MUTATIONS = [
     ("a receive does not wait for sends of its slot", "world", EXECUTOR, "  if (slot.sends != 0) return false;\n", ""),
     ("what was received counts as not written", "world", EXECUTOR,
-     "  } else if (!transfer.scratch) {\n    slot.untouched = false;\n", "  } else if (!transfer.scratch) {\n"),
+     "    } else if (!program_.through_scratch(first)) {\n      slot.untouched = false;\n",
+     "    } else if (!program_.through_scratch(first)) {\n"),
     ("sums begin with what is in the result", "world", EXECUTOR,
      "const std::byte* first = slot.untouched ? input_ : data_;", "const std::byte* first = data_;"),
     ("sends take what is in the result", "world", EXECUTOR,
      "const std::byte* value = (slot.untouched ? input_ : data_) + task.begin;",
      "const std::byte* value = data_ + task.begin;"),
-    ("scratch is not given back", "world", EXECUTOR, "  free_blocks_.push_back(block_of_[id]);\n", ""),
+    ("scratch is not given back", "world", EXECUTOR, "  free_blocks_.push_back(block);\n", ""),
     ("two receives share scratch", "world", EXECUTOR,
      "    block_of_[id] = free_blocks_.back();\n    free_blocks_.pop_back();\n",
      "    block_of_[id] = free_blocks_.back();\n    if (free_blocks_.size() > 1) free_blocks_.pop_back();\n"),
@@ -46,6 +50,15 @@ MUTATIONS = [
      "if (completion->state == Completion::State::Failed) {", "if (completion->id == UINT32_MAX) {"),
     ("inputs that stay are not copied", "world", EXECUTOR, "if (!slots_[s].untouched || piece.begin < begin",
      "if (slots_[s].untouched || piece.begin < begin"),
+    ("a message leaves when its first chunk is ready", "world", EXECUTOR, "      if (bundles_.count(task.bundle)) {\n",
+     "      if (bundles_.count(task.bundle); id == program_.first_of(id)) {\n"),
+    ("a message that is taken in part is given back", "executor", EXECUTOR, "  if (!bundles_.count(task.bundle)) return;\n",
+     "  if (id != program_.first_of(id)) return;\n"),
+    ("chunks of a message all lie at its begin", "world", EXECUTOR, "block.data.get() + task.offset;", "block.data.get();"),
+    ("a rank sends in the round in which it receives", "world", COALESCED, "std::min({at_target.send - 1,",
+     "std::min({at_target.send,"),
+    ("what is still to be sent is overwritten", "world", COALESCED, "at_target.receive - 1, later(t.src, t.chunk).receive});",
+     "at_target.receive - 1});"),
     ("no send goes first where all is full", "world", OUTBOX, "const bool first = !limits_.buffered &&",
      "const bool first = limits_.window_messages == 0 &&"),
     ("windows stay full", "world", OUTBOX, "  lane_.bytes -= sent->bytes;\n  --lane_.messages;\n", ""),
@@ -74,7 +87,7 @@ MUTATIONS = [
     ("nobody meets at itself", "votes", SHRINK, "  places.push_back(standing.self);\n", ""),
     ("one in charge goes on with a minority", "votes", SHRINK, "in_charge_ && askers.size() > others.size()",
      "in_charge_ && !askers.empty()"),
-    ("promises are of no call", "votes", PLANS, "limit_ = next_ + std::max(kFewCalls, lately_);", "limit_ = next_ - 1;"),
+    ("promises are of no call", "votes", PLANS, "limit_ = next_ + std::max(kFewCalls, lately);", "limit_ = next_ - 1;"),
     ("the nearest promise counts", "votes", PLANS, "std::ranges::max_element(said_,", "std::ranges::min_element(said_,"),
     ("promises are broken by one", "votes", PLANS, "return !bound || sequence < limit_;",
      "return !bound || sequence <= limit_;"),
@@ -82,6 +95,7 @@ MUTATIONS = [
 ]
 FLAGS = ["-std=c++20", "-O2", "-fPIC", "-DNDEBUG", "-DFMT_SHARED", "-DBOOST_ALL_NO_LIB"]
 PROGRAMS = {"world": ("tests/world/world", ["1", JOBS]),
+            "executor": ("tests/runtime/runtime_loopback_test", ["--gtest_filter=Coalesce.*"]),
             "votes": ("tests/world/world_votes_test", ["--gtest_fail_fast"])}
 
 
@@ -93,7 +107,7 @@ def link_command(build, target):
 
 def mutated(sources, file, before, after):
     text = (sources / file).read_text()
-    if text.count(before) != 1:
+    if text.count(before) != 1 or before == after:
         sys.exit(f"{file}: expected once, found {text.count(before)} times: {before.strip()}")
     return text.replace(before, after)
 
@@ -111,7 +125,14 @@ def run(program, arguments):
     return (lines[0] if lines else f"exit code {done.returncode}"), seconds
 
 
+def check(sources):
+    for _, _, file, before, after in MUTATIONS:
+        mutated(sources, file, before, after)
+
+
 def main():
+    if sys.argv[1] == "--check":
+        return check(pathlib.Path(sys.argv[2]))
     build, sources = os.path.abspath(sys.argv[1]), pathlib.Path(sys.argv[2]).absolute()
     links = {kind: link_command(build, target) for kind, (target, _) in PROGRAMS.items()}
     missed = 0

@@ -106,7 +106,10 @@ bool Streams::pass_on(std::uint32_t from, std::uint32_t to) {
   const std::size_t most = std::min(piece.size(), 1 + world_.random().below(habits_.piece_bytes));
   const ssize_t got =
       here.bytes.size() >= kMostUnderWay ? 0 : ::read(here.world.fd(), piece.data(), most);
-  if (got > 0) here.bytes.insert(here.bytes.end(), piece.begin(), piece.begin() + got);
+  if (got > 0) {
+    here.bytes.insert(here.bytes.end(), piece.begin(), piece.begin() + got);
+    world_.wake(from);  // as the system wakes who found no room
+  }
   if (here.bytes.empty()) return got > 0;
   const std::size_t part = 1 + world_.random().below(std::min(here.bytes.size(), piece.size()));
   const ssize_t put = ::send(there.world.fd(), here.bytes.data(), part, MSG_NOSIGNAL);

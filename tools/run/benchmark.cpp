@@ -133,18 +133,33 @@ Measurement combine(runtime::Bootstrap& bootstrap, const Share& mine, runtime::D
   return all;
 }
 
-/// `observer`: looks at the last of the timed iterations; or null.
+/// Runs again and again. `observer`: looks at the last of the iterations; or null. \returns what
+/// they took together
+Clock::duration repeat(Case& test, Communicator& communicator, std::uint32_t iterations,
+                       bool in_place, Observer* observer) {
+  // In place a result is the next input, and sums grow until they are no numbers.
+  const bool anew = in_place && communicator.looks_through();
+  Clock::duration elapsed{};
+  for (std::uint32_t i = 0; i < iterations;) {
+    if (anew) test.fill(in_place);
+    const auto start = Clock::now();
+    do {
+      if (observer != nullptr && i + 1 == iterations) observer->start();
+      test.run(communicator, in_place);
+    } while (++i < iterations && !anew);
+    elapsed += Clock::now() - start;
+  }
+  return elapsed;
+}
+
+/// `observer`: as repeat()
 Measurement measure(Case& test, Communicator& communicator, runtime::Bootstrap& bootstrap,
                     const BenchmarkOptions& options, bool in_place, Observer* observer) {
   test.fill(in_place);
-  for (std::uint32_t i = 0; i < options.warmup; ++i) test.run(communicator, in_place);
+  repeat(test, communicator, options.warmup, in_place, nullptr);
   communicator.barrier();
-  const auto start = Clock::now();
-  for (std::uint32_t i = 0; i < options.iterations; ++i) {
-    if (observer != nullptr && i + 1 == options.iterations) observer->start();
-    test.run(communicator, in_place);
-  }
-  const std::chrono::duration<double> elapsed = Clock::now() - start;
+  const std::chrono::duration<double> elapsed =
+      repeat(test, communicator, options.iterations, in_place, observer);
   if (observer != nullptr) observer->stop();
   Share mine{options.iterations > 0 ? elapsed.count() / options.iterations : 0, 0, 0};
   if (options.check) {

@@ -176,7 +176,8 @@ void add_benchmark_flags(CLI::App& app, RunFlags& flags) {
       ->capture_default_str();
   app.add_option("-d,--datatype", flags.types, "Types ('multitree list types'), or all")
       ->capture_default_str();
-  app.add_option("-o,--op", flags.ops, "Operators ('multitree list operators'), or all")
+  app.add_option("-o,--op", flags.ops,
+                 "Operators (the first five of 'multitree list operators'), or all")
       ->capture_default_str();
   app.add_option(
          "--wire", flags.wire,
