@@ -180,6 +180,12 @@ std::uint32_t ejection_channels_of(const Parameters& parameters) {
                        : std::min(channels, parameters.virtual_channels);
 }
 
+bool memory_limits(const Parameters& parameters) {
+  if (parameters.reduction != Reduction::Pipelined) return false;
+  return parameters.memory_ports > 0 ||
+         (parameters.add_words <= parameters.memory_cycles && parameters.reduction_cycles > 0);
+}
+
 void check_memory_ports(const Topology& topology, const Parameters& parameters) {
   if (parameters.reduction != Reduction::Pipelined || parameters.memory_ports == 0) return;
   std::size_t most = 1;
@@ -200,9 +206,6 @@ void check_memory_ports(const Topology& topology, const Parameters& parameters) 
                     "for no limit",
                     3 * most, most),
         parameters.memory_ports);
-  }
-  if (parameters.ports_per_unit > 1) {
-    refuse("ports_per_unit 1 with memory_ports", parameters.ports_per_unit);
   }
   if (parameters.reduction_cycles == 0) {
     refuse("reduction_cycles of at least 1 with memory_ports", 0);

@@ -95,9 +95,13 @@ std::uint64_t header_flits(std::uint64_t payload, const Parameters& parameters);
 /// \throws Error(Unsupported) if it is another number than 1 with Reduction::Pipelined.
 std::uint32_t ejection_channels_of(const Parameters& parameters);
 
+/// Whether memory may hold up what ports take in: Pipelined, and it has a limited number of words
+/// in a cycle, or a port's words that wait for it do not last as long as its answer takes. Without
+/// cycles of adders, which no hardware has, ports wait for the former alone.
+[[nodiscard]] bool memory_limits(const Parameters& parameters);
 /// \throws Error(Unsupported) if Pipelined and with `memory_ports` there are fewer streams of
 /// memory: three for each port, of a rank or a switch that adds or copies, whichever has the most;
-/// or ports share adders, or these take no cycle.
+/// or adders take no cycle.
 void check_memory_ports(const Topology& topology, const Parameters& parameters);
 
 /// What a link is in cycles.

@@ -23,6 +23,7 @@ ni/mt_tx_port.sv
 ni/mt_rx_flits.sv
 ni/mt_rx_words.sv
 ni/mt_rx_slots.sv
+ni/mt_rx_beside.sv
 ni/mt_rx_port.sv
 ni/mt_csr.sv
 ni/mt_run_state.sv

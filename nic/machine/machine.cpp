@@ -97,7 +97,7 @@ Machine::Machine(const Program& program, const Topology& topology, const Paramet
   fabric_.record_moves(options.observer != nullptr);
   if (parameters.reduction == Reduction::Pipelined) {
     check_memory_ports(topology, parameters);
-    if (parameters.memory_ports > 0) memory_.emplace(parameters, fabric_.ports());
+    if (memory_limits(parameters)) memory_.emplace(parameters, fabric_.ports());
     engines_.emplace(endpoints_, parameters, fabric_.ports(), options.observer,
                      memory_ ? &*memory_ : nullptr);
   }

@@ -15,16 +15,18 @@ enum Write : std::uint32_t { kResult, kBeside, kWrites };
 }  // namespace
 
 LimitedMemory::LimitedMemory(const Parameters& parameters, const Ports& ports)
-    : words_(parameters.memory_ports),
+    : words_(parameters.memory_ports == 0 ? ~std::uint32_t{0} : parameters.memory_ports),
       send_words_(parameters.send_words),
       add_words_(parameters.add_words),
+      ports_per_unit_(parameters.ports_per_unit),
       latency_(parameters.memory_cycles),
       first_port_(ports.first),
       num_ports_(ports.count),
       read_pointer_(ports.count.size(), 0),
       write_pointer_(ports.count.size(), 0),
       sending_(ports.all),
-      taking_(ports.all) {
+      taking_(ports.all),
+      upper_enters_first_(ports.all, 0) {
   for (Taking& taking : taking_) taking.adders.resize(parameters.reduction_cycles);
   result_goes_.resize(*std::ranges::max_element(ports.count));
 }
@@ -87,7 +89,7 @@ void LimitedMemory::step_writes(std::uint64_t cycle, std::uint32_t rank) {
       [&](std::uint32_t s) {
         const Taking& t = taking[s / kWrites];
         const std::optional<WordIn>& result = t.adders.back();
-        return s % kWrites == kBeside ? t.offers : result && !result->empty;
+        return s % kWrites == kBeside ? t.offers : result && !result->empty && !t.has_sent;
       },
       [&](std::uint32_t s) {
         if (s % kWrites == kResult) {
@@ -96,41 +98,77 @@ void LimitedMemory::step_writes(std::uint64_t cycle, std::uint32_t rank) {
           taking[s / kWrites].is_beside = true;
         }
       });
-  for (std::uint32_t p = 0; p < ports; ++p) {
-    taking[p].offers = false;
-    move(cycle, taking[p], result_goes_[p] != 0);
+  for (std::uint32_t p = 0; p < ports; p += ports_per_unit_) {
+    const std::uint32_t count = std::min(ports_per_unit_, ports - p);
+    move(cycle, {taking + p, count}, {result_goes_.data() + p, count});
   }
 }
 
-/// One cycle of a port's words between their issue and their write.
-void LimitedMemory::move(std::uint64_t cycle, Taking& taking, bool result_goes) {
-  taking.written.reset();
-  std::optional<WordIn>& last = taking.adders.back();
-  if (taking.added + taking.waiting.size() > 0 && (result_goes || !last || last->empty)) {
-    if (last) --taking.added;
-    taking.written = last;
-    taking.adders.pop_back();
-    taking.adders.emplace_front();
-    if (!taking.waiting.empty()) {
-      const WordIn& word = taking.waiting.front();
-      const auto is_there = [cycle](const std::deque<std::uint64_t>& due) {
-        return !due.empty() && due.front() <= cycle;
-      };
-      if ((!word.adds || is_there(taking.acc_due)) &&
-          (!word.staged || is_there(taking.stage_due))) {
-        if (word.adds) taking.acc_due.pop_front();
-        if (word.staged) taking.stage_due.pop_front();
-        taking.adders.front() = word;
-        ++taking.added;
-        taking.waiting.pop_front();
-      }
-    }
+/// One cycle of the words of a unit's ports between their issue and their write. All stages stand
+/// while a result of one of them waits; one that was written meanwhile is not offered again.
+void LimitedMemory::move(std::uint64_t cycle, std::span<Taking> ports,
+                         std::span<const std::uint8_t> goes) {
+  bool moves = true, has_words = false;
+  for (std::size_t p = 0; p < ports.size(); ++p) {
+    Taking& port = ports[p];
+    const std::optional<WordIn>& last = port.adders.back();
+    const bool is_there = last && !port.has_sent, is_taken = is_there && (last->empty || goes[p]);
+    port.written = is_taken ? last : std::nullopt;
+    port.has_sent = !is_there || is_taken;  // or has nothing to send
+    moves = moves && port.has_sent;
+    has_words = has_words || port.added + port.waiting.size() > 0;
   }
-  if (!taking.issued) return;
-  taking.acc_asks = taking.issued->adds;
-  taking.stage_asks = taking.issued->staged;
-  taking.waiting.push_back(*taking.issued);
-  taking.issued.reset();
+  if (moves) {
+    for (Taking& port : ports) {
+      port.has_sent = false;
+      if (!has_words) continue;
+      if (port.adders.back()) --port.added;
+      port.adders.pop_back();
+      port.adders.emplace_front();
+    }
+    if (has_words) enter(cycle, ports);
+  }
+  for (Taking& port : ports) {
+    port.offers = false;
+    if (!port.issued) continue;
+    port.acc_asks = port.issued->adds;
+    port.stage_asks = port.issued->staged;
+    port.waiting.push_back(*port.issued);
+    port.issued.reset();
+  }
+}
+
+/// The first words that wait go into the unit, or beside it, if memory has answered: of two that
+/// are added the one of the port whose word did not go in last.
+void LimitedMemory::enter(std::uint64_t cycle, std::span<Taking> ports) {
+  const auto is_there = [cycle](const std::deque<std::uint64_t>& due) {
+    return !due.empty() && due.front() <= cycle;
+  };
+  const auto may_enter = [&](const Taking& port) {
+    if (port.waiting.empty()) return false;
+    const WordIn& word = port.waiting.front();
+    return (!word.adds || is_there(port.acc_due)) && (!word.staged || is_there(port.stage_due));
+  };
+  std::uint8_t& upper_first =
+      upper_enters_first_[static_cast<std::size_t>(&ports[0] - &taking_[0])];
+  const auto adds = [&](const Taking& port) {
+    return may_enter(port) && port.waiting.front().adds;
+  };
+  const bool both_add = ports.size() > 1 && adds(ports[0]) && adds(ports[1]);
+  const std::size_t stays = both_add ? (upper_first != 0 ? 0 : 1) : ports.size();
+  for (std::size_t p = 0; p < ports.size(); ++p) {
+    Taking& port = ports[p];
+    if (p == stays || !may_enter(port)) continue;
+    const WordIn& word = port.waiting.front();
+    if (word.adds) {
+      port.acc_due.pop_front();
+      upper_first = p == 0 ? 1 : 0;
+    }
+    if (word.staged) port.stage_due.pop_front();
+    port.adders.front() = word;
+    ++port.added;
+    port.waiting.pop_front();
+  }
 }
 
 /// Words to be sent, to be added to, and from beside the buffer.

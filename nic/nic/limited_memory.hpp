@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Memory that takes a limited number of words in a cycle, shared by all ports of an interface.
-/// docs/nic-spec.md, "Memory", says which words go first.
+/// Memory that holds ports up: it takes a limited number of words in a cycle, for all ports of an
+/// interface, or answers later than ports have words to wait. docs/nic-spec.md, "Memory", says
+/// which words go first.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "nic/network/ports.hpp"
@@ -29,7 +31,7 @@ struct WordIn {
 /// it at its start; step() ends the cycle.
 class LimitedMemory {
  public:
-  /// \pre check_memory_ports() has found nothing.
+  /// \pre memory_limits(), and check_memory_ports() has found nothing.
   LimitedMemory(const Parameters& parameters, const Ports& ports);
 
   /// A port begins a message of so many payload flits.
@@ -76,6 +78,7 @@ class LimitedMemory {
     std::deque<std::uint64_t> stage_due;
     std::deque<std::optional<WordIn>> adders;  // a place for each cycle; the last one's is written
     std::uint32_t added = 0;                   // words in there
+    bool has_sent = false;  // the last one was written; the other port's holds both up
     std::optional<WordIn> written;
     [[nodiscard]] bool is_busy() const {
       return issued || acc_asks || stage_asks || offers || !waiting.empty() || added > 0;
@@ -85,16 +88,18 @@ class LimitedMemory {
   [[nodiscard]] bool wants_word(const Sending& sending) const;
   void step_writes(std::uint64_t cycle, std::uint32_t rank);
   void step_reads(std::uint64_t cycle, std::uint32_t rank);
-  void move(std::uint64_t cycle, Taking& taking, bool result_goes);
+  void move(std::uint64_t cycle, std::span<Taking> ports, std::span<const std::uint8_t> goes);
+  void enter(std::uint64_t cycle, std::span<Taking> ports);
   template <typename Asks, typename Accept>
   void share(std::uint32_t streams, std::uint32_t& pointer, const Asks& asks, const Accept& accept);
 
-  const std::uint32_t words_, send_words_, add_words_;
+  const std::uint32_t words_, send_words_, add_words_, ports_per_unit_;
   const std::uint64_t latency_;
   std::vector<std::uint32_t> first_port_, num_ports_;        // [rank]
   std::vector<std::uint32_t> read_pointer_, write_pointer_;  // [rank]: stream that is first
   std::vector<Sending> sending_;                             // [port]
   std::vector<Taking> taking_;                               // [port]
+  std::vector<std::uint8_t> upper_enters_first_;             // [port, the lower of a unit's]
   std::vector<std::uint8_t> result_goes_;                    // [port of a rank]: in this cycle
   bool progress_ = false;                                    // in this cycle
   std::uint64_t last_progress_ = 0;

@@ -60,26 +60,26 @@ void ReceiveEngines::payload(std::uint64_t cycle, std::uint32_t port) {
 }
 
 void ReceiveEngines::step(std::uint64_t cycle) {
-  if (memory_ != nullptr) return step_limited(cycle);
-  if (shares_units_) {
-    step_sharing(cycle);
+  if (shares_units_ || memory_ != nullptr) {
+    step_together(cycle);
   } else {
     for (std::size_t i = 0; i < busy_.size(); ++i) {
       Engine& engine = engines_[busy_[i]];
       if (engine.stepped != cycle) work(engine, cycle, nullptr);
     }
   }
-  drop_idle();
+  if (memory_ == nullptr) drop_idle();
 }
 
 /// A cycle of all engines with something to do: first all say what they want, then it is decided
 /// who gets the units, then all go on.
-void ReceiveEngines::step_sharing(std::uint64_t cycle) {
+void ReceiveEngines::step_together(std::uint64_t cycle) {
   for (const std::uint32_t port : busy_) {
     Engine& engine = engines_[port];
+    if (memory_ != nullptr) look_at_flit(engine, cycle);
     engine.issues = is_ready(engine, cycle);
     // Copies, and empty words, need no unit.
-    engine.asks = engine.issues && engine.current.length > 0 &&
+    engine.asks = shares_units_ && engine.issues && engine.current.length > 0 &&
                   endpoints_.message(engine.current.message).op == Opcode::Reduce;
   }
   for (const std::uint32_t port : busy_) {
@@ -94,6 +94,7 @@ void ReceiveEngines::step_sharing(std::uint64_t cycle) {
     engine.asks = false;
     const Worm header = std::exchange(engine.header, {});
     proceed(engine, cycle, engine.issues, header.message == kNone ? nullptr : &header);
+    if (memory_ != nullptr) leave_flit(engine);
   }
 }
 

@@ -103,7 +103,7 @@ class ReceiveEngines {
     Load current;
     bool is_clear = false;  // the current worm need not wait for anybody any more
     bool is_busy = false;   // in busy_
-    bool issues = false;    // in this cycle; shared units only, as all to `header`
+    bool issues = false;    // in this cycle; shared units or memory only, as all to `header`
     bool asks = false;      // for the unit
     Worm header;            // that arrives in this cycle
     std::uint64_t stepped = ~std::uint64_t{0};  // cycle
@@ -113,7 +113,10 @@ class ReceiveEngines {
     std::uint32_t first_write = 0, writes = 0;  // that are not visible yet, in writes_
     Write last_write;                           // that is
     std::deque<Flit> queue;                     // limited memory only, as all to `takes_flit`
-    bool is_offered = false;                    // its first flit, to the memory beside the buffer
+    bool has_payload = false;                   // first there in this cycle
+    bool is_offered = false;                    // it, to the memory beside the buffer
+    bool is_held = false;                       // it waits to be issued: only memory holds it up
+    bool may_go = false;                        // it is of `current`, and not offered
     bool takes_flit = false;                    // it is the word that is issued in this cycle
     std::vector<std::pair<std::uint32_t, std::uint32_t>> claims;  // (piece, words), not 0
   };
@@ -129,8 +132,8 @@ class ReceiveEngines {
     return engine.arriving == kInCurrent ? engine.current : slot(engine, engine.arriving);
   }
   void queue(Engine& engine, const Flit& flit);
-  void step_limited(std::uint64_t cycle);
-  void take_payload(Engine& engine, std::uint64_t cycle);
+  void look_at_flit(Engine& engine, std::uint64_t cycle);
+  void leave_flit(Engine& engine);
   [[nodiscard]] bool waits_for_memory(const Engine& engine) const {
     return memory_ != nullptr && (!engine.queue.empty() || memory_->is_busy(port_of(engine)));
   }
@@ -139,7 +142,7 @@ class ReceiveEngines {
                               : place_of_next(engine) <= cycle;
   }
   void work(Engine& engine, std::uint64_t cycle, const Worm* header);
-  void step_sharing(std::uint64_t cycle);
+  void step_together(std::uint64_t cycle);
   void drop_idle();
   [[nodiscard]] bool is_ready(Engine& engine, std::uint64_t cycle);
   [[nodiscard]] bool gets_unit(const Engine& engine) const;

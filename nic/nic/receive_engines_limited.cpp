@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// Receive engines where memory is limited: flits wait in a short queue of their port until they
+/// Receive engines that memory may hold up: flits wait in a short queue of their port until they
 /// are taken in or are beside the buffer.
 #include <algorithm>
 
@@ -13,41 +13,43 @@ void ReceiveEngines::queue(Engine& engine, const Flit& flit) {
   note_busy(engine);
 }
 
-/// All engines with something to do, each with the first flit of its queue.
-void ReceiveEngines::step_limited(std::uint64_t cycle) {
-  for (const std::uint32_t port : busy_) {
-    Engine& engine = engines_[port];
-    if (engine.queue.empty()) {
-      work(engine, cycle, nullptr);
-      continue;
-    }
-    if (engine.queue.front().is_payload) {
-      take_payload(engine, cycle);
-      continue;
-    }
-    const Worm worm = engine.queue.front().worm;
+/// What the first flit of its queue is in this cycle: a header, which leaves; or payload, which may
+/// be the word that is issued.
+void ReceiveEngines::look_at_flit(Engine& engine, std::uint64_t cycle) {
+  engine.has_payload = engine.may_go = engine.takes_flit = false;
+  if (engine.queue.empty()) return;
+  if (!engine.queue.front().is_payload) {
+    engine.header = engine.queue.front().worm;
     engine.queue.pop_front();
-    if (worm.message == kNone) {
-      work(engine, cycle, nullptr);
-      continue;
+    if (engine.header.message != kNone && engine.header.offset == 0) {
+      endpoints_.came(engine.header.message);
     }
-    if (worm.offset == 0) endpoints_.came(worm.message);
-    work(engine, cycle, &worm);
+    return;
   }
+  engine.has_payload = true;
+  engine.may_go =
+      !engine.is_offered && engine.arriving == kInCurrent && engine.current.message != kNone;
+  if (!engine.may_go) return;
+  // The worm's next word may be added now, and memory cannot take it, or could not before.
+  if (!engine.is_clear) look_round(engine, cycle);
+  const bool is_short = engine.is_held || !memory_->may_issue(port_of(engine));
+  engine.is_held = is_short && may_issue(engine);
+  ++engine.current.arrived;
+  engine.came = cycle;
 }
 
-/// A flit that may be the word that is issued in this cycle; else it is offered to the memory
-/// beside the buffer, and goes nowhere else from then on.
-void ReceiveEngines::take_payload(Engine& engine, std::uint64_t cycle) {
-  const bool may_go = !engine.is_offered && engine.arriving == kInCurrent;
-  engine.takes_flit = false;
-  if (may_go) {
-    ++engine.current.arrived;
-    engine.came = cycle;
+/// A flit that is not the word that is issued stays, if it only waits for memory; else it is
+/// offered to the memory beside the buffer, and goes nowhere else from then on.
+void ReceiveEngines::leave_flit(Engine& engine) {
+  if (!engine.has_payload) return;
+  if (engine.takes_flit) {
+    engine.is_held = false;
+    return engine.queue.pop_front();
   }
-  work(engine, cycle, nullptr);
-  if (engine.takes_flit) return engine.queue.pop_front();
-  if (may_go) --engine.current.arrived;
+  if (engine.may_go) {
+    --engine.current.arrived;
+    if (engine.is_held) return;
+  }
   engine.is_offered = true;
   memory_->offer(port_of(engine));
 }

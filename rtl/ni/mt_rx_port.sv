@@ -176,12 +176,7 @@ module mt_rx_port #(
   logic [LenW-1:0] next_pos;      // of the one after it
   logic [LenW-1:0] end_q;         // words of the message up to the end of the worm
   logic [AddrW-1:0] addr_q;       // of the next word
-
-  // What is put beside the buffer: the worm whose flits arrive.
-  logic [CntW-1:0] live_turn_q;
-  logic [AddrW-1:0] live_addr_q;  // of the next flit
-  logic live_last_q;              // its last flit is the message's
-  logic [mt_pkg::LanesW-1:0] live_lanes_q;
+  logic [LenW-1:0] live_word;     // of the buffer, that the next flit is for
 
   // ---- What is looked at: the current worm, one that arrives, or a parked one.
   logic looks_at_slot, for_slot, parks, starts;
@@ -289,11 +284,11 @@ module mt_rx_port #(
   // 1. Issue: a word beside the buffer, or the one that arrives.
   // While its flits arrive, words of the worm are beside the buffer if the next flit is not for the
   // next word; afterwards all that are left are.
-  logic stage_waits_q;  // the flit was offered to the memory beside the buffer, and goes there
+  logic is_offered;  // the flit, to the memory beside the buffer, and goes there
   logic can_ask, behind, from_stage, direct, could, adds, issues;
-  assign behind = !cur_live_q || live_addr_q[4 +: LenW] != addr_q[4 +: LenW];
+  assign behind = !cur_live_q || live_word != addr_q[4 +: LenW];
   assign from_stage = cur_valid_q && behind && !cur_empty_q;
-  assign direct = cur_valid_q && !behind && is_payload && !stage_waits_q;
+  assign direct = cur_valid_q && !behind && is_payload && !is_offered;
   assign could = `MT_WORK(cur_valid_q) && !stops && can_ask
                  && (cur_empty_q ? cur_valid_q && in_turn && read_ok
                                  : (from_stage || direct) && may_add);
@@ -303,25 +298,15 @@ module mt_rx_port #(
   assign issued_o = issues;
   assign issued_pos_o = pos_q;
 
-  // 2. Other payload goes beside the buffer.
-  logic stages;
-  assign stages = is_payload
-                  && (stage_waits_q || (!stops && !(issues && direct && !cur_empty_q)));
-  always_ff @(posedge clk_i) begin
-    stage_waits_q <= rst_ni && !clear_i && stage_wr_tvalid_o && !stage_wr_tready_i;
-  end
-  assign stage_wr_tvalid_o = stages;
-  assign stage_wr_tdata_o = {mt_pkg::CountW'(live_turn_q), live_addr_q, data};
-  always_comb begin
-    stage_wr_tkeep_o = '1;
-    // The bytes of a message's last word: other messages' lie behind it.
-    if (live_last_q && tail) begin
-      for (int unsigned k = 0; k < 16; k++) begin
-        stage_wr_tkeep_o[k] = (wide_i ? k / 4 : k / 2) <= 32'(live_lanes_q);
-      end
-    end
-  end
-  assign flit_taken = !stages || stage_wr_tready_i;
+  // 2. Other payload waits, or goes beside the buffer.
+  mt_rx_beside #(.CntW(CntW)) u_beside (
+    .clk_i, .rst_ni, .clear_i, .wide_i, .stop_i(stops), .header_i(is_header),
+    .turn_i(arriving.turn), .last_i(arriving.last), .lanes_i(arriving.lanes),
+    .addr_i(arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, arriving.offset, 4'b0}),
+    .payload_i(is_payload), .tail_i(tail), .data_i(data), .taken_o(flit_taken),
+    .next_word_o(live_word), .current_i(cur_valid_q && cur_live_q), .may_add_i(may_add),
+    .can_ask_i(can_ask), .offered_o(is_offered), .issued_i(issues && direct && !cur_empty_q),
+    .stage_wr_tvalid_o, .stage_wr_tready_i, .stage_wr_tdata_o, .stage_wr_tkeep_o);
 
   // 3. A header starts or is parked.
   assign parks = is_header && !stops && !starts && !duplicate_o;
@@ -332,14 +317,6 @@ module mt_rx_port #(
   assign parked_o = parks;
 
   always_ff @(posedge clk_i) begin
-    if (is_header) begin
-      live_turn_q <= arriving.turn;
-      live_last_q <= arriving.last;
-      live_lanes_q <= arriving.lanes;
-      live_addr_q <= arriving.addr + {{(AddrW - LenW - 4) {1'b0}}, arriving.offset, 4'b0};
-    end else if (is_payload && flit_taken) begin
-      live_addr_q <= live_addr_q + AddrW'(16);
-    end
     if (starts) begin
       cur_gather_q <= seen.gather;
       cur_last_q <= seen.last && !cuts;
@@ -393,8 +370,11 @@ module mt_rx_port #(
     .unit_b_o, .unit_valid_i, .unit_result_i);
 
   `MT_ASSERT(BehindWithinRest, !cur_valid_q || !cur_live_q ||
-             LenW'(live_addr_q[4 +: LenW] - addr_q[4 +: LenW]) <= end_q - pos_q)
+             LenW'(live_word - addr_q[4 +: LenW]) <= end_q - pos_q)
   `MT_ASSERT(IssuesInOrder, !issues || may_add || cur_empty_q)
+  // A flit that waits keeps none from coming that it waits for: its worm's next word goes as soon as memory, or the
+  // unit, takes it.
+  `MT_ASSERT(WaitsForMemoryOnly, flit_taken || stage_wr_tvalid_o || (may_add && (!can_ask || could)))
   `MT_ASSERT(StartsOnce, !starts || !cur_valid_q)
 
 endmodule

@@ -61,6 +61,7 @@ constexpr std::uint32_t kFirstSynthesized = 2'000'000;
 constexpr std::uint32_t kFirstSlow = 3'000'000;       // of the points with slow memory
 constexpr std::uint32_t kFirstInNetwork = 4'000'000;  // of those with switches that add and copy
 constexpr std::uint32_t kFirstLimited = 5'000'000;    // of those with few words of memory
+constexpr std::uint32_t kFirstLimitedShared = 6'000'000;
 
 std::uint32_t from_environment(const char* name, std::uint32_t otherwise) {
   const char* const text = std::getenv(name);
@@ -158,6 +159,18 @@ void limit_memory(std::uint32_t number, Point& point) {
   point.parameters.memory_ports = pick(kPorts, random);
 }
 
+/// As above, with two ports a reduction unit, which have the usual words; some slow memory without
+/// a limit.
+void limit_shared(std::uint32_t number, Point& point) {
+  limit_memory(number, point);
+  const nic::Parameters usual;
+  point.parameters.send_words = usual.send_words;
+  point.parameters.add_words = usual.add_words;
+  if (number % 4 == 0) point.parameters.memory_ports = 0;
+  point.bytes =
+      std::min<std::uint64_t>(point.bytes, point.parameters.memory_cycles > 5 ? 1024 : 9000);
+}
+
 /// Ten points from `first` on, with so many ports a reduction unit.
 /// \param change of a point, by its number
 void compare_points(std::uint32_t first, std::uint32_t ports_per_unit, bool synthesized = false,
@@ -247,6 +260,17 @@ TEST_P(LimitedMemory, ModelAndHardwareAgreeInEveryCycle) {
 INSTANTIATE_TEST_SUITE_P(
     Random, LimitedMemory,
     testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 4)));
+
+/// A sixth as many: that, and units for two ports.
+class LimitedSharedUnits : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(LimitedSharedUnits, ModelAndHardwareAgreeInEveryCycle) {
+  compare_points(kFirstLimitedShared + GetParam() * 1000, 2, false, limit_shared);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Random, LimitedSharedUnits,
+    testing::Range(0U, tests_of(from_environment("MULTITREE_COSIM_POINTS", 240) / 6)));
 
 /// A third as many: switches that add and copy.
 class InNetwork : public testing::TestWithParam<std::uint32_t> {};

@@ -23,6 +23,7 @@ STEPS = 'proof mt_step_timer StepW=2 Depth=3 LenW=2'
 BOARD = 'proof mt_scoreboard PieceW=1 CntW=2 NumPorts=2 EnExchange=1'
 SEND = ('proof mt_tx_port StepW=2 FlowW=1 PieceOfFlowW=1 RouteW=1 CntW=2 StartW=4 SizeW=5 PieceW=2 '
         'NumVc=2 CreditW=2 MaxOutstanding=2')
+BESIDE = 'proof mt_rx_beside CntW=2'
 FLITS = 'proof mt_rx_flits PieceW=3 CntW=2'
 INPUT = 'proof mt_rt_input NumPorts=2 NumVc=2 Depth=2'
 WAYS = 'proof mt_rt_input NumPorts=2 LastPort=3 AllPorts=0 NumVc=2 Depth=2'
@@ -134,11 +135,19 @@ BUGS = [
      'an early worm takes the slot of another', COSIM),
     ('cut-whole', 'ni/mt_rx_port.sv', 'started_len = cuts ? reach : seen.len',
      'started_len = seen.len', 'a worm goes further than the one it follows', COSIM),
-    ('keep-short', 'ni/mt_rx_port.sv', "(wide_i ? k / 4 : k / 2) <= 32'(live",
-     "(wide_i ? k / 4 : k / 2) < 32'(live", 'the last element is not written', COSIM),
-    ('staged-twice', 'ni/mt_rx_port.sv', 'end else if (is_payload && flit_taken) begin',
-      'end else if (is_payload) begin',
-     'a word that memory has not accepted is read', NETWORK),
+    ('keep-short', 'ni/mt_rx_beside.sv', "(wide_i ? k / 4 : k / 2) <= 32'(lanes",
+     "(wide_i ? k / 4 : k / 2) < 32'(lanes", 'the last element is not written', COSIM),
+    ('staged-twice', 'ni/mt_rx_beside.sv', 'end else if (payload_i && taken_o) begin',
+      'end else if (payload_i) begin',
+     'a word that memory has not accepted is read', BESIDE),
+    ('waits-for-others', 'ni/mt_rx_beside.sv', '&& may_add_i && !offered_q', '&& !offered_q',
+     'a flit waits for words that others are still to write', BESIDE, 'ci'),
+    ('waits-without-need', 'ni/mt_rx_beside.sv', '(waited_q || !can_ask_i)', "1'b1",
+     'links wait for memory that is not short', BESIDE),
+    ('waits-for-one-word', 'ni/mt_rx_beside.sv', '(waited_q || !can_ask_i)', '!can_ask_i',
+     'a flit that waited goes beside the buffer after all', BESIDE),
+    ('waits-and-goes', 'ni/mt_rx_beside.sv', 'taken_o = !waits && (', 'taken_o = (',
+     'a flit that waits is lost', BESIDE),
     ('count-ahead', 'ni/mt_rx_words.sv', 'wrote_count_o <= done.count',
      "wrote_count_o <= done.count + LenW'(1)", 'others believe that a word more is written', COSIM),
     ('gather-adds', 'ni/mt_rx_words.sv', 'unit_copy_o = !adds', "unit_copy_o = 1'b0",
@@ -149,7 +158,7 @@ BUGS = [
     ('request-waits-for-ready', 'ni/mt_rx_words.sv', 'way_ready && acc_free && stage_free',
      'way_ready && acc_req_tready_i && stage_req_tready_i',
      'words are asked for only of a memory that is ready before', SHY),
-    ('offer-beside-taken-back', 'ni/mt_rx_port.sv', 'is_payload && !stage_waits_q;', 'is_payload;',
+    ('offer-beside-taken-back', 'ni/mt_rx_port.sv', 'is_payload && !is_offered;', 'is_payload;',
      'what was offered to memory is used otherwise', RECEIVE),
     ('request-taken-back', 'ni/mt_tx_port.sv', 'req_tvalid_o = wants || req_waits_q', 'req_tvalid_o = wants',
      'a run that stops takes back what it asked', SEND),
