@@ -282,7 +282,8 @@ Command add_cluster_command(CLI::App& parent) {
   CLI::App* show_app = app->add_subcommand("show", "What a file of 'cluster discover -o' says");
   show_app->add_option("file", flags->file, "The file ('-': standard input)")->required();
   show_app->add_flag("--json", flags->json, "Print JSON");
-  app->footer("Example: multitree cluster probe");
+  show_app->footer("As in: multitree cluster show desks.json");
+  for (CLI::App* either : {app, probe_app}) either->footer("Example: multitree cluster probe");
   return {app, [flags, discover_app, probe_app, show_app] {
             if (discover_app->parsed()) return discover(*flags);
             return probe_app->parsed() ? probe(*flags) : show(*flags);

@@ -354,7 +354,7 @@ Command add_nic_command(CLI::App& parent) {
   tables->add_option("--plan", flags->plan,
                      "Plan of 'train plan': a group for each of its transfers, with its priority");
   tables->add_flag("--roll-call", flags->roll_call,
-                   "A group before it by which ranks agree on whose contributions are late");
+                   "Put a group in front in which the ranks agree whose contributions are late");
   CLI::App* shown = app->add_subcommand("show", "Print a rank's table of an image");
   shown->add_option("image", flags->image, "Image file")->required();
   shown->add_option("-r,--rank", flags->rank, "Rank (default: 0)")->check(number_from(0));
@@ -366,7 +366,17 @@ Command add_nic_command(CLI::App& parent) {
   Command top = add_nic_top_command(*app);
   Command verified = add_nic_verify_command(*app);
   Command simulated = add_nic_run_command(*app);
-  app->footer("Example: multitree nic size -t torus:4x4 -a multitree");
+  const std::string size_example = "Example: multitree nic size -t torus:4x4 -a multitree";
+  const std::string image = "Example: multitree nic tables -t torus:4x4 -o tables.bin";
+  app->footer(size_example);
+  sized->footer(size_example);
+  tables->footer(image + " --memory torus-");
+  shown->footer(image + " && multitree nic show tables.bin -r 5");
+  top.app->footer("Example: multitree nic top -t torus:2x2 -o top");
+  verified.app->footer(image + " && multitree nic verify tables.bin -t torus:4x4");
+  simulated.app->footer(
+      "Example: multitree train plan -t torus:2x2 -m lenet5 -o plan.json && multitree nic tables "
+      "--plan plan.json -o image.bin && multitree nic run image.bin --plan plan.json");
   return {app, [flags, tables, shown, cosim, top, verified, simulated] {
             if (cosim.app->parsed()) return cosim.run();
             if (top.app->parsed()) return top.run();

@@ -84,8 +84,9 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
       app.add_option("--switches", changes.switches,
                      "What switches do: add,copy, COUNT at once; NODE:add,... of one")};
   if (with_ranks) {
-    options.push_back(app.add_option("--ranks", changes.ranks,
-                                     "Only these take part, the others forward: 0-15,32, 0-30:2"));
+    options.push_back(app.add_option(
+        "--ranks", changes.ranks,
+        "Only these take part, the others forward: 0-15,32, 0-30:2, or names of nodes"));
   }
   return options;
 }

@@ -244,7 +244,7 @@ void enable_switches(Draft& draft, const Finder& finder, std::string_view item) 
 void apply(Draft& draft, const Finder& finder, const std::string& option,
            const std::string& value) {
   if (option == "ranks") {
-    draft.members = parse_ranks(value, draft.original.num_ranks());
+    draft.members = parse_ranks(value, draft.original);
     for (const Rank rank : *draft.members) {
       if (!draft.gone[index(draft.original.node_of(rank))]) continue;
       fail_change(fmt::format("expected ranks that are not dead, got {}", index(rank)));

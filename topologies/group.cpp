@@ -7,6 +7,7 @@
 
 #include <charconv>
 #include <optional>
+#include <unordered_map>
 
 #include "topologies/draft_internal.hpp"
 #include "topologies/error.hpp"
@@ -32,7 +33,7 @@ struct Range {
   std::uint32_t first = 0, last = 0, step = 1;
 };
 
-Range parse_range(std::string_view item) {
+std::optional<Range> parse_range(std::string_view item) {
   const std::size_t dash = item.find('-'), colon = item.find(':');
   const auto first = to_rank(item.substr(0, std::min(dash, colon)));
   auto last = first;
@@ -43,10 +44,8 @@ Range parse_range(std::string_view item) {
   }
   if (colon != std::string_view::npos) step = to_rank(item.substr(colon + 1));
   const bool step_alone = dash == std::string_view::npos && colon != std::string_view::npos;
-  if (!first || !last || !step || *step == 0 || step_alone) {
-    fail_group(fmt::format("expected ranks as in 0-15,32 or 0-30:2, got '{}'", item));
-  }
-  return {*first, *last, *step};
+  if (!first || !last || !step || *step == 0 || step_alone) return std::nullopt;
+  return Range{*first, *last, *step};
 }
 
 void check_members(std::span<const Rank> members, std::uint32_t num_ranks) {
@@ -63,18 +62,21 @@ void check_members(std::span<const Rank> members, std::uint32_t num_ranks) {
   }
 }
 
-}  // namespace
+void check_end(std::uint32_t end, std::uint32_t num_ranks) {
+  if (end >= num_ranks) fail_group(fmt::format("expected ranks below {}, got {}", num_ranks, end));
+}
 
-std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks) {
+/// Reads a list whose items are ranges of ranks, or what `read_other` makes ranges of.
+template <class ReadOther>
+std::vector<Rank> parse_list(std::string_view text, std::uint32_t num_ranks, ReadOther read_other) {
   std::vector<Rank> ranks;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const Range range = parse_range(text.substr(begin, end - begin));
-    for (const std::uint32_t end_of_range : {range.first, range.last}) {
-      if (end_of_range >= num_ranks) {
-        fail_group(fmt::format("expected ranks below {}, got {}", num_ranks, end_of_range));
-      }
-    }
+    const std::string_view item = text.substr(begin, end - begin);
+    const std::optional<Range> numbers = parse_range(item);
+    const Range range = numbers ? *numbers : read_other(item);
+    check_end(range.first, num_ranks);
+    check_end(range.last, num_ranks);
     const std::int64_t step = range.first <= range.last ? range.step : -std::int64_t{range.step};
     for (std::int64_t rank = range.first; step > 0 ? rank <= range.last : rank >= range.last;
          rank += step) {
@@ -86,6 +88,45 @@ std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks) {
   }
   check_members(ranks, num_ranks);
   return ranks;
+}
+
+/// The nodes of a network by their names, which are looked at only if one is asked for.
+class NodeNames {
+ public:
+  explicit NodeNames(const Topology& topology) : topology_(topology) {}
+
+  [[nodiscard]] const Node* find(std::string_view name) {
+    if (nodes_.empty()) {
+      for (const Node& node : topology_.nodes()) nodes_.emplace(node.name, &node);
+    }
+    const auto found = nodes_.find(name);
+    return found == nodes_.end() ? nullptr : found->second;
+  }
+
+ private:
+  const Topology& topology_;
+  std::unordered_map<std::string_view, const Node*> nodes_;
+};
+
+}  // namespace
+
+std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks) {
+  return parse_list(text, num_ranks, [](std::string_view item) -> Range {
+    fail_group(fmt::format("expected ranks as in 0-15,32 or 0-30:2, got '{}'", item));
+  });
+}
+
+std::vector<Rank> parse_ranks(std::string_view text, const Topology& topology) {
+  NodeNames names(topology);
+  return parse_list(text, topology.num_ranks(), [&](std::string_view item) -> Range {
+    const Node* node = names.find(item);
+    if (node == nullptr) {
+      fail_group(
+          fmt::format("expected ranks as in 0-15,32 or 0-30:2 or names of nodes, got '{}'", item));
+    }
+    if (!node->rank) fail_group(fmt::format("expected ranks, '{}' is a switch", item));
+    return {index(*node->rank), index(*node->rank), 1};
+  });
 }
 
 std::string ranks_text(std::span<const Rank> ranks) {

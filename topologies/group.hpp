@@ -23,6 +23,11 @@ Topology restrict_to(const Topology& topology, std::span<const Rank> members);
 /// \throws Error(InvalidArgument): empty, malformed, out of range, a rank twice.
 std::vector<Rank> parse_ranks(std::string_view text, std::uint32_t num_ranks);
 
+/// The same, where an item may also be the name of a node that is a rank: "node07,node09,12-15". An
+/// item that can be read as numbers is numbers.
+/// \throws Error(InvalidArgument): as above, or a name of no node or of a switch.
+std::vector<Rank> parse_ranks(std::string_view text, const Topology& topology);
+
 /// The shortest such text for a list.
 std::string ranks_text(std::span<const Rank> ranks);
 

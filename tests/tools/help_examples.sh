@@ -9,19 +9,40 @@ ln -s "$program" "$work/multitree"
 ln -s "$(realpath "$2")" "$work/multitree-study"
 cd "$work"
 export PATH=$work:$PATH
+# example_of COMMAND: what its --help says, which has to call it.
+example_of() {
+  $1 --help >"$work/help"
+  local example
+  example=$(sed -nE 's/^(Example|As in): //p' "$work/help")
+  case "$example" in
+    *"$1"*) printf '%s\n' "$example" ;;
+    *) echo "$1 --help: expected an example of it, got '$example'" >&2; return 1 ;;
+  esac
+}
+
+subcommands_of() { $1 --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p'; }
+
 examples=0
-for command in multitree{,' '{topology,bounds,schedule,verify,tune,run,export,import,list,symmetric,replan,nic,simulate,train,view,completion,manual,explain,design,explore,status,postmortem,cluster}} multitree-study; do
-  $command --help >"$work/help"
-  example=$(sed -n 's/^Example: //p' "$work/help")
-  [ -n "$example" ] || { echo "$command --help: no example" >&2; exit 1; }
+check() {
+  local example
+  example=$(example_of "$1") || exit 1
+  # "As in" stands before what needs more than this host; cosim needs a build with Verilator.
+  ! grep -q '^As in: ' "$work/help" && [ "$1" != "multitree nic cosim" ] || return 0
+  examples=$((examples + 1))
   echo "\$ $example"
   timeout 100 bash -o pipefail -c "$example" </dev/null >"$work/output" 2>&1 || {
     echo "exit code $?:" >&2
     cat "$work/output" >&2
     exit 1
   }
-  examples=$((examples + 1))
+}
+
+multitree --help | grep -q '^Example: multitree ' || { echo "multitree --help: no example" >&2; exit 1; }
+for command in $(subcommands_of multitree); do
+  check "multitree $command"
+  for nested in $(subcommands_of "multitree $command"); do
+    check "multitree $command $nested"
+  done
 done
-# No command is left out above.
-listed=$(multitree --help | sed -n '/^Subcommands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | wc -l)
-[ "$listed" -eq $((examples - 2)) ] || { echo "$listed commands, $examples examples" >&2; exit 1; }
+check multitree-study
+[ "$examples" -gt 35 ] || { echo "expected an example of every command, found $examples" >&2; exit 1; }

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "tests/topologies/error_matcher.hpp"
+#include "topologies/degrade.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -66,6 +67,19 @@ TEST(RankList, SaysWhatIsWrong) {
   EXPECT_THAT(error("1-16"), HasSubstr("below 16, got 16"));
   EXPECT_THAT(error("4,2-5"), HasSubstr("got 4 twice"));
   EXPECT_THAT(error("0-15,0-15"), HasSubstr("got 0 twice"));
+}
+
+TEST(RankList, ReadsNamesOfNodes) {
+  const Topology tree = make_topology("fattree:2x2");
+  const std::string third = tree.node(tree.node_of(Rank{2})).name;
+  EXPECT_EQ(parse_ranks(third + ",0-1", tree), ranks({2, 0, 1}));
+  EXPECT_EQ(change_network(tree, {.ranks = third + ",0"}, "pair").num_ranks(), 2U);
+  const auto error = [&](std::string_view text) {
+    return error_of(ErrorCode::InvalidArgument, [&] { parse_ranks(text, tree); });
+  };
+  EXPECT_THAT(error("leaf0"), HasSubstr("'leaf0' is a switch"));
+  EXPECT_THAT(error("leaf9"), HasSubstr("names of nodes, got 'leaf9'"));
+  EXPECT_THAT(error("2," + third), HasSubstr("got 2 twice"));
 }
 
 TEST(Group, OthersForwardAndKeepTheirNames) {

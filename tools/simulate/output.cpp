@@ -40,7 +40,7 @@ double SimulatedRow::of_bound() const {
   return seconds > 0 ? bound_seconds / seconds : 1;
 }
 
-std::string simulation_header(const SimulationSetup& setup) {
+std::string simulation_header(const SimulationSetup& setup, std::uint64_t clock_hz) {
   const nic::Parameters& p = setup.parameters;
   return fmt::format(
       "# {} on {}, {} ranks; model {}{}, {} flow control, {} issue\n"
@@ -49,8 +49,9 @@ std::string simulation_header(const SimulationSetup& setup) {
       "{:>12} {:<24} {:>12} {:>12} {:>9} {:>9} {:>7} {:>7} {:>6}\n",
       setup.collective, setup.topology, setup.ranks, to_string(setup.model), machine_words(setup),
       p.flow_control == nic::FlowControl::Message ? "message" : "packet",
-      p.issue == nic::Issue::Dependency ? "dependency" : "lockstep", p.clock_hz / 1'000'000, "size",
-      "algorithm", "cycles", "time", "algbw", "busbw", "bound", "link", "check");
+      p.issue == nic::Issue::Dependency ? "dependency" : "lockstep",
+      static_cast<double>(clock_hz) / 1e6, "size", "algorithm", "cycles", "time", "algbw", "busbw",
+      "bound", "link", "check");
 }
 
 std::string simulation_line(const SimulatedRow& row) {

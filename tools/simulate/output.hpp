@@ -37,7 +37,7 @@ struct SimulationSetup {
   bool is_hardware = false;  ///< the machine of rtl/
 };
 
-std::string simulation_header(const SimulationSetup& setup);
+std::string simulation_header(const SimulationSetup& setup, std::uint64_t clock_hz);
 std::string simulation_line(const SimulatedRow& row);
 nlohmann::ordered_json simulation_json(const SimulationSetup& setup,
                                        const std::vector<SimulatedRow>& rows);

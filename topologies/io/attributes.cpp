@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "topologies/spec.hpp"
+#include "topologies/words.hpp"
 
 namespace multitree {
 namespace {
@@ -79,6 +81,38 @@ bool to_bool(std::string_view key, const std::string& text) {
   fail(fmt::format("{}: expected true or false, got '{}'", key, text));
 }
 
+// What other tools call the two; what has neither meaning has neither name.
+constexpr std::array<Alias, 9> kOtherNames = {{{"bw", "bandwidth"},
+                                               {"capacity", "bandwidth"},
+                                               {"datarate", "bandwidth"},
+                                               {"linkspeed", "bandwidth"},
+                                               {"rate", "bandwidth"},
+                                               {"speed", "bandwidth"},
+                                               {"delay", "latency"},
+                                               {"lat", "latency"},
+                                               {"linklatency", "latency"}}};
+
+// The attribute `name` is absent: none of the others may be it.
+void check_absent(std::string_view name, const std::vector<std::string>& others) {
+  const std::array<std::string_view, 1> names = {name};
+  for (const std::string& other : others) {
+    // The first letter is right in a slip: Graphviz draws an edge by its "penwidth".
+    const bool slip = other.starts_with(name.front()) && !did_you_mean(other, names).empty();
+    if (slip || meant(other, names, kOtherNames) == name) {
+      fail(fmt::format("expected an attribute '{}', got '{}', which is not read", name, other));
+    }
+  }
+}
+
+bool says_switch(std::string_view key, const std::string& text) {
+  constexpr std::array<std::string_view, 1> kNames = {"switch"};
+  if (meant(text, kNames)) return true;
+  if (const std::string hint = did_you_mean(text, kNames); !hint.empty()) {
+    fail(fmt::format("{}: expected switch or the kind of a rank, got '{}'{}", key, text, hint));
+  }
+  return false;
+}
+
 }  // namespace
 
 RawNode to_raw_node(NodeAttributes attributes) {
@@ -86,7 +120,7 @@ RawNode to_raw_node(NodeAttributes attributes) {
                std::nullopt,
                to_bool("switch", attributes.is_switch),
                {to_bool("adds", attributes.adds), to_bool("copies", attributes.copies)}};
-  if (attributes.kind == "switch" || attributes.type == "switch") node.is_switch = true;
+  node.is_switch |= says_switch("kind", attributes.kind) || says_switch("type", attributes.type);
   if (!attributes.rank.empty())
     node.rank = to_number("rank", attributes.rank, 0, Spec::kMaxRanks - 1);
   if (!attributes.at_once.empty()) {
@@ -98,6 +132,8 @@ RawNode to_raw_node(NodeAttributes attributes) {
 
 Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,
              const LinkDefaults& defaults) {
+  if (attributes.bandwidth.empty()) check_absent("bandwidth", attributes.others);
+  if (attributes.latency.empty()) check_absent("latency", attributes.others);
   return {src, dst,
           attributes.bandwidth.empty() ? defaults.bandwidth : to_bandwidth(attributes.bandwidth),
           attributes.latency.empty() ? defaults.latency : to_latency(attributes.latency)};

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "topologies/io/io.hpp"
 #include "topologies/io/raw_network_internal.hpp"
@@ -14,7 +15,7 @@ namespace multitree {
 struct NodeAttributes {
   std::string id;         ///< the node's name
   std::string rank;       ///< "3"
-  std::string kind;       ///< "switch", or anything else for an endpoint
+  std::string kind;       ///< "switch" in any case, or anything else for an endpoint
   std::string type;       ///< the same under another name
   std::string is_switch;  ///< attribute `switch`: "true" or "1", "false" or "0"
   std::string adds;       ///< "true": a switch that adds
@@ -23,10 +24,13 @@ struct NodeAttributes {
 };
 
 struct EdgeAttributes {
-  std::string bandwidth;  ///< "50GB/s"; a bare number is GB/s
-  std::string latency;    ///< "150ns"; a bare number is ns
+  std::string bandwidth;                 ///< "50GB/s"; a bare number is GB/s
+  std::string latency;                   ///< "150ns"; a bare number is ns
+  std::vector<std::string> others = {};  ///< names of what else the edge has, which is not read
 };
 
+/// An edge without a bandwidth (latency) that has one under a misspelt or another common name is an
+/// error, as the default would be taken for it in silence. So is a misspelt "switch".
 /// \throws Error(InvalidArgument) saying which attribute is wrong and what was expected.
 RawNode to_raw_node(NodeAttributes attributes);
 Link to_link(NodeId src, NodeId dst, const EdgeAttributes& attributes,

@@ -39,7 +39,13 @@ DotFile parse_as(const std::string& text) {
       boost::adjacency_list<boost::vecS, boost::vecS, Direction, DotNode, EdgeAttributes>;
   DotFile file;
   DotGraph graph;
-  boost::dynamic_properties properties(boost::ignore_other_properties);
+  // Called for every attribute that is not among the properties.
+  boost::dynamic_properties properties(
+      [&](const std::string& name, const boost::any& of, const boost::any&) {
+        using Edge = typename boost::graph_traits<DotGraph>::edge_descriptor;
+        if (const Edge* edge = boost::any_cast<Edge>(&of)) graph[*edge].others.push_back(name);
+        return boost::shared_ptr<boost::dynamic_property_map>();
+      });
   properties.property("node_id", get(&DotNode::id, graph));
   properties.property("rank", get(&DotNode::rank, graph));
   properties.property("kind", get(&DotNode::kind, graph));

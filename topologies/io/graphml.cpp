@@ -136,7 +136,10 @@ class GraphmlReader {
 
   void read_edge(const pugi::xml_node& element, bool directed) {
     Attributes values = read_data(element);
-    const EdgeAttributes attributes{take(values, "bandwidth"), take(values, "latency")};
+    EdgeAttributes attributes{take(values, "bandwidth"), take(values, "latency")};
+    for (const auto& [name, value] : values) {
+      if (!value.empty()) attributes.others.push_back(name);
+    }
     const NodeId src = find_node(element, "source"), dst = find_node(element, "target");
     located(element, [&] {
       network_.links.push_back(to_link(src, dst, attributes, defaults_));

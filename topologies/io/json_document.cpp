@@ -147,7 +147,8 @@ JsonDocument::JsonDocument(std::string_view text, std::string file)
   // The lexer counts the bytes it took, the offending one included.
   const std::size_t line = builder.byte() > 0 ? line_at(text, builder.byte() - 1)
                                               : json_line_of_event(text, builder.events());
-  fail_at(file_, line, builder.problem());
+  const bool is_json = builder.events() > 0 || text.find_first_not_of(" \t\r\n") == text.npos;
+  fail_at(file_, line, (is_json ? "" : "expected JSON: ") + builder.problem());
 }
 
 void JsonDocument::fail(const json::json_pointer& path, const std::string& what) const {
@@ -222,6 +223,10 @@ void JsonValue::check_keys(const std::vector<std::string>& keys) const {
 }
 
 void JsonValue::check_schema(const std::vector<std::string_view>& known) const {
+  if (!has("schema") && value_->is_object()) {
+    fail(fmt::format("expected the schema '{}', found no member 'schema'",
+                     fmt::join(known, "' or '")));
+  }
   const JsonValue schema = at("schema");
   const std::string found = schema.string();
   if (std::ranges::find(known, found) != known.end()) return;

@@ -138,7 +138,8 @@ TEST_F(Files, OfUnknownKindsAreRefused) {
               HasSubstr("No such file"));
   write_file(path("bad.json"), "{\n}");
   EXPECT_THAT(error_of(ErrorCode::InvalidInput, [&] { (void)load_topology(path("bad.json")); }),
-              StartsWith(path("bad.json") + ":1: the member 'schema' is missing"));
+              StartsWith(path("bad.json") +
+                         ":1: expected the schema 'multitree/topology/1', found no member"));
 }
 
 }  // namespace
