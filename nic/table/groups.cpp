@@ -62,6 +62,34 @@ void place_groups(std::span<const GroupSource> groups, Tables& tables) {
 
 using OfRanks = std::vector<std::vector<PlacedEntry>>;
 
+/// Classes of the routes of all groups. They depend on the order of routes, which is that of a
+/// program of these groups as jobs (nic/program): one group's before the next one's.
+class ClassesOfGroups {
+ public:
+  ClassesOfGroups(std::span<const GroupSource> groups, std::span<const OfRanks> placed,
+                  const Topology& topology)
+      : number_(routes_, topology.num_links()) {
+    for (std::size_t g = 0; g < groups.size(); ++g) {
+      const Schedule& schedule = *groups[g].schedule;
+      for (const std::vector<PlacedEntry>& of_rank : placed[g]) {
+        for (const PlacedEntry& e : of_rank)
+          number_(schedule.route(schedule.transfers[e.transfer]));
+      }
+    }
+    classes_ = assign_classes(routes_, topology.num_links(), kMostClasses, topology.name());
+  }
+  [[nodiscard]] std::uint32_t count() const { return classes_.classes; }
+  /// \pre one of the groups has the route
+  [[nodiscard]] const RouteClasses& of(std::span<const LinkId> route) {
+    return classes_.of_route[number_(route)];
+  }
+
+ private:
+  std::vector<std::vector<LinkId>> routes_;
+  RouteNumbers number_;
+  ChannelClasses classes_;
+};
+
 }  // namespace
 
 Tables compile_groups(std::span<const GroupSource> groups, const Topology& topology) {
@@ -96,13 +124,12 @@ Tables compile_groups(std::span<const GroupSource> groups, const Topology& topol
     }
     first.push_back(static_cast<std::uint32_t>(routes.size()));
   }
-  const ChannelClasses classes =
-      assign_classes(routes, topology.num_links(), kMostClasses, topology.name());
-  tables.classes = classes.classes;
+  ClassesOfGroups classes(groups, placed, topology);
+  tables.classes = classes.count();
   const RoutesOfPorts of_ports(topology);
   for (std::uint32_t r = 0; r < tables.ranks; ++r) {
     for (std::uint32_t i = first[r]; i < first[r + 1]; ++i) {
-      tables.routes[r].push_back(of_ports(routes[i], classes.of_route[i]));
+      tables.routes[r].push_back(of_ports(routes[i], classes.of(routes[i])));
     }
   }
   return tables;

@@ -57,6 +57,7 @@ struct Exception {
 constexpr Exception kExceptions[] = {
     {"hypercube:4", "bine", 0.11},
     {"bigraph:4x4", "recursive-doubling", 0.085},
+    {"bigraph:4x4", "circulant", 0.085},
     {"dgx2", "recursive-doubling", 0.08},
     {"dragonfly:2x1x2", "halving-doubling", 0.04},
     {"fattree:4x4", "double-binary-tree", 0.04},

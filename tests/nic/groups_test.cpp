@@ -10,7 +10,10 @@
 #include "algorithms/registry.hpp"
 #include "nic/encode/format_internal.hpp"
 #include "nic/encode/image.hpp"
+#include "nic/jobs.hpp"
 #include "nic/message/max_plus.hpp"
+#include "nic/network/channel_classes.hpp"
+#include "nic/program/job_program.hpp"
 #include "nic/table/table.hpp"
 #include "table_runner.hpp"
 #include "topologies/error.hpp"
@@ -58,6 +61,58 @@ std::vector<std::vector<Entry>> without_routes(std::vector<std::vector<Entry>> o
     for (Entry& entry : entries) entry.route = 0;
   }
   return of_rank;
+}
+
+/// By rank, which classes its entries of several links have on these, by group.
+std::vector<std::vector<std::vector<std::uint32_t>>> classes_of(const Tables& tables) {
+  std::vector<std::vector<std::vector<std::uint32_t>>> all;
+  for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
+    auto& of_rank = all.emplace_back();
+    for (const Entry& entry : tables.of_rank[r]) {
+      if (entry.op == nic::Opcode::Nop) continue;
+      auto& of_entry = of_rank.emplace_back();
+      for (const auto& hop : tables.routes[r][entry.route].hops) of_entry.push_back(hop.vc_class);
+    }
+  }
+  return all;
+}
+
+/// The same as the simulation of these groups as jobs has them.
+std::vector<std::vector<std::vector<std::uint32_t>>> classes_of(const nic::Program& program,
+                                                                const Topology& topology) {
+  const nic::ChannelClasses classes =
+      nic::assign_classes(program.routes, topology.num_links(), 4, topology.name());
+  std::vector<std::vector<std::vector<std::uint32_t>>> all;
+  for (const std::vector<std::uint32_t>& routes : program.route_of) {
+    auto& of_rank = all.emplace_back();
+    for (const std::uint32_t route : routes) {
+      of_rank.emplace_back(classes.of_route[route].begin(), classes.of_route[route].end());
+    }
+  }
+  return all;
+}
+
+TEST(Groups, HaveTheClassesOfVirtualChannelsThatTheirSimulationHas) {
+  std::size_t changes = 0;
+  for (const char* spec : {"torus:4x4", "torus:3x3", "mesh:3x3", "hypercube:3", "torus:2x2"}) {
+    const Topology topology = make_topology(spec);
+    const Schedule sums = make_schedule("halving-doubling", topology),
+                   all = make_schedule("bidirectional-ring", topology, Collective::Reduce),
+                   tree = make_schedule("double-binary-tree", topology);
+    const std::vector<const Schedule*> schedules{&tree, &sums, &all};
+    std::vector<GroupSource> groups;
+    std::vector<nic::Job> jobs;
+    for (const Schedule* schedule : schedules) {
+      groups.push_back({.schedule = schedule, .elements = std::uint64_t{16} * schedule->ranks});
+      jobs.push_back({.schedule = schedule, .bytes = std::uint64_t{64} * schedule->ranks});
+    }
+    const auto expected = classes_of(nic::compile_jobs(jobs, topology, {}, {}), topology);
+    EXPECT_EQ(classes_of(compile_groups(groups, topology)), expected) << spec;
+    for (const auto& of_rank : expected) {
+      for (const auto& of_entry : of_rank) changes += of_entry.empty() ? 0 : of_entry.back();
+    }
+  }
+  EXPECT_GT(changes, 0U);  // some do not stay in the first class
 }
 
 TEST(Groups, AreEachWhatTheyWouldBeAlone) {
