@@ -18,7 +18,6 @@ namespace multitree {
 namespace {
 
 using testing::Each;
-using testing::ElementsAre;
 
 /// What each rank sends to another in a round, as messages: by rank, how many.
 std::vector<std::size_t> messages(const Schedule& schedule) {

@@ -179,7 +179,7 @@ def case_installed(netlab):
             done = subprocess.run([lab.script, "run", name, "--deadline", str(DEADLINE), "--", "multitree", "run", "-a", "ring",
                                    "-b", "1K", "-e", "1K", "-n", "1", "-w", "0"], env=lab.environment, capture_output=True,
                                   text=True, timeout=DEADLINE + 30, check=False)
-            expect(done.returncode == 0 and f"{file}:1: the member" in done.stderr, done.stdout + done.stderr)
+            expect(done.returncode == 0 and f"{file}:1: expected the schema" in done.stderr, done.stdout + done.stderr)
         finally:
             del netlab.environment["XDG_CONFIG_HOME"], os.environ["XDG_CONFIG_HOME"]
 
