@@ -29,7 +29,8 @@ using measuring::Neighbours;
 using measuring::Rounds;
 using measuring::Span;
 
-constexpr std::int64_t kLeastRounds = 3, kMostRounds = 25;  // of each kind
+// Of each kind. Where ranks share processors, what a round of small messages takes is chance.
+constexpr std::int64_t kLeastRounds = 3, kLeastSmallRounds = 7, kMostRounds = 25;
 
 constexpr Kind kKinds[] = {{1, kSmallBytes},         {kBurst, kSmallBytes},
                            {1, kLargeBytes},         {kMany, kLargeBytes},
@@ -64,17 +65,23 @@ ByKind rounds_for(const ByKind& longest, const MeasureOptions& options) {
       std::chrono::nanoseconds(options.budget).count() / static_cast<std::int64_t>(longest.size());
   ByKind rounds{};
   for (std::size_t k = 0; k < rounds.size(); ++k) {
-    rounds[k] =
-        std::clamp(budget / std::max<std::int64_t>(longest[k], 1), kLeastRounds, kMostRounds);
+    const std::int64_t least = kKinds[k].bytes == kSmallBytes ? kLeastSmallRounds : kLeastRounds;
+    rounds[k] = std::clamp(budget / std::max<std::int64_t>(longest[k], 1), least, kMostRounds);
   }
   return rounds;
 }
+
+/// What a round of one pair of a host took, its other ranks waiting.
+struct Alone {
+  std::size_t kind = 0;
+  std::int64_t ns = 0;
+};
 
 /// One rank's measurements.
 struct Measured {
   std::vector<PairTimes> pairs;      ///< by source
   std::vector<Span> spans;           ///< of messages of its host; kind by kind, a round each
-  std::vector<std::int64_t> alone;   ///< by kind; empty if its pair is not the one of its host
+  std::vector<Alone> alone;          ///< that came here
   std::vector<std::int64_t> single;  ///< single_messages() that came here
   std::vector<measuring::ReachSteps> reaches;
   ByKind rounds{};  ///< as at every rank
@@ -88,20 +95,26 @@ HostTimes::Round round_of(const ByKind& times) {
   return {times[0], times[1], times[2], times[3], times[4]};
 }
 
-/// One message at a time, from pair to pair of a host, while its other ranks wait for messages:
-/// some are scheduled on the receiver's processor, some are not. Only where ranks have no other way
-/// to each other. \returns how long those took that came here
+/// Whom the `i`-th of `count` pairs of every host sends to and receives from, evenly from first to
+/// last: some are scheduled on one processor, some are not.
+Neighbours pair_alone(Rank self, const std::vector<Host>& hosts, std::size_t i, std::size_t count) {
+  Neighbours who;
+  for (const Host& host : hosts) {
+    const MeasuredPair& pair = host.pairs[i * host.pairs.size() / count];
+    if (pair.src == self) who.targets = {seat_of(pair.dst)};
+    if (pair.dst == self) who.sources = {seat_of(pair.src)};
+  }
+  return who;
+}
+
+/// One message at a time, from pair to pair of a host, while its other ranks wait for messages.
+/// Only where ranks have no other way to each other. \returns how long those took that came here
 std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self, const std::vector<Host>& hosts,
                                           std::chrono::nanoseconds round) {
   std::vector<std::int64_t> lengths;
   if (std::ranges::all_of(hosts, &Host::memory)) return lengths;
   for (std::size_t i = 0; i < kSingles; ++i) {
-    Neighbours who;
-    for (const Host& host : hosts) {
-      const MeasuredPair& pair = host.pairs[i * host.pairs.size() / kSingles];
-      if (pair.src == self) who.targets = {seat_of(pair.dst)};
-      if (pair.dst == self) who.sources = {seat_of(pair.src)};
-    }
+    const Neighbours who = pair_alone(self, hosts, i, kSingles);
     if (who.all().empty()) {
       rounds.watch(round);
       continue;
@@ -112,16 +125,22 @@ std::vector<std::int64_t> single_messages(Rounds& rounds, Rank self, const std::
   return lengths;
 }
 
+/// Rounds of one kind in which a pair of each host is alone.
+void measure_alone(Rounds& rounds, Rank self, const std::vector<Host>& hosts, std::size_t kind,
+                   Measured& mine) {
+  const auto count = static_cast<std::size_t>(mine.rounds[kind]);
+  for (std::size_t i = 0; i < count && !hosts.empty(); ++i) {
+    const std::vector<Span> round = rounds.round(pair_alone(self, hosts, i, count), kKinds[kind]);
+    if (!round.empty()) mine.alone.push_back({kind, round.front().length()});
+  }
+}
+
 Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
                  const std::vector<Reach>& reaches, const MeasureOptions& options) {
   const Neighbours& all = rounds.all();
-  Neighbours alone;
   const Rank self = rank_at(job.seat());
   std::vector<Rank> mates;
   for (const Host& host : hosts) {
-    const MeasuredPair& first = host.pairs.front();
-    if (first.src == self) alone.targets = {seat_of(first.dst)};
-    if (first.dst == self) alone.sources = {seat_of(first.src)};
     if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
   // The first of each kind connects, the second shows how long one takes.
@@ -141,7 +160,6 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
   std::vector<std::int64_t> rested(all.sources.size());
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
-    std::vector<std::int64_t> by_itself;
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
       const std::vector<Span> round = rounds.round(all, kKinds[k]);
       Span& ours = mine.spans.emplace_back();
@@ -150,15 +168,11 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
         if (std::ranges::binary_search(mates, rank_at(all.sources[s]))) ours.add(round[s]);
       }
     }
-    for (std::int64_t i = 0; i < mine.rounds[k] && !hosts.empty(); ++i) {
-      const std::vector<Span> round = rounds.round(alone, kKinds[k]);
-      if (!round.empty()) by_itself.push_back(round.front().length());
-    }
+    measure_alone(rounds, self, hosts, k, mine);
     for (std::size_t s = 0; s < times.size(); ++s) {
       times[s][k] = median(by_source[s]);
       if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
     }
-    if (!by_itself.empty()) mine.alone.push_back(median(by_itself));
   }
   for (std::size_t s = 0; s < times.size(); ++s) {
     mine.pairs.push_back(pair_times({rank_at(all.sources[s]), self}, times[s], rested[s]));
@@ -197,6 +211,19 @@ std::int64_t usual(std::vector<std::int64_t> lengths) {
          static_cast<std::int64_t>(kept);
 }
 
+/// By kind, of what came to ranks of the host.
+ByKind alone_of(const Host& host, const std::vector<std::vector<Alone>>& by_seat) {
+  std::array<std::vector<std::int64_t>, std::size(kKinds)> lengths;
+  for (const Rank rank : host.ranks) {
+    for (const Alone& alone : by_seat[index(seat_of(rank))]) {
+      lengths.at(alone.kind).push_back(alone.ns);
+    }
+  }
+  ByKind medians{};
+  for (std::size_t k = 0; k < medians.size(); ++k) medians[k] = median(std::move(lengths[k]));
+  return medians;
+}
+
 /// Ranks of one host have one clock.
 std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host>& hosts,
                                     Bootstrap& job, Deadline timeout) {
@@ -205,8 +232,7 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
   const auto single = exchange_all(mine.single, job, timeout);
   std::vector<HostTimes> all;
   for (const Host& host : hosts) {
-    ByKind together{}, by_itself{};
-    std::ranges::copy(alone[index(seat_of(host.pairs.front().dst))], by_itself.begin());
+    ByKind together{};
     std::size_t first = 0;
     for (std::size_t k = 0; k < std::size(kKinds); ++k) {
       std::vector<std::int64_t> lengths;
@@ -226,7 +252,7 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
       singles.insert(singles.end(), came.begin(), came.end());
     }
     all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), host.memory,
-                   round_of(together), round_of(by_itself), usual(std::move(singles))});
+                   round_of(together), round_of(alone_of(host, alone)), usual(std::move(singles))});
   }
   return all;
 }

@@ -82,7 +82,7 @@ struct HostTimes {
   std::uint32_t pairs = 0;  ///< of pairs_to_measure() between them; not 0
   bool memory = true;       ///< else they share processors only, and have links between them
   Round all;                ///< from the first message of any of them to the last arrival at any
-  Round alone;              ///< the first such pair, from its first send to its last arrival
+  Round alone;              ///< one such pair, from its first send to its last arrival
   /// A small message between two of them, all others waiting for messages; 0: unknown, as with
   /// memory.
   std::int64_t single = 0;

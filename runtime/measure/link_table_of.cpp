@@ -249,13 +249,18 @@ void level(PairCosts& costs) {
   }
 }
 
-/// ns that a link adds to a message that is alone; none if nothing says so.
+/// ns that a link adds to a message that is alone; none if nothing says so. The median of what each
+/// far message says beside each near one (Theil 1950, Sen 1968): ends of one reach may share a
+/// processor and those of another not, which a message feels more than some links.
 std::optional<double> hop_of(const std::vector<ReachTimes>& reaches) {
-  if (reaches.empty()) return std::nullopt;
   std::vector<double> hops;
-  for (const auto& [reach, near, far] : reaches) {
-    hops.push_back(static_cast<double>(far - near) / (reach.far_hops - reach.near_hops));
+  for (const ReachTimes& to : reaches) {
+    for (const ReachTimes& from : reaches) {
+      const auto more = static_cast<double>(to.reach.far_hops) - from.reach.near_hops;
+      if (more > 0) hops.push_back(static_cast<double>(to.far - from.near) / more);
+    }
   }
+  if (hops.empty()) return std::nullopt;
   return std::clamp(median(std::move(hops)), 0.0, kMostLatency);
 }
 

@@ -13,7 +13,7 @@
 namespace multitree::runtime {
 namespace {
 
-constexpr std::uint32_t kReaches = 3;  // what one of them says may be chance
+constexpr std::uint32_t kReaches = 8;  // what one of them says may be chance
 constexpr int kChains = 2;             // of each, of which the shortest counts
 
 /// By node: links of a shortest way from `node`, or to it.

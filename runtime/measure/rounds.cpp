@@ -14,9 +14,9 @@
 namespace multitree::runtime::measuring {
 namespace {
 
-/// Polls without success before the processor is offered to others, and between two looks for
-/// failures.
-constexpr int kSpins = 16, kPatience = 200;
+/// The longest sleep, and the time between two looks for failures of who waits.
+constexpr std::chrono::milliseconds kSleep{1};
+constexpr std::chrono::nanoseconds kFailurePeriod{1'000'000};
 constexpr std::uint64_t kMeasured = 0, kReady = 1;  // tags
 
 }  // namespace
@@ -87,8 +87,12 @@ std::vector<Span> Rounds::round(const Neighbours& who, const Kind& kind) {
 void Rounds::watch(std::chrono::nanoseconds time) {
   job_.barrier(timeout_);
   for (const std::int64_t end = Recorder::now() + time.count(); Recorder::now() < end;) {
-    if (!transport_->progress()) ::sched_yield();
+    if (!transport_->progress()) rest();
   }
+}
+
+void Rounds::rest() {
+  if (!transport_->sleep(kSleep)) ::sched_yield();
 }
 
 void Rounds::close() {
@@ -121,21 +125,26 @@ void Rounds::send(const std::vector<Seat>& to, std::vector<Message>& messages, s
 
 void Rounds::await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
                    std::vector<Message>* others) {
-  std::int64_t moved_at = Recorder::now();
-  for (int idle = 0;; ++idle) {
-    if (transport_->progress()) idle = 0;
+  std::int64_t moved_at = Recorder::now(), looked_at = moved_at;
+  for (;;) {
+    const bool moved = transport_->progress();
     const std::int64_t now = Recorder::now();
     if (others != nullptr) all_done(*others, now);
     const bool received = all_done(incoming, now);
     if (all_done(outgoing, now) && received) return;
-    if (idle == 0) moved_at = now;
-    if (idle > kSpins) ::sched_yield();
-    if (idle % kPatience != kPatience - 1) continue;
-    if (const auto failure = job_.failure()) {
-      throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
+    if (moved) {
+      moved_at = now;
+      continue;
     }
-    check_links();
-    if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
+    if (now - looked_at > kFailurePeriod.count()) {
+      looked_at = now;
+      if (const auto failure = job_.failure()) {
+        throw Error(ErrorCode::Transport, fmt::format("rank {}: {}", job_.seat(), *failure));
+      }
+      check_links();
+      if (std::chrono::nanoseconds(now - moved_at) > timeout_) time_out(incoming);
+    }
+    rest();
   }
 }
 

@@ -79,6 +79,9 @@ class Rounds {
   /// Progresses until all are done, and notes when; also of `others` that come meanwhile.
   void await(std::vector<Message>& incoming, std::vector<Message>& outgoing,
              std::vector<Message>* others);
+  /// Waits as the engine does: where what arrives ends a sleep, looking before it would only take
+  /// the processor from other ranks.
+  void rest();
   bool all_done(std::vector<Message>& messages, std::int64_t now) const;
   /// \throws LinkError once a link has fallen silent, after telling the others
   void check_links() const;
