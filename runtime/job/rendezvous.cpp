@@ -24,6 +24,9 @@ std::string make_token() {
 
 namespace {
 
+/// As long as a port may be taken without anybody being told.
+constexpr std::chrono::milliseconds kMoment{500};
+
 /// "10.0.0.1:4242,127.0.0.1:4242;token": what rank 0 publishes through a process manager.
 std::string describe_coordinator(const Socket& door, const std::string& token) {
   const std::string at = local_address(door);
@@ -72,15 +75,22 @@ Address from_here(const Socket& door) {
 }
 
 /// A named port can be taken for a moment, by a connection that the kernel gave it to or by the
-/// rank 0 of the job before.
+/// rank 0 of the job before. Whoever waits longer than that is told, once.
 Socket listen_patiently(const Address& rendezvous, Deadline deadline) {
   const std::string interface = interface_of(rendezvous.host);
-  const auto end = std::chrono::steady_clock::now() + deadline;
-  while (true) {
+  const auto begin = std::chrono::steady_clock::now(), end = begin + deadline;
+  for (bool told = false;;) {
     try {
       return listen_at(rendezvous.port, interface);
-    } catch (const Error&) {
-      if (std::chrono::steady_clock::now() > end) throw;
+    } catch (const Error& error) {
+      const auto now = std::chrono::steady_clock::now();
+      if (now > end) throw;
+      if (!told && now - begin > kMoment) {
+        told = true;
+        logger().warn("{}; trying for {} s more: another job may meet there (`ss -ltnp` names it)",
+                      error.what(),
+                      std::chrono::duration_cast<std::chrono::seconds>(end - now).count());
+      }
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -176,11 +176,27 @@ def case_secret(program, host, style):
     print(f"{style}: no job beyond this host without a secret", flush=True)
 
 
+def case_taken(program):
+    """Who waits for a port that another has says so, and meets there once it is free."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ranks = [Job([program, *RUN, "-n", "1"], variables("multitree", rank, "127.0.0.1", port, "secret")) for rank in (0, 1)]
+        if not ranks[0].await_line(rf"cannot listen for the rendezvous at 127.0.0.1:{port}.*trying for", MEET):
+            fail("expected rank 0 to say that its port is taken", ranks[0].text)
+    codes = [rank.end(LEAVE) for rank in ranks]
+    if codes != [0, 0]:
+        fail(f"expected both ranks to meet once the port is free, got exit codes {codes}", *(rank.text for rank in ranks))
+    print("a port that is taken: said so, and met there later", flush=True)
+
+
 def main():
     program = sys.argv[1]
     case_listens(program, "127.0.0.1", None, "multitree")
     case_listens(program, "127.0.0.1", "secret", "torchrun")
     case_pestered(program, "127.0.0.1")
+    case_taken(program)
     beyond = own_address()
     if beyond is None:
         print("no interface beyond loopback: the rest is left out")
