@@ -9,10 +9,15 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 namespace multitree::mpi {
 namespace {
+
+constexpr int kWrongLibrary = 2;  // exit code: a wrong use, as of the command line
 
 const char* const kRefused = "an argument that MPI refuses";
 
@@ -51,6 +56,34 @@ Reason find_peer(const Function& function, MPI_Comm comm, int root, Peer*& peer)
   if (peer == nullptr) return "no blocking collective on this communicator before";
   if (!peer->why_not.empty() || root == kNoRoot) return peer->why_not;
   return use_root(function, comm, *peer, root);
+}
+
+/// Libraries of one family share a binary interface: Open MPI, or MPICH and its relatives.
+struct Family {
+  const char* name;
+  const char* library;
+};
+constexpr Family kOpenMpi{"Open MPI", "libmultitree_mpi_openmpi.so"};
+constexpr Family kMpich{"MPICH", "libmultitree_mpi_mpich.so"};
+#ifdef OPEN_MPI
+constexpr const Family& kBuiltFor = kOpenMpi;
+#else
+constexpr const Family& kBuiltFor = kMpich;
+#endif
+
+/// Handles of the other family would be misread by every call, so the program ends here.
+void require_family() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  PMPI_Get_library_version(text.data(), &length);
+  const std::string_view version(text.data());
+  const Family& found = version.starts_with(kOpenMpi.name) ? kOpenMpi : kMpich;
+  if (&found == &kBuiltFor) return;
+  std::fprintf(stderr,
+               "multitree: %s is preloaded, but the MPI of this program is \"%.*s\": preload %s\n",
+               kBuiltFor.library, static_cast<int>(version.find_first_of(",\n")), text.data(),
+               found.library);
+  std::_Exit(kWrongLibrary);
 }
 
 void begin_mpi() {
@@ -153,12 +186,14 @@ int raise(const char* call, MPI_Comm comm, const char* words, int code) {
 using namespace multitree::mpi;
 
 MULTITREE_EXPORT int MPI_Init(int* argc, char*** argv) {
+  require_family();
   const int code = PMPI_Init(argc, argv);
   if (code == MPI_SUCCESS) begin_mpi();
   return code;
 }
 
 MULTITREE_EXPORT int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  require_family();
   const int code = PMPI_Init_thread(argc, argv, required, provided);
   if (code == MPI_SUCCESS) begin_mpi();
   return code;

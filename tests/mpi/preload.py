@@ -11,8 +11,8 @@ import subprocess
 import sys
 
 
-def run(mpirun, ranks, program, library, mode="digest", **variables):
-    """Standard output of the program under `mpirun`, and its standard error."""
+def launch(mpirun, ranks, program, library, mode="digest", **variables):
+    """The program under `mpirun`, ended."""
     environment = [f"{name}={value}" for name, value in variables.items()]
     if library:
         environment.append(f"LD_PRELOAD={library}")
@@ -21,9 +21,14 @@ def run(mpirun, ranks, program, library, mode="digest", **variables):
     if is_open_mpi and os.geteuid() == 0:
         options.append("--allow-run-as-root")
     command = [mpirun, *options, "-n", str(ranks), "env", *environment, program, mode]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    return subprocess.run(command, capture_output=True, text=True, timeout=240)
+
+
+def run(*arguments, **variables):
+    """Standard output of such a program that succeeds, and its standard error."""
+    result = launch(*arguments, **variables)
     if result.returncode != 0:
-        sys.exit(f"{' '.join(command)}: exit code {result.returncode}\n{result.stdout[-500:]}\n{result.stderr[-2000:]}")
+        sys.exit(f"{' '.join(result.args)}: exit code {result.returncode}\n{result.stdout[-500:]}\n{result.stderr[-2000:]}")
     return result.stdout, result.stderr
 
 
@@ -38,11 +43,25 @@ def expect(condition, words, log):
         sys.exit(f"expected {words}, found\n{log}")
 
 
+def check_other_family(name, mpirun, program, library):
+    """The library of another MPI says which one to preload, before anything is misread."""
+    other = library.replace(*(("_openmpi", "_mpich") if name == "openmpi" else ("_mpich", "_openmpi")))
+    if not os.path.exists(other):
+        print(f"{name}: no library of another MPI to preload: left out")
+        return
+    result = launch(mpirun, 2, program, other)
+    expect(result.returncode != 0 and not result.stdout, "no result with the library of another MPI", result.stdout)
+    expect(f"{os.path.basename(other)} is preloaded" in result.stderr and f"preload {os.path.basename(library)}" in result.stderr,
+           "the name of the library to preload", result.stderr)
+    print(f"{name}: {os.path.basename(other)} is refused")
+
+
 def main():
     name, mpirun, program, library = sys.argv[1:]
     if not shutil.which(mpirun):
         print(f"skipped: {mpirun} is not installed")
         return
+    check_other_family(name, mpirun, program, library)
     for ranks in (4, 3, 1):
         plain, _ = run(mpirun, ranks, program, "")
         with_log, log = run(mpirun, ranks, program, library, MULTITREE_MPI_LOG=1, MULTITREE_MPI_MIN_BYTES=0)
