@@ -152,7 +152,10 @@ void Fabric::step() {
   for (const std::uint32_t channel : wanted_) move(channel, h);
   wanted_.clear();
   if (++now_ >= (Cycle{1} << 31)) {
-    throw Error(ErrorCode::Unsupported, "simulation: expected less than 2^31 cycles");
+    throw Error(
+        ErrorCode::Unsupported,
+        "simulation: expected less than 2^31 cycles; simulate fewer bytes, or by the message "
+        "model, whose time does not grow with cycles");
   }
 }
 
