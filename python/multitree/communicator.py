@@ -13,6 +13,7 @@ from typing import Any, Iterable, List, Optional, Union
 import numpy as np
 
 from . import _core
+from .combining import Function, combining, name_of
 from .errors import Error, InvalidArgument
 from .meeting import meet
 from .networks import Topology
@@ -131,7 +132,7 @@ class Communicator(_core.CommunicatorBase):
         return self._grow(size, id, rank)
 
     def operator(self, base: str = "sum", *, exact: Union[None, bool, str] = None, wire: Optional[str] = None,
-                 factor: Any = None) -> Operator:
+                 factor: Any = None, function: Optional[Function] = None, commutative: bool = True) -> Operator:
         """An operator for `op` of this communicator's calls, on arrays in host memory; all ranks make the same.
 
             >>> same_bits = comm.operator("sum", exact=True)
@@ -143,13 +144,27 @@ class Communicator(_core.CommunicatorBase):
         wire: "float16", "bfloat16" or "int8" (blocks of 64), in which float32 travels between ranks, while sums stay
         float32. Where ranks share memory nothing travels. factor: one number, of NumPy or an array, of the calls' type,
         by which this rank's input is multiplied first; only "sum"; ranks may have different ones.
+        function: of two arrays of NumPy with one dimension, the same length and the calls' type, as np.logaddexp; returns
+        their combination, element by element, and is associative. It is called for parts of any length, by any thread that
+        waits, the first array of lower ranks; where it is not commutative, ranks have to share memory. It must not call the
+        communicator. What it raises is raised by the call that it was for, and the communicator is aborted.
 
-        Raises InvalidArgument (not one of the three, or a base that it does not go with), InvalidUsage (closed)."""
+        Raises InvalidArgument (not one of the four, or a base that it does not go with), InvalidUsage (closed)."""
+        if function is not None:
+            return self._function_operator(base, function, commutative, (exact, wire, factor))
         if isinstance(factor, np.generic):
             factor = np.asarray(factor)
         if isinstance(exact, bool):
             exact = "elements" if exact else None
         return self._operator(base, exact, wire, factor)
+
+    def _function_operator(self, base: str, function: Function, commutative: bool, others: tuple[Any, ...]) -> Operator:
+        if base != "sum" or any(other is not None for other in others):
+            raise InvalidArgument("operator: function: expected nothing else but commutative, as the function says it all")
+        if not callable(function):
+            raise InvalidArgument(f"operator: function: expected one of two arrays, as np.logaddexp, got {function!r}")
+        words = f"function={name_of(function)}" + ("" if commutative else ", in the order of ranks")
+        return self._operator_of_function(combining(function), words, commutative)
 
     def __enter__(self) -> Communicator:
         return self

@@ -109,7 +109,7 @@ Prepared prepare(const Row& row, const Communicator& self, nb::handle send, nb::
   arguments.recv = call.recv.data();
   arguments.type = first.type().type;
   arguments.peer = root;
-  if (row.reduces) arguments.op = operator_of(op, self, name, first.type());
+  if (row.reduces) take_operator(call, op, self, name, first.type());
   return call;
 }
 
@@ -167,6 +167,7 @@ void bind_reduce(Class& to, const char* words) {
 
 nb::object run(const Functions& functions, Prepared&& prepared) {
   call_library([&] { return functions.run(prepared.arguments); });
+  check_operator(prepared.op);
   return std::move(prepared.result);
 }
 
@@ -175,6 +176,7 @@ Request* start(const Functions& functions, nb::handle self, Prepared&& prepared)
   auto pending = std::make_unique<Pending>();
   pending->send = std::move(prepared.send);
   pending->recv = std::move(prepared.recv);
+  pending->op = std::move(prepared.op);
   // Kept before it is started: what could fail afterwards would leave the library with arrays.
   auto request = std::make_unique<Request>(nb::borrow(self), functions.name, std::move(pending),
                                            std::move(prepared.result));

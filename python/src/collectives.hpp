@@ -44,6 +44,7 @@ struct Functions {
 struct Prepared {
   Array send, recv;
   nb::object result = nb::none();  ///< what it returns
+  nb::object op;                   ///< an Operator, where it has one
   Arguments arguments;
 };
 

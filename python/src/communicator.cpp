@@ -225,7 +225,11 @@ void Communicator::abort() {
 
 std::optional<std::string> Communicator::failure() const {
   mtResult_t result = mtSuccess;
-  check(mtCommGetAsyncError(usable("failure"), &result));
+  const mtComm_t comm = usable("failure");
+  check([&] {
+    const Waiting waiting(false);
+    return mtCommGetAsyncError(comm, &result);
+  }());
   if (result == mtSuccess) return std::nullopt;
   return mtGetLastError(handle_);
 }
@@ -241,6 +245,7 @@ void Communicator::adopt(std::unique_ptr<Pending> pending) {
 void Communicator::sweep() {
   std::erase_if(dropped_, [](const std::unique_ptr<Pending>& pending) {
     int done = 0;
+    const Waiting waiting(false);
     return mtRequestTest(pending->handle, &done) != mtSuccess || done != 0;
   });
 }

@@ -21,6 +21,7 @@ namespace multitree::python {
 struct Pending {
   mtRequest_t handle = nullptr;
   Array send, recv;
+  nb::object op;  ///< an Operator, where it has one
   Pending() = default;
   ~Pending();
   Pending(const Pending&) = delete;
@@ -114,6 +115,8 @@ class Request {
   [[nodiscard]] const nb::object& result() const { return result_; }
 
  private:
+  /// Lets go of the arrays. \throws nb::python_error: what its operator's function raised
+  void complete();
   /// It has failed, and says so whenever it is asked. \throws Failure
   [[noreturn]] void fail(mtResult_t result);
   [[nodiscard]] Communicator& communicator() const;

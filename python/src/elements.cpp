@@ -103,6 +103,11 @@ const ElementType* find_dlpack_type(nb::dlpack::dtype type) {
   return row == kTypes.end() ? nullptr : row;
 }
 
+const ElementType& element_of(mtDataType_t type) {
+  const auto* const row = std::ranges::find(kTypes, type, &ElementType::type);
+  return row == kTypes.end() ? kBfloat16 : *row;
+}
+
 mtRedOp_t operator_named(nb::handle op, const char* call) { return row_of(op, call).op; }
 
 mtRedOp_t operator_of(nb::handle op, const char* call, const ElementType& type) {

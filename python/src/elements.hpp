@@ -26,6 +26,10 @@ struct ElementType {
 const ElementType* find_numpy_type(nb::handle dtype);
 const ElementType* find_dlpack_type(nb::dlpack::dtype type);
 
+/// What arrays of the library's type are called; bytes are no truth values.
+/// \pre a type of mtDataType_t
+const ElementType& element_of(mtDataType_t type);
+
 /// Operator by name. \throws Failure(InvalidArgument)
 mtRedOp_t operator_named(nb::handle op, const char* call);
 /// The same for this type. \throws Failure(InvalidArgument)

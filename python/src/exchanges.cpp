@@ -180,7 +180,7 @@ Prepared prepare_reduce_scatter(const Communicator& self, nb::handle send, nb::h
   const std::size_t mine = arguments.send_counts[static_cast<std::size_t>(self.rank())];
   take_result(call, name, recv, send, mine);
   check_elements({name, "recv"}, call.recv, mine, "the counts say of this rank");
-  arguments.op = operator_of(op, self, name, call.send.type());
+  take_operator(call, op, self, name, call.send.type());
   finish(call, name);
   return call;
 }

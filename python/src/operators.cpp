@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operators.hpp"
 
+#include "waiting.hpp"
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -81,12 +83,22 @@ nb::object make_multiplied(nb::handle self, mtRedOp_t base, const std::string& w
               words + ", factor=" + nb::str(factor).c_str() + " of " + scalar.type().name);
 }
 
+nb::object make_of_function(nb::handle self, nb::object function, const std::string& words,
+                            bool commutative) {
+  auto combination = std::make_unique<Combination>(std::move(function));
+  mtRedOp_t number{};
+  check(mtRedOpCreate(&number, &Combination::combine, combination.get(), commutative ? 1 : 0,
+                      nb::cast<Communicator&>(self).usable(kCall)));
+  return nb::cast(new Operator(nb::borrow(self), number, words, std::move(combination)),
+                  nb::rv_policy::take_ownership);
+}
+
 nb::object make_operator(nb::handle self, const std::string& base,
                          const std::optional<std::string>& exact,
                          const std::optional<std::string>& wire, nb::handle factor) {
   if (exact.has_value() + wire.has_value() + !factor.is_none() != 1) {
     throw_invalid(std::string(kCall) +
-                  ": expected one of exact, wire and factor; without them op=\"" + base +
+                  ": expected one of exact, wire, factor and function; without them op=\"" + base +
                   "\" does it");
   }
   const mtRedOp_t number = operator_named(nb::cast(base), kCall);
@@ -97,10 +109,43 @@ nb::object make_operator(nb::handle self, const std::string& base,
 
 }  // namespace
 
+void Combination::combine(const void* lower, void* here, std::size_t count, mtDataType_t type,
+                          void* state) {
+  auto& self = *static_cast<Combination*>(state);
+  const nb::gil_scoped_acquire lock;
+  if (self.has_raised()) return;
+  const ElementType& element = element_of(type);
+  const auto view = [&](void* data, int access) {
+    return nb::steal(PyMemoryView_FromMemory(
+        static_cast<char*>(data), static_cast<Py_ssize_t>(count * element.bytes), access));
+  };
+  try {
+    self.function_(view(const_cast<void*>(lower), PyBUF_READ), view(here, PyBUF_WRITE),
+                   element.name);
+  } catch (const nb::python_error& error) {
+    self.raised_ = nb::borrow(error.value());
+  }
+}
+
+void Combination::raise() {
+  const nb::object raised = std::move(raised_);
+  raised_.reset();
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
+  throw nb::python_error();
+}
+
 Operator::~Operator() {
   const auto& communicator = nb::cast<const Communicator&>(communicator_);
   if (communicator.is_closed() || !communicator.is_of_this_process()) return;
-  mtRedOpDestroy(number_, communicator.usable(kCall));
+  const mtComm_t comm = communicator.usable(kCall);
+  const Waiting waiting(false);
+  mtRedOpDestroy(number_, comm);
+}
+
+void Operator::check() const {
+  if (combination_ == nullptr || !combination_->has_raised()) return;
+  nb::cast<Communicator&>(communicator_).abort();
+  combination_->raise();
 }
 
 mtRedOp_t Operator::number_for(const Communicator& self, const char* call) const {
@@ -110,15 +155,23 @@ mtRedOp_t Operator::number_for(const Communicator& self, const char* call) const
                 "operator() of this one");
 }
 
-mtRedOp_t operator_of(nb::handle op, const Communicator& self, const char* call,
-                      const ElementType& type) {
+void take_operator(Prepared& prepared, nb::handle op, const Communicator& self, const char* call,
+                   const ElementType& type) {
   Operator* own = nullptr;
-  if (!nb::try_cast(op, own, false) || own == nullptr) return operator_of(op, call, type);
+  if (!nb::try_cast(op, own, false) || own == nullptr) {
+    prepared.arguments.op = operator_of(op, call, type);
+    return;
+  }
   if (type.is_bool) {
     throw_invalid(std::string(call) + ": op: expected one of names for an array of bool, got " +
                   nb::repr(op).c_str());
   }
-  return own->number_for(self, call);
+  prepared.arguments.op = own->number_for(self, call);
+  prepared.op = nb::borrow(op);
+}
+
+void check_operator(const nb::object& op) {
+  if (op.is_valid()) nb::cast<const Operator&>(op).check();
 }
 
 void bind_operators(nb::module_& module, nb::class_<Communicator>& communicator) {
@@ -127,6 +180,8 @@ void bind_operators(nb::module_& module, nb::class_<Communicator>& communicator)
       .def("__repr__", [](const Operator& self) { return "Operator(" + self.words() + ")"; });
   communicator.def("_operator", make_operator, nb::arg("base"), nb::arg("exact").none(),
                    nb::arg("wire").none(), nb::arg("factor").none());
+  communicator.def("_operator_of_function", make_of_function, nb::arg("function"), nb::arg("words"),
+                   nb::arg("commutative"));
 }
 
 }  // namespace multitree::python

@@ -6,6 +6,7 @@
 
 #include "communicator.hpp"
 #include "errors.hpp"
+#include "operators.hpp"
 
 namespace multitree::python {
 namespace {
@@ -32,6 +33,13 @@ mtResult_t wait_a_little(mtComm_t comm, mtRequest_t request, std::chrono::micros
     const mtResult_t slept = mtCommSleep(comm, static_cast<int>(left.count()));
     if (slept != mtSuccess) return slept;
   }
+}
+
+/// Without Python's lock, for which the thread that moves it may wait: an operator's function needs
+/// it.
+mtResult_t look(mtRequest_t request, int* done) {
+  const Waiting waiting(false);
+  return mtRequestTest(request, done);
 }
 
 std::string seconds_text(double seconds) { return nb::str(nb::float_(seconds)).c_str(); }
@@ -68,7 +76,7 @@ nb::object Request::wait(const std::optional<double>& timeout) {
         comm, pending_->handle, std::clamp(left, std::chrono::microseconds(0), kNap), &done);
     if (result != mtSuccess) fail(result);
     if (done != 0) {
-      pending_.reset();
+      complete();
     } else if (left.count() <= 0) {
       throw Failure("Timeout", std::string(call_) + ": not complete after " +
                                    seconds_text(*timeout) +
@@ -85,10 +93,15 @@ bool Request::test() {
   if (pending_ == nullptr) return true;
   static_cast<void>(this->communicator().handle(call_));
   int done = 0;
-  const mtResult_t result = mtRequestTest(pending_->handle, &done);
+  const mtResult_t result = look(pending_->handle, &done);
   if (result != mtSuccess) fail(result);
-  if (done != 0) pending_.reset();
+  if (done != 0) complete();
   return done != 0;
+}
+
+void Request::complete() {
+  const std::unique_ptr<Pending> pending = std::move(pending_);
+  check_operator(pending->op);
 }
 
 void Request::fail(mtResult_t result) {

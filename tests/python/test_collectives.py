@@ -3,6 +3,7 @@
 import faulthandler
 import json
 import os
+import re
 import subprocess
 import time
 
@@ -15,8 +16,8 @@ import rank_programs
 
 #: Without messages, and by them.
 PATHS = {"auto": {}, "messages": {"algorithm": "ring"}}
-PROGRAMS = [rank_programs.reductions, operator_programs.operators, rank_programs.shapes, rank_programs.kinds, rank_programs.uneven,
-            rank_programs.messages, rank_programs.started]
+PROGRAMS = [rank_programs.reductions, operator_programs.operators, operator_programs.functions, rank_programs.shapes,
+            rank_programs.kinds, rank_programs.uneven, rank_programs.messages, rank_programs.started]
 #: Seconds: ranks that get one hundredth of a processor beside other work take minutes to start.
 PATIENCE = 400
 
@@ -35,6 +36,24 @@ def all_programs(comm):
 @pytest.mark.parametrize("path", PATHS)
 def test_numbers(ranks, path):
     multitree.spawn(all_programs, ranks, timeout=PATIENCE, options=PATHS[path])
+
+
+def test_functions_called_by_the_thread_that_moves_messages():
+    multitree.spawn(operator_programs.functions, 3, timeout=PATIENCE, options={"algorithm": "ring", "progress": True})
+
+
+def test_functions_in_the_order_of_ranks():
+    multitree.spawn(operator_programs.ordered_functions, 4, timeout=PATIENCE)
+    with pytest.raises(multitree.Unsupported):
+        multitree.spawn(operator_programs.ordered_functions, 2, timeout=PATIENCE, options=PATHS["messages"])
+
+
+@pytest.mark.parametrize("what, words", [("raises", "KeyError: 'mine'"),
+                                         ("shape", "InvalidArgument: operator: function: expected as many elements"),
+                                         ("type", "InvalidArgument: .*expected elements of float64, got complex128")])
+def test_functions_that_go_wrong(what, words):
+    told = multitree.spawn(operator_programs.combine_wrongly, 2, what, timeout=PATIENCE)
+    assert any(re.match(words, one) for one in told), told
 
 
 def test_bfloat16():
