@@ -244,15 +244,23 @@ struct Format : FormatRow {
 
 const std::array<Format, 7>& formats() {
   static const std::array<Format, 7> all = {{
-      {{"picture", "SVG, or PNG if the file ends with .png"}, export_picture, {"--show", "--size"}},
-      {{"dot", "Graphviz text, for `dot -Tsvg`"}, export_dot, {"--chunk"}},
-      {{"msccl", "MSCCL's XML"},
+      {{"picture",
+        "the network, or a load, step, tree or cut of a schedule, as SVG; as PNG if the file ends "
+        "with .png"},
+       export_picture,
+       {"--show", "--size"}},
+      {{"dot", "the network or a tree of a schedule as Graphviz text, for `dot -Tsvg`"},
+       export_dot,
+       {"--chunk"}},
+      {{"msccl", "a schedule as an algorithm in MSCCL's XML"},
        export_msccl,
        {"--proto", "--channels", "--min-bytes", "--max-bytes", "--buffers", "--limits"}},
-      {{"chakra", "execution traces for ASTRA-sim, one file a rank"}, export_chakra, {"--size"}},
+      {{"chakra", "a schedule as Chakra execution traces for ASTRA-sim, one file a rank"},
+       export_chakra,
+       {"--size"}},
       {{"astra-sim-network", "a network for ASTRA-sim's analytical backend"}, export_astra, {}},
       {{"ns3-network", "a network for ASTRA-sim's ns-3 backend"}, export_ns3, {}},
-      {{"mscclpp", "MSCCL++ plans"},
+      {{"mscclpp", "a schedule as a plan of MSCCL++, or plans by size in a folder"},
        export_mscclpp,
        {"--min-bytes", "--max-bytes", "--buffers", "--blocks", "--max-blocks", "--ranks-per-host"}},
   }};

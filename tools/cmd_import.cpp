@@ -21,8 +21,8 @@ struct ImportFlags {
   std::string output = "-";
 };
 
-constexpr FormatRow kMsccl{"msccl", "MSCCL's XML"};
-constexpr FormatRow kForestcoll{"forestcoll", "the trees that ForestColl writes"};
+constexpr FormatRow kMsccl{"msccl", "an algorithm in MSCCL's XML"};
+constexpr FormatRow kForestcoll{"forestcoll", "the XML of trees that ForestColl writes"};
 
 Schedule parse(const ImportFlags& flags, const Topology& topology) {
   const std::string text = read_file(flags.file);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "algorithms/written_out.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/notes.hpp"
 #include "topologies/words.hpp"
 
 namespace multitree::tools {
@@ -53,7 +55,8 @@ void add_format_argument(CLI::App& app, std::string& format, const std::vector<F
     names.emplace_back(row.name);
     words.push_back(fmt::format("{}: {}", row.name, row.summary));
   }
-  app.add_option("format", format, fmt::format("{}", fmt::join(words, "; ")))
+  // A line each: usage_error() prints them where no format is given.
+  app.add_option("format", format, fmt::format("{}", fmt::join(words, "\n")))
       ->required()
       ->check(one_of(std::move(names)));
 }
@@ -75,8 +78,10 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
                                            bool with_ranks) {
   std::vector<CLI::Option*> options = {
       app.add_option("--without", changes.without,
-                     "Dead links: A-B,A>B,... (ranks or node names; A-B:1: one of parallel links)"),
-      app.add_option("--dead", changes.dead, "Dead ranks or switches: A,B,..."),
+                     "Dead links: A-B,A>B,... (node names or ranks; A-B:1: one of parallel links)"),
+      app.add_option("--dead", changes.dead,
+                     "Dead ranks or switches: A,B,... (3 is the node named 3 if there is one, else "
+                     "rank 3)"),
       app.add_option("--slow", changes.slow,
                      "Slow links: A-B:0.5,A>B:4GB/s,... and all links of a node: A:0.25"),
       app.add_option("--parallel", changes.parallel,
@@ -86,7 +91,8 @@ std::vector<CLI::Option*> add_change_flags(CLI::App& app, NetworkChanges& change
   if (with_ranks) {
     options.push_back(app.add_option(
         "--ranks", changes.ranks,
-        "Only these take part, the others forward: 0-15,32, 0-30:2, or names of nodes"));
+        "Only these take part, the others forward: 0-15,32, 0-30:2, or names of nodes (a number is "
+        "a rank)"));
   }
   return options;
 }
@@ -99,9 +105,44 @@ CLI::Option* add_network_flags(CLI::App& app, NetworkFlags& flags) {
   return topology;
 }
 
+namespace {
+
+/// Of the ranks of a job one speaks: number 0, or the process that started them all here.
+bool another_speaks() {
+  if (std::getenv("MULTITREE_COORDINATOR") != nullptr) return true;
+  for (const char* variable : {"MULTITREE_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID", "RANK"}) {
+    const char* rank = std::getenv(variable);
+    if (rank != nullptr) return std::string_view(rank) != "0";
+  }
+  return false;
+}
+
+/// Makes a network, and says on standard error what was taken for granted in it; also if it fails.
+template <class Make>
+Topology with_notes(std::string_view prefix, const Make& make) {
+  const Notes notes;
+  const auto tell = [&] {
+    if (another_speaks()) return;
+    for (const std::string& note : notes.all()) {
+      print_error(fmt::format("note: {}{}\n", prefix, one_line(note)));
+    }
+  };
+  try {
+    Topology topology = make();
+    tell();
+    return topology;
+  } catch (const Error&) {
+    tell();
+    throw;
+  }
+}
+
+}  // namespace
+
 Topology load_network(const NetworkFlags& flags) {
-  return change_by_flags(for_flag("--topology", [&] { return load_topology(flags.topology); }),
-                         flags.changes);
+  const Topology topology = with_notes(
+      "", [&] { return for_flag("--topology", [&] { return load_topology(flags.topology); }); });
+  return change_by_flags(topology, flags.changes);
 }
 
 Topology whole_network(Topology topology) {
@@ -115,7 +156,7 @@ Topology load_whole_network(const NetworkFlags& flags) {
 
 Topology change_by_flags(const Topology& topology, const NetworkChanges& changes) {
   try {
-    return change_network(topology, changes);
+    return with_notes("--", [&] { return change_network(topology, changes); });
   } catch (const Error& error) {
     // Its messages start with the option.
     throw Error(error.code(), fmt::format("--{}", error.what()));

@@ -59,6 +59,19 @@ std::string what_is_wrong(const CLI::App& command, const CLI::ParseError& error)
   return error.what();
 }
 
+/// What a format can be, a line each, where a command lacks one.
+std::string formats_to_give(const CLI::App& command, const CLI::ParseError& error) {
+  const CLI::Option* format = command.get_option_no_throw("format");
+  const bool lacks = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                     format != nullptr && format->get_required() && format->count() == 0;
+  if (!lacks) return "";
+  std::string lines = "  " + format->get_description() + "\n";
+  for (std::size_t at = lines.find('\n'); at + 1 < lines.size(); at = lines.find('\n', at + 1)) {
+    lines.insert(at + 1, "  ");
+  }
+  return lines;
+}
+
 std::terminate_handler usual_end = nullptr;
 
 /// By nothing that allocates.
@@ -92,8 +105,9 @@ int usage_error(const CLI::App& app, const CLI::ParseError& error) {
     command = called.front();
     path += " " + command->get_name();
   }
-  print_error(fmt::format("{}: {}; see '{} --help'\n", app.get_name(),
-                          one_line(what_is_wrong(*command, error)), path));
+  print_error(fmt::format("{}: {}; see '{} --help'\n{}", app.get_name(),
+                          one_line(what_is_wrong(*command, error)), path,
+                          formats_to_give(*command, error)));
   return kUsage;
 }
 

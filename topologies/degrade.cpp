@@ -16,6 +16,7 @@
 #include "topologies/families.hpp"
 #include "topologies/group.hpp"
 #include "topologies/name_internal.hpp"
+#include "topologies/notes.hpp"
 
 namespace multitree {
 namespace {
@@ -61,7 +62,10 @@ class Finder {
   }
 
   [[nodiscard]] NodeId node(std::string_view text) const {
-    if (const auto node = find_node(text)) return *node;
+    if (const auto node = find_node(text)) {
+      note_collision(text, *node, "the node of that name is meant");
+      return *node;
+    }
     fail_change(fmt::format("'{}' is neither a rank below {} nor the name of a node", text,
                             topology_.num_ranks()));
   }
@@ -85,6 +89,17 @@ class Finder {
     return {std::move(there), std::move(back)};
   }
 
+  /// Ranks by number, as in "3" or "8-11", in a place where names are not looked up for them.
+  [[nodiscard]] std::vector<Rank> ranks(std::string_view item) const {
+    std::vector<Rank> found = parse_ranks(item, topology_.num_ranks());
+    for (const Rank rank : found) {
+      const auto named = by_name_.find(std::to_string(index(rank)));
+      if (named == by_name_.end()) continue;
+      note_collision(named->first, named->second, "the rank is meant");
+    }
+    return found;
+  }
+
   [[nodiscard]] std::vector<LinkId> links_of(NodeId node) const {
     const auto out = topology_.out_links(node), in = topology_.in_links(node);
     std::vector<LinkId> all(out.begin(), out.end());
@@ -101,9 +116,28 @@ class Finder {
     return found;
   }
 
+  [[nodiscard]] std::string describe(NodeId id) const {
+    const Node& node = topology_.node(id);
+    return node.rank ? fmt::format("rank {}", index(*node.rank)) : "a switch";
+  }
+
+  /// A node's name may be the number of a rank that is another node: says which is meant.
+  void note_collision(std::string_view text, NodeId named, std::string_view meant) const {
+    const auto rank = to_number<std::uint32_t>(text);
+    if (!rank || *rank >= topology_.num_ranks()) return;
+    const NodeId other = topology_.node_of(Rank{*rank});
+    if (other == named) return;
+    Notes::add(fmt::format("the node named '{}' is {}, and rank {} is named '{}'; {}", text,
+                           describe(named), *rank, topology_.node(other).name, meant));
+  }
+
   const Topology& topology_;
   std::map<std::string_view, NodeId> by_name_;
 };
+
+bool is_numbers(std::string_view item) {
+  return item.find_first_not_of("0123456789-:") == std::string_view::npos;
+}
 
 /// "subject:value" at its last colon, as names may have colons; no value if the whole names a node.
 std::pair<std::string_view, std::string_view> split_value(std::string_view item) {
@@ -130,9 +164,9 @@ void remove_links(Draft& draft, const Finder& finder, std::string_view item) {
 }
 
 void remove_nodes(Draft& draft, const Finder& finder, std::string_view item) {
-  const bool digits = item.find_first_not_of("0123456789-:") == std::string_view::npos;
-  if (digits && item.find('-') != std::string_view::npos && !finder.find_node(item)) {
-    for (const Rank rank : parse_ranks(item, draft.original.num_ranks())) {
+  const bool range = is_numbers(item) && item.find('-') != std::string_view::npos;
+  if (range && !finder.find_node(item)) {
+    for (const Rank rank : finder.ranks(item)) {
       draft.gone[index(draft.original.node_of(rank))] = true;
     }
   } else {
@@ -169,8 +203,8 @@ void slow_links(Draft& draft, const Finder& finder, std::string_view item) {
         fmt::format("expected NODE:FRACTION or A-B:FRACTION, as in 5:0.25, got '{}'", item));
   }
   std::vector<LinkId> links;
-  if (const auto node = finder.find_node(subject)) {
-    links = finder.links_of(*node);
+  if (finder.find_node(subject)) {
+    links = finder.links_of(finder.node(subject));
   } else if (subject.find_first_of("->") == std::string_view::npos) {
     static_cast<void>(finder.node(subject));  // throws: no such node
   } else {
@@ -245,6 +279,9 @@ void apply(Draft& draft, const Finder& finder, const std::string& option,
            const std::string& value) {
   if (option == "ranks") {
     draft.members = parse_ranks(value, draft.original);
+    for (const std::string_view item : split(value)) {
+      if (is_numbers(item)) static_cast<void>(finder.ranks(item));  // says what they are
+    }
     for (const Rank rank : *draft.members) {
       if (!draft.gone[index(draft.original.node_of(rank))]) continue;
       fail_change(fmt::format("expected ranks that are not dead, got {}", index(rank)));
@@ -258,6 +295,20 @@ void apply(Draft& draft, const Finder& finder, const std::string& option,
     if (option == "parallel") multiply_links(draft, finder, item);
     if (option == "switches") enable_switches(draft, finder, item);
   }
+}
+
+/// Applies one option, and begins its errors and notes with the option's name.
+void apply_named(Draft& draft, const Finder& finder, const std::string& option,
+                 const std::string& value) {
+  std::vector<std::string> noted;
+  try {
+    const Notes notes;
+    apply(draft, finder, option, value);
+    noted = notes.all();
+  } catch (const Error& error) {
+    fail_change(fmt::format("{}: {}", option, error.what()));
+  }
+  for (const std::string& note : noted) Notes::add(fmt::format("{}: {}", option, note));
 }
 
 }  // namespace
@@ -283,11 +334,7 @@ Topology change_network(const Topology& topology, const NetworkChanges& changes,
   for (const auto& [option, value] : given) {
     options.push_back(option);
     if (rename) name = name_with_option(name, option, value);
-    try {
-      apply(draft, finder, option, value);
-    } catch (const Error& error) {
-      fail_change(fmt::format("{}: {}", option, error.what()));
-    }
+    apply_named(draft, finder, option, value);
   }
   try {
     return finish(draft, std::move(name));

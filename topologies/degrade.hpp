@@ -12,9 +12,10 @@
 
 namespace multitree {
 
-/// Changes as text, lists separated by commas; empty: none. A node is a rank number or a name,
-/// `A-B` are the links between two nodes in both directions, `A>B` those in one. All are in the
-/// terms of the network before any change.
+/// Changes as text, lists separated by commas; empty: none. A node is a name or a rank number, the
+/// name if it is both (Notes then get a sentence that says so), `A-B` are the links between two
+/// nodes in both directions, `A>B` those in one. All are in the terms of the network before any
+/// change.
 struct NetworkChanges {
   std::string without = {};  ///< dead links: "3-7,leaf0-spine1,4>5"; "3-7:1": one of parallel links
   std::string dead = {};     ///< dead nodes, with their links: "5,8-11,leaf1"

@@ -10,6 +10,7 @@
 
 #include "tests/topologies/error_matcher.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/notes.hpp"
 #include "topologies/registry.hpp"
 
 namespace multitree {
@@ -44,6 +45,52 @@ TEST(Changes, DeadRanksAreRenumberedAndKeepTheirNames) {
   EXPECT_EQ(less.node(less.node_of(Rank{4})).name, "n6");
   EXPECT_EQ(less.node(less.node_of(Rank{13})).name, "n15");
   EXPECT_EQ(less.name(), "torus:4x4?dead=5,0");
+}
+
+/// Three ranks at a switch; their names are numbers, as in many files, and those of other ranks.
+Topology numbered() {
+  TopologyBuilder builder("numbered");
+  const NodeId hub = builder.add_switch("0");
+  for (const char* name : {"1", "2", "3"}) {
+    builder.add_duplex(builder.add_endpoint(name), hub, Bandwidth{1'000}, Time{0});
+  }
+  return std::move(builder).build();
+}
+
+/// Names of the nodes that are left, and what was noted.
+std::pair<std::string, std::vector<std::string>> left(const NetworkChanges& changes) {
+  const Notes notes;
+  std::string names;
+  const Topology less = change_network(numbered(), changes);
+  for (const Node& node : less.nodes()) names += node.name;
+  return {names, notes.all()};
+}
+
+TEST(Changes, ANumberIsTheNodeOfThatNameBeforeItIsARank) {
+  using Notes = std::vector<std::string>;
+  EXPECT_EQ(
+      left({.dead = "1"}),
+      std::pair(std::string("023"),
+                Notes{"dead: the node named '1' is rank 0, and rank 1 is named '2'; the node of "
+                      "that name is meant"}));
+  EXPECT_EQ(left({.dead = "3"}), std::pair(std::string("012"), Notes{}));  // there is no rank 3
+  EXPECT_EQ(
+      left({.dead = "1-2"}),
+      std::pair(std::string("01"),
+                Notes{"dead: the node named '1' is rank 0, and rank 1 is named '2'; the rank is "
+                      "meant",
+                      "dead: the node named '2' is rank 1, and rank 2 is named '3'; the rank is "
+                      "meant"}));
+  EXPECT_EQ(
+      left({.slow = "0-3:0.5"}),
+      std::pair(std::string("0123"),
+                Notes{"slow: the node named '0' is a switch, and rank 0 is named '1'; the node "
+                      "of that name is meant"}));
+  EXPECT_EQ(
+      left({.ranks = "1,2"}).second,
+      (Notes{"ranks: the node named '1' is rank 0, and rank 1 is named '2'; the rank is meant",
+             "ranks: the node named '2' is rank 1, and rank 2 is named '3'; the rank is "
+             "meant"}));
 }
 
 TEST(Changes, DeadSwitchesAreNoRank) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// GraphML, as networkx, yEd and Gephi write it. Read with pugixml: Boost's reader refuses
-/// undirected graphs and loses the node ids.
+/// GraphML, as networkx, yEd, Gephi and the Internet Topology Zoo write it. Read with pugixml:
+/// Boost's reader refuses undirected graphs and loses the node ids.
 #include <fmt/format.h>
 
 #include <map>
@@ -12,6 +12,7 @@
 
 #include "topologies/families.hpp"
 #include "topologies/io/attributes_internal.hpp"
+#include "topologies/io/link_speed_internal.hpp"
 #include "topologies/io/xml_internal.hpp"
 
 namespace multitree {
@@ -62,6 +63,7 @@ class GraphmlReader {
                     element.attribute("attr.name").value()};
       if (!keys_.emplace(id, key).second)
         fail(element, fmt::format("the key '{}' is repeated", id));
+      of_zoo_ |= key.name == "LinkSpeedRaw" || key.name == "LinkSpeedUnits";
       if (const auto fallback = element.child("default")) {
         for (const char* scope : {"graph", "node", "edge"}) {
           if (key.scope == scope || key.scope == "all") {
@@ -110,6 +112,7 @@ class GraphmlReader {
     for (const pugi::xml_node& element : graph.children("edge")) {
       read_edge(element, element.attribute("directed").as_bool(direction == "directed"));
     }
+    unstated_.fill(network_.links, defaults_.bandwidth, xml_.file());
   }
 
   void read_node(const pugi::xml_node& element) {
@@ -134,18 +137,39 @@ class GraphmlReader {
     return found->second;
   }
 
+  /// Whether the edge's rate is known. Only a file of the Topology Zoo has attributes for one
+  /// besides `bandwidth`; in others an edge without has the default.
+  bool take_speed(const pugi::xml_node& element, Attributes& values, LinkDefaults& defaults) {
+    if (!of_zoo_) return true;
+    const ZooSpeed speed{take(values, "LinkSpeedRaw"), take(values, "LinkSpeed"),
+                         take(values, "LinkSpeedUnits")};
+    for (const char* name : {"LinkSpeedRaw", "LinkSpeed", "LinkSpeedUnits"}) values.erase(name);
+    bool stated = false;
+    located(element, [&] {
+      const auto bandwidth = to_bandwidth(speed);
+      stated = bandwidth.has_value();
+      if (stated) defaults.bandwidth = *bandwidth;
+    });
+    return stated;
+  }
+
   void read_edge(const pugi::xml_node& element, bool directed) {
     Attributes values = read_data(element);
     EdgeAttributes attributes{take(values, "bandwidth"), take(values, "latency")};
+    LinkDefaults defaults = defaults_;
+    const bool stated = !attributes.bandwidth.empty() || take_speed(element, values, defaults);
     for (const auto& [name, value] : values) {
       if (!value.empty()) attributes.others.push_back(name);
     }
     const NodeId src = find_node(element, "source"), dst = find_node(element, "target");
+    const std::size_t first = network_.links.size();
     located(element, [&] {
-      network_.links.push_back(to_link(src, dst, attributes, defaults_));
-      if (!directed) network_.links.push_back(to_link(dst, src, attributes, defaults_));
+      network_.links.push_back(to_link(src, dst, attributes, defaults));
+      if (!directed) network_.links.push_back(to_link(dst, src, attributes, defaults));
     });
     link_elements_.resize(network_.links.size(), element);
+    if (stated) unstated_.state(network_.links[first].bandwidth);
+    if (!stated) unstated_.leave_open(first, network_.links.size(), xml_.line(element));
     if (network_.links.size() > kMaxLinks) {
       fail(element, fmt::format("a topology has at most {} links", kMaxLinks));
     }
@@ -165,7 +189,9 @@ class GraphmlReader {
   const LinkDefaults& defaults_;
   std::map<std::string, Key> keys_;
   std::map<std::string, Attributes> fallbacks_;
+  bool of_zoo_ = false;
   RawNetwork network_;
+  UnstatedRates unstated_;
   std::unordered_map<std::string, NodeId> nodes_;
   std::vector<pugi::xml_node> node_elements_, link_elements_;
 };

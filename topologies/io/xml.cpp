@@ -19,8 +19,12 @@ XmlText::XmlText(std::string_view text, const std::string& file) : text_(text), 
   }
 }
 
+std::size_t XmlText::line(const pugi::xml_node& at) const {
+  return line_at(text_, static_cast<std::size_t>(at.offset_debug()));
+}
+
 void XmlText::fail(const pugi::xml_node& at, const std::string& what) const {
-  fail_at(file_, line_at(text_, static_cast<std::size_t>(at.offset_debug())), what);
+  fail_at(file_, line(at), what);
 }
 
 std::string XmlText::require(const pugi::xml_node& element, const char* attribute) const {

@@ -3,6 +3,7 @@
 /// XML texts whose errors name the file and the line. Include in .cpp files only.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <pugixml.hpp>
 #include <string>
@@ -19,6 +20,7 @@ class XmlText {
 
   [[nodiscard]] const pugi::xml_document& document() const { return document_; }
   [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::size_t line(const pugi::xml_node& at) const;
   [[noreturn]] void fail(const pugi::xml_node& at, const std::string& what) const;
   /// An attribute that must be there and not be empty.
   [[nodiscard]] std::string require(const pugi::xml_node& element, const char* attribute) const;
