@@ -265,7 +265,7 @@ Communicator::~Communicator() {
       return;
     }
     engine.wait_all();
-    engine.transport().drain(impl_->options.timeout);
+    engine.drain();
     // Nobody closes while a peer may still need this end.
     engine.barrier();
   } catch (const std::exception& error) {
@@ -281,7 +281,7 @@ void Communicator::settle() {
   if (engine.usable()) {
     try {
       engine.wait_all();
-      engine.transport().drain(impl_->options.timeout);
+      engine.drain();
     } catch (const Error&) {  // what could not be finished is given up, as after any other failure
     }
   }
