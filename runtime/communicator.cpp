@@ -292,8 +292,9 @@ std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadlin
 }
 
 std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, Deadline deadline) {
-  settle();
   Engine& engine = *impl_->engine;
+  if (engine.forked()) engine.check_usable();  // it throws: the job is another process's
+  settle();
   // Not earlier: a rank that gives up cancels what others may still be waiting for.
   const Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");

@@ -165,7 +165,17 @@ TEST_P(ProgressTest, AForkedChildIsRefusedAndEnds) {
         std::vector<float> other(10);
         for (const auto& call : std::vector<std::function<void()>>{
                  [&] { communicator->barrier(); },
-                 [&] { static_cast<void>(start_sum(*communicator, other)); }}) {
+                 [&] { static_cast<void>(start_sum(*communicator, other)); },
+                 [&] {
+                   const ReplanAround none = [](const Shrunk&) {
+                     return PlansBySize(std::vector<SizedSchedules>());
+                   };
+                   static_cast<void>(communicator->shrink(none, Deadline(1000)));
+                 },
+                 [&] {
+                   communicator->abort("not mine");
+                   communicator->barrier();
+                 }}) {
           try {
             call();
             code |= 1;
