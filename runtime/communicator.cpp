@@ -265,7 +265,7 @@ Communicator::~Communicator() {
       return;
     }
     engine.wait_all();
-    engine.transport().drain(impl_->options.timeout);
+    engine.drain();
     // Nobody closes while a peer may still need this end.
     engine.barrier();
   } catch (const std::exception& error) {
@@ -281,7 +281,7 @@ void Communicator::settle() {
   if (engine.usable()) {
     try {
       engine.wait_all();
-      engine.transport().drain(impl_->options.timeout);
+      engine.drain();
     } catch (const Error&) {  // what could not be finished is given up, as after any other failure
     }
   }
@@ -292,8 +292,9 @@ std::unique_ptr<Communicator> Communicator::shrink(const Replan& replan, Deadlin
 }
 
 std::unique_ptr<Communicator> Communicator::shrink(const ReplanAround& replan, Deadline deadline) {
-  settle();
   Engine& engine = *impl_->engine;
+  if (engine.forked()) engine.check_usable();  // it throws: the job is another process's
+  settle();
   // Not earlier: a rank that gives up cancels what others may still be waiting for.
   const Shrunk shrunk = engine.bootstrap().shrink(deadline);
   engine.give_up("it was shrunk to another");

@@ -67,6 +67,7 @@ std::string Communicator::failure() const {
 }
 
 void Communicator::abort(const std::string& reason) {
+  if (impl_->engine->forked()) return;  // the job is another process's
   const auto guard = impl_->engine->guard();
   impl_->engine->give_up(reason);
 }

@@ -5,10 +5,10 @@ extern "C" const char* __tsan_default_suppressions();  // NOLINT: the sanitizer'
 
 // At the end of a process UCX destroys locks that its own thread, of a worker left behind on
 // purpose, may hold. libbacktrace publishes by atomics what threads read of the program's file,
-// also as the names in the place of a call.
+// also as the names of which the place of a call is made.
 extern "C" const char* __tsan_default_suppressions() {  // NOLINT
   return "race:libucs.so\n"
          "race:backtrace_*\n"
          "race:read_line_header_format_entries\n"
-         "race:multitree::runtime::Engine::place*\n";
+         "race:multitree::runtime::call_place*\n";
 }

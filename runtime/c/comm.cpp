@@ -52,6 +52,7 @@ void Comm::note_cause() {
 }
 
 void Comm::check_alive() const {
+  check_own_process();
   const mtResult_t result = result_;
   if (result == mtInProgress) {
     throw Failure(mtInProgress,
@@ -197,7 +198,7 @@ void Comm::drop_jobs() {
 }
 
 mtResult_t Comm::look() {
-  if (result() != mtSuccess || finalized_) return result();
+  if (result() != mtSuccess || finalized_ || is_forked()) return result();
   const std::unique_lock lock(mutex_, std::try_to_lock);
   // Whoever holds it looks by itself.
   if (!lock.owns_lock() || bootstrap_ == nullptr) return result();
@@ -356,6 +357,7 @@ std::shared_ptr<Household> Comm::part_from_household() {
 }
 
 void Comm::leave(const std::shared_ptr<Comm>& self) {
+  if (is_forked()) return leave_behind();
   settle();
   if (const auto household = part_from_household()) return household->leave(self);
   // A failed one is dropped as it is; its failure was reported when it happened.
@@ -372,6 +374,7 @@ Comm::~Comm() {
 void Comm::abort(const std::string& reason) {
   // In this order: what the cancellation breaks must find the cause noted down.
   fail(mtAborted, reason);
+  if (is_forked()) return leave_behind();
   cancellation().request();
   settle();
   {

@@ -19,6 +19,7 @@
 #include "runtime/c/result_internal.hpp"
 #include "runtime/c/settings_internal.hpp"
 #include "runtime/communicator.hpp"
+#include "runtime/execution/progress_internal.hpp"
 #include "runtime/job/growth.hpp"
 
 namespace multitree::runtime::c {
@@ -201,6 +202,13 @@ class Comm {
   void check_root(const CallSpec& spec) const;
   void run_in_background(std::function<void()> work);
   void check_alive() const;
+  /// Whether this process was forked from the one that made it.
+  [[nodiscard]] bool is_forked() const { return process_ != process_number(); }
+  /// \throws Failure(mtInvalidArgument) if it was: connections are not to be used in another's
+  /// name.
+  void check_own_process() const;
+  /// What it holds stays as it is to the end of this process, to which it does not belong.
+  void leave_behind();
   void choose_rooted();
   /// Waits for what needs calls to get on, or for all.
   enum class Which : std::uint8_t { WithoutStream, All };
@@ -232,6 +240,7 @@ class Comm {
   void run(const Body& body);
 
   const Settings settings_;
+  const std::uint32_t process_ = process_number();
   std::atomic<mtResult_t> result_{mtInProgress};
   std::atomic<bool> finalizing_{false};  ///< in the background
   std::atomic<bool> finalized_{false};

@@ -10,6 +10,7 @@
 namespace multitree::runtime::c {
 
 void Comm::check_shrinkable(const std::vector<Rank>& without) {
+  check_own_process();
   if (finalized_ || finalizing_) throw Failure(mtInvalidUsage, "the communicator is finalized");
   for (const Rank rank : without) {
     if (index(rank) < size() && rank != this->rank()) continue;

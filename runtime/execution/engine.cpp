@@ -344,7 +344,7 @@ void Engine::barrier() {
   wait_all();
   announcements_->announce_unawaited();
   // It has to have left, and is sent again at the barrier if it is lost with a connection.
-  transport_->drain(timeout_);
+  drain();
   const auto progress = [this] { transport_->progress(); };
   try {
     await_told(bootstrap_->all_gather(announcements_->take_told(), timeout_, progress));

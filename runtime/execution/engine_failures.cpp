@@ -17,6 +17,10 @@ namespace {
 
 /// Of waits that are added up.
 constexpr std::chrono::milliseconds kRecorded{1};
+/// Between two looks for a failure while what was sent leaves.
+constexpr std::chrono::milliseconds kDrained{10};
+/// For what was sent to those that live to leave once the job has failed.
+constexpr std::chrono::milliseconds kLeaves{200};
 
 }  // namespace
 
@@ -103,6 +107,16 @@ void Engine::check_elsewhere() {
                                          running->execution->waiting_for(), *crossed);
   give_up(reason);
   throw Error(ErrorCode::Timeout, fmt::format("rank {}: {}", bootstrap_->seat(), reason));
+}
+
+void Engine::drain() {
+  Clock::time_point until = Clock::now() + timeout_;
+  bool failed = false;
+  while (!transport_->drain(kDrained) && Clock::now() < until) {
+    if (failed || !bootstrap_->failure()) continue;
+    failed = true;
+    until = std::min(until, Clock::now() + kLeaves);
+  }
 }
 
 void Engine::record_wait() {

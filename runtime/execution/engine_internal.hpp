@@ -153,6 +153,9 @@ class Engine {
   void wait(const Activity& execution);
   /// Waits for all that is running.
   void wait_all();
+  /// Until all that was sent has left this rank, at most for the timeout; and a moment only where
+  /// the job is known to have failed, as what is for one that is gone never leaves.
+  void drain();
   /// wait_all(), then the bootstrap's barrier.
   void barrier();
   /// \throws Error(Transport) if an earlier call failed; what progress_behind() has found wrong;

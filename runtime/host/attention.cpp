@@ -48,7 +48,7 @@ void Attention::check_earlier(Seat seat) const {
   std::size_t before = group_.unchecked().size();
   for (const auto& [number, call] : group_.unchecked()) {
     const std::size_t calls = before--;
-    const CommonCall other = group_.card(seat, number).call;
+    const CommonCall other = group_.card(seat, number).call.read();
     std::atomic_thread_fence(std::memory_order_acquire);
     // Its owner may have begun to write it again.
     if (group_.has_published(seat, number + kCards - 1) || other == call) continue;
@@ -63,7 +63,7 @@ void Attention::check_offers(std::uint64_t number, const CommonCall& mine) const
   for (const Seat seat : Seats(group_.size())) {
     if (!is_on(seat)) continue;
     if (!group_.unchecked().empty()) check_earlier(seat);
-    const CommonCall& other = group_.card(seat, number).call;
+    const CommonCall other = group_.card(seat, number).call.read();
     if (other == mine) continue;
     throw Error(ErrorCode::InvalidArgument,
                 words_of_difference(group_.self(), {mine}, seat, {other}));

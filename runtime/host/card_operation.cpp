@@ -37,7 +37,7 @@ bool CardOperation::advance() {
 }
 
 void CardOperation::write() {
-  group_.card(group_.self(), group_.published() + 1).call = common_;
+  group_.card(group_.self(), group_.published() + 1).call.show(common_);
   if (sent_ != 0) {
     const PhaseRecording phase(recorder_, Event::Kind::CopyIn, 0, sent_);
     std::memcpy(group_.next_vector(sent_), call_.send, sent_);

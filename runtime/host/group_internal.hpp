@@ -22,6 +22,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -70,13 +71,38 @@ struct Offer {
   Place send, recv;
 };
 
+/// A call, for the others to compare. Who comes late may read it while its owner writes the next:
+/// then the stamps say afterwards that it may be either, or half of both.
+class ShownCall {
+ public:
+  void show(const CommonCall& call) {
+    const auto words = std::bit_cast<Words>(call);
+    // Who reads any of this sees the stamps that were stored before.
+    std::atomic_thread_fence(std::memory_order_release);
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      words_[i].store(words[i], std::memory_order_relaxed);
+    }
+  }
+  [[nodiscard]] CommonCall read() const {
+    Words words;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      words[i] = words_[i].load(std::memory_order_relaxed);
+    }
+    return std::bit_cast<CommonCall>(words);
+  }
+
+ private:
+  using Words = std::array<std::uint64_t, sizeof(CommonCall) / sizeof(std::uint64_t)>;
+  std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Words>> words_;
+};
+
 /// Stamp, call and the smallest vectors fill one cache line: small messages cost one line a rank. A
 /// little larger ones lie in the margin, a line that goes with the card. Others lie on a slip, of
 /// which the card says the number: one that nobody reads any more, and the first if that can be, so
 /// that ranks who wait for each other in every call need two, which stay in the caches.
 struct alignas(64) Card {
   std::atomic<std::uint64_t> stamp;
-  CommonCall call;     ///< for the others to compare
+  ShownCall call;
   std::byte near[40];  ///< a vector, the number of a slip, or an Offer
 
   void put(const Offer& offer) { std::memcpy(near, &offer, sizeof offer); }

@@ -111,11 +111,13 @@ class Mail final : public Transport {
     waiting->second.back().written.push_back(&completion);
   }
 
-  void drain(Deadline deadline) override {
+  bool drain(Deadline deadline) override {
     const auto until = std::chrono::steady_clock::now() + deadline;
-    while (!(offers_.empty() && waiting_.empty()) && std::chrono::steady_clock::now() < until) {
+    while (!offers_.empty() || !waiting_.empty()) {
+      if (std::chrono::steady_clock::now() >= until) return false;
       if (!progress()) ::sched_yield();
     }
+    return true;
   }
 
   void abort() override {

@@ -139,7 +139,7 @@ void HostOperation::end_work() {
 
 void HostOperation::write_offer() {
   Card& card = group_.card(me(), group_.published() + 1);
-  card.call = common_;
+  card.call.show(common_);
   card.put({my_send_, my_recv_});
 }
 

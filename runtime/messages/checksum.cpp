@@ -72,7 +72,7 @@ class Checksummed final : public Transport {
   }
 
   void flush(Seat peer, Completion& completion) override { inner_->flush(peer, completion); }
-  void drain(Deadline deadline) override { inner_->drain(deadline); }
+  bool drain(Deadline deadline) override { return inner_->drain(deadline); }
 
   void abort() override {
     inner_->abort();

@@ -150,11 +150,13 @@ class Loopback final : public Transport {
     return !arrived_.empty() || !taken_.empty();
   }
 
-  void drain(Deadline deadline) override {
+  bool drain(Deadline deadline) override {
     const auto until = std::chrono::steady_clock::now() + deadline;
-    while (!offers_.empty() && std::chrono::steady_clock::now() < until) {
+    while (!offers_.empty()) {
+      if (std::chrono::steady_clock::now() >= until) return false;
       if (!progress()) std::this_thread::yield();
     }
+    return true;
   }
 
   void abort() override {

@@ -162,9 +162,9 @@ class Transport {
   /// transport may have copied it, and still need progress() to pass it on. Never fails: a peer
   /// that is lost is told of where something is awaited from it.
   virtual void flush(Seat peer, Completion& completion);
-  /// Progresses until all that was sent has left this rank, at most for `deadline`. Before a rank
-  /// stops calling progress() for good.
-  virtual void drain(Deadline deadline) = 0;
+  /// Progresses until all that was sent has left this rank, or nothing more of it can, at most for
+  /// `deadline`. Before a rank stops calling progress() for good. False: the deadline has passed.
+  virtual bool drain(Deadline deadline) = 0;
   /// Cancels everything outstanding and drops the peers without waiting for them: no completion is
   /// touched after it returns. After an error.
   virtual void abort() = 0;

@@ -58,7 +58,7 @@ class DeviceLoopback final : public Transport {
     }
     return moved;
   }
-  void drain(Deadline deadline) override { loopback_->drain(deadline); }
+  bool drain(Deadline deadline) override { return loopback_->drain(deadline); }
   void abort() override { loopback_->abort(); }
   [[nodiscard]] std::string describe() const override { return "device loopback"; }
 

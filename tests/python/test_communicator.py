@@ -116,6 +116,22 @@ def test_settings_reach_the_library():
     assert all("missing.json" in str(error) for error in wrong), wrong
 
 
+def test_encrypts():
+    def join(*wishes, transport="tcp"):
+        id = multitree.unique_id()
+
+        def sum_of(rank):
+            with multitree.Communicator(rank, 2, id=id, topology="ring:2", algorithm="ring", transport=transport,
+                                        join_timeout=20, encrypt=wishes[rank]) as comm:
+                return comm.all_reduce(np.arange(1000) + rank).sum()
+        return in_threads(2, sum_of)
+    assert join(True, True) == join(False, False) == [2 * 499500 + 1000] * 2
+    wrong = join(True, False)
+    assert all("encryption at rank 0 and none at rank 1" in str(error) for error in wrong), wrong
+    wrong = join(True, True, transport="ucx")
+    assert all(isinstance(error, multitree.Unsupported) and "ucx does not encrypt" in str(error) for error in wrong), wrong
+
+
 def test_parts():
     multitree.spawn(rank_programs.parts, 4, timeout=60)
 

@@ -53,7 +53,7 @@ class BadWire final : public Transport {
     }
     return true;
   }
-  void drain(Deadline) override {}
+  bool drain(Deadline) override { return true; }
   void abort() override { wanted_.clear(); }
   [[nodiscard]] std::string describe() const override { return "bad wire"; }
 

@@ -26,7 +26,7 @@ class BusyWire final : public Transport {
     if (std::chrono::steady_clock::now() > end_) throw std::runtime_error("nobody noticed");
     return true;
   }
-  void drain(Deadline) override {}
+  bool drain(Deadline) override { return true; }
   void abort() override {}
   [[nodiscard]] std::string describe() const override { return "busy wire"; }
 

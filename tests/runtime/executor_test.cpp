@@ -268,7 +268,7 @@ class LazyWire final : public Transport {
     peers.push_back(peer);
     asked.push_back(&completion);
   }
-  void drain(Deadline) override {}
+  bool drain(Deadline) override { return true; }
   void abort() override {}
   [[nodiscard]] std::string describe() const override { return "lazy wire"; }
 

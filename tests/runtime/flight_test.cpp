@@ -143,7 +143,8 @@ TEST_F(Flights, AreReadWhileTheyAreWritten) {
     }
   });
   for (int look = 0; look < 200; ++look) {
-    for (const Flight& flight : read().front().flights) {
+    const auto found = read();
+    for (const Flight& flight : found.front().flights) {
       if (flight.wait) {
         EXPECT_EQ(flight.wait->where.place, "train.cpp:88");
       }

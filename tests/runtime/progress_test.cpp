@@ -165,7 +165,17 @@ TEST_P(ProgressTest, AForkedChildIsRefusedAndEnds) {
         std::vector<float> other(10);
         for (const auto& call : std::vector<std::function<void()>>{
                  [&] { communicator->barrier(); },
-                 [&] { static_cast<void>(start_sum(*communicator, other)); }}) {
+                 [&] { static_cast<void>(start_sum(*communicator, other)); },
+                 [&] {
+                   const ReplanAround none = [](const Shrunk&) {
+                     return PlansBySize(std::vector<SizedSchedules>());
+                   };
+                   static_cast<void>(communicator->shrink(none, Deadline(1000)));
+                 },
+                 [&] {
+                   communicator->abort("not mine");
+                   communicator->barrier();
+                 }}) {
           try {
             call();
             code |= 1;
@@ -272,6 +282,9 @@ TEST_P(ProgressTest, CommunicatorsOfAProcessShareAThread) {
 }
 
 TEST_P(ProgressTest, AForkedChildHasAThreadOfItsOwn) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer ends children that start threads";
+#endif
   run_ranks(1, [](const std::shared_ptr<Bootstrap>& job) {
     const auto communicator = make(job);
     std::vector<float> data(10, 1.0F);

@@ -38,7 +38,7 @@ class Silence final : public Transport {
   void send(Seat, std::uint64_t, const void*, std::size_t, Completion&) override {}
   void receive(Seat, std::uint64_t, void*, std::size_t, Completion&) override {}
   bool progress() override { return false; }
-  void drain(Deadline) override {}
+  bool drain(Deadline) override { return true; }
   void abort() override {}
   [[nodiscard]] std::vector<ImpairedLink> impaired_links() override {
     const std::scoped_lock lock(links_.mutex);

@@ -26,6 +26,10 @@ namespace {
 /// Beyond its timeout for which a rank may wait: it learns of what others have found, and looks at
 /// the clock now and then.
 constexpr Nanoseconds kGrace = 2s;
+/// For which a rank may wait that the coordinator tells of a death: it asks each millisecond in
+/// which nothing happens, and what it has sent to others has 200 of them to leave. Timeouts are
+/// longer.
+constexpr Nanoseconds kDeathNoticed = 400ms;
 /// All of a job that meets no fault.
 constexpr Nanoseconds kLongestJob = 60s;
 
@@ -261,6 +265,9 @@ class Job {
       return fmt::format("rank {} waited until {} ms: {}", rank, outcome.when.count() / 1'000'000,
                          outcome.error);
     }
+    if (only_deaths_that_are_told() && outcome.when > last_fault_ + kDeathNoticed) {
+      return fmt::format("rank {} does not see that a rank has died: {}", rank, outcome.error);
+    }
     if (waits_at_silent_link(rank)) {
       return fmt::format("rank {} does not see that its link is silent: {}", rank, outcome.error);
     }
@@ -270,6 +277,12 @@ class Job {
                          outcome.error);
     }
     return {};
+  }
+
+  [[nodiscard]] bool only_deaths_that_are_told() const {
+    return std::ranges::all_of(happened_, [](const Fault& fault) {
+      return fault.kind == FaultKind::Dies || fault.kind == FaultKind::DiesSending;
+    });
   }
 
   /// The end of a watched link that brings nothing, where nothing else is wrong, is not to wait for

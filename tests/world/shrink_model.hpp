@@ -113,9 +113,14 @@ struct ShrinkResult {
   std::uint64_t split_after_death =
       0;  ///< states in which two parts go on, as one that died had gone on
   std::uint64_t went_on = 0, stopped = 0;  ///< ends in which all who live did
+  std::uint64_t died_in_telling = 0;       ///< of walks: a coordinator had told some, and not all
 };
 
 /// Every order of everything that may happen within `bounds`.
 ShrinkResult explore_shrink(const ShrinkBounds& bounds);
+
+/// Some orders, drawn from the seeds from `seed` on, where there are too many: `went_on` and
+/// `stopped` count walks in whose end somebody works, or nobody.
+ShrinkResult walk_shrink(const ShrinkBounds& bounds, std::uint64_t seed, std::uint64_t walks);
 
 }  // namespace multitree::runtime::world

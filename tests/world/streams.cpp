@@ -199,15 +199,17 @@ void StreamTransport::flush(Seat peer, Completion& completion) {
   completion.complete();
 }
 
-void StreamTransport::drain(Deadline deadline) {
+bool StreamTransport::drain(Deadline deadline) {
   const Nanoseconds until = streams_->world_.now() + deadline;
   const auto all_left = [&] {
     return std::ranges::all_of(
         peers_, [](const auto& one) { return one.second.lost || one.second.outgoing.all_left(); });
   };
-  while (!all_left() && streams_->world_.now() < until) {
+  while (!all_left()) {
+    if (streams_->world_.now() >= until) return false;
     if (!progress()) streams_->world_.await(1ms);
   }
+  return true;
 }
 
 void StreamTransport::abort() {

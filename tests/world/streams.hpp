@@ -72,7 +72,7 @@ class StreamTransport final : public Transport {
                Completion& completion) override;
   bool progress() override;
   void flush(Seat peer, Completion& completion) override;
-  void drain(Deadline deadline) override;
+  bool drain(Deadline deadline) override;
   void abort() override;
   bool sleep(std::chrono::milliseconds time) override;
   [[nodiscard]] TransportLimits limits() const override { return streams_->habits_.limits; }

@@ -36,6 +36,37 @@ INSTANTIATE_TEST_SUITE_P(
         ShrinkBounds{.ranks = 4, .deaths = 2, .cuts = 0, .patient = true, .epochs = 1},
         ShrinkBounds{.ranks = 5, .deaths = 1, .cuts = 0, .patient = true}));
 
+std::uint64_t gtest_seed() {
+  return static_cast<std::uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+}
+
+class ShrinkVoteWalks : public testing::TestWithParam<ShrinkBounds> {};
+
+/// By hand, others each time: --gtest_filter='*Walks*' --gtest_shuffle --gtest_repeat=100
+TEST_P(ShrinkVoteWalks, NoTwoPartsBothGoOn) {
+  constexpr std::uint64_t kWalks = 10'000;
+  const std::uint64_t run = GTEST_FLAG_GET(shuffle) ? gtest_seed() : 0;
+  const ShrinkResult result = walk_shrink(GetParam(), 1 + run * kWalks, kWalks);
+  EXPECT_EQ(result.wrong, "") << fmt::format("{}", fmt::join(result.trace, "\n"));
+  EXPECT_GT(result.died_in_telling, kWalks / 20);
+  EXPECT_GT(result.went_on, kWalks / 20);
+  EXPECT_GT(result.stopped, 0U);
+  fmt::print(
+      "{} steps; {} coordinators died that had told some and not all; {} walks in which "
+      "some go on, {} of them in two parts after a death, {} others\n",
+      result.states, result.died_in_telling, result.went_on, result.split_after_death,
+      result.stopped);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Bounds, ShrinkVoteWalks,
+    testing::Values(ShrinkBounds{.ranks = 4, .deaths = 2, .cuts = 1, .exits = true},
+                    ShrinkBounds{.ranks = 5, .deaths = 2, .cuts = 0, .exits = true},
+                    ShrinkBounds{.ranks = 5, .deaths = 2, .cuts = 2, .exits = true},
+                    ShrinkBounds{
+                        .ranks = 5, .deaths = 2, .cuts = 2, .one_way = true, .exits = true},
+                    ShrinkBounds{.ranks = 5, .deaths = 2, .cuts = 2, .patient = true}));
+
 /// What the model found. Ranks 2, 3 and 4 ask at rank 0 and go on without 0 and 1, which do not.
 /// The coordinator dies when it has told 2 and 3. Rank 4, which was not told, meets rank 1: they
 /// are two of five, the lower half. Ranks 2 and 3 meet at 2: they are two of three, and must not

@@ -226,11 +226,13 @@ bool WorldTransport::progress() {
   return true;
 }
 
-void WorldTransport::drain(Deadline deadline) {
+bool WorldTransport::drain(Deadline deadline) {
   const Nanoseconds until = wires_->world().now() + deadline;
-  while (outgoing_ != 0 && wires_->world().now() < until) {
+  while (outgoing_ != 0) {
+    if (wires_->world().now() >= until) return false;
     if (!progress()) wires_->world().await(1ms);
   }
+  return true;
 }
 
 void WorldTransport::abort() {

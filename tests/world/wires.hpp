@@ -97,7 +97,7 @@ class WorldTransport final : public Transport {
   void receive(Seat peer, std::uint64_t tag, void* data, std::size_t bytes,
                Completion& completion) override;
   bool progress() override;
-  void drain(Deadline deadline) override;
+  bool drain(Deadline deadline) override;
   void abort() override;
   bool sleep(std::chrono::milliseconds time) override;
   [[nodiscard]] std::optional<SilentLinks> silent_links() const override;

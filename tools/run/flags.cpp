@@ -237,6 +237,15 @@ void set_numbers(BenchmarkOptions& options, const RunFlags& flags) {
   }
 }
 
+/// Here, not at each of the ranks.
+void check_encrypts(const std::string& transport) {
+  if (runtime::find_transport(transport).encrypts) return;
+  throw Error(ErrorCode::InvalidArgument,
+              fmt::format("--encrypt: expected a transport that encrypts, got --transport {}; take "
+                          "--transport tcp, or a network that encrypts",
+                          transport));
+}
+
 }  // namespace
 
 void add_run_flags(CLI::App& app, RunFlags& flags) {
@@ -299,7 +308,10 @@ BenchmarkOptions benchmark_options(const RunFlags& flags) {
   options.shared_buffers = flags.shared_buffers;
   options.communicator.transport = flags.transport;
   options.communicator.checksums = flags.checksums;
-  if (flags.encrypt) options.communicator.encrypt = true;
+  if (flags.encrypt) {
+    check_encrypts(flags.transport);
+    options.communicator.encrypt = true;
+  }
   if (flags.check_finite) options.communicator.check_finite = true;
   options.communicator.progress = flags.progress;
   options.communicator.timeout = runtime::Deadline(static_cast<std::int64_t>(flags.timeout * 1000));

@@ -180,12 +180,14 @@ void TcpTransport::flush(Seat seat, Completion& completion) {
 }
 
 /// What a dead link holds back will not leave, and the others are told of it later.
-void TcpTransport::drain(Deadline deadline) {
+bool TcpTransport::drain(Deadline deadline) {
   const auto until = Clock::now() + deadline;
   const auto left = [](const auto& entry) { return entry.second->outgoing.all_left(); };
-  while (!std::ranges::all_of(peers_, left) && Clock::now() < until && !silent_links()) {
+  while (!std::ranges::all_of(peers_, left) && !silent_links()) {
+    if (Clock::now() >= until) return false;
     if (!progress()) sleep(kNap);
   }
+  return true;
 }
 
 bool TcpTransport::anything_known() const {

@@ -64,7 +64,7 @@ class TcpTransport final : public Transport {
   [[nodiscard]] std::vector<Seat> unsent() const override;
   bool progress() override;
   void flush(Seat peer, Completion& completion) override;
-  void drain(Deadline deadline) override;
+  bool drain(Deadline deadline) override;
   void abort() override { close(); }
   bool sleep(std::chrono::milliseconds time) override;
   Arrivals await_arrivals(std::vector<int>& descriptors) override;

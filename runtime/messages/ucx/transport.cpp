@@ -181,16 +181,18 @@ void Ucx::report_failed_peers() {
   }
 }
 
-void Ucx::drain(Deadline deadline) {
-  if (ucx_ == nullptr) return;
+bool Ucx::drain(Deadline deadline) {
+  if (ucx_ == nullptr) return true;
   const auto until = Clock::now() + deadline;
   std::vector<Completion> left(ucx_->peers.size());
   for (std::size_t i = 0; i < left.size(); ++i) ucx_->flush(ucx_->peers[i], left[i]);
   // What a dead link holds back will not leave, and the others are told of it later.
-  while (!ucx_->flushes.empty() && Clock::now() < until && !silent_links()) {
+  bool late = false;
+  while (!ucx_->flushes.empty() && !silent_links() && !(late = Clock::now() >= until)) {
     if (!progress() && !sleep(kNap)) ::sched_yield();
   }
   ucx_->forget_flushes(left);
+  return !late;
 }
 
 /// Never waits for a peer. After a failure, or where UCX will not let go in time, worker and

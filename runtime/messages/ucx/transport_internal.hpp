@@ -37,7 +37,7 @@ class Ucx final : public Transport {
                       Completion& completion) override;
   bool progress() override;
   void flush(Seat peer, Completion& completion) override { ucx_->flush(met(peer), completion); }
-  void drain(Deadline deadline) override;
+  bool drain(Deadline deadline) override;
   void abort() override { close(false); }
   bool sleep(std::chrono::milliseconds time) override {
     return ucx_ != nullptr && ucx_->sleep(time);
