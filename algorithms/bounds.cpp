@@ -9,6 +9,7 @@
 
 #include "algorithms/breadth_first_internal.hpp"
 #include "algorithms/cut_finder_internal.hpp"
+#include "algorithms/near_flow_internal.hpp"
 #include "algorithms/written_out.hpp"
 
 namespace multitree {
@@ -18,6 +19,7 @@ using cuts::CutFinder;
 using cuts::fail_too_fine;
 using cuts::Flow;
 using cuts::kMaxBandwidth;
+using cuts::NearFlow;
 
 /// Whether the sum of two bounds can be formed in 64 bits.
 bool can_add(const Rational& a, const Rational& b) {
@@ -86,24 +88,28 @@ Cut first_cut(const Topology& topology, const CutFinder& finder, std::span<const
 /// Newton's method: for the current ratio, every rank supplies `leaving` units and links are scaled
 /// by ranks(S); a rank v that cannot collect everybody's supply yields a worse cut. Once no bad cut
 /// misses v, none will for harsher ratios either, so v joins the source for the ranks that follow:
-/// their flows only need to reach the nearest rank already done.
+/// their flows only need to reach the nearest rank already done. Most often that is seen without a
+/// flow of the whole network.
 Cut worst_cut(const Topology& topology, std::span<const Rank> sinks) {
   CutFinder finder(topology);
   Cut cut = first_cut(topology, finder, sinks);
   const Flow n = topology.num_ranks();
-  std::vector<bool> done(topology.num_ranks(), false);
+  std::vector<bool> done(topology.num_ranks(), false), is_done(topology.num_nodes(), false);
+  NearFlow near(topology, finder);
   for (const Rank v : sinks) {
     while (true) {
-      const Flow supply = cut.leaving;
+      const Flow supply = cut.leaving, scale = static_cast<Flow>(cut.ranks.size());
+      if (near.reaches(topology.node_of(v), supply * (n - 1), scale, is_done)) break;
       std::vector<Flow> supplies(topology.num_ranks(), supply);
       for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
         if (done[r]) supplies[r] = supply * n;
       }
-      finder.set_capacities(static_cast<Flow>(cut.ranks.size()), supplies);
+      finder.set_capacities(scale, supplies);
       if (finder.max_flow(v) >= supply * n) break;
       cut = make_cut(topology, finder, [&](NodeId node) { return finder.in_source_side(node); });
     }
     done[index(v)] = true;
+    is_done[index(topology.node_of(v))] = true;
   }
   return cut;
 }
@@ -149,6 +155,48 @@ FarthestRank farthest(const Topology& topology, Rank from, BreadthFirst& search)
   return farthest;
 }
 
+/// By rank: what its distance to the farthest cannot exceed, by way of a rank in the middle. For
+/// networks whose links have mates, where a way back is as long.
+class FarthestAtMost {
+ public:
+  FarthestAtMost(const Topology& topology, BreadthFirst& search) {
+    if (!topology.is_symmetric()) return;
+    // Twice two ends that are far apart: those of a second pair lie where the first leaves it open.
+    std::vector<std::uint32_t> to_ends(topology.num_ranks(), 0);
+    Rank middle{0};
+    for (int pair = 0; pair < 2; ++pair) {
+      const Rank one = farthest(topology, middle, search).rank;
+      const Rank other = farthest(topology, one, search).rank;
+      add(to_ends, hops_to(topology, search));
+      farthest(topology, other, search);
+      add(to_ends, hops_to(topology, search));
+      const auto nearest = std::ranges::min_element(to_ends);
+      middle = Rank{static_cast<std::uint32_t>(nearest - to_ends.begin())};
+    }
+    beyond_ = farthest(topology, middle, search).hops;
+    to_middle_ = hops_to(topology, search);
+  }
+  [[nodiscard]] bool may_exceed(Rank rank, std::uint32_t hops) const {
+    return to_middle_.empty() || to_middle_[index(rank)] + beyond_ > hops;
+  }
+
+ private:
+  static void add(std::vector<std::uint32_t>& most, const std::vector<std::uint32_t>& hops) {
+    for (std::size_t r = 0; r < most.size(); ++r) most[r] = std::max(most[r], hops[r]);
+  }
+  /// By rank, as the last search found.
+  static std::vector<std::uint32_t> hops_to(const Topology& topology, const BreadthFirst& search) {
+    std::vector<std::uint32_t> hops;
+    for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+      hops.push_back(search.hops(index(topology.node_of(Rank{r}))));
+    }
+    return hops;
+  }
+
+  std::vector<std::uint32_t> to_middle_;
+  std::uint32_t beyond_ = 0;
+};
+
 double gigabytes(Rational shards, std::uint32_t ranks, Bandwidth unit) {
   if (shards.numerator() == 0) return std::numeric_limits<double>::infinity();
   return static_cast<double>(ranks) * static_cast<double>(unit.bytes_per_second) /
@@ -178,7 +226,9 @@ Bounds compute_bounds(const Topology& topology) {
   bounds.reduce_scatter_far = std::move(scatter.cut.far);
   if (!can_add(bounds.all_gather, bounds.reduce_scatter)) fail_too_fine(topology);
   BreadthFirst search(topology.num_nodes());
+  const FarthestAtMost at_most(topology, search);
   for (std::uint32_t r = 0; r < topology.num_ranks(); ++r) {
+    if (!at_most.may_exceed(Rank{r}, bounds.diameter)) continue;
     const FarthestRank far = farthest(topology, Rank{r}, search);
     if (far.hops <= bounds.diameter) continue;
     bounds.diameter = far.hops;

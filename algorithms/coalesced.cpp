@@ -21,19 +21,42 @@ struct Later {
   std::uint32_t send = kLast, receive = kLast;
 };
 
+/// By small numbers, counting them: there may be a million transfers, at each of many sizes.
+template <typename KeyOf>
+void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
+  std::vector<std::uint32_t> next;
+  for (const std::uint32_t i : all) {
+    const std::size_t key = key_of(i);
+    if (key + 2 > next.size()) next.resize(key + 2);
+    ++next[key + 1];
+  }
+  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
+  std::vector<std::uint32_t> sorted(all.size());
+  for (const std::uint32_t i : all) sorted[next[key_of(i)]++] = i;
+  all = std::move(sorted);
+}
+
 /// Levels from the last transfer back to the first, each as high as what comes after it allows: of
 /// a chunk that goes to many, what nobody waits for goes in the last round, with the other chunks
-/// that do.
+/// that do. Chunks do not wait for each other here, so one is done after the other.
 class Levels {
  public:
   explicit Levels(const Schedule& schedule)
-      : schedule_(schedule),
-        later_(std::size_t{schedule.ranks} * schedule.chunks.size()),
-        levels_(schedule.transfers.size()) {
+      : schedule_(schedule), later_(schedule.ranks), levels_(schedule.transfers.size()) {
     const auto& all = schedule.transfers;
+    std::vector<std::uint32_t> by_chunk(all.size());
+    std::iota(by_chunk.begin(), by_chunk.end(), 0U);
+    sort_stably(by_chunk, [&](std::uint32_t i) { return all[i].chunk; });
     for (std::size_t end = all.size(), begin = end; end > 0; end = begin) {
-      while (begin > 0 && all[begin - 1].step == all[end - 1].step) --begin;
-      add_step(begin, end);
+      const Transfer& last = all[by_chunk[end - 1]];
+      if (end == all.size() || all[by_chunk[end]].chunk != last.chunk) {
+        later_.assign(schedule.ranks, {});
+      }
+      const auto goes_with = [&](const Transfer& t) {
+        return t.chunk == last.chunk && t.step == last.step;
+      };
+      while (begin > 0 && goes_with(all[by_chunk[begin - 1]])) --begin;
+      add_together(std::span(by_chunk).subspan(begin, end - begin));
     }
     const std::uint32_t lowest = all.empty() ? 0 : *std::ranges::min_element(levels_);
     for (std::uint32_t& level : levels_) level -= lowest;
@@ -41,28 +64,9 @@ class Levels {
   [[nodiscard]] std::vector<std::uint32_t> take() && { return std::move(levels_); }
 
  private:
-  [[nodiscard]] std::uint32_t chunk_of(std::size_t place) const {
-    return schedule_.transfers[by_chunk_[place]].chunk;
-  }
-  Later& later(Rank rank, std::uint32_t chunk) {
-    return later_[std::size_t{index(rank)} * schedule_.chunks.size() + chunk];
-  }
-
-  void add_step(std::size_t begin, std::size_t end) {
-    by_chunk_.clear();
-    for (std::size_t i = begin; i < end; ++i) by_chunk_.push_back(static_cast<std::uint32_t>(i));
-    std::ranges::stable_sort(by_chunk_, {},
-                             [&](std::uint32_t i) { return schedule_.transfers[i].chunk; });
-    for (std::size_t from = 0, to = 0; from < by_chunk_.size(); from = to) {
-      const std::uint32_t chunk = chunk_of(from);
-      while (to < by_chunk_.size() && chunk_of(to) == chunk) ++to;
-      add_chunk(std::span(by_chunk_).subspan(from, to - from));
-    }
-  }
-
   /// Transfers of one step and chunk. What a rank receives there has one level, and what it sends
   /// there, which is its value from before, has the same.
-  void add_chunk(std::span<const std::uint32_t> transfers) {
+  void add_together(std::span<const std::uint32_t> transfers) {
     if (transfers.size() == 1) return settle(transfers.front(), highest(transfers.front()));
     std::vector<std::uint32_t> parts(transfers.size());
     std::map<Rank, std::uint32_t> part_of;  // of those that receive
@@ -86,37 +90,21 @@ class Levels {
 
   [[nodiscard]] std::uint32_t highest(std::uint32_t transfer) {
     const Transfer& t = schedule_.transfers[transfer];
-    const Later& at_target = later(t.dst, t.chunk);
-    return std::min({at_target.send - 1, at_target.receive - 1, later(t.src, t.chunk).receive});
+    const Later& at_target = later_[index(t.dst)];
+    return std::min({at_target.send - 1, at_target.receive - 1, later_[index(t.src)].receive});
   }
 
   void settle(std::uint32_t transfer, std::uint32_t level) {
     const Transfer& t = schedule_.transfers[transfer];
     levels_[transfer] = level;
-    later(t.src, t.chunk).send = std::min(later(t.src, t.chunk).send, level);
-    later(t.dst, t.chunk).receive = std::min(later(t.dst, t.chunk).receive, level);
+    later_[index(t.src)].send = std::min(later_[index(t.src)].send, level);
+    later_[index(t.dst)].receive = std::min(later_[index(t.dst)].receive, level);
   }
 
   const Schedule& schedule_;
-  std::vector<Later> later_;
+  std::vector<Later> later_;  ///< by rank: of the chunk whose turn it is
   std::vector<std::uint32_t> levels_;
-  std::vector<std::uint32_t> by_chunk_;  ///< transfers of a step
 };
-
-/// By small numbers, counting them: there may be a million transfers, at each of many sizes.
-template <typename KeyOf>
-void sort_stably(std::vector<std::uint32_t>& all, const KeyOf& key_of) {
-  std::vector<std::uint32_t> next;
-  for (const std::uint32_t i : all) {
-    const std::size_t key = key_of(i);
-    if (key + 2 > next.size()) next.resize(key + 2);
-    ++next[key + 1];
-  }
-  for (std::size_t k = 1; k < next.size(); ++k) next[k] += next[k - 1];
-  std::vector<std::uint32_t> sorted(all.size());
-  for (const std::uint32_t i : all) sorted[next[key_of(i)]++] = i;
-  all = std::move(sorted);
-}
 
 Rounds in_order(const Schedule& schedule, std::vector<std::uint32_t> levels) {
   const auto& transfers = schedule.transfers;

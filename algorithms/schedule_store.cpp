@@ -72,6 +72,14 @@ SharedPacking ScheduleStore::packing(const Topology& topology, const std::string
   return store->packings_.get(name, packed, [](const TreePacking&) { return true; });
 }
 
+SharedPeriod ScheduleStore::period(const Topology& topology, const std::string& name,
+                                   const std::function<Period()>& make) {
+  const auto found = [&] { return std::make_shared<const Period>(make()); };
+  ScheduleStore* const store = of(topology);
+  if (store == nullptr) return found();
+  return store->periods_.get(name, found, [](const Period&) { return true; });
+}
+
 SharedSchedule stored_schedule(const std::string& spec, const Topology& topology,
                                Collective collective, Rank root) {
   return ScheduleStore::get(topology,

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "algorithms/packing/steps/period_internal.hpp"
 #include "algorithms/packing/trees/tree_packing.hpp"
 #include "algorithms/schedule.hpp"
 #include "algorithms/tuning/price_floor_internal.hpp"
@@ -40,6 +41,7 @@ class StoredSchedule {
 
 using SharedSchedule = std::shared_ptr<StoredSchedule>;
 using SharedPacking = std::shared_ptr<const TreePacking>;
+using SharedPeriod = std::shared_ptr<const Period>;
 
 /// Values by name, each made by whoever asks first while others that ask for it wait. Safe to use
 /// from several threads.
@@ -101,6 +103,9 @@ class ScheduleStore {
   /// The same for trees, which schedules of all sizes are made of.
   static SharedPacking packing(const Topology& topology, const std::string& name,
                                const std::function<TreePacking()>& make);
+  /// The same for periods of trees, which take long to find.
+  static SharedPeriod period(const Topology& topology, const std::string& name,
+                             const std::function<Period()>& make);
 
  private:
   /// That of this thread, if it is of this network.
@@ -111,6 +116,7 @@ class ScheduleStore {
   const Topology& topology_;
   MadeOnce<SharedSchedule> schedules_;
   MadeOnce<SharedPacking> packings_;
+  MadeOnce<SharedPeriod> periods_;
   std::mutex mutex_;           // of what is kept
   std::size_t transfers_ = 0;  // kept
 };

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,11 @@ constexpr std::uint32_t kMaxFewer = 128;
 /// Beyond this many ranks the linear program takes seconds.
 constexpr std::uint32_t kMaxProgram = 64;
 constexpr std::uint32_t kMaxTrees = 1U << 16;
+/// Chunks that may wait in the middle of a route: with fewer links idle more, with more chunks come
+/// later.
+constexpr std::array kQueues = {1U, 2U, 8U};
+/// Transfers of a schedule with them: more take long to time, all these ways.
+constexpr std::uint64_t kMostWithQueues = 1U << 16;
 
 struct OptimalOptions {
   std::uint32_t segments = 0, trees = 0;  // 0: not given
@@ -113,14 +119,24 @@ SharedPacking pack_all_reduce(const Topology& topology, const OptimalOptions& op
   });
 }
 
+/// Chunks that wait on their way come later: smaller ones make up for that.
+Pipeline with_queues(Pipeline pipeline) {
+  pipeline.fill /= 4;
+  pipeline.most_transfers = kMostWithQueues;
+  return pipeline;
+}
+
+/// `queues`: TimingOptions::queues
 SharedSchedule over_trees(const TreePacking& packing, const Topology& topology,
-                          const OptimalOptions& options) {
+                          const OptimalOptions& options, std::uint32_t queues = 0) {
   TimingOptions timing;
+  timing.queues = queues;
   timing.segments = std::max(1U, options.segments);
   timing.lag = 1;
   if (options.segments == 0 && packing.ranks > 1) {
     timing.segments =
-        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes, options.pipeline);
+        pipeline_segments(packing, topology, 2 * depth(packing), options.bytes,
+                          queues > 0 ? with_queues(options.pipeline) : options.pipeline);
   }
   timing.same_order = timing.segments > 1;
   const std::string name = name_of_trees(options);
@@ -183,12 +199,23 @@ class Fastest {
     const Time least = least_time(*packing, topology_, bytes_, message_);
     if (best_ && least >= time_) return;
     consider(over_trees(*packing, topology_, options));
+    consider_queues(*packing, options, least);
     consider_periods(*packing, options, least);
   }
-  /// Considers the same trees in periods, where they could be faster by more than a hundredth.
+  /// Considers the same trees with chunks that wait on their way, where that could be faster by
+  /// more than a hundredth.
+  void consider_queues(const TreePacking& packing, const OptimalOptions& options, Time least) {
+    if (!has_long_routes(packing) || options.segments == 1) return;
+    if (best_ && time_.seconds() <= 1.01 * least.seconds()) return;
+    for (const std::uint32_t queues : kQueues) {
+      consider(over_trees(packing, topology_, options, queues));
+    }
+  }
+  /// Considers the same trees in periods, which take long to find, where they could be faster by
+  /// more than a twentieth.
   void consider_periods(const TreePacking& packing, const OptimalOptions& options, Time least) {
     if (!serves_periods(packing, topology_)) return;
-    if (best_ && time_.seconds() <= 1.01 * least.seconds()) return;
+    if (best_ && time_.seconds() <= 1.05 * least.seconds()) return;
     const std::string name = name_of_trees(options);
     auto periods = time_trees_in_periods(name, packing, topology_, bytes_, message_);
     if (periods) consider(std::move(periods));

@@ -23,6 +23,9 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
                                     const Topology& topology, const TimingOptions& most,
                                     std::uint64_t bytes, Time message);
 
+/// Whether transfers pass several links.
+bool has_long_routes(const TreePacking& packing);
+
 /// Whether transfers pass several links of one rate, where periods are better than list scheduling.
 bool serves_periods(const TreePacking& packing, const Topology& topology);
 

@@ -61,8 +61,9 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
   const auto make = [&](std::uint32_t segments) {
     timing.segments = segments;
     timing.same_order = most.same_order && segments > 1;
-    const std::string pieces = fmt::format("{} in {}, lag {}/{}, same order {}", name, segments,
-                                           timing.lag, timing.lag_parts, timing.same_order);
+    const std::string pieces =
+        fmt::format("{} in {}, lag {}/{}, same order {}, queues {}", name, segments, timing.lag,
+                    timing.lag_parts, timing.same_order, timing.queues);
     return ScheduleStore::get(topology, pieces,
                               [&] { return time_trees(packing, topology, timing); });
   };
@@ -77,22 +78,26 @@ SharedSchedule time_trees_in_pieces(const std::string& name, const TreePacking& 
   return best;
 }
 
+bool has_long_routes(const TreePacking& packing) {
+  const auto is_long = [&](const TreeArc& arc) { return packing.route(arc).size() > 1; };
+  return std::ranges::any_of(packing.trees, [&](const PackedTree& tree) {
+    return std::ranges::any_of(tree.gather, is_long) || std::ranges::any_of(tree.reduce, is_long);
+  });
+}
+
 bool serves_periods(const TreePacking& packing, const Topology& topology) {
-  bool is_long = false;
   std::optional<Bandwidth> rate;
   for (const PackedTree& tree : packing.trees) {
     for (const auto* arcs : {&tree.reduce, &tree.gather}) {
       for (const TreeArc& arc : *arcs) {
-        const auto route = packing.route(arc);
-        is_long = is_long || route.size() > 1;
-        for (const LinkId link : route) {
+        for (const LinkId link : packing.route(arc)) {
           if (!rate) rate = topology.link(link).bandwidth;
           if (topology.link(link).bandwidth != *rate) return false;
         }
       }
     }
   }
-  return is_long;
+  return has_long_routes(packing);
 }
 
 SharedSchedule time_trees_in_periods(const std::string& name, const TreePacking& packing,
@@ -100,10 +105,13 @@ SharedSchedule time_trees_in_periods(const std::string& name, const TreePacking&
   constexpr std::uint64_t kMostTransfers = std::uint64_t{1} << 18;
   const std::uint64_t arcs = arcs_of_period(packing);
   if (arcs == 0) return nullptr;
-  std::optional<Period> period;
+  SharedPeriod period;
   const auto make = [&](std::uint32_t periods) {
     return ScheduleStore::get(topology, fmt::format("{} in {} periods", name, periods), [&] {
-      if (!period) period = find_period(packing, topology);
+      if (!period) {
+        period =
+            ScheduleStore::period(topology, name, [&] { return find_period(packing, topology); });
+      }
       return periodic_trees(packing, topology, *period, periods);
     });
   };

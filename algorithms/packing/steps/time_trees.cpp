@@ -42,8 +42,9 @@ struct Events {
 
 /// By link: how much longer than a transfer's first link it may be busy with others, chunks waiting
 /// in front of it meanwhile. It is what the slowest chunk on routes over it takes longer than the
-/// fastest one: a fast link fills the queue of a slow one, and catches up with a slow one.
-std::vector<Ticks> slack_of_links(const PackingPlan& plan) {
+/// fastest one: a fast link fills the queue of a slow one, and catches up with a slow one. And so
+/// many `queues` of the slowest chunk more.
+std::vector<Ticks> slack_of_links(const PackingPlan& plan, std::uint32_t queues) {
   struct Range {
     Ticks least = std::numeric_limits<Ticks>::max(), most = 0;
   };
@@ -63,7 +64,9 @@ std::vector<Ticks> slack_of_links(const PackingPlan& plan) {
     }
   }
   std::vector<Ticks> slack;
-  for (const Range& range : ranges) slack.push_back(std::max<Ticks>(0, range.most - range.least));
+  for (const Range& range : ranges) {
+    slack.push_back(std::max<Ticks>(0, range.most - range.least) + queues * range.most);
+  }
   return slack;
 }
 
@@ -86,9 +89,9 @@ Ticks busiest_time(const PackingPlan& plan) {
 
 class ListScheduler {
  public:
-  explicit ListScheduler(const PackingPlan& plan)
+  ListScheduler(const PackingPlan& plan, std::uint32_t queues)
       : plan_(plan),
-        slack_(slack_of_links(plan)),
+        slack_(slack_of_links(plan, queues)),
         busiest_(busiest_time(plan)),
         free_(plan.topology.num_links(), 0),
         queues_(2 * std::size_t{plan.topology.num_links()}),
@@ -299,7 +302,7 @@ class ListScheduler {
 Schedule time_trees(const TreePacking& packing, const Topology& topology,
                     const TimingOptions& options) {
   const PackingPlan plan = plan_packing(packing, topology, options);
-  return number_steps(plan, ListScheduler(plan).run());
+  return number_steps(plan, ListScheduler(plan, options.queues).run(), options.queues > 0);
 }
 
 }  // namespace multitree

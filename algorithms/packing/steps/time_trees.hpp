@@ -20,6 +20,12 @@ struct TimingOptions {
   /// All chunks of a tree are summed in the same order at every rank, so that an executor may merge
   /// them where messages are expensive. Takes up to 0.3 % longer.
   bool same_order = false;
+  /// Chunks that may wait in front of a link in the middle of a route, each as long as the longest
+  /// one keeps it busy: then it has something to do whenever the links before it are late. With 0 a
+  /// transfer starts when all links of its route can take it at once. With more, what a rank sends
+  /// also has its steps in the order in which it starts, so that no message that can go waits for
+  /// one that cannot.
+  std::uint32_t queues = 0;
 };
 
 /// Reductions up and copies down, pipelined chunk after chunk and at the same time; all-gather

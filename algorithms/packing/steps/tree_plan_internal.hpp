@@ -83,6 +83,8 @@ struct Turn {
 
 /// The schedule that serves transfers in the order of `turns`, each link and each chunk: steps are
 /// the least possible ones that keep it. \pre no transfer comes before what it waits for.
-Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns);
+/// \param senders_too also what a rank sends is in that order, whichever links it takes
+Schedule number_steps(const PackingPlan& plan, const std::vector<Turn>& turns,
+                      bool senders_too = false);
 
 }  // namespace multitree
