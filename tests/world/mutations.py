@@ -57,7 +57,7 @@ MUTATIONS = [
     ("chunks of a message all lie at its begin", "world", EXECUTOR, "block.data.get() + task.offset;", "block.data.get();"),
     ("a rank sends in the round in which it receives", "world", COALESCED, "std::min({at_target.send - 1,",
      "std::min({at_target.send,"),
-    ("what is still to be sent is overwritten", "world", COALESCED, "at_target.receive - 1, later(t.src, t.chunk).receive});",
+    ("what is still to be sent is overwritten", "world", COALESCED, "at_target.receive - 1, later_[index(t.src)].receive});",
      "at_target.receive - 1});"),
     ("no send goes first where all is full", "world", OUTBOX, "const bool first = !limits_.buffered &&",
      "const bool first = limits_.window_messages == 0 &&"),
