@@ -143,12 +143,15 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
   for (const Host& host : hosts) {
     if (std::ranges::binary_search(host.ranks, self)) mates = host.ranks;
   }
+  const auto of_kind = [&](std::size_t k) -> const Neighbours& {
+    return k == kInTurn ? rounds.in_turn() : all;
+  };
   // The first of each kind connects, the second shows how long one takes.
-  for (const Kind& kind : kKinds) rounds.round(all, kind);
+  for (std::size_t k = 0; k < std::size(kKinds); ++k) rounds.round(of_kind(k), kKinds[k]);
   ByKind round_ns{};
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     const std::int64_t begin = Recorder::now();
-    rounds.round(all, kKinds[k]);
+    rounds.round(of_kind(k), kKinds[k]);
     round_ns[k] = Recorder::now() - begin;
   }
   Measured mine;
@@ -161,16 +164,17 @@ Measured measure(Rounds& rounds, Bootstrap& job, const std::vector<Host>& hosts,
   for (std::size_t k = 0; k < std::size(kKinds); ++k) {
     std::vector<std::vector<std::int64_t>> by_source(all.sources.size());
     for (std::int64_t i = 0; i < mine.rounds[k]; ++i) {
-      const std::vector<Span> round = rounds.round(all, kKinds[k]);
+      const std::vector<Span> round = rounds.round(of_kind(k), kKinds[k]);
       Span& ours = mine.spans.emplace_back();
       for (std::size_t s = 0; s < round.size(); ++s) {
         by_source[s].push_back(round[s].length());
-        if (std::ranges::binary_search(mates, rank_at(all.sources[s]))) ours.add(round[s]);
+        const Rank source = rank_at(of_kind(k).sources[s]);
+        if (std::ranges::binary_search(mates, source)) ours.add(round[s]);
       }
     }
     measure_alone(rounds, self, hosts, k, mine);
     for (std::size_t s = 0; s < times.size(); ++s) {
-      times[s][k] = median(by_source[s]);
+      if (k != kInTurn) times[s][k] = median(by_source[s]);
       if (k == kLarge) rested[s] = *std::ranges::min_element(by_source[s]);
     }
   }
@@ -226,7 +230,8 @@ ByKind alone_of(const Host& host, const std::vector<std::vector<Alone>>& by_seat
 
 /// Ranks of one host have one clock.
 std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host>& hosts,
-                                    Bootstrap& job, Deadline timeout) {
+                                    const std::vector<MeasuredPair>& in_turn, Bootstrap& job,
+                                    Deadline timeout) {
   const auto spans = exchange_all(mine.spans, job, timeout);
   const auto alone = exchange_all(mine.alone, job, timeout);
   const auto single = exchange_all(mine.single, job, timeout);
@@ -241,7 +246,7 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
         for (const Rank rank : host.ranks) {
           whole.add(spans[index(seat_of(rank))].at(first + static_cast<std::size_t>(i)));
         }
-        lengths.push_back(whole.length());
+        lengths.push_back(whole.end < whole.begin ? 0 : whole.length());  // none within
       }
       together[k] = median(std::move(lengths));
       first += static_cast<std::size_t>(mine.rounds[k]);
@@ -251,8 +256,13 @@ std::vector<HostTimes> gather_hosts(const Measured& mine, const std::vector<Host
       const std::vector<std::int64_t>& came = single[index(seat_of(rank))];
       singles.insert(singles.end(), came.begin(), came.end());
     }
+    const auto within = [&](const MeasuredPair& pair) {
+      return std::ranges::binary_search(host.ranks, pair.src) &&
+             std::ranges::binary_search(host.ranks, pair.dst);
+    };
     all.push_back({host.ranks, static_cast<std::uint32_t>(host.pairs.size()), host.memory,
-                   round_of(together), round_of(alone_of(host, alone)), usual(std::move(singles))});
+                   round_of(together), round_of(alone_of(host, alone)), usual(std::move(singles)),
+                   static_cast<std::uint32_t>(std::ranges::count_if(in_turn, within))});
   }
   return all;
 }
@@ -275,9 +285,10 @@ LinkTable measure_links(Bootstrap& bootstrap, const Topology& topology,
     const Measured mine = measure(rounds, bootstrap, hosts, reaches, options);
     const std::uint64_t segment = std::min(options.segment_bytes, rounds.segment_bytes());
     rounds.close();
-    LinkTable table = table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
-                               gather_hosts(mine, hosts, bootstrap, options.timeout),
-                               gather_reaches(reaches, mine.reaches, bootstrap, options.timeout));
+    LinkTable table =
+        table_of(topology, gather(mine.pairs, bootstrap, offsets, options.timeout),
+                 gather_hosts(mine, hosts, pairs_in_turn(topology), bootstrap, options.timeout),
+                 gather_reaches(reaches, mine.reaches, bootstrap, options.timeout));
     table.segment_bytes = segment;
     for (const auto& theirs : exchange_all<std::uint64_t>({segment}, bootstrap, options.timeout)) {
       table.segment_bytes = std::min(table.segment_bytes, theirs.at(0));

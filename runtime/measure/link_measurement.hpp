@@ -57,6 +57,10 @@ struct MeasuredPair {
 /// Ascending; not empty if there are two ranks.
 std::vector<MeasuredPair> pairs_to_measure(const Topology& topology);
 
+/// Of these, such that each rank sends to one at most and receives from one, no two from each
+/// other: in a chain of such messages most ranks have one at a time, as in small collectives.
+std::vector<MeasuredPair> pairs_in_turn(const Topology& topology);
+
 /// From the moment a rank begins to send to all its neighbours until a message (the last of them)
 /// has come, in ns; clocks compared.
 struct PairTimes {
@@ -76,7 +80,7 @@ struct HostTimes {
   /// By what is sent to each neighbour, as in PairTimes.
   struct Round {
     std::int64_t small = 0, burst = 0, large = 0, many = 0;
-    std::int64_t chain = 0;  ///< as small, kChain times, each after the one before; 0: unknown
+    std::int64_t chain = 0;  ///< kChain messages of each of pairs_in_turn(), in turn; 0: unknown
   };
   std::vector<Rank> ranks;  ///< ascending
   std::uint32_t pairs = 0;  ///< of pairs_to_measure() between them; not 0
@@ -86,6 +90,7 @@ struct HostTimes {
   /// A small message between two of them, all others waiting for messages; 0: unknown, as with
   /// memory.
   std::int64_t single = 0;
+  std::uint32_t pairs_in_turn = 0;  ///< of pairs_in_turn() between them
 };
 
 /// A rank, and others next to it and as far from it as any.

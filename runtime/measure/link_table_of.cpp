@@ -16,6 +16,7 @@ constexpr double kMostBandwidth = 1e15;  // bytes a second: no time could be see
 constexpr double kMostLatency = 1e9;     // ns, the most that a network may have
 constexpr double kAlike = 2;             // times faster or slower
 constexpr double kLeastBurst = 0.25;     // of kLargeBytes
+constexpr double kShared = 2;            // times longer than a message that is alone
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -123,13 +124,14 @@ double message_of(const HostTimes::Round& round, double pairs) {
 }
 
 /// The same where ranks share processors only: of messages that come one at a time, as those of
-/// small collectives do. Each step of a chain takes its messages' time and that of one on its way.
+/// small collectives do, and wake who waits for them. Where a chain of these takes no longer than
+/// one that is alone, ranks have processors of their own.
 double message_of(const HostTimes& host) {
   const double several = message_of(host.all, host.pairs);
-  if (host.memory || host.all.chain == 0) return several;
-  const double step = static_cast<double>(host.all.chain - host.all.small) / (kChain - 1);
-  const double single = (step - static_cast<double>(host.single)) / host.pairs;
-  return std::clamp(single, several, kMostLatency);
+  if (host.memory || host.pairs_in_turn == 0) return several;
+  const double step = static_cast<double>(host.all.chain) / kChain;
+  if (step < kShared * static_cast<double>(host.single)) return several;
+  return std::clamp(step / host.pairs_in_turn, several, kMostLatency);
 }
 
 /// The host of both ends of a pair; null if there is none.
@@ -332,6 +334,19 @@ std::vector<MeasuredPair> pairs_to_measure(const Topology& topology) {
     for (std::uint32_t r = 0; r < n; ++r) pairs.insert({Rank{r}, Rank{(r + 1) % n}});
   }
   return {pairs.begin(), pairs.end()};
+}
+
+std::vector<MeasuredPair> pairs_in_turn(const Topology& topology) {
+  std::set<Rank> senders, receivers;
+  std::set<MeasuredPair> chosen;
+  for (const MeasuredPair& pair : pairs_to_measure(topology)) {
+    if (senders.contains(pair.src) || receivers.contains(pair.dst)) continue;
+    if (chosen.contains({pair.dst, pair.src})) continue;
+    senders.insert(pair.src);
+    receivers.insert(pair.dst);
+    chosen.insert(pair);
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 LinkTable table_of(const Topology& topology, const std::vector<PairTimes>& times,

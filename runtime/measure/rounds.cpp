@@ -35,6 +35,10 @@ Rounds::Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& o
     if (seat_of(pair.src) == job.seat()) all_.targets.push_back(seat_of(pair.dst));
     if (seat_of(pair.dst) == job.seat()) all_.sources.push_back(seat_of(pair.src));
   }
+  for (const MeasuredPair& pair : pairs_in_turn(topology)) {
+    if (seat_of(pair.src) == job.seat()) in_turn_.targets.push_back(seat_of(pair.dst));
+    if (seat_of(pair.dst) == job.seat()) in_turn_.sources.push_back(seat_of(pair.src));
+  }
   Neighbours peers = all_;
   for (const Reach& reach : reaches_to_measure(topology)) {
     for (const Rank other : {reach.near, reach.far}) {

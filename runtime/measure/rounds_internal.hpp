@@ -58,6 +58,8 @@ class Rounds {
   Rounds(Bootstrap& job, const Topology& topology, const MeasureOptions& options);
 
   [[nodiscard]] const Neighbours& all() const { return all_; }
+  /// Of pairs_in_turn().
+  [[nodiscard]] const Neighbours& in_turn() const { return in_turn_; }
   [[nodiscard]] std::size_t segment_bytes() const { return transport_->limits().segment_bytes; }
 
   /// Collective: as many messages to each of `who` and from each as the kind says, at the same
@@ -89,7 +91,7 @@ class Rounds {
 
   Bootstrap& job_;
   Deadline timeout_;
-  Neighbours all_;
+  Neighbours all_, in_turn_;
   std::unique_ptr<Transport> transport_;
 };
 

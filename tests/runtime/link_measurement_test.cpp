@@ -9,6 +9,7 @@
 #include <cmath>
 #include <map>
 #include <mutex>
+#include <set>
 
 #include "runtime/tuning.hpp"
 #include "support.hpp"
@@ -92,6 +93,21 @@ TEST(LinkMeasurement, WhatLeavesTogetherCostsItsPart) {
   EXPECT_EQ(table_of(topology, times).together, 0U);
   for (PairTimes& t : times) t.together = 2 * t.burst;
   EXPECT_EQ(table_of(topology, times).together, 100U);
+}
+
+TEST(LinkMeasurement, InTurnRanksHaveOneMessageAtATime) {
+  for (const char* network :
+       {"hypercube:4", "torus:4x4", "mesh:4x2", "star:8", "ring:2", "ring:1"}) {
+    const Topology topology = make_topology(network);
+    std::set<Rank> senders, receivers;
+    std::set<MeasuredPair> pairs;
+    for (const MeasuredPair& pair : pairs_in_turn(topology)) {
+      EXPECT_TRUE(senders.insert(pair.src).second && receivers.insert(pair.dst).second) << network;
+      EXPECT_FALSE(pairs.contains({pair.dst, pair.src})) << network;
+      pairs.insert(pair);
+    }
+    EXPECT_GE(2 * pairs.size(), topology.num_ranks() / 2 * 2) << network;
+  }
 }
 
 TEST(LinkMeasurement, AFewRanksLookFarAndNear) {
@@ -185,16 +201,16 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
 TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
   const Topology topology = make_topology("ring:4");
   std::vector<PairTimes> times = simulate(topology, 500, 30'000, 80);  // 12.5 MB/s
-  // A message alone takes 20 us, and four of all eight messages at a time 4 us each beyond that.
-  HostTimes host{{Rank{0}, Rank{1}, Rank{2}, Rank{3}}, 8, false, {}, {}, 20'000};
+  // A message alone takes 20 us; of four in turn each takes the processors 12 us, at once 1 us.
+  HostTimes host{{Rank{0}, Rank{1}, Rank{2}, Rank{3}}, 8, false, {}, {}, 20'000, 4};
   host.all.small = 70'000;  // ranks did not begin together
   host.all.burst = host.all.small + (kBurst - 1) * 8 * 1000;
-  host.all.chain = host.all.small + (kChain - 1) * (20'000 + 8 * 4000);
+  host.all.chain = kChain * 4 * 12'000;
   host.alone = {20'000, 20'000 + 7 * 100, 0, 0, 0};
   for (PairTimes& t : times) t.rested = t.small + (t.large - t.small) / 4;
   const LinkTable table = table_of(topology, times, {host});
   ASSERT_EQ(table.hosts.size(), 1U);
-  EXPECT_EQ(table.hosts[0].message, Time{4'000'000});
+  EXPECT_EQ(table.hosts[0].message, Time{12'000'000});
   EXPECT_EQ(table.hosts[0].bandwidth, Bandwidth{});
   EXPECT_EQ(table.message_overhead, Time{100'000});
   EXPECT_EQ(table.burst_bytes, kLargeBytes * 3 / 4);
@@ -202,6 +218,9 @@ TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
     EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 12.5e6, 1e3);
     EXPECT_EQ(entry.latency, Time{19'900'000});
   }
+  // With processors of their own a step of the chain takes no longer than a message alone.
+  host.all.chain = kChain * 21'000;
+  EXPECT_EQ(table_of(topology, times, {host}).hosts[0].message, Time{1'000'000});
   // Bytes that took their time after a rest as well are no burst.
   for (PairTimes& t : times) t.rested = t.large;
   EXPECT_EQ(table_of(topology, times, {host}).burst_bytes, 0U);
