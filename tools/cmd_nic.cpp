@@ -363,6 +363,7 @@ Command add_nic_command(CLI::App& parent) {
   add_source_flags(*sized, *flags);
   sized->add_flag("--json", flags->json, "Print JSON");
   Command cosim = add_nic_cosim_command(*app);
+  Command job = add_nic_job_command(*app);
   Command top = add_nic_top_command(*app);
   Command verified = add_nic_verify_command(*app);
   Command simulated = add_nic_run_command(*app);
@@ -377,8 +378,9 @@ Command add_nic_command(CLI::App& parent) {
   simulated.app->footer(
       "Example: multitree train plan -t torus:2x2 -m lenet5 -o plan.json && multitree nic tables "
       "--plan plan.json -o image.bin && multitree nic run image.bin --plan plan.json");
-  return {app, [flags, tables, shown, cosim, top, verified, simulated] {
+  return {app, [flags, tables, shown, cosim, job, top, verified, simulated] {
             if (cosim.app->parsed()) return cosim.run();
+            if (job.app->parsed()) return job.run();
             if (top.app->parsed()) return top.run();
             if (verified.app->parsed()) return verified.run();
             if (simulated.app->parsed()) return simulated.run();

@@ -51,6 +51,7 @@ Command add_replan_command(CLI::App& parent);
 Command add_list_command(CLI::App& parent);
 Command add_nic_command(CLI::App& parent);
 Command add_nic_cosim_command(CLI::App& nic);
+Command add_nic_job_command(CLI::App& nic);
 Command add_nic_run_command(CLI::App& nic);
 Command add_nic_top_command(CLI::App& nic);
 Command add_nic_verify_command(CLI::App& nic);

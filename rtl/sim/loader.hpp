@@ -25,6 +25,9 @@ nic::Layout verilated_layout(std::uint32_t groups = mt_pkg::kNumGroups);
 /// Pieces of a collective, counted as flows times the most pieces of any.
 inline constexpr std::uint32_t kPieces = 1U << mt_pkg::kNetPieceW;
 
+/// Arming counts through all pieces.
+inline constexpr std::uint32_t kArmCycles = kPieces + 3;
+
 /// Doorbells of a rank that are rung.
 struct Ring {
   std::uint64_t cycle = 0;  ///< in which it can be seen that they are; 0: before the first

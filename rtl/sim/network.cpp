@@ -19,8 +19,6 @@
 namespace multitree::rtl {
 namespace {
 
-constexpr std::uint32_t kResetCycles = 4;
-
 std::uint32_t links_of(const Topology& topology, NodeId node) {
   return static_cast<std::uint32_t>(
       std::max(topology.out_links(node).size(), topology.in_links(node).size()));
@@ -62,7 +60,23 @@ void check_memory(const nic::Parameters& parameters) {
   }
 }
 
-void check(const Topology& topology, const nic::Parameters& parameters) {
+void check_retry(const Topology& topology, const nic::Parameters& parameters,
+                 std::uint32_t latency) {
+  if (parameters.replay_flits != mt_pkg::kReplayDepth ||
+      parameters.dead_link_cycles != mt_pkg::kDeadCycles ||
+      nic::RetryLink::least_replay(latency) > mt_pkg::kReplayDepth) {
+    throw Error(ErrorCode::Unsupported,
+                fmt::format("hardware model: {}: expected links that lose to have replay_flits {}, "
+                            "for at most {} cycles, and dead_link_cycles {}, got {}, {} and {}",
+                            topology.name(), mt_pkg::kReplayDepth, (mt_pkg::kReplayDepth - 4) / 2,
+                            mt_pkg::kDeadCycles, parameters.replay_flits, latency,
+                            parameters.dead_link_cycles));
+  }
+}
+
+}  // namespace
+
+void check_verilated(const Topology& topology, const nic::Parameters& parameters) {
   if (parameters.buffer_flits > mt_pkg::kVcDepth || parameters.virtual_channels > mt_pkg::kNumVc) {
     throw Error(ErrorCode::Unsupported,
                 fmt::format("hardware model: expected at most {} virtual channels of {} flits, got "
@@ -84,21 +98,10 @@ void check(const Topology& topology, const nic::Parameters& parameters) {
   }
 }
 
-void check_retry(const Topology& topology, const nic::Parameters& parameters,
-                 std::uint32_t latency) {
-  if (parameters.replay_flits != mt_pkg::kReplayDepth ||
-      parameters.dead_link_cycles != mt_pkg::kDeadCycles ||
-      nic::RetryLink::least_replay(latency) > mt_pkg::kReplayDepth) {
-    throw Error(ErrorCode::Unsupported,
-                fmt::format("hardware model: {}: expected links that lose to have replay_flits {}, "
-                            "for at most {} cycles, and dead_link_cycles {}, got {}, {} and {}",
-                            topology.name(), mt_pkg::kReplayDepth, (mt_pkg::kReplayDepth - 4) / 2,
-                            mt_pkg::kDeadCycles, parameters.replay_flits, latency,
-                            parameters.dead_link_cycles));
-  }
+std::uint32_t interface_ports(const Topology& topology, Rank rank) {
+  const std::uint32_t links = links_of(topology, topology.node_of(rank));
+  return links <= Network::kPorts ? Network::kPorts : links <= 8 ? 8 : kMostRankLinks;
 }
-
-}  // namespace
 
 /// A link: what is on its way, both ways. A place for each cycle but the routers' own.
 struct Network::Wire {
@@ -128,7 +131,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
                  Adders adders, const std::vector<Rank>& waves,
                  const std::optional<nic::LinkErrors>& errors, const AxiPorts& axi)
     : topology_(topology), wave_ranks_(waves) {
-  check(topology, parameters);
+  check_verilated(topology, parameters);
   check_large(topology, parameters, waves, axi);
   if (!waves.empty() && parameters.ports_per_unit > 1) {
     throw Error(ErrorCode::Unsupported, "hardware model: expected ports_per_unit 1 with waves");
@@ -186,7 +189,7 @@ Network::Network(const Topology& topology, const nic::Parameters& parameters, st
 
 void Network::reset(std::uint32_t buffer_flits) {
   for (auto& node : nodes_) node->set_reset(true);
-  for (std::uint32_t c = 0; c < kResetCycles; ++c) tick();
+  for (std::uint32_t c = 0; c < kNodeResetCycles; ++c) tick();
   for (auto& node : nodes_) node->set_reset(false);
   const RegisterWrite places{reg::kPlaces, buffer_flits};
   for (auto& node : nodes_) node->put_write(&places);
@@ -197,8 +200,7 @@ void Network::reset(std::uint32_t buffer_flits) {
 std::vector<std::uint32_t> Network::ports() const {
   std::vector<std::uint32_t> ports;
   for (std::uint32_t r = 0; r < topology_.num_ranks(); ++r) {
-    const std::uint32_t links = links_of(topology_, topology_.node_of(Rank{r}));
-    ports.push_back(links <= kPorts ? kPorts : links <= 8 ? 8 : kMostRankLinks);
+    ports.push_back(interface_ports(topology_, Rank{r}));
   }
   return ports;
 }

@@ -34,6 +34,14 @@ struct AxiPorts {
   AxiTiming timing = {};
 };
 
+/// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, or buffers are
+/// larger than the hardware's.
+void check_verilated(const Topology& topology, const nic::Parameters& parameters);
+/// Ports of the interface that the rank has: the fewest that are verilated and enough for its links.
+std::uint32_t interface_ports(const Topology& topology, Rank rank);
+/// Cycles of a reset.
+inline constexpr std::uint32_t kNodeResetCycles = 4;
+
 /// All nodes of a topology, each a verilated mt_node (ranks) or mt_router (switches), driven by one
 /// clock. Links of L cycles are L - 2 registers, and one at each end; or they lose, and are
 /// RetryWires.

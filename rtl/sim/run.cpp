@@ -28,8 +28,6 @@ constexpr std::array<std::string_view, mt_pkg::kNumErrors> kErrors = {"table par
                                                                       "stuck credit",
                                                                       "timeout",
                                                                       "memory"};
-/// Arming counts through all pieces.
-constexpr std::uint32_t kArmCycles = kPieces + 3;
 constexpr std::uint32_t kDoneMask = 1;
 
 /// Rings the doorbells that are due by that cycle, with the next tick.

@@ -29,4 +29,9 @@ nic::Simulation simulate_hardware(const Schedule&, const Topology&, std::uint64_
   refuse();
 }
 
+std::vector<WireRow> run_wires(const Schedule&, const Topology&, const nic::Parameters&,
+                               const WireRequest&, runtime::Bootstrap*) {
+  refuse();
+}
+
 }  // namespace multitree::tools

@@ -12,6 +12,7 @@
 #include "nic/jobs.hpp"
 #include "nic/simulate.hpp"
 #include "nic/table/table.hpp"
+#include "runtime/job/bootstrap.hpp"
 #include "topologies/topology.hpp"
 
 namespace multitree::tools {
@@ -51,5 +52,31 @@ CosimRow cosimulate(const nic::Tables& image, std::span<const nic::Job> jobs,
 /// \throws as cosimulate().
 nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topology,
                                   std::uint64_t bytes, const nic::Parameters& parameters);
+
+/// A collective of interfaces in hardware and in software whose links are frames.
+struct WireRequest {
+  std::uint64_t bytes = 0;
+  std::string data_type = "float";
+  std::vector<Rank> hardware = {};             ///< those that are verilated
+  bool fast = false;                           ///< sums by a C function, no assertions
+  double drop = 0;                             ///< part of the frames that are lost on purpose
+  double timeout = 60;                         ///< seconds
+  std::vector<std::string> interfaces = {};    ///< as of rtl::Ethernet
+};
+
+/// What a rank has seen.
+struct WireRow {
+  bool is_hardware = false;
+  std::uint64_t flits = 0, frames = 0, again = 0, bad = 0;
+  double seconds = 0;
+  std::string wrong;  ///< element; empty: none
+};
+
+/// \param bootstrap of a job whose ranks these are, on Ethernet; null: all in this process, without.
+/// \throws Error(Unsupported) if the program was built without Verilator, and as
+/// rtl::run_on_wires().
+std::vector<WireRow> run_wires(const Schedule& schedule, const Topology& topology,
+                               const nic::Parameters& parameters, const WireRequest& request,
+                               runtime::Bootstrap* bootstrap);
 
 }  // namespace multitree::tools

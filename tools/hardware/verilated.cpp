@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
 /// Commands on the verilated hardware.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "nic/hardware.hpp"
 #include "nic/program/program.hpp"
 #include "rtl/sim/cosim.hpp"
+#include "rtl/wire/ethernet.hpp"
+#include "rtl/wire/job.hpp"
 #include "tools/command.hpp"
 #include "tools/hardware/hardware.hpp"
 
@@ -76,6 +83,44 @@ nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topo
   if (!result.wrong.empty()) simulation.errors.push_back("wrong sum: " + result.wrong);
   simulation.checked = result.wrong.empty();
   return simulation;
+}
+
+std::vector<WireRow> run_wires(const Schedule& schedule, const Topology& topology,
+                               const nic::Parameters& parameters, const WireRequest& request,
+                               runtime::Bootstrap* bootstrap) {
+  const auto type =
+      for_flag("--datatype", [&] { return rtl::parse_hardware_type(request.data_type); });
+  const std::chrono::milliseconds timeout(static_cast<std::int64_t>(request.timeout * 1000));
+  rtl::WireJob job{.schedule = schedule,
+                   .topology = topology,
+                   .bytes = request.bytes,
+                   .type = type,
+                   .parameters = nic::as_hardware(parameters),
+                   .is_hardware = std::vector<bool>(schedule.ranks, false),
+                   .adders = request.fast ? rtl::Adders::Function : rtl::Adders::Hardware,
+                   .drop = request.drop,
+                   .timeout = timeout};
+  job.parameters.element_bytes = rtl::bytes_of(type);
+  for (const Rank rank : request.hardware) job.is_hardware[index(rank)] = true;
+  std::vector<rtl::WireReport> reports;
+  if (bootstrap == nullptr) {
+    reports = rtl::run_in_memory(job);
+  } else {
+    const auto rank = static_cast<std::uint32_t>(index(bootstrap->seat()));
+    auto port = std::make_unique<rtl::Ethernet>(request.interfaces, rank);
+    const std::size_t frame_bytes = port->frame_bytes();
+    const auto open = [&](std::uint32_t number, const std::vector<rtl::Way>& ways) {
+      port->find(number, ways, *bootstrap, timeout);
+      return std::move(port);
+    };
+    reports = rtl::run_on_wires(job, *bootstrap, frame_bytes, open);
+  }
+  std::vector<WireRow> rows;
+  for (const rtl::WireReport& report : reports) {
+    rows.push_back({report.is_hardware, report.flits, report.frames, report.again, report.bad,
+                    report.seconds, report.wrong});
+  }
+  return rows;
 }
 
 }  // namespace multitree::tools

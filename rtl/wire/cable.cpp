@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rtl/wire/cable.hpp"
+
+#include <utility>
+
+namespace multitree::rtl {
+
+Cable::Counts& Cable::Counts::operator+=(const Counts& other) {
+  flits += other.flits;
+  frames += other.frames;
+  again += other.again;
+  return *this;
+}
+
+Cable::Cable(Way way, std::uint32_t job, std::size_t frame_bytes)
+    : way_(way), job_(job), room_(frame_bytes - kFrameHeader) {}
+
+void Cable::make_room(std::size_t item) {
+  if (open_.size() + item > room_) waiting_.push_back(std::exchange(open_, {}));
+}
+
+void Cable::put_flit(const LinkFlit& flit) {
+  make_room(kFlitItem);
+  append_flit(open_, flit);
+  ++counts_.flits;
+}
+
+void Cable::put_credit(std::uint8_t vc) {
+  make_room(kCreditItem);
+  append_credit(open_, vc);
+}
+
+bool Cable::take_flit(LinkFlit& flit) {
+  if (flits_.empty()) return false;
+  flit = flits_.front();
+  flits_.pop_front();
+  return true;
+}
+
+bool Cable::take_credit(std::uint8_t& vc) {
+  if (credits_.empty()) return false;
+  vc = credits_.front();
+  credits_.pop_front();
+  return true;
+}
+
+void Cable::acknowledged(std::uint32_t ack, Clock::time_point now) {
+  while (!kept_.empty() && static_cast<std::int32_t>(ack - kept_.front().sequence) > 0) {
+    kept_.pop_front();
+    if (sent_ > 0) --sent_;
+    progress_ = now;
+  }
+}
+
+void Cable::receive(const Frame& frame, Clock::time_point now) {
+  acknowledged(frame.ack, now);
+  other_gap_ = frame.gap && !kept_.empty();
+  const auto ahead = static_cast<std::int32_t>(frame.sequence - expected_);
+  if (ahead > 0) gap_ = owes_answer_ = true;
+  if (frame.items.empty()) return;
+  owes_answer_ = true;
+  if (ahead != 0) return;  // a frame is missing, or this one has come before
+  ++expected_;
+  gap_ = false;
+  for (auto items = frame.items; !items.empty();) {
+    std::uint8_t vc = 0;
+    if (const auto flit = take_item(items, vc)) {
+      flits_.push_back(*flit);
+    } else {
+      credits_.push_back(vc);
+    }
+  }
+}
+
+/// Numbers frames, as many as may be kept.
+void Cable::pack() {
+  while (kept_.size() < kWindow && !(waiting_.empty() && open_.empty())) {
+    std::vector<std::byte>& first = waiting_.empty() ? open_ : waiting_.front();
+    kept_.push_back({next_++, std::exchange(first, {})});
+    if (!waiting_.empty()) waiting_.pop_front();
+  }
+}
+
+void Cable::send_frame(std::uint32_t sequence, std::span<const std::byte> items, const Send& send) {
+  const Frame frame{.way = way_,
+                    .job = job_,
+                    .sequence = sequence,
+                    .ack = expected_,
+                    .gap = gap_,
+                    .items = items};
+  send(encode(frame));
+  owes_answer_ = false;
+}
+
+void Cable::flush(Clock::time_point now, const Send& send) {
+  if (kept_.empty()) progress_ = now;
+  pack();
+  const bool is_late = now - progress_ > kAgain && now - returned_ > kAgain;
+  if (sent_ > 0 && (is_late || (other_gap_ && now - returned_ > kAfterGap))) {
+    counts_.again += sent_;
+    sent_ = 0;
+    returned_ = now;
+    other_gap_ = false;
+  }
+  for (; sent_ < kept_.size(); ++sent_) {
+    send_frame(kept_[sent_].sequence, kept_[sent_].items, send);
+    ++counts_.frames;
+  }
+  if (owes_answer_) send_frame(next_, {}, send);
+}
+
+Cable::Clock::duration Cable::silence(Clock::time_point now) const {
+  return kept_.empty() ? Clock::duration{} : now - progress_;
+}
+
+}  // namespace multitree::rtl

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Flits and credits between two interfaces, in order and once, over frames that may be lost.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <vector>
+
+#include "rtl/wire/frame.hpp"
+
+namespace multitree::rtl {
+
+/// One end. Frames are numbered and kept until the other end has said that they have come; after
+/// a gap, or silence, all that are kept are sent again (go back N).
+class Cable {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Send = std::function<void(std::span<const std::byte> frame)>;
+  /// Frames that are kept at most.
+  static constexpr std::size_t kWindow = 32;
+  /// After so much silence what is kept is sent again; after a gap not more often than this.
+  static constexpr std::chrono::milliseconds kAgain{20}, kAfterGap{4};
+
+  /// \param way from here \param frame_bytes that a frame may have
+  Cable(Way way, std::uint32_t job, std::size_t frame_bytes);
+
+  [[nodiscard]] const Way& way() const { return way_; }
+
+  void put_flit(const LinkFlit& flit);
+  void put_credit(std::uint8_t vc);
+  /// What has come, oldest first. \returns false if there is nothing.
+  bool take_flit(LinkFlit& flit);
+  bool take_credit(std::uint8_t& vc);
+  [[nodiscard]] bool has_input() const { return !flits_.empty() || !credits_.empty(); }
+
+  /// A frame from the other end, of this way's reverse.
+  /// \throws Error(InvalidInput) if its items are not what they should be.
+  void receive(const Frame& frame, Clock::time_point now);
+  /// Gives `send` what is due: new frames, those that are sent again, an answer.
+  void flush(Clock::time_point now, const Send& send);
+
+  /// How long frames have been waited for; 0 if none are.
+  [[nodiscard]] Clock::duration silence(Clock::time_point now) const;
+  /// Whole frames that wait for others to be acknowledged: who makes more may wait as well.
+  [[nodiscard]] std::size_t backlog() const { return waiting_.size(); }
+
+  struct Counts {
+    std::uint64_t flits = 0, frames = 0, again = 0;  ///< `again` are among the frames
+    Counts& operator+=(const Counts& other);
+  };
+  [[nodiscard]] const Counts& counts() const { return counts_; }
+
+ private:
+  struct Kept {
+    std::uint32_t sequence = 0;
+    std::vector<std::byte> items;
+  };
+
+  void make_room(std::size_t item);
+  void acknowledged(std::uint32_t ack, Clock::time_point now);
+  void pack();
+  void send_frame(std::uint32_t sequence, std::span<const std::byte> items, const Send& send);
+
+  Way way_;
+  std::uint32_t job_;
+  std::size_t room_;                             // of a frame, for items
+  std::vector<std::byte> open_;                  // items of the frame that is being filled
+  std::deque<std::vector<std::byte>> waiting_;   // items of frames before that one
+  std::deque<Kept> kept_;                        // numbered, not acknowledged
+  std::size_t sent_ = 0;                         // of these, since they were last sent again
+  std::uint32_t next_ = 0;                       // sequence of the next frame
+  std::uint32_t expected_ = 0;                   // from the other end
+  bool owes_answer_ = false, gap_ = false, other_gap_ = false;
+  Clock::time_point progress_, returned_;  // of the other end; when all was sent again
+  std::deque<LinkFlit> flits_;
+  std::deque<std::uint8_t> credits_;
+  Counts counts_;
+};
+
+}  // namespace multitree::rtl

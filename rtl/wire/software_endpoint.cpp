@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// The tables of an interface, executed message by message: when an entry is sent and a message
+/// taken in is in docs/nic-spec.md, "Tables".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "rtl/sim/data.hpp"
+#include "rtl/sim/node.hpp"
+#include "rtl/wire/endpoint.hpp"
+#include "rtl/wire/worm.hpp"
+#include "runtime/kernels/reduce.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
+/// A port begins no other message as long as so many flits wait to leave by it.
+constexpr std::size_t kMostFlits = 4096;
+
+class SoftwareEndpoint final : public Endpoint {
+ public:
+  explicit SoftwareEndpoint(const Part& part);
+
+  std::span<std::byte> buffer() override { return buffer_; }
+  void start() override { started_ = true; }
+  bool work() override;
+  [[nodiscard]] bool is_done() const override {
+    return entries_left_ == 0 && arrivals_left_ == 0 && started_;
+  }
+  [[nodiscard]] std::string error() override { return error_; }
+
+ private:
+  /// The virtual channels of a link from here.
+  struct Output {
+    std::array<std::deque<LinkFlit>, mt_pkg::kNumVc> waiting;
+    std::array<std::uint32_t, mt_pkg::kNumVc> places{};  ///< at the other end
+    std::deque<const nic::Entry*> entries;               ///< of the port, not yet sent
+    [[nodiscard]] std::size_t flits() const {
+      std::size_t sum = 0;
+      for (const auto& flits : waiting) sum += flits.size();
+      return sum;
+    }
+  };
+  /// What has come of a message; `flits` is known once its last worm is there.
+  struct Message {
+    WormHeader header;
+    std::vector<std::byte> payload;
+    std::uint32_t received = 0;
+    std::optional<std::uint32_t> flits;
+  };
+  struct Piece {
+    std::uint32_t taken = 0, sent = 0;
+    std::map<std::uint32_t, Message> messages;  ///< [turn]
+  };
+
+  bool receive();
+  void route(Worm worm);
+  void deliver(const Worm& worm);
+  void take_in(Piece& piece);
+  void apply(const Message& message);
+  bool issue(Output& output);
+  void send(const nic::Entry& entry);
+  bool transmit(std::uint32_t port);
+  void fail(std::string what) {
+    if (error_.empty()) error_ = std::move(what);
+  }
+  [[nodiscard]] std::uint32_t number_of(const nic::Entry& entry) const {
+    return entry.flow * pieces_per_flow_ + entry.piece;
+  }
+
+  Cables& cables_;
+  const nic::Tables& tables_;
+  const Rank rank_;
+  const HardwareType type_;
+  const std::uint32_t element_, per_flit_;  // bytes; elements
+  const std::uint32_t pieces_per_flow_;
+  std::uint32_t worm_flits_;                // payload of the longest worm
+  std::vector<std::byte> buffer_;
+  std::vector<std::uint32_t> routes_;       // words as registers have them, 4 for each
+  std::vector<Output> outputs_;
+  std::vector<std::array<Worm, mt_pkg::kNumVc>> inputs_;  // [port]: worms that are coming
+  std::map<std::uint32_t, Piece> pieces_;
+  std::size_t entries_left_ = 0, arrivals_left_ = 0;
+  std::string error_;
+  bool started_ = false;
+};
+
+SoftwareEndpoint::SoftwareEndpoint(const Part& part)
+    : cables_(part.cables),
+      tables_(part.collective.tables),
+      rank_(part.rank),
+      type_(part.collective.type),
+      element_(bytes_of(type_)),
+      per_flit_(kWordBytes / element_),
+      pieces_per_flow_(pieces_per_flow(tables_)),
+      worm_flits_((1U << mt_pkg::kLenW) - 1),
+      buffer_(tables_.elements * element_),
+      outputs_(part.cables.out.size()),
+      inputs_(part.cables.in.size()) {
+  const nic::Parameters& parameters = part.collective.parameters;
+  if (parameters.flow_control == nic::FlowControl::Packet) {
+    worm_flits_ = static_cast<std::uint32_t>((parameters.packet_bytes + kWordBytes - 1) / kWordBytes);
+  }
+  for (const auto& [address, value] : writes_of(part)) {
+    if (address == reg::kRoute) routes_.push_back(value);
+  }
+  for (Output& output : outputs_) {
+    std::fill_n(output.places.begin(), parameters.virtual_channels, parameters.buffer_flits);
+  }
+  for (const nic::Entry& entry : tables_.of_rank[index(rank_)]) {
+    if (entry.op == nic::Opcode::Nop) continue;
+    outputs_[entry.port].entries.push_back(&entry);
+    ++entries_left_;
+  }
+  for (const auto& entries : tables_.of_rank) {
+    for (const nic::Entry& entry : entries) {
+      if (entry.op != nic::Opcode::Nop && entry.peer == rank_) ++arrivals_left_;
+    }
+  }
+}
+
+bool SoftwareEndpoint::work() {
+  if (!error_.empty()) return false;
+  bool moves = receive();
+  for (std::uint32_t p = 0; p < outputs_.size(); ++p) {
+    while (started_ && issue(outputs_[p])) moves = true;
+    moves = transmit(p) || moves;
+  }
+  return moves;
+}
+
+/// Takes whatever has come. Places are free again at once: worms wait in memory.
+bool SoftwareEndpoint::receive() {
+  bool moves = false;
+  LinkFlit flit;
+  for (std::uint32_t p = 0; p < inputs_.size(); ++p) {
+    while (cables_.of_in(p).take_flit(flit)) {
+      moves = true;
+      cables_.of_in(p).put_credit(flit.vc);
+      Worm& worm = inputs_[p][flit.vc];
+      if (!is_intact(flit)) fail(fmt::format("corrupt flit at port {}", p));
+      worm.push_back(flit);
+      if (is_tail(flit)) route(std::exchange(worm, {}));
+    }
+  }
+  return moves;
+}
+
+/// What a router does with a worm.
+void SoftwareEndpoint::route(Worm worm) {
+  const Hop hop = take_hop(worm.front());
+  if (hop.port >= outputs_.size()) return deliver(worm);
+  Output& output = outputs_[hop.port];
+  std::optional<std::uint8_t> best;
+  for (std::uint8_t v = 0; v < mt_pkg::kNumVc; ++v) {
+    if ((hop.channels >> v & 1) == 0) continue;
+    if (!best || output.waiting[v].size() < output.waiting[*best].size()) best = v;
+  }
+  if (!best) return fail(fmt::format("a route without a virtual channel at port {}", hop.port));
+  for (LinkFlit& flit : worm) {
+    flit.vc = *best;
+    output.waiting[*best].push_back(flit);
+  }
+}
+
+void SoftwareEndpoint::deliver(const Worm& worm) {
+  std::size_t at = is_route(data_of(worm.front())) ? 1 : 0;
+  if (at >= worm.size()) return fail("a worm without a header");
+  const WormHeader header = decode_header(data_of(worm[at++]));
+  if (worm.size() - at != header.flits) {
+    return fail(fmt::format("piece {}: a worm of {} flits that says {}", header.piece,
+                            worm.size() - at, header.flits));
+  }
+  Piece& piece = pieces_[header.piece];
+  Message& message = piece.messages[header.turn];
+  message.header = header;
+  message.received += header.flits;
+  if (header.last) message.flits = header.offset + header.flits;
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
+  if (message.payload.size() < end) message.payload.resize(end);
+  std::byte* to = message.payload.data() + std::size_t{header.offset} * kWordBytes;
+  for (; at < worm.size(); ++at, to += kWordBytes) {
+    const FlitData data = data_of(worm[at]);
+    std::memcpy(to, data.data(), kWordBytes);
+  }
+  take_in(piece);
+}
+
+/// All whose turn it is.
+void SoftwareEndpoint::take_in(Piece& piece) {
+  for (;;) {
+    const auto next = piece.messages.find(piece.taken);
+    if (next == piece.messages.end()) return;
+    const Message& message = next->second;
+    if (message.flits != message.received || piece.sent < message.header.after) return;
+    apply(message);
+    piece.messages.erase(next);
+    ++piece.taken;
+    if (arrivals_left_-- == 0) return fail("more messages than it waits for");
+  }
+}
+
+void SoftwareEndpoint::apply(const Message& message) {
+  const WormHeader& header = message.header;
+  const std::uint64_t count =
+      *message.flits == 0 ? 0
+                          : (std::uint64_t{*message.flits} - 1) * per_flit_ + header.lanes + 1;
+  if (header.start + count > tables_.elements || count * element_ > message.payload.size()) {
+    return fail(fmt::format("piece {}: elements behind the end of the buffer", header.piece));
+  }
+  std::byte* const to = buffer_.data() + std::size_t{header.start} * element_;
+  if (header.gather) {
+    std::copy_n(message.payload.begin(), count * element_, to);
+  } else {
+    runtime::reduce(to, message.payload.data(), count, data_type_of(type_), runtime::ReduceOp::Sum);
+  }
+}
+
+/// The port's next message, if it may be sent. \returns whether it was
+bool SoftwareEndpoint::issue(Output& output) {
+  if (output.entries.empty() || output.flits() > kMostFlits) return false;
+  const nic::Entry& entry = *output.entries.front();
+  Piece& piece = pieces_[number_of(entry)];
+  if (piece.taken < entry.wait) return false;
+  output.entries.pop_front();
+  --entries_left_;
+  send(entry);
+  ++piece.sent;
+  take_in(piece);
+  return true;
+}
+
+void SoftwareEndpoint::send(const nic::Entry& entry) {
+  const std::uint32_t* const route_words = routes_.data() + std::size_t{entry.route} * 4;
+  FlitData route_data{};
+  std::copy_n(route_words, route_data.size(), route_data.begin());
+  constexpr std::uint32_t kLongBit = mt_pkg::kLongRouteW;
+  const bool is_long = (route_data[kLongBit / 32] >> (kLongBit % 32) & 1) != 0;
+  const auto flits = static_cast<std::uint32_t>((entry.size + per_flit_ - 1) / per_flit_);
+  const std::byte* const from = buffer_.data() + entry.start * element_;
+  const std::size_t bytes = entry.size * element_;
+  std::uint32_t offset = 0;
+  do {
+    const std::uint32_t payload = std::min(worm_flits_, flits - offset);
+    const WormHeader header{.gather = entry.op == nic::Opcode::Gather,
+                            .last = offset + payload == flits,
+                            .lanes = static_cast<std::uint32_t>((entry.size - 1) % per_flit_),
+                            .src = index(rank_),
+                            .turn = entry.turn,
+                            .after = entry.after,
+                            .piece = number_of(entry),
+                            .flits = payload,
+                            .offset = offset,
+                            .start = static_cast<std::uint32_t>(entry.start)};
+    Worm worm;
+    if (is_long) {
+      FlitData data = route_data;  // the bit above the route says that it is one
+      data[kLongBit / 32] ^= 1U << (kLongBit % 32) | 1U << (mt_pkg::kDataW - 1) % 32;
+      worm.push_back(make_flit(data, true, false));
+    }
+    worm.push_back(make_flit(encode(header, is_long ? 0 : route_data[0]), !is_long, payload == 0));
+    for (std::uint32_t f = 0; f < payload; ++f) {
+      FlitData data{};
+      const std::size_t at = std::size_t{offset + f} * kWordBytes;
+      std::memcpy(data.data(), from + at, std::min(kWordBytes, bytes - at));
+      worm.push_back(make_flit(data, false, f + 1 == payload));
+    }
+    route(std::move(worm));
+    offset += payload;
+  } while (offset < flits);
+}
+
+/// As many flits as there are places for at the other end.
+bool SoftwareEndpoint::transmit(std::uint32_t port) {
+  Output& output = outputs_[port];
+  Cable& cable = cables_.of_out(port);
+  bool moves = false;
+  std::uint8_t vc = 0;
+  while (cable.take_credit(vc)) ++output.places[vc];
+  for (std::uint32_t v = 0; v < mt_pkg::kNumVc; ++v) {
+    for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0; moves = true) {
+      cable.put_flit(waiting.front());
+      waiting.pop_front();
+      --output.places[v];
+    }
+  }
+  return moves;
+}
+
+}  // namespace
+
+std::unique_ptr<Endpoint> make_software_endpoint(const Part& part) {
+  return std::make_unique<SoftwareEndpoint>(part);
+}
+
+}  // namespace multitree::rtl
