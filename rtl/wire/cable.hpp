@@ -23,7 +23,7 @@ class Cable {
   /// Frames that are kept at most.
   static constexpr std::size_t kWindow = 32;
   /// After so much silence what is kept is sent again; after a gap not more often than this.
-  static constexpr std::chrono::milliseconds kAgain{20}, kAfterGap{4};
+  static constexpr std::chrono::milliseconds kAgain{50}, kAfterGap{4};
 
   /// \param way from here \param frame_bytes that a frame may have
   Cable(Way way, std::uint32_t job, std::size_t frame_bytes);

@@ -3,6 +3,8 @@
 /// One verilated node between cables.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "rtl/sim/memory.hpp"
@@ -23,8 +25,8 @@ class HardwareEndpoint final : public Endpoint {
   HardwareEndpoint(const Part& part, Adders adders)
       : cables_(part.cables),
         memory_(part.collective.tables.elements * bytes_of(part.collective.type)),
-        node_(make_rank(memory_.handle(), adders, part.collective.parameters,
-                        interface_links(part), "rank")) {
+        node_(make_rank(memory_.handle(), adders, with_places(part),
+                        interface_ports(part.topology, part.rank), "rank")) {
     check_verilated(part.topology, part.collective.parameters);
     node_->set_latency(part.collective.parameters.memory_cycles);
     node_->set_memory_ports(part.collective.parameters.memory_ports);
@@ -59,8 +61,22 @@ class HardwareEndpoint final : public Endpoint {
   }
 
  private:
-  static std::uint32_t interface_links(const Part& part) {
-    return interface_ports(part.topology, part.rank);
+  /// When messages come is not known before, so there are as many places for early ones as come at
+  /// any port, if those are verilated.
+  static nic::Parameters with_places(const Part& part) {
+    const nic::Tables& tables = part.collective.tables;
+    std::map<std::uint32_t, std::uint32_t> messages;  // [port]
+    for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
+      for (const nic::Entry& entry : tables.of_rank[r]) {
+        if (entry.op == nic::Opcode::Nop || entry.peer != part.rank) continue;
+        ++messages[tables.routes[r][entry.route].ejection];
+      }
+    }
+    nic::Parameters parameters = part.collective.parameters;
+    for (const auto& [port, count] : messages) {
+      parameters.park_slots = std::max(parameters.park_slots, std::min(count, kMostParkSlots));
+    }
+    return parameters;
   }
 
   /// What comes out goes into cables, what they have comes in; then an edge of the clock.

@@ -37,7 +37,7 @@ struct WireJob {
 struct WireReport {
   bool is_hardware = false;
   std::uint64_t flits = 0, frames = 0, again = 0, bad = 0;
-  double seconds = 0;  ///< from the start until all were done
+  double seconds = 0;  ///< from the start until it was done; so are the others
   std::string wrong;   ///< the first element that is not the schedule's; empty: all are
 };
 

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Frames as bytes.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "rtl/wire/frame.hpp"
+#include "topologies/error.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+LinkFlit flit_of(std::uint32_t seed) {
+  std::mt19937 random(seed);
+  LinkFlit flit{.valid = true, .vc = static_cast<std::uint8_t>(random() % mt_pkg::kNumVc), .bits = {}};
+  for (std::size_t b = 0; b < mt_pkg::kFlitBits; ++b) {
+    flit.bits[b / 32] |= static_cast<std::uint32_t>(random() & 1) << (b % 32);
+  }
+  return flit;
+}
+
+std::vector<std::byte> example(std::vector<std::byte>& items) {
+  append_flit(items, flit_of(1));
+  append_credit(items, 3);
+  append_flit(items, flit_of(2));
+  return encode({.kind = Frame::Kind::Data,
+                 .way = {.from = 258, .to = 3, .lane = 4},
+                 .job = 0x01020304,
+                 .sequence = 0xfffffffe,
+                 .ack = 77,
+                 .gap = true,
+                 .items = items});
+}
+
+TEST(Frame, SaysWhatWasWrittenWithTheHighestByteFirst) {
+  std::vector<std::byte> items;
+  const auto bytes = example(items);
+  ASSERT_EQ(bytes.size(), kFrameHeader + items.size());
+  EXPECT_EQ(bytes[4], std::byte{1});  // 258
+  EXPECT_EQ(bytes[5], std::byte{2});
+  EXPECT_EQ(bytes[12], std::byte{1});
+  const auto frame = decode(bytes);
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(frame->kind, Frame::Kind::Data);
+  EXPECT_EQ(frame->way, (Way{258, 3, 4}));
+  EXPECT_EQ(frame->job, 0x01020304U);
+  EXPECT_EQ(frame->sequence, 0xfffffffeU);
+  EXPECT_EQ(frame->ack, 77U);
+  EXPECT_TRUE(frame->gap);
+  auto left = frame->items;
+  std::uint8_t vc = 0;
+  EXPECT_EQ(take_item(left, vc)->bits, flit_of(1).bits);
+  EXPECT_FALSE(take_item(left, vc).has_value());
+  EXPECT_EQ(vc, 3);
+  const auto last = take_item(left, vc);
+  EXPECT_EQ(last->bits, flit_of(2).bits);
+  EXPECT_EQ(last->vc, flit_of(2).vc);
+  EXPECT_TRUE(left.empty());
+}
+
+/// Ethernet fills short frames up.
+TEST(Frame, IgnoresWhatIsBehindIt) {
+  std::vector<std::byte> items;
+  auto bytes = example(items);
+  bytes.resize(bytes.size() + 18, std::byte{0xee});
+  ASSERT_TRUE(decode(bytes).has_value());
+  EXPECT_EQ(decode(bytes)->items.size(), items.size());
+}
+
+TEST(Frame, IsRefusedWithAnyBitWrongOrCutOff) {
+  std::vector<std::byte> items;
+  const auto good = example(items);
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    auto bad = good;
+    bad[bit / 8] ^= std::byte{1} << (bit % 8);
+    EXPECT_FALSE(decode(bad).has_value()) << bit;
+  }
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_FALSE(decode(std::span(good).first(size)).has_value()) << size;
+  }
+}
+
+TEST(Frame, ItemsThatAreCutOffAreAnError) {
+  std::vector<std::byte> items;
+  append_flit(items, flit_of(5));
+  std::span<const std::byte> cut(items.data(), items.size() - 1);
+  std::uint8_t vc = 0;
+  EXPECT_THROW(take_item(cut, vc), Error);
+  const std::vector<std::byte> no_channel(kFlitItem, std::byte{mt_pkg::kNumVc});
+  std::span<const std::byte> other = no_channel;
+  EXPECT_THROW(take_item(other, vc), Error);
+}
+
+}  // namespace
+}  // namespace multitree::rtl

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// \file
+/// Collectives of interfaces in hardware and in software: whoever is which, the bits are the
+/// runtime's.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "algorithms/registry.hpp"
+#include "nic/hardware.hpp"
+#include "rtl/wire/job.hpp"
+#include "topologies/error.hpp"
+#include "topologies/registry.hpp"
+
+namespace multitree::rtl {
+namespace {
+
+struct Case {
+  std::string network, algorithm;
+  HardwareType type = HardwareType::Fp32;
+  nic::FlowControl flow_control = nic::FlowControl::Message;
+  multitree::Collective collective = multitree::Collective::AllReduce;
+};
+
+/// Which ranks are hardware.
+enum class Mix : std::uint8_t { None, Half, All };
+
+std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, double drop = 0) {
+  const Topology topology = make_topology(one.network);
+  const Schedule schedule =
+      make_schedule(one.algorithm, topology, one.collective, Rank{0});
+  nic::Parameters parameters;
+  parameters.flow_control = one.flow_control;
+  parameters = nic::as_hardware(parameters);
+  parameters.element_bytes = bytes_of(one.type);
+  WireJob job{.schedule = schedule,
+              .topology = topology,
+              .bytes = bytes,
+              .type = one.type,
+              .parameters = parameters,
+              .is_hardware = std::vector<bool>(schedule.ranks, mix == Mix::All),
+              .adders = Adders::Function,
+              .drop = drop};
+  for (std::uint32_t r = 0; r < schedule.ranks && mix == Mix::Half; r += 2) job.is_hardware[r] = true;
+  return run_in_memory(job);
+}
+
+void expect_right(const std::vector<WireReport>& reports) {
+  for (std::size_t r = 0; r < reports.size(); ++r) EXPECT_EQ(reports[r].wrong, "") << "rank " << r;
+}
+
+TEST(WireJob, SoftwareDoesWhatTablesSay) {
+  for (const auto& [network, algorithm] :
+       {std::pair{"torus:4x4", "multitree"}, {"mesh:3x3", "ring"}, {"ring:5", "multitree"},
+        {"hypercube:4", "recursive-doubling"}, {"torus:4x4", "recursive-doubling"},
+        {"mesh:2x3", "allreduce-optimal"}, {"torus:4x4", "2d-ring"}, {"torus:3x3x3", "multitree"},
+        {"fullmesh:5", "multitree"}, {"torus:2x2", "multitree"}}) {
+    SCOPED_TRACE(std::string(network) + " " + algorithm);
+    expect_right(run({network, algorithm}, Mix::None, 5000));
+  }
+}
+
+TEST(WireJob, HardwareAndSoftwareUnderstandEachOther) {
+  for (const auto& [network, algorithm] :
+       {std::pair{"torus:2x4", "multitree"}, {"mesh:3x3", "ring"}, {"mesh:2x3", "allreduce-optimal"},
+        {"hypercube:3", "recursive-doubling"}, {"torus:4x4", "recursive-doubling"}}) {
+    SCOPED_TRACE(std::string(network) + " " + algorithm);
+    const auto reports = run({network, algorithm}, Mix::Half, 5000);
+    expect_right(reports);
+    for (std::size_t r = 0; r < reports.size(); ++r) EXPECT_EQ(reports[r].is_hardware, r % 2 == 0);
+  }
+}
+
+TEST(WireJob, AllTypesPacketsAndCollectives) {
+  for (const HardwareType type : {HardwareType::Int32, HardwareType::Bf16, HardwareType::Fp16}) {
+    expect_right(run({"mesh:2x3", "multitree", type}, Mix::Half, 3000));
+  }
+  expect_right(run({"torus:2x4", "multitree", HardwareType::Fp32, nic::FlowControl::Packet},
+                   Mix::Half, 20'000));
+  using All = multitree::Collective;
+  for (const All collective :
+       {All::ReduceScatter, All::AllGather, All::Broadcast, All::Reduce}) {
+    expect_right(run({"mesh:2x3", "multitree", HardwareType::Fp32, nic::FlowControl::Message, collective},
+                     Mix::Half, 3000));
+  }
+}
+
+TEST(WireJob, LostAndBrokenFramesChangeNothing) {
+  for (const Mix mix : {Mix::None, Mix::Half, Mix::All}) {
+    const auto reports = run({"torus:2x4", "multitree"}, mix, 20'000, 0.05);
+    expect_right(reports);
+    std::uint64_t again = 0, bad = 0;
+    for (const WireReport& report : reports) again += report.again, bad += report.bad;
+    EXPECT_GT(again, 0U);
+    EXPECT_GT(bad, 0U);
+  }
+}
+
+TEST(WireJob, OneElementAndNone) {
+  expect_right(run({"mesh:2x2", "multitree"}, Mix::Half, 4));
+  expect_right(run({"mesh:2x2", "multitree"}, Mix::Half, 0));
+}
+
+TEST(WireJob, SwitchesAreRefused) {
+  try {
+    run({"fattree:2x2", "multitree"}, Mix::None, 4096);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_NE(std::string(error.what()).find("without switches"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace multitree::rtl
