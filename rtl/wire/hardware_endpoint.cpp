@@ -56,27 +56,43 @@ class HardwareEndpoint final : public Endpoint {
     const std::uint32_t bits = read(reg::kError);
     if (bits == 0) return {};
     const std::uint32_t first = read(reg::kFirstError);
-    return fmt::format("{} (first at port {}, piece {})", describe_errors(bits), first >> 8 & 0xf,
-                       first >> 16);
+    const bool is_full = (bits >> mt_pkg::kErrParked & 1) != 0;
+    return fmt::format("{} (first at port {}, piece {}){}", describe_errors(bits), first >> 8 & 0xf,
+                       first >> 16,
+                       is_full ? fmt::format("; at most {} worms are certain to have places at a port: "
+                                             "make the buffer smaller, its pieces larger, or worms "
+                                             "whole messages",
+                                             kMostParkSlots)
+                               : "");
   }
 
  private:
-  /// When messages come is not known before, so there are as many places for early ones as come at
-  /// any port, if those are verilated.
+  /// When worms come is not known before, so there are places for all that could come early at any
+  /// port, or as many as are verilated; with more worms than those an interface may report that its
+  /// places are full.
   static nic::Parameters with_places(const Part& part) {
-    const nic::Tables& tables = part.collective.tables;
-    std::map<std::uint32_t, std::uint32_t> messages;  // [port]
-    for (std::size_t r = 0; r < tables.of_rank.size(); ++r) {
-      for (const nic::Entry& entry : tables.of_rank[r]) {
-        if (entry.op == nic::Opcode::Nop || entry.peer != part.rank) continue;
-        ++messages[tables.routes[r][entry.route].ejection];
+    nic::Parameters parameters = part.collective.parameters;
+    const auto most = std::min<std::uint64_t>(most_worms(part), kMostParkSlots);
+    parameters.park_slots = std::max(parameters.park_slots, static_cast<std::uint32_t>(most));
+    return parameters;
+  }
+
+  /// That come at a port of the rank's.
+  static std::uint64_t most_worms(const Part& part) {
+    const auto& [topology, collective, rank, cables] = part;
+    const bool is_cut = collective.parameters.flow_control == nic::FlowControl::Packet;
+    const std::uint64_t elements = collective.parameters.packet_bytes / bytes_of(collective.type);
+    std::map<std::uint32_t, std::uint64_t> worms;  // [port]
+    std::uint64_t most = 0;
+    for (std::size_t r = 0; r < collective.tables.of_rank.size(); ++r) {
+      for (const nic::Entry& entry : collective.tables.of_rank[r]) {
+        if (entry.op == nic::Opcode::Nop || entry.peer != rank) continue;
+        std::uint64_t& of_port = worms[collective.tables.routes[r][entry.route].ejection];
+        of_port += is_cut ? std::max<std::uint64_t>((entry.size + elements - 1) / elements, 1) : 1;
+        most = std::max(most, of_port);
       }
     }
-    nic::Parameters parameters = part.collective.parameters;
-    for (const auto& [port, count] : messages) {
-      parameters.park_slots = std::max(parameters.park_slots, std::min(count, kMostParkSlots));
-    }
-    return parameters;
+    return most;
   }
 
   /// What comes out goes into cables, what they have comes in; then an edge of the clock.

@@ -4,8 +4,9 @@
 /// runtime's.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "algorithms/registry.hpp"
@@ -49,6 +50,16 @@ std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, doubl
 
 void expect_right(const std::vector<WireReport>& reports) {
   for (std::size_t r = 0; r < reports.size(); ++r) EXPECT_EQ(reports[r].wrong, "") << "rank " << r;
+}
+
+void expect_refused(const std::function<void()>& call, const std::string& words) {
+  try {
+    call();
+    ADD_FAILURE() << "expected an error with '" << words << "'";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
+    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+  }
 }
 
 TEST(WireJob, SoftwareDoesWhatTablesSay) {
@@ -103,14 +114,14 @@ TEST(WireJob, OneElementAndNone) {
   expect_right(run({"mesh:2x2", "multitree"}, Mix::Half, 0));
 }
 
+/// In which order and how early worms come is up to the network: up to 255 at a port have places.
+TEST(WireJob, HardwareHasPlacesForEarlyWorms) {
+  expect_right(run({"torus:2x4", "multitree", HardwareType::Fp32, nic::FlowControl::Packet}, Mix::All,
+                   80'000, 0.02));
+}
+
 TEST(WireJob, SwitchesAreRefused) {
-  try {
-    run({"fattree:2x2", "multitree"}, Mix::None, 4096);
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::Unsupported);
-    EXPECT_NE(std::string(error.what()).find("without switches"), std::string::npos);
-  }
+  expect_refused([] { run({"fattree:2x2", "multitree"}, Mix::None, 4096); }, "without switches");
 }
 
 }  // namespace
