@@ -22,6 +22,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// With more nothing gets across in the time of a job.
+constexpr double kMostDrop = 0.5;
+
 struct JobFlags {
   WorkFlags work;
   InterfaceFlags interface;
@@ -35,10 +38,10 @@ std::string table_of(const std::vector<WireRow>& rows) {
       {"rank", "interface", "flits", "frames", "sent again", "bad frames", "ms", "sums"}};
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const WireRow& row = rows[r];
-    table.push_back({std::to_string(r), row.is_hardware ? "hardware" : "software",
-                     std::to_string(row.flits), std::to_string(row.frames),
-                     std::to_string(row.again), std::to_string(row.bad),
-                     fmt::format("{:.1f}", row.seconds * 1e3), row.wrong.empty() ? "right" : "WRONG"});
+    table.push_back(
+        {std::to_string(r), row.is_hardware ? "hardware" : "software", std::to_string(row.flits),
+         std::to_string(row.frames), std::to_string(row.again), std::to_string(row.bad),
+         fmt::format("{:.1f}", row.seconds * 1e3), row.wrong.empty() ? "right" : "WRONG"});
   }
   return format_table(table);
 }
@@ -91,7 +94,16 @@ int run_job(JobFlags flags) {
     flags.request.interfaces =
         for_flag("--interfaces", [&] { return split_list(flags.interfaces); });
   }
+  if (!(flags.request.drop >= 0 && flags.request.drop <= kMostDrop)) {
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("--drop: expected a part from 0 to {}, got {}", kMostDrop, flags.request.drop));
+  }
   const Work work = load_work(flags.work, "nic job");
+  if (work.schedules.size() != 1) {
+    throw Error(ErrorCode::InvalidArgument,
+                fmt::format("--algorithm: expected one, got {}", work.schedules.size()));
+  }
   if (flags.hardware == "all") {
     for (std::uint32_t r = 0; r < work.topology.num_ranks(); ++r) {
       flags.request.hardware.push_back(Rank{r});
@@ -145,25 +157,28 @@ Command add_nic_job_command(CLI::App& nic) {
   app->add_option("-d,--datatype", flags->request.data_type, "float, int32, bfloat16 or half")
       ->check(one_of({"float", "int32", "bfloat16", "half"}))
       ->capture_default_str();
-  app->add_option("--hardware", flags->hardware,
-                  "Ranks whose interfaces are verilated, as 0-3,6; all or none. The others are software")
+  app->add_option(
+         "--hardware", flags->hardware,
+         "Ranks whose interfaces are verilated, as 0-3,6; all or none. The others are software")
       ->capture_default_str();
-  app->add_option("--interfaces", flags->interfaces,
-                  "Network interfaces for frames, by commas; tap:NAME is a TAP device (default: all "
-                  "Ethernet interfaces that are up)");
+  app->add_option(
+      "--interfaces", flags->interfaces,
+      "Network interfaces for frames, by commas; tap:NAME is a TAP device (default: all "
+      "Ethernet interfaces that are up)");
   app->add_option("--drop", flags->request.drop,
-                  "Part of the frames that each rank loses on purpose, 0 to 0.5")
-      ->check(CLI::Range(0.0, 0.5));
+                  "Part of the frames that each rank loses on purpose, 0 to 0.5");
   app->add_option("-T,--timeout", flags->request.timeout, "Longest time for all of it, in seconds")
-      ->check(CLI::Range(0.1, 86400.0))
+      ->check(CLI::Validator(check_seconds, "", "seconds"))
       ->capture_default_str();
   app->add_flag("--fast", flags->request.fast,
                 "Sums of hardware by a C function, and no assertions: several times faster");
   add_interface_flags(*app, flags->interface);
   app->add_flag("--json", flags->json, "Print the result as JSON");
   app->footer(
-      "Started by a launcher, one process a rank on hosts whose cables are the network's links: needs the\n"
-      "right to open packet sockets. Otherwise all ranks are in this process, frames go through memory.\n"
+      "Started by a launcher, one process a rank on hosts whose cables are the network's links: "
+      "needs the\n"
+      "right to open packet sockets. Otherwise all ranks are in this process, frames go through "
+      "memory.\n"
       "Example: multitree nic job -t torus:2x4 --hardware 0-3 --drop 0.01");
   return {app, [flags] { return run_job(*flags); }};
 }

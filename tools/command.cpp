@@ -61,6 +61,14 @@ void add_format_argument(CLI::App& app, std::string& format, const std::vector<F
       ->check(one_of(std::move(names)));
 }
 
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
+  if (error == std::errc{} && rest == end && seconds >= 0.001 && seconds <= 1e6) return {};
+  return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
+}
+
 CLI::Validator number_from(std::uint64_t least, std::uint64_t most) {
   const auto check = [least, most](const std::string& text) {
     std::uint64_t value = 0;

@@ -85,6 +85,9 @@ CLI::Validator one_of(std::vector<std::string> names);
 CLI::Validator number_from(std::uint64_t least,
                            std::uint64_t most = std::numeric_limits<std::uint32_t>::max());
 
+/// The same for a CLI::Validator: empty if the text is a time of 1 ms to 10^6 s, in seconds.
+std::string check_seconds(const std::string& text);
+
 /// The network of a command: a spec or file, and the changes of degrade.hpp to it.
 struct NetworkFlags {
   std::string topology;

@@ -34,10 +34,11 @@ struct AxiPorts {
   AxiTiming timing = {};
 };
 
-/// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, or buffers are
-/// larger than the hardware's.
+/// \throws Error(Unsupported) if a rank or a switch has more links than are verilated, or buffers
+/// are larger than the hardware's.
 void check_verilated(const Topology& topology, const nic::Parameters& parameters);
-/// Ports of the interface that the rank has: the fewest that are verilated and enough for its links.
+/// Ports of the interface that the rank has: the fewest that are verilated and enough for its
+/// links.
 std::uint32_t interface_ports(const Topology& topology, Rank rank);
 /// Cycles of a reset.
 inline constexpr std::uint32_t kNodeResetCycles = 4;

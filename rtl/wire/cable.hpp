@@ -67,13 +67,13 @@ class Cable {
 
   Way way_;
   std::uint32_t job_;
-  std::size_t room_;                             // of a frame, for items
-  std::vector<std::byte> open_;                  // items of the frame that is being filled
-  std::deque<std::vector<std::byte>> waiting_;   // items of frames before that one
-  std::deque<Kept> kept_;                        // numbered, not acknowledged
-  std::size_t sent_ = 0;                         // of these, since they were last sent again
-  std::uint32_t next_ = 0;                       // sequence of the next frame
-  std::uint32_t expected_ = 0;                   // from the other end
+  std::size_t room_;                            // of a frame, for items
+  std::vector<std::byte> open_;                 // items of the frame that is being filled
+  std::deque<std::vector<std::byte>> waiting_;  // items of frames before that one
+  std::deque<Kept> kept_;                       // numbered, not acknowledged
+  std::size_t sent_ = 0;                        // of these, since they were last sent again
+  std::uint32_t next_ = 0;                      // sequence of the next frame
+  std::uint32_t expected_ = 0;                  // from the other end
   bool owes_answer_ = false, gap_ = false, other_gap_ = false;
   Clock::time_point progress_, returned_;  // of the other end; when all was sent again
   std::deque<LinkFlit> flits_;

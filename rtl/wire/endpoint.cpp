@@ -14,8 +14,7 @@ Cables make_cables(const Topology& topology, Rank rank, std::uint32_t job,
     const std::uint32_t other = index(*topology.node(peer).rank);
     const Way way{static_cast<std::uint16_t>(index(rank)), static_cast<std::uint16_t>(other),
                   lanes[other]++};
-    const auto [place, is_new] =
-        known.emplace(way, static_cast<std::uint32_t>(cables.all.size()));
+    const auto [place, is_new] = known.emplace(way, static_cast<std::uint32_t>(cables.all.size()));
     if (is_new) cables.all.emplace_back(way, job, frame_bytes);
     return place->second;
   };

@@ -40,21 +40,21 @@ constexpr std::uint16_t kAnybody = 0xffff;
 
 [[noreturn]] void refuse(const std::string& name, std::string_view what) {
   const int number = errno;
-  throw Error(ErrorCode::Io,
-              fmt::format("interface {}: {}: {}{}", name, what,
-                          std::generic_category().message(number),
-                          number == EPERM ? "; expected root or the capabilities cap_net_raw and, "
-                                            "for TAP devices, cap_net_admin"
-                                          : ""));
+  throw Error(
+      ErrorCode::Io,
+      fmt::format("interface {}: {}: {}{}", name, what, std::generic_category().message(number),
+                  number == EPERM ? "; expected root or the capabilities cap_net_raw and, "
+                                    "for TAP devices, cap_net_admin"
+                                  : ""));
 }
 
 /// What an ioctl of an interface takes and gives.
 ifreq request_of(const std::string& name) {
   ifreq request{};
   if (name.empty() || name.size() >= IFNAMSIZ) {
-    throw Error(ErrorCode::InvalidArgument,
-                fmt::format("interface '{}': expected a name of 1 to {} characters", name,
-                            IFNAMSIZ - 1));
+    throw Error(
+        ErrorCode::InvalidArgument,
+        fmt::format("interface '{}': expected a name of 1 to {} characters", name, IFNAMSIZ - 1));
   }
   std::memcpy(request.ifr_name, name.data(), name.size());
   return request;
@@ -155,8 +155,12 @@ void Ethernet::open_tap(const std::string& name) {
   if (ioctl(probe.file, SIOCGIFMTU, &request) != 0) refuse(name, "its MTU");
   interface.mtu = static_cast<std::size_t>(request.ifr_mtu);
   // Administered locally; the device itself has another one, as the host's end of the cable.
-  interface.address = {0x02, 'm', 't', static_cast<std::uint8_t>(interfaces_.size()),
-                       static_cast<std::uint8_t>(rank_ >> 8), static_cast<std::uint8_t>(rank_)};
+  interface.address = {0x02,
+                       'm',
+                       't',
+                       static_cast<std::uint8_t>(interfaces_.size()),
+                       static_cast<std::uint8_t>(rank_ >> 8),
+                       static_cast<std::uint8_t>(rank_)};
 }
 
 std::size_t Ethernet::frame_bytes() const {

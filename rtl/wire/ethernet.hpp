@@ -69,8 +69,8 @@ class Ethernet final : public FramePort {
   std::uint32_t rank_;
   std::vector<Interface> interfaces_;
   std::map<Way, Peer> peers_;
-  std::size_t next_ = 0;               // interface that is asked first
-  Peer last_;                          // that receive() had a frame from
+  std::size_t next_ = 0;  // interface that is asked first
+  Peer last_;             // that receive() had a frame from
   std::vector<std::byte> in_, out_;
 };
 

@@ -57,13 +57,13 @@ class HardwareEndpoint final : public Endpoint {
     if (bits == 0) return {};
     const std::uint32_t first = read(reg::kFirstError);
     const bool is_full = (bits >> mt_pkg::kErrParked & 1) != 0;
-    return fmt::format("{} (first at port {}, piece {}){}", describe_errors(bits), first >> 8 & 0xf,
-                       first >> 16,
-                       is_full ? fmt::format("; at most {} worms are certain to have places at a port: "
-                                             "make the buffer smaller, its pieces larger, or worms "
-                                             "whole messages",
-                                             kMostParkSlots)
-                               : "");
+    return fmt::format(
+        "{} (first at port {}, piece {}){}", describe_errors(bits), first >> 8 & 0xf, first >> 16,
+        is_full ? fmt::format("; at most {} worms are certain to have places at a port: "
+                              "make the buffer smaller, its pieces larger, or worms "
+                              "whole messages",
+                              kMostParkSlots)
+                : "");
   }
 
  private:

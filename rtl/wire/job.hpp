@@ -29,8 +29,8 @@ struct WireJob {
   nic::Parameters parameters = {};
   std::vector<bool> is_hardware = {};  ///< [rank]: verilated; else software
   Adders adders = Adders::Hardware;
-  double drop = 0;                                 ///< part of the frames that are lost on purpose
-  std::chrono::milliseconds timeout{60'000};       ///< for all of it
+  double drop = 0;                            ///< part of the frames that are lost on purpose
+  std::chrono::milliseconds timeout{60'000};  ///< for all of it
 };
 
 /// What a rank has to tell.
@@ -49,8 +49,8 @@ std::vector<WireReport> run_in_memory(const WireJob& job);
 /// Collective: this rank's part, with its own frames. \returns [rank], of all
 /// \param open makes the port, given the number of the job and its ways \throws as run_in_memory(),
 /// and as Bootstrap::all_gather().
-using OpenPort = std::function<std::unique_ptr<FramePort>(std::uint32_t job,
-                                                          const std::vector<Way>& ways)>;
+using OpenPort =
+    std::function<std::unique_ptr<FramePort>(std::uint32_t job, const std::vector<Way>& ways)>;
 std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& bootstrap,
                                      std::size_t frame_bytes, const OpenPort& open);
 

@@ -81,9 +81,9 @@ class SoftwareEndpoint final : public Endpoint {
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
-  std::uint32_t worm_flits_;                // payload of the longest worm
+  std::uint32_t worm_flits_;  // payload of the longest worm
   std::vector<std::byte> buffer_;
-  std::vector<std::uint32_t> routes_;       // words as registers have them, 4 for each
+  std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
   std::vector<Output> outputs_;
   std::vector<std::array<Worm, mt_pkg::kNumVc>> inputs_;  // [port]: worms that are coming
   std::map<std::uint32_t, Piece> pieces_;
@@ -106,7 +106,8 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       inputs_(part.cables.in.size()) {
   const nic::Parameters& parameters = part.collective.parameters;
   if (parameters.flow_control == nic::FlowControl::Packet) {
-    worm_flits_ = static_cast<std::uint32_t>((parameters.packet_bytes + kWordBytes - 1) / kWordBytes);
+    worm_flits_ =
+        static_cast<std::uint32_t>((parameters.packet_bytes + kWordBytes - 1) / kWordBytes);
   }
   for (const auto& [address, value] : writes_of(part)) {
     if (address == reg::kRoute) routes_.push_back(value);
@@ -210,8 +211,7 @@ void SoftwareEndpoint::take_in(Piece& piece) {
 void SoftwareEndpoint::apply(const Message& message) {
   const WormHeader& header = message.header;
   const std::uint64_t count =
-      *message.flits == 0 ? 0
-                          : (std::uint64_t{*message.flits} - 1) * per_flit_ + header.lanes + 1;
+      *message.flits == 0 ? 0 : (std::uint64_t{*message.flits} - 1) * per_flit_ + header.lanes + 1;
   if (header.start + count > tables_.elements || count * element_ > message.payload.size()) {
     return fail(fmt::format("piece {}: elements behind the end of the buffer", header.piece));
   }
@@ -285,7 +285,8 @@ bool SoftwareEndpoint::transmit(std::uint32_t port) {
   std::uint8_t vc = 0;
   while (cable.take_credit(vc)) ++output.places[vc];
   for (std::uint32_t v = 0; v < mt_pkg::kNumVc; ++v) {
-    for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0; moves = true) {
+    for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0;
+         moves = true) {
       cable.put_flit(waiting.front());
       waiting.pop_front();
       --output.places[v];

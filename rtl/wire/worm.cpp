@@ -53,9 +53,9 @@ std::uint32_t parity_of(const FlitData& data, bool is_head, bool is_tail) {
 LinkFlit make_flit(const FlitData& data, bool is_head, bool is_tail) {
   LinkFlit flit{.valid = true, .vc = 0, .bits = {}};
   std::ranges::copy(data, flit.bits.begin());
-  flit.bits[data.size()] =
-      parity_of(data, is_head, is_tail) | (is_tail ? 1U << (kTailBit - mt_pkg::kDataW) : 0U) |
-      (is_head ? 1U << (kHeadBit - mt_pkg::kDataW) : 0U);
+  flit.bits[data.size()] = parity_of(data, is_head, is_tail) |
+                           (is_tail ? 1U << (kTailBit - mt_pkg::kDataW) : 0U) |
+                           (is_head ? 1U << (kHeadBit - mt_pkg::kDataW) : 0U);
   return flit;
 }
 

@@ -57,11 +57,11 @@ nic::Simulation simulate_hardware(const Schedule& schedule, const Topology& topo
 struct WireRequest {
   std::uint64_t bytes = 0;
   std::string data_type = "float";
-  std::vector<Rank> hardware = {};             ///< those that are verilated
-  bool fast = false;                           ///< sums by a C function, no assertions
-  double drop = 0;                             ///< part of the frames that are lost on purpose
-  double timeout = 60;                         ///< seconds
-  std::vector<std::string> interfaces = {};    ///< as of rtl::Ethernet
+  std::vector<Rank> hardware = {};           ///< those that are verilated
+  bool fast = false;                         ///< sums by a C function, no assertions
+  double drop = 0;                           ///< part of the frames that are lost on purpose
+  double timeout = 60;                       ///< seconds
+  std::vector<std::string> interfaces = {};  ///< as of rtl::Ethernet
 };
 
 /// What a rank has seen.
@@ -72,8 +72,8 @@ struct WireRow {
   std::string wrong;  ///< element; empty: none
 };
 
-/// \param bootstrap of a job whose ranks these are, on Ethernet; null: all in this process, without.
-/// \throws Error(Unsupported) if the program was built without Verilator, and as
+/// \param bootstrap of a job whose ranks these are, on Ethernet; null: all in this process,
+/// without. \throws Error(Unsupported) if the program was built without Verilator, and as
 /// rtl::run_on_wires().
 std::vector<WireRow> run_wires(const Schedule& schedule, const Topology& topology,
                                const nic::Parameters& parameters, const WireRequest& request,

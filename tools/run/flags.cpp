@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <span>
 #include <string_view>
@@ -56,14 +55,6 @@ std::uint64_t parse_factor(const std::string& text) {
                 fmt::format("-f: expected a factor from 2 to 999999, got '{}'", text));
   }
   return std::stoull(text);
-}
-
-std::string check_seconds(const std::string& text) {
-  double seconds = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, seconds);
-  if (error == std::errc{} && rest == end && seconds >= 0.001 && seconds <= 1e6) return {};
-  return fmt::format("expected seconds from 0.001 to 1000000, got '{}'", text);
 }
 
 std::string check_progress(const std::string& text) {

@@ -33,10 +33,12 @@ struct Network {
       if (happens(lost)) return;
       frames.emplace_back(frame.begin(), frame.end());
       if (happens(doubled)) frames.emplace_back(frame.begin(), frame.end());
-      if (frames.size() > 1 && happens(swapped)) std::swap(frames.back(), frames[frames.size() - 2]);
+      if (frames.size() > 1 && happens(swapped))
+        std::swap(frames.back(), frames[frames.size() - 2]);
     };
   }
-  static void deliver(std::deque<std::vector<std::byte>>& frames, Cable& to, Clock::time_point now) {
+  static void deliver(std::deque<std::vector<std::byte>>& frames, Cable& to,
+                      Clock::time_point now) {
     for (; !frames.empty(); frames.pop_front()) to.receive(*decode(frames.front()), now);
   }
 };

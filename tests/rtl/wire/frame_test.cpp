@@ -15,7 +15,8 @@ namespace {
 
 LinkFlit flit_of(std::uint32_t seed) {
   std::mt19937 random(seed);
-  LinkFlit flit{.valid = true, .vc = static_cast<std::uint8_t>(random() % mt_pkg::kNumVc), .bits = {}};
+  LinkFlit flit{
+      .valid = true, .vc = static_cast<std::uint8_t>(random() % mt_pkg::kNumVc), .bits = {}};
   for (std::size_t b = 0; b < mt_pkg::kFlitBits; ++b) {
     flit.bits[b / 32] |= static_cast<std::uint32_t>(random() & 1) << (b % 32);
   }

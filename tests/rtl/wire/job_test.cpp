@@ -30,8 +30,7 @@ enum class Mix : std::uint8_t { None, Half, All };
 
 std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, double drop = 0) {
   const Topology topology = make_topology(one.network);
-  const Schedule schedule =
-      make_schedule(one.algorithm, topology, one.collective, Rank{0});
+  const Schedule schedule = make_schedule(one.algorithm, topology, one.collective, Rank{0});
   nic::Parameters parameters;
   parameters.flow_control = one.flow_control;
   parameters = nic::as_hardware(parameters);
@@ -44,7 +43,8 @@ std::vector<WireReport> run(const Case& one, Mix mix, std::uint64_t bytes, doubl
               .is_hardware = std::vector<bool>(schedule.ranks, mix == Mix::All),
               .adders = Adders::Function,
               .drop = drop};
-  for (std::uint32_t r = 0; r < schedule.ranks && mix == Mix::Half; r += 2) job.is_hardware[r] = true;
+  for (std::uint32_t r = 0; r < schedule.ranks && mix == Mix::Half; r += 2)
+    job.is_hardware[r] = true;
   return run_in_memory(job);
 }
 
@@ -63,20 +63,27 @@ void expect_refused(const std::function<void()>& call, const std::string& words)
 }
 
 TEST(WireJob, SoftwareDoesWhatTablesSay) {
-  for (const auto& [network, algorithm] :
-       {std::pair{"torus:4x4", "multitree"}, {"mesh:3x3", "ring"}, {"ring:5", "multitree"},
-        {"hypercube:4", "recursive-doubling"}, {"torus:4x4", "recursive-doubling"},
-        {"mesh:2x3", "allreduce-optimal"}, {"torus:4x4", "2d-ring"}, {"torus:3x3x3", "multitree"},
-        {"fullmesh:5", "multitree"}, {"torus:2x2", "multitree"}}) {
+  for (const auto& [network, algorithm] : {std::pair{"torus:4x4", "multitree"},
+                                           {"mesh:3x3", "ring"},
+                                           {"ring:5", "multitree"},
+                                           {"hypercube:4", "recursive-doubling"},
+                                           {"torus:4x4", "recursive-doubling"},
+                                           {"mesh:2x3", "allreduce-optimal"},
+                                           {"torus:4x4", "2d-ring"},
+                                           {"torus:3x3x3", "multitree"},
+                                           {"fullmesh:5", "multitree"},
+                                           {"torus:2x2", "multitree"}}) {
     SCOPED_TRACE(std::string(network) + " " + algorithm);
     expect_right(run({network, algorithm}, Mix::None, 5000));
   }
 }
 
 TEST(WireJob, HardwareAndSoftwareUnderstandEachOther) {
-  for (const auto& [network, algorithm] :
-       {std::pair{"torus:2x4", "multitree"}, {"mesh:3x3", "ring"}, {"mesh:2x3", "allreduce-optimal"},
-        {"hypercube:3", "recursive-doubling"}, {"torus:4x4", "recursive-doubling"}}) {
+  for (const auto& [network, algorithm] : {std::pair{"torus:2x4", "multitree"},
+                                           {"mesh:3x3", "ring"},
+                                           {"mesh:2x3", "allreduce-optimal"},
+                                           {"hypercube:3", "recursive-doubling"},
+                                           {"torus:4x4", "recursive-doubling"}}) {
     SCOPED_TRACE(std::string(network) + " " + algorithm);
     const auto reports = run({network, algorithm}, Mix::Half, 5000);
     expect_right(reports);
@@ -91,10 +98,10 @@ TEST(WireJob, AllTypesPacketsAndCollectives) {
   expect_right(run({"torus:2x4", "multitree", HardwareType::Fp32, nic::FlowControl::Packet},
                    Mix::Half, 20'000));
   using All = multitree::Collective;
-  for (const All collective :
-       {All::ReduceScatter, All::AllGather, All::Broadcast, All::Reduce}) {
-    expect_right(run({"mesh:2x3", "multitree", HardwareType::Fp32, nic::FlowControl::Message, collective},
-                     Mix::Half, 3000));
+  for (const All collective : {All::ReduceScatter, All::AllGather, All::Broadcast, All::Reduce}) {
+    expect_right(
+        run({"mesh:2x3", "multitree", HardwareType::Fp32, nic::FlowControl::Message, collective},
+            Mix::Half, 3000));
   }
 }
 
@@ -116,8 +123,8 @@ TEST(WireJob, OneElementAndNone) {
 
 /// In which order and how early worms come is up to the network: up to 255 at a port have places.
 TEST(WireJob, HardwareHasPlacesForEarlyWorms) {
-  expect_right(run({"torus:2x4", "multitree", HardwareType::Fp32, nic::FlowControl::Packet}, Mix::All,
-                   80'000, 0.02));
+  expect_right(run({"torus:2x4", "multitree", HardwareType::Fp32, nic::FlowControl::Packet},
+                   Mix::All, 80'000, 0.02));
 }
 
 TEST(WireJob, SwitchesAreRefused) {

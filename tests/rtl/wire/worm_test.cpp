@@ -16,7 +16,9 @@ constexpr std::uint32_t kHop = mt_pkg::kHopW;
 TEST(Worm, HeadersSayWhatWasWritten) {
   std::mt19937 random(3);
   for (int i = 0; i < 1000; ++i) {
-    const auto bits = [&](std::uint32_t width) { return static_cast<std::uint32_t>(random()) >> (32 - width); };
+    const auto bits = [&](std::uint32_t width) {
+      return static_cast<std::uint32_t>(random()) >> (32 - width);
+    };
     const WormHeader header{.gather = bits(1) != 0,
                             .last = bits(1) != 0,
                             .lanes = bits(mt_pkg::kLanesW),
