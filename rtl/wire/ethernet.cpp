@@ -36,6 +36,8 @@ constexpr std::string_view kTap = "tap:";
 constexpr auto kHelloEvery = 50ms;
 constexpr int kSocketBytes = 4 << 20;
 constexpr MacAddress kAll = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
+/// Of a rank that are kept: those of its interfaces, unless somebody makes them up.
+constexpr std::size_t kMostAddresses = 64;
 constexpr std::uint16_t kAnybody = 0xffff;
 
 [[noreturn]] void refuse(const std::string& name, std::string_view what) {
@@ -218,7 +220,9 @@ void Ethernet::listen(std::uint32_t job, std::map<std::uint32_t, std::vector<Pee
     const auto frame = decode(bytes);
     if (!frame || frame->job != job || frame->kind != Frame::Kind::Hello) continue;
     auto& peers = heard[frame->way.from];
-    if (std::ranges::find(peers, last_) == peers.end()) peers.push_back(last_);
+    if (peers.size() < kMostAddresses && std::ranges::find(peers, last_) == peers.end()) {
+      peers.push_back(last_);
+    }
   }
 }
 

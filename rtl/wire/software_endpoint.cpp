@@ -23,6 +23,8 @@ namespace {
 constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
 /// A port begins no other message as long as so many flits wait to leave by it.
 constexpr std::size_t kMostFlits = 4096;
+/// A route, a header, and as much payload as a header can say.
+constexpr std::size_t kMostWormFlits = 2 + (std::size_t{1} << mt_pkg::kLenW);
 
 class SoftwareEndpoint final : public Endpoint {
  public:
@@ -81,6 +83,7 @@ class SoftwareEndpoint final : public Endpoint {
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
+  const std::uint32_t interface_ports_;     // outputs from here on are the interface's
   std::uint32_t worm_flits_;  // payload of the longest worm
   std::vector<std::byte> buffer_;
   std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
@@ -100,6 +103,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       element_(bytes_of(type_)),
       per_flit_(kWordBytes / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
+      interface_ports_(interface_ports(part.topology, part.rank)),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
       outputs_(part.cables.out.size()),
@@ -148,6 +152,7 @@ bool SoftwareEndpoint::receive() {
       Worm& worm = inputs_[p][flit.vc];
       if (!is_intact(flit)) fail(fmt::format("corrupt flit at port {}", p));
       worm.push_back(flit);
+      if (worm.size() > kMostWormFlits) fail(fmt::format("a worm without an end at port {}", p));
       if (is_tail(flit)) route(std::exchange(worm, {}));
     }
   }
@@ -157,7 +162,8 @@ bool SoftwareEndpoint::receive() {
 /// What a router does with a worm.
 void SoftwareEndpoint::route(Worm worm) {
   const Hop hop = take_hop(worm.front());
-  if (hop.port >= outputs_.size()) return deliver(worm);
+  if (hop.port >= interface_ports_) return deliver(worm);
+  if (hop.port >= outputs_.size()) return fail(fmt::format("a route to port {}", hop.port));
   Output& output = outputs_[hop.port];
   std::optional<std::uint8_t> best;
   for (std::uint8_t v = 0; v < mt_pkg::kNumVc; ++v) {
@@ -179,12 +185,15 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
     return fail(fmt::format("piece {}: a worm of {} flits that says {}", header.piece,
                             worm.size() - at, header.flits));
   }
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
+  if (header.piece >= kPieces || end > buffer_.size() + kWordBytes) {
+    return fail(fmt::format("piece {}: {} bytes of a buffer of {}", header.piece, end, buffer_.size()));
+  }
   Piece& piece = pieces_[header.piece];
   Message& message = piece.messages[header.turn];
   message.header = header;
   message.received += header.flits;
   if (header.last) message.flits = header.offset + header.flits;
-  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
   if (message.payload.size() < end) message.payload.resize(end);
   std::byte* to = message.payload.data() + std::size_t{header.offset} * kWordBytes;
   for (; at < worm.size(); ++at, to += kWordBytes) {
