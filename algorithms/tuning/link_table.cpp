@@ -132,8 +132,8 @@ void slow_down(LinkTable& table, const Topology& topology, std::span<const SlowL
   }
 }
 
-/// Of SharedHost: `message` is measured by messages that wake their receivers. 8 and 16 ranks on two
-/// processors fit a quarter to a half, all-reduces of 8 B and 4 KiB.
+/// Of SharedHost: `message` is measured by messages that wake their receivers. 8 and 16 ranks on
+/// two processors fit a quarter to a half, all-reduces of 8 B and 4 KiB.
 constexpr std::uint32_t kAwakePercent = 50;
 
 CostModel cost_model(const Topology& topology, const LinkTable& table) {

@@ -83,8 +83,8 @@ class SoftwareEndpoint final : public Endpoint {
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
-  const std::uint32_t interface_ports_;     // outputs from here on are the interface's
-  std::uint32_t worm_flits_;  // payload of the longest worm
+  const std::uint32_t interface_ports_;  // outputs from here on are the interface's
+  std::uint32_t worm_flits_;             // payload of the longest worm
   std::vector<std::byte> buffer_;
   std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
   std::vector<Output> outputs_;
@@ -187,7 +187,8 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
   }
   const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
   if (header.piece >= kPieces || end > buffer_.size() + kWordBytes) {
-    return fail(fmt::format("piece {}: {} bytes of a buffer of {}", header.piece, end, buffer_.size()));
+    return fail(
+        fmt::format("piece {}: {} bytes of a buffer of {}", header.piece, end, buffer_.size()));
   }
   Piece& piece = pieces_[header.piece];
   Message& message = piece.messages[header.turn];

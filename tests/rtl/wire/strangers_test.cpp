@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// \file
-/// A software interface whose neighbour sends well-formed frames with anything in them: an error that
-/// says so, or nothing, but never more memory than the buffer asks for.
+/// A software interface whose neighbour sends well-formed frames with anything in them: an error
+/// that says so, or nothing, but never more memory than the buffer asks for.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -49,7 +49,8 @@ constexpr std::uint32_t kToInterface = mt_pkg::kNumPorts | 1U << mt_pkg::kHopPor
 
 Worm worm_of(const WormHeader& header, std::uint32_t payload, std::uint32_t route = kToInterface) {
   Worm worm{make_flit(encode(header, route), true, payload == 0)};
-  for (std::uint32_t f = 0; f < payload; ++f) worm.push_back(make_flit({}, false, f + 1 == payload));
+  for (std::uint32_t f = 0; f < payload; ++f)
+    worm.push_back(make_flit({}, false, f + 1 == payload));
   return worm;
 }
 
@@ -62,12 +63,14 @@ void expect_error(const Worm& worm, const std::string& words) {
 
 TEST(WireStrangers, AreToldWhatIsWrong) {
   expect_error(worm_of({.last = true, .flits = 3}, 2), "worm of 2 flits that says 3");
-  expect_error(worm_of({.last = true, .piece = (1U << mt_pkg::kPieceW) - 1, .flits = 1}, 1), "piece");
+  expect_error(worm_of({.last = true, .piece = (1U << mt_pkg::kPieceW) - 1, .flits = 1}, 1),
+               "piece");
   expect_error(worm_of({.last = true, .flits = 1, .offset = 60'000}, 1), "of a buffer of");
   expect_error(worm_of({.last = true, .flits = 1, .start = 0xffffff}, 1), "behind the end");
   expect_error(worm_of({.last = true, .lanes = 7, .flits = 1}, 1), "behind the end");
-  expect_error(worm_of({.last = true, .flits = 1}, 1, (mt_pkg::kNumPorts - 1) | 1U << mt_pkg::kHopPortW),
-               "a route to port");
+  expect_error(
+      worm_of({.last = true, .flits = 1}, 1, (mt_pkg::kNumPorts - 1) | 1U << mt_pkg::kHopPortW),
+      "a route to port");
   expect_error(worm_of({.last = true, .flits = 1}, 1, 0), "without a virtual channel");
   Worm broken = worm_of({.last = true, .flits = 1}, 1);
   broken.back().bits[0] ^= 1;
