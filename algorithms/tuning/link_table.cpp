@@ -132,10 +132,6 @@ void slow_down(LinkTable& table, const Topology& topology, std::span<const SlowL
   }
 }
 
-/// Of SharedHost: `message` is measured by messages that wake their receivers. 8 and 16 ranks on
-/// two processors fit a quarter to a half, all-reduces of 8 B and 4 KiB.
-constexpr std::uint32_t kAwakePercent = 50;
-
 CostModel cost_model(const Topology& topology, const LinkTable& table) {
   std::map<std::string_view, Rank> ranks;
   for (const Node& node : topology.nodes()) {
@@ -149,7 +145,7 @@ CostModel cost_model(const Topology& topology, const LinkTable& table) {
   model.pooled = true;
   model.element_bytes = kElementBytes;
   for (const LinkTable::Host& host : table.hosts) {
-    SharedHost shared{{}, host.message, host.bandwidth, kAwakePercent};
+    SharedHost shared{{}, host.message, host.bandwidth};
     for (const std::string& node : host.nodes) {
       if (const auto it = ranks.find(node); it != ranks.end()) shared.ranks.push_back(it->second);
     }
