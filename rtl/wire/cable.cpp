@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rtl/wire/cable.hpp"
 
+#include <fmt/format.h>
+
 #include <utility>
+
+#include "topologies/error.hpp"
 
 namespace multitree::rtl {
 
@@ -45,6 +49,10 @@ bool Cable::take_credit(std::uint8_t& vc) {
 }
 
 void Cable::acknowledged(std::uint32_t ack, Clock::time_point now) {
+  if (static_cast<std::int32_t>(ack - next_) > 0) {
+    throw Error(ErrorCode::InvalidInput,
+                fmt::format("frame: rank {} acknowledges a frame that was not sent", way_.to));
+  }
   while (!kept_.empty() && static_cast<std::int32_t>(ack - kept_.front().sequence) > 0) {
     kept_.pop_front();
     if (sent_ > 0) --sent_;

@@ -38,7 +38,8 @@ class Cable {
   [[nodiscard]] bool has_input() const { return !flits_.empty() || !credits_.empty(); }
 
   /// A frame from the other end, of this way's reverse.
-  /// \throws Error(InvalidInput) if its items are not what they should be.
+  /// \throws Error(InvalidInput) if its items are not what they should be, or it acknowledges what
+  ///         was not sent.
   void receive(const Frame& frame, Clock::time_point now);
   /// Gives `send` what is due: new frames, those that are sent again, an answer.
   void flush(Clock::time_point now, const Send& send);

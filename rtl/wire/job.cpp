@@ -169,7 +169,7 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
   std::future<runtime::Gathered> all;
   std::optional<WireReport> mine;
   int still = 0;
-  while (!all.valid() || all.wait_for(0s) != std::future_status::ready) {
+  for (std::uint64_t turns = 0; !all.valid() || all.wait_for(0s) != std::future_status::ready;) {
     const bool moves = station->turn();
     still = moves ? 0 : still + 1;
     if (!moves) station->wait(1ms);
@@ -179,8 +179,9 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
         return bootstrap.all_gather(words, job.timeout);
       });
     }
-    if (mine || still % kStill != kStill - 1) continue;
-    check_errors(rank, *station);
+    if (mine) continue;
+    if (turns++ % kStill == 0) check_errors(rank, *station);
+    if (still % kStill != kStill - 1 && Clock::now() - started <= job.timeout) continue;
     if (const auto failure = bootstrap.failure()) throw Error(ErrorCode::Transport, *failure);
     if (const auto who = station->silent(kMostSilence); !who.empty()) time_out(job, who);
     if (Clock::now() - started > job.timeout) {

@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t kWordBytes = mt_pkg::kDataW / 8;
 /// A port begins no other message as long as so many flits wait to leave by it.
 constexpr std::size_t kMostFlits = 4096;
-/// A route, a header, and as much payload as a header can say.
-constexpr std::size_t kMostWormFlits = 2 + (std::size_t{1} << mt_pkg::kLenW);
+/// Flits of a worm: a long route, a header, and as much payload as that can say.
+constexpr std::size_t kLongestWorm = 2 + (std::size_t{1} << mt_pkg::kLenW) - 1;
 
 class SoftwareEndpoint final : public Endpoint {
  public:
@@ -58,6 +58,7 @@ class SoftwareEndpoint final : public Endpoint {
     std::optional<std::uint32_t> flits;
   };
   struct Piece {
+    std::uint32_t arrivals = 0;  ///< messages that are to come
     std::uint32_t taken = 0, sent = 0;
     std::map<std::uint32_t, Message> messages;  ///< [turn]
   };
@@ -84,6 +85,7 @@ class SoftwareEndpoint final : public Endpoint {
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
   const std::uint32_t interface_ports_;  // outputs from here on are the interface's
+  const std::uint32_t most_places_;      // of a virtual channel
   std::uint32_t worm_flits_;             // payload of the longest worm
   std::vector<std::byte> buffer_;
   std::vector<std::uint32_t> routes_;  // words as registers have them, 4 for each
@@ -104,6 +106,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       per_flit_(kWordBytes / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
       interface_ports_(interface_ports(part.topology, part.rank)),
+      most_places_(part.collective.parameters.buffer_flits),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
       outputs_(part.cables.out.size()),
@@ -117,7 +120,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
     if (address == reg::kRoute) routes_.push_back(value);
   }
   for (Output& output : outputs_) {
-    std::fill_n(output.places.begin(), parameters.virtual_channels, parameters.buffer_flits);
+    std::fill_n(output.places.begin(), parameters.virtual_channels, most_places_);
   }
   for (const nic::Entry& entry : tables_.of_rank[index(rank_)]) {
     if (entry.op == nic::Opcode::Nop) continue;
@@ -126,7 +129,9 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
   }
   for (const auto& entries : tables_.of_rank) {
     for (const nic::Entry& entry : entries) {
-      if (entry.op != nic::Opcode::Nop && entry.peer == rank_) ++arrivals_left_;
+      if (entry.op == nic::Opcode::Nop || entry.peer != rank_) continue;
+      ++pieces_[number_of(entry)].arrivals;
+      ++arrivals_left_;
     }
   }
 }
@@ -146,13 +151,13 @@ bool SoftwareEndpoint::receive() {
   bool moves = false;
   LinkFlit flit;
   for (std::uint32_t p = 0; p < inputs_.size(); ++p) {
-    while (cables_.of_in(p).take_flit(flit)) {
+    while (error_.empty() && cables_.of_in(p).take_flit(flit)) {
       moves = true;
       cables_.of_in(p).put_credit(flit.vc);
       Worm& worm = inputs_[p][flit.vc];
       if (!is_intact(flit)) fail(fmt::format("corrupt flit at port {}", p));
       worm.push_back(flit);
-      if (worm.size() > kMostWormFlits) fail(fmt::format("a worm without an end at port {}", p));
+      if (worm.size() > kLongestWorm) fail(fmt::format("a worm without an end at port {}", p));
       if (is_tail(flit)) route(std::exchange(worm, {}));
     }
   }
@@ -185,16 +190,25 @@ void SoftwareEndpoint::deliver(const Worm& worm) {
     return fail(fmt::format("piece {}: a worm of {} flits that says {}", header.piece,
                             worm.size() - at, header.flits));
   }
-  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
-  if (header.piece >= kPieces || end > buffer_.size() + kWordBytes) {
+  const auto place = pieces_.find(header.piece);
+  if (place == pieces_.end() || header.turn < place->second.taken ||
+      header.turn >= place->second.arrivals) {
     return fail(
-        fmt::format("piece {}: {} bytes of a buffer of {}", header.piece, end, buffer_.size()));
+        fmt::format("piece {}: message {} is none that it waits for", header.piece, header.turn));
   }
-  Piece& piece = pieces_[header.piece];
+  const std::size_t end = (std::size_t{header.offset} + header.flits) * kWordBytes;
+  if (end >= buffer_.size() + kWordBytes) {
+    return fail(fmt::format("piece {}: elements behind the end of the buffer", header.piece));
+  }
+  Piece& piece = place->second;
   Message& message = piece.messages[header.turn];
   message.header = header;
   message.received += header.flits;
   if (header.last) message.flits = header.offset + header.flits;
+  if (message.flits && message.received > *message.flits) {
+    return fail(
+        fmt::format("piece {}: message {} has more flits than it says", header.piece, header.turn));
+  }
   if (message.payload.size() < end) message.payload.resize(end);
   std::byte* to = message.payload.data() + std::size_t{header.offset} * kWordBytes;
   for (; at < worm.size(); ++at, to += kWordBytes) {
@@ -214,7 +228,7 @@ void SoftwareEndpoint::take_in(Piece& piece) {
     apply(message);
     piece.messages.erase(next);
     ++piece.taken;
-    if (arrivals_left_-- == 0) return fail("more messages than it waits for");
+    --arrivals_left_;
   }
 }
 
@@ -293,7 +307,11 @@ bool SoftwareEndpoint::transmit(std::uint32_t port) {
   Cable& cable = cables_.of_out(port);
   bool moves = false;
   std::uint8_t vc = 0;
-  while (cable.take_credit(vc)) ++output.places[vc];
+  while (cable.take_credit(vc)) {
+    if (++output.places[vc] > most_places_) {
+      fail(fmt::format("a credit for a flit that was not sent at port {}", port));
+    }
+  }
   for (std::uint32_t v = 0; v < mt_pkg::kNumVc; ++v) {
     for (auto& waiting = output.waiting[v]; !waiting.empty() && output.places[v] > 0;
          moves = true) {

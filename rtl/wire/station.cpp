@@ -6,6 +6,12 @@
 #include <algorithm>
 
 namespace multitree::rtl {
+namespace {
+
+/// Of a turn: who sends without end does not keep the rank from its own work.
+constexpr int kFramesOfTurn = 1024;
+
+}  // namespace
 
 void Station::take(std::span<const std::byte> bytes) {
   const auto frame = decode(bytes);
@@ -21,7 +27,9 @@ void Station::take(std::span<const std::byte> bytes) {
 
 bool Station::turn() {
   bool moves = false;
-  for (auto frame = port_->receive(); !frame.empty(); frame = port_->receive()) {
+  for (int taken = 0; taken < kFramesOfTurn; ++taken) {
+    const auto frame = port_->receive();
+    if (frame.empty()) break;
     take(frame);
     moves = true;
   }

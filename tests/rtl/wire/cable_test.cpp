@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rtl/wire/cable.hpp"
+#include "topologies/error.hpp"
 
 namespace multitree::rtl {
 namespace {
@@ -132,6 +133,8 @@ TEST(Cable, NumbersOfFramesGoRound) {
   a.flush({}, [&](std::span<const std::byte>) { ++frames; });
   a.receive(late, {});  // an ack from before the first frame acknowledges nothing
   EXPECT_GT(a.silence(Clock::time_point{} + 1s), 0s);
+  const Frame wild{.way = {1, 0, 0}, .job = 9, .sequence = 0, .ack = 2};  // only one was sent
+  EXPECT_THROW(a.receive(wild, {}), Error);
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ TEST(WireStrangers, AreToldWhatIsWrong) {
   expect_error(worm_of({.last = true, .flits = 3}, 2), "worm of 2 flits that says 3");
   expect_error(worm_of({.last = true, .piece = (1U << mt_pkg::kPieceW) - 1, .flits = 1}, 1),
                "piece");
-  expect_error(worm_of({.last = true, .flits = 1, .offset = 60'000}, 1), "of a buffer of");
+  expect_error(worm_of({.last = true, .flits = 1, .offset = 60'000}, 1), "behind the end");
   expect_error(worm_of({.last = true, .flits = 1, .start = 0xffffff}, 1), "behind the end");
   expect_error(worm_of({.last = true, .lanes = 7, .flits = 1}, 1), "behind the end");
   expect_error(
