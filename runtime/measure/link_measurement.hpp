@@ -67,20 +67,19 @@ struct PairTimes {
   MeasuredPair pair;
   std::int64_t small = 0;   ///< one small message to each neighbour
   std::int64_t burst = 0;   ///< kBurst small ones to each
-  std::int64_t large = 0;   ///< one of kLargeBytes to each
+  std::int64_t few = 0;     ///< kFew of kLargeBytes to each: more than shapers let through at once
   std::int64_t many = 0;    ///< kMany of them
-  std::int64_t rested = 0;  ///< the shortest of `large`: of a link that was idle before; 0: unknown
+  std::int64_t rested = 0;  ///< the shortest of `few`: of a link that was idle before; 0: unknown
   std::int64_t together = 0;  ///< as burst, posted at once; 0: unknown
-  std::int64_t steady = 0;  ///< of `many`, from the second's arrival to the last's; 0: unknown
 };
-inline constexpr std::uint32_t kBurst = 8, kMany = 4, kChain = 9;
+inline constexpr std::uint32_t kBurst = 8, kFew = 4, kMany = 7, kChain = 9;
 inline constexpr std::size_t kSmallBytes = 8, kLargeBytes = 64 * 1024;
 
 /// Ranks of one host, two at least, and how long their messages to each other take, in ns.
 struct HostTimes {
   /// By what is sent to each neighbour, as in PairTimes.
   struct Round {
-    std::int64_t small = 0, burst = 0, large = 0, many = 0;
+    std::int64_t small = 0, burst = 0, few = 0, many = 0;
     std::int64_t chain = 0;  ///< kChain messages of each of pairs_in_turn(), in turn; 0: unknown
   };
   std::vector<Rank> ranks;  ///< ascending

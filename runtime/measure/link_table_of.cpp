@@ -15,7 +15,7 @@ namespace {
 constexpr double kMostBandwidth = 1e15;  // bytes a second: no time could be seen
 constexpr double kMostLatency = 1e9;     // ns, the most that a network may have
 constexpr double kAlike = 2;             // times faster or slower
-constexpr double kLeastBurst = 0.25;     // of kLargeBytes
+constexpr double kLeastBurst = 0.25 * kLargeBytes;
 constexpr double kShared = 2;            // times longer than a message that is alone
 
 double median(std::vector<double> values) {
@@ -100,24 +100,21 @@ double overhead_of(const std::vector<PairTimes>& times) {
   return std::clamp(median(overheads), 0.0, kMostLatency);
 }
 
-/// ns of one large message of several, when what shapers let through at once has passed. Rounds of
-/// one and of several differ by less than that where links rest longer before one of them, and
-/// arrivals by less where several are found at one look.
-double steady_of(const PairTimes& t) {
-  return std::max(static_cast<double>(t.many - t.large) / (kMany - 1),
-                  static_cast<double>(t.steady) / (kMany - 2));
+/// ns of a byte, when what shapers let through at once has passed; 0 or less if no time was seen.
+double steady_byte(const PairTimes& t) {
+  return static_cast<double>(t.many - t.few) / ((kMany - kFew) * static_cast<double>(kLargeBytes));
 }
 
 /// Bytes a second, where `bytes` take `ns`; `unseen` where that time is too short to be seen.
-double bandwidth_of(double bytes, double ns, double unseen) {
-  return ns <= 0 ? unseen : std::min(bytes * 1e9 / ns, kMostBandwidth);
+double bandwidth_of(double bytes, std::int64_t ns, double unseen) {
+  return ns <= 0 ? unseen : std::min(bytes * 1e9 / static_cast<double>(ns), kMostBandwidth);
 }
 
 /// Bandwidth of a round in which each of `pairs` sends kMany large messages. Within a host no
 /// shaper lets a first message through at once, so both count.
 double bandwidth_of(const HostTimes::Round& round, double pairs, double unseen) {
-  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes),
-                      static_cast<double>(round.many - round.small), unseen);
+  return bandwidth_of(kMany * pairs * static_cast<double>(kLargeBytes), round.many - round.small,
+                      unseen);
 }
 
 double bandwidth_of(const HostTimes& host) {
@@ -215,30 +212,29 @@ PairCosts costs_of(const std::vector<PairTimes>& times, const std::vector<HostTi
     const double latency = back == one_way.end() ? there : (there + back->second) / 2;
     const HostTimes* host = shared.of(t.pair);
     const double bandwidth = host == nullptr || !host->memory
-                                 ? bandwidth_of(static_cast<double>(kLargeBytes), steady_of(t),
-                                                kMostBandwidth)
+                                 ? bandwidth_of((kMany - kFew) * static_cast<double>(kLargeBytes),
+                                                t.many - t.few, kMostBandwidth)
                                  : bandwidth_of(host->alone, 1, bandwidth_of(*host));
     costs[t.pair] = {std::clamp(latency, 0.0, kMostLatency), bandwidth};
   }
   return costs;
 }
 
-/// Bytes that links let through at once after a rest, up to kLargeBytes, as half of them do at
-/// least: the part of a large message that takes no time there.
+/// Bytes that links let through at once after a rest, up to kFew large messages, as half of them do
+/// at least: what of these takes no time there.
 std::uint64_t burst_of(const std::vector<PairTimes>& times, const std::vector<HostTimes>& hosts) {
   const Hosts shared(hosts);
-  std::vector<double> parts;
+  constexpr double kAll = kFew * static_cast<double>(kLargeBytes);
+  std::vector<double> bursts;
   for (const PairTimes& t : times) {
     const HostTimes* const host = shared.of(t.pair);
     if (host != nullptr && host->memory) continue;
-    const double steady = steady_of(t);
-    const bool known = t.rested != 0 && steady > 0;
-    parts.push_back(known ? 1 - static_cast<double>(t.rested - t.small) / steady : 0);
+    const double byte = steady_byte(t);
+    const bool known = t.rested != 0 && byte > 0;
+    bursts.push_back(known ? kAll - static_cast<double>(t.rested - t.small) / byte : 0);
   }
-  const double part = std::min(median(std::move(parts)), 1.0);
-  // Less may be noise.
-  return part < kLeastBurst ? 0
-                            : static_cast<std::uint64_t>(part * static_cast<double>(kLargeBytes));
+  const double burst = std::min(median(std::move(bursts)), kAll);
+  return burst < kLeastBurst ? 0 : static_cast<std::uint64_t>(burst);  // less may be noise
 }
 
 Cost median_of(const std::vector<Cost>& costs) {

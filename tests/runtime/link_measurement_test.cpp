@@ -36,7 +36,7 @@ std::vector<PairTimes> simulate(const Topology& topology, double overhead, doubl
     const double d = degree[pair.src];
     const double small = overhead * (d + 1) / 2 + latency;
     times.push_back({pair, std::llround(small), std::llround(small + overhead * d * (kBurst - 1)),
-                     std::llround(small + beta * kLargeBytes),
+                     std::llround(small + beta * kFew * kLargeBytes),
                      std::llround(small + beta * kMany * kLargeBytes)});
   }
   return times;
@@ -181,8 +181,9 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   const Topology topology = make_topology("ring:4");  // 8 pairs; of those 0-1 and 2-3 share a host
   std::vector<PairTimes> times = simulate(topology, 500, 30'000, 2);
   // Alone a message takes 100 ns and 0.1 ns a byte, all together 250 ns and 0.25 ns a byte.
-  const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + 6554, 1000 + 4 * 6554};
-  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + 32'768, 2000 + 4 * 32'768};
+  const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + kFew * 6554, 1000 + kMany * 6554};
+  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + kFew * 32'768,
+                             2000 + kMany * 32'768};
   const LinkTable table = table_of(
       topology, times,
       {{{Rank{0}, Rank{1}}, 2, true, all, alone}, {{Rank{2}, Rank{3}}, 2, true, all, alone}});
@@ -190,6 +191,7 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   ASSERT_EQ(table.hosts.size(), 2U);
   EXPECT_EQ(table.hosts[1].nodes, (std::vector<std::string>{"n2", "n3"}));
   EXPECT_EQ(table.hosts[1].message, Time{250'000});
+  EXPECT_EQ(table.hosts[1].awake, 100U);
   EXPECT_NEAR(static_cast<double>(table.hosts[1].bandwidth.bytes_per_second), 4e9, 1e6);
   for (const auto& entry : table.links) {
     const bool inside = (entry.from < "n2") == (entry.to < "n2");
@@ -207,13 +209,14 @@ TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
   host.all.burst = host.all.small + (kBurst - 1) * 8 * 1000;
   host.all.chain = kChain * 4 * 12'000;
   host.alone = {20'000, 20'000 + 7 * 100, 0, 0, 0};
-  for (PairTimes& t : times) t.rested = t.small + (t.large - t.small) / 4;
+  for (PairTimes& t : times) t.rested = t.small + (t.few - t.small) / 4;
   const LinkTable table = table_of(topology, times, {host});
   ASSERT_EQ(table.hosts.size(), 1U);
   EXPECT_EQ(table.hosts[0].message, Time{12'000'000});
+  EXPECT_EQ(table.hosts[0].awake, 8U);  // percent of 12 us
   EXPECT_EQ(table.hosts[0].bandwidth, Bandwidth{});
   EXPECT_EQ(table.message_overhead, Time{100'000});
-  EXPECT_EQ(table.burst_bytes, kLargeBytes * 3 / 4);
+  EXPECT_EQ(table.burst_bytes, kFew * kLargeBytes * 3 / 4);
   for (const auto& entry : table.links) {
     EXPECT_NEAR(static_cast<double>(entry.bandwidth.bytes_per_second), 12.5e6, 1e3);
     EXPECT_EQ(entry.latency, Time{19'900'000});
@@ -222,7 +225,7 @@ TEST(LinkMeasurement, RanksThatShareProcessorsOnlyHaveLinksOfTheirOwn) {
   host.all.chain = kChain * 21'000;
   EXPECT_EQ(table_of(topology, times, {host}).hosts[0].message, Time{1'000'000});
   // Bytes that took their time after a rest as well are no burst.
-  for (PairTimes& t : times) t.rested = t.large;
+  for (PairTimes& t : times) t.rested = t.few;
   EXPECT_EQ(table_of(topology, times, {host}).burst_bytes, 0U);
 }
 
@@ -237,7 +240,7 @@ TEST(LinkMeasurement, NoiseIsLevelledAndClocksCancelOut) {
         100'000 * (t.pair.dst == Rank{5}) - 100'000 * (t.pair.src == Rank{5});
     t.small += ahead;
     t.burst += ahead;
-    t.large += ahead;
+    t.few += ahead;
     t.many += ahead;
   }
   for (const auto& entry : table_of(topology, times).links) {
