@@ -152,8 +152,7 @@ Topology load_with_notes(const std::string& spec_or_file) {
 }
 
 Topology load_network(const NetworkFlags& flags) {
-  const Topology topology =
-      for_flag("--topology", [&] { return load_with_notes(flags.topology); });
+  const Topology topology = for_flag("--topology", [&] { return load_with_notes(flags.topology); });
   return change_by_flags(topology, flags.changes);
 }
 

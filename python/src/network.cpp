@@ -39,8 +39,9 @@ Noted with_notes(const Make& make) {
 
 Noted changed(const Network& network, const std::string& without, const std::string& dead,
               const std::string& slow, const std::string& parallel, const std::string& ranks) {
-  return with_notes(
-      [&] { return change_network(*network, {without, dead, slow, parallel, ranks}); });
+  return with_notes([&] {
+    return change_network(*network, {without, dead, slow, parallel, ranks});
+  });
 }
 
 std::vector<std::string> node_names(const Network& network) {

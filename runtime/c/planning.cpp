@@ -36,6 +36,7 @@ const Planning& load() {
     throw Error(ErrorCode::Io, fmt::format("{}: expected that of {}, found another version's ({})",
                                            path, self.dli_fname, ::dlerror()));
   }
+  get()->forward_notes(&Notes::add);
   return *get();
 }
 

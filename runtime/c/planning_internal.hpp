@@ -11,10 +11,11 @@
 
 #include "algorithms/certificate/lp_solver.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/notes.hpp"
 
 namespace multitree {
 
-/// The functions of the same names.
+/// The functions of the same names, and Notes::forward_to().
 struct Planning {
   Topology (*parse_topology_astra)(std::string_view, const std::string&);
   Topology (*parse_topology_dot)(std::string_view, const std::string&, const LinkDefaults&);
@@ -23,6 +24,7 @@ struct Planning {
   std::string (*write_topology_dot)(const Topology&);
   std::string (*write_topology_graphml)(const Topology&);
   std::unique_ptr<LpSolver> (*make_lp_solver)(std::size_t, double);
+  void (*forward_notes)(void (*)(const std::string&));
 };
 
 /// What libmultitree_planning.so exports: the table, for a library of the same build. A name that

@@ -8,6 +8,6 @@ extern "C" __attribute__((visibility("default"))) const multitree::Planning* MUL
       multitree::parse_topology_astra,   multitree::parse_topology_dot,
       multitree::parse_topology_graphml, multitree::parse_topology_nccl,
       multitree::write_topology_dot,     multitree::write_topology_graphml,
-      multitree::make_lp_solver};
+      multitree::make_lp_solver,         multitree::Notes::forward_to};
   return &kPlanning;
 }

@@ -15,6 +15,7 @@
 #include "algorithms/io/io.hpp"
 #include "runtime/c/result_internal.hpp"
 #include "runtime/device/device.hpp"
+#include "runtime/job/log_internal.hpp"
 #include "runtime/measure/cached_links.hpp"
 #include "runtime/measure/link_measurement.hpp"
 #include "runtime/messages/network/cables.hpp"
@@ -22,6 +23,7 @@
 #include "runtime/tuning.hpp"
 #include "topologies/io/files.hpp"
 #include "topologies/io/io.hpp"
+#include "topologies/notes.hpp"
 
 namespace multitree::runtime::c {
 namespace {
@@ -331,6 +333,16 @@ std::vector<SizedSchedules> CommPlans::first() const {
 SizedSchedules CommPlans::on_demand(Collective collective, Rank root) const {
   std::vector<SizedSchedules> one = plan({&collective, 1}, root);
   return one.empty() ? SizedSchedules() : std::move(one.front());
+}
+
+CommPlans plans_of(const Settings& settings, const Bootstrap& job,
+                   const std::optional<RemainingNetwork>& remaining) {
+  const Notes notes;
+  CommPlans plans(settings, job.size(), remaining);
+  if (job.seat() == Seat{0}) {
+    for (const std::string& note : notes.all()) logger().warn("{}", note);
+  }
+  return plans;
 }
 
 }  // namespace multitree::runtime::c

@@ -95,4 +95,9 @@ class CommPlans {
   std::shared_ptr<Refining> refining_;
 };
 
+/// Of the ranks of a job. The first of them logs what was taken for granted about the network.
+/// \throws as the constructor
+CommPlans plans_of(const Settings& settings, const Bootstrap& job,
+                   const std::optional<RemainingNetwork>& remaining);
+
 }  // namespace multitree::runtime::c

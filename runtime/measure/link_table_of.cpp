@@ -16,7 +16,7 @@ constexpr double kMostBandwidth = 1e15;  // bytes a second: no time could be see
 constexpr double kMostLatency = 1e9;     // ns, the most that a network may have
 constexpr double kAlike = 2;             // times faster or slower
 constexpr double kLeastBurst = 0.25 * kLargeBytes;
-constexpr double kShared = 2;            // times longer than a message that is alone
+constexpr double kShared = 2;  // times longer than a message that is alone
 
 double median(std::vector<double> values) {
   if (values.empty()) return 0;

@@ -19,10 +19,11 @@ TEST(CApiNotes, OneRankLogsWhatItsNetworkLeavesOpen) {
   config.algorithm = "ring";
   testing::internal::CaptureStderr();
   { const Together ranks(4, config); }
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              testing::MatchesRegex(R"(\[[0-9:.]+\] multitree [0-9]+: warning: )" + file +
-                                    ": 2 of 7 edges, the first in line 68, say no rate; taken as "
-                                    "1.25GB/s, the most frequent rate, which 2 of the others have\n"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      testing::MatchesRegex(R"(\[[0-9:.]+\] multitree [0-9]+: warning: )" + file +
+                            ": 2 of 7 edges, the first in line 68, say no rate; taken as "
+                            "1.25GB/s, the most frequent rate, which 2 of the others have\n"));
 }
 
 }  // namespace

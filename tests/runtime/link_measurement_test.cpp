@@ -182,8 +182,7 @@ TEST(LinkMeasurement, RanksOfAHostHaveWhatAllOfThemGetDone) {
   std::vector<PairTimes> times = simulate(topology, 500, 30'000, 2);
   // Alone a message takes 100 ns and 0.1 ns a byte, all together 250 ns and 0.25 ns a byte.
   const HostTimes::Round alone{1000, 1000 + 7 * 100, 1000 + kFew * 6554, 1000 + kMany * 6554};
-  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + kFew * 32'768,
-                             2000 + kMany * 32'768};
+  const HostTimes::Round all{2000, 2000 + 7 * 2 * 250, 2000 + kFew * 32'768, 2000 + kMany * 32'768};
   const LinkTable table = table_of(
       topology, times,
       {{{Rank{0}, Rank{1}}, 2, true, all, alone}, {{Rank{2}, Rank{3}}, 2, true, all, alone}});
