@@ -60,8 +60,9 @@ struct Plan {
 std::unique_ptr<Station> make_station(const WireJob& job, const Plan& plan, std::uint32_t rank,
                                       std::uint32_t number, std::size_t frame_bytes,
                                       const OpenPort& open) {
+  const Places places{job.parameters.virtual_channels, job.parameters.buffer_flits};
   auto cables =
-      std::make_unique<Cables>(make_cables(job.topology, Rank{rank}, number, frame_bytes));
+      std::make_unique<Cables>(make_cables(job.topology, Rank{rank}, number, frame_bytes, places));
   const Part part{job.topology, plan.collective, Rank{rank}, *cables};
   auto endpoint = job.is_hardware[rank] ? make_hardware_endpoint(part, job.adders)
                                         : make_software_endpoint(part);
