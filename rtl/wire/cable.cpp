@@ -102,11 +102,17 @@ void Cable::receive(const Frame& frame, Clock::time_point now) {
   ++expected_;
   gap_ = false;
   for (auto items = frame.items; !items.empty();) {
-    std::uint8_t vc = 0;
-    if (const auto flit = take_item(items, vc)) {
-      take_in(*flit);
+    const auto item = take_item(items);
+    if (!item) {
+      throw Error(ErrorCode::InvalidInput,
+                  fmt::format("frame: expected whole flits and credits from rank {}, got {} bytes "
+                              "that begin with none",
+                              way_.to, items.size()));
+    }
+    if (item->is_credit) {
+      take_in_credit(item->flit.vc);
     } else {
-      take_in_credit(vc);
+      take_in(item->flit);
     }
   }
 }

@@ -144,6 +144,20 @@ TEST(WireStrangers, WhoIgnoresCreditsIsNamed) {
   expect_refused(target, "expected at most 318 flits of virtual channel 0 from rank 1");
 }
 
+TEST(WireStrangers, WhoSendsNoItemsIsNamed) {
+  Target target("ring:5");
+  const Way back = target.neighbours.back().here.way();
+  const std::vector<std::byte> items(5, std::byte{0});
+  try {
+    target.cables.all.back().receive({.way = back, .items = items}, {});
+    ADD_FAILURE() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "frame: expected whole flits and credits from rank 4, got 5 bytes that begin with "
+              "none");
+  }
+}
+
 TEST(WireStrangers, ChannelsThatThereAreNotAreNamed) {
   Target target;
   target.neighbours.front().here = Cable({1, 0, 0}, 0, 1500, {});
