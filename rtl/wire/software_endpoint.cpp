@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -94,6 +95,7 @@ class SoftwareEndpoint final : public Endpoint {
   const HardwareType type_;
   const std::uint32_t element_, per_flit_;  // bytes; elements
   const std::uint32_t pieces_per_flow_;
+  const std::uint32_t channels_;         // virtual channels of a link
   const std::uint32_t interface_ports_;  // outputs from here on are the interface's
   std::uint32_t worm_flits_;             // payload of the longest worm
   std::vector<std::byte> buffer_;
@@ -114,6 +116,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
       element_(bytes_of(type_)),
       per_flit_(kWordBytes / element_),
       pieces_per_flow_(pieces_per_flow(tables_)),
+      channels_(part.collective.parameters.virtual_channels),
       interface_ports_(interface_ports(part.topology, part.rank)),
       worm_flits_((1U << mt_pkg::kLenW) - 1),
       buffer_(tables_.elements * element_),
@@ -128,7 +131,7 @@ SoftwareEndpoint::SoftwareEndpoint(const Part& part)
     if (address == reg::kRoute) routes_.push_back(value);
   }
   for (Output& output : outputs_) {
-    std::fill_n(output.places.begin(), parameters.virtual_channels, parameters.buffer_flits);
+    std::fill_n(output.places.begin(), channels_, parameters.buffer_flits);
   }
   for (const nic::Entry& entry : tables_.of_rank[index(rank_)]) {
     if (entry.op == nic::Opcode::Nop) continue;
@@ -212,8 +215,13 @@ std::optional<std::uint8_t> SoftwareEndpoint::shortest(const Hop& hop) {
     fail(fmt::format("a route to port {}", hop.port));
     return best;
   }
+  if (hop.channels >> channels_ != 0) {
+    fail(fmt::format("a route to virtual channel {} of port {}, which has {}",
+                     std::bit_width(hop.channels) - 1, hop.port, channels_));
+    return best;
+  }
   const auto& waiting = outputs_[hop.port].waiting;
-  for (std::uint8_t v = 0; v < mt_pkg::kNumVc; ++v) {
+  for (std::uint8_t v = 0; v < channels_; ++v) {
     if ((hop.channels >> v & 1) == 0) continue;
     if (!best || waiting[v].size() < waiting[*best].size()) best = v;
   }

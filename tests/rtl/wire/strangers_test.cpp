@@ -45,7 +45,8 @@ struct Neighbour {
 
 /// Rank 0 of a ring, and its neighbours.
 struct Target {
-  explicit Target(const std::string& ring = "ring:2") : topology(make_topology(ring)) {
+  explicit Target(const std::string& ring = "ring:2", const nic::Parameters& of_links = {})
+      : topology(make_topology(ring)), parameters(nic::as_hardware(of_links)) {
     for (Cable& cable : cables.all) neighbours.emplace_back(cable, places);
     endpoint->start();
     turn();
@@ -54,7 +55,7 @@ struct Target {
   Topology topology;
   nic::Tables tables =
       nic::compile_tables(make_schedule("multitree", topology), topology, {.elements = 64});
-  nic::Parameters parameters = nic::as_hardware({});
+  nic::Parameters parameters;
   Collective collective{.tables = tables, .parameters = parameters, .step_lengths = {}};
   Places places{parameters.virtual_channels, parameters.buffer_flits};
   Cables cables = make_cables(topology, Rank{0}, 0, 1500, places);
@@ -95,8 +96,9 @@ Worm worm_of(const WormHeader& header, std::uint32_t payload, std::uint32_t rout
   return worm;
 }
 
-void expect_error(const Worm& worm, const std::string& words) {
-  Target target;
+void expect_error(const Worm& worm, const std::string& words,
+                  const nic::Parameters& parameters = {}) {
+  Target target("ring:2", parameters);
   target.send(worm);
   EXPECT_NE(target.endpoint->error().find(words), std::string::npos)
       << words << ": " << target.endpoint->error();
@@ -112,6 +114,8 @@ TEST(WireStrangers, AreToldWhatIsWrong) {
   expect_error(
       worm_of({.last = true, .flits = 1}, 1, (mt_pkg::kNumPorts - 1) | 1U << mt_pkg::kHopPortW),
       "a route to port");
+  expect_error(worm_of({.last = true, .flits = 1}, 1, 4U << mt_pkg::kHopPortW),
+               "virtual channel 2 of port 0, which has 2", {.virtual_channels = 2});
   expect_error(worm_of({.last = true, .flits = 1}, 1, 0), "without a virtual channel");
   Worm broken = worm_of({.last = true, .flits = 1}, 1);
   broken.back().bits[0] ^= 1;
@@ -159,10 +163,7 @@ TEST(WireStrangers, WhoSendsNoItemsIsNamed) {
 }
 
 TEST(WireStrangers, ChannelsThatThereAreNotAreNamed) {
-  Target target;
-  target.neighbours.front().here = Cable({1, 0, 0}, 0, 1500, {});
-  Cable narrow({0, 1, 0}, 0, 1500, {.channels = 2, .flits = 9});
-  target.neighbours.front().there = narrow;
+  Target target("ring:2", {.virtual_channels = 2});
   LinkFlit flit = make_flit({}, false, false);
   flit.vc = 2;
   target.neighbours.front().here.put_flit(flit);
