@@ -205,8 +205,8 @@ std::vector<WireReport> run_on_wires(const WireJob& job, runtime::Bootstrap& boo
         return bootstrap.all_gather(words, job.timeout);
       });
     }
-    if (mine) continue;
     if (turns++ % kStill == 0) check_errors(rank, *station);
+    if (mine) continue;
     if (still % kStill != kStill - 1 && Clock::now() - started <= job.timeout) continue;
     if (const auto failure = bootstrap.failure()) throw Error(ErrorCode::Transport, *failure);
     if (const auto who = station->silent(kMostSilence); !who.empty()) time_out(job, who);

@@ -9,11 +9,13 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "algorithms/registry.hpp"
 #include "nic/hardware.hpp"
 #include "rtl/sim/data.hpp"
+#include "rtl/wire/job.hpp"
 #include "rtl/wire/station.hpp"
 #include "rtl/wire/worm.hpp"
 #include "topologies/error.hpp"
@@ -41,13 +43,15 @@ struct Pair {
   Buffers inputs = make_inputs(2, kElements, HardwareType::Fp32), expected = inputs;
   MemoryWires wires{2};
 
-  std::unique_ptr<Station> start(std::uint32_t rank) {
-    auto cables = std::make_unique<Cables>(make_cables(topology, Rank{rank}, kJob, 1500, places));
+  Cables* of_last = nullptr;  ///< those of the rank that was started last
+
+  std::unique_ptr<Station> start(std::uint32_t rank, std::uint32_t job = kJob) {
+    auto cables = std::make_unique<Cables>(make_cables(topology, Rank{rank}, job, 1500, places));
+    of_last = cables.get();
     auto endpoint = make_software_endpoint({topology, collective, Rank{rank}, *cables});
     std::ranges::copy(inputs[rank], endpoint->buffer().begin());
     endpoint->start();
-    return std::make_unique<Station>(std::move(endpoint), std::move(cables), wires.port(rank),
-                                     kJob);
+    return std::make_unique<Station>(std::move(endpoint), std::move(cables), wires.port(rank), job);
   }
 };
 
@@ -154,6 +158,54 @@ TEST(BrokenFrames, NumbersWithAWrongBitTakeNothing) {
     frame = *decode(job.good);
     frame.ack = 2U << (bit % 30);  // rank 0 has sent one frame
     EXPECT_THROW(job.hears(encode(frame)), Error) << bit;
+  }
+}
+
+/// Frames of rank 0, in whose thread rank 1 works as well. Once that is done, it sends a flit with
+/// a wrong bit.
+class Beside final : public FramePort {
+ public:
+  Beside(Pair& pair, std::uint32_t job)
+      : one_(pair.start(1, job)), cable_(pair.of_last->all.front()), port_(pair.wires.port(0)) {}
+
+  std::span<const std::byte> receive() override {
+    if (one_->endpoint().is_done() && !is_broken_) {
+      LinkFlit flit = make_flit({}, true, false);
+      flit.bits[0] ^= 1;
+      cable_.put_flit(flit);
+      is_broken_ = true;
+    }
+    one_->turn();
+    return port_->receive();
+  }
+  void send(const Way& way, std::span<const std::byte> frame) override { port_->send(way, frame); }
+  void wait(std::chrono::milliseconds) override {}
+
+ private:
+  std::unique_ptr<Station> one_;
+  Cable& cable_;
+  std::unique_ptr<FramePort> port_;
+  bool is_broken_ = false;
+};
+
+/// A rank that is done still carries what others send each other, and says why it cannot.
+TEST(BrokenFrames, AreReportedByARankThatIsDone) {
+  Pair pair;
+  const auto bootstraps = runtime::make_in_process_bootstraps(2);
+  const WireJob job{.schedule = pair.schedule,
+                    .topology = pair.topology,
+                    .bytes = kElements * 4,
+                    .parameters = pair.parameters,
+                    .is_hardware = {false, false},
+                    .timeout = 1s};
+  std::jthread other([&] { bootstraps[1]->barrier(10s); });  // and never says that it is done
+  try {
+    run_on_wires(job, *bootstraps[0], 1500, [&](std::uint32_t number, const auto&) {
+      return std::make_unique<Beside>(pair, number);
+    });
+    ADD_FAILURE() << "expected an error";
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()), "rank 0: its interface: corrupt flit at port 0");
   }
 }
 

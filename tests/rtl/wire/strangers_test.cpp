@@ -20,8 +20,8 @@ namespace {
 
 /// The other end of a cable.
 struct Neighbour {
-  Neighbour(Cable& there, Places places)
-      : there(there), here({there.way().to, there.way().from, there.way().lane}, 0, 1500, places) {
+  Neighbour(Cable& cable, Places places)
+      : there(cable), here({cable.way().to, cable.way().from, cable.way().lane}, 0, 1500, places) {
     left.fill(places.flits);
   }
 
@@ -172,9 +172,7 @@ TEST(WireStrangers, ChannelsThatThereAreNotAreNamed) {
 
 TEST(WireStrangers, CreditsThatNobodyLentAreRefused) {
   Target target;
-  for (std::uint32_t i = 0; i <= target.neighbours.front().flits; ++i) {
-    target.neighbours.front().here.put_credit(3);
-  }
+  target.neighbours.front().here.put_credit(3);
   expect_refused(target, "rank 1 returns a credit of virtual channel 3");
 }
 
